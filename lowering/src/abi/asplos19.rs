@@ -1,0 +1,20 @@
+//! The mapping that 'A Formal Analysis of the NVIDIA PTX Memory Consistency Model' (ASPLOS 2019) proves correct, where
+//! it is not NVIDIA's recommended one.
+//!
+//! Its seq_cst store and rmw carry a release on the access itself. Under the release sequences of C++11 to C++17, a
+//! later relaxed store of the same thread continues the release of an rmw, so that what the rmw acquired must be
+//! released at or after it (the paper's Figure 12). A leading fence alone does not do that; `atom.acq_rel` does.
+//!
+//! The paper has no form of relaxed accesses and fences, which CAS loops need. The second sequence of an rmw row is
+//! ours: the trailing fence is `acq_rel`, not `acquire`, and so releases what the rmw has acquired.
+
+use super::{Row, rows};
+
+#[rustfmt::skip]
+pub const PROVEN: &[Row] = rows! {
+    atomic_store(seq_cst)    => { fence.sc.<scope>; st.release.<scope>; }
+    atomic_<rmw op>(seq_cst) => { fence.sc.<scope>; atom.acq_rel.<scope>.<rmw op>; }
+                              | { fence.sc.<scope>; atom.relaxed.<scope>.<rmw op>; fence.acq_rel.<scope>; }
+    atomic_<rmw op>(acq_rel) => { atom.acq_rel.<scope>.<rmw op>; }
+                              | { fence.release.<scope>; atom.relaxed.<scope>.<rmw op>; fence.acq_rel.<scope>; }
+};

@@ -1,0 +1,191 @@
+//! Which of a row's sequences is used.
+
+use std::{fmt, str::FromStr};
+
+use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+
+use super::{ABI, Kind, PROVEN, Row, Step};
+use crate::{
+    op::Ordering,
+    ptx::{AtomSem, FenceSem},
+};
+
+/// A rule that picks one sequence of each row. All of them may be mixed within a binary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Strategy {
+    /// The row's first sequence.
+    Recommended,
+    /// The sequence whose accesses are all relaxed: fences carry the ordering.
+    Fence,
+    /// An acq_rel rmw as `fence.release; atom.acquire`; other rows as recommended.
+    FenceAcquire,
+    /// The mapping of the ASPLOS 2019 paper, sound also under C++11 to C++17 release sequences.
+    Proven,
+}
+
+/// The name of a row on the command line: `rmw.acq_rel`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RowName(pub Kind, pub Ordering);
+
+/// A strategy for each row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strategies([Strategy; ABI.len()]);
+
+impl Strategies {
+    /// The sequence for an operation: the one place where a strategy is consulted.
+    ///
+    /// With `relaxed_access`, the strategy's sequence whose accesses are all relaxed (a CAS loop needs it). `None` if
+    /// the language has no such operation (a release load, a relaxed fence).
+    pub fn choose(&self, kind: Kind, ordering: Ordering, relaxed_access: bool) -> Option<&'static [Step]> {
+        let index = ABI.iter().position(|row| row.is(kind, ordering))?;
+        let strategy = self.0[index];
+        let row = match strategy {
+            Strategy::Proven => PROVEN.iter().find(|row| row.is(kind, ordering)).unwrap_or(&ABI[index]),
+            _ => &ABI[index],
+        };
+        let wanted = |steps: &&&[Step]| match strategy {
+            _ if relaxed_access => !steps.iter().any(|step| step.orders_its_access()),
+            Strategy::Recommended | Strategy::Proven => true,
+            Strategy::Fence => !steps.iter().any(|step| step.orders_its_access()),
+            Strategy::FenceAcquire => **steps == [Step::Fence(FenceSem::Release), Step::Atom(AtomSem::Acquire)],
+        };
+        Some(row.sequences.iter().find(wanted).unwrap_or(&row.sequences[0]))
+    }
+
+    /// Adds a comma-separated list (`fence,rmw.acq_rel=recommended`); what comes later overrides what stood earlier.
+    ///
+    /// # Errors
+    /// On an unknown strategy or row. `self` is then unchanged.
+    pub fn override_with(&mut self, list: &str) -> Result<(), UnknownStrategy> {
+        let mut rows = self.0;
+        for item in list.split(',').map(str::trim) {
+            let (row, name) = item.split_once('=').map_or((None, item), |(row, name)| (Some(row.trim()), name.trim()));
+            let strategy = name.parse().map_err(|_| UnknownStrategy::Strategy(name.into()))?;
+            match row {
+                None => rows.fill(strategy),
+                Some(name) => {
+                    let RowName(kind, ordering) = name.parse().map_err(|()| UnknownStrategy::Row(name.into()))?;
+                    let index = ABI.iter().position(|row| row.is(kind, ordering));
+                    rows[index.ok_or_else(|| UnknownStrategy::Row(name.into()))?] = strategy;
+                }
+            }
+        }
+        self.0 = rows;
+        Ok(())
+    }
+}
+
+impl From<Strategy> for Strategies {
+    fn from(strategy: Strategy) -> Self {
+        Self([strategy; ABI.len()])
+    }
+}
+
+impl Default for Strategies {
+    fn default() -> Self {
+        Strategy::Recommended.into()
+    }
+}
+
+impl FromStr for Strategies {
+    type Err = UnknownStrategy;
+
+    fn from_str(list: &str) -> Result<Self, Self::Err> {
+        let mut strategies = Self::default();
+        strategies.override_with(list)?;
+        Ok(strategies)
+    }
+}
+
+impl FromStr for RowName {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        let (kind, ordering) = name.split_once('.').ok_or(())?;
+        Ok(Self(kind.parse().map_err(drop)?, ordering.parse().map_err(drop)?))
+    }
+}
+
+impl fmt::Display for RowName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+impl Row {
+    /// The row's name on the command line.
+    pub fn name(&self) -> RowName {
+        RowName(self.kind, self.ordering)
+    }
+
+    fn is(&self, kind: Kind, ordering: Ordering) -> bool {
+        self.kind == kind && self.ordering == ordering
+    }
+}
+
+/// A name in a list of strategies that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownStrategy {
+    #[error("unknown strategy '{0}'; the known ones are {known}", known = Strategy::iter().map(Into::into).collect::<Vec<&str>>().join(", "))]
+    Strategy(String),
+    #[error("unknown row '{0}' of the ABI table; the known ones are {known}", known = ABI.iter().map(|row| row.name().to_string()).collect::<Vec<_>>().join(", "))]
+    Row(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(list: &str, row: &str, relaxed_access: bool, expected: &str) {
+        let strategies: Strategies = list.parse().expect(list);
+        let RowName(kind, ordering) = row.parse().expect(row);
+        let steps = strategies.choose(kind, ordering, relaxed_access).expect(row);
+        let printed: Vec<_> =
+            steps.iter().map(|step| step.to_string().replace(".<scope>", "").replace(".<rmw op>", "")).collect();
+        assert_eq!(printed.join(" "), expected, "{list} {row}");
+    }
+
+    #[test]
+    fn each_strategy_picks_its_sequence() {
+        check("recommended", "rmw.acq_rel", false, "atom.acq_rel;");
+        check("fence", "rmw.acq_rel", false, "fence.release; atom.relaxed; fence.acquire;");
+        check("fence-acquire", "rmw.acq_rel", false, "fence.release; atom.acquire;");
+        check("fence-acquire", "rmw.seq_cst", false, "fence.sc; atom.acquire;");
+        check("proven", "rmw.seq_cst", false, "fence.sc; atom.acq_rel;");
+        check("proven", "store.seq_cst", false, "fence.sc; st.release;");
+        check("proven", "load.seq_cst", false, "fence.sc; ld.acquire;");
+        check("fence", "store.seq_cst", false, "fence.sc; st.relaxed;");
+        check("recommended", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acquire;");
+        check("proven", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acq_rel;");
+        check("proven", "rmw.seq_cst", true, "fence.sc; atom.relaxed; fence.acq_rel;");
+    }
+
+    #[test]
+    fn later_ones_override_earlier() {
+        check("fence, rmw.acq_rel=recommended", "rmw.acq_rel", false, "atom.acq_rel;");
+        check("fence, rmw.acq_rel=recommended", "rmw.acquire", false, "atom.relaxed; fence.acquire;");
+        check("rmw.acq_rel=recommended,fence", "rmw.acq_rel", false, "fence.release; atom.relaxed; fence.acquire;");
+    }
+
+    #[test]
+    fn unknown_names_list_the_known_ones() {
+        let error = |list: &str| list.parse::<Strategies>().expect_err(list).to_string();
+        assert_eq!(
+            error("magic"),
+            "unknown strategy 'magic'; the known ones are recommended, fence, fence-acquire, proven"
+        );
+        assert!(error("load.release=fence").starts_with(
+            "unknown row 'load.release' of the ABI table; the known ones are fence.seq_cst, load.seq_cst"
+        ));
+        assert!(error("fence,").contains("''"));
+    }
+
+    /// A CAS loop may stand in any rmw row of any table.
+    #[test]
+    fn every_rmw_row_has_a_sequence_of_relaxed_accesses() {
+        for row in ABI.iter().chain(PROVEN).filter(|row| row.kind == Kind::Rmw) {
+            assert!(row.sequences.iter().any(|steps| !steps.iter().any(|step| step.orders_its_access())), "{row}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A sequence as the inline assembly of LLVM IR, which is also that of MLIR's LLVM dialect.
+
+use std::fmt::{self, Write};
+
+use crate::{
+    Sequence,
+    op::Type,
+    ptx::{Address, Instruction, Name, Names},
+    sequence::{A, B, C, D},
+};
+
+/// The text, the constraints, and the arguments of one call to inline assembly.
+///
+/// The address is an indirect memory operand (`*m`): LLVM folds a global and a constant offset into it and prints the
+/// brackets itself. The call returns the value of [`D`], if [`InlineAsm::result`] holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InlineAsm {
+    /// The template, with `$0` and so on for the operands.
+    pub template: String,
+    /// For example `=r,*m,r,~{memory}`.
+    pub constraints: String,
+    /// Whether the call has a result.
+    pub result: bool,
+    /// The arguments in order, each one of [`A`], [`B`] and [`C`].
+    pub arguments: Vec<Name>,
+}
+
+impl InlineAsm {
+    /// Wraps a sequence whose values have type `ty`.
+    pub fn new(sequence: &Sequence, ty: Type) -> Self {
+        let register = match ty {
+            Type::I32 => 'r',
+            Type::I64 => 'l',
+            Type::F32 => 'f',
+            Type::F64 => 'd',
+        };
+        let result = sequence.instructions().any(|instruction| instruction.destination() == Some(&D));
+        let arguments: Vec<_> =
+            [A, B, C].into_iter().filter(|slot| sequence.instructions().any(|i| i.reads(slot))).collect();
+
+        let mut constraints = String::new();
+        if result {
+            constraints.push_str(if writes_early(sequence) { "=&" } else { "=" });
+            constraints.push(register);
+            constraints.push(',');
+        }
+        for argument in &arguments {
+            constraints.push_str(if *argument == A { "*m" } else { "" });
+            constraints.extend((*argument != A).then_some(register));
+            constraints.push(',');
+        }
+        constraints.push_str("~{memory}");
+
+        let names = Operands { result, arguments: &arguments };
+        let mut template = String::new();
+        sequence.print(&mut template, &names).expect("writing to a string does not fail");
+        Self { template: template.replace('\n', "\n\t"), constraints, result, arguments }
+    }
+}
+
+impl Instruction {
+    fn reads(&self, slot: &Name) -> bool {
+        self.address().is_some_and(|a| a.base == *slot) || self.sources().any(|source| source.register() == Some(slot))
+    }
+}
+
+/// Whether [`D`] is written before the last read of an argument: then they must not share a register.
+fn writes_early(sequence: &Sequence) -> bool {
+    let first_write = sequence.instructions().position(|i| i.destination() == Some(&D));
+    let reads = |i: &Instruction| [A, B, C].iter().any(|slot| i.reads(slot));
+    let last_read = sequence.instructions().collect::<Vec<_>>().into_iter().rposition(reads);
+    let loops = sequence.instructions().any(|i| matches!(i, Instruction::Bra { .. }));
+    loops || first_write < last_read
+}
+
+/// Spells the slots as operands of the template. `$` is special there, so that no other name may contain it.
+struct Operands<'a> {
+    result: bool,
+    arguments: &'a [Name],
+}
+
+impl Operands<'_> {
+    fn index(&self, name: &Name) -> Option<usize> {
+        let argument = self.arguments.iter().position(|argument| argument == name);
+        argument.map(|index| index + usize::from(self.result)).or((*name == D).then_some(0))
+    }
+}
+
+impl Names for Operands<'_> {
+    fn register(&self, f: &mut dyn Write, name: &Name) -> fmt::Result {
+        match self.index(name) {
+            Some(index) => write!(f, "${index}"),
+            None => f.write_str(&name.0.replace('$', "$$")),
+        }
+    }
+
+    fn address(&self, f: &mut dyn Write, address: &Address) -> fmt::Result {
+        self.register(f, &address.base)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, ty: Type, template: &str, constraints: &str) {
+        let asm = InlineAsm::new(&text.parse().expect(text), ty);
+        assert_eq!((asm.template.as_str(), asm.constraints.as_str()), (template, constraints));
+    }
+
+    #[test]
+    fn operands_and_constraints() {
+        check("atom.add.u32 %d, [%a], %b;", Type::I32, "atom.add.u32 $0, $1, $2;", "=r,*m,r,~{memory}");
+        check("st.release.gpu.b64 [%a], %b;", Type::F64, "st.release.gpu.b64 $0, $1;", "*m,d,~{memory}");
+        check("atom.cas.b32 %d, [%a], 0, %c;", Type::I32, "atom.cas.b32 $0, $1, 0, $2;", "=r,*m,r,~{memory}");
+        check("fence.sc.sys;", Type::I32, "fence.sc.sys;", "~{memory}");
+        check(
+            "fence.sc.sys; ld.acquire.sys.b64 %d, [%a];",
+            Type::I64,
+            "fence.sc.sys;\n\tld.acquire.sys.b64 $0, $1;",
+            "=l,*m,~{memory}",
+        );
+    }
+
+    #[test]
+    fn a_result_written_early_shares_no_register() {
+        check("ld.b32 %d, [%a]; st.b32 [%a], %b;", Type::I32, "ld.b32 $0, $1;\n\tst.b32 $1, $2;", "=&r,*m,r,~{memory}");
+    }
+}

@@ -1,0 +1,208 @@
+//! From an operation to the instructions of one target: choose a row of the ABI, then replace what the target lacks.
+//!
+//! Every replacement strengthens or keeps the meaning, never weakens it, and is named by a [`Change`].
+
+mod cas_loop;
+mod fence;
+mod scope;
+mod sub;
+
+use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
+
+use crate::{
+    abi::{Kind, Step, Strategies},
+    op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
+    ptx::{self, Address, Atom, AtomOp, Fence, Instruction, Ld, Operand, Scope, St, Statement},
+    sequence::{A, B, C, D, Sequence},
+    target::{Form, Requirement, Target},
+};
+
+/// One operation as PTX, and how the result differs from what the operation and the ABI's row say literally.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lowering {
+    pub sequence: Sequence,
+    pub changes: Vec<Change>,
+}
+
+/// A strengthening or an expansion. The message says what was done and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Change {
+    #[strum(message = "unordered became relaxed: PTX has nothing weaker that is atomic")]
+    UnorderedAsRelaxed,
+    #[strum(message = "the failure ordering was joined to the success ordering: PTX has one ordering for both")]
+    FailureOrderingJoined,
+    #[strum(
+        message = "fence.acquire or fence.release became fence.acq_rel: the one-sided fences need sm_90 and PTX 8.6"
+    )]
+    OneSidedFenceAsAcqRel,
+    #[strum(message = "scope cluster became gpu: .cluster needs sm_90 and PTX 7.8")]
+    ClusterAsGpu,
+    #[strum(message = "expanded to a compare-and-swap loop: PTX has no such operation on this type")]
+    CasLoop,
+    #[strum(message = "expanded to an addition of the negated operand: PTX has no subtraction")]
+    SubAsAdd,
+    #[strum(message = "scope singlethread needs no ordering between threads: relaxed at cta scope, no fence")]
+    SingleThread,
+}
+
+/// An operation that has no lowering for the target, or none at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    #[error("no language has a {ordering} {kind}")]
+    Ordering { kind: Kind, ordering: Ordering },
+    #[error("'{op}' is not defined on {ty}")]
+    RmwType { op: RmwOp, ty: Type },
+    #[error("cmpxchg is not defined on {0}")]
+    CmpXchgType(Type),
+    #[error("{form} requires {requirement}, and the target is {target}")]
+    Target { form: Form, requirement: Requirement, target: Target },
+}
+
+/// Lowers one operation.
+///
+/// # Errors
+/// All reasons why the operation has no lowering.
+pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<Lowering, Vec<Unsupported>> {
+    let mut changes = Vec::new();
+    let (kind, access, rmw) = match op.operation {
+        Operation::Fence => (Kind::Fence, None, None),
+        Operation::Load(access) => (Kind::Load, Some(access), None),
+        Operation::Store(access) => (Kind::Store, Some(access), None),
+        Operation::Rmw(op, Access { ty, .. }) if !op.takes(ty) => return Err(vec![Unsupported::RmwType { op, ty }]),
+        Operation::Rmw(op, access) => (Kind::Rmw, Some(access), Some(op)),
+        Operation::CmpXchg { access: Access { ty, .. }, .. } if ty.is_float() => {
+            return Err(vec![Unsupported::CmpXchgType(ty)]);
+        }
+        Operation::CmpXchg { access, .. } => (Kind::Rmw, Some(access), None),
+    };
+
+    let ordering = effective_ordering(op, &mut changes);
+    let scope = match op.scope {
+        SyncScope::Threads(scope) => scope::legalize(scope, target, &mut changes),
+        SyncScope::SingleThread if kind == Kind::Fence => {
+            changes.push(Change::SingleThread);
+            return Ok(Lowering { sequence: Sequence::default(), changes });
+        }
+        SyncScope::SingleThread => Scope::Cta,
+    };
+
+    let native = rmw.map(|op| native(op, access.expect("an rmw accesses memory").ty));
+    let steps = strategies
+        .choose(kind, ordering, native == Some(None))
+        .ok_or_else(|| vec![Unsupported::Ordering { kind, ordering }])?;
+    let steps = fence::legalize(steps, target, &mut changes);
+
+    let emit = Emit { scope, access };
+    let sequence = match (rmw, native) {
+        (Some(op), Some(None)) => {
+            changes.push(Change::CasLoop);
+            cas_loop::expand(op, &steps, &emit)
+        }
+        (Some(RmwOp::Sub), _) => {
+            changes.push(Change::SubAsAdd);
+            sub::expand(&steps, &emit)
+        }
+        (Some(_), Some(Some(form))) => steps.iter().map(|step| emit.step(*step, form, operand(B), None)).collect(),
+        _ => {
+            let cas = access.map_or((AtomOp::Cas, ptx::Type::B32), |access| (AtomOp::Cas, bits(access.ty)));
+            steps.iter().map(|step| emit.step(*step, cas, operand(B), Some(operand(C)))).collect::<Sequence>()
+        }
+    };
+
+    let lacking = target.lacks(&sequence.0);
+    if lacking.is_empty() {
+        return Ok(Lowering { sequence, changes });
+    }
+    let error = |form: Form| Unsupported::Target { form, requirement: form.requirement(), target: *target };
+    Err(lacking.into_iter().map(error).collect())
+}
+
+/// The ordering that selects the row.
+fn effective_ordering(op: &AtomicOp, changes: &mut Vec<Change>) -> Ordering {
+    let mut ordering = op.ordering;
+    if let Operation::CmpXchg { failure, .. } = op.operation
+        && ordering.join(failure) != ordering
+    {
+        ordering = ordering.join(failure);
+        changes.push(Change::FailureOrderingJoined);
+    }
+    if ordering == Ordering::Unordered {
+        ordering = Ordering::Relaxed;
+        changes.push(Change::UnorderedAsRelaxed);
+    }
+    if op.scope == SyncScope::SingleThread && op.operation != Operation::Fence {
+        ordering = Ordering::Relaxed;
+        changes.push(Change::SingleThread);
+    }
+    ordering
+}
+
+/// The form of `atom` that is exactly this operation, if there is one.
+fn native(op: RmwOp, ty: Type) -> Option<(AtomOp, ptx::Type)> {
+    use ptx::Type::*;
+    let by_width = |narrow, wide| if ty.bits() == 32 { narrow } else { wide };
+    let (op, ty) = match op {
+        RmwOp::Xchg => (AtomOp::Exch, bits(ty)),
+        RmwOp::Add | RmwOp::Sub => (AtomOp::Add, by_width(U32, U64)),
+        RmwOp::And => (AtomOp::And, bits(ty)),
+        RmwOp::Or => (AtomOp::Or, bits(ty)),
+        RmwOp::Xor => (AtomOp::Xor, bits(ty)),
+        RmwOp::Max => (AtomOp::Max, by_width(S32, S64)),
+        RmwOp::Min => (AtomOp::Min, by_width(S32, S64)),
+        RmwOp::UMax => (AtomOp::Max, by_width(U32, U64)),
+        RmwOp::UMin => (AtomOp::Min, by_width(U32, U64)),
+        RmwOp::FAdd => (AtomOp::Add, by_width(F32, F64)),
+        RmwOp::UIncWrap if ty == Type::I32 => (AtomOp::Inc, U32),
+        RmwOp::UDecWrap if ty == Type::I32 => (AtomOp::Dec, U32),
+        _ => return None,
+    };
+    Some((op, ty))
+}
+
+/// The untyped PTX type of the same width.
+fn bits(ty: Type) -> ptx::Type {
+    match ty.bits() {
+        32 => ptx::Type::B32,
+        _ => ptx::Type::B64,
+    }
+}
+
+fn operand(name: ptx::Name) -> Operand {
+    Operand::Register(name)
+}
+
+/// What every instruction of one lowering shares.
+struct Emit {
+    scope: Scope,
+    access: Option<Access>,
+}
+
+impl Emit {
+    fn access(&self) -> Access {
+        self.access.expect("a row with ld, st or atom belongs to an operation that accesses memory")
+    }
+
+    /// One step of a row, with the form of its `atom`.
+    fn step(&self, step: Step, atom: (AtomOp, ptx::Type), b: Operand, c: Option<Operand>) -> Statement {
+        let scope = Some(self.scope);
+        let a = Address { base: A, offset: 0 };
+        let d = operand(D);
+        match step {
+            Step::Fence(sem) => Instruction::Fence(Fence { sem: Some(sem), scope: self.scope }),
+            Step::Ld(sem) => {
+                let Access { space, ty } = self.access();
+                Instruction::Ld(Ld { sem, scope, space, vec: None, ty: bits(ty), d, a })
+            }
+            Step::St(sem) => {
+                let Access { space, ty } = self.access();
+                Instruction::St(St { sem, scope, space, vec: None, ty: bits(ty), a, b })
+            }
+            Step::Atom(sem) => {
+                let (space, (op, ty)) = (self.access().space, atom);
+                Instruction::Atom(Atom { sem: Some(sem), scope, space, op, noftz: false, vec: None, ty, d, a, b, c })
+            }
+        }
+        .into()
+    }
+}

@@ -1,0 +1,181 @@
+//! What a program asks for, in words that no front end owns.
+
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
+
+use crate::ptx::{Scope, Space};
+
+/// One atomic operation or fence, as a front end recognized it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AtomicOp {
+    pub operation: Operation,
+    pub ordering: Ordering,
+    pub scope: SyncScope,
+}
+
+/// What is done, and to what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    Fence,
+    Load(Access),
+    Store(Access),
+    Rmw(RmwOp, Access),
+    /// Compare and exchange. `AtomicOp::ordering` is the ordering of success. PTX has no weak form, so that a weak
+    /// one (which may fail spuriously) is lowered like a strong one.
+    CmpXchg {
+        access: Access,
+        failure: Ordering,
+    },
+}
+
+/// The memory that an operation touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    pub space: Space,
+    pub ty: Type,
+}
+
+/// The type of the value in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Type {
+    I32,
+    I64,
+    F32,
+    F64,
+}
+
+impl Type {
+    /// Width in bits.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::I32 | Self::F32 => 32,
+            Self::I64 | Self::F64 => 64,
+        }
+    }
+
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+}
+
+/// Memory orderings, in C++'s words as the ABI document uses them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Ordering {
+    /// LLVM's `unordered`, weaker than any C++ ordering.
+    Unordered,
+    /// LLVM's `monotonic`.
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    SeqCst,
+}
+
+impl Ordering {
+    pub fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcqRel | Self::SeqCst)
+    }
+
+    pub fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
+    }
+
+    /// The weakest ordering that is at least as strong as both.
+    pub fn join(self, other: Self) -> Self {
+        if self == Self::SeqCst || other == Self::SeqCst {
+            return Self::SeqCst;
+        }
+        match (self.acquires() || other.acquires(), self.releases() || other.releases()) {
+            (true, true) => Self::AcqRel,
+            (true, false) => Self::Acquire,
+            (false, true) => Self::Release,
+            (false, false) if self == Self::Unordered => other,
+            (false, false) => self,
+        }
+    }
+}
+
+/// The threads that an operation synchronizes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SyncScope {
+    /// Only code of the same thread (a signal handler, a debugger): the compiler may not reorder, the GPU may.
+    SingleThread,
+    Threads(Scope),
+}
+
+/// The operations of LLVM 22's `atomicrmw`, by LLVM's names (Language Reference, 'atomicrmw').
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum RmwOp {
+    Xchg,
+    Add,
+    Sub,
+    And,
+    Nand,
+    Or,
+    Xor,
+    Max,
+    Min,
+    #[strum(serialize = "umax")]
+    UMax,
+    #[strum(serialize = "umin")]
+    UMin,
+    #[strum(serialize = "fadd")]
+    FAdd,
+    #[strum(serialize = "fsub")]
+    FSub,
+    #[strum(serialize = "fmax")]
+    FMax,
+    #[strum(serialize = "fmin")]
+    FMin,
+    #[strum(serialize = "fmaximum")]
+    FMaximum,
+    #[strum(serialize = "fminimum")]
+    FMinimum,
+    #[strum(serialize = "uinc_wrap")]
+    UIncWrap,
+    #[strum(serialize = "udec_wrap")]
+    UDecWrap,
+    #[strum(serialize = "usub_cond")]
+    USubCond,
+    #[strum(serialize = "usub_sat")]
+    USubSat,
+}
+
+impl RmwOp {
+    /// Whether the operation is defined on values of this type.
+    pub fn takes(self, ty: Type) -> bool {
+        match self {
+            Self::Xchg => true,
+            Self::FAdd | Self::FSub | Self::FMax | Self::FMin | Self::FMaximum | Self::FMinimum => ty.is_float(),
+            _ => !ty.is_float(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::IntoEnumIterator;
+
+    use super::*;
+
+    /// A join is an upper bound, and no smaller ordering is one.
+    #[test]
+    fn join_is_the_least_upper_bound() {
+        let at_least = |a: Ordering, b: Ordering| {
+            (a.acquires() || !b.acquires())
+                && (a.releases() || !b.releases())
+                && (a == Ordering::SeqCst || b != Ordering::SeqCst)
+                && (a != Ordering::Unordered || b == Ordering::Unordered)
+        };
+        for a in Ordering::iter() {
+            for b in Ordering::iter() {
+                let least: Vec<_> = Ordering::iter().filter(|&o| at_least(o, a) && at_least(o, b)).collect();
+                let join = a.join(b);
+                assert!(least.contains(&join), "{a} {b}");
+                assert!(least.iter().all(|&o| at_least(o, join)), "{a} {b}");
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The instructions. Spellings of modifiers stand here, as the names of enum variants.
+
+use std::borrow::Cow;
+
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
+
+/// Derives what every kind of modifier has: its spelling in PTX (without the leading dot), both ways.
+macro_rules! modifiers {
+    ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident),* $(,)? })*) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+        #[strum(serialize_all = "snake_case")]
+        pub enum $name { $($(#[$variant_meta])* $variant),* }
+    )* };
+}
+
+modifiers! {
+    /// Section 8.5. From narrow to wide.
+    #[derive(PartialOrd, Ord)]
+    pub enum Scope { Cta, Cluster, Gpu, Sys }
+
+    /// State spaces (section 5.1). PTX spells the generic one by leaving it out.
+    pub enum Space {
+        Generic,
+        Global,
+        /// The same as `SharedCta`, in every PTX version.
+        Shared,
+        #[strum(serialize = "shared::cta")] SharedCta,
+        #[strum(serialize = "shared::cluster")] SharedCluster,
+        Local,
+        Const,
+    }
+
+    /// Semantics of `fence`.
+    pub enum FenceSem { Sc, AcqRel, Acquire, Release }
+
+    /// Semantics of `ld`. `Plain` stands for no modifier, which means weak.
+    pub enum LdSem {
+        Plain,
+        Weak,
+        Relaxed,
+        Acquire,
+        Volatile,
+        #[strum(serialize = "mmio.relaxed")] MmioRelaxed,
+        #[strum(serialize = "mmio.acquire")] MmioAcquire,
+    }
+
+    /// Semantics of `st`. `Plain` stands for no modifier, which means weak.
+    pub enum StSem {
+        Plain,
+        Weak,
+        Relaxed,
+        Release,
+        Volatile,
+        #[strum(serialize = "mmio.relaxed")] MmioRelaxed,
+        #[strum(serialize = "mmio.release")] MmioRelease,
+    }
+
+    /// Semantics of `atom`. Leaving it out means relaxed.
+    pub enum AtomSem { Relaxed, Acquire, Release, AcqRel }
+
+    /// Semantics of `red`. Leaving it out means relaxed.
+    pub enum RedSem { Relaxed, Release }
+
+    /// Levels of `membar`.
+    pub enum MembarLevel { Cta, Gl, Sys }
+
+    /// Operations of `atom` (and of `red`, but for exch and cas).
+    pub enum AtomOp { Exch, Cas, Add, Inc, Dec, Min, Max, And, Or, Xor }
+
+    /// Fundamental and packed types (section 5.2). The digits are the width in bits of one element.
+    pub enum Type {
+        B8, B16, B32, B64, B128,
+        U8, U16, U32, U64,
+        S8, S16, S32, S64,
+        F16, #[strum(serialize = "f16x2")] F16x2,
+        Bf16, #[strum(serialize = "bf16x2")] Bf16x2,
+        F32, F64,
+        Pred,
+    }
+
+    /// The number of elements of a vector access.
+    pub enum Vec { V2, V4, V8 }
+
+    /// Arithmetic, with the rounding that it must have.
+    pub enum AluOp {
+        Mov, Neg, Not,
+        Add, Sub, And, Or, Xor, Min, Max,
+        #[strum(serialize = "add.rn")] AddRn,
+        #[strum(serialize = "sub.rn")] SubRn,
+    }
+
+    /// Comparisons of `setp`. `Nan` holds if either operand is NaN.
+    pub enum Cmp { Eq, Ne, Ge, Gt, Nan }
+}
+
+impl Type {
+    /// Width in bits of one element.
+    pub fn bits(self) -> u32 {
+        use Type::*;
+        match self {
+            Pred => 1,
+            B8 | U8 | S8 => 8,
+            B16 | U16 | S16 | F16 | Bf16 => 16,
+            B32 | U32 | S32 | F32 | F16x2 | Bf16x2 => 32,
+            B64 | U64 | S64 | F64 => 64,
+            B128 => 128,
+        }
+    }
+}
+
+impl Vec {
+    /// The number of elements.
+    pub fn len(self) -> usize {
+        match self {
+            Self::V2 => 2,
+            Self::V4 => 4,
+            Self::V8 => 8,
+        }
+    }
+}
+
+impl AluOp {
+    /// The number of source operands.
+    pub fn arity(self) -> usize {
+        match self {
+            Self::Mov | Self::Neg | Self::Not => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// A register, or a label, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Name(pub Cow<'static, str>);
+
+impl Name {
+    pub const fn new(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
+}
+
+/// A source or destination operand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    Register(Name),
+    /// The bits of a constant, zero-extended; the instruction's type says how they print.
+    Immediate(u64),
+    /// `_`: the result is discarded.
+    Sink,
+    Vector(std::vec::Vec<Operand>),
+}
+
+/// `[base+offset]`, with the offset in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    pub base: Name,
+    pub offset: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fence {
+    /// `None` means acq_rel.
+    pub sem: Option<FenceSem>,
+    pub scope: Scope,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ld {
+    pub sem: LdSem,
+    /// Present exactly for the semantics that need one; `mmio` takes only `sys`.
+    pub scope: Option<Scope>,
+    pub space: Space,
+    pub vec: Option<Vec>,
+    pub ty: Type,
+    pub d: Operand,
+    pub a: Address,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct St {
+    pub sem: StSem,
+    /// Present exactly for the semantics that need one; `mmio` takes only `sys`.
+    pub scope: Option<Scope>,
+    pub space: Space,
+    pub vec: Option<Vec>,
+    pub ty: Type,
+    pub a: Address,
+    pub b: Operand,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Atom {
+    pub sem: Option<AtomSem>,
+    /// `None` means gpu.
+    pub scope: Option<Scope>,
+    pub space: Space,
+    pub op: AtomOp,
+    pub noftz: bool,
+    pub vec: Option<Vec>,
+    pub ty: Type,
+    pub d: Operand,
+    pub a: Address,
+    pub b: Operand,
+    /// The new value of a `cas`, whose `b` is the expected one.
+    pub c: Option<Operand>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Red {
+    pub sem: Option<RedSem>,
+    /// `None` means gpu.
+    pub scope: Option<Scope>,
+    pub space: Space,
+    pub op: AtomOp,
+    pub noftz: bool,
+    pub vec: Option<Vec>,
+    pub ty: Type,
+    pub a: Address,
+    pub b: Operand,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Instruction {
+    Fence(Fence),
+    Membar(MembarLevel),
+    Ld(Ld),
+    St(St),
+    Atom(Atom),
+    Red(Red),
+    Alu { op: AluOp, ty: Type, d: Name, sources: std::vec::Vec<Operand> },
+    Setp { cmp: Cmp, ty: Type, p: Name, a: Operand, b: Operand },
+    Bra { target: Name },
+}
+
+/// An instruction with its guard, a declaration, or a label.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Statement {
+    Instruction {
+        /// `@p`, or `@!p` if negated.
+        guard: Option<Guard>,
+        instruction: Instruction,
+    },
+    /// `.reg .b32 %x, %y;`
+    Reg {
+        ty: Type,
+        names: std::vec::Vec<Name>,
+    },
+    Label(Name),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    pub p: Name,
+    pub negated: bool,
+}
+
+impl From<Instruction> for Statement {
+    fn from(instruction: Instruction) -> Self {
+        Self::Instruction { guard: None, instruction }
+    }
+}
+
+impl Statement {
+    /// The same instruction, executed only where `p` holds.
+    pub fn guarded(self, p: Name) -> Self {
+        match self {
+            Self::Instruction { instruction, .. } => {
+                Self::Instruction { guard: Some(Guard { p, negated: false }), instruction }
+            }
+            other => other,
+        }
+    }
+
+    pub fn instruction(&self) -> Option<&Instruction> {
+        match self {
+            Self::Instruction { instruction, .. } => Some(instruction),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The printer.
+
+use std::fmt::{self, Display, Formatter, Write};
+
+use super::*;
+
+/// How registers and addresses are spelled: as they are, or as the operands of an embedder's inline assembly.
+pub trait Names {
+    fn register(&self, f: &mut dyn Write, name: &Name) -> fmt::Result;
+    fn address(&self, f: &mut dyn Write, address: &Address) -> fmt::Result;
+}
+
+/// Names as PTX has them.
+pub struct PtxNames;
+
+impl Names for PtxNames {
+    fn register(&self, f: &mut dyn Write, name: &Name) -> fmt::Result {
+        f.write_str(&name.0)
+    }
+
+    fn address(&self, f: &mut dyn Write, Address { base, offset }: &Address) -> fmt::Result {
+        f.write_char('[')?;
+        self.register(f, base)?;
+        if *offset != 0 {
+            write!(f, "+{offset}")?;
+        }
+        f.write_char(']')
+    }
+}
+
+impl Statement {
+    /// Prints the statement with its `;`.
+    pub fn print(&self, f: &mut dyn Write, names: &dyn Names) -> fmt::Result {
+        match self {
+            Self::Instruction { guard, instruction } => {
+                if let Some(Guard { p, negated }) = guard {
+                    f.write_str(if *negated { "@!" } else { "@" })?;
+                    names.register(f, p)?;
+                    f.write_char(' ')?;
+                }
+                instruction.print(&mut Printer { f, names })?;
+                f.write_char(';')
+            }
+            Self::Reg { ty, names: registers } => {
+                write!(f, ".reg .{ty} ")?;
+                for (index, register) in registers.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { ", " })?;
+                    names.register(f, register)?;
+                }
+                f.write_char(';')
+            }
+            Self::Label(label) => {
+                names.register(f, label)?;
+                f.write_char(':')
+            }
+        }
+    }
+}
+
+struct Printer<'a> {
+    f: &'a mut dyn Write,
+    names: &'a dyn Names,
+}
+
+impl Printer<'_> {
+    fn operand(&mut self, operand: &Operand, ty: Type) -> fmt::Result {
+        self.f.write_str(", ")?;
+        self.first_operand(operand, ty)
+    }
+
+    fn first_operand(&mut self, operand: &Operand, ty: Type) -> fmt::Result {
+        match operand {
+            Operand::Register(name) => self.names.register(self.f, name),
+            Operand::Sink => self.f.write_char('_'),
+            Operand::Immediate(bits) => match ty {
+                Type::F32 => write!(self.f, "0f{bits:08X}"),
+                Type::F64 => write!(self.f, "0d{bits:016X}"),
+                _ => write!(self.f, "{}", sign_extend(*bits, ty.bits())),
+            },
+            Operand::Vector(elements) => {
+                self.f.write_char('{')?;
+                for (index, element) in elements.iter().enumerate() {
+                    self.f.write_str(if index == 0 { "" } else { ", " })?;
+                    self.first_operand(element, ty)?;
+                }
+                self.f.write_char('}')
+            }
+        }
+    }
+
+    fn address(&mut self, address: &Address) -> fmt::Result {
+        self.names.address(self.f, address)
+    }
+
+    fn modifier(&mut self, modifier: impl Display) -> fmt::Result {
+        write!(self.f, ".{modifier}")
+    }
+
+    fn modifiers(&mut self, modifiers: [Option<&'static str>; 4]) -> fmt::Result {
+        modifiers.into_iter().flatten().try_for_each(|modifier| self.modifier(modifier))
+    }
+}
+
+/// The value of the low `bits` of `value` as a signed number.
+pub(super) fn sign_extend(value: u64, bits: u32) -> i64 {
+    let unused = 64u32.saturating_sub(bits);
+    ((value << unused) as i64) >> unused
+}
+
+impl Space {
+    fn modifier(self) -> Option<&'static str> {
+        (self != Self::Generic).then(|| self.into())
+    }
+}
+
+impl Instruction {
+    fn print(&self, p: &mut Printer<'_>) -> fmt::Result {
+        match self {
+            Self::Fence(Fence { sem, scope }) => {
+                p.f.write_str("fence")?;
+                p.modifiers([sem.map(Into::into), Some(scope.into()), None, None])
+            }
+            Self::Membar(level) => write!(p.f, "membar.{level}"),
+            Self::Ld(Ld { sem, scope, space, vec, ty, d, a }) => {
+                p.f.write_str("ld")?;
+                let sem = (*sem != LdSem::Plain).then(|| sem.into());
+                p.modifiers([sem, scope.map(Into::into), space.modifier(), vec.map(Into::into)])?;
+                write!(p.f, ".{ty} ")?;
+                p.first_operand(d, *ty)?;
+                p.f.write_str(", ")?;
+                p.address(a)
+            }
+            Self::St(St { sem, scope, space, vec, ty, a, b }) => {
+                p.f.write_str("st")?;
+                let sem = (*sem != StSem::Plain).then(|| sem.into());
+                p.modifiers([sem, scope.map(Into::into), space.modifier(), vec.map(Into::into)])?;
+                write!(p.f, ".{ty} ")?;
+                p.address(a)?;
+                p.operand(b, *ty)
+            }
+            Self::Atom(Atom { sem, scope, space, op, noftz, vec, ty, d, a, b, c }) => {
+                p.f.write_str("atom")?;
+                p.modifiers([sem.map(Into::into), scope.map(Into::into), space.modifier(), Some(op.into())])?;
+                p.modifiers([noftz.then_some("noftz"), vec.map(Into::into), None, None])?;
+                write!(p.f, ".{ty} ")?;
+                p.first_operand(d, *ty)?;
+                p.f.write_str(", ")?;
+                p.address(a)?;
+                p.operand(b, *ty)?;
+                c.iter().try_for_each(|c| p.operand(c, *ty))
+            }
+            Self::Red(Red { sem, scope, space, op, noftz, vec, ty, a, b }) => {
+                p.f.write_str("red")?;
+                p.modifiers([sem.map(Into::into), scope.map(Into::into), space.modifier(), Some(op.into())])?;
+                p.modifiers([noftz.then_some("noftz"), vec.map(Into::into), None, None])?;
+                write!(p.f, ".{ty} ")?;
+                p.address(a)?;
+                p.operand(b, *ty)
+            }
+            Self::Alu { op, ty, d, sources } => {
+                write!(p.f, "{op}.{ty} ")?;
+                p.names.register(p.f, d)?;
+                sources.iter().try_for_each(|source| p.operand(source, *ty))
+            }
+            Self::Setp { cmp, ty, p: predicate, a, b } => {
+                write!(p.f, "setp.{cmp}.{ty} ")?;
+                p.names.register(p.f, predicate)?;
+                p.operand(a, *ty)?;
+                p.operand(b, *ty)
+            }
+            Self::Bra { target } => {
+                p.f.write_str("bra ")?;
+                p.names.register(p.f, target)
+            }
+        }
+    }
+}
+
+impl Display for Statement {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.print(f, &PtxNames)
+    }
+}
+
+impl Display for Instruction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.print(&mut Printer { f, names: &PtxNames })
+    }
+}
