@@ -69,8 +69,10 @@ pub enum Form {
     Semantics,
     /// `fence.acquire` and `fence.release`.
     OneSidedFence,
-    /// `.mmio`.
+    /// `.mmio.relaxed`.
     Mmio,
+    /// `.mmio.acquire` and `.mmio.release`.
+    OrderedMmio,
     /// The scope `.cluster`.
     ClusterScope,
     /// The state space `.shared::cta`, spelled so.
@@ -141,6 +143,7 @@ impl Form {
             Self::Semantics     => since(70, 6, 0),
             Self::OneSidedFence => since(90, 8, 6),
             Self::Mmio          => since(70, 8, 2),
+            Self::OrderedMmio   => since(70, 9, 3),
             Self::ClusterScope  => since(90, 7, 8),
             Self::SharedCta     => since(20, 7, 8),
             Self::SharedCluster => since(90, 7, 8),
@@ -159,7 +162,8 @@ impl fmt::Display for Form {
             Self::AtomScope => f.write_str("a scope on `atom`"),
             Self::Semantics => f.write_str("a memory instruction with `.relaxed`, `.acquire` or `.release`"),
             Self::OneSidedFence => f.write_str("`fence.acquire` or `fence.release`"),
-            Self::Mmio => f.write_str("`.mmio`"),
+            Self::Mmio => f.write_str("`.mmio.relaxed`"),
+            Self::OrderedMmio => f.write_str("`.mmio.acquire` or `.mmio.release`"),
             Self::ClusterScope => f.write_str("the scope `.cluster`"),
             Self::SharedCta => f.write_str("the spelling `.shared::cta`"),
             Self::SharedCluster => f.write_str("the state space `.shared::cluster`"),
@@ -199,7 +203,8 @@ impl Instruction {
             }
             Self::Ld(Ld { sem, scope, space, ty, .. }) => {
                 let own = match sem {
-                    LdSem::MmioRelaxed | LdSem::MmioAcquire => Some(Form::Mmio),
+                    LdSem::MmioRelaxed => Some(Form::Mmio),
+                    LdSem::MmioAcquire => Some(Form::OrderedMmio),
                     LdSem::Volatile if *space == Space::Local => Some(Form::VolatileLocal),
                     _ => None,
                 };
@@ -207,7 +212,8 @@ impl Instruction {
             }
             Self::St(St { sem, scope, space, ty, .. }) => {
                 let own = match sem {
-                    StSem::MmioRelaxed | StSem::MmioRelease => Some(Form::Mmio),
+                    StSem::MmioRelaxed => Some(Form::Mmio),
+                    StSem::MmioRelease => Some(Form::OrderedMmio),
                     StSem::Volatile if *space == Space::Local => Some(Form::VolatileLocal),
                     _ => None,
                 };

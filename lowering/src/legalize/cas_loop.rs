@@ -3,6 +3,7 @@
 //! The first load is strong: a weak one would race. Loads and swaps are relaxed and the row's fences stand outside, so
 //! that no iteration pays for a fence. The last read and the only write are the swap that succeeds, between the fences.
 //!
+//! ```text
 //!     ld.relaxed.<scope>     %d, [%a];
 //! %again:
 //!     mov                    %old, %d;
@@ -10,6 +11,7 @@
 //!     atom.relaxed.<scope>.cas %d, [%a], %old, %new;
 //!     setp.ne                %retry, %d, %old;
 //!     @%retry bra            %again;
+//! ```
 //!
 //! Values are compared as bits, so that a NaN ends the loop.
 

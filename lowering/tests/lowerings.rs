@@ -1,0 +1,223 @@
+//! Every lowering, checked by readers that do not know the table: its strength, its values, its text.
+
+use itertools::{Itertools, iproduct};
+use ptx_atomics_lowering::{
+    Access, AtomicOp, Change, Lowering, Operation, Ordering, RmwOp, Sequence, Strategies, Strategy, SyncScope, Target,
+    Type, lower,
+    ptx::{AtomSem, FenceSem, Instruction, LdSem, Scope, Space, StSem, Statement},
+    strength::Strength,
+};
+use strum::IntoEnumIterator;
+
+const SPACES: [Space; 4] = [Space::Generic, Space::Global, Space::Shared, Space::SharedCluster];
+const TARGETS: [(&str, Option<&str>); 6] = [
+    ("sm_70", None),
+    ("sm_80", None),
+    ("sm_90", None),
+    ("sm_90", Some("ptx86")),
+    ("sm_100", None),
+    ("sm_121f", Some("ptx90")),
+];
+
+fn target(sm: &str, ptx: Option<&str>) -> Target {
+    Target::new(sm.parse().expect(sm), ptx.map(|ptx| ptx.parse().expect(ptx))).expect(sm)
+}
+
+/// Every operation on every type, in one space, without its ordering.
+fn operations(space: Space) -> impl Iterator<Item = Operation> {
+    let access = move |ty| Access { space, ty };
+    let failures = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst];
+    let rmws = iproduct!(RmwOp::iter(), Type::iter()).filter(|(op, ty)| op.takes(*ty));
+    let cmpxchgs = iproduct!([Type::I32, Type::I64], failures);
+    let plain = Type::iter().flat_map(move |ty| [Operation::Load(access(ty)), Operation::Store(access(ty))]);
+    let rmws = rmws.map(move |(op, ty)| Operation::Rmw(op, access(ty)));
+    let cmpxchgs = cmpxchgs.map(move |(ty, failure)| Operation::CmpXchg { access: access(ty), failure });
+    plain.chain(rmws).chain(cmpxchgs).chain([Operation::Fence])
+}
+
+fn legal(operation: Operation, ordering: Ordering) -> bool {
+    match operation {
+        Operation::Fence => ordering.acquires() || ordering.releases(),
+        Operation::Load(_) => !matches!(ordering, Ordering::Release | Ordering::AcqRel),
+        Operation::Store(_) => !matches!(ordering, Ordering::Acquire | Ordering::AcqRel),
+        Operation::Rmw(..) | Operation::CmpXchg { .. } => ordering != Ordering::Unordered,
+    }
+}
+
+fn scopes() -> impl Iterator<Item = SyncScope> + Clone {
+    [SyncScope::SingleThread].into_iter().chain(Scope::iter().map(SyncScope::Threads)).collect_vec().into_iter()
+}
+
+/// Every operation × type × ordering × scope × space × strategy × target.
+fn grid() -> impl Iterator<Item = (AtomicOp, Strategy, Target)> {
+    let ops = iproduct!(SPACES.into_iter().flat_map(operations), Ordering::iter(), scopes().collect_vec())
+        .filter(|(operation, ordering, _)| legal(*operation, *ordering))
+        .map(|(operation, ordering, scope)| AtomicOp { operation, ordering, scope });
+    iproduct!(ops, Strategy::iter().collect_vec(), TARGETS.map(|(sm, ptx)| target(sm, ptx)))
+}
+
+fn lowered(op: &AtomicOp, strategy: Strategy, target: &Target) -> Option<Lowering> {
+    lower(op, &strategy.into(), target).ok()
+}
+
+#[test]
+fn every_lowering_is_strong_enough_and_on_target() {
+    let (mut lowered_cells, mut rejected) = (0, 0);
+    for (op, strategy, target) in grid() {
+        match lower(&op, &strategy.into(), &target) {
+            Ok(lowering) => {
+                lowered_cells += 1;
+                let strength = Strength::of(&lowering.sequence);
+                if lowering.sequence.0.is_empty() {
+                    assert_eq!((op.operation, op.scope), (Operation::Fence, SyncScope::SingleThread));
+                } else if let Err(missing) = strength.covers(&op) {
+                    panic!("{op:?} {strategy} {target}: {missing:?}\n{}", lowering.sequence);
+                }
+                if strategy == Strategy::Proven
+                    && matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. })
+                {
+                    let needs_relay = strength.acquire.is_some() && strength.release.is_some();
+                    assert!(!needs_relay || strength.relay.is_some(), "{op:?} {target}\n{}", lowering.sequence);
+                }
+                assert!(target.lacks(&lowering.sequence.0).is_empty());
+                assert_eq!(lowering.sequence.to_string().parse::<Sequence>().as_ref(), Ok(&lowering.sequence));
+            }
+            Err(errors) => {
+                rejected += 1;
+                let shared_cluster = matches!(op.operation, Operation::Load(a) | Operation::Store(a) | Operation::Rmw(_, a)
+                    | Operation::CmpXchg { access: a, .. } if a.space == Space::SharedCluster);
+                assert!(shared_cluster && target.sm.number() < 90, "{op:?} {target}: {errors:?}");
+            }
+        }
+    }
+    println!("{lowered_cells} lowerings checked, {rejected} rejected for the target");
+    assert!(lowered_cells > 50_000);
+}
+
+/// Wrong lowerings: each drops a fence, weakens a semantics, or narrows a scope.
+fn mutants(sequence: &Sequence) -> Vec<Sequence> {
+    let mut mutants = Vec::new();
+    for (index, statement) in sequence.0.iter().enumerate() {
+        let Some(instruction) = statement.instruction() else { continue };
+        let mut replace = |edit: &dyn Fn(&mut Instruction) -> bool| {
+            let mut changed = instruction.clone();
+            if edit(&mut changed) {
+                let mut mutant = sequence.clone();
+                mutant.0[index] = changed.into();
+                mutants.push(mutant);
+            }
+        };
+        replace(&|i| match i {
+            Instruction::Ld(ld) => std::mem::replace(&mut ld.sem, LdSem::Relaxed) != LdSem::Relaxed,
+            Instruction::St(st) => std::mem::replace(&mut st.sem, StSem::Relaxed) != StSem::Relaxed,
+            Instruction::Atom(atom) => atom.sem.replace(AtomSem::Relaxed) != Some(AtomSem::Relaxed),
+            Instruction::Fence(fence) => match fence.sem {
+                Some(FenceSem::Sc) => fence.sem.replace(FenceSem::AcqRel).is_some(),
+                Some(FenceSem::Acquire) => fence.sem.replace(FenceSem::Release).is_some(),
+                Some(FenceSem::Release) => fence.sem.replace(FenceSem::Acquire).is_some(),
+                _ => false,
+            },
+            _ => false,
+        });
+        replace(&|i| match i {
+            Instruction::Ld(ld) => ld.scope.replace(Scope::Cta) != Some(Scope::Cta),
+            Instruction::St(st) => st.scope.replace(Scope::Cta) != Some(Scope::Cta),
+            Instruction::Atom(atom) => atom.scope.replace(Scope::Cta) != Some(Scope::Cta),
+            Instruction::Fence(fence) => std::mem::replace(&mut fence.scope, Scope::Cta) != Scope::Cta,
+            _ => false,
+        });
+        replace(&|i| match i {
+            Instruction::Ld(ld) => {
+                (ld.sem, ld.scope) = (LdSem::Weak, None);
+                true
+            }
+            Instruction::St(st) => {
+                (st.sem, st.scope) = (StSem::Weak, None);
+                true
+            }
+            _ => false,
+        });
+        if matches!(instruction, Instruction::Fence(_)) && sequence.0.len() > 1 {
+            let mut dropped = sequence.clone();
+            dropped.0.remove(index);
+            mutants.push(dropped);
+        }
+    }
+    mutants
+}
+
+/// No lowering has an ordering to spare: the checker sees every weakening of it.
+#[test]
+fn the_checker_catches_every_weaker_lowering() {
+    let targets = [target("sm_80", None), target("sm_90", Some("ptx86"))];
+    let strategies = [Strategy::Recommended, Strategy::Fence, Strategy::FenceAcquire];
+    let mut caught = 0;
+    for (operation, ordering, strategy, target) in
+        iproduct!(operations(Space::Global), Ordering::iter(), strategies, targets)
+    {
+        let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Sys) };
+        if !legal(operation, ordering) {
+            continue;
+        }
+        let lowering = lowered(&op, strategy, &target).expect("no target is too old");
+        for mutant in mutants(&lowering.sequence) {
+            caught += 1;
+            assert!(
+                Strength::of(&mutant).covers(&op).is_err(),
+                "{op:?} {target}\n{}\nbecame\n{mutant}",
+                lowering.sequence
+            );
+        }
+    }
+    println!("{caught} mutants caught");
+    assert!(caught > 2_000);
+}
+
+#[test]
+fn changes_are_named() {
+    let check = |operation, ordering, scope, target: &Target, expected: &[Change]| {
+        let op = AtomicOp { operation, ordering, scope };
+        let lowering = lower(&op, &Strategies::default(), target).expect("a lowering");
+        assert_eq!(lowering.changes, expected, "{op:?} {target}");
+    };
+    let access = Access { space: Space::Global, ty: Type::I32 };
+    let cmpxchg = Operation::CmpXchg { access, failure: Ordering::Acquire };
+    let (gpu, cluster) = (SyncScope::Threads(Scope::Gpu), SyncScope::Threads(Scope::Cluster));
+    let (sm_80, sm_90) = (target("sm_80", None), target("sm_90", None));
+    use Change::*;
+    check(Operation::Load(access), Ordering::Unordered, gpu, &sm_90, &[UnorderedAsRelaxed]);
+    check(cmpxchg, Ordering::Release, gpu, &sm_90, &[FailureOrderingJoined]);
+    check(cmpxchg, Ordering::Acquire, gpu, &sm_90, &[]);
+    check(Operation::Fence, Ordering::Acquire, gpu, &sm_90, &[OneSidedFenceAsAcqRel]);
+    check(Operation::Fence, Ordering::Acquire, gpu, &target("sm_90", Some("ptx86")), &[]);
+    check(Operation::Load(access), Ordering::Acquire, cluster, &sm_80, &[ClusterAsGpu]);
+    check(Operation::Load(access), Ordering::Acquire, cluster, &sm_90, &[]);
+    check(Operation::Rmw(RmwOp::Nand, access), Ordering::Relaxed, gpu, &sm_90, &[CasLoop]);
+    check(Operation::Rmw(RmwOp::Sub, access), Ordering::SeqCst, gpu, &sm_90, &[SubAsAdd]);
+    check(Operation::Fence, Ordering::SeqCst, SyncScope::SingleThread, &sm_90, &[SingleThread]);
+    check(Operation::Store(access), Ordering::SeqCst, SyncScope::SingleThread, &sm_90, &[SingleThread]);
+}
+
+#[test]
+fn what_no_language_has_is_an_error() {
+    let check = |operation, ordering, expected: &str| {
+        let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Sys) };
+        let errors = lower(&op, &Strategies::default(), &target("sm_80", None)).expect_err(expected);
+        assert_eq!(errors.iter().join("; "), expected);
+    };
+    let access = |space, ty| Access { space, ty };
+    let float = access(Space::Global, Type::F32);
+    check(Operation::Load(float), Ordering::Release, "no language has a release load");
+    check(Operation::Fence, Ordering::Relaxed, "no language has a relaxed fence");
+    check(Operation::Rmw(RmwOp::Add, float), Ordering::Relaxed, "'add' is not defined on f32");
+    check(
+        Operation::CmpXchg { access: float, failure: Ordering::Relaxed },
+        Ordering::Relaxed,
+        "cmpxchg is not defined on f32",
+    );
+    check(
+        Operation::Load(access(Space::SharedCluster, Type::I32)),
+        Ordering::Relaxed,
+        "the state space `.shared::cluster` requires sm_90 and PTX 7.8, and the target is sm_80 with PTX 7.0",
+    );
+}
