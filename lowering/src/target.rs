@@ -252,7 +252,7 @@ impl Target {
     /// # Errors
     /// If the PTX version is older than the GPU.
     pub fn new(sm: Sm, ptx: Option<PtxVersion>) -> Result<Self, UnknownTarget> {
-        let lowest = sm.0.ptx;
+        let lowest = sm.lowest_ptx();
         match ptx {
             Some(ptx) if ptx < lowest => Err(UnknownTarget::TooOld { sm, ptx, lowest }),
             _ => Ok(Self { sm, ptx: ptx.unwrap_or(lowest) }),
@@ -285,7 +285,12 @@ impl Sm {
         self.0.name
     }
 
-    /// The number in the name, times ten the compute capability.
+    /// The lowest PTX version that has the GPU.
+    pub fn lowest_ptx(self) -> PtxVersion {
+        self.0.ptx
+    }
+
+    /// The number in the name: ten times the compute capability.
     pub fn number(self) -> u32 {
         self.0.number
     }

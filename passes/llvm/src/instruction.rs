@@ -1,0 +1,210 @@
+//! An atomic instruction of LLVM IR, with the accessors that inkwell lacks.
+
+use std::ffi::CStr;
+
+use inkwell::{
+    llvm_sys::{
+        LLVMAtomicOrdering as LlvmOrdering, LLVMAtomicRMWBinOp as BinOp, LLVMOpcode, core::*, debuginfo::*, prelude::*,
+    },
+    values::{AsValueRef, FunctionValue},
+};
+use ptx_atomics_lowering::{Ordering, RmwOp};
+
+use crate::message::Location;
+
+/// A load or store that is atomic, an `atomicrmw`, a `cmpxchg`, or a `fence`.
+#[derive(Clone, Copy)]
+pub struct Instruction(pub LLVMValueRef);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Fence,
+    Load,
+    Store,
+    Rmw(RmwOp),
+    CmpXchg,
+}
+
+/// Every instruction of a function, in the order of the text.
+pub fn instructions(function: FunctionValue<'_>) -> impl Iterator<Item = LLVMValueRef> {
+    let non_null = |instruction: LLVMValueRef| (!instruction.is_null()).then_some(instruction);
+    function.get_basic_block_iter().flat_map(move |block| {
+        // SAFETY: the block and its instructions live as long as the module, which nothing changes during iteration.
+        let first = non_null(unsafe { LLVMGetFirstInstruction(block.as_mut_ptr()) });
+        std::iter::successors(first, move |instruction| non_null(unsafe { LLVMGetNextInstruction(*instruction) }))
+    })
+}
+
+// SAFETY of all calls below: `self.0` is an instruction of a live module, and each accessor is called only for the kinds
+// of instruction that LLVM's C API defines it for.
+impl Instruction {
+    /// The instruction, if it is atomic.
+    pub fn atomic(instruction: LLVMValueRef) -> Option<(Self, Kind)> {
+        let not_atomic = |i| unsafe { LLVMGetOrdering(i) } == LlvmOrdering::LLVMAtomicOrderingNotAtomic;
+        let kind = match unsafe { LLVMGetInstructionOpcode(instruction) } {
+            LLVMOpcode::LLVMFence => Kind::Fence,
+            LLVMOpcode::LLVMLoad if not_atomic(instruction) => return None,
+            LLVMOpcode::LLVMLoad => Kind::Load,
+            LLVMOpcode::LLVMStore if not_atomic(instruction) => return None,
+            LLVMOpcode::LLVMStore => Kind::Store,
+            LLVMOpcode::LLVMAtomicRMW => Kind::Rmw(rmw_op(unsafe { LLVMGetAtomicRMWBinOp(instruction) })),
+            LLVMOpcode::LLVMAtomicCmpXchg => Kind::CmpXchg,
+            _ => return None,
+        };
+        Some((Self(instruction), kind))
+    }
+
+    /// The ordering; of a `cmpxchg`, that of success.
+    pub fn ordering(self, kind: Kind) -> Ordering {
+        ordering(unsafe {
+            match kind {
+                Kind::CmpXchg => LLVMGetCmpXchgSuccessOrdering(self.0),
+                _ => LLVMGetOrdering(self.0),
+            }
+        })
+    }
+
+    pub fn failure_ordering(self) -> Ordering {
+        ordering(unsafe { LLVMGetCmpXchgFailureOrdering(self.0) })
+    }
+
+    pub fn sync_scope_id(self) -> u32 {
+        unsafe { LLVMGetAtomicSyncScopeID(self.0) }
+    }
+
+    /// Of everything but a fence.
+    pub fn is_volatile(self) -> bool {
+        unsafe { LLVMGetVolatile(self.0) != 0 }
+    }
+
+    /// In bytes. Of everything but a fence.
+    pub fn alignment(self) -> u32 {
+        unsafe { LLVMGetAlignment(self.0) }
+    }
+
+    pub fn operand(self, index: u32) -> LLVMValueRef {
+        unsafe { LLVMGetOperand(self.0, index) }
+    }
+
+    /// The address. Of everything but a fence.
+    pub fn pointer(self, kind: Kind) -> LLVMValueRef {
+        self.operand(u32::from(kind == Kind::Store))
+    }
+
+    /// The values that go in: none for a load, expected and new for a `cmpxchg`.
+    pub fn sources(self, kind: Kind) -> Vec<LLVMValueRef> {
+        match kind {
+            Kind::Fence | Kind::Load => vec![],
+            Kind::Store => vec![self.operand(0)],
+            Kind::Rmw(_) => vec![self.operand(1)],
+            Kind::CmpXchg => vec![self.operand(1), self.operand(2)],
+        }
+    }
+
+    /// The type of the value in memory. Of everything but a fence.
+    pub fn value_type(self, kind: Kind) -> LLVMTypeRef {
+        let value = self.sources(kind).first().copied().unwrap_or(self.0);
+        unsafe { LLVMTypeOf(value) }
+    }
+
+    /// The place in the source program, if the instruction has debug information.
+    pub fn debug_location(self) -> Option<Location> {
+        let string = |get: &dyn Fn(*mut u32) -> *const std::ffi::c_char| {
+            let mut length = 0;
+            let start = get(&mut length);
+            let bytes = if start.is_null() {
+                &[][..]
+            } else {
+                unsafe { std::slice::from_raw_parts(start.cast(), length as usize) }
+            };
+            String::from_utf8_lossy(bytes).into_owned()
+        };
+        unsafe {
+            let location = LLVMInstructionGetDebugLoc(self.0);
+            if location.is_null() || LLVMDILocationGetLine(location) == 0 {
+                return None;
+            }
+            let file = LLVMDIScopeGetFile(LLVMDILocationGetScope(location));
+            if file.is_null() {
+                return None;
+            }
+            let name = string(&|length| LLVMDIFileGetFilename(file, length));
+            let directory = string(&|length| LLVMDIFileGetDirectory(file, length));
+            let absolute = name.starts_with('/') || directory.is_empty();
+            Some(Location {
+                file: if absolute { name } else { format!("{directory}/{name}") },
+                line: LLVMDILocationGetLine(location),
+                column: LLVMDILocationGetColumn(location),
+            })
+        }
+    }
+
+    /// The instruction as LLVM prints it, without its metadata. Slow: LLVM numbers the whole module for it.
+    pub fn text(self) -> String {
+        let text = unsafe { message(LLVMPrintValueToString(self.0)) };
+        let text = text.trim();
+        text.split_once(", !").map_or(text, |(head, _)| head).to_owned()
+    }
+}
+
+fn ordering(ordering: LlvmOrdering) -> Ordering {
+    match ordering {
+        LlvmOrdering::LLVMAtomicOrderingNotAtomic => unreachable!("the instruction is atomic"),
+        LlvmOrdering::LLVMAtomicOrderingUnordered => Ordering::Unordered,
+        LlvmOrdering::LLVMAtomicOrderingMonotonic => Ordering::Relaxed,
+        LlvmOrdering::LLVMAtomicOrderingAcquire => Ordering::Acquire,
+        LlvmOrdering::LLVMAtomicOrderingRelease => Ordering::Release,
+        LlvmOrdering::LLVMAtomicOrderingAcquireRelease => Ordering::AcqRel,
+        LlvmOrdering::LLVMAtomicOrderingSequentiallyConsistent => Ordering::SeqCst,
+    }
+}
+
+fn rmw_op(op: BinOp) -> RmwOp {
+    match op {
+        BinOp::LLVMAtomicRMWBinOpXchg => RmwOp::Xchg,
+        BinOp::LLVMAtomicRMWBinOpAdd => RmwOp::Add,
+        BinOp::LLVMAtomicRMWBinOpSub => RmwOp::Sub,
+        BinOp::LLVMAtomicRMWBinOpAnd => RmwOp::And,
+        BinOp::LLVMAtomicRMWBinOpNand => RmwOp::Nand,
+        BinOp::LLVMAtomicRMWBinOpOr => RmwOp::Or,
+        BinOp::LLVMAtomicRMWBinOpXor => RmwOp::Xor,
+        BinOp::LLVMAtomicRMWBinOpMax => RmwOp::Max,
+        BinOp::LLVMAtomicRMWBinOpMin => RmwOp::Min,
+        BinOp::LLVMAtomicRMWBinOpUMax => RmwOp::UMax,
+        BinOp::LLVMAtomicRMWBinOpUMin => RmwOp::UMin,
+        BinOp::LLVMAtomicRMWBinOpFAdd => RmwOp::FAdd,
+        BinOp::LLVMAtomicRMWBinOpFSub => RmwOp::FSub,
+        BinOp::LLVMAtomicRMWBinOpFMax => RmwOp::FMax,
+        BinOp::LLVMAtomicRMWBinOpFMin => RmwOp::FMin,
+        BinOp::LLVMAtomicRMWBinOpUIncWrap => RmwOp::UIncWrap,
+        BinOp::LLVMAtomicRMWBinOpUDecWrap => RmwOp::UDecWrap,
+        BinOp::LLVMAtomicRMWBinOpUSubCond => RmwOp::USubCond,
+        BinOp::LLVMAtomicRMWBinOpUSubSat => RmwOp::USubSat,
+        BinOp::LLVMAtomicRMWBinOpFMaximum => RmwOp::FMaximum,
+        BinOp::LLVMAtomicRMWBinOpFMinimum => RmwOp::FMinimum,
+    }
+}
+
+/// Takes a message that LLVM allocated.
+///
+/// # Safety
+/// `message` is null or a string that `LLVMDisposeMessage` may free.
+pub unsafe fn message(message: *mut std::ffi::c_char) -> String {
+    if message.is_null() {
+        return String::new();
+    }
+    unsafe {
+        let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+        LLVMDisposeMessage(message);
+        text
+    }
+}
+
+/// The name of a value as bytes of UTF-8, wrong ones replaced.
+pub fn name(value: &impl AsValueRef) -> String {
+    let mut length = 0;
+    // SAFETY: the value is live, and LLVM returns `length` bytes.
+    let bytes =
+        unsafe { std::slice::from_raw_parts(LLVMGetValueName2(value.as_value_ref(), &mut length).cast(), length) };
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,66 @@
+//! The pass over LLVM IR: every atomic and fence becomes one call to inline assembly, and LLVM's NVPTX backend does the
+//! rest.
+//!
+//! [`read`] takes text or bitcode, [`prepare`] optimizes if asked and resolves address spaces, [`lower`] is the pass
+//! itself, [`ptx`] and [`ir`] write the result. [`lower`] decides no ordering: it recognizes operations, asks
+//! `ptx-atomics-lowering`, and embeds the answers, all or none.
+//!
+//! LLVM ends the process on what its backend cannot select. [`lower`] leaves no atomic to it; whoever must survive the
+//! rest runs [`ptx`] in a process of its own, as the command line does.
+
+mod embed;
+mod emit;
+mod fatal;
+mod instruction;
+mod message;
+mod recognize;
+mod source;
+
+use inkwell::module::Module;
+use ptx_atomics_lowering::{Strategies, Target, ptx::Scope};
+
+pub use self::{
+    emit::{bitcode, ir, machine, prepare, ptx, requested_target},
+    fatal::{Handlers, install_handlers},
+    message::{Diagnostic, Location, Remark},
+    source::{Input, read},
+};
+pub use inkwell;
+
+/// What the pass needs to know besides the module.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub target: Target,
+    /// A function's attribute `"ptx-atomics-strategy"` overrides them.
+    pub strategies: Strategies,
+    /// What LLVM's default synchronization scope (system) stands for. Narrower than `Sys` only where no host and no
+    /// other device takes part.
+    pub default_scope: Scope,
+}
+
+impl Options {
+    /// The recommended sequences, and the default scope is the system.
+    pub fn new(target: Target) -> Self {
+        Self { target, strategies: Strategies::default(), default_scope: Scope::Sys }
+    }
+}
+
+/// Lowers every atomic and fence of the module, in place. The remarks say what became of each.
+///
+/// # Errors
+/// Everything in the module that has no lowering. The module is then unchanged.
+pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Vec<Diagnostic>> {
+    let planned = recognize::plan(module, input, options)?;
+    let remarks = planned.iter().map(|planned| planned.remark(input)).collect();
+    let context = module.get_context();
+    planned.into_iter().for_each(|planned| embed::embed(&context, planned));
+    Ok(remarks)
+}
+
+/// Reports what [`lower`] would reject, and changes nothing.
+///
+/// # Errors
+/// Everything in the module that has no lowering.
+pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Vec<Diagnostic>> {
+    recognize::plan(module, input, options).map(drop)
+}

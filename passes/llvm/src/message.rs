@@ -1,0 +1,47 @@
+//! What the pass says: errors, and remarks on what it did.
+
+use ptx_atomics_lowering::{Change, Sequence};
+
+/// A place in a source file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 if unknown.
+    pub column: u32,
+}
+
+/// An error: what, where, why, and what to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostic {
+    pub message: String,
+    /// The function in which it was found.
+    pub function: Option<String>,
+    pub location: Option<Location>,
+    /// The operation, in LLVM's words.
+    pub operation: Option<String>,
+    pub notes: Vec<String>,
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
+/// What became of one operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    pub function: String,
+    pub location: Option<Location>,
+    /// The operation, in LLVM's words.
+    pub operation: String,
+    pub sequence: Sequence,
+    pub changes: Vec<Change>,
+}

@@ -1,0 +1,348 @@
+//! From instructions of LLVM IR to operations, and what becomes of each.
+//!
+//! The whole module is looked at before anything is changed, and everything that has no lowering is reported.
+
+use inkwell::{
+    llvm_sys::{LLVMTypeKind, core::*, prelude::*, target::LLVMStoreSizeOfType},
+    module::Module,
+    targets::TargetData,
+    values::{AsValueRef, FunctionValue},
+};
+use ptx_atomics_lowering::{
+    Access, AtomicOp, InlineAsm, Lowering, Operation, Strategies, SyncScope, Type, lower,
+    ptx::{Scope, Space},
+};
+
+use crate::{
+    Options,
+    embed::constant,
+    instruction::{Instruction, Kind, instructions, name},
+    message::{Diagnostic, Remark},
+    source::{Input, Numbering},
+};
+
+/// LLVM's synchronization scopes for NVPTX. The empty one is LLVM's default, the system.
+const SYNC_SCOPES: [(&str, SyncScope); 5] = [
+    ("", SyncScope::Threads(Scope::Sys)),
+    ("device", SyncScope::Threads(Scope::Gpu)),
+    ("cluster", SyncScope::Threads(Scope::Cluster)),
+    ("block", SyncScope::Threads(Scope::Cta)),
+    ("singlethread", SyncScope::SingleThread),
+];
+
+/// NVPTX address spaces that atomics may access (LLVM, 'User Guide for NVPTX Back-end').
+const ADDRESS_SPACES: [(u32, Space); 4] =
+    [(0, Space::Generic), (1, Space::Global), (3, Space::Shared), (7, Space::SharedCluster)];
+
+/// The attribute of a function that overrides the strategy of the run.
+const STRATEGY: &str = "ptx-atomics-strategy";
+
+/// An instruction and what replaces it.
+pub struct Planned {
+    pub instruction: Instruction,
+    pub kind: Kind,
+    pub lowering: Lowering,
+    pub asm: InlineAsm,
+    op: AtomicOp,
+    sync_scope: &'static str,
+    function: LLVMValueRef,
+    number: Option<u32>,
+}
+
+impl Planned {
+    pub fn remark(&self, input: &Input) -> Remark {
+        Remark {
+            function: name_of(self.function),
+            location: self.instruction.debug_location().or_else(|| input.location(self.number)),
+            operation: describe(&self.op, self.sync_scope),
+            sequence: self.lowering.sequence.clone(),
+            changes: self.lowering.changes.clone(),
+        }
+    }
+}
+
+/// The operation in LLVM's words.
+fn describe(op: &AtomicOp, sync_scope: &str) -> String {
+    let access = |Access { space, ty }: Access| {
+        let number = ADDRESS_SPACES.iter().find(|(_, known)| *known == space).map_or(0, |(number, _)| *number);
+        if number == 0 { format!(" {ty}") } else { format!(" {ty} addrspace({number})") }
+    };
+    let (mut text, failure) = match op.operation {
+        Operation::Fence => ("fence".to_owned(), None),
+        Operation::Load(a) => (format!("load atomic{}", access(a)), None),
+        Operation::Store(a) => (format!("store atomic{}", access(a)), None),
+        Operation::Rmw(rmw, a) => (format!("atomicrmw {rmw}{}", access(a)), None),
+        Operation::CmpXchg { access: a, failure } => (format!("cmpxchg{}", access(a)), Some(failure)),
+    };
+    if !sync_scope.is_empty() {
+        text.push_str(&format!(" syncscope(\"{sync_scope}\")"));
+    }
+    for ordering in [Some(op.ordering), failure].into_iter().flatten() {
+        let word: &str = ordering.into();
+        text.push_str(if word == "relaxed" { " monotonic" } else { " " });
+        text.push_str(if word == "relaxed" { "" } else { word });
+    }
+    text
+}
+
+/// Finds every atomic and fence, and lowers it.
+pub fn plan(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Planned>, Vec<Diagnostic>> {
+    let recognizer = Recognizer::new(module, input, options);
+    let mut planned = Vec::new();
+    let mut errors = Vec::new();
+    for function in module.get_functions() {
+        let strategies = recognizer.strategies(function).unwrap_or_else(|error| {
+            errors.push(error);
+            options.strategies.clone()
+        });
+        for instruction in instructions(function) {
+            let Some((instruction, kind)) = Instruction::atomic(instruction) else {
+                errors.extend(recognizer.element_wise_intrinsic(function, instruction));
+                continue;
+            };
+            match recognizer.plan(function, instruction, kind, &strategies) {
+                Ok(plan) => planned.push(plan),
+                Err(mut found) => errors.append(&mut found),
+            }
+        }
+    }
+    if errors.is_empty() { Ok(planned) } else { Err(errors) }
+}
+
+struct Recognizer<'a> {
+    input: &'a Input,
+    options: &'a Options,
+    numbering: Numbering,
+    layout: TargetData,
+    /// LLVM's numbers of [`SYNC_SCOPES`] in this context.
+    sync_scope_ids: [u32; SYNC_SCOPES.len()],
+}
+
+/// What is wrong with one instruction: message and help.
+type Problem = (String, Option<String>);
+
+impl<'a> Recognizer<'a> {
+    fn new(module: &Module<'_>, input: &'a Input, options: &'a Options) -> Self {
+        let context = module.get_context();
+        let layout = TargetData::create(module.get_data_layout().as_str().to_str().unwrap_or_default());
+        // SAFETY: the context is live, and the names are given with their lengths.
+        let id = |name: &str| unsafe { LLVMGetSyncScopeID(context.raw(), name.as_ptr().cast(), name.len()) };
+        let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| id(name));
+        Self { input, options, numbering: Numbering::of(&context), layout, sync_scope_ids }
+    }
+
+    /// The strategies of the run, overridden by the function's attribute.
+    fn strategies(&self, function: FunctionValue<'_>) -> Result<Strategies, Diagnostic> {
+        let mut strategies = self.options.strategies.clone();
+        let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, STRATEGY);
+        if let Some(attribute) = attribute {
+            let list = attribute.get_string_value().to_string_lossy();
+            strategies.override_with(&list).map_err(|error| Diagnostic {
+                function: Some(name(&function)),
+                ..Diagnostic::new(format!("in the attribute \"{STRATEGY}\": {error}"))
+            })?;
+        }
+        Ok(strategies)
+    }
+
+    fn plan(
+        &self,
+        function: FunctionValue<'_>,
+        instruction: Instruction,
+        kind: Kind,
+        strategies: &Strategies,
+    ) -> Result<Planned, Vec<Diagnostic>> {
+        let number = self.numbering.get(instruction);
+        let diagnostic = |(message, help): Problem| Diagnostic {
+            message,
+            function: Some(name(&function)),
+            location: instruction.debug_location().or_else(|| self.input.location(number)),
+            operation: Some(instruction.text()),
+            notes: Vec::new(),
+            help,
+        };
+        let (op, sync_scope) = self
+            .operation(instruction, kind)
+            .map_err(|problems| problems.into_iter().map(diagnostic).collect::<Vec<_>>())?;
+        let mut lowering = lower(&op, strategies, &self.options.target)
+            .map_err(|errors| errors.iter().map(|error| diagnostic((error.to_string(), None))).collect::<Vec<_>>())?;
+        for (register, value) in sources(instruction, kind) {
+            if let Some(bits) = constant(value) {
+                lowering.sequence.bind(&register, bits);
+            }
+        }
+        let ty = match op.operation {
+            Operation::Fence => Type::I32,
+            Operation::Load(a) | Operation::Store(a) | Operation::Rmw(_, a) | Operation::CmpXchg { access: a, .. } => {
+                a.ty
+            }
+        };
+        let asm = InlineAsm::new(&lowering.sequence, ty);
+        Ok(Planned { instruction, kind, lowering, asm, op, sync_scope, function: function.as_value_ref(), number })
+    }
+
+    fn operation(&self, instruction: Instruction, kind: Kind) -> Result<(AtomicOp, &'static str), Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut keep = |problem| problems.push(problem);
+        let scope = self.sync_scope(instruction).map_err(&mut keep).ok();
+        let access = if kind == Kind::Fence {
+            None
+        } else {
+            let space = self.space(instruction.pointer(kind)).map_err(&mut keep).ok();
+            let ty = self.ty(instruction, kind).map_err(&mut keep).ok();
+            if instruction.is_volatile() {
+                keep((
+                    "volatile atomics are not supported yet".into(),
+                    Some("remove 'volatile' from the access".into()),
+                ));
+            }
+            space.zip(ty).map(|(space, ty)| Access { space, ty })
+        };
+        let operation = match (kind, access) {
+            (Kind::Fence, _) => Some(Operation::Fence),
+            (_, None) => None,
+            (Kind::Load, Some(access)) => Some(Operation::Load(access)),
+            (Kind::Store, Some(access)) => Some(Operation::Store(access)),
+            (Kind::Rmw(op), Some(access)) => Some(Operation::Rmw(op, access)),
+            (Kind::CmpXchg, Some(access)) => {
+                Some(Operation::CmpXchg { access, failure: instruction.failure_ordering() })
+            }
+        };
+        match (operation, scope) {
+            (Some(operation), Some((sync_scope, scope))) if problems.is_empty() => {
+                let op = AtomicOp { operation, ordering: instruction.ordering(kind), scope };
+                Ok((op, sync_scope))
+            }
+            _ => Err(problems),
+        }
+    }
+
+    fn sync_scope(&self, instruction: Instruction) -> Result<(&'static str, SyncScope), Problem> {
+        let id = instruction.sync_scope_id();
+        match self.sync_scope_ids.iter().position(|known| *known == id) {
+            Some(0) => Ok(("", SyncScope::Threads(self.options.default_scope))),
+            Some(index) => Ok(SYNC_SCOPES[index]),
+            None => {
+                let text = instruction.text();
+                let unknown = text
+                    .split_once("syncscope(")
+                    .and_then(|(_, rest)| rest.split_once(')'))
+                    .map_or("?", |(name, _)| name);
+                let known = SYNC_SCOPES.map(|(name, _)| format!("\"{name}\"")).join(", ");
+                Err((format!("unknown synchronization scope {unknown}"), Some(format!("the known ones are {known}"))))
+            }
+        }
+    }
+
+    fn space(&self, pointer: LLVMValueRef) -> Result<Space, Problem> {
+        // SAFETY: `pointer` is a value of pointer type, and so is the origin.
+        let number = |pointer| unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) };
+        let origin = origin(pointer);
+        let known = ADDRESS_SPACES.iter().find(|(known, _)| *known == number(pointer));
+        match (number(pointer), number(origin), is_alloca(origin)) {
+            (4, ..) | (0, 4, _) => Err(("atomic operation on constant memory".into(), Some("constant memory cannot be written while a kernel runs: use a plain load, or global memory".into()))),
+            (5, ..) | (0, 5, _) | (_, _, true) => Err((
+                "atomic operation on local (stack) memory is not supported yet".into(),
+                Some("no other thread sees local memory: a plain load, store or operation does the same".into()),
+            )),
+            (other, ..) => known.map(|(_, space)| *space).ok_or_else(|| {
+                (format!("atomic operation in address space {other}"), Some("atomics are supported in the address spaces 0 (generic), 1 (global), 3 (shared) and 7 (shared::cluster)".into()))
+            }),
+        }
+    }
+
+    fn ty(&self, instruction: Instruction, kind: Kind) -> Result<Type, Problem> {
+        let llvm = instruction.value_type(kind);
+        // SAFETY: the type and the layout are live; the size of a type of atomics is defined.
+        let (ty, size) = unsafe {
+            let size = LLVMStoreSizeOfType(self.layout.as_mut_ptr(), llvm);
+            let ty = match (LLVMGetTypeKind(llvm), size) {
+                (LLVMTypeKind::LLVMIntegerTypeKind, 4) if LLVMGetIntTypeWidth(llvm) == 32 => Some(Type::I32),
+                (LLVMTypeKind::LLVMIntegerTypeKind, 8) if LLVMGetIntTypeWidth(llvm) == 64 => Some(Type::I64),
+                (LLVMTypeKind::LLVMPointerTypeKind, 4) => Some(Type::I32),
+                (LLVMTypeKind::LLVMPointerTypeKind, 8) => Some(Type::I64),
+                (LLVMTypeKind::LLVMFloatTypeKind, _) => Some(Type::F32),
+                (LLVMTypeKind::LLVMDoubleTypeKind, _) => Some(Type::F64),
+                _ => None,
+            };
+            (ty, size)
+        };
+        let printed = || unsafe { crate::instruction::message(LLVMPrintTypeToString(llvm)) };
+        let Some(ty) = ty else {
+            let help = "the supported types are i32, i64, float, double and ptr".into();
+            return Err((format!("atomic operation on type {} is not supported yet", printed()), Some(help)));
+        };
+        let alignment = instruction.alignment();
+        if u64::from(alignment) < size {
+            let message = format!("atomic operation on {} aligned to {alignment} bytes, less than its size", printed());
+            return Err((
+                message,
+                Some(format!(
+                    "PTX needs an alignment of {size} bytes: align the object, or do not access it atomically"
+                )),
+            ));
+        }
+        Ok(ty)
+    }
+
+    /// LLVM's backend turns these into calls to functions that do not exist.
+    fn element_wise_intrinsic(&self, function: FunctionValue<'_>, instruction: LLVMValueRef) -> Option<Diagnostic> {
+        // SAFETY: the instruction is live; the called value of a call is.
+        let callee = unsafe {
+            let call = LLVMIsACallInst(instruction);
+            if call.is_null() {
+                return None;
+            }
+            LLVMIsAFunction(LLVMGetCalledValue(call))
+        };
+        if callee.is_null() || !name_of(callee).contains(".element.unordered.atomic.") {
+            return None;
+        }
+        Some(Diagnostic {
+            function: Some(name(&function)),
+            location: Instruction(instruction).debug_location(),
+            operation: Some(Instruction(instruction).text()),
+            help: Some("use a loop of atomic accesses".into()),
+            ..Diagnostic::new("element-wise atomic memory intrinsics have no lowering")
+        })
+    }
+}
+
+/// The object that a pointer is computed from, as far as casts and offsets show.
+fn origin(mut pointer: LLVMValueRef) -> LLVMValueRef {
+    use inkwell::llvm_sys::LLVMOpcode::{LLVMAddrSpaceCast, LLVMBitCast, LLVMGetElementPtr};
+    loop {
+        // SAFETY: the opcode is asked only of instructions and constant expressions, whose first operand is the pointer.
+        let opcode = unsafe {
+            if !LLVMIsAInstruction(pointer).is_null() {
+                LLVMGetInstructionOpcode(pointer)
+            } else if !LLVMIsAConstantExpr(pointer).is_null() {
+                LLVMGetConstOpcode(pointer)
+            } else {
+                return pointer;
+            }
+        };
+        match opcode {
+            LLVMAddrSpaceCast | LLVMBitCast | LLVMGetElementPtr => pointer = unsafe { LLVMGetOperand(pointer, 0) },
+            _ => return pointer,
+        }
+    }
+}
+
+fn is_alloca(value: LLVMValueRef) -> bool {
+    // SAFETY: the value is live.
+    unsafe { !LLVMIsAAllocaInst(value).is_null() }
+}
+
+/// The source registers of the sequence with their values.
+pub fn sources(
+    instruction: Instruction,
+    kind: Kind,
+) -> impl Iterator<Item = (ptx_atomics_lowering::ptx::Name, LLVMValueRef)> {
+    [ptx_atomics_lowering::B, ptx_atomics_lowering::C].into_iter().zip(instruction.sources(kind))
+}
+
+fn name_of(function: LLVMValueRef) -> String {
+    // SAFETY: the function is live.
+    name(&unsafe { inkwell::values::AnyValueEnum::new(function) })
+}

@@ -1,0 +1,165 @@
+//! Reading a module, and where its instructions stand in its text.
+
+use std::{cell::OnceCell, ffi::CStr};
+
+use inkwell::{
+    context::{AsContextRef, Context, ContextRef},
+    llvm_sys::{
+        analysis::{LLVMVerifierFailureAction, LLVMVerifyModule},
+        core::*,
+        ir_reader::LLVMParseIRInContext2,
+        prelude::*,
+    },
+    memory_buffer::MemoryBuffer,
+    module::Module,
+};
+
+use crate::{
+    instruction::{Instruction, instructions, message},
+    message::{Diagnostic, Location},
+};
+
+/// The kind of metadata that numbers the atomics of a module that was read from text.
+pub const NUMBER: &str = "ptx-atomics.number";
+
+/// The bytes that a module was read from, and their name.
+pub struct Input {
+    name: String,
+    bytes: Vec<u8>,
+    /// The line of each atomic, in the order of the text.
+    lines: OnceCell<Vec<u32>>,
+}
+
+impl Input {
+    /// `name` is that of a file, or another by which a user knows the input.
+    pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), bytes: bytes.into(), lines: OnceCell::new() }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text, unless the input is bitcode.
+    pub fn text(&self) -> Option<&str> {
+        let bitcode = [&b"BC\xC0\xDE"[..], b"\xDE\xC0\x17\x0B"];
+        let text = !bitcode.iter().any(|magic| self.bytes.starts_with(magic));
+        text.then(|| std::str::from_utf8(&self.bytes).ok()).flatten()
+    }
+
+    /// The line of the numbered atomic.
+    pub(crate) fn location(&self, number: Option<u32>) -> Option<Location> {
+        let line = *self.lines.get_or_init(|| atomic_lines(self.text().unwrap_or(""))).get(number? as usize)?;
+        Some(Location { file: self.name.clone(), line, column: 0 })
+    }
+}
+
+/// Reads LLVM IR, as text or as bitcode, and verifies it.
+///
+/// # Errors
+/// If the input is neither, does not parse, or is not valid IR.
+pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Diagnostic> {
+    if input.bytes.is_empty() {
+        return Err(Diagnostic::new(format!("'{}' is empty", input.name)).help("give LLVM IR, as text or as bitcode"));
+    }
+    let buffer = MemoryBuffer::create_from_memory_range_copy(&input.bytes, &input.name);
+    let mut module = std::ptr::null_mut();
+    let mut error = std::ptr::null_mut();
+    // SAFETY: the buffer is live; on success the module belongs to the caller, on failure the message does.
+    let failed =
+        unsafe { LLVMParseIRInContext2(context.as_ctx_ref(), buffer.as_mut_ptr(), &mut module, &mut error) } != 0;
+    if failed {
+        return Err(parse_error(input, &unsafe { message(error) }));
+    }
+    let module = unsafe { Module::new(module) };
+    verify(&module).map_err(|notes| Diagnostic {
+        notes,
+        location: None,
+        ..Diagnostic::new(format!("'{}' is not valid LLVM IR", input.name)).help("the compiler that made it has a bug, or the file was edited by hand: `opt-22 -passes=verify` says the same")
+    })?;
+    if input.text().is_some() {
+        number(context, &module);
+    }
+    Ok(module)
+}
+
+fn verify(module: &Module<'_>) -> Result<(), Vec<String>> {
+    let mut error = std::ptr::null_mut();
+    // SAFETY: the module is live, and the message is ours.
+    let (broken, text) = unsafe {
+        let broken =
+            LLVMVerifyModule(module.as_mut_ptr(), LLVMVerifierFailureAction::LLVMReturnStatusAction, &mut error);
+        (broken != 0, message(error))
+    };
+    if broken { Err(text.lines().map(str::to_owned).collect()) } else { Ok(()) }
+}
+
+/// LLVM says `name:line:column: error: text`, then the line and a caret.
+fn parse_error(input: &Input, text: &str) -> Diagnostic {
+    let first = text.lines().next().unwrap_or(text);
+    let rest = first.strip_prefix(&input.name).and_then(|rest| rest.strip_prefix(':')).unwrap_or(first);
+    let (position, reason) = rest.split_once("error: ").unwrap_or(("", rest));
+    let mut numbers = position.split(':').map(|number| number.trim().parse::<u32>().ok());
+    let location = match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(line), Some(column)) => Some(Location { file: input.name.clone(), line, column: column + 1 }),
+        _ => None,
+    };
+    let what = if input.text().is_some() { "LLVM IR" } else { "LLVM bitcode" };
+    Diagnostic { location, ..Diagnostic::new(format!("'{}' does not parse as {what}: {reason}", input.name)) }
+}
+
+/// Numbers the atomics, so that passes in between do not lose their lines.
+fn number(context: &Context, module: &Module<'_>) {
+    let kind = context.get_kind_id(NUMBER);
+    let i32_type = context.i32_type();
+    let atomics = module.get_functions().flat_map(instructions).filter_map(Instruction::atomic);
+    for (number, (instruction, _)) in atomics.enumerate() {
+        let node = context.metadata_node(&[i32_type.const_int(number as u64, false).into()]);
+        // SAFETY: instruction and node belong to the context.
+        unsafe { LLVMSetMetadata(instruction.0, kind, inkwell::values::AsValueRef::as_value_ref(&node)) };
+    }
+}
+
+/// Reads the numbers.
+pub(crate) struct Numbering {
+    kind: u32,
+}
+
+impl Numbering {
+    pub fn of(context: &ContextRef<'_>) -> Self {
+        Self { kind: context.get_kind_id(NUMBER) }
+    }
+
+    pub fn get(&self, instruction: Instruction) -> Option<u32> {
+        // SAFETY: the instruction is live; the node is ours and holds one constant.
+        unsafe {
+            let node: LLVMValueRef = LLVMGetMetadata(instruction.0, self.kind);
+            if node.is_null() || LLVMGetMDNodeNumOperands(node) != 1 {
+                return None;
+            }
+            let mut number = std::ptr::null_mut();
+            LLVMGetMDNodeOperands(node, &mut number);
+            let constant = LLVMIsAConstantInt(number);
+            (!constant.is_null()).then(|| LLVMConstIntGetZExtValue(constant) as u32)
+        }
+    }
+}
+
+/// The lines of a module's text on which an atomic instruction begins.
+fn atomic_lines(text: &str) -> Vec<u32> {
+    let is_atomic = |line: &str| {
+        let line = line.trim_start();
+        let body = match line.split_once(" = ") {
+            Some((result, body)) if result.starts_with('%') => body.trim_start(),
+            _ => line,
+        };
+        ["fence ", "load atomic ", "store atomic ", "atomicrmw ", "cmpxchg "].iter().any(|word| body.starts_with(word))
+    };
+    text.lines().zip(1..).filter(|(line, _)| is_atomic(line)).map(|(_, number)| number).collect()
+}
+
+/// LLVM's name of a module's triple.
+pub(crate) fn triple(module: &Module<'_>) -> String {
+    // SAFETY: the module is live, and so is its string.
+    unsafe { CStr::from_ptr(LLVMGetTarget(module.as_mut_ptr())).to_string_lossy().into_owned() }
+}

@@ -1,0 +1,137 @@
+//! The arguments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptx_atomics::lowering::{PtxVersion, Sm, Strategies, Target, UnknownStrategy, UnknownTarget, ptx::Scope};
+
+/// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
+#[derive(Parser)]
+#[command(version, about)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Lower(LowerArgs),
+    Table(TableArgs),
+}
+
+/// Lower LLVM IR to PTX
+///
+/// Reads LLVM IR, text or bitcode, and writes PTX in which every atomic and fence is what NVIDIA's Atomics ABI says.
+/// Nothing is written on an error.
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics lower kernel.ll -o kernel.ptx --mcpu sm_90 --mattr +ptx86 --strategy fence,rmw.relaxed=recommended
+
+Exit status: 0 done, 1 an error in the input or its lowering, 2 wrong usage.")]
+pub struct LowerArgs {
+    /// LLVM IR, as text or bitcode; - is standard input
+    #[arg(default_value = "-")]
+    pub input: PathBuf,
+    /// Where to write; - is standard output
+    #[arg(short, long, default_value = "-")]
+    pub output: PathBuf,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Emit::Ptx)]
+    pub emit: Emit,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    #[command(flatten)]
+    pub strategy: StrategyArgs,
+    /// What LLVM's default synchronization scope stands for. Narrower than sys only where neither the host nor another
+    /// device takes part
+    #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = scope)]
+    pub default_scope: Scope,
+    /// Run LLVM's optimization pipeline of this level first, and generate code at it. Without it: no pipeline, code
+    /// generation at 2
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub level: Option<u8>,
+    /// Write a remark for each lowered operation, in LLVM's YAML format
+    #[arg(long, value_name = "FILE")]
+    pub remarks: Option<PathBuf>,
+    /// Say what became of each operation
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// Print the mapping as a target gets it
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics table --strategy recommended --mcpu sm_90 --mattr +ptx86 --format markdown")]
+pub struct TableArgs {
+    #[command(flatten)]
+    pub target: TargetArgs,
+    #[command(flatten)]
+    pub strategy: StrategyArgs,
+    /// The format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+#[derive(Args)]
+pub struct TargetArgs {
+    /// The GPU, sm_70 to sm_121f [default: that of the module, or else sm_90]
+    #[arg(long, value_name = "GPU", value_parser = str::parse::<Sm>)]
+    pub mcpu: Option<Sm>,
+    /// The PTX version, as +ptx86 [default: that of the module, or else the lowest that has the GPU]
+    #[arg(long, value_name = "FEATURES", value_parser = version)]
+    pub mattr: Option<PtxVersion>,
+}
+
+#[derive(Args)]
+pub struct StrategyArgs {
+    /// Which sequence of each row of the ABI: recommended, fence, fence-acquire, proven; or for one row, as
+    /// rmw.acq_rel=fence. A list, or several times: later ones override earlier
+    #[arg(long = "strategy", value_name = "LIST", value_parser = strategy)]
+    lists: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    Ptx,
+    LlvmIr,
+    LlvmBc,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Format {
+    Text,
+    Markdown,
+    Json,
+}
+
+impl StrategyArgs {
+    pub fn strategies(&self) -> Strategies {
+        let mut strategies = Strategies::default();
+        for list in &self.lists {
+            strategies.override_with(list).expect("the parser of the argument has accepted the list");
+        }
+        strategies
+    }
+}
+
+impl TargetArgs {
+    /// The target of the flags, else that of a module, else sm_90. A version that a module asks for is raised to the
+    /// lowest that has the GPU; one that a flag asks for is not.
+    pub fn target(&self, module: (Option<Sm>, Option<PtxVersion>)) -> Result<Target, UnknownTarget> {
+        let default = || Sm::all().find(|sm| sm.name() == "sm_90").expect("sm_90 is known");
+        let sm = self.mcpu.or(module.0).unwrap_or_else(default);
+        Target::new(sm, self.mattr.or(module.1.map(|version| version.max(sm.lowest_ptx()))))
+    }
+}
+
+fn strategy(list: &str) -> Result<String, UnknownStrategy> {
+    list.parse::<Strategies>().map(|_| list.to_owned())
+}
+
+fn version(features: &str) -> Result<PtxVersion, UnknownTarget> {
+    features.strip_prefix('+').unwrap_or(features).parse()
+}
+
+fn scope(name: &str) -> Result<Scope, &'static str> {
+    name.parse().map_err(|_| "the scopes are sys, cluster, gpu and cta")
+}

@@ -1,0 +1,43 @@
+//! Every atomic and fence of a GPU program, lowered to PTX through a selectable ABI mapping.
+//!
+//! ```
+//! use ptx_atomics::llvm::{Input, Options};
+//! use ptx_atomics::lowering::Target;
+//!
+//! let ir = r#"
+//!     define i32 @next(ptr addrspace(1) %counter) {
+//!       %old = atomicrmw add ptr addrspace(1) %counter, i32 1 acq_rel
+//!       ret i32 %old
+//!     }"#;
+//! let target = Target::new("sm_90".parse()?, None)?;
+//! let ptx = ptx_atomics::ptx_from_llvm_ir(&Input::new("next.ll", ir), &Options::new(target)).expect("it has a lowering");
+//! assert!(String::from_utf8(ptx)?.contains("atom.acq_rel.sys.global.add.u32"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`lowering`] is the part without LLVM: the ABI tables, targets, typed PTX. [`llvm`] is the pass over LLVM IR, in steps.
+
+pub use ptx_atomics_llvm as llvm;
+pub use ptx_atomics_lowering as lowering;
+
+use llvm::{
+    Diagnostic, Input, Options,
+    inkwell::{OptimizationLevel, context::Context},
+};
+
+/// Lowers a module of LLVM IR, text or bitcode, to PTX text.
+///
+/// LLVM's backend ends the process on what it cannot select; none of that is an atomic any more.
+///
+/// # Errors
+/// Everything in the module that is wrong or has no lowering.
+pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    let context = Context::create();
+    let one = |error| vec![error];
+    let module = llvm::read(&context, input).map_err(one)?;
+    let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default).map_err(one)?;
+    llvm::check(&module, input, options)?;
+    llvm::prepare(&module, &machine, None).map_err(one)?;
+    llvm::lower(&module, input, options)?;
+    llvm::ptx(&module, &machine).map_err(one)
+}

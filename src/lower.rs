@@ -1,0 +1,209 @@
+//! `ptx-atomics lower`.
+
+use std::{
+    fs,
+    io::{self, Read},
+    ops::Range,
+    path::Path,
+    process::ExitCode,
+};
+
+use ptx_atomics::{
+    llvm::{
+        self, Diagnostic, Handlers, Input, Options, Remark,
+        inkwell::{
+            OptimizationLevel,
+            context::Context,
+            module::{Linkage, Module},
+        },
+    },
+    lowering::Target,
+};
+use strum::EnumMessage;
+
+use crate::{
+    cli::{Emit, LowerArgs},
+    isolate::{self, Death, End, Stage},
+    output::Output,
+    remarks, render,
+};
+
+/// What the work gives.
+struct Lowered {
+    bytes: Vec<u8>,
+    remarks: Vec<Remark>,
+    target: Target,
+}
+
+pub fn run(args: LowerArgs) -> ExitCode {
+    match lower(&args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(diagnostic) => {
+            render::error(&diagnostic, None);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn lower(args: &LowerArgs) -> Result<bool, Diagnostic> {
+    let input = read(&args.input)?;
+    let open = |path: &Path| Output::open(path).map_err(|error| cannot("write", path, &error));
+    let output = open(&args.output)?;
+    let remarks_output = args.remarks.as_deref().map(open).transpose()?;
+
+    let work = || match work(args, &input, None) {
+        Ok(lowered) => deliver(args, &lowered, &output, remarks_output.as_ref()),
+        Err(errors) => {
+            errors.iter().for_each(|error| render::error(error, Some(&input)));
+            render::summary(errors.len());
+            false
+        }
+    };
+    let cannot_fork = |error: io::Error| Diagnostic::new(format!("cannot start a process: {error}"));
+    match isolate::run(false, work).map_err(cannot_fork)? {
+        End::Returned(false) => Ok(false),
+        End::Returned(true) => {
+            let commit = |output: Output, path| output.commit().map_err(|error| cannot("write", path, &error));
+            remarks_output.zip(args.remarks.as_deref()).map(|(output, path)| commit(output, path)).transpose()?;
+            commit(output, &args.output)?;
+            Ok(true)
+        }
+        End::Died(death) => {
+            let function = culprit(args, &input, &death);
+            render::error(&obituary(death, function), Some(&input));
+            render::summary(1);
+            Ok(false)
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Input, Diagnostic> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map_err(|error| cannot("read", path, &error))?;
+        return Ok(Input::new("<stdin>", bytes));
+    }
+    let bytes = fs::read(path).map_err(|error| cannot("read", path, &error))?;
+    Ok(Input::new(path.display().to_string(), bytes))
+}
+
+fn cannot(what: &str, path: &Path, error: &io::Error) -> Diagnostic {
+    Diagnostic::new(format!("cannot {what} '{}': {error}", path.display()))
+}
+
+/// The whole job, in the child. With `only`, code is generated for some of the functions.
+fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<Lowered, Vec<Diagnostic>> {
+    let one = |error| vec![error];
+    isolate::stage(Stage::Read);
+    let context = Context::create();
+    llvm::install_handlers(&context, Handlers { error: isolate::fatal, warning: |text| eprintln!("warning: {text}") });
+    let module = llvm::read(&context, input).map_err(one)?;
+    let target = match (args.target.mcpu, args.target.mattr) {
+        (Some(_), Some(_)) => args.target.target((None, None)),
+        _ => args.target.target(llvm::requested_target(&module)?),
+    };
+    let target = target.map_err(|error| vec![Diagnostic::new(error.to_string())])?;
+    let options = Options { target, strategies: args.strategy.strategies(), default_scope: args.default_scope };
+    let machine = llvm::machine(&module, &target, optimization(args.level)).map_err(one)?;
+    llvm::check(&module, input, &options)?;
+
+    isolate::stage(Stage::Prepare);
+    llvm::prepare(&module, &machine, args.level).map_err(one)?;
+    isolate::stage(Stage::Lower);
+    let remarks = llvm::lower(&module, input, &options)?;
+
+    isolate::stage(Stage::Emit);
+    keep(&module, only);
+    let bytes = match args.emit {
+        Emit::Ptx => llvm::ptx(&module, &machine).map_err(one)?,
+        Emit::LlvmIr => llvm::ir(&module),
+        Emit::LlvmBc => llvm::bitcode(&module),
+    };
+    // The process ends soon: to free the module costs more than it gives.
+    std::mem::forget(module);
+    std::mem::forget(context);
+    Ok(Lowered { bytes, remarks, target })
+}
+
+fn optimization(level: Option<u8>) -> OptimizationLevel {
+    match level {
+        Some(0) => OptimizationLevel::None,
+        Some(1) => OptimizationLevel::Less,
+        None | Some(2) => OptimizationLevel::Default,
+        Some(_) => OptimizationLevel::Aggressive,
+    }
+}
+
+/// Hides the functions that are not in `only` from the backend, and says which are left.
+fn keep(module: &Module<'_>, only: Option<Range<usize>>) {
+    let defined = module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect::<Vec<_>>();
+    let only = only.unwrap_or(0..defined.len());
+    let hidden = defined.iter().enumerate().filter(|(index, _)| !only.contains(index));
+    hidden.for_each(|(_, function)| function.set_linkage(Linkage::AvailableExternally));
+    let first = defined.get(only.start).map(|function| function.get_name().to_string_lossy().into_owned());
+    isolate::functions(only.len(), &first.unwrap_or_default());
+}
+
+/// Writes what was made to the temporary files.
+fn deliver(args: &LowerArgs, lowered: &Lowered, output: &Output, remarks_output: Option<&Output>) -> bool {
+    let mut written = vec![(output.write(&lowered.bytes), args.output.as_path())];
+    if let Some((output, path)) = remarks_output.zip(args.remarks.as_deref()) {
+        written.push((output.write(remarks::yaml(&lowered.remarks).as_bytes()), path));
+    }
+    if args.verbose {
+        report(lowered);
+    }
+    let errors =
+        written.into_iter().filter_map(|(result, path)| result.err().map(|error| cannot("write", path, &error)));
+    errors.inspect(|error| render::error(error, None)).count() == 0
+}
+
+fn report(lowered: &Lowered) {
+    for remark in &lowered.remarks {
+        let place = remark.location.as_ref().map_or(String::new(), |at| format!("{}:{}: ", at.file, at.line));
+        eprintln!("{place}in '{}': {} became {}", remark.function, remark.operation, remarks::sequence(remark));
+        for change in &remark.changes {
+            eprintln!("  {change}: {}", change.get_message().unwrap_or_default());
+        }
+    }
+    eprintln!("{} atomics and fences lowered for {}", lowered.remarks.len(), lowered.target);
+}
+
+/// The function on which the backend died: a search by halves, each in a process of its own.
+fn culprit(args: &LowerArgs, input: &Input, death: &Death) -> Option<String> {
+    if death.stage != Some(Stage::Emit) {
+        return None;
+    }
+    let dies = |range: Range<usize>| match isolate::run(true, || work(args, input, Some(range)).is_ok()) {
+        Ok(End::Died(death)) => Some(death.function),
+        _ => None,
+    };
+    let mut range = 0..death.functions;
+    let mut name = None;
+    while range.len() > 1 || name.is_none() {
+        let middle = range.start + range.len().div_ceil(2);
+        (range, name) = match dies(range.start..middle) {
+            Some(first) => (range.start..middle, Some(first)),
+            None => (middle..range.end, Some(dies(middle..range.end)?)),
+        };
+    }
+    name
+}
+
+fn obituary(death: Death, function: Option<String>) -> Diagnostic {
+    let stage = death.stage.map_or("starting".to_owned(), |stage| stage.to_string());
+    let mut reason = death.reason.lines().map(str::to_owned);
+    let first = reason.next().unwrap_or_else(|| "no reason was given".to_owned());
+    let backend = death.stage == Some(Stage::Emit);
+    let help = if backend {
+        "the atomics were lowered; this is something else that LLVM cannot compile for the target: `llc-22` fails on it too"
+    } else {
+        "this is a bug in LLVM: `opt-22 -passes=verify` fails on the same input"
+    };
+    Diagnostic {
+        function,
+        notes: reason.collect(),
+        ..Diagnostic::new(format!("LLVM failed while {stage}: {first}")).help(help)
+    }
+}

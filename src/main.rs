@@ -1,0 +1,23 @@
+//! The command line.
+
+mod cli;
+mod isolate;
+mod lower;
+mod output;
+mod remarks;
+mod render;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+/// Exit 0: done. 1: an error in the input or its lowering. 2: wrong usage.
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Lower(args) => lower::run(args),
+        Command::Table(args) => table::run(&args),
+    }
+}
