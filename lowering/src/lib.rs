@@ -29,7 +29,7 @@ mod target;
 pub use self::{
     abi::{Strategies, Strategy, UnknownStrategy},
     inline_asm::InlineAsm,
-    legalize::{Change, Lowering, Unsupported, lower},
+    legalize::{Change, Lowering, Unsupported, lower, row},
     op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
     sequence::{A, B, C, D, Sequence},
     target::{Form, PtxVersion, Requirement, Sm, Target, UnknownTarget},

@@ -88,10 +88,8 @@ pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<
     };
 
     let native = rmw.map(|op| native(op, access.expect("an rmw accesses memory").ty));
-    let steps = strategies
-        .choose(kind, ordering, native == Some(None))
+    let steps = row(kind, ordering, native == Some(None), strategies, target, &mut changes)
         .ok_or_else(|| vec![Unsupported::Ordering { kind, ordering }])?;
-    let steps = fence::legalize(steps, target, &mut changes);
 
     let emit = Emit { scope, access };
     let sequence = match (rmw, native) {
@@ -116,6 +114,19 @@ pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<
     }
     let error = |form: Form| Unsupported::Target { form, requirement: form.requirement(), target: *target };
     Err(lacking.into_iter().map(error).collect())
+}
+
+/// The sequence of one row of the ABI table as the target gets it, for any scope and rmw operation. With
+/// `relaxed_access`, that of a CAS loop. `None` if there is no such row.
+pub fn row(
+    kind: Kind,
+    ordering: Ordering,
+    relaxed_access: bool,
+    strategies: &Strategies,
+    target: &Target,
+    changes: &mut Vec<Change>,
+) -> Option<Vec<Step>> {
+    Some(fence::legalize(strategies.choose(kind, ordering, relaxed_access)?, target, changes))
 }
 
 /// The ordering that selects the row.

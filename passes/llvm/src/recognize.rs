@@ -9,7 +9,7 @@ use inkwell::{
     values::{AsValueRef, FunctionValue},
 };
 use ptx_atomics_lowering::{
-    Access, AtomicOp, InlineAsm, Lowering, Operation, Strategies, SyncScope, Type, lower,
+    Access, AtomicOp, InlineAsm, Lowering, Operation, Ordering, Strategies, SyncScope, Type, lower,
     ptx::{Scope, Space},
 };
 
@@ -65,6 +65,12 @@ impl Planned {
 fn describe(op: &AtomicOp, sync_scope: &str) -> String {
     let access = |Access { space, ty }: Access| {
         let number = ADDRESS_SPACES.iter().find(|(_, known)| *known == space).map_or(0, |(number, _)| *number);
+        let ty = match ty {
+            Type::I32 => "i32",
+            Type::I64 => "i64",
+            Type::F32 => "float",
+            Type::F64 => "double",
+        };
         if number == 0 { format!(" {ty}") } else { format!(" {ty} addrspace({number})") }
     };
     let (mut text, failure) = match op.operation {
@@ -78,9 +84,8 @@ fn describe(op: &AtomicOp, sync_scope: &str) -> String {
         text.push_str(&format!(" syncscope(\"{sync_scope}\")"));
     }
     for ordering in [Some(op.ordering), failure].into_iter().flatten() {
-        let word: &str = ordering.into();
-        text.push_str(if word == "relaxed" { " monotonic" } else { " " });
-        text.push_str(if word == "relaxed" { "" } else { word });
+        text.push(' ');
+        text.push_str(if ordering == Ordering::Relaxed { "monotonic" } else { ordering.into() });
     }
     text
 }
