@@ -47,7 +47,8 @@ pub fn run(args: LowerArgs) -> ExitCode {
 }
 
 fn lower(args: &LowerArgs) -> Result<bool, Diagnostic> {
-    let input = read(&args.input)?;
+    let mut input = read(&args.input)?;
+    input.keep_lines = args.verbose || args.remarks.is_some();
     let open = |path: &Path| Output::open(path).map_err(|error| cannot("write", path, &error));
     let output = open(&args.output)?;
     let remarks_output = args.remarks.as_deref().map(open).transpose()?;
@@ -104,14 +105,24 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
         _ => args.target.target(llvm::requested_target(&module)?),
     };
     let target = target.map_err(|error| vec![Diagnostic::new(error.to_string())])?;
-    let options = Options { target, strategies: args.strategy.strategies(), default_scope: args.default_scope };
+    let options = Options {
+        target,
+        strategies: args.strategy.strategies(),
+        default_scope: args.default_scope,
+        remarks: input.keep_lines,
+    };
     let machine = llvm::machine(&module, &target, optimization(args.level)).map_err(one)?;
     llvm::check(&module, input, &options)?;
 
     isolate::stage(Stage::Prepare);
     llvm::prepare(&module, &machine, args.level).map_err(one)?;
     isolate::stage(Stage::Lower);
-    let remarks = llvm::lower(&module, input, &options)?;
+    let remarks = match llvm::lower(&module, input, &options) {
+        Ok(remarks) => remarks,
+        // What only optimization brought to light has no line yet.
+        Err(_) if !input.keep_lines => return work(args, &input.clone().keeping_lines(), only),
+        Err(errors) => return Err(errors),
+    };
 
     isolate::stage(Stage::Emit);
     keep(&module, only);

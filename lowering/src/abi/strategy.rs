@@ -29,7 +29,7 @@ pub enum Strategy {
 pub struct RowName(pub Kind, pub Ordering);
 
 /// A strategy for each row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Strategies([Strategy; ABI.len()]);
 
 impl Strategies {

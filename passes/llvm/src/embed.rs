@@ -2,9 +2,9 @@
 
 use inkwell::{
     context::{AsContextRef, ContextRef},
-    llvm_sys::{LLVMInlineAsmDialect, LLVMIntPredicate, core::*, prelude::*},
+    llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMIntPredicate, core::*, prelude::*},
 };
-use ptx_atomics_lowering::{A, B};
+use ptx_atomics_lowering::{A, B, ptx::Name};
 
 use crate::{
     instruction::{Instruction, Kind},
@@ -43,71 +43,122 @@ pub fn constant(value: LLVMValueRef) -> Option<u64> {
     }
 }
 
-/// Replaces the instruction.
-pub fn embed(context: &ContextRef<'_>, planned: Planned) {
-    let Planned { instruction, kind, .. } = planned;
-    // SAFETY: the instruction is in a block of a live module; everything that is built belongs to its context; operands
-    // have the types of the parameters, since these are made from them.
-    unsafe {
-        let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
-        LLVMPositionBuilderBefore(builder, instruction.0);
-        let result = call(context, builder, &planned);
-        copy_metadata(context, instruction.0, result);
-        let mut length = 0;
-        let name = LLVMGetValueName2(instruction.0, &mut length);
-        let name = std::slice::from_raw_parts(name.cast::<u8>(), length).to_owned();
-        LLVMSetValueName2(instruction.0, c"".as_ptr(), 0);
-        if planned.asm.result {
-            LLVMSetValueName2(result, name.as_ptr().cast(), name.len());
-        }
-        match kind {
-            Kind::Fence | Kind::Store => {}
-            Kind::Load | Kind::Rmw(_) => LLVMReplaceAllUsesWith(instruction.0, result),
-            Kind::CmpXchg => replace_pair(builder, instruction, result),
-        }
-        LLVMInstructionEraseFromParent(instruction.0);
-        LLVMDisposeBuilder(builder);
+/// What all replacements in one context share.
+pub struct Embedder {
+    context: LLVMContextRef,
+    builder: LLVMBuilderRef,
+    void: LLVMTypeRef,
+    nounwind: LLVMAttributeRef,
+    elementtype: u32,
+    not_on_calls: [u32; NOT_ON_CALLS.len()],
+}
+
+impl Drop for Embedder {
+    fn drop(&mut self) {
+        // SAFETY: the builder is ours.
+        unsafe { LLVMDisposeBuilder(self.builder) };
     }
 }
 
-unsafe fn call(context: &ContextRef<'_>, builder: LLVMBuilderRef, planned: &Planned) -> LLVMValueRef {
-    let Planned { instruction, kind, asm, .. } = planned;
-    unsafe {
-        let mut arguments: Vec<_> = asm
-            .arguments
-            .iter()
-            .map(|slot| match slot {
-                slot if *slot == A => instruction.pointer(*kind),
-                slot if *slot == B => instruction.sources(*kind)[0],
-                _ => instruction.sources(*kind)[1],
-            })
-            .collect();
-        let mut parameters: Vec<_> = arguments.iter().map(|argument| LLVMTypeOf(*argument)).collect();
-        let void = LLVMVoidTypeInContext(context.as_ctx_ref());
-        let result = if asm.result { instruction.value_type(*kind) } else { void };
-        let ty = LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0);
-        let (template, constraints) = (&asm.template, &asm.constraints);
-        let asm_value = LLVMGetInlineAsm(
-            ty,
-            template.as_ptr().cast(),
-            template.len(),
-            constraints.as_ptr().cast(),
-            constraints.len(),
-            1,
-            0,
-            LLVMInlineAsmDialect::LLVMInlineAsmDialectATT,
-            0,
-        );
-        let call = LLVMBuildCall2(builder, ty, asm_value, arguments.as_mut_ptr(), arguments.len() as u32, c"".as_ptr());
-        let kind_of = |name: &str| LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
-        let nounwind = LLVMCreateEnumAttribute(context.as_ctx_ref(), kind_of("nounwind"), 0);
-        LLVMAddCallSiteAttribute(call, inkwell::llvm_sys::LLVMAttributeFunctionIndex, nounwind);
-        if asm.arguments.first() == Some(&A) {
-            let element = instruction.value_type(*kind);
-            let element = LLVMCreateTypeAttribute(context.as_ctx_ref(), kind_of("elementtype"), element);
-            LLVMAddCallSiteAttribute(call, 1, element);
+// SAFETY of all calls below: the instruction is in a block of a live module; everything that is built belongs to its
+// context; arguments have the types of the parameters, since these are made from them.
+impl Embedder {
+    pub fn new(context: &ContextRef<'_>) -> Self {
+        let not_on_calls = NOT_ON_CALLS.map(|name| context.get_kind_id(name));
+        let context = context.as_ctx_ref();
+        unsafe {
+            let kind = |name: &str| LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            Self {
+                context,
+                builder: LLVMCreateBuilderInContext(context),
+                void: LLVMVoidTypeInContext(context),
+                nounwind: LLVMCreateEnumAttribute(context, kind("nounwind"), 0),
+                elementtype: kind("elementtype"),
+                not_on_calls,
+            }
         }
-        call
+    }
+
+    /// Replaces the instruction by one call.
+    pub fn embed(&self, planned: &Planned) {
+        let Planned { instruction, kind, .. } = *planned;
+        unsafe {
+            LLVMPositionBuilderBefore(self.builder, instruction.0);
+            let result = self.call(planned);
+            self.copy_metadata(instruction.0, result);
+            if planned.replacement.asm.result {
+                take_name(instruction.0, result);
+            }
+            match kind {
+                Kind::Fence | Kind::Store => {}
+                Kind::Load | Kind::Rmw(_) => LLVMReplaceAllUsesWith(instruction.0, result),
+                Kind::CmpXchg => replace_pair(self.builder, instruction, result),
+            }
+            LLVMInstructionEraseFromParent(instruction.0);
+        }
+    }
+
+    unsafe fn call(&self, planned: &Planned) -> LLVMValueRef {
+        let Planned { instruction, kind, replacement, .. } = planned;
+        let asm = &replacement.asm;
+        unsafe {
+            let argument = |slot: &Name| match slot {
+                slot if *slot == A => instruction.pointer(*kind),
+                slot => instruction
+                    .sources(*kind)
+                    .nth(usize::from(*slot != B))
+                    .expect("the sequence has the slots of its kind"),
+            };
+            let mut arguments: Vec<_> = asm.arguments.iter().map(argument).collect();
+            let mut parameters: Vec<_> = arguments.iter().map(|argument| LLVMTypeOf(*argument)).collect();
+            let result = if asm.result { instruction.value_type(*kind) } else { self.void };
+            let ty = LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0);
+            let (template, constraints) = (&asm.template, &asm.constraints);
+            let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
+            let (template, template_len) = (template.as_ptr().cast(), template.len());
+            let (constraints, constraints_len) = (constraints.as_ptr().cast(), constraints.len());
+            let asm_value =
+                LLVMGetInlineAsm(ty, template, template_len, constraints, constraints_len, 1, 0, dialect, 0);
+            let count = arguments.len() as u32;
+            let call = LLVMBuildCall2(self.builder, ty, asm_value, arguments.as_mut_ptr(), count, c"".as_ptr());
+            LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, self.nounwind);
+            if asm.arguments.first() == Some(&A) {
+                let element = LLVMCreateTypeAttribute(self.context, self.elementtype, instruction.value_type(*kind));
+                LLVMAddCallSiteAttribute(call, 1, element);
+            }
+            call
+        }
+    }
+
+    /// Copies all metadata that has a meaning on a call. The debug location came with the builder's position.
+    unsafe fn copy_metadata(&self, from: LLVMValueRef, to: LLVMValueRef) {
+        unsafe {
+            if LLVMHasMetadata(from) == 0 {
+                return;
+            }
+            let mut count = 0;
+            let entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &mut count);
+            for index in 0..count as u32 {
+                let kind = LLVMValueMetadataEntriesGetKind(entries, index);
+                if !self.not_on_calls.contains(&kind) {
+                    let metadata = LLVMValueMetadataEntriesGetMetadata(entries, index);
+                    LLVMSetMetadata(to, kind, LLVMMetadataAsValue(self.context, metadata));
+                }
+            }
+            LLVMDisposeValueMetadataEntries(entries);
+        }
+    }
+}
+
+unsafe fn take_name(from: LLVMValueRef, to: LLVMValueRef) {
+    unsafe {
+        let mut length = 0;
+        let name = LLVMGetValueName2(from, &mut length);
+        if length > 0 {
+            let name = std::slice::from_raw_parts(name.cast::<u8>(), length).to_owned();
+            LLVMSetValueName2(from, c"".as_ptr(), 0);
+            LLVMSetValueName2(to, name.as_ptr().cast(), name.len());
+        }
     }
 }
 
@@ -138,24 +189,5 @@ unsafe fn replace_pair(builder: LLVMBuilderRef, instruction: Instruction, old: L
         if LLVMGetFirstUse(success).is_null() && !LLVMIsAInstruction(success).is_null() {
             LLVMInstructionEraseFromParent(success);
         }
-    }
-}
-
-/// Copies all metadata that has a meaning on a call. The debug location came with the builder's position.
-unsafe fn copy_metadata(context: &ContextRef<'_>, from: LLVMValueRef, to: LLVMValueRef) {
-    unsafe {
-        if LLVMHasMetadata(from) == 0 {
-            return;
-        }
-        let mut count = 0;
-        let entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &mut count);
-        for index in 0..count as u32 {
-            let kind = LLVMValueMetadataEntriesGetKind(entries, index);
-            if !NOT_ON_CALLS.iter().any(|name| context.get_kind_id(name) == kind) {
-                let metadata = LLVMValueMetadataEntriesGetMetadata(entries, index);
-                LLVMSetMetadata(to, kind, LLVMMetadataAsValue(context.as_ctx_ref(), metadata));
-            }
-        }
-        LLVMDisposeValueMetadataEntries(entries);
     }
 }

@@ -92,18 +92,19 @@ impl Instruction {
     }
 
     /// The values that go in: none for a load, expected and new for a `cmpxchg`.
-    pub fn sources(self, kind: Kind) -> Vec<LLVMValueRef> {
-        match kind {
-            Kind::Fence | Kind::Load => vec![],
-            Kind::Store => vec![self.operand(0)],
-            Kind::Rmw(_) => vec![self.operand(1)],
-            Kind::CmpXchg => vec![self.operand(1), self.operand(2)],
-        }
+    pub fn sources(self, kind: Kind) -> impl Iterator<Item = LLVMValueRef> {
+        let operands = match kind {
+            Kind::Fence | Kind::Load => 0..0,
+            Kind::Store => 0..1,
+            Kind::Rmw(_) => 1..2,
+            Kind::CmpXchg => 1..3,
+        };
+        operands.map(move |index| self.operand(index))
     }
 
     /// The type of the value in memory. Of everything but a fence.
     pub fn value_type(self, kind: Kind) -> LLVMTypeRef {
-        let value = self.sources(kind).first().copied().unwrap_or(self.0);
+        let value = self.sources(kind).next().unwrap_or(self.0);
         unsafe { LLVMTypeOf(value) }
     }
 

@@ -36,31 +36,36 @@ pub struct Options {
     /// What LLVM's default synchronization scope (system) stands for. Narrower than `Sys` only where no host and no
     /// other device takes part.
     pub default_scope: Scope,
+    /// Whether [`lower`] says what became of each operation.
+    pub remarks: bool,
 }
 
 impl Options {
     /// The recommended sequences, and the default scope is the system.
     pub fn new(target: Target) -> Self {
-        Self { target, strategies: Strategies::default(), default_scope: Scope::Sys }
+        Self { target, strategies: Strategies::default(), default_scope: Scope::Sys, remarks: false }
     }
 }
 
-/// Lowers every atomic and fence of the module, in place. The remarks say what became of each.
+/// Lowers every atomic and fence of the module, in place. The remarks say what became of each, if the options ask for
+/// them.
 ///
 /// # Errors
 /// Everything in the module that has no lowering. The module is then unchanged.
 pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Vec<Diagnostic>> {
-    let planned = recognize::plan(module, input, options)?;
-    let remarks = planned.iter().map(|planned| planned.remark(input)).collect();
-    let context = module.get_context();
-    planned.into_iter().for_each(|planned| embed::embed(&context, planned));
+    let mut planned = Vec::new();
+    recognize::plan(module, input, options, false, |plan| planned.push(plan))?;
+    let reported = if options.remarks { &planned[..] } else { &[] };
+    let remarks = reported.iter().map(|plan| plan.remark(input)).collect();
+    let embedder = embed::Embedder::new(&module.get_context());
+    planned.iter().for_each(|plan| embedder.embed(plan));
     Ok(remarks)
 }
 
-/// Reports what [`lower`] would reject, and changes nothing.
+/// Reports what [`lower`] would reject, and changes nothing. For a module as [`read`] returned it.
 ///
 /// # Errors
 /// Everything in the module that has no lowering.
 pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Vec<Diagnostic>> {
-    recognize::plan(module, input, options).map(drop)
+    recognize::plan(module, input, options, true, drop)
 }

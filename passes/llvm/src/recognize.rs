@@ -2,6 +2,8 @@
 //!
 //! The whole module is looked at before anything is changed, and everything that has no lowering is reported.
 
+use std::{collections::HashMap, rc::Rc};
+
 use inkwell::{
     llvm_sys::{LLVMTypeKind, core::*, prelude::*, target::LLVMStoreSizeOfType},
     module::Module,
@@ -9,7 +11,8 @@ use inkwell::{
     values::{AsValueRef, FunctionValue},
 };
 use ptx_atomics_lowering::{
-    Access, AtomicOp, InlineAsm, Lowering, Operation, Ordering, Strategies, SyncScope, Type, lower,
+    Access, AtomicOp, B, C, InlineAsm, Lowering, Operation, Ordering, Strategies, SyncScope, Target, Type, Unsupported,
+    lower,
     ptx::{Scope, Space},
 };
 
@@ -41,22 +44,28 @@ const STRATEGY: &str = "ptx-atomics-strategy";
 pub struct Planned {
     pub instruction: Instruction,
     pub kind: Kind,
-    pub lowering: Lowering,
-    pub asm: InlineAsm,
-    op: AtomicOp,
+    pub replacement: Rc<Replacement>,
     sync_scope: &'static str,
     function: LLVMValueRef,
     number: Option<u32>,
 }
 
+/// What replaces every instruction that asks for the same with the same constants.
+pub struct Replacement {
+    op: AtomicOp,
+    lowering: Lowering,
+    pub asm: InlineAsm,
+}
+
 impl Planned {
     pub fn remark(&self, input: &Input) -> Remark {
+        let Replacement { op, lowering, .. } = &*self.replacement;
         Remark {
             function: name_of(self.function),
             location: self.instruction.debug_location().or_else(|| input.location(self.number)),
-            operation: describe(&self.op, self.sync_scope),
-            sequence: self.lowering.sequence.clone(),
-            changes: self.lowering.changes.clone(),
+            operation: describe(op, self.sync_scope),
+            sequence: lowering.sequence.clone(),
+            changes: lowering.changes.clone(),
         }
     }
 }
@@ -90,28 +99,36 @@ fn describe(op: &AtomicOp, sync_scope: &str) -> String {
     text
 }
 
-/// Finds every atomic and fence, and lowers it.
-pub fn plan(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Planned>, Vec<Diagnostic>> {
-    let recognizer = Recognizer::new(module, input, options);
-    let mut planned = Vec::new();
+/// Finds every atomic and fence, and lowers it. `pristine` says that the module is as it was read, so that the order of
+/// its atomics is that of its text.
+pub fn plan(
+    module: &Module<'_>,
+    input: &Input,
+    options: &Options,
+    pristine: bool,
+    mut keep: impl FnMut(Planned),
+) -> Result<(), Vec<Diagnostic>> {
+    let mut recognizer = Recognizer::new(module, input, options);
     let mut errors = Vec::new();
+    let mut count = 0..;
     for function in module.get_functions() {
         let strategies = recognizer.strategies(function).unwrap_or_else(|error| {
             errors.push(error);
-            options.strategies.clone()
+            options.strategies
         });
         for instruction in instructions(function) {
             let Some((instruction, kind)) = Instruction::atomic(instruction) else {
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
                 continue;
             };
-            match recognizer.plan(function, instruction, kind, &strategies) {
-                Ok(plan) => planned.push(plan),
+            let number = if pristine { count.next() } else { recognizer.numbering.get(instruction) };
+            match recognizer.plan(function, instruction, kind, number, &strategies) {
+                Ok(planned) => keep(planned),
                 Err(mut found) => errors.append(&mut found),
             }
         }
     }
-    if errors.is_empty() { Ok(planned) } else { Err(errors) }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 struct Recognizer<'a> {
@@ -121,7 +138,12 @@ struct Recognizer<'a> {
     layout: TargetData,
     /// LLVM's numbers of [`SYNC_SCOPES`] in this context.
     sync_scope_ids: [u32; SYNC_SCOPES.len()],
+    /// What was lowered already: by operation, strategies, and constant sources.
+    known: HashMap<(AtomicOp, Strategies, Constants), Rc<Replacement>>,
 }
+
+/// The bits of the sources that are constants.
+type Constants = [Option<u64>; 2];
 
 /// What is wrong with one instruction: message and help.
 type Problem = (String, Option<String>);
@@ -133,12 +155,13 @@ impl<'a> Recognizer<'a> {
         // SAFETY: the context is live, and the names are given with their lengths.
         let id = |name: &str| unsafe { LLVMGetSyncScopeID(context.raw(), name.as_ptr().cast(), name.len()) };
         let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| id(name));
-        Self { input, options, numbering: Numbering::of(&context), layout, sync_scope_ids }
+        let numbering = Numbering::of(&context);
+        Self { input, options, numbering, layout, sync_scope_ids, known: HashMap::new() }
     }
 
     /// The strategies of the run, overridden by the function's attribute.
     fn strategies(&self, function: FunctionValue<'_>) -> Result<Strategies, Diagnostic> {
-        let mut strategies = self.options.strategies.clone();
+        let mut strategies = self.options.strategies;
         let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, STRATEGY);
         if let Some(attribute) = attribute {
             let list = attribute.get_string_value().to_string_lossy();
@@ -151,17 +174,18 @@ impl<'a> Recognizer<'a> {
     }
 
     fn plan(
-        &self,
+        &mut self,
         function: FunctionValue<'_>,
         instruction: Instruction,
         kind: Kind,
+        number: Option<u32>,
         strategies: &Strategies,
     ) -> Result<Planned, Vec<Diagnostic>> {
-        let number = self.numbering.get(instruction);
+        let input = self.input;
         let diagnostic = |(message, help): Problem| Diagnostic {
             message,
             function: Some(name(&function)),
-            location: instruction.debug_location().or_else(|| self.input.location(number)),
+            location: instruction.debug_location().or_else(|| input.location(number)),
             operation: Some(instruction.text()),
             notes: Vec::new(),
             help,
@@ -169,21 +193,20 @@ impl<'a> Recognizer<'a> {
         let (op, sync_scope) = self
             .operation(instruction, kind)
             .map_err(|problems| problems.into_iter().map(diagnostic).collect::<Vec<_>>())?;
-        let mut lowering = lower(&op, strategies, &self.options.target)
-            .map_err(|errors| errors.iter().map(|error| diagnostic((error.to_string(), None))).collect::<Vec<_>>())?;
-        for (register, value) in sources(instruction, kind) {
-            if let Some(bits) = constant(value) {
-                lowering.sequence.bind(&register, bits);
-            }
-        }
-        let ty = match op.operation {
-            Operation::Fence => Type::I32,
-            Operation::Load(a) | Operation::Store(a) | Operation::Rmw(_, a) | Operation::CmpXchg { access: a, .. } => {
-                a.ty
+        let mut sources = instruction.sources(kind);
+        let constants = [sources.next().and_then(constant), sources.next().and_then(constant)];
+        let key = (op, *strategies, constants);
+        let replacement = match self.known.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let replacement =
+                    Replacement::new(op, strategies, &self.options.target, constants).map_err(|errors| {
+                        errors.iter().map(|error| diagnostic((error.to_string(), None))).collect::<Vec<_>>()
+                    })?;
+                self.known.entry(key).or_insert(Rc::new(replacement)).clone()
             }
         };
-        let asm = InlineAsm::new(&lowering.sequence, ty);
-        Ok(Planned { instruction, kind, lowering, asm, op, sync_scope, function: function.as_value_ref(), number })
+        Ok(Planned { instruction, kind, replacement, sync_scope, function: function.as_value_ref(), number })
     }
 
     fn operation(&self, instruction: Instruction, kind: Kind) -> Result<(AtomicOp, &'static str), Vec<Problem>> {
@@ -313,6 +336,28 @@ impl<'a> Recognizer<'a> {
     }
 }
 
+impl Replacement {
+    fn new(
+        op: AtomicOp,
+        strategies: &Strategies,
+        target: &Target,
+        constants: Constants,
+    ) -> Result<Self, Vec<Unsupported>> {
+        let mut lowering = lower(&op, strategies, target)?;
+        for (register, bits) in [B, C].into_iter().zip(constants) {
+            bits.into_iter().for_each(|bits| lowering.sequence.bind(&register, bits));
+        }
+        let ty = match op.operation {
+            Operation::Fence => Type::I32,
+            Operation::Load(a) | Operation::Store(a) | Operation::Rmw(_, a) | Operation::CmpXchg { access: a, .. } => {
+                a.ty
+            }
+        };
+        let asm = InlineAsm::new(&lowering.sequence, ty);
+        Ok(Self { op, lowering, asm })
+    }
+}
+
 /// The object that a pointer is computed from, as far as casts and offsets show.
 fn origin(mut pointer: LLVMValueRef) -> LLVMValueRef {
     use inkwell::llvm_sys::LLVMOpcode::{LLVMAddrSpaceCast, LLVMBitCast, LLVMGetElementPtr};
@@ -337,14 +382,6 @@ fn origin(mut pointer: LLVMValueRef) -> LLVMValueRef {
 fn is_alloca(value: LLVMValueRef) -> bool {
     // SAFETY: the value is live.
     unsafe { !LLVMIsAAllocaInst(value).is_null() }
-}
-
-/// The source registers of the sequence with their values.
-pub fn sources(
-    instruction: Instruction,
-    kind: Kind,
-) -> impl Iterator<Item = (ptx_atomics_lowering::ptx::Name, LLVMValueRef)> {
-    [ptx_atomics_lowering::B, ptx_atomics_lowering::C].into_iter().zip(instruction.sources(kind))
 }
 
 fn name_of(function: LLVMValueRef) -> String {

@@ -23,9 +23,13 @@ use crate::{
 pub const NUMBER: &str = "ptx-atomics.number";
 
 /// The bytes that a module was read from, and their name.
+#[derive(Clone)]
 pub struct Input {
     name: String,
     bytes: Vec<u8>,
+    /// Whether atomics keep their lines in the text through optimization, for errors and remarks that come after it. It
+    /// costs time and memory.
+    pub keep_lines: bool,
     /// The line of each atomic, in the order of the text.
     lines: OnceCell<Vec<u32>>,
 }
@@ -33,7 +37,15 @@ pub struct Input {
 impl Input {
     /// `name` is that of a file, or another by which a user knows the input.
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self { name: name.into(), bytes: bytes.into(), lines: OnceCell::new() }
+        let mut bytes: Vec<u8> = bytes.into();
+        // LLVM reads text up to a NUL.
+        bytes.push(0);
+        Self { name: name.into(), bytes, keep_lines: false, lines: OnceCell::new() }
+    }
+
+    /// The same input, with `keep_lines`.
+    pub fn keeping_lines(self) -> Self {
+        Self { keep_lines: true, ..self }
     }
 
     pub fn name(&self) -> &str {
@@ -44,7 +56,7 @@ impl Input {
     pub fn text(&self) -> Option<&str> {
         let bitcode = [&b"BC\xC0\xDE"[..], b"\xDE\xC0\x17\x0B"];
         let text = !bitcode.iter().any(|magic| self.bytes.starts_with(magic));
-        text.then(|| std::str::from_utf8(&self.bytes).ok()).flatten()
+        text.then(|| std::str::from_utf8(&self.bytes[..self.bytes.len() - 1]).ok()).flatten()
     }
 
     /// The line of the numbered atomic.
@@ -59,10 +71,10 @@ impl Input {
 /// # Errors
 /// If the input is neither, does not parse, or is not valid IR.
 pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Diagnostic> {
-    if input.bytes.is_empty() {
+    if input.bytes == [0] {
         return Err(Diagnostic::new(format!("'{}' is empty", input.name)).help("give LLVM IR, as text or as bitcode"));
     }
-    let buffer = MemoryBuffer::create_from_memory_range_copy(&input.bytes, &input.name);
+    let buffer = MemoryBuffer::create_from_memory_range(&input.bytes, &input.name);
     let mut module = std::ptr::null_mut();
     let mut error = std::ptr::null_mut();
     // SAFETY: the buffer is live; on success the module belongs to the caller, on failure the message does.
@@ -77,7 +89,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Diagn
         location: None,
         ..Diagnostic::new(format!("'{}' is not valid LLVM IR", input.name)).help("the compiler that made it has a bug, or the file was edited by hand: `opt-22 -passes=verify` says the same")
     })?;
-    if input.text().is_some() {
+    if input.keep_lines && input.text().is_some() {
         number(context, &module);
     }
     Ok(module)
