@@ -24,6 +24,10 @@ const NOT_ON_CALLS: [&str; 9] = [
     crate::source::NUMBER,
 ];
 
+/// Metadata that says what memory is accessed. On a call, LLVM takes it as a promise that nothing else is touched and
+/// moves other accesses across; an operation that orders other accesses must not make it.
+const ALIASING: [&str; 4] = ["tbaa", "tbaa.struct", "noalias", "alias.scope"];
+
 /// The bits of a constant that can stand in the PTX text. A NaN stays in a register: LLVM's C API would lose its payload.
 pub fn constant(value: LLVMValueRef) -> Option<u64> {
     // SAFETY: the value is live, and each accessor is called on the kind of constant that it is defined for.
@@ -51,6 +55,7 @@ pub struct Embedder {
     nounwind: LLVMAttributeRef,
     elementtype: u32,
     not_on_calls: [u32; NOT_ON_CALLS.len()],
+    aliasing: [u32; ALIASING.len()],
 }
 
 impl Drop for Embedder {
@@ -65,6 +70,7 @@ impl Drop for Embedder {
 impl Embedder {
     pub fn new(context: &ContextRef<'_>) -> Self {
         let not_on_calls = NOT_ON_CALLS.map(|name| context.get_kind_id(name));
+        let aliasing = ALIASING.map(|name| context.get_kind_id(name));
         let context = context.as_ctx_ref();
         unsafe {
             let kind = |name: &str| LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
@@ -75,6 +81,7 @@ impl Embedder {
                 nounwind: LLVMCreateEnumAttribute(context, kind("nounwind"), 0),
                 elementtype: kind("elementtype"),
                 not_on_calls,
+                aliasing,
             }
         }
     }
@@ -85,7 +92,7 @@ impl Embedder {
         unsafe {
             LLVMPositionBuilderBefore(self.builder, instruction.0);
             let result = self.call(planned);
-            self.copy_metadata(instruction.0, result);
+            self.copy_metadata(instruction.0, result, planned.replacement.orders);
             if planned.replacement.asm.result {
                 take_name(instruction.0, result);
             }
@@ -131,7 +138,7 @@ impl Embedder {
     }
 
     /// Copies all metadata that has a meaning on a call. The debug location came with the builder's position.
-    unsafe fn copy_metadata(&self, from: LLVMValueRef, to: LLVMValueRef) {
+    unsafe fn copy_metadata(&self, from: LLVMValueRef, to: LLVMValueRef, orders: bool) {
         unsafe {
             if LLVMHasMetadata(from) == 0 {
                 return;
@@ -140,7 +147,7 @@ impl Embedder {
             let entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &mut count);
             for index in 0..count as u32 {
                 let kind = LLVMValueMetadataEntriesGetKind(entries, index);
-                if !self.not_on_calls.contains(&kind) {
+                if !self.not_on_calls.contains(&kind) && !(orders && self.aliasing.contains(&kind)) {
                     let metadata = LLVMValueMetadataEntriesGetMetadata(entries, index);
                     LLVMSetMetadata(to, kind, LLVMMetadataAsValue(self.context, metadata));
                 }

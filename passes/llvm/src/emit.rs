@@ -2,6 +2,8 @@
 
 use inkwell::{
     OptimizationLevel,
+    context::AsContextRef,
+    llvm_sys::core::LLVMContextSetDiscardValueNames,
     memory_buffer::MemoryBuffer,
     module::Module,
     passes::PassBuilderOptions,
@@ -112,6 +114,9 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
 /// # Errors
 /// If LLVM's backend reports one. On what it cannot select it ends the process instead.
 pub fn ptx(module: &Module<'_>, machine: &TargetMachine) -> Result<Vec<u8>, Diagnostic> {
+    // Names that the backend would give to new values are seen by nobody.
+    // SAFETY: the context is live.
+    unsafe { LLVMContextSetDiscardValueNames(module.get_context().as_ctx_ref(), 1) };
     let buffer: MemoryBuffer<'_> = machine
         .write_to_memory_buffer(module, FileType::Assembly)
         .map_err(|error| Diagnostic::new(format!("LLVM's NVPTX backend failed: {}", error.to_string_lossy())))?;

@@ -14,6 +14,7 @@ use ptx_atomics_lowering::{
     Access, AtomicOp, B, C, InlineAsm, Lowering, Operation, Ordering, Strategies, SyncScope, Target, Type, Unsupported,
     lower,
     ptx::{Scope, Space},
+    strength::Strength,
 };
 
 use crate::{
@@ -55,6 +56,8 @@ pub struct Replacement {
     op: AtomicOp,
     lowering: Lowering,
     pub asm: InlineAsm,
+    /// Whether it orders other accesses.
+    pub orders: bool,
 }
 
 impl Planned {
@@ -354,7 +357,9 @@ impl Replacement {
             }
         };
         let asm = InlineAsm::new(&lowering.sequence, ty);
-        Ok(Self { op, lowering, asm })
+        let strength = Strength::of(&lowering.sequence);
+        let orders = strength.acquire.or(strength.release).is_some();
+        Ok(Self { op, lowering, asm, orders })
     }
 }
 

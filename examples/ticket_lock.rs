@@ -1,0 +1,53 @@
+//! A ticket lock and a message-passing flag, with nothing but `core::sync::atomic`.
+#![no_std]
+#![feature(abi_ptx, stdarch_nvptx)]
+
+use core::arch::nvptx::{_block_dim_x, _block_idx_x, _thread_idx_x};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// First come, first served. A thread takes a ticket and waits until it is served.
+#[repr(C)]
+pub struct TicketLock {
+    next: AtomicU32,
+    serving: AtomicU32,
+}
+
+impl TicketLock {
+    fn lock(&self) -> u32 {
+        let ticket = self.next.fetch_add(1, Ordering::AcqRel);
+        while self.serving.load(Ordering::Acquire) != ticket {}
+        ticket
+    }
+
+    fn unlock(&self, ticket: u32) {
+        self.serving.store(ticket.wrapping_add(1), Ordering::Release);
+    }
+}
+
+/// The first thread of each block adds to a plain counter under the lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn count(lock: &TicketLock, counter: *mut u32) {
+    if unsafe { _thread_idx_x() } == 0 {
+        let ticket = lock.lock();
+        unsafe { *counter += 1 };
+        lock.unlock(ticket);
+    }
+}
+
+/// Thread 0 of the grid publishes a message; every other one waits for the flag and reads it.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn pass_message(flag: &AtomicU32, message: *mut u32, out: *mut u32) {
+    let index = unsafe { _block_idx_x() * _block_dim_x() + _thread_idx_x() } as usize;
+    if index == 0 {
+        unsafe { *message = 42 };
+        flag.store(1, Ordering::Release);
+    } else {
+        while flag.load(Ordering::Acquire) == 0 {}
+        unsafe { *out.add(index) = *message };
+    }
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}
