@@ -39,11 +39,13 @@ impl Output {
             mode = metadata.permissions().mode();
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let builder = tempfile::Builder::new()
+        let temporary = tempfile::Builder::new()
             .permissions(Permissions::from_mode(mode))
             .prefix(".ptx-atomics-")
-            .tempfile_in(folder);
-        Ok(Self::File { temporary: builder?, path })
+            .tempfile_in(folder)
+            // The error would name the temporary file.
+            .map_err(|error| io::Error::from(error.kind()))?;
+        Ok(Self::File { temporary, path })
     }
 
     /// Writes to the temporary file. A child process may do this for its parent.

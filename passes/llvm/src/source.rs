@@ -26,6 +26,7 @@ pub const NUMBER: &str = "ptx-atomics.number";
 #[derive(Clone)]
 pub struct Input {
     name: String,
+    /// With a NUL behind them, up to which LLVM reads text.
     bytes: Vec<u8>,
     /// Whether atomics keep their lines in the text through optimization, for errors and remarks that come after it. It
     /// costs time and memory.
@@ -38,7 +39,6 @@ impl Input {
     /// `name` is that of a file, or another by which a user knows the input.
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let mut bytes: Vec<u8> = bytes.into();
-        // LLVM reads text up to a NUL.
         bytes.push(0);
         Self { name: name.into(), bytes, keep_lines: false, lines: OnceCell::new() }
     }
@@ -52,11 +52,18 @@ impl Input {
         &self.name
     }
 
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - 1]
+    }
+
+    /// Whether the input begins as bitcode does, bare or in a wrapper.
+    fn is_bitcode(&self) -> bool {
+        [&b"BC\xC0\xDE"[..], b"\xDE\xC0\x17\x0B"].iter().any(|magic| self.bytes.starts_with(magic))
+    }
+
     /// The text, unless the input is bitcode.
     pub fn text(&self) -> Option<&str> {
-        let bitcode = [&b"BC\xC0\xDE"[..], b"\xDE\xC0\x17\x0B"];
-        let text = !bitcode.iter().any(|magic| self.bytes.starts_with(magic));
-        text.then(|| std::str::from_utf8(&self.bytes[..self.bytes.len() - 1]).ok()).flatten()
+        if self.is_bitcode() { None } else { std::str::from_utf8(self.bytes()).ok() }
     }
 
     /// The line of the numbered atomic.
@@ -71,10 +78,10 @@ impl Input {
 /// # Errors
 /// If the input is neither, does not parse, or is not valid IR.
 pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Diagnostic> {
-    if input.bytes == [0] {
+    if input.bytes().is_empty() {
         return Err(Diagnostic::new(format!("'{}' is empty", input.name)).help("give LLVM IR, as text or as bitcode"));
     }
-    let buffer = MemoryBuffer::create_from_memory_range(&input.bytes, &input.name);
+    let buffer = MemoryBuffer::create_from_memory_range(input.bytes(), &input.name);
     let mut module = std::ptr::null_mut();
     let mut error = std::ptr::null_mut();
     // SAFETY: the buffer is live; on success the module belongs to the caller, on failure the message does.
@@ -113,11 +120,15 @@ fn parse_error(input: &Input, text: &str) -> Diagnostic {
     let (position, reason) = rest.split_once("error: ").unwrap_or(("", rest));
     let mut numbers = position.split(':').map(|number| number.trim().parse::<u32>().ok());
     let location = match (numbers.next().flatten(), numbers.next().flatten()) {
-        (Some(line), Some(column)) => Some(Location { file: input.name.clone(), line, column: column + 1 }),
+        (Some(line), Some(column)) => Some(Location { file: input.name.clone(), line, column }),
         _ => None,
     };
-    let what = if input.text().is_some() { "LLVM IR" } else { "LLVM bitcode" };
-    Diagnostic { location, ..Diagnostic::new(format!("'{}' does not parse as {what}: {reason}", input.name)) }
+    let message = match (input.is_bitcode(), input.text()) {
+        (true, _) => format!("'{}' is damaged LLVM bitcode: {reason}", input.name),
+        (false, Some(_)) => format!("'{}' is not LLVM IR: {reason}", input.name),
+        (false, None) => return Diagnostic::new(format!("'{}' is neither text nor LLVM bitcode", input.name)),
+    };
+    Diagnostic { location, ..Diagnostic::new(message) }
 }
 
 /// Numbers the atomics, so that passes in between do not lose their lines.
