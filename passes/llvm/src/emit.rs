@@ -62,9 +62,11 @@ pub fn requested_target(module: &Module<'_>) -> Result<(Option<Sm>, Option<PtxVe
     let mut versions: Vec<(String, String)> = Vec::new();
     for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
         let features = attribute(&function, "target-features").unwrap_or_default();
-        let version =
-            features.split(',').filter_map(|feature| feature.strip_prefix('+')).find(|f| f.starts_with("ptx"));
-        let found = [(&mut cpus, attribute(&function, "target-cpu")), (&mut versions, version.map(str::to_owned))];
+        // rustc lists every version up to the one that is meant.
+        let number =
+            |feature: &str| Some((feature.strip_prefix("+ptx")?.parse::<u32>().ok()?, feature[1..].to_owned()));
+        let version = features.split(',').filter_map(number).max().map(|(_, version)| version);
+        let found = [(&mut cpus, attribute(&function, "target-cpu")), (&mut versions, version)];
         for (list, value) in found {
             if let Some(value) = value
                 && !list.iter().any(|(known, _)| *known == value)

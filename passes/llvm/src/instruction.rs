@@ -109,35 +109,17 @@ impl Instruction {
     }
 
     /// The place in the source program, if the instruction has debug information.
+    ///
+    /// Atomics are usually inlined from a library's header or `core`. Of the places that an inlined instruction has, this
+    /// is the innermost in the file of the function that it ended up in: the user's own line.
     pub fn debug_location(self) -> Option<Location> {
-        let string = |get: &dyn Fn(*mut u32) -> *const std::ffi::c_char| {
-            let mut length = 0;
-            let start = get(&mut length);
-            let bytes = if start.is_null() {
-                &[][..]
-            } else {
-                unsafe { std::slice::from_raw_parts(start.cast(), length as usize) }
-            };
-            String::from_utf8_lossy(bytes).into_owned()
-        };
-        unsafe {
-            let location = LLVMInstructionGetDebugLoc(self.0);
-            if location.is_null() || LLVMDILocationGetLine(location) == 0 {
-                return None;
-            }
-            let file = LLVMDIScopeGetFile(LLVMDILocationGetScope(location));
-            if file.is_null() {
-                return None;
-            }
-            let name = string(&|length| LLVMDIFileGetFilename(file, length));
-            let directory = string(&|length| LLVMDIFileGetDirectory(file, length));
-            let absolute = name.starts_with('/') || directory.is_empty();
-            Some(Location {
-                file: if absolute { name } else { format!("{directory}/{name}") },
-                line: LLVMDILocationGetLine(location),
-                column: LLVMDILocationGetColumn(location),
-            })
-        }
+        let non_null = |location: LLVMMetadataRef| (!location.is_null()).then_some(location);
+        let innermost = non_null(unsafe { LLVMInstructionGetDebugLoc(self.0) });
+        let outward = |location: &LLVMMetadataRef| non_null(unsafe { LLVMDILocationGetInlinedAt(*location) });
+        let places: Vec<_> =
+            std::iter::successors(innermost, outward).filter_map(|location| unsafe { place(location) }).collect();
+        let own = &places.last()?.file;
+        places.iter().find(|place| place.file == *own).cloned()
     }
 
     /// The instruction as LLVM prints it, without its metadata. Slow: LLVM numbers the whole module for it.
@@ -145,6 +127,30 @@ impl Instruction {
         let text = unsafe { message(LLVMPrintValueToString(self.0)) };
         let text = text.trim();
         text.split_once(", !").map_or(text, |(head, _)| head).to_owned()
+    }
+}
+
+/// The place that a location names, unless it was made up by the compiler.
+unsafe fn place(location: LLVMMetadataRef) -> Option<Location> {
+    let string = |get: &dyn Fn(*mut u32) -> *const std::ffi::c_char| {
+        let mut length = 0;
+        let start = get(&mut length);
+        if start.is_null() {
+            return String::new();
+        }
+        let bytes = unsafe { std::slice::from_raw_parts(start.cast(), length as usize) };
+        String::from_utf8_lossy(bytes).into_owned()
+    };
+    unsafe {
+        let (line, column) = (LLVMDILocationGetLine(location), LLVMDILocationGetColumn(location));
+        let file = LLVMDIScopeGetFile(LLVMDILocationGetScope(location));
+        if line == 0 || file.is_null() {
+            return None;
+        }
+        let name = string(&|length| LLVMDIFileGetFilename(file, length));
+        let directory = string(&|length| LLVMDIFileGetDirectory(file, length));
+        let complete = name.starts_with('/') || directory.is_empty() || directory == ".";
+        Some(Location { file: if complete { name } else { format!("{directory}/{name}") }, line, column })
     }
 }
 
