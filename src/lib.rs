@@ -33,11 +33,10 @@ use llvm::{
 /// Everything in the module that is wrong or has no lowering.
 pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Vec<Diagnostic>> {
     let context = Context::create();
-    let one = |error| vec![error];
-    let module = llvm::read(&context, input).map_err(one)?;
-    let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default).map_err(one)?;
+    let module = llvm::read(&context, input)?;
+    let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;
     llvm::check(&module, input, options)?;
-    llvm::prepare(&module, &machine, None).map_err(one)?;
+    llvm::prepare(&module, &machine, None)?;
     llvm::lower(&module, input, options)?;
-    llvm::ptx(&module, &machine).map_err(one)
+    llvm::ptx(&module, &machine)
 }

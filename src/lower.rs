@@ -39,14 +39,14 @@ pub fn run(args: LowerArgs) -> ExitCode {
     match lower(&args) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(diagnostic) => {
-            render::error(&diagnostic, None);
+        Err(errors) => {
+            render::errors(&errors, None);
             ExitCode::FAILURE
         }
     }
 }
 
-fn lower(args: &LowerArgs) -> Result<bool, Diagnostic> {
+fn lower(args: &LowerArgs) -> Result<bool, Vec<Diagnostic>> {
     let mut input = read(&args.input)?;
     input.keep_lines = args.verbose || args.remarks.is_some();
     let open = |path: &Path| Output::open(path).map_err(|error| cannot("write", path, &error));
@@ -56,8 +56,7 @@ fn lower(args: &LowerArgs) -> Result<bool, Diagnostic> {
     let work = || match work(args, &input, None) {
         Ok(lowered) => deliver(args, &lowered, &output, remarks_output.as_ref()),
         Err(errors) => {
-            errors.iter().for_each(|error| render::error(error, Some(&input)));
-            render::summary(errors.len());
+            render::errors(&errors, Some(&input));
             false
         }
     };
@@ -72,14 +71,12 @@ fn lower(args: &LowerArgs) -> Result<bool, Diagnostic> {
         }
         End::Died(death) => {
             let function = culprit(args, &input, &death);
-            render::error(&obituary(death, function), Some(&input));
-            render::summary(1);
-            Ok(false)
+            Err(obituary(death, function).into())
         }
     }
 }
 
-fn read(path: &Path) -> Result<Input, Diagnostic> {
+fn read(path: &Path) -> Result<Input, Vec<Diagnostic>> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes).map_err(|error| cannot("read", path, &error))?;
@@ -89,17 +86,16 @@ fn read(path: &Path) -> Result<Input, Diagnostic> {
     Ok(Input::new(path.display().to_string(), bytes))
 }
 
-fn cannot(what: &str, path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::new(format!("cannot {what} '{}': {error}", path.display()))
+fn cannot(what: &str, path: &Path, error: &io::Error) -> Vec<Diagnostic> {
+    Diagnostic::new(format!("cannot {what} '{}': {error}", path.display())).into()
 }
 
 /// The whole job, in the child. With `only`, code is generated for some of the functions.
 fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<Lowered, Vec<Diagnostic>> {
-    let one = |error| vec![error];
     isolate::stage(Stage::Read);
     let context = Context::create();
     llvm::install_handlers(&context, Handlers { error: isolate::fatal, warning: |text| eprintln!("warning: {text}") });
-    let module = llvm::read(&context, input).map_err(one)?;
+    let module = llvm::read(&context, input)?;
     let target = match (args.target.mcpu, args.target.mattr) {
         (Some(_), Some(_)) => args.target.target((None, None)),
         _ => args.target.target(llvm::requested_target(&module)?),
@@ -111,11 +107,11 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
         default_scope: args.default_scope,
         remarks: input.keep_lines,
     };
-    let machine = llvm::machine(&module, &target, optimization(args.level)).map_err(one)?;
+    let machine = llvm::machine(&module, &target, optimization(args.level))?;
     llvm::check(&module, input, &options)?;
 
     isolate::stage(Stage::Prepare);
-    llvm::prepare(&module, &machine, args.level).map_err(one)?;
+    llvm::prepare(&module, &machine, args.level)?;
     isolate::stage(Stage::Lower);
     let remarks = match llvm::lower(&module, input, &options) {
         Ok(remarks) => remarks,
@@ -127,7 +123,7 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
     isolate::stage(Stage::Emit);
     keep(&module, only);
     let bytes = match args.emit {
-        Emit::Ptx => llvm::ptx(&module, &machine).map_err(one)?,
+        Emit::Ptx => llvm::ptx(&module, &machine)?,
         Emit::LlvmIr => llvm::ir(&module),
         Emit::LlvmBc => llvm::bitcode(&module),
     };
@@ -165,9 +161,10 @@ fn deliver(args: &LowerArgs, lowered: &Lowered, output: &Output, remarks_output:
     if args.verbose {
         report(lowered);
     }
-    let errors =
-        written.into_iter().filter_map(|(result, path)| result.err().map(|error| cannot("write", path, &error)));
-    errors.inspect(|error| render::error(error, None)).count() == 0
+    let failed = written.into_iter().filter_map(|(result, path)| Some(cannot("write", path, &result.err()?)));
+    let errors: Vec<_> = failed.flatten().collect();
+    render::errors(&errors, None);
+    errors.is_empty()
 }
 
 fn report(lowered: &Lowered) {

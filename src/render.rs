@@ -5,8 +5,17 @@ use std::{fs, ops::Range};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use ptx_atomics::llvm::{Diagnostic, Input, Location};
 
-/// Prints an error to standard error, in color where that is a terminal and `NO_COLOR` is not set.
-pub fn error(diagnostic: &Diagnostic, input: Option<&Input>) {
+/// Prints errors to standard error, in color where that is a terminal and `NO_COLOR` is not set, and how many they are.
+pub fn errors(diagnostics: &[Diagnostic], input: Option<&Input>) {
+    diagnostics.iter().for_each(|diagnostic| error(diagnostic, input));
+    if !diagnostics.is_empty() {
+        let s = if diagnostics.len() == 1 { "" } else { "s" };
+        let title = Level::ERROR.primary_title(format!("{} error{s}; nothing was written", diagnostics.len()));
+        print(Group::with_title(title));
+    }
+}
+
+fn error(diagnostic: &Diagnostic, input: Option<&Input>) {
     let mut group = Group::with_title(Level::ERROR.primary_title(&diagnostic.message));
     let line = diagnostic.location.as_ref().and_then(|location| source_line(location, input));
     let in_function = diagnostic.function.as_ref().map(|name| format!("in function '{name}'"));
@@ -33,8 +42,13 @@ pub fn error(diagnostic: &Diagnostic, input: Option<&Input>) {
     notes.extend(diagnostic.notes.iter().cloned());
     group = group.elements(notes.into_iter().map(|note| Level::NOTE.message(note)));
     group = group.elements(diagnostic.help.iter().map(|help| Level::HELP.message(help)));
+    print(group);
+    eprintln!();
+}
+
+fn print(group: Group<'_>) {
     // anstream removes the styles where they are not wanted.
-    anstream::eprintln!("{}\n", Renderer::styled().render(&[group]));
+    anstream::eprintln!("{}", Renderer::styled().render(&[group]));
 }
 
 /// What a column points to: the word there, or the whole line if the column is 0.
@@ -48,13 +62,6 @@ fn span(line: &str, column: u32) -> Range<usize> {
     let word = rest.find(|c: char| !(c.is_alphanumeric() || "_.%@".contains(c))).unwrap_or(rest.len());
     let first = rest.chars().next().map_or(0, char::len_utf8);
     start..start + word.max(first)
-}
-
-/// Prints how many errors there were.
-pub fn summary(errors: usize) {
-    let s = if errors == 1 { "" } else { "s" };
-    let title = Level::ERROR.primary_title(format!("{errors} error{s}; nothing was written"));
-    anstream::eprintln!("{}", Renderer::styled().render(&[Group::with_title(title)]));
 }
 
 /// The line in the input or in a file that the debug information names.

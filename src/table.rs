@@ -70,7 +70,7 @@ pub fn run(args: &TableArgs) -> ExitCode {
     let target = match args.target.target((None, None)) {
         Ok(target) => target,
         Err(error) => {
-            render::error(&Diagnostic::new(error.to_string()), None);
+            render::errors(&[Diagnostic::new(error.to_string())], None);
             return ExitCode::from(2);
         }
     };

@@ -4,7 +4,7 @@ use itertools::{Itertools, iproduct};
 use ptx_atomics_lowering::{
     Access, AtomicOp, Change, Lowering, Operation, Ordering, RmwOp, Sequence, Strategies, Strategy, SyncScope, Target,
     Type, lower,
-    ptx::{AtomSem, FenceSem, Instruction, LdSem, Scope, Space, StSem, Statement},
+    ptx::{AtomSem, FenceSem, Instruction, LdSem, Scope, Space, StSem},
     strength::Strength,
 };
 use strum::IntoEnumIterator;

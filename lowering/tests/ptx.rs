@@ -4,7 +4,7 @@ use itertools::{Itertools, iproduct};
 use proptest::prelude::*;
 use ptx_atomics_lowering::{
     Form, Sequence, Target,
-    ptx::{self, Instruction, LdSem, Scope, StSem, Statement},
+    ptx::{self, Instruction, Statement},
 };
 use strum::IntoEnumIterator;
 
@@ -74,18 +74,19 @@ fn instruction() -> impl Strategy<Value = Instruction> {
             Instruction::Ld(Ld { sem, scope, space, vec: None, ty, d: Operand::Register(d), a })
         },
     );
-    let vectors = (pick::<ptx::Vec>(), proptest::collection::vec(name(), 8), address()).prop_map(|(vec, names, a)| {
-        let elements = names.into_iter().take(vec.len()).map(Operand::Register).collect();
-        Instruction::Ld(Ld {
-            sem: LdSem::Plain,
-            scope: None,
-            space: Space::Global,
-            vec: Some(vec),
-            ty: Type::U32,
-            d: Operand::Vector(elements),
-            a,
-        })
-    });
+    let vectors =
+        (pick::<ptx::VectorSize>(), proptest::collection::vec(name(), 8), address()).prop_map(|(vec, names, a)| {
+            let elements = names.into_iter().take(vec.elements()).map(Operand::Register).collect();
+            Instruction::Ld(Ld {
+                sem: LdSem::Plain,
+                scope: None,
+                space: Space::Global,
+                vec: Some(vec),
+                ty: Type::U32,
+                d: Operand::Vector(elements),
+                a,
+            })
+        });
     let st = memory_type()
         .prop_flat_map(|ty| (pick::<StSem>(), pick::<Scope>(), pick(), Just(ty), source(ty), address()))
         .prop_map(|(sem, scope, space, ty, b, a)| {

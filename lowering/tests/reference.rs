@@ -120,7 +120,7 @@ fn hand_written_forms(csv: &str) -> Result<(), Failed> {
         let verdicts =
             row.iter().filter(|(column, _)| column.starts_with("ptxas")).map(|(_, verdict)| verdict.as_str());
         let verdicts = verdicts.collect_vec();
-        let accepted = verdicts.iter().any(|verdict| *verdict == "ok") && !stricter.contains(&text.as_str());
+        let accepted = verdicts.contains(&"ok") && !stricter.contains(&text.as_str());
         let semantic = verdicts.iter().any(|v| declarations.iter().any(|declaration| v.contains(declaration)));
         let register_types = row["class"] == "regtype";
         let parsed = text.parse::<ptx_atomics_lowering::Sequence>();

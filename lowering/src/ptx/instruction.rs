@@ -80,7 +80,7 @@ modifiers! {
     }
 
     /// The number of elements of a vector access.
-    pub enum Vec { V2, V4, V8 }
+    pub enum VectorSize { V2, V4, V8 }
 
     /// Arithmetic, with the rounding that it must have.
     pub enum AluOp {
@@ -109,9 +109,9 @@ impl Type {
     }
 }
 
-impl Vec {
+impl VectorSize {
     /// The number of elements.
-    pub fn len(self) -> usize {
+    pub fn elements(self) -> usize {
         match self {
             Self::V2 => 2,
             Self::V4 => 4,
@@ -148,7 +148,7 @@ pub enum Operand {
     Immediate(u64),
     /// `_`: the result is discarded.
     Sink,
-    Vector(std::vec::Vec<Operand>),
+    Vector(Vec<Operand>),
 }
 
 /// `[base+offset]`, with the offset in bytes.
@@ -171,7 +171,7 @@ pub struct Ld {
     /// Present exactly for the semantics that need one; `mmio` takes only `sys`.
     pub scope: Option<Scope>,
     pub space: Space,
-    pub vec: Option<Vec>,
+    pub vec: Option<VectorSize>,
     pub ty: Type,
     pub d: Operand,
     pub a: Address,
@@ -183,7 +183,7 @@ pub struct St {
     /// Present exactly for the semantics that need one; `mmio` takes only `sys`.
     pub scope: Option<Scope>,
     pub space: Space,
-    pub vec: Option<Vec>,
+    pub vec: Option<VectorSize>,
     pub ty: Type,
     pub a: Address,
     pub b: Operand,
@@ -197,7 +197,7 @@ pub struct Atom {
     pub space: Space,
     pub op: AtomOp,
     pub noftz: bool,
-    pub vec: Option<Vec>,
+    pub vec: Option<VectorSize>,
     pub ty: Type,
     pub d: Operand,
     pub a: Address,
@@ -214,7 +214,7 @@ pub struct Red {
     pub space: Space,
     pub op: AtomOp,
     pub noftz: bool,
-    pub vec: Option<Vec>,
+    pub vec: Option<VectorSize>,
     pub ty: Type,
     pub a: Address,
     pub b: Operand,
@@ -228,7 +228,7 @@ pub enum Instruction {
     St(St),
     Atom(Atom),
     Red(Red),
-    Alu { op: AluOp, ty: Type, d: Name, sources: std::vec::Vec<Operand> },
+    Alu { op: AluOp, ty: Type, d: Name, sources: Vec<Operand> },
     Setp { cmp: Cmp, ty: Type, p: Name, a: Operand, b: Operand },
     Bra { target: Name },
 }
@@ -244,7 +244,7 @@ pub enum Statement {
     /// `.reg .b32 %x, %y;`
     Reg {
         ty: Type,
-        names: std::vec::Vec<Name>,
+        names: Vec<Name>,
     },
     Label(Name),
 }

@@ -38,7 +38,7 @@ impl FromStr for Statement {
 ///
 /// # Errors
 /// On the first statement that is not modelled PTX.
-pub(crate) fn parse_block(text: &str) -> Result<std::vec::Vec<Statement>, ParseError> {
+pub(crate) fn parse_block(text: &str) -> Result<Vec<Statement>, ParseError> {
     let error = |reason: &str| ParseError { text: text.trim().into(), reason: reason.into() };
     let braced = delimited(('{', space), statements, '}');
     let raw = delimited(space, alt((braced, statements)), space).parse(text).map_err(|_| error("syntax error"))?;
@@ -47,16 +47,8 @@ pub(crate) fn parse_block(text: &str) -> Result<std::vec::Vec<Statement>, ParseE
 
 /// A statement whose modifiers and operands are not interpreted yet.
 enum Raw<'s> {
-    Instruction {
-        guard: Option<Guard>,
-        mnemonic: &'s str,
-        modifiers: std::vec::Vec<&'s str>,
-        operands: std::vec::Vec<RawOperand<'s>>,
-    },
-    Reg {
-        ty: &'s str,
-        names: std::vec::Vec<Name>,
-    },
+    Instruction { guard: Option<Guard>, mnemonic: &'s str, modifiers: Vec<&'s str>, operands: Vec<RawOperand<'s>> },
+    Reg { ty: &'s str, names: Vec<Name> },
     Label(Name),
 }
 
@@ -69,10 +61,10 @@ enum RawOperand<'s> {
     Bits(Type, u64),
     Decimal(f64),
     Address(Address),
-    Vector(std::vec::Vec<RawOperand<'s>>),
+    Vector(Vec<RawOperand<'s>>),
 }
 
-fn statements<'s>(input: &mut &'s str) -> ModalResult<std::vec::Vec<Raw<'s>>> {
+fn statements<'s>(input: &mut &'s str) -> ModalResult<Vec<Raw<'s>>> {
     repeat(0.., terminated(statement, space)).parse_next(input)
 }
 
@@ -181,7 +173,7 @@ impl Raw<'_> {
 
 /// What an instruction has taken its fields from so far.
 struct Fields<'s> {
-    modifiers: std::vec::Vec<&'s str>,
+    modifiers: Vec<&'s str>,
     operands: std::vec::IntoIter<RawOperand<'s>>,
 }
 
@@ -206,8 +198,8 @@ impl Fields<'_> {
     }
 
     /// Takes the type and the vector size, which must stand right before it.
-    fn vector_type(&mut self) -> Typed<(Option<Vec>, Type)> {
-        let vec = self.modifiers.iter().position(|word| word.parse::<Vec>().is_ok());
+    fn vector_type(&mut self) -> Typed<(Option<VectorSize>, Type)> {
+        let vec = self.modifiers.iter().position(|word| word.parse::<VectorSize>().is_ok());
         let ty = self.modifiers.iter().position(|word| word.parse::<Type>().is_ok());
         if vec.is_some_and(|vec| ty != Some(vec + 1)) {
             return Err("the vector size must stand right before the type".into());
@@ -255,10 +247,10 @@ impl Fields<'_> {
     }
 
     /// An operand of an access: a vector for a vector access, a scalar otherwise.
-    fn element(&mut self, ty: Type, vec: Option<Vec>) -> Typed<Operand> {
+    fn element(&mut self, ty: Type, vec: Option<VectorSize>) -> Typed<Operand> {
         let operand = self.operand(ty)?;
         match (&operand, vec) {
-            (Operand::Vector(elements), Some(vec)) if elements.len() == vec.len() => {
+            (Operand::Vector(elements), Some(vec)) if elements.len() == vec.elements() => {
                 let sinks = elements.iter().filter(|element| **element == Operand::Sink).count();
                 if sinks == elements.len() { Err("every element is `_`".into()) } else { Ok(operand) }
             }
@@ -268,7 +260,7 @@ impl Fields<'_> {
         }
     }
 
-    fn source(&mut self, ty: Type, vec: Option<Vec>) -> Typed<Operand> {
+    fn source(&mut self, ty: Type, vec: Option<VectorSize>) -> Typed<Operand> {
         let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
         match self.element(ty, vec)? {
             Operand::Sink => Err("`_` is no source".into()),
@@ -277,7 +269,7 @@ impl Fields<'_> {
         }
     }
 
-    fn destination(&mut self, ty: Type, vec: Option<Vec>) -> Typed<Operand> {
+    fn destination(&mut self, ty: Type, vec: Option<VectorSize>) -> Typed<Operand> {
         match self.element(ty, vec)? {
             Operand::Immediate(_) => Err("a constant is no destination".into()),
             operand => Ok(operand),

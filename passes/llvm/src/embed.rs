@@ -147,7 +147,8 @@ impl Embedder {
             let entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &mut count);
             for index in 0..count as u32 {
                 let kind = LLVMValueMetadataEntriesGetKind(entries, index);
-                if !self.not_on_calls.contains(&kind) && !(orders && self.aliasing.contains(&kind)) {
+                let promise = orders && self.aliasing.contains(&kind);
+                if !promise && !self.not_on_calls.contains(&kind) {
                     let metadata = LLVMValueMetadataEntriesGetMetadata(entries, index);
                     LLVMSetMetadata(to, kind, LLVMMetadataAsValue(self.context, metadata));
                 }

@@ -24,18 +24,24 @@ const NEWEST: PtxVersion = PtxVersion(9, 0);
 ///
 /// # Errors
 /// If LLVM 22 does not know the target, or the module is not for an NVIDIA GPU.
-pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Diagnostic> {
+pub fn machine(
+    module: &Module<'_>,
+    target: &Target,
+    level: OptimizationLevel,
+) -> Result<TargetMachine, Vec<Diagnostic>> {
     let triple = triple(module);
     if !triple.is_empty() && !triple.starts_with("nvptx64-") {
         return Err(Diagnostic::new(format!("the module is for '{triple}', not for an NVIDIA GPU"))
-            .help(format!("compile with --target={TRIPLE}, or give the device half of the program")));
+            .help(format!("compile with --target={TRIPLE}, or give the device half of the program"))
+            .into());
     }
     if target.ptx > NEWEST {
         return Err(Diagnostic::new(format!(
             "LLVM 22 writes PTX up to {NEWEST}, and PTX {} was asked for",
             target.ptx
         ))
-        .help(format!("give --mattr +{}", NEWEST.feature())));
+        .help(format!("give --mattr +{}", NEWEST.feature()))
+        .into());
     }
     LlvmTarget::initialize_nvptx(&InitializationConfig::default());
     let triple = TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple });
@@ -100,7 +106,7 @@ pub fn requested_target(module: &Module<'_>) -> Result<(Option<Sm>, Option<PtxVe
 ///
 /// # Errors
 /// If LLVM rejects the pipeline.
-pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) -> Result<(), Diagnostic> {
+pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) -> Result<(), Vec<Diagnostic>> {
     // Inference follows pointers through registers, not through the stack slots of unoptimized code.
     let resolve = "generic-to-nvvm,function(sroa,infer-address-spaces)";
     let pipeline = match level {
@@ -108,14 +114,14 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
         None => resolve.to_owned(),
     };
     let run = module.run_passes(&pipeline, machine, PassBuilderOptions::create());
-    run.map_err(|error| Diagnostic::new(format!("LLVM's passes failed: {}", error.to_string_lossy())))
+    Ok(run.map_err(|error| Diagnostic::new(format!("LLVM's passes failed: {}", error.to_string_lossy())))?)
 }
 
 /// The module as PTX text, without the comments that LLVM puts around inline assembly.
 ///
 /// # Errors
 /// If LLVM's backend reports one. On what it cannot select it ends the process instead.
-pub fn ptx(module: &Module<'_>, machine: &TargetMachine) -> Result<Vec<u8>, Diagnostic> {
+pub fn ptx(module: &Module<'_>, machine: &TargetMachine) -> Result<Vec<u8>, Vec<Diagnostic>> {
     // Names that the backend would give to new values are seen by nobody.
     // SAFETY: the context is live.
     unsafe { LLVMContextSetDiscardValueNames(module.get_context().as_ctx_ref(), 1) };

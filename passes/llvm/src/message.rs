@@ -35,6 +35,13 @@ impl Diagnostic {
     }
 }
 
+/// Errors come in lists: all that were found.
+impl From<Diagnostic> for Vec<Diagnostic> {
+    fn from(diagnostic: Diagnostic) -> Self {
+        vec![diagnostic]
+    }
+}
+
 /// What became of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {

@@ -115,8 +115,8 @@ pub fn plan(
     let mut errors = Vec::new();
     let mut count = 0..;
     for function in module.get_functions() {
-        let strategies = recognizer.strategies(function).unwrap_or_else(|error| {
-            errors.push(error);
+        let strategies = recognizer.strategies(function).unwrap_or_else(|mut found| {
+            errors.append(&mut found);
             options.strategies
         });
         for instruction in instructions(function) {
@@ -163,7 +163,7 @@ impl<'a> Recognizer<'a> {
     }
 
     /// The strategies of the run, overridden by the function's attribute.
-    fn strategies(&self, function: FunctionValue<'_>) -> Result<Strategies, Diagnostic> {
+    fn strategies(&self, function: FunctionValue<'_>) -> Result<Strategies, Vec<Diagnostic>> {
         let mut strategies = self.options.strategies;
         let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, STRATEGY);
         if let Some(attribute) = attribute {

@@ -77,9 +77,11 @@ impl Input {
 ///
 /// # Errors
 /// If the input is neither, does not parse, or is not valid IR.
-pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Diagnostic> {
+pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<Diagnostic>> {
     if input.bytes().is_empty() {
-        return Err(Diagnostic::new(format!("'{}' is empty", input.name)).help("give LLVM IR, as text or as bitcode"));
+        return Err(Diagnostic::new(format!("'{}' is empty", input.name))
+            .help("give LLVM IR, as text or as bitcode")
+            .into());
     }
     let buffer = MemoryBuffer::create_from_memory_range(input.bytes(), &input.name);
     let mut module = std::ptr::null_mut();
@@ -88,7 +90,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Diagn
     let failed =
         unsafe { LLVMParseIRInContext2(context.as_ctx_ref(), buffer.as_mut_ptr(), &mut module, &mut error) } != 0;
     if failed {
-        return Err(parse_error(input, &unsafe { message(error) }));
+        return Err(parse_error(input, &unsafe { message(error) }).into());
     }
     let module = unsafe { Module::new(module) };
     verify(&module).map_err(|notes| Diagnostic {
