@@ -1,6 +1,6 @@
 //! What a program asks for, in words that no front end owns.
 
-use strum::{Display, EnumIter, EnumString, IntoStaticStr};
+use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 use crate::ptx::{Scope, Space};
 
@@ -25,6 +25,41 @@ pub enum Operation {
         access: Access,
         failure: Ordering,
     },
+}
+
+impl Operation {
+    /// Every operation on every type that it is defined on, in one state space.
+    pub fn all(space: Space) -> impl Iterator<Item = Self> {
+        let access = move |ty| Access { space, ty };
+        let plain = Type::iter().flat_map(move |ty| [Self::Load(access(ty)), Self::Store(access(ty))]);
+        let rmw = RmwOp::iter()
+            .flat_map(move |op| Type::iter().filter(move |ty| op.takes(*ty)).map(move |ty| Self::Rmw(op, access(ty))));
+        let cmpxchg = Type::iter().filter(|ty| !ty.is_float()).flat_map(move |ty| {
+            let failures = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst];
+            failures.map(|failure| Self::CmpXchg { access: access(ty), failure })
+        });
+        [Self::Fence].into_iter().chain(plain).chain(rmw).chain(cmpxchg)
+    }
+
+    /// Whether languages have the operation with this ordering (that of success, for a compare and exchange).
+    pub fn takes(&self, ordering: Ordering) -> bool {
+        match self {
+            Self::Fence => ordering.acquires() || ordering.releases(),
+            Self::Load(_) => !matches!(ordering, Ordering::Release | Ordering::AcqRel),
+            Self::Store(_) => !matches!(ordering, Ordering::Acquire | Ordering::AcqRel),
+            Self::Rmw(..) | Self::CmpXchg { .. } => ordering != Ordering::Unordered,
+        }
+    }
+
+    /// The memory that it touches; none for a fence.
+    pub fn access(&self) -> Option<Access> {
+        match *self {
+            Self::Fence => None,
+            Self::Load(access) | Self::Store(access) | Self::Rmw(_, access) | Self::CmpXchg { access, .. } => {
+                Some(access)
+            }
+        }
+    }
 }
 
 /// The memory that an operation touches.
@@ -156,8 +191,6 @@ impl RmwOp {
 
 #[cfg(test)]
 mod tests {
-    use strum::IntoEnumIterator;
-
     use super::*;
 
     /// A join is an upper bound, and no smaller ordering is one.

@@ -23,35 +23,14 @@ fn target(sm: &str, ptx: Option<&str>) -> Target {
     Target::new(sm.parse().expect(sm), ptx.map(|ptx| ptx.parse().expect(ptx))).expect(sm)
 }
 
-/// Every operation on every type, in one space, without its ordering.
-fn operations(space: Space) -> impl Iterator<Item = Operation> {
-    let access = move |ty| Access { space, ty };
-    let failures = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst];
-    let rmws = iproduct!(RmwOp::iter(), Type::iter()).filter(|(op, ty)| op.takes(*ty));
-    let cmpxchgs = iproduct!([Type::I32, Type::I64], failures);
-    let plain = Type::iter().flat_map(move |ty| [Operation::Load(access(ty)), Operation::Store(access(ty))]);
-    let rmws = rmws.map(move |(op, ty)| Operation::Rmw(op, access(ty)));
-    let cmpxchgs = cmpxchgs.map(move |(ty, failure)| Operation::CmpXchg { access: access(ty), failure });
-    plain.chain(rmws).chain(cmpxchgs).chain([Operation::Fence])
-}
-
-fn legal(operation: Operation, ordering: Ordering) -> bool {
-    match operation {
-        Operation::Fence => ordering.acquires() || ordering.releases(),
-        Operation::Load(_) => !matches!(ordering, Ordering::Release | Ordering::AcqRel),
-        Operation::Store(_) => !matches!(ordering, Ordering::Acquire | Ordering::AcqRel),
-        Operation::Rmw(..) | Operation::CmpXchg { .. } => ordering != Ordering::Unordered,
-    }
-}
-
 fn scopes() -> impl Iterator<Item = SyncScope> + Clone {
     [SyncScope::SingleThread].into_iter().chain(Scope::iter().map(SyncScope::Threads)).collect_vec().into_iter()
 }
 
 /// Every operation × type × ordering × scope × space × strategy × target.
 fn grid() -> impl Iterator<Item = (AtomicOp, Strategy, Target)> {
-    let ops = iproduct!(SPACES.into_iter().flat_map(operations), Ordering::iter(), scopes().collect_vec())
-        .filter(|(operation, ordering, _)| legal(*operation, *ordering))
+    let ops = iproduct!(SPACES.into_iter().flat_map(Operation::all), Ordering::iter(), scopes().collect_vec())
+        .filter(|(operation, ordering, _)| operation.takes(*ordering))
         .map(|(operation, ordering, scope)| AtomicOp { operation, ordering, scope });
     iproduct!(ops, Strategy::iter().collect_vec(), TARGETS.map(|(sm, ptx)| target(sm, ptx)))
 }
@@ -84,8 +63,7 @@ fn every_lowering_is_strong_enough_and_on_target() {
             }
             Err(errors) => {
                 rejected += 1;
-                let shared_cluster = matches!(op.operation, Operation::Load(a) | Operation::Store(a) | Operation::Rmw(_, a)
-                    | Operation::CmpXchg { access: a, .. } if a.space == Space::SharedCluster);
+                let shared_cluster = op.operation.access().is_some_and(|access| access.space == Space::SharedCluster);
                 assert!(shared_cluster && target.sm.number() < 90, "{op:?} {target}: {errors:?}");
             }
         }
@@ -153,10 +131,10 @@ fn the_checker_catches_every_weaker_lowering() {
     let strategies = [Strategy::Recommended, Strategy::Fence, Strategy::FenceAcquire];
     let mut caught = 0;
     for (operation, ordering, strategy, target) in
-        iproduct!(operations(Space::Global), Ordering::iter(), strategies, targets)
+        iproduct!(Operation::all(Space::Global), Ordering::iter(), strategies, targets)
     {
         let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Sys) };
-        if !legal(operation, ordering) {
+        if !operation.takes(ordering) {
             continue;
         }
         let lowering = lowered(&op, strategy, &target).expect("no target is too old");

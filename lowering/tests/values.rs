@@ -1,6 +1,6 @@
 //! What sequences compute, against the definitions of LLVM's Language Reference.
 
-use itertools::{Itertools, iproduct};
+use itertools::iproduct;
 use proptest::prelude::{Strategy as Generate, *};
 use ptx_atomics_lowering::{
     Access, AtomicOp, B, C, Operation, Ordering, RmwOp, Sequence, Strategies, Strategy, SyncScope, Target, Type,

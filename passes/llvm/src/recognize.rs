@@ -350,12 +350,8 @@ impl Replacement {
         for (register, bits) in [B, C].into_iter().zip(constants) {
             bits.into_iter().for_each(|bits| lowering.sequence.bind(&register, bits));
         }
-        let ty = match op.operation {
-            Operation::Fence => Type::I32,
-            Operation::Load(a) | Operation::Store(a) | Operation::Rmw(_, a) | Operation::CmpXchg { access: a, .. } => {
-                a.ty
-            }
-        };
+        // A fence has no operand whose type would matter.
+        let ty = op.operation.access().map_or(Type::I32, |access| access.ty);
         let asm = InlineAsm::new(&lowering.sequence, ty);
         let strength = Strength::of(&lowering.sequence);
         let orders = strength.acquire.or(strength.release).is_some();

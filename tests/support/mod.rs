@@ -1,0 +1,97 @@
+//! What the tests of the whole product share: the command, the tools, and trials that need tools.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use libtest_mimic::{Failed, Trial};
+use ptx_atomics::lowering::{PtxVersion, Target};
+
+/// The repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The command under test.
+pub fn ptx_atomics() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptx-atomics"));
+    command.current_dir(root()).stdin(Stdio::null());
+    command
+}
+
+/// Runs a command and fails on any exit status but 0.
+pub fn success(command: &mut Command) -> Result<String, Failed> {
+    let Output { status, stdout, stderr } = command.output()?;
+    if !status.success() {
+        return Err(format!("{command:?}: {status}\n{}", String::from_utf8_lossy(&stderr)).into());
+    }
+    Ok(String::from_utf8(stdout)?)
+}
+
+/// Whether a command can be started at all.
+pub fn exists(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// A trial that is listed as ignored, with the reason, where something is missing.
+pub fn trial(name: String, missing: Option<&str>, test: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
+    let name =
+        missing.map_or(name.clone(), |what| format!("{name} (skipped: no {what} here; scripts/test installs it)"));
+    Trial::test(name, test).with_ignored_flag(missing.is_some())
+}
+
+/// One generation of NVIDIA's assembler.
+#[derive(Clone, Copy)]
+pub struct Assembler {
+    pub name: &'static str,
+    path: &'static str,
+    /// The GPUs that it knows, first and last.
+    sm: (u32, u32),
+    /// The newest PTX version that it knows.
+    ptx: PtxVersion,
+}
+
+pub const ASSEMBLERS: [Assembler; 3] = [
+    Assembler { name: "ptxas-11.8", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (35, 90), ptx: PtxVersion(7, 8) },
+    Assembler { name: "ptxas-12.9", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (50, 121), ptx: PtxVersion(8, 8) },
+    Assembler { name: "ptxas-13.5", path: "nvidia/cu13/bin/ptxas", sm: (75, 121), ptx: PtxVersion(9, 4) },
+];
+
+impl Assembler {
+    fn program(&self) -> PathBuf {
+        root().join(".tools").join(self.name).join(self.path)
+    }
+
+    /// What is missing, if this assembler is.
+    pub fn missing(&self) -> Option<&'static str> {
+        (!self.program().exists()).then_some(self.name)
+    }
+
+    pub fn knows(&self, target: &Target) -> bool {
+        (self.sm.0..=self.sm.1).contains(&target.sm.number()) && target.ptx <= self.ptx
+    }
+
+    /// Assembles PTX text and throws the result away.
+    pub fn assemble(&self, target: &Target, ptx: &[u8]) -> Result<(), Failed> {
+        let mut file = tempfile::Builder::new().suffix(".ptx").tempfile()?;
+        file.write_all(ptx)?;
+        let mut command = Command::new(self.program());
+        command.args(["-c", "-o", "/dev/null", "-arch", target.sm.name()]).arg(file.path());
+        let output = command.output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let head = text.lines().take(20).collect::<Vec<_>>().join("\n");
+        let kept = std::env::temp_dir().join(format!("rejected-by-{}.ptx", self.name));
+        std::fs::write(&kept, ptx)?;
+        Err(format!("{} rejects {}: {}\n{head}", self.name, kept.display(), output.status).into())
+    }
+}
+
+pub fn target(sm: &str, ptx: Option<&str>) -> Target {
+    Target::new(sm.parse().expect(sm), ptx.map(|ptx| ptx.parse().expect(ptx))).expect(sm)
+}
