@@ -1,0 +1,42 @@
+; Addresses: globals, shared memory, kernel parameters, constant offsets, and what inference resolves.
+target triple = "nvptx64-nvidia-cuda"
+
+@counter = addrspace(1) global [4 x i32] zeroinitializer
+@unspecified = global i64 0
+@histogram = internal addrspace(3) global [256 x i32] undef
+@old = addrspace(1) global i32 0
+
+define ptx_kernel void @kernel(ptr %p, i64 %i) {
+  %next = getelementptr i32, ptr %p, i64 3
+  %before = getelementptr i32, ptr %p, i64 -1
+  %element = getelementptr i32, ptr %p, i64 %i
+  %a = atomicrmw add ptr %next, i32 1 syncscope("device") monotonic
+  %b = atomicrmw add ptr %before, i32 1 syncscope("device") monotonic
+  %c = atomicrmw add ptr %element, i32 1 syncscope("device") monotonic
+  ret void
+}
+define void @globals() {
+  %a = atomicrmw add ptr addrspace(1) @counter, i32 1 syncscope("device") monotonic
+  %b = atomicrmw add ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @counter, i64 8), i32 1 syncscope("device") monotonic
+  %c = atomicrmw add ptr @unspecified, i64 1 syncscope("device") monotonic
+  ret void
+}
+define void @shared(i64 %i) {
+  %generic = addrspacecast ptr addrspace(3) @histogram to ptr
+  %bin = getelementptr i32, ptr %generic, i64 %i
+  %a = atomicrmw add ptr %bin, i32 1 syncscope("block") monotonic
+  ret void
+}
+; A name of our own loops must not hide a global.
+define i32 @names() {
+  %a = atomicrmw nand ptr addrspace(1) @old, i32 1 syncscope("device") monotonic
+  ret i32 %a
+}
+define void @through_a_stack_slot(ptr addrspace(1) %p) {
+  %slot = alloca ptr
+  %generic = addrspacecast ptr addrspace(1) %p to ptr
+  store ptr %generic, ptr %slot
+  %again = load ptr, ptr %slot
+  %a = atomicrmw add ptr %again, i32 1 syncscope("device") monotonic
+  ret void
+}
