@@ -117,10 +117,9 @@ impl StrategyArgs {
 impl TargetArgs {
     /// The target of the flags, else that of a module, else sm_90. A version that a module asks for is raised to the
     /// lowest that has the GPU; one that a flag asks for is not.
-    pub fn target(&self, module: (Option<Sm>, Option<PtxVersion>)) -> Result<Target, UnknownTarget> {
-        let default = || Sm::all().find(|sm| sm.name() == "sm_90").expect("sm_90 is known");
-        let sm = self.mcpu.or(module.0).unwrap_or_else(default);
-        Target::new(sm, self.mattr.or(module.1.map(|version| version.max(sm.lowest_ptx()))))
+    pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
+        let sm = self.mcpu.or(gpu).map_or_else(|| "sm_90".parse(), Ok)?;
+        Target::new(sm, self.mattr.or(version.map(|version| version.max(sm.lowest_ptx()))))
     }
 }
 

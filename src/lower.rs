@@ -22,7 +22,7 @@ use ptx_atomics::{
 use strum::EnumMessage;
 
 use crate::{
-    cli::{Emit, LowerArgs},
+    cli::{Emit, LowerArgs, TargetArgs},
     isolate::{self, Death, End, Stage},
     output::Output,
     remarks, render,
@@ -96,11 +96,7 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
     let context = Context::create();
     llvm::install_handlers(&context, Handlers { error: isolate::fatal, warning: |text| eprintln!("warning: {text}") });
     let module = llvm::read(&context, input)?;
-    let target = match (args.target.mcpu, args.target.mattr) {
-        (Some(_), Some(_)) => args.target.target((None, None)),
-        _ => args.target.target(llvm::requested_target(&module)?),
-    };
-    let target = target.map_err(|error| vec![Diagnostic::new(error.to_string())])?;
+    let target = target(args, &module)?;
     let options = Options {
         target,
         strategies: args.strategy.strategies(),
@@ -131,6 +127,19 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
     std::mem::forget(module);
     std::mem::forget(context);
     Ok(Lowered { bytes, remarks, target })
+}
+
+/// The target of the flags; the module is asked for what they leave open.
+fn target(args: &LowerArgs, module: &Module<'_>) -> Result<Target, Vec<Diagnostic>> {
+    let TargetArgs { mcpu, mattr } = args.target;
+    let gpu = if mcpu.is_none() { llvm::requested_gpu(module) } else { Ok(None) };
+    let version = if mattr.is_none() { llvm::requested_version(module) } else { Ok(None) };
+    match (gpu, version) {
+        (Ok(gpu), Ok(version)) => {
+            Ok(args.target.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
+        }
+        (gpu, version) => Err([gpu.err(), version.err()].into_iter().flatten().flatten().collect()),
+    }
 }
 
 fn optimization(level: Option<u8>) -> OptimizationLevel {

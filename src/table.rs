@@ -67,7 +67,7 @@ struct Explanation {
 }
 
 pub fn run(args: &TableArgs) -> ExitCode {
-    let target = match args.target.target((None, None)) {
+    let target = match args.target.target(None, None) {
         Ok(target) => target,
         Err(error) => {
             render::errors(&[Diagnostic::new(error.to_string())], None);

@@ -1,1 +1,423 @@
-fn main() {}
+//! The command line: bad input, outputs, remarks, targets.
+//!
+//! What it prints for each file of `tests/bad` is pinned beside the file. To accept a change:
+//! `INSTA_UPDATE=always cargo test --test cli`, then read the difference.
+
+mod support;
+
+use std::{
+    fs,
+    io::Write,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use itertools::Itertools;
+use libtest_mimic::{Arguments, Failed, Trial};
+use support::{exists, ptx_atomics, root, success};
+
+type Test = fn() -> Result<(), Failed>;
+
+fn main() {
+    let bad = fs::read_dir(root().join("tests/bad")).expect("bad inputs").map(|entry| entry.expect("an input").path());
+    let bad = bad.filter(|path| path.extension().is_some_and(|extension| extension == "ll")).sorted();
+    let bad = bad.map(|path| {
+        Trial::test(format!("bad/{}", path.file_stem().expect("a name").to_string_lossy()), move || bad_file(&path))
+    });
+
+    let tests: &[(&str, Test)] = &[
+        ("unreadable inputs", unreadable_inputs),
+        ("unwritable outputs", unwritable_outputs),
+        ("wrong usage", wrong_usage),
+        ("damaged bitcode never aborts", damaged_bitcode),
+        ("an error touches no output", an_error_touches_no_output),
+        ("outputs appear whole", outputs_appear_whole),
+        ("colors only where they are wanted", colors),
+        ("the target of flags, module, default", targets),
+        ("the default scope", default_scope),
+        ("standard input and output", standard_streams),
+        ("the same input gives the same bytes", deterministic),
+        ("optimization levels", optimization_levels),
+        ("debug locations and metadata move to the call", metadata),
+        ("the table", table),
+        ("help has an example", help),
+    ];
+    let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
+
+    let with_tools: &[(&str, &'static str, Test)] = &[
+        ("llvm-remarkutil reads the remarks", "llvm-remarkutil-22", remarks),
+        ("LLVM's optimizer moves no data across an acquire", "opt-22", aliasing),
+        ("a module without atomics is what llc gives", "llc-22", plain_code),
+        ("bitcode with its atomics lowered goes through llc", "llc-22", bitcode),
+    ];
+    let with_tools = with_tools
+        .iter()
+        .map(|(name, tool, test)| support::trial((*name).into(), (!exists(tool)).then_some(*tool), test));
+
+    libtest_mimic::run(&Arguments::from_args(), bad.chain(tests).chain(with_tools).collect()).exit();
+}
+
+/// Runs `ptx-atomics lower` with words separated by spaces.
+fn lower(arguments: &str) -> Output {
+    ptx_atomics().arg("lower").args(arguments.split_whitespace()).output().expect("the command starts")
+}
+
+/// Runs `ptx-atomics lower`, and expects PTX.
+fn lowered(arguments: &str) -> Result<String, Failed> {
+    success(ptx_atomics().arg("lower").args(arguments.split_whitespace()))
+}
+
+/// Runs `ptx-atomics lower`, and expects an exit status and words on standard error.
+fn check(arguments: &str, status: i32, words: &[&str]) -> Result<(), Failed> {
+    let output = lower(arguments);
+    let stderr = String::from_utf8(output.stderr)?;
+    let missing = words.iter().filter(|word| !stderr.contains(**word)).join("', '");
+    if output.status.code() != Some(status) || !missing.is_empty() || !output.stdout.is_empty() {
+        return Err(format!("lower {arguments}: {}, lacks '{missing}':\n{stderr}", output.status).into());
+    }
+    Ok(())
+}
+
+/// The flags stand behind `; RUN:` on the first line.
+fn bad_file(path: &Path) -> Result<(), Failed> {
+    let text = fs::read_to_string(path)?;
+    let flags = text.lines().next().and_then(|line| line.strip_prefix("; RUN:")).ok_or("no `; RUN:`")?;
+    let folder = tempfile::tempdir()?;
+    let path = path.strip_prefix(root())?;
+    let output = lower(&format!("{} -o {}/out.ptx {flags}", path.display(), folder.path().display()));
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(fs::read_dir(folder.path())?.count(), 0, "nothing is left in the output's folder");
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(root().join("tests/bad"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+    let stderr = String::from_utf8(output.stderr)?;
+    settings.bind(|| insta::assert_snapshot!(name, stderr));
+    Ok(())
+}
+
+fn unreadable_inputs() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).map(|()| path.display().to_string())
+    };
+    let bitcode = bitcode_of("tests/inputs/cmpxchg.ll")?;
+    check("tests/none.ll", 1, &["cannot read 'tests/none.ll': No such file"])?;
+    check("tests", 1, &["cannot read 'tests': Is a directory"])?;
+    check(&file("empty.ll", b"")?, 1, &["empty.ll' is empty", "give LLVM IR"])?;
+    check(&file("random", b"\x7f\x00\xff\xfe\x80 random \xc3\x28 bytes")?, 1, &["is neither text nor LLVM bitcode"])?;
+    check(
+        &file("prose.txt", b"Not IR at all.\n")?,
+        1,
+        &["prose.txt' is not LLVM IR: expected top-level entity", "1 | Not IR"],
+    )?;
+    check(&file("cut.bc", &bitcode[..bitcode.len() / 2])?, 1, &["cut.bc' is damaged LLVM bitcode"])?;
+    check(&file("head.bc", b"BC\xc0\xde")?, 1, &["head.bc' is damaged LLVM bitcode"])
+}
+
+fn unwritable_outputs() -> Result<(), Failed> {
+    check("tests/inputs/fences.ll -o none/out.ptx", 1, &["cannot write 'none/out.ptx'"])?;
+    check("tests/inputs/fences.ll -o tests", 1, &["cannot write 'tests': it is a directory"])?;
+    check("tests/inputs/fences.ll -o /dev/full", 1, &["cannot write '/dev/full': No space left"])?;
+    check("tests/inputs/fences.ll --remarks none/out.yaml", 1, &["cannot write 'none/out.yaml'"])
+}
+
+fn wrong_usage() -> Result<(), Failed> {
+    check("--mcpu sm_61", 2, &["unknown GPU 'sm_61'; the known ones are sm_70, ", "sm_121f"])?;
+    check("--mattr +ptx59", 2, &["unknown PTX version 'ptx59'; the known ones are ptx60, ", "ptx94"])?;
+    check(
+        "--strategy magic",
+        2,
+        &["unknown strategy 'magic'; the known ones are recommended, fence, fence-acquire, proven"],
+    )?;
+    check(
+        "--strategy load.release=fence",
+        2,
+        &["unknown row 'load.release' of the ABI table; the known ones are fence.seq_cst"],
+    )?;
+    check("--default-scope warp", 2, &["the scopes are sys, cluster, gpu and cta"])?;
+    check("-O4", 2, &["4 is not in 0..=3"])?;
+    check("--emit sass", 2, &["ptx, llvm-ir, llvm-bc"])?;
+    check(
+        "tests/inputs/fences.ll --mcpu sm_90 --mattr +ptx70",
+        1,
+        &["PTX 7.0 does not know sm_90, which needs at least PTX 7.8"],
+    )?;
+    check("tests/bad/two_gpus.ll --mcpu sm_90", 1, &["the module asks for several PTX versions", "1 error;"])?;
+    lowered("tests/bad/two_gpus.ll --mcpu sm_90 --mattr +ptx80")?;
+    check("tests/inputs/fences.ll --mattr +ptx94", 1, &["LLVM 22 writes PTX up to 9.0", "give --mattr +ptx90"])
+}
+
+/// Bitcode with bytes overwritten: an error or a result, and always a word about it.
+fn damaged_bitcode() -> Result<(), Failed> {
+    let bitcode = bitcode_of("tests/inputs/cmpxchg.ll")?;
+    let file = tempfile::NamedTempFile::new()?;
+    let mut seed = 0x9E37_79B9_7F4A_7C15u64;
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed as usize % below
+    };
+    let mut outcomes = [0, 0];
+    for _ in 0..150 {
+        let mut damaged = bitcode.clone();
+        for _ in 0..=random(4) {
+            let index = 8 + random(damaged.len() - 8);
+            damaged[index] = random(256) as u8;
+        }
+        fs::write(file.path(), &damaged)?;
+        let Output { status, stdout, stderr } = lower(&file.path().display().to_string());
+        let stderr = String::from_utf8_lossy(&stderr);
+        let silent = status.code() == Some(1) && !(stdout.is_empty() && stderr.contains("error: "));
+        if !matches!(status.code(), Some(0 | 1)) || silent || stderr.contains("panicked") {
+            return Err(format!("{status}: {stderr}").into());
+        }
+        outcomes[usize::from(status.success())] += 1;
+    }
+    println!("{} damaged files rejected, {} lowered", outcomes[0], outcomes[1]);
+    assert!(outcomes[0] > 50);
+    Ok(())
+}
+
+fn an_error_touches_no_output() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (output, remarks) = (folder.path().join("out.ptx"), folder.path().join("out.yaml"));
+    fs::write(&output, "before")?;
+    let arguments = format!("tests/bad/stack.ll -o {} --remarks {}", output.display(), remarks.display());
+    check(&arguments, 1, &["local (stack) memory"])?;
+    assert_eq!(fs::read_to_string(&output)?, "before");
+    assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+    Ok(())
+}
+
+fn outputs_appear_whole() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let expected = lowered("tests/inputs/fences.ll")?;
+    let path = folder.path().join("out.ptx");
+    lowered(&format!("tests/inputs/fences.ll -o {}", path.display()))?;
+    assert_eq!(fs::read_to_string(&path)?, expected);
+
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640))?;
+    let link = folder.path().join("link.ptx");
+    symlink("out.ptx", &link)?;
+    fs::write(&path, "before")?;
+    lowered(&format!("tests/inputs/fences.ll -o {}", link.display()))?;
+    assert!(link.is_symlink(), "a link stays a link");
+    assert_eq!(fs::read_to_string(&path)?, expected);
+    assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, 0o640);
+
+    lowered("tests/inputs/fences.ll -o /dev/null")?;
+    assert!(!fs::metadata("/dev/null")?.is_file());
+    Ok(())
+}
+
+fn colors() -> Result<(), Failed> {
+    let stderr = |variables: &[(&str, &str)]| -> Result<String, Failed> {
+        let mut command = ptx_atomics();
+        command.args(["lower", "tests/bad/stack.ll"]).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        Ok(String::from_utf8(command.envs(variables.iter().copied()).output()?.stderr)?)
+    };
+    assert!(!stderr(&[])?.contains('\x1b'), "a pipe gets no colors");
+    assert!(stderr(&[("CLICOLOR_FORCE", "1")])?.contains('\x1b'));
+    assert!(!stderr(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")])?.contains('\x1b'));
+    Ok(())
+}
+
+fn targets() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let check = |attributes: &str, flags: &str, sm: &str, version: &str| -> Result<(), Failed> {
+        let path = folder.path().join("target.ll");
+        fs::write(
+            &path,
+            format!("target triple = \"nvptx64-nvidia-cuda\"\ndefine void @f() {attributes} {{ ret void }}\n"),
+        )?;
+        let ptx = lowered(&format!("{} {flags}", path.display()))?;
+        let expected = format!(".version {version}\n.target {sm}\n");
+        assert!(ptx.contains(&expected), "{attributes} {flags}: no {expected}{ptx}");
+        Ok(())
+    };
+    let cpu = r#""target-cpu"="sm_80""#;
+    check("", "", "sm_90", "7.8")?;
+    check("", "--mcpu sm_100a", "sm_100a", "8.6")?;
+    check("", "--mattr +ptx86", "sm_90", "8.6")?;
+    check(cpu, "", "sm_80", "7.0")?;
+    check(&format!(r#"{cpu} "target-features"="+ptx75,+sm_80""#), "", "sm_80", "7.5")?;
+    // rustc lists every version up to the one that it means.
+    check(&format!(r#"{cpu} "target-features"="+ptx32,+ptx70,+ptx71""#), "", "sm_80", "7.1")?;
+    check(&format!(r#"{cpu} "target-features"="+ptx75""#), "--mcpu sm_75", "sm_75", "7.5")?;
+    // What a module asks for is raised to what the GPU needs.
+    check(&format!(r#"{cpu} "target-features"="+ptx75""#), "--mcpu sm_90", "sm_90", "7.8")?;
+    check(&format!(r#"{cpu} "target-features"="+ptx75""#), "--mcpu sm_90 --mattr +ptx80", "sm_90", "8.0")
+}
+
+fn default_scope() -> Result<(), Failed> {
+    let fences = |flags: &str| {
+        Ok::<_, Failed>(
+            lowered(&format!("tests/inputs/fences.ll {flags}"))?
+                .lines()
+                .filter(|line| line.contains("fence."))
+                .map(|line| line.trim().to_owned())
+                .collect_vec(),
+        )
+    };
+    let (system, device) = (fences("")?, fences("--default-scope gpu")?);
+    assert!(system.contains(&"fence.sc.sys;".into()) && device.contains(&"fence.sc.gpu;".into()));
+    assert!(!device.iter().any(|fence| fence.contains(".sys")), "{device:?}");
+    assert!(device.contains(&"fence.acq_rel.cta;".into()), "a scope that is given stays");
+    Ok(())
+}
+
+fn standard_streams() -> Result<(), Failed> {
+    let mut child =
+        ptx_atomics().args(["lower", "-", "-o", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    child.stdin.take().expect("a pipe").write_all(&fs::read(root().join("tests/inputs/fences.ll"))?)?;
+    let output = child.wait_with_output()?;
+    assert_eq!(String::from_utf8(output.stdout)?, lowered("tests/inputs/fences.ll")?);
+    Ok(())
+}
+
+fn deterministic() -> Result<(), Failed> {
+    for emit in ["ptx", "llvm-ir"] {
+        let arguments = format!("tests/inputs/rmw_loops.ll --emit {emit} -O2");
+        assert_eq!(lowered(&arguments)?, lowered(&arguments)?);
+    }
+    Ok(())
+}
+
+fn optimization_levels() -> Result<(), Failed> {
+    for level in 0..=3 {
+        let ptx = lowered(&format!("tests/inputs/addresses.ll -O{level}"))?;
+        assert_eq!(ptx.matches("atom.relaxed.").count(), 9, "-O{level}:\n{ptx}");
+        assert_eq!(ptx.matches("atom.relaxed.gpu.add").count(), 0, "-O{level} leaves a generic address:\n{ptx}");
+    }
+    Ok(())
+}
+
+fn metadata() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("metadata.ll");
+    let text = fs::read_to_string(root().join("tests/bad/debug_info.ll"))?;
+    let text = text.replace("align 2, !dbg !8", "align 4, !dbg !8, !range !9, !noundef !10, !tbaa !11");
+    let text = text
+        + "!9 = !{i32 0, i32 8}\n!10 = !{}\n!11 = !{!12, !12, i64 0}\n!12 = !{!\"int\", !13}\n!13 = !{!\"root\"}\n";
+    for (ordering, kept, dropped) in [
+        ("acquire", &["!dbg", "!range"][..], &["!noundef", "!tbaa"][..]),
+        ("monotonic", &["!dbg", "!range", "!tbaa"], &["!noundef"]),
+    ] {
+        fs::write(&path, text.replace("acquire", ordering))?;
+        let ir = lowered(&format!("{} --emit llvm-ir", path.display()))?;
+        let call = ir.lines().find(|line| line.contains("asm sideeffect")).ok_or("no call")?;
+        assert!(
+            kept.iter().all(|kind| call.contains(kind)) && !dropped.iter().any(|kind| call.contains(kind)),
+            "{call}"
+        );
+        assert!(call.trim().starts_with("%v = "), "the value keeps its name: {call}");
+    }
+    Ok(())
+}
+
+fn table() -> Result<(), Failed> {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(root().join("tests/table"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    let cases = [
+        ("sm_90.recommended.md", "--mcpu sm_90 --mattr +ptx86 --strategy recommended --format markdown"),
+        ("sm_80.fence.txt", "--mcpu sm_80 --strategy fence"),
+        ("sm_90.mixed.json", "--mattr +ptx86 --strategy proven,rmw.acq_rel=fence-acquire --format json"),
+    ];
+    for (name, arguments) in cases {
+        let text = success(ptx_atomics().arg("table").args(arguments.split_whitespace()))?;
+        settings.bind(|| insta::assert_snapshot!(name, text));
+    }
+    Ok(())
+}
+
+fn help() -> Result<(), Failed> {
+    for command in ["lower", "table"] {
+        let text = success(ptx_atomics().args([command, "--help"]))?;
+        assert!(text.contains(&format!("Example:\n  ptx-atomics {command} ")), "{text}");
+    }
+    Ok(())
+}
+
+fn remarks() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("remarks.yaml");
+    lowered(&format!("tests/inputs/cmpxchg.ll --remarks {} -o /dev/null", path.display()))?;
+    let count = Command::new("llvm-remarkutil-22")
+        .args(["count", "--parser=yaml", "--group-by=function"])
+        .arg(&path)
+        .output()?;
+    let count = String::from_utf8(count.stdout)?;
+    assert_eq!(count.lines().filter(|line| line.ends_with(",1")).count(), 6, "{count}");
+    assert!(count.contains("\"loop\",2"), "{count}");
+    let text = fs::read_to_string(&path)?;
+    let expected = "Function:        \"failure_is_stronger\"\nArgs:\n  - Operation: \"cmpxchg i32 addrspace(1) release acquire\"\n";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains("- Change: \"failure-ordering-joined\""), "{text}");
+    assert!(text.contains("DebugLoc:        { File: \"tests/inputs/cmpxchg.ll\", Line: 5, Column: 0 }"), "{text}");
+    Ok(())
+}
+
+/// Two loads of data with the flag's acquire between them: `!tbaa` on the call would let LLVM merge them.
+fn aliasing() -> Result<(), Failed> {
+    let input = "define float @f(ptr addrspace(1) %flag, ptr addrspace(1) %data) {
+  %before = load float, ptr addrspace(1) %data, !tbaa !3
+  %seen = load atomic i32, ptr addrspace(1) %flag acquire, align 4, !tbaa !1
+  %after = load float, ptr addrspace(1) %data, !tbaa !3
+  %sum = fadd float %before, %after
+  ret float %sum
+}
+!0 = !{!\"root\"}
+!1 = !{!2, !2, i64 0}
+!2 = !{!\"int\", !0}
+!3 = !{!4, !4, i64 0}
+!4 = !{!\"float\", !0}
+";
+    let file = tempfile::NamedTempFile::new()?;
+    for (ordering, loads) in [("acquire", 2), ("monotonic", 1)] {
+        fs::write(file.path(), input.replace("acquire", ordering))?;
+        let lowered = tempfile::NamedTempFile::new()?;
+        fs::write(lowered.path(), self::lowered(&format!("{} --emit llvm-ir", file.path().display()))?)?;
+        let optimized =
+            success(Command::new("opt-22").args(["-S", "-passes=early-cse<memssa>,gvn"]).arg(lowered.path()))?;
+        assert_eq!(optimized.matches("load float").count(), loads, "{ordering}:\n{optimized}");
+    }
+    Ok(())
+}
+
+/// The text without comments and blank lines.
+fn code(ptx: &str) -> Vec<String> {
+    let uncommented = ptx.lines().map(|line| line.split("//").next().unwrap_or("").trim_end().to_owned());
+    uncommented.filter(|line| !line.is_empty()).collect()
+}
+
+fn plain_code() -> Result<(), Failed> {
+    let llc = success(
+        Command::new("llc-22").args(["-mcpu=sm_90", "-o", "-"]).arg(root().join("tests/inputs/no_atomics.ll")),
+    )?;
+    assert_eq!(code(&lowered("tests/inputs/no_atomics.ll --mcpu sm_90")?), code(&llc));
+    Ok(())
+}
+
+fn bitcode() -> Result<(), Failed> {
+    let file = tempfile::NamedTempFile::new()?;
+    lowered(&format!("tests/inputs/rmw_loops.ll --emit llvm-bc -o {}", file.path().display()))?;
+    let llc = success(Command::new("llc-22").args(["-mcpu=sm_90", "-o", "-"]).arg(file.path()))?;
+    assert_eq!(code(&lowered("tests/inputs/rmw_loops.ll --mcpu sm_90")?), code(&llc));
+    Ok(())
+}
+
+/// The input as bitcode, by our own command.
+fn bitcode_of(path: &str) -> Result<Vec<u8>, Failed> {
+    let file = tempfile::NamedTempFile::new()?;
+    lowered(&format!("{path} --emit llvm-bc -o {}", file.path().display()))?;
+    let bitcode = fs::read(file.path())?;
+    assert!(bitcode.starts_with(b"BC\xc0\xde"));
+    Ok(bitcode)
+}

@@ -1,7 +1,10 @@
 //! LLVM's own part: target machine, passes, backend.
 
+use std::str::FromStr;
+
 use inkwell::{
     OptimizationLevel,
+    attributes::AttributeLoc,
     context::AsContextRef,
     llvm_sys::core::LLVMContextSetDiscardValueNames,
     memory_buffer::MemoryBuffer,
@@ -10,8 +13,9 @@ use inkwell::{
     targets::{
         CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple,
     },
+    values::FunctionValue,
 };
-use ptx_atomics_lowering::{PtxVersion, Sm, Target};
+use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 
 use crate::{instruction::name, message::Diagnostic, source::triple};
 
@@ -55,50 +59,58 @@ pub fn machine(
     Ok(machine)
 }
 
-/// The target that the module's functions ask for by `target-cpu` and `target-features`; each part may be missing.
+/// The GPU that the module's functions ask for by `target-cpu`.
 ///
 /// # Errors
-/// If functions ask for different ones, or for unknown ones.
-pub fn requested_target(module: &Module<'_>) -> Result<(Option<Sm>, Option<PtxVersion>), Vec<Diagnostic>> {
-    let attribute = |function: &inkwell::values::FunctionValue<'_>, key| {
-        let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, key)?;
-        Some(attribute.get_string_value().to_string_lossy().into_owned())
-    };
-    let mut cpus: Vec<(String, String)> = Vec::new();
-    let mut versions: Vec<(String, String)> = Vec::new();
-    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
-        let features = attribute(&function, "target-features").unwrap_or_default();
-        // rustc lists every version up to the one that is meant.
+/// If they ask for several, or for an unknown one.
+pub fn requested_gpu(module: &Module<'_>) -> Result<Option<Sm>, Vec<Diagnostic>> {
+    requested(module, "GPUs", "--mcpu", |function| attribute(function, "target-cpu"))
+}
+
+/// The PTX version that the module's functions ask for by `target-features`.
+///
+/// # Errors
+/// If they ask for several, or for an unknown one.
+pub fn requested_version(module: &Module<'_>) -> Result<Option<PtxVersion>, Vec<Diagnostic>> {
+    requested(module, "PTX versions", "--mattr", |function| {
+        let features = attribute(function, "target-features")?;
+        // rustc lists every version up to the one that it means.
         let number =
             |feature: &str| Some((feature.strip_prefix("+ptx")?.parse::<u32>().ok()?, feature[1..].to_owned()));
-        let version = features.split(',').filter_map(number).max().map(|(_, version)| version);
-        let found = [(&mut cpus, attribute(&function, "target-cpu")), (&mut versions, version)];
-        for (list, value) in found {
-            if let Some(value) = value
-                && !list.iter().any(|(known, _)| *known == value)
-            {
-                list.push((value, name(&function)));
-            }
+        features.split(',').filter_map(number).max().map(|(_, version)| version)
+    })
+}
+
+fn attribute(function: &FunctionValue<'_>, key: &str) -> Option<String> {
+    let attribute = function.get_string_attribute(AttributeLoc::Function, key)?;
+    Some(attribute.get_string_value().to_string_lossy().into_owned())
+}
+
+/// The one value that all functions with a body agree on.
+fn requested<T: FromStr<Err = UnknownTarget>>(
+    module: &Module<'_>,
+    what: &str,
+    flag: &str,
+    value: impl Fn(&FunctionValue<'_>) -> Option<String>,
+) -> Result<Option<T>, Vec<Diagnostic>> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+        if let Some(value) = value(&function)
+            && !found.iter().any(|(known, _)| *known == value)
+        {
+            found.push((value, name(&function)));
         }
     }
-    let mut errors = Vec::new();
-    for (list, what, flag) in [(&cpus, "GPUs", "--mcpu"), (&versions, "PTX versions", "--mattr")] {
-        if list.len() > 1 {
-            let found = list.iter().map(|(value, function)| format!("'{value}' in function '{function}'"));
-            let message = format!("the module asks for several {what}: {}", found.collect::<Vec<_>>().join(", "));
-            errors.push(Diagnostic::new(message).help(format!("PTX text has one target: give it by {flag}")));
+    match &found[..] {
+        [] => Ok(None),
+        [(one, _)] => Ok(Some(one.parse().map_err(|error| {
+            Diagnostic::new(format!("the module's target: {error}")).help(format!("give a supported one by {flag}"))
+        })?)),
+        several => {
+            let places = several.iter().map(|(value, function)| format!("'{value}' in function '{function}'"));
+            let message = format!("the module asks for several {what}: {}", places.collect::<Vec<_>>().join(", "));
+            Err(Diagnostic::new(message).help(format!("PTX text has one target: give it by {flag}")).into())
         }
-    }
-    let sm = cpus.first().map(|(cpu, _)| cpu.parse::<Sm>()).transpose();
-    let ptx = versions.first().map(|(version, _)| version.parse::<PtxVersion>()).transpose();
-    let mut keep = |error: ptx_atomics_lowering::UnknownTarget| {
-        let diagnostic = Diagnostic::new(format!("the module's target: {error}"));
-        errors.push(diagnostic.help("give a supported one by --mcpu and --mattr"));
-    };
-    let (sm, ptx) = (sm.map_err(&mut keep), ptx.map_err(&mut keep));
-    match (sm, ptx) {
-        (Ok(sm), Ok(ptx)) if errors.is_empty() => Ok((sm, ptx)),
-        _ => Err(errors),
     }
 }
 

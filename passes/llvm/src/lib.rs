@@ -20,7 +20,7 @@ use inkwell::module::Module;
 use ptx_atomics_lowering::{Strategies, Target, ptx::Scope};
 
 pub use self::{
-    emit::{bitcode, ir, machine, prepare, ptx, requested_target},
+    emit::{bitcode, ir, machine, prepare, ptx, requested_gpu, requested_version},
     fatal::{Handlers, install_handlers},
     message::{Diagnostic, Location, Remark},
     source::{Input, read},

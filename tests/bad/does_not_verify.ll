@@ -1,0 +1,5 @@
+; RUN:
+define void @f() {
+entry:
+  br label %entry
+}

@@ -1,0 +1,6 @@
+; RUN:
+target triple = "x86_64-unknown-linux-gnu"
+define void @f() {
+  fence release
+  ret void
+}
