@@ -40,3 +40,8 @@ pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Vec
     llvm::lower(&module, input, options)?;
     llvm::ptx(&module, &machine)
 }
+
+/// The README's library example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
