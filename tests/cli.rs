@@ -13,7 +13,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use itertools::Itertools;
+use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use support::{exists, ptx_atomics, root, success};
 
@@ -40,6 +40,7 @@ fn main() {
         ("the same input gives the same bytes", deterministic),
         ("optimization levels", optimization_levels),
         ("debug locations and metadata move to the call", metadata),
+        ("no data moves across a call that orders", calls_order),
         ("the table", table),
         ("help has an example", help),
     ];
@@ -316,6 +317,46 @@ fn metadata() -> Result<(), Failed> {
             "{call}"
         );
         assert!(call.trim().starts_with("%v = "), "the value keeps its name: {call}");
+    }
+    Ok(())
+}
+
+/// LLVM's own optimizer merges the loads and drops the first store: it infers that the calls touch nothing but the flag.
+fn calls_order() -> Result<(), Failed> {
+    let input = "target triple = \"nvptx64-nvidia-cuda\"
+@data = addrspace(1) global float 0.0
+define void @wait(ptr addrspace(1) %flag) noinline EFFECTS {
+  %seen = load atomic i32, ptr addrspace(1) %flag acquire, align 4
+  ret void
+}
+define void @signal(ptr addrspace(1) %flag) noinline EFFECTS {
+  store atomic i32 1, ptr addrspace(1) %flag release, align 4
+  ret void
+}
+define void @indirectly(ptr addrspace(1) %flag) noinline EFFECTS {
+  call void @wait(ptr addrspace(1) %flag) EFFECTS
+  ret void
+}
+define float @reader(ptr addrspace(1) %flag) {
+  %before = load float, ptr addrspace(1) @data
+  call void @indirectly(ptr addrspace(1) %flag)
+  %after = load float, ptr addrspace(1) @data
+  %sum = fadd float %before, %after
+  ret float %sum
+}
+define void @writer(ptr addrspace(1) %flag) {
+  store float 1.0, ptr addrspace(1) @data
+  call void @signal(ptr addrspace(1) %flag)
+  store float 2.0, ptr addrspace(1) @data
+  ret void
+}
+";
+    let file = tempfile::NamedTempFile::new()?;
+    for (effects, level) in iproduct!(["", "memory(argmem: readwrite)"], ["", "-O1", "-O2", "-O3"]) {
+        fs::write(file.path(), input.replace("EFFECTS", effects))?;
+        let ptx = lowered(&format!("{} {level}", file.path().display()))?;
+        let counts = ["ld.global", "st.global", "ptx-atomics"].map(|word| ptx.matches(word).count());
+        assert_eq!(counts, [2, 2, 0], "{effects} {level}\n{ptx}");
     }
     Ok(())
 }

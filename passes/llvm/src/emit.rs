@@ -17,7 +17,7 @@ use inkwell::{
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 
-use crate::{instruction::name, message::Diagnostic, source::triple};
+use crate::{effects, instruction::name, message::Diagnostic, source::triple};
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
@@ -119,14 +119,18 @@ fn requested<T: FromStr<Err = UnknownTarget>>(
 /// # Errors
 /// If LLVM rejects the pipeline.
 pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) -> Result<(), Vec<Diagnostic>> {
-    // Inference follows pointers through registers, not through the stack slots of unoptimized code.
-    let resolve = "generic-to-nvvm,function(sroa,infer-address-spaces)";
-    let pipeline = match level {
-        Some(level) => format!("default<O{level}>,{resolve}"),
-        None => resolve.to_owned(),
+    let run = |pipeline: &str| -> Result<(), Vec<Diagnostic>> {
+        let run = module.run_passes(pipeline, machine, PassBuilderOptions::create());
+        Ok(run.map_err(|error| Diagnostic::new(format!("LLVM's passes failed: {}", error.to_string_lossy())))?)
     };
-    let run = module.run_passes(&pipeline, machine, PassBuilderOptions::create());
-    Ok(run.map_err(|error| Diagnostic::new(format!("LLVM's passes failed: {}", error.to_string_lossy())))?)
+    effects::forget(module);
+    if let Some(level) = level {
+        effects::pin(module);
+        run(&format!("default<O{level}>"))?;
+        effects::unpin(module);
+    }
+    // Inference follows pointers through registers, not through the stack slots of unoptimized code.
+    run("generic-to-nvvm,function(sroa,infer-address-spaces)")
 }
 
 /// The module as PTX text, without the comments that LLVM puts around inline assembly.

@@ -192,6 +192,25 @@ fn rmw_op(op: BinOp) -> RmwOp {
     }
 }
 
+/// The bits of a constant that can stand in the PTX text. A NaN stays in a register: LLVM's C API would lose its payload.
+pub fn constant(value: LLVMValueRef) -> Option<u64> {
+    // SAFETY: the value is live, and each accessor is called on the kind of constant that it is defined for.
+    unsafe {
+        if !LLVMIsAConstantInt(value).is_null() {
+            return Some(LLVMConstIntGetZExtValue(value));
+        }
+        if !LLVMIsAConstantPointerNull(value).is_null() {
+            return Some(0);
+        }
+        if LLVMIsAConstantFP(value).is_null() {
+            return None;
+        }
+        let number = LLVMConstRealGetDouble(value, &mut 0);
+        let float = LLVMTypeOf(value) == LLVMFloatTypeInContext(LLVMGetTypeContext(LLVMTypeOf(value)));
+        (!number.is_nan()).then(|| if float { (number as f32).to_bits().into() } else { number.to_bits() })
+    }
+}
+
 /// Takes a message that LLVM allocated.
 ///
 /// # Safety

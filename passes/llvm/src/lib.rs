@@ -8,6 +8,7 @@
 //! LLVM ends the process on what its backend cannot select. [`lower`] leaves no atomic to it; whoever must survive the
 //! rest runs [`ptx`] in a process of its own, as the command line does.
 
+mod effects;
 mod embed;
 mod emit;
 mod fatal;

@@ -19,8 +19,7 @@ use ptx_atomics_lowering::{
 
 use crate::{
     Options,
-    embed::constant,
-    instruction::{Instruction, Kind, instructions, name},
+    instruction::{Instruction, Kind, constant, instructions, name},
     message::{Diagnostic, Remark},
     source::{Input, Numbering},
 };

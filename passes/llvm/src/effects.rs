@@ -1,0 +1,102 @@
+//! LLVM's memory effects of functions forget ordering.
+//!
+//! LLVM 22 infers `memory(argmem: readwrite)` for a function that only loads a flag with acquire, and then merges two loads
+//! of other data around a call of it; likewise it drops a store in front of a call that releases. So before LLVM's passes
+//! run, such promises are removed from every function that orders, by itself or through a call, and an empty `asm
+//! sideeffect` beside each ordering operation keeps LLVM from inferring them again.
+
+use std::collections::{HashMap, HashSet};
+
+use inkwell::{
+    context::AsContextRef,
+    llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, core::*, prelude::*},
+    module::Module,
+    values::AsValueRef,
+};
+
+use crate::instruction::{Instruction, instructions};
+
+// SAFETY of all calls below: instructions and functions are those of a live module, and what is built belongs to its
+// context.
+
+/// Removes the memory effects of every function that orders accesses.
+pub fn forget(module: &Module<'_>) {
+    let mut calls: HashMap<LLVMValueRef, Vec<(LLVMValueRef, LLVMValueRef)>> = HashMap::new();
+    let mut found = Vec::new();
+    for function in module.get_functions() {
+        for instruction in instructions(function) {
+            if orders(instruction) {
+                found.push(function.as_value_ref());
+            } else if let Some(callee) = callee(instruction) {
+                calls.entry(callee).or_default().push((function.as_value_ref(), instruction));
+            }
+        }
+    }
+    let mut ordering = HashSet::new();
+    while let Some(function) = found.pop() {
+        if ordering.insert(function) {
+            found.extend(calls.get(&function).into_iter().flatten().map(|(caller, _)| *caller));
+        }
+    }
+    unsafe {
+        let memory = LLVMGetEnumAttributeKindForName("memory".as_ptr().cast(), "memory".len());
+        for function in ordering {
+            LLVMRemoveEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, memory);
+            for (_, call) in calls.get(&function).into_iter().flatten() {
+                LLVMRemoveCallSiteEnumAttribute(*call, LLVMAttributeFunctionIndex, memory);
+            }
+        }
+    }
+}
+
+/// Puts a pin beside each ordering operation.
+pub fn pin(module: &Module<'_>) {
+    let (ty, pin) = pin_value(module);
+    let ordering: Vec<_> = module.get_functions().flat_map(instructions).filter(|i| orders(*i)).collect();
+    unsafe {
+        let builder = LLVMCreateBuilderInContext(module.get_context().as_ctx_ref());
+        for instruction in ordering {
+            LLVMPositionBuilderBefore(builder, instruction);
+            LLVMBuildCall2(builder, ty, pin, std::ptr::null_mut(), 0, c"".as_ptr());
+        }
+        LLVMDisposeBuilder(builder);
+    }
+}
+
+/// Removes the pins.
+pub fn unpin(module: &Module<'_>) {
+    let (_, pin) = pin_value(module);
+    let is_pin = |i: &LLVMValueRef| unsafe { !LLVMIsACallInst(*i).is_null() && LLVMGetCalledValue(*i) == pin };
+    let pins: Vec<_> = module.get_functions().flat_map(instructions).filter(is_pin).collect();
+    pins.into_iter().for_each(|pin| unsafe { LLVMInstructionEraseFromParent(pin) });
+}
+
+/// The one value that every pin calls.
+fn pin_value(module: &Module<'_>) -> (LLVMTypeRef, LLVMValueRef) {
+    let (text, clobber) = ("// ptx-atomics: ordering", "~{memory}");
+    let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
+    unsafe {
+        let void = LLVMVoidTypeInContext(module.get_context().as_ctx_ref());
+        let ty = LLVMFunctionType(void, std::ptr::null_mut(), 0, 0);
+        let (text, text_len) = (text.as_ptr().cast(), text.len());
+        let (clobber, clobber_len) = (clobber.as_ptr().cast(), clobber.len());
+        (ty, LLVMGetInlineAsm(ty, text, text_len, clobber, clobber_len, 1, 0, dialect, 0))
+    }
+}
+
+fn orders(instruction: LLVMValueRef) -> bool {
+    let strong = |(instruction, kind): (Instruction, _)| {
+        let ordering = instruction.ordering(kind);
+        ordering.acquires() || ordering.releases()
+    };
+    Instruction::atomic(instruction).is_some_and(strong)
+}
+
+/// The function that a call calls, if it is known.
+fn callee(instruction: LLVMValueRef) -> Option<LLVMValueRef> {
+    unsafe {
+        let call = LLVMIsACallInst(instruction);
+        let callee = if call.is_null() { call } else { LLVMIsAFunction(LLVMGetCalledValue(call)) };
+        (!callee.is_null()).then_some(callee)
+    }
+}
