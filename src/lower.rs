@@ -94,7 +94,10 @@ fn cannot(what: &str, path: &Path, error: &io::Error) -> Vec<Diagnostic> {
 fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<Lowered, Vec<Diagnostic>> {
     isolate::stage(Stage::Read);
     let context = Context::create();
-    llvm::install_handlers(&context, Handlers { error: isolate::fatal, warning: |text| eprintln!("warning: {text}") });
+    llvm::install_handlers(
+        &context,
+        Handlers { error: isolate::fatal, warning: |text| render::say(&format!("warning: {text}")) },
+    );
     let module = llvm::read(&context, input)?;
     let target = target(args, &module)?;
     let options = Options {
@@ -179,12 +182,13 @@ fn deliver(args: &LowerArgs, lowered: &Lowered, output: &Output, remarks_output:
 fn report(lowered: &Lowered) {
     for remark in &lowered.remarks {
         let place = remark.location.as_ref().map_or(String::new(), |at| format!("{}:{}: ", at.file, at.line));
-        eprintln!("{place}in '{}': {} became {}", remark.function, remark.operation, remarks::sequence(remark));
+        let sequence = remarks::sequence(remark);
+        render::say(&format!("{place}in '{}': {} became {sequence}", remark.function, remark.operation));
         for change in &remark.changes {
-            eprintln!("  {change}: {}", change.get_message().unwrap_or_default());
+            render::say(&format!("  {change}: {}", change.get_message().unwrap_or_default()));
         }
     }
-    eprintln!("{} atomics and fences lowered for {}", lowered.remarks.len(), lowered.target);
+    render::say(&format!("{} atomics and fences lowered for {}", lowered.remarks.len(), lowered.target));
 }
 
 /// The function on which the backend died: a search by halves, each in a process of its own.

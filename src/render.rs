@@ -1,6 +1,6 @@
 //! Diagnostics as rustc prints them.
 
-use std::{fs, ops::Range};
+use std::{fs, io::Write, ops::Range};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use ptx_atomics::llvm::{Diagnostic, Input, Location};
@@ -43,12 +43,16 @@ fn error(diagnostic: &Diagnostic, input: Option<&Input>) {
     group = group.elements(notes.into_iter().map(|note| Level::NOTE.message(note)));
     group = group.elements(diagnostic.help.iter().map(|help| Level::HELP.message(help)));
     print(group);
-    eprintln!();
+    say("");
 }
 
 fn print(group: Group<'_>) {
-    // anstream removes the styles where they are not wanted.
-    anstream::eprintln!("{}", Renderer::styled().render(&[group]));
+    say(&Renderer::styled().render(&[group]));
+}
+
+/// Prints a line to standard error. anstream removes styles where they are not wanted; if nobody listens, so be it.
+pub fn say(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
 }
 
 /// What a column points to: the word there, or the whole line if the column is 0.

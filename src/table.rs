@@ -1,6 +1,9 @@
 //! `ptx-atomics table`: the whole mapping as a target gets it, from the code that lowers.
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use ptx_atomics::{
     llvm::Diagnostic,
@@ -80,8 +83,11 @@ pub fn run(args: &TableArgs) -> ExitCode {
         Format::Markdown => table.markdown(),
         Format::Json => serde_json::to_string_pretty(&table).expect("the table has only strings") + "\n",
     };
-    anstream::print!("{text}");
-    ExitCode::SUCCESS
+    match io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read has stopped.
+        Err(_) => ExitCode::FAILURE,
+    }
 }
 
 impl Table {

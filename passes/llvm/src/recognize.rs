@@ -358,10 +358,11 @@ impl Replacement {
     }
 }
 
-/// The object that a pointer is computed from, as far as casts and offsets show.
+/// The object that a pointer is computed from, as far as casts and offsets show. In code that is never reached a pointer
+/// may be computed from itself, so that the way is bounded.
 fn origin(mut pointer: LLVMValueRef) -> LLVMValueRef {
     use inkwell::llvm_sys::LLVMOpcode::{LLVMAddrSpaceCast, LLVMBitCast, LLVMGetElementPtr};
-    loop {
+    for _ in 0..LONGEST_WAY {
         // SAFETY: the opcode is asked only of instructions and constant expressions, whose first operand is the pointer.
         let opcode = unsafe {
             if !LLVMIsAInstruction(pointer).is_null() {
@@ -369,15 +370,19 @@ fn origin(mut pointer: LLVMValueRef) -> LLVMValueRef {
             } else if !LLVMIsAConstantExpr(pointer).is_null() {
                 LLVMGetConstOpcode(pointer)
             } else {
-                return pointer;
+                break;
             }
         };
         match opcode {
             LLVMAddrSpaceCast | LLVMBitCast | LLVMGetElementPtr => pointer = unsafe { LLVMGetOperand(pointer, 0) },
-            _ => return pointer,
+            _ => break,
         }
     }
+    pointer
 }
+
+/// The longest chain of casts and offsets that is followed to the object behind a pointer.
+const LONGEST_WAY: usize = 64;
 
 fn is_alloca(value: LLVMValueRef) -> bool {
     // SAFETY: the value is live.
