@@ -12,7 +12,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
     llvm::{Input, Options},
     lowering::{
-        AtomicOp, Operation, Ordering, Sequence, Strategy, SyncScope, Target, Type,
+        AtomicOp, Operation, Ordering, Sequence, Sm, Strategy, SyncScope, Target, Type,
         ptx::{Scope, Space, Statement},
         strength::Strength,
     },
@@ -37,7 +37,28 @@ fn main() {
             });
         [lowering].into_iter().chain(assembling).collect_vec()
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+    let missing = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
+    let gpus =
+        Sm::all().map(|sm| support::trial(format!("{sm} has every operation"), missing, move || every_operation(sm)));
+    libtest_mimic::run(&Arguments::from_args(), trials.chain(gpus).collect()).exit();
+}
+
+/// Lowers every operation for a GPU with its lowest PTX version, and asks every assembler that knows it: at least one does.
+fn every_operation(sm: Sm) -> Result<(), Failed> {
+    let target = Target::new(sm, None)?;
+    let (cells, _) = cells(&target);
+    let of_interest = |cell: &Cell| {
+        let space = cell.op.operation.access().map_or(Space::Global, |access| access.space);
+        cell.op.ordering == Ordering::SeqCst
+            && cell.op.scope == SyncScope::Threads(Scope::Cluster)
+            && space == Space::Global
+    };
+    let cells = cells.into_iter().filter(of_interest).collect_vec();
+    let ptx = ptx(&cells, Strategy::Fence, &target)?;
+    assert!(ptx.contains(&format!(".version {}\n.target {sm}\n", target.ptx)), "{}", ptx.lines().take(9).join("\n"));
+    let knowing = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target)).collect_vec();
+    assert!(!knowing.is_empty());
+    knowing.into_iter().try_for_each(|assembler| assembler.assemble(&target, ptx.as_bytes()))
 }
 
 /// One function of the grid.

@@ -50,14 +50,17 @@ pub struct Assembler {
     path: &'static str,
     /// The GPUs that it knows, first and last.
     sm: (u32, u32),
+    /// GPUs between these that it does not know.
+    not: &'static [u32],
     /// The newest PTX version that it knows.
     ptx: PtxVersion,
 }
 
+#[rustfmt::skip]
 pub const ASSEMBLERS: [Assembler; 3] = [
-    Assembler { name: "ptxas-11.8", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (35, 90), ptx: PtxVersion(7, 8) },
-    Assembler { name: "ptxas-12.9", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (50, 121), ptx: PtxVersion(8, 8) },
-    Assembler { name: "ptxas-13.5", path: "nvidia/cu13/bin/ptxas", sm: (75, 121), ptx: PtxVersion(9, 4) },
+    Assembler { name: "ptxas-11.8", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (35,  90), not: &[],    ptx: PtxVersion(7, 8) },
+    Assembler { name: "ptxas-12.9", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (50, 121), not: &[],    ptx: PtxVersion(8, 8) },
+    Assembler { name: "ptxas-13.5", path: "nvidia/cu13/bin/ptxas",      sm: (75, 121), not: &[101], ptx: PtxVersion(9, 4) },
 ];
 
 impl Assembler {
@@ -71,7 +74,8 @@ impl Assembler {
     }
 
     pub fn knows(&self, target: &Target) -> bool {
-        (self.sm.0..=self.sm.1).contains(&target.sm.number()) && target.ptx <= self.ptx
+        let number = target.sm.number();
+        (self.sm.0..=self.sm.1).contains(&number) && !self.not.contains(&number) && target.ptx <= self.ptx
     }
 
     /// Assembles PTX text and throws the result away.
