@@ -70,9 +70,12 @@ fn span(line: &str, column: u32) -> Range<usize> {
 
 /// The line in the input or in a file that the debug information names.
 fn source_line(location: &Location, input: Option<&Input>) -> Option<String> {
-    let nth = |text: &str| text.lines().nth(location.line as usize - 1).map(str::to_owned);
+    let index = location.line.checked_sub(1)? as usize;
+    let nth = |text: &str| text.lines().nth(index).map(str::to_owned);
     match input {
         Some(input) if input.name() == location.file => nth(input.text()?),
+        // The module says which file; what is no file (a device, a pipe) is not read.
+        _ if !fs::metadata(&location.file).ok()?.is_file() => None,
         _ => nth(&fs::read_to_string(&location.file).ok()?),
     }
 }

@@ -6,7 +6,8 @@
 use std::{fmt, str::FromStr};
 
 use crate::ptx::{
-    Atom, AtomOp, Fence, FenceSem, Instruction, Ld, LdSem, Red, Scope, Space, St, StSem, Statement, Type,
+    Atom, AtomOp, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, Red, Scope, Space, St, StSem,
+    Statement, Type,
 };
 
 /// A PTX ISA version, major and minor.
@@ -85,6 +86,14 @@ pub enum Form {
     Sys128,
     /// `.volatile` on local memory.
     VolatileLocal,
+    /// `.nc`.
+    NonCoherent,
+    /// `.L1::no_allocate` and `.L1::evict_last`.
+    EvictionPriority,
+    /// `.L2::128B`.
+    Prefetch,
+    /// `.L2::cache_hint`.
+    CacheHint,
 }
 
 /// The lowest GPU (by its number) and PTX version that have something.
@@ -150,6 +159,10 @@ impl Form {
             Self::Access128     => since(70, 8, 3),
             Self::Sys128        => since(70, 8, 4),
             Self::VolatileLocal => since(20, 9, 1),
+            Self::NonCoherent   => since(32, 3, 1),
+            Self::EvictionPriority => since(70, 7, 4),
+            Self::Prefetch      => since(75, 7, 4),
+            Self::CacheHint     => since(80, 7, 4),
         }
     }
 }
@@ -170,6 +183,10 @@ impl fmt::Display for Form {
             Self::Access128 => f.write_str("a 128-bit `ld` or `st`"),
             Self::Sys128 => f.write_str("a 128-bit access of scope `.sys`"),
             Self::VolatileLocal => f.write_str("a volatile access to local memory"),
+            Self::NonCoherent => f.write_str("`.nc`"),
+            Self::EvictionPriority => f.write_str("`.L1::no_allocate` or `.L1::evict_last`"),
+            Self::Prefetch => f.write_str("`.L2::128B`"),
+            Self::CacheHint => f.write_str("`.L2::cache_hint`"),
         }
     }
 }
@@ -193,9 +210,27 @@ impl fmt::Display for Requirement {
     }
 }
 
+impl Cache {
+    fn form(&self) -> Option<Form> {
+        use CacheOperator::{L1EvictLast, L1NoAllocate, L2Prefetch128B, Nc};
+        match self {
+            Self::Hint(_) => Some(Form::CacheHint),
+            Self::Operator(Nc) => Some(Form::NonCoherent),
+            Self::Operator(L1EvictLast | L1NoAllocate) => Some(Form::EvictionPriority),
+            Self::Operator(L2Prefetch128B) => Some(Form::Prefetch),
+            Self::Operator(_) => None,
+        }
+    }
+}
+
 impl Instruction {
     /// The parts of this instruction that not every target has. Arithmetic has none.
     pub fn forms(&self) -> Vec<Form> {
+        let cache = match self {
+            Self::Ld(Ld { cache, .. }) | Self::St(St { cache, .. }) => cache.as_ref(),
+            Self::Atom(Atom { cache, .. }) | Self::Red(Red { cache, .. }) => cache.as_ref(),
+            _ => None,
+        };
         let (own, semantics, scope, space, ty) = match self {
             Self::Fence(Fence { sem, scope }) => {
                 let one_sided = matches!(sem, Some(FenceSem::Acquire | FenceSem::Release));
@@ -237,7 +272,8 @@ impl Instruction {
             (ty == Type::B128 && !atomic, Form::Access128),
             (ty == Type::B128 && scope == Some(Scope::Sys), Form::Sys128),
         ];
-        own.into_iter().chain(conditional.into_iter().filter(|(holds, _)| *holds).map(|(_, form)| form)).collect()
+        let own = own.into_iter().chain(cache.and_then(Cache::form));
+        own.chain(conditional.into_iter().filter(|(holds, _)| *holds).map(|(_, form)| form)).collect()
     }
 
     /// What the instruction as a whole requires.

@@ -71,20 +71,36 @@ fn instruction() -> impl Strategy<Value = Instruction> {
                 LdSem::MmioRelaxed | LdSem::MmioAcquire => Some(Scope::Sys),
                 LdSem::Relaxed | LdSem::Acquire => Some(scope),
             };
-            Instruction::Ld(Ld { sem, scope, space, vec: None, ty, d: Operand::Register(d), a })
+            Instruction::Ld(Ld {
+                sem,
+                scope,
+                space,
+                cache: None,
+                vec: None,
+                ty,
+                d: Operand::Register(d),
+                a,
+                unified: false,
+            })
         },
     );
-    let vectors =
-        (pick::<ptx::VectorSize>(), proptest::collection::vec(name(), 8), address()).prop_map(|(vec, names, a)| {
+    let loading = |operator: &CacheOperator| !matches!(operator, CacheOperator::Wb | CacheOperator::Wt);
+    let operators = pick::<CacheOperator>().prop_filter("ld has it", loading).prop_map(Cache::Operator);
+    let hint = || name().prop_map(|policy| Cache::Hint(Operand::Register(policy)));
+    let caches = proptest::option::of(prop_oneof![operators, hint()]);
+    let vectors = (pick::<VectorSize>(), proptest::collection::vec(name(), 8), address(), caches, any::<bool>())
+        .prop_map(|(vec, names, a, cache, unified)| {
             let elements = names.into_iter().take(vec.elements()).map(Operand::Register).collect();
             Instruction::Ld(Ld {
                 sem: LdSem::Plain,
                 scope: None,
                 space: Space::Global,
+                cache,
                 vec: Some(vec),
                 ty: Type::U32,
                 d: Operand::Vector(elements),
                 a,
+                unified,
             })
         });
     let st = memory_type()
@@ -95,26 +111,32 @@ fn instruction() -> impl Strategy<Value = Instruction> {
                 StSem::MmioRelaxed | StSem::MmioRelease => Some(Scope::Sys),
                 StSem::Relaxed | StSem::Release => Some(scope),
             };
-            Instruction::St(St { sem, scope, space, vec: None, ty, a, b })
+            Instruction::St(St { sem, scope, space, cache: None, vec: None, ty, a, b })
         });
     let qualifiers = || (proptest::option::of(pick::<Scope>()), pick::<Space>(), address());
+    let hinted = |cache: Option<Cache>, op, space| cache.filter(|_| op != AtomOp::Cas && space == Space::Global);
     let atom = (atom_form(), qualifiers(), proptest::option::of(pick()))
-        .prop_flat_map(|(form, qualifiers, sem)| {
-            (Just((form, qualifiers, sem)), source(form.2), source(form.2), proptest::option::of(name()))
+        .prop_flat_map(move |(form, qualifiers, sem)| {
+            let registers = (proptest::option::of(name()), proptest::option::of(hint()));
+            (Just((form, qualifiers, sem)), source(form.2), source(form.2), registers)
         })
-        .prop_map(|(((op, noftz, ty), (scope, space, a), sem), b, c, d)| {
+        .prop_map(move |(((op, noftz, ty), (scope, space, a), sem), b, c, (d, cache))| {
+            let cache = hinted(cache, op, space);
             let c = (op == AtomOp::Cas).then_some(c);
             let d = d.map_or(Operand::Sink, Operand::Register);
-            Instruction::Atom(Atom { sem, scope, space, op, noftz, vec: None, ty, d, a, b, c })
+            Instruction::Atom(Atom { sem, scope, space, cache, op, noftz, vec: None, ty, d, a, b, c })
         });
     let red = (
         atom_form().prop_filter("red has it", |(op, ..)| !matches!(op, AtomOp::Exch | AtomOp::Cas)),
         qualifiers(),
         proptest::option::of(pick()),
     )
-        .prop_flat_map(|(form, qualifiers, sem)| (Just((form, qualifiers, sem)), source(form.2)))
-        .prop_map(|(((op, noftz, ty), (scope, space, a), sem), b)| {
-            Instruction::Red(Red { sem, scope, space, op, noftz, vec: None, ty, a, b })
+        .prop_flat_map(move |(form, qualifiers, sem)| {
+            (Just((form, qualifiers, sem)), source(form.2), proptest::option::of(hint()))
+        })
+        .prop_map(move |(((op, noftz, ty), (scope, space, a), sem), b, cache)| {
+            let cache = hinted(cache, op, space);
+            Instruction::Red(Red { sem, scope, space, cache, op, noftz, vec: None, ty, a, b })
         });
     let alu = memory_type().prop_flat_map(|ty| (pick::<AluOp>(), Just(ty), name(), source(ty), source(ty))).prop_map(
         |(op, ty, d, a, b)| {

@@ -21,7 +21,7 @@ fn main() {
     };
     let trials = vec![
         trial("the ABI table is the document", abi_is_the_document, "atomics-abi.txt"),
-        trial("requirements of atom, red, ld, st", |text| requirements(text, 4_000), "ptx-legality/legality.csv"),
+        trial("requirements of atom, red, ld, st", |text| requirements(text, 8_000), "ptx-legality/legality.csv"),
         trial("requirements of fence, membar", |text| requirements(text, 20), "ptx-legality/fences.csv"),
         trial("hand-written forms parse", hand_written_forms, "ptx-legality/operands.csv"),
     ];
@@ -54,10 +54,8 @@ fn abi_is_the_document(text: &str) -> Result<(), Failed> {
 
 /// What the model of PTX leaves out of the measured forms.
 fn outside_the_model(text: &str, instruction: &str) -> bool {
-    let words =
-        ["proxy", ".param", "L1::", "L2::", ".ca.", ".cg.", ".cs.", ".cv.", ".lu.", ".wb.", ".wt.", ".nc.", ".unified"];
     let mnemonics = ["atom", "red", "ld", "st", "fence", "membar"];
-    !mnemonics.contains(&instruction) || words.iter().any(|word| text.contains(word))
+    !mnemonics.contains(&instruction) || ["proxy", ".param"].iter().any(|word| text.contains(word))
 }
 
 /// Vector accesses have gates of their own and are left out: nothing of ours emits them yet.
@@ -136,7 +134,7 @@ fn hand_written_forms(csv: &str) -> Result<(), Failed> {
         }
     }
     println!("{} accepted forms, {} rejected ones", counts.0, counts.1);
-    if counts < (300, 60) || !wrong.is_empty() {
+    if counts.0 < 380 || counts.1 < 150 || !wrong.is_empty() {
         return Err(format!("{counts:?}\n{}", wrong.join("\n")).into());
     }
     Ok(())

@@ -203,15 +203,28 @@ impl Emit {
             Step::Fence(sem) => Instruction::Fence(Fence { sem: Some(sem), scope: self.scope }),
             Step::Ld(sem) => {
                 let Access { space, ty } = self.access();
-                Instruction::Ld(Ld { sem, scope, space, vec: None, ty: bits(ty), d, a })
+                Instruction::Ld(Ld { sem, scope, space, cache: None, vec: None, ty: bits(ty), d, a, unified: false })
             }
             Step::St(sem) => {
                 let Access { space, ty } = self.access();
-                Instruction::St(St { sem, scope, space, vec: None, ty: bits(ty), a, b })
+                Instruction::St(St { sem, scope, space, cache: None, vec: None, ty: bits(ty), a, b })
             }
             Step::Atom(sem) => {
                 let (space, (op, ty)) = (self.access().space, atom);
-                Instruction::Atom(Atom { sem: Some(sem), scope, space, op, noftz: false, vec: None, ty, d, a, b, c })
+                Instruction::Atom(Atom {
+                    sem: Some(sem),
+                    scope,
+                    space,
+                    cache: None,
+                    op,
+                    noftz: false,
+                    vec: None,
+                    ty,
+                    d,
+                    a,
+                    b,
+                    c,
+                })
             }
         }
         .into()

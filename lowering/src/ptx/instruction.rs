@@ -79,6 +79,14 @@ modifiers! {
         Pred,
     }
 
+    /// Cache operators and eviction priorities.
+    pub enum CacheOperator {
+        Ca, Cg, Cs, Cv, Lu, Nc, Wb, Wt,
+        #[strum(serialize = "L1::no_allocate")] L1NoAllocate,
+        #[strum(serialize = "L1::evict_last")] L1EvictLast,
+        #[strum(serialize = "L2::128B")] L2Prefetch128B,
+    }
+
     /// The number of elements of a vector access.
     pub enum VectorSize { V2, V4, V8 }
 
@@ -151,6 +159,14 @@ pub enum Operand {
     Vector(Vec<Operand>),
 }
 
+/// What an access asks of the caches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Cache {
+    Operator(CacheOperator),
+    /// `.L2::cache_hint`, with the 64-bit cache policy that stands as last operand.
+    Hint(Operand),
+}
+
 /// `[base+offset]`, with the offset in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
@@ -171,10 +187,13 @@ pub struct Ld {
     /// Present exactly for the semantics that need one; `mmio` takes only `sys`.
     pub scope: Option<Scope>,
     pub space: Space,
+    pub cache: Option<Cache>,
     pub vec: Option<VectorSize>,
     pub ty: Type,
     pub d: Operand,
     pub a: Address,
+    /// `.unified`, behind the address.
+    pub unified: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -183,6 +202,7 @@ pub struct St {
     /// Present exactly for the semantics that need one; `mmio` takes only `sys`.
     pub scope: Option<Scope>,
     pub space: Space,
+    pub cache: Option<Cache>,
     pub vec: Option<VectorSize>,
     pub ty: Type,
     pub a: Address,
@@ -195,6 +215,7 @@ pub struct Atom {
     /// `None` means gpu.
     pub scope: Option<Scope>,
     pub space: Space,
+    pub cache: Option<Cache>,
     pub op: AtomOp,
     pub noftz: bool,
     pub vec: Option<VectorSize>,
@@ -212,6 +233,7 @@ pub struct Red {
     /// `None` means gpu.
     pub scope: Option<Scope>,
     pub space: Space,
+    pub cache: Option<Cache>,
     pub op: AtomOp,
     pub noftz: bool,
     pub vec: Option<VectorSize>,

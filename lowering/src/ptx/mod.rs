@@ -1,8 +1,7 @@
 //! PTX as types: the instructions that lowerings use, one printer and one parser. PTX is spelled nowhere else.
 //!
 //! The model covers what NVIDIA's manual ('PTX ISA 9.2', sections 8 and 9.7) gives for `ld`, `st`, `atom`, `red`,
-//! `fence.{sc,acq_rel,acquire,release}` and `membar`, without cache operators and cache hints, and the arithmetic that
-//! CAS loops need.
+//! `fence.{sc,acq_rel,acquire,release}` and `membar`, and the arithmetic that CAS loops need.
 
 mod instruction;
 mod parse;

@@ -60,7 +60,8 @@ enum RawOperand<'s> {
     /// `0f…` and `0d…`.
     Bits(Type, u64),
     Decimal(f64),
-    Address(Address),
+    /// The flag is `.unified`.
+    Address(Address, bool),
     Vector(Vec<RawOperand<'s>>),
 }
 
@@ -94,7 +95,8 @@ fn operand<'s>(input: &mut &'s str) -> ModalResult<RawOperand<'s>> {
     let decimal = (opt('-'), digit1, '.', digit1).take().try_map(|text: &str| text.parse().map(RawOperand::Decimal));
     let vector = separated(1.., spaced(operand), (',', space));
     alt((
-        delimited(('[', space), address, ']').map(RawOperand::Address),
+        (delimited(('[', space), address, ']'), opt((space, ".unified")))
+            .map(|(address, unified)| RawOperand::Address(address, unified.is_some())),
         delimited(('{', space), vector, '}').map(RawOperand::Vector),
         bits(['f', 'F'], Type::F32),
         bits(['d', 'D'], Type::F64),
@@ -285,8 +287,43 @@ impl Fields<'_> {
 
     fn address(&mut self) -> Typed<Address> {
         match self.operands.next() {
-            Some(RawOperand::Address(address)) => Ok(address),
+            Some(RawOperand::Address(address, false)) => Ok(address),
+            Some(RawOperand::Address(_, true)) => Err("only `ld` has .unified".into()),
             _ => Err("an address is missing".into()),
+        }
+    }
+
+    /// The address of a `ld`, and whether `.unified` stands behind it.
+    fn unified_address(&mut self) -> Typed<(Address, bool)> {
+        match self.operands.next() {
+            Some(RawOperand::Address(address, unified)) => Ok((address, unified)),
+            _ => Err("an address is missing".into()),
+        }
+    }
+
+    /// Takes what is asked of the caches, whose policy is the last operand. `weak` says that the access has no semantics
+    /// beyond weak, which cache operators need; `operators` are those of the instruction.
+    fn cache(&mut self, weak: bool, space: Space, operators: &[CacheOperator]) -> Typed<Option<Cache>> {
+        use CacheOperator::{L1EvictLast, L1NoAllocate, L2Prefetch128B};
+        let operator: Option<CacheOperator> = self.take()?;
+        let hint = self.flag("L2::cache_hint");
+        let global = matches!(space, Space::Generic | Space::Global);
+        match operator {
+            Some(_) if hint => Err("a cache operator and a cache hint".into()),
+            Some(L1EvictLast | L1NoAllocate | L2Prefetch128B) if !global => {
+                Err("a priority needs global memory".into())
+            }
+            Some(CacheOperator::Nc) if space != Space::Global => Err(".nc needs .global".into()),
+            Some(operator) if !operators.contains(&operator) => Err(format!("no .{operator} here")),
+            Some(L1EvictLast | L1NoAllocate | L2Prefetch128B) => Ok(operator.map(Cache::Operator)),
+            Some(operator) if !weak => Err(format!(".{operator} does not go with these semantics")),
+            Some(_) => Ok(operator.map(Cache::Operator)),
+            None if hint && !global => Err(".L2::cache_hint needs global memory".into()),
+            None if hint => {
+                let policy = self.operands.next_back().ok_or("the cache policy is missing")?;
+                Ok(Some(Cache::Hint(typed_operand(policy, Type::B64)?)))
+            }
+            None => Ok(None),
         }
     }
 
@@ -297,26 +334,38 @@ impl Fields<'_> {
             "ld" => {
                 use LdSem::{Acquire, MmioAcquire, MmioRelaxed, Relaxed};
                 let (sem, scope) = self.access(LdSem::Plain, &[Relaxed, Acquire, MmioRelaxed, MmioAcquire])?;
+                use CacheOperator::{Ca, Cg, Cs, Cv, L1EvictLast, L1NoAllocate, L2Prefetch128B, Lu, Nc};
                 let (space, (vec, ty)) = (self.space()?, self.vector_type()?);
+                let operators = [Ca, Cg, Cs, Cv, Lu, Nc, L1NoAllocate, L1EvictLast, L2Prefetch128B];
+                let cache = self.cache(matches!(sem, LdSem::Plain | LdSem::Weak), space, &operators)?;
                 let d = self.destination(ty, vec)?;
                 if d == Operand::Sink {
                     return Err("`ld` cannot discard its result".into());
                 }
-                Instruction::Ld(Ld { sem, scope, space, vec, ty, d, a: self.address()? })
+                let (a, unified) = self.unified_address()?;
+                Instruction::Ld(Ld { sem, scope, space, cache, vec, ty, d, a, unified })
             }
             "st" => {
                 use StSem::{MmioRelaxed, MmioRelease, Relaxed, Release};
                 let (sem, scope) = self.access(StSem::Plain, &[Relaxed, Release, MmioRelaxed, MmioRelease])?;
-                let (space, (vec, ty), a) = (self.space()?, self.vector_type()?, self.address()?);
-                Instruction::St(St { sem, scope, space, vec, ty, a, b: self.source(ty, vec)? })
+                use CacheOperator::{Cg, Cs, L1EvictLast, L1NoAllocate, Wb, Wt};
+                let (space, (vec, ty)) = (self.space()?, self.vector_type()?);
+                let weak = matches!(sem, StSem::Plain | StSem::Weak);
+                let cache = self.cache(weak, space, &[Cg, Cs, Wb, Wt, L1NoAllocate, L1EvictLast])?;
+                let a = self.address()?;
+                Instruction::St(St { sem, scope, space, cache, vec, ty, a, b: self.source(ty, vec)? })
             }
             "atom" => {
                 let (sem, scope, space) = (self.take()?, self.take()?, self.space()?);
                 let (op, noftz, (vec, ty)) = (self.need("operation")?, self.flag("noftz"), self.vector_type()?);
                 takes(op, noftz, ty).ok_or_else(|| format!("no form .{op}.{ty}"))?;
+                let cache = self.cache(false, space, &[])?;
+                if cache.is_some() && op == AtomOp::Cas {
+                    return Err("`atom.cas` has no cache hint".into());
+                }
                 let (d, a, b) = (self.destination(ty, vec)?, self.address()?, self.source(ty, vec)?);
                 let c = if op == AtomOp::Cas { Some(self.source(ty, vec)?) } else { None };
-                Instruction::Atom(Atom { sem, scope, space, op, noftz, vec, ty, d, a, b, c })
+                Instruction::Atom(Atom { sem, scope, space, cache, op, noftz, vec, ty, d, a, b, c })
             }
             "red" => {
                 let (sem, scope, space) = (self.take()?, self.take()?, self.space()?);
@@ -325,8 +374,9 @@ impl Fields<'_> {
                     return Err(format!("'red' has no operation .{op}"));
                 }
                 takes(op, noftz, ty).ok_or_else(|| format!("no form .{op}.{ty}"))?;
+                let cache = self.cache(false, space, &[])?;
                 let a = self.address()?;
-                Instruction::Red(Red { sem, scope, space, op, noftz, vec, ty, a, b: self.source(ty, vec)? })
+                Instruction::Red(Red { sem, scope, space, cache, op, noftz, vec, ty, a, b: self.source(ty, vec)? })
             }
             "setp" => {
                 let (cmp, ty) = (self.need("comparison")?, self.need("type")?);
@@ -358,7 +408,7 @@ fn typed_operand(operand: RawOperand<'_>, ty: Type) -> Typed<Operand> {
         RawOperand::Decimal(value) if ty == Type::F64 => Operand::Immediate(value.to_bits()),
         RawOperand::Decimal(value) if ty == Type::F32 => Operand::Immediate((value as f32).to_bits().into()),
         RawOperand::Bits(..) | RawOperand::Decimal(_) => return Err(format!("no constant of type .{ty}")),
-        RawOperand::Address(_) => return Err("an address in place of a value".into()),
+        RawOperand::Address(..) => return Err("an address in place of a value".into()),
         RawOperand::Vector(elements) => {
             Operand::Vector(elements.into_iter().map(|element| typed_operand(element, ty)).collect::<Typed<_>>()?)
         }

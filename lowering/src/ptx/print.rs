@@ -88,6 +88,10 @@ impl Printer<'_> {
         }
     }
 
+    fn policy(&mut self, cache: &Option<Cache>) -> fmt::Result {
+        cache.as_ref().and_then(Cache::policy).map_or(Ok(()), |policy| self.operand(policy, Type::B64))
+    }
+
     fn address(&mut self, address: &Address) -> fmt::Result {
         self.names.address(self.f, address)
     }
@@ -96,8 +100,24 @@ impl Printer<'_> {
         write!(self.f, ".{modifier}")
     }
 
-    fn modifiers(&mut self, modifiers: [Option<&'static str>; 4]) -> fmt::Result {
+    fn modifiers<const N: usize>(&mut self, modifiers: [Option<&'static str>; N]) -> fmt::Result {
         modifiers.into_iter().flatten().try_for_each(|modifier| self.modifier(modifier))
+    }
+}
+
+impl Cache {
+    fn modifier(&self) -> &'static str {
+        match self {
+            Self::Operator(operator) => operator.into(),
+            Self::Hint(_) => "L2::cache_hint",
+        }
+    }
+
+    fn policy(&self) -> Option<&Operand> {
+        match self {
+            Self::Operator(_) => None,
+            Self::Hint(policy) => Some(policy),
+        }
     }
 }
 
@@ -118,44 +138,53 @@ impl Instruction {
         match self {
             Self::Fence(Fence { sem, scope }) => {
                 p.f.write_str("fence")?;
-                p.modifiers([sem.map(Into::into), Some(scope.into()), None, None])
+                p.modifiers([sem.map(Into::into), Some(scope.into())])
             }
             Self::Membar(level) => write!(p.f, "membar.{level}"),
-            Self::Ld(Ld { sem, scope, space, vec, ty, d, a }) => {
+            Self::Ld(Ld { sem, scope, space, cache, vec, ty, d, a, unified }) => {
                 p.f.write_str("ld")?;
                 let sem = (*sem != LdSem::Plain).then(|| sem.into());
-                p.modifiers([sem, scope.map(Into::into), space.modifier(), vec.map(Into::into)])?;
+                let cache_modifier = cache.as_ref().map(Cache::modifier);
+                p.modifiers([sem, scope.map(Into::into), space.modifier(), cache_modifier, vec.map(Into::into)])?;
                 write!(p.f, ".{ty} ")?;
                 p.first_operand(d, *ty)?;
                 p.f.write_str(", ")?;
-                p.address(a)
+                p.address(a)?;
+                p.f.write_str(if *unified { ".unified" } else { "" })?;
+                p.policy(cache)
             }
-            Self::St(St { sem, scope, space, vec, ty, a, b }) => {
+            Self::St(St { sem, scope, space, cache, vec, ty, a, b }) => {
                 p.f.write_str("st")?;
                 let sem = (*sem != StSem::Plain).then(|| sem.into());
-                p.modifiers([sem, scope.map(Into::into), space.modifier(), vec.map(Into::into)])?;
+                let cache_modifier = cache.as_ref().map(Cache::modifier);
+                p.modifiers([sem, scope.map(Into::into), space.modifier(), cache_modifier, vec.map(Into::into)])?;
                 write!(p.f, ".{ty} ")?;
                 p.address(a)?;
-                p.operand(b, *ty)
+                p.operand(b, *ty)?;
+                p.policy(cache)
             }
-            Self::Atom(Atom { sem, scope, space, op, noftz, vec, ty, d, a, b, c }) => {
+            Self::Atom(Atom { sem, scope, space, cache, op, noftz, vec, ty, d, a, b, c }) => {
                 p.f.write_str("atom")?;
                 p.modifiers([sem.map(Into::into), scope.map(Into::into), space.modifier(), Some(op.into())])?;
-                p.modifiers([noftz.then_some("noftz"), vec.map(Into::into), None, None])?;
+                let cache_modifier = cache.as_ref().map(Cache::modifier);
+                p.modifiers([noftz.then_some("noftz"), cache_modifier, vec.map(Into::into)])?;
                 write!(p.f, ".{ty} ")?;
                 p.first_operand(d, *ty)?;
                 p.f.write_str(", ")?;
                 p.address(a)?;
                 p.operand(b, *ty)?;
-                c.iter().try_for_each(|c| p.operand(c, *ty))
+                c.iter().try_for_each(|c| p.operand(c, *ty))?;
+                p.policy(cache)
             }
-            Self::Red(Red { sem, scope, space, op, noftz, vec, ty, a, b }) => {
+            Self::Red(Red { sem, scope, space, cache, op, noftz, vec, ty, a, b }) => {
                 p.f.write_str("red")?;
                 p.modifiers([sem.map(Into::into), scope.map(Into::into), space.modifier(), Some(op.into())])?;
-                p.modifiers([noftz.then_some("noftz"), vec.map(Into::into), None, None])?;
+                let cache_modifier = cache.as_ref().map(Cache::modifier);
+                p.modifiers([noftz.then_some("noftz"), cache_modifier, vec.map(Into::into)])?;
                 write!(p.f, ".{ty} ")?;
                 p.address(a)?;
-                p.operand(b, *ty)
+                p.operand(b, *ty)?;
+                p.policy(cache)
             }
             Self::Alu { op, ty, d, sources } => {
                 write!(p.f, "{op}.{ty} ")?;
