@@ -127,3 +127,43 @@ fn alu<const N: usize>(op: AluOp, ty: Type, d: Name, sources: [Operand; N]) -> S
 fn setp(cmp: Cmp, ty: Type, p: Name, a: Operand, b: Operand) -> Statement {
     Instruction::Setp { cmp, ty, p, a, b }.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use strum::IntoEnumIterator;
+
+    use super::*;
+    use crate::{
+        interpret::interpret,
+        legalize::native,
+        op::Access,
+        ptx::{Scope, Space},
+    };
+
+    /// Where PTX has the operation, a loop computes the same.
+    #[test]
+    fn a_loop_computes_what_the_native_operation_does() {
+        let values =
+            [0, 1, 2, 7, 0x3F80_0000, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x3FF0 << 48, i64::MAX as u64, 1 << 63];
+        let steps = [Step::Atom(AtomSem::Relaxed)];
+        let mut compared = 0;
+        for (op, ty) in
+            RmwOp::iter().flat_map(|op| OpType::iter().map(move |ty| (op, ty))).filter(|(op, ty)| op.takes(*ty))
+        {
+            let Some(atom) = native(op, ty) else { continue };
+            let emit = Emit { scope: Scope::Gpu, access: Some(Access { space: Space::Global, ty }) };
+            let looped = expand(op, &steps, &emit);
+            let direct: Sequence = steps.iter().map(|step| emit.step(*step, atom, operand(B), None)).collect();
+            let mask = u64::MAX >> (64 - ty.bits());
+            for (old, b) in values.iter().flat_map(|old| values.iter().map(move |b| (old & mask, b & mask))) {
+                let run = |sequence: &Sequence| {
+                    let mut memory = old;
+                    (interpret(sequence, &mut memory, [b, 0], |_| {}), memory)
+                };
+                assert_eq!(run(&looped), run(&direct), "{op} {ty} {old:#x} {b:#x}\n{looped}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 2_000);
+    }
+}

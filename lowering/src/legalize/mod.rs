@@ -65,18 +65,7 @@ pub enum Unsupported {
 /// All reasons why the operation has no lowering.
 pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<Lowering, Vec<Unsupported>> {
     let mut changes = Vec::new();
-    let (kind, access, rmw) = match op.operation {
-        Operation::Fence => (Kind::Fence, None, None),
-        Operation::Load(access) => (Kind::Load, Some(access), None),
-        Operation::Store(access) => (Kind::Store, Some(access), None),
-        Operation::Rmw(op, Access { ty, .. }) if !op.takes(ty) => return Err(vec![Unsupported::RmwType { op, ty }]),
-        Operation::Rmw(op, access) => (Kind::Rmw, Some(access), Some(op)),
-        Operation::CmpXchg { access: Access { ty, .. }, .. } if ty.is_float() => {
-            return Err(vec![Unsupported::CmpXchgType(ty)]);
-        }
-        Operation::CmpXchg { access, .. } => (Kind::Rmw, Some(access), None),
-    };
-
+    let (kind, access, form) = implementation(op.operation).map_err(|error| vec![error])?;
     let ordering = effective_ordering(op, &mut changes);
     let scope = match op.scope {
         SyncScope::Threads(scope) => scope::legalize(scope, target, &mut changes),
@@ -87,24 +76,23 @@ pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<
         SyncScope::SingleThread => Scope::Cta,
     };
 
-    let native = rmw.map(|op| native(op, access.expect("an rmw accesses memory").ty));
-    let steps = row(kind, ordering, native == Some(None), strategies, target, &mut changes)
+    let relaxed_access = matches!(form, Implementation::CasLoop(_));
+    let steps = row(kind, ordering, relaxed_access, strategies, target, &mut changes)
         .ok_or_else(|| vec![Unsupported::Ordering { kind, ordering }])?;
-
     let emit = Emit { scope, access };
-    let sequence = match (rmw, native) {
-        (Some(op), Some(None)) => {
-            changes.push(Change::CasLoop);
-            cas_loop::expand(op, &steps, &emit)
+    let sequence = match form {
+        Implementation::Plain => steps.iter().map(|step| emit.step(*step, NO_ATOM, operand(B), None)).collect(),
+        Implementation::Atom(atom) => {
+            let c = (atom.0 == AtomOp::Cas).then(|| operand(C));
+            steps.iter().map(|step| emit.step(*step, atom, operand(B), c.clone())).collect()
         }
-        (Some(RmwOp::Sub), _) => {
+        Implementation::AddOfNegated => {
             changes.push(Change::SubAsAdd);
             sub::expand(&steps, &emit)
         }
-        (Some(_), Some(Some(form))) => steps.iter().map(|step| emit.step(*step, form, operand(B), None)).collect(),
-        _ => {
-            let cas = access.map_or((AtomOp::Cas, ptx::Type::B32), |access| (AtomOp::Cas, bits(access.ty)));
-            steps.iter().map(|step| emit.step(*step, cas, operand(B), Some(operand(C)))).collect::<Sequence>()
+        Implementation::CasLoop(op) => {
+            changes.push(Change::CasLoop);
+            cas_loop::expand(op, &steps, &emit)
         }
     };
 
@@ -114,6 +102,39 @@ pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<
     }
     let error = |form: Form| Unsupported::Target { form, requirement: form.requirement(), target: *target };
     Err(lacking.into_iter().map(error).collect())
+}
+
+/// What stands where a row of the ABI has its access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Implementation {
+    /// `ld` or `st`, or nothing, for a fence.
+    Plain,
+    /// `atom` with this operation on this type.
+    Atom((AtomOp, ptx::Type)),
+    AddOfNegated,
+    CasLoop(RmwOp),
+}
+
+/// In a row without `atom`, what its form would be does not matter.
+const NO_ATOM: (AtomOp, ptx::Type) = (AtomOp::Exch, ptx::Type::B32);
+
+/// The kind of row that an operation belongs to, the memory that it accesses, and how.
+fn implementation(operation: Operation) -> Result<(Kind, Option<Access>, Implementation), Unsupported> {
+    let (kind, implementation) = match operation {
+        Operation::Fence => (Kind::Fence, Implementation::Plain),
+        Operation::Load(_) => (Kind::Load, Implementation::Plain),
+        Operation::Store(_) => (Kind::Store, Implementation::Plain),
+        Operation::CmpXchg { access: Access { ty, .. }, .. } if ty.is_float() => {
+            return Err(Unsupported::CmpXchgType(ty));
+        }
+        Operation::CmpXchg { access, .. } => (Kind::Rmw, Implementation::Atom((AtomOp::Cas, bits(access.ty)))),
+        Operation::Rmw(op, Access { ty, .. }) if !op.takes(ty) => return Err(Unsupported::RmwType { op, ty }),
+        Operation::Rmw(RmwOp::Sub, _) => (Kind::Rmw, Implementation::AddOfNegated),
+        Operation::Rmw(op, access) => {
+            (Kind::Rmw, native(op, access.ty).map_or(Implementation::CasLoop(op), Implementation::Atom))
+        }
+    };
+    Ok((kind, operation.access(), implementation))
 }
 
 /// The sequence of one row of the ABI table as the target gets it, for any scope and rmw operation. With
@@ -155,7 +176,7 @@ fn native(op: RmwOp, ty: Type) -> Option<(AtomOp, ptx::Type)> {
     let by_width = |narrow, wide| if ty.bits() == 32 { narrow } else { wide };
     let (op, ty) = match op {
         RmwOp::Xchg => (AtomOp::Exch, bits(ty)),
-        RmwOp::Add | RmwOp::Sub => (AtomOp::Add, by_width(U32, U64)),
+        RmwOp::Add => (AtomOp::Add, by_width(U32, U64)),
         RmwOp::And => (AtomOp::And, bits(ty)),
         RmwOp::Or => (AtomOp::Or, bits(ty)),
         RmwOp::Xor => (AtomOp::Xor, bits(ty)),
