@@ -21,9 +21,8 @@ fn main() {
 }
 
 fn rustc_with_core() -> bool {
-    let version = Command::new("/usr/bin/rustc").arg("-vV").output();
-    version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("LLVM version: 22"))
-        && std::path::Path::new("/usr/lib/rustlib/src/rust/library/core/src/lib.rs").exists()
+    let found = Command::new(root().join("scripts/to-llvm-ir")).arg("--find-rustc").output();
+    found.is_ok_and(|output| output.status.success())
 }
 
 fn compile(example: &str, sm: &str, ptx: &str, plain: bool) -> Result<tempfile::NamedTempFile, Failed> {
