@@ -194,7 +194,7 @@ impl OperationMapping {
             if !op.takes(ty) {
                 return "-".to_owned();
             }
-            let operation = Operation::Rmw(op, Access { space: Space::Global, ty });
+            let operation = Operation::Rmw(op, Access::new(Space::Global, ty));
             let relaxed = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
             match lower(&relaxed, strategies, target) {
                 Err(errors) => errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),

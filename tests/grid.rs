@@ -74,7 +74,12 @@ struct Cell {
 fn cells(target: &Target) -> (Vec<Cell>, Vec<Cell>) {
     let spaces = [Space::Generic, Space::Global, Space::Shared, Space::SharedCluster];
     let scopes = [SyncScope::SingleThread].into_iter().chain(Scope::iter().map(SyncScope::Threads)).collect_vec();
-    let ops = iproduct!(spaces.into_iter().flat_map(Operation::all), Ordering::iter(), scopes)
+    let plain = |operation: &Operation| matches!(operation, Operation::Load(_) | Operation::Store(_));
+    let operations = spaces.into_iter().flat_map(Operation::all).flat_map(|operation| {
+        // An `atom` is the same, volatile or not.
+        [Some(operation), plain(&operation).then(|| operation.volatile())].into_iter().flatten()
+    });
+    let ops = iproduct!(operations, Ordering::iter(), scopes)
         .filter(|(operation, ordering, _)| operation.takes(*ordering))
         .unique();
     let cells = ops.flat_map(|(operation, ordering, scope)| {
@@ -117,12 +122,17 @@ fn llvm_ir(cell: &Cell) -> String {
         Some(Space::SharedCluster) => "ptr addrspace(7)",
         _ => "ptr",
     };
+    let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };
     let align = if matches!(*ty, "i32" | "float") { 4 } else { 8 };
     let ordering = order(op.ordering);
     let (result, body) = match op.operation {
         Operation::Fence => ("void", format!("fence {scope}{ordering}")),
-        Operation::Load(_) => (*ty, format!("%r = load atomic {ty}, {pointer} %p {scope}{ordering}, align {align}")),
-        Operation::Store(_) => ("void", format!("store atomic {ty} %b, {pointer} %p {scope}{ordering}, align {align}")),
+        Operation::Load(_) => {
+            (*ty, format!("%r = load atomic {volatile}{ty}, {pointer} %p {scope}{ordering}, align {align}"))
+        }
+        Operation::Store(_) => {
+            ("void", format!("store atomic {volatile}{ty} %b, {pointer} %p {scope}{ordering}, align {align}"))
+        }
         Operation::Rmw(rmw, _) => (*ty, format!("%r = atomicrmw {rmw} {pointer} %p, {ty} %b {scope}{ordering}")),
         Operation::CmpXchg { failure, .. } => {
             let weak = if *weak { "weak " } else { "" };

@@ -7,7 +7,7 @@
 //! ```
 //! use ptx_atomics_lowering::{Access, AtomicOp, Operation, Ordering, RmwOp, Strategies, SyncScope, Target, Type, lower, ptx};
 //!
-//! let access = Access { space: ptx::Space::Global, ty: Type::I32 };
+//! let access = Access::new(ptx::Space::Global, Type::I32);
 //! let scope = SyncScope::Threads(ptx::Scope::Sys);
 //! let op = AtomicOp { operation: Operation::Rmw(RmwOp::Add, access), ordering: Ordering::AcqRel, scope };
 //! let target = Target::new("sm_90".parse()?, None)?;

@@ -28,9 +28,9 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Every operation on every type that it is defined on, in one state space.
+    /// Every operation on every type that it is defined on, in one state space; none volatile.
     pub fn all(space: Space) -> impl Iterator<Item = Self> {
-        let access = move |ty| Access { space, ty };
+        let access = move |ty| Access::new(space, ty);
         let plain = Type::iter().flat_map(move |ty| [Self::Load(access(ty)), Self::Store(access(ty))]);
         let rmw = RmwOp::iter()
             .flat_map(move |op| Type::iter().filter(move |ty| op.takes(*ty)).map(move |ty| Self::Rmw(op, access(ty))));
@@ -39,6 +39,17 @@ impl Operation {
             failures.map(|failure| Self::CmpXchg { access: access(ty), failure })
         });
         [Self::Fence].into_iter().chain(plain).chain(rmw).chain(cmpxchg)
+    }
+
+    /// The same operation with a volatile access. A fence stays as it is.
+    pub fn volatile(mut self) -> Self {
+        match &mut self {
+            Self::Fence => {}
+            Self::Load(access) | Self::Store(access) | Self::Rmw(_, access) | Self::CmpXchg { access, .. } => {
+                access.volatile = true;
+            }
+        }
+        self
     }
 
     /// Whether languages have the operation with this ordering (that of success, for a compare and exchange).
@@ -67,6 +78,15 @@ impl Operation {
 pub struct Access {
     pub space: Space,
     pub ty: Type,
+    /// Performed exactly as often as the program says, and never merged. PTX has `.volatile` for `ld` and `st`.
+    pub volatile: bool,
+}
+
+impl Access {
+    /// An access that is not volatile.
+    pub fn new(space: Space, ty: Type) -> Self {
+        Self { space, ty, volatile: false }
+    }
 }
 
 /// The type of the value in memory.

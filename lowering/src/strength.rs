@@ -36,6 +36,8 @@ pub struct Strength {
     /// Whether memory is read, and written.
     pub reads: bool,
     pub writes: bool,
+    /// Whether every `ld` and `st` is volatile.
+    pub volatile: bool,
     /// Whether read and write are one atomic operation: an `atom`, or a loop that only a successful `cas` leaves.
     pub atomic: bool,
     /// Whether a loop pays for an ordering in every iteration.
@@ -110,6 +112,7 @@ impl Strength {
             strong,
             reads,
             writes,
+            volatile: events.iter().all(|event| is_volatile(event.instruction)),
             atomic: is_atomic(&events, sequence),
             ordering_in_loop: ordering_in_loop(&events, sequence),
             spaces: accesses.iter().map(|access| access.space).collect::<HashSet<_>>().into_iter().collect(),
@@ -141,10 +144,20 @@ impl Strength {
             (reads_or_fence(op) && ordering.acquires() && !reaches(self.acquire), "no acquire"),
             (writes_or_fence(op) && ordering.releases() && !reaches(self.release), "no release"),
             (ordering == Ordering::SeqCst && !reaches(self.sc), "not sequentially consistent"),
+            (access.is_some_and(|access| access.volatile) && !self.volatile, "a volatile access that is not .volatile"),
             (self.ordering_in_loop, "a fence in every iteration of a loop"),
         ];
         let missing: Vec<_> = checks.into_iter().filter(|(fails, _)| *fails).map(|(_, what)| what.into()).collect();
         if missing.is_empty() { Ok(()) } else { Err(missing) }
+    }
+}
+
+/// Whether the instruction is no `ld` or `st`, or a volatile one.
+fn is_volatile(instruction: &Instruction) -> bool {
+    match instruction {
+        Instruction::Ld(ld) => ld.sem == LdSem::Volatile,
+        Instruction::St(st) => st.sem == StSem::Volatile,
+        _ => true,
     }
 }
 

@@ -29,7 +29,9 @@ fn scopes() -> impl Iterator<Item = SyncScope> + Clone {
 
 /// Every operation × type × ordering × scope × space × strategy × target.
 fn grid() -> impl Iterator<Item = (AtomicOp, Strategy, Target)> {
-    let ops = iproduct!(SPACES.into_iter().flat_map(Operation::all), Ordering::iter(), scopes().collect_vec())
+    let operations =
+        SPACES.into_iter().flat_map(Operation::all).flat_map(|operation| [operation, operation.volatile()]);
+    let ops = iproduct!(operations.unique(), Ordering::iter(), scopes().collect_vec())
         .filter(|(operation, ordering, _)| operation.takes(*ordering))
         .map(|(operation, ordering, scope)| AtomicOp { operation, ordering, scope });
     iproduct!(ops, Strategy::iter().collect_vec(), TARGETS.map(|(sm, ptx)| target(sm, ptx)))
@@ -152,13 +154,30 @@ fn the_checker_catches_every_weaker_lowering() {
 }
 
 #[test]
+fn volatile_accesses_stay_volatile() {
+    let check = |operation: Operation, ordering, strategy, expected: &str| {
+        let op = AtomicOp { operation: operation.volatile(), ordering, scope: SyncScope::Threads(Scope::Gpu) };
+        let lowering = lowered(&op, strategy, &target("sm_90", Some("ptx86"))).expect("a lowering");
+        assert_eq!(lowering.sequence.to_string().replace('\n', " "), expected);
+    };
+    let access = Access::new(Space::Global, Type::I32);
+    let (load, store) = (Operation::Load(access), Operation::Store(access));
+    use Strategy::{Proven, Recommended};
+    check(load, Ordering::Relaxed, Recommended, "ld.volatile.global.b32 %d, [%a];");
+    check(load, Ordering::Acquire, Recommended, "ld.volatile.global.b32 %d, [%a]; fence.acquire.gpu;");
+    check(load, Ordering::SeqCst, Recommended, "fence.sc.gpu; ld.volatile.global.b32 %d, [%a]; fence.acquire.gpu;");
+    check(store, Ordering::Release, Recommended, "fence.release.gpu; st.volatile.global.b32 [%a], %b;");
+    check(store, Ordering::SeqCst, Proven, "fence.sc.gpu; st.volatile.global.b32 [%a], %b;");
+}
+
+#[test]
 fn changes_are_named() {
     let check = |operation, ordering, scope, target: &Target, expected: &[Change]| {
         let op = AtomicOp { operation, ordering, scope };
         let lowering = lower(&op, &Strategies::default(), target).expect("a lowering");
         assert_eq!(lowering.changes, expected, "{op:?} {target}");
     };
-    let access = Access { space: Space::Global, ty: Type::I32 };
+    let access = Access::new(Space::Global, Type::I32);
     let cmpxchg = Operation::CmpXchg { access, failure: Ordering::Acquire };
     let (gpu, cluster) = (SyncScope::Threads(Scope::Gpu), SyncScope::Threads(Scope::Cluster));
     let (sm_80, sm_90) = (target("sm_80", None), target("sm_90", None));
@@ -171,6 +190,9 @@ fn changes_are_named() {
     check(Operation::Load(access), Ordering::Acquire, cluster, &sm_80, &[ClusterAsGpu]);
     check(Operation::Load(access), Ordering::Acquire, cluster, &sm_90, &[]);
     check(Operation::Rmw(RmwOp::Nand, access), Ordering::Relaxed, gpu, &sm_90, &[CasLoop]);
+    check(Operation::Load(access).volatile(), Ordering::Relaxed, gpu, &sm_90, &[Volatile]);
+    check(Operation::Load(access).volatile(), Ordering::Acquire, gpu, &sm_90, &[Volatile, OneSidedFenceAsAcqRel]);
+    check(Operation::Rmw(RmwOp::Add, access).volatile(), Ordering::AcqRel, gpu, &sm_90, &[VolatileAtom]);
     check(Operation::Rmw(RmwOp::Sub, access), Ordering::SeqCst, gpu, &sm_90, &[SubAsAdd]);
     check(Operation::Fence, Ordering::SeqCst, SyncScope::SingleThread, &sm_90, &[SingleThread]);
     check(Operation::Store(access), Ordering::SeqCst, SyncScope::SingleThread, &sm_90, &[SingleThread]);
@@ -183,7 +205,7 @@ fn what_no_language_has_is_an_error() {
         let errors = lower(&op, &Strategies::default(), &target("sm_80", None)).expect_err(expected);
         assert_eq!(errors.iter().join("; "), expected);
     };
-    let access = |space, ty| Access { space, ty };
+    let access = Access::new;
     let float = access(Space::Global, Type::F32);
     check(Operation::Load(float), Ordering::Release, "no language has a release load");
     check(Operation::Fence, Ordering::Relaxed, "no language has a relaxed fence");

@@ -130,7 +130,7 @@ proptest! {
         }),
         constant: bool,
     ) {
-        let operation = Operation::Rmw(op, Access { space: Space::Global, ty });
+        let operation = Operation::Rmw(op, Access::new(Space::Global, ty));
         let mut sequence = sequence(operation, Strategy::Recommended);
         if constant {
             sequence.bind(&B, b);
@@ -153,7 +153,7 @@ proptest! {
 
     #[test]
     fn cmpxchg_values(old in value(Type::I64), b in value(Type::I64), c in value(Type::I64), equal: bool) {
-        let access = Access { space: Space::Global, ty: Type::I64 };
+        let access = Access::new(Space::Global, Type::I64);
         let operation = Operation::CmpXchg { access, failure: Ordering::Acquire };
         let mut sequence = sequence(operation, Strategy::Fence);
         sequence.bind(&C, c);

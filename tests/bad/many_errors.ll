@@ -12,7 +12,6 @@ define void @first(ptr %p, ptr addrspace(1) %g) {
 define void @second(ptr addrspace(1) %g) "ptx-atomics-strategy"="magic" {
   %v = load atomic i32, ptr addrspace(4) @table acquire, align 4
   %w = load atomic i64, ptr addrspace(1) %g monotonic, align 4
-  %x = load atomic volatile i32, ptr addrspace(1) %g monotonic, align 4
   %s = alloca i32
   store atomic i32 %v, ptr %s release, align 4
   %y = load atomic i32, ptr addrspace(7) null seq_cst, align 4

@@ -37,6 +37,14 @@ define void @store_singlethread(ptr addrspace(1) %p, i32 %v) {
   store atomic i32 %v, ptr addrspace(1) %p syncscope("singlethread") seq_cst, align 4
   ret void
 }
+define i32 @load_volatile_acquire(ptr addrspace(1) %p) {
+  %v = load atomic volatile i32, ptr addrspace(1) %p syncscope("device") acquire, align 4
+  ret i32 %v
+}
+define void @store_volatile_release(ptr addrspace(1) %p, i32 %v) {
+  store atomic volatile i32 %v, ptr addrspace(1) %p release, align 4
+  ret void
+}
 define void @store_constants(ptr addrspace(1) %p) {
   store atomic i32 -1, ptr addrspace(1) %p release, align 4
   store atomic float 1.0, ptr addrspace(1) %p release, align 4

@@ -151,7 +151,7 @@ mod tests {
             RmwOp::iter().flat_map(|op| OpType::iter().map(move |ty| (op, ty))).filter(|(op, ty)| op.takes(*ty))
         {
             let Some(atom) = native(op, ty) else { continue };
-            let emit = Emit { scope: Scope::Gpu, access: Some(Access { space: Space::Global, ty }) };
+            let emit = Emit { scope: Scope::Gpu, access: Some(Access::new(Space::Global, ty)) };
             let looped = expand(op, &steps, &emit);
             let direct: Sequence = steps.iter().map(|step| emit.step(*step, atom, operand(B), None)).collect();
             let mask = u64::MAX >> (64 - ty.bits());

@@ -12,7 +12,7 @@ use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 use crate::{
     abi::{Kind, Step, Strategies},
     op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
-    ptx::{self, Address, Atom, AtomOp, Fence, Instruction, Ld, Operand, Scope, St, Statement},
+    ptx::{self, Address, Atom, AtomOp, Fence, Instruction, Ld, LdSem, Operand, Scope, St, StSem, Statement},
     sequence::{A, B, C, D, Sequence},
     target::{Form, Requirement, Target},
 };
@@ -42,6 +42,10 @@ pub enum Change {
     CasLoop,
     #[strum(message = "expanded to an addition of the negated operand: PTX has no subtraction")]
     SubAsAdd,
+    #[strum(message = "a volatile access is .volatile, which is relaxed at system scope: fences carry the ordering")]
+    Volatile,
+    #[strum(message = "PTX has no volatile atom: the atom stands for itself, and is neither merged nor removed")]
+    VolatileAtom,
     #[strum(message = "scope singlethread needs no ordering between threads: relaxed at cta scope, no fence")]
     SingleThread,
 }
@@ -76,7 +80,11 @@ pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<
         SyncScope::SingleThread => Scope::Cta,
     };
 
-    let relaxed_access = matches!(form, Implementation::CasLoop(_));
+    let volatile = access.is_some_and(|access| access.volatile);
+    if volatile {
+        changes.push(if form == Implementation::Plain { Change::Volatile } else { Change::VolatileAtom });
+    }
+    let relaxed_access = matches!(form, Implementation::CasLoop(_)) || (volatile && form == Implementation::Plain);
     let steps = row(kind, ordering, relaxed_access, strategies, target, &mut changes)
         .ok_or_else(|| vec![Unsupported::Ordering { kind, ordering }])?;
     let emit = Emit { scope, access };
@@ -223,11 +231,13 @@ impl Emit {
         match step {
             Step::Fence(sem) => Instruction::Fence(Fence { sem: Some(sem), scope: self.scope }),
             Step::Ld(sem) => {
-                let Access { space, ty } = self.access();
+                let Access { space, ty, volatile } = self.access();
+                let (sem, scope) = if volatile { (LdSem::Volatile, None) } else { (sem, scope) };
                 Instruction::Ld(Ld { sem, scope, space, cache: None, vec: None, ty: bits(ty), d, a, unified: false })
             }
             Step::St(sem) => {
-                let Access { space, ty } = self.access();
+                let Access { space, ty, volatile } = self.access();
+                let (sem, scope) = if volatile { (StSem::Volatile, None) } else { (sem, scope) };
                 Instruction::St(St { sem, scope, space, cache: None, vec: None, ty: bits(ty), a, b })
             }
             Step::Atom(sem) => {

@@ -74,7 +74,7 @@ impl Planned {
 
 /// The operation in LLVM's words.
 fn describe(op: &AtomicOp, sync_scope: &str) -> String {
-    let access = |Access { space, ty }: Access| {
+    let access = |Access { space, ty, volatile }: Access| {
         let number = ADDRESS_SPACES.iter().find(|(_, known)| *known == space).map_or(0, |(number, _)| *number);
         let ty = match ty {
             Type::I32 => "i32",
@@ -82,13 +82,21 @@ fn describe(op: &AtomicOp, sync_scope: &str) -> String {
             Type::F32 => "float",
             Type::F64 => "double",
         };
-        if number == 0 { format!(" {ty}") } else { format!(" {ty} addrspace({number})") }
+        let volatile = if volatile { " volatile" } else { "" };
+        if number == 0 { format!("{volatile} {ty}") } else { format!("{volatile} {ty} addrspace({number})") }
     };
     let (mut text, failure) = match op.operation {
         Operation::Fence => ("fence".to_owned(), None),
         Operation::Load(a) => (format!("load atomic{}", access(a)), None),
         Operation::Store(a) => (format!("store atomic{}", access(a)), None),
-        Operation::Rmw(rmw, a) => (format!("atomicrmw {rmw}{}", access(a)), None),
+        Operation::Rmw(rmw, a) => (
+            format!(
+                "atomicrmw{} {rmw}{}",
+                if a.volatile { " volatile" } else { "" },
+                access(Access { volatile: false, ..a })
+            ),
+            None,
+        ),
         Operation::CmpXchg { access: a, failure } => (format!("cmpxchg{}", access(a)), Some(failure)),
     };
     if !sync_scope.is_empty() {
@@ -220,13 +228,8 @@ impl<'a> Recognizer<'a> {
         } else {
             let space = self.space(instruction.pointer(kind)).map_err(&mut keep).ok();
             let ty = self.ty(instruction, kind).map_err(&mut keep).ok();
-            if instruction.is_volatile() {
-                keep((
-                    "volatile atomics are not supported yet".into(),
-                    Some("remove 'volatile' from the access".into()),
-                ));
-            }
-            space.zip(ty).map(|(space, ty)| Access { space, ty })
+            let volatile = instruction.is_volatile();
+            space.zip(ty).map(|(space, ty)| Access { space, ty, volatile })
         };
         let operation = match (kind, access) {
             (Kind::Fence, _) => Some(Operation::Fence),
