@@ -147,22 +147,23 @@ impl Form {
     #[rustfmt::skip]
     pub fn requirement(self) -> Requirement {
         match self {
+            // Nothing has a form that PTX lacks.
             Self::Atom(op, noftz, ty) => takes(op, noftz, ty).unwrap_or(since(u32::MAX, u8::MAX, 0)),
-            Self::AtomScope     => since(60, 5, 0),
-            Self::Semantics     => since(70, 6, 0),
-            Self::OneSidedFence => since(90, 8, 6),
-            Self::Mmio          => since(70, 8, 2),
-            Self::OrderedMmio   => since(70, 9, 3),
-            Self::ClusterScope  => since(90, 7, 8),
-            Self::SharedCta     => since(20, 7, 8),
-            Self::SharedCluster => since(90, 7, 8),
-            Self::Access128     => since(70, 8, 3),
-            Self::Sys128        => since(70, 8, 4),
-            Self::VolatileLocal => since(20, 9, 1),
-            Self::NonCoherent   => since(32, 3, 1),
+            Self::AtomScope        => since(60, 5, 0),
+            Self::Semantics        => since(70, 6, 0),
+            Self::OneSidedFence    => since(90, 8, 6),
+            Self::Mmio             => since(70, 8, 2),
+            Self::OrderedMmio      => since(70, 9, 3),
+            Self::ClusterScope     => since(90, 7, 8),
+            Self::SharedCta        => since(20, 7, 8),
+            Self::SharedCluster    => since(90, 7, 8),
+            Self::Access128        => since(70, 8, 3),
+            Self::Sys128           => since(70, 8, 4),
+            Self::VolatileLocal    => since(20, 9, 1),
+            Self::NonCoherent      => since(32, 3, 1),
             Self::EvictionPriority => since(70, 7, 4),
-            Self::Prefetch      => since(75, 7, 4),
-            Self::CacheHint     => since(80, 7, 4),
+            Self::Prefetch         => since(75, 7, 4),
+            Self::CacheHint        => since(80, 7, 4),
         }
     }
 }
