@@ -74,7 +74,7 @@ impl Planned {
 
 /// The operation in LLVM's words.
 fn describe(op: &AtomicOp, sync_scope: &str) -> String {
-    let access = |Access { space, ty, volatile }: Access| {
+    let access = |Access { space, ty, .. }: Access| {
         let number = ADDRESS_SPACES.iter().find(|(_, known)| *known == space).map_or(0, |(number, _)| *number);
         let ty = match ty {
             Type::I32 => "i32",
@@ -82,22 +82,15 @@ fn describe(op: &AtomicOp, sync_scope: &str) -> String {
             Type::F32 => "float",
             Type::F64 => "double",
         };
-        let volatile = if volatile { " volatile" } else { "" };
-        if number == 0 { format!("{volatile} {ty}") } else { format!("{volatile} {ty} addrspace({number})") }
+        if number == 0 { ty.to_owned() } else { format!("{ty} addrspace({number})") }
     };
+    let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };
     let (mut text, failure) = match op.operation {
         Operation::Fence => ("fence".to_owned(), None),
-        Operation::Load(a) => (format!("load atomic{}", access(a)), None),
-        Operation::Store(a) => (format!("store atomic{}", access(a)), None),
-        Operation::Rmw(rmw, a) => (
-            format!(
-                "atomicrmw{} {rmw}{}",
-                if a.volatile { " volatile" } else { "" },
-                access(Access { volatile: false, ..a })
-            ),
-            None,
-        ),
-        Operation::CmpXchg { access: a, failure } => (format!("cmpxchg{}", access(a)), Some(failure)),
+        Operation::Load(a) => (format!("load atomic {volatile}{}", access(a)), None),
+        Operation::Store(a) => (format!("store atomic {volatile}{}", access(a)), None),
+        Operation::Rmw(rmw, a) => (format!("atomicrmw {volatile}{rmw} {}", access(a)), None),
+        Operation::CmpXchg { access: a, failure } => (format!("cmpxchg {volatile}{}", access(a)), Some(failure)),
     };
     if !sync_scope.is_empty() {
         text.push_str(&format!(" syncscope(\"{sync_scope}\")"));
@@ -271,16 +264,23 @@ impl<'a> Recognizer<'a> {
         // SAFETY: `pointer` is a value of pointer type, and so is the origin.
         let number = |pointer| unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) };
         let origin = origin(pointer);
-        let known = ADDRESS_SPACES.iter().find(|(known, _)| *known == number(pointer));
+        let problem = |message: String, help: &str| Err((message, Some(help.to_owned())));
         match (number(pointer), number(origin), is_alloca(origin)) {
-            (4, ..) | (0, 4, _) => Err(("atomic operation on constant memory".into(), Some("constant memory cannot be written while a kernel runs: use a plain load, or global memory".into()))),
-            (5, ..) | (0, 5, _) | (_, _, true) => Err((
+            (4, ..) | (0, 4, _) => problem(
+                "atomic operation on constant memory".into(),
+                "constant memory cannot be written while a kernel runs: use a plain load, or global memory",
+            ),
+            (5, ..) | (0, 5, _) | (_, _, true) => problem(
                 "atomic operation on local (stack) memory is not supported yet".into(),
-                Some("no other thread sees local memory: a plain load, store or operation does the same".into()),
-            )),
-            (other, ..) => known.map(|(_, space)| *space).ok_or_else(|| {
-                (format!("atomic operation in address space {other}"), Some("atomics are supported in the address spaces 0 (generic), 1 (global), 3 (shared) and 7 (shared::cluster)".into()))
-            }),
+                "no other thread sees local memory: a plain load, store or operation does the same",
+            ),
+            (number, ..) => match ADDRESS_SPACES.iter().find(|(known, _)| *known == number) {
+                Some((_, space)) => Ok(*space),
+                None => problem(
+                    format!("atomic operation in address space {number}"),
+                    "atomics are supported in the address spaces 0 (generic), 1 (global), 3 (shared) and 7 (shared::cluster)",
+                ),
+            },
         }
     }
 

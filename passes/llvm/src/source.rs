@@ -95,7 +95,6 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
     let module = unsafe { Module::new(module) };
     verify(&module).map_err(|notes| Diagnostic {
         notes,
-        location: None,
         ..Diagnostic::new(format!("'{}' is not valid LLVM IR", input.name)).help("the compiler that made it has a bug, or the file was edited by hand: `opt-22 -passes=verify` says the same")
     })?;
     if input.keep_lines && input.text().is_some() {
@@ -170,21 +169,73 @@ impl Numbering {
     }
 }
 
-/// The lines of a module's text on which an atomic instruction begins.
+/// The lines of a module's text on which the atomics' opcodes stand, in the order of the text.
+///
+/// Outside strings and comments the words `fence`, `atomicrmw`, `cmpxchg` and `load atomic` or `store atomic` are nothing
+/// else, unless a sigil makes them a name or a colon a label.
 fn atomic_lines(text: &str) -> Vec<u32> {
-    let is_atomic = |line: &str| {
-        let line = line.trim_start();
-        let body = match line.split_once(" = ") {
-            Some((result, body)) if result.starts_with('%') => body.trim_start(),
-            _ => line,
-        };
-        ["fence ", "load atomic ", "store atomic ", "atomicrmw ", "cmpxchg "].iter().any(|word| body.starts_with(word))
-    };
-    text.lines().zip(1..).filter(|(line, _)| is_atomic(line)).map(|(_, number)| number).collect()
+    let mut lines = Vec::new();
+    let mut words: Vec<(&str, u32)> = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let code = uncommented(line);
+        let is_word = |c: char| c.is_ascii_alphanumeric() || "_.-$%@!#".contains(c);
+        // Strings are the odd pieces between quotes.
+        for piece in code.split('"').step_by(2) {
+            let starts = piece.match_indices(is_word).map(|(start, _)| start);
+            let starts = starts.filter(|start| !piece[..*start].ends_with(is_word));
+            words.extend(starts.filter_map(|start| {
+                let rest = &piece[start..];
+                let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
+                (!rest[word.len()..].starts_with(':')).then_some((word, number))
+            }));
+        }
+    }
+    for (index, (word, number)) in words.iter().enumerate() {
+        let atomic = words.get(index + 1).is_some_and(|(next, _)| *next == "atomic");
+        if matches!(*word, "fence" | "atomicrmw" | "cmpxchg") || (matches!(*word, "load" | "store") && atomic) {
+            lines.push(*number);
+        }
+    }
+    lines
+}
+
+/// The line up to a `;` that is in no string.
+fn uncommented(line: &str) -> &str {
+    let mut quoted = false;
+    let end = line.find(|c| {
+        quoted ^= c == '"';
+        c == ';' && !quoted
+    });
+    &line[..end.unwrap_or(line.len())]
 }
 
 /// LLVM's name of a module's triple.
 pub(crate) fn triple(module: &Module<'_>) -> String {
     // SAFETY: the module is live, and so is its string.
     unsafe { CStr::from_ptr(LLVMGetTarget(module.as_mut_ptr())).to_string_lossy().into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, lines: &[u32]) {
+        assert_eq!(atomic_lines(text), lines, "{text}");
+    }
+
+    #[test]
+    fn lines_of_atomics() {
+        check("  fence release\n  %a = atomicrmw add ptr %p, i32 1 seq_cst\n", &[1, 2]);
+        check("define void @f() { fence release ret void }\n  fence acquire", &[1, 2]);
+        check("  %a =\n    load atomic i32,\n      ptr %p monotonic, align 4", &[2]);
+        check("  load\n  atomic", &[1]);
+        check("  %a = load i32, ptr %p\n  store i32 %a, ptr %atomic", &[]);
+    }
+
+    #[test]
+    fn names_labels_strings_and_comments_are_none() {
+        check("fence:\n  br label %fence\n  call void @fence()\n  ret void, !fence !0\n", &[]);
+        check("  call void asm \"fence ; load atomic\", \"\"() ; fence release\n  fence release", &[2]);
+        check("@x.fence = global i32 0 ; \"\n  cmpxchg ptr %p, i32 0, i32 1 acq_rel acquire", &[2]);
+    }
 }
