@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ptx_atomics::lowering::{PtxVersion, Sm, Strategies, Target, UnknownStrategy, UnknownTarget, ptx::Scope};
+use ptx_atomics::lowering::{
+    FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownStrategy, UnknownTarget, ptx::Scope,
+};
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
 #[derive(Parser)]
@@ -17,6 +19,7 @@ pub struct Cli {
 pub enum Command {
     Lower(LowerArgs),
     Table(TableArgs),
+    Check(CheckArgs),
 }
 
 /// Lower LLVM IR to PTX
@@ -46,6 +49,16 @@ pub struct LowerArgs {
     /// device takes part
     #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = scope)]
     pub default_scope: Scope,
+    /// Floating-point additions: native is what the GPU does in one instruction, which flushes subnormals of f32 in global
+    /// memory and adds the elements of a vector one by one; ieee keeps subnormals and makes a vector one atomic value
+    #[arg(long, value_name = "POLICY", default_value = "native", value_parser = fp_atomics)]
+    pub fp_atomics: FpAtomics,
+    /// Test generic addresses of unknown origin for local (stack) memory, on which PTX has no atomics
+    #[arg(long)]
+    pub generic_may_be_local: bool,
+    /// Volatile atomic loads and stores of global memory become .mmio, for the registers of a device
+    #[arg(long)]
+    pub volatile_as_mmio: bool,
     /// Run LLVM's optimization pipeline of this level first, and generate code at it. Without it: no pipeline, code
     /// generation at 2
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
@@ -67,14 +80,45 @@ pub struct TableArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub strategy: StrategyArgs,
+    /// Floating-point additions: native or ieee
+    #[arg(long, value_name = "POLICY", default_value = "native", value_parser = fp_atomics)]
+    pub fp_atomics: FpAtomics,
     /// The format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// The machine instructions that ptxas was measured to emit instead, with their barriers; without --mcpu, for every
+    /// family of GPUs
+    #[arg(long)]
+    pub sass: bool,
 }
 
+/// Check that the PTX of any compiler keeps the order and the scope of each atomic and fence
+///
+/// Reads LLVM IR, and the PTX that a compiler made of it. What the PTX guarantees is computed from its instructions alone.
+/// The values that it computes are not checked.
 #[derive(Args)]
+#[command(after_help = "Example:
+  llc-22 -mcpu=sm_90 kernel.ll -o kernel.ptx; ptx-atomics check --ir kernel.ll --ptx kernel.ptx
+
+Exit status: 0 all are kept, 1 one is not or an input is wrong, 2 wrong usage.")]
+pub struct CheckArgs {
+    /// LLVM IR, as text or bitcode; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub ir: PathBuf,
+    /// The PTX; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub ptx: PathBuf,
+    /// What LLVM's default synchronization scope stands for
+    #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = scope)]
+    pub default_scope: Scope,
+    /// Print one JSON object for each operation
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Default)]
 pub struct TargetArgs {
-    /// The GPU, sm_70 to sm_121f [default: that of the module, or else sm_90]
+    /// The GPU, sm_20 to sm_121f [default: that of the module, or else sm_90]
     #[arg(long, value_name = "GPU", value_parser = str::parse::<Sm>)]
     pub mcpu: Option<Sm>,
     /// The PTX version, as +ptx86 [default: that of the module, or else the lowest that has the GPU]
@@ -84,7 +128,7 @@ pub struct TargetArgs {
 
 #[derive(Args)]
 pub struct StrategyArgs {
-    /// Which sequence of each row of the ABI: recommended, fence, fence-acquire, proven; or for one row, as
+    /// Which sequence of each row of the ABI: recommended, fence, fence-acquire, proven, auto; or for one row, as
     /// rmw.acq_rel=fence. A list, or several times: later ones override earlier
     #[arg(long = "strategy", value_name = "LIST", value_parser = strategy)]
     lists: Vec<String>,
@@ -129,6 +173,10 @@ fn strategy(list: &str) -> Result<String, UnknownStrategy> {
 
 fn version(features: &str) -> Result<PtxVersion, UnknownTarget> {
     features.strip_prefix('+').unwrap_or(features).parse()
+}
+
+fn fp_atomics(name: &str) -> Result<FpAtomics, &'static str> {
+    name.parse().map_err(|_| "the policies are native and ieee")
 }
 
 fn scope(name: &str) -> Result<Scope, &'static str> {

@@ -38,7 +38,7 @@ pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Vec
     llvm::check(&module, input, options)?;
     llvm::prepare(&module, &machine, None)?;
     llvm::lower(&module, input, options)?;
-    llvm::ptx(&module, &machine)
+    llvm::ptx(&module, &machine, &options.target)
 }
 
 /// The README's library example compiles.

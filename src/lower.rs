@@ -17,7 +17,7 @@ use ptx_atomics::{
             module::{Linkage, Module},
         },
     },
-    lowering::Target,
+    lowering::{Policy, Target},
 };
 use strum::EnumMessage;
 
@@ -76,7 +76,8 @@ fn lower(args: &LowerArgs) -> Result<bool, Vec<Diagnostic>> {
     }
 }
 
-fn read(path: &Path) -> Result<Input, Vec<Diagnostic>> {
+/// Reads a file; `-` is standard input.
+pub fn read(path: &Path) -> Result<Input, Vec<Diagnostic>> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes).map_err(|error| cannot("read", path, &error))?;
@@ -102,8 +103,13 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
     let target = target(args, &module)?;
     let options = Options {
         target,
-        strategies: args.strategy.strategies(),
+        policy: Policy {
+            strategies: args.strategy.strategies(),
+            fp_atomics: args.fp_atomics,
+            volatile_as_mmio: args.volatile_as_mmio,
+        },
         default_scope: args.default_scope,
+        generic_may_be_local: args.generic_may_be_local,
         remarks: input.keep_lines,
     };
     let machine = llvm::machine(&module, &target, optimization(args.level))?;
@@ -122,7 +128,7 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
     isolate::stage(Stage::Emit);
     keep(&module, only);
     let bytes = match args.emit {
-        Emit::Ptx => llvm::ptx(&module, &machine)?,
+        Emit::Ptx => llvm::ptx(&module, &machine, &target)?,
         Emit::LlvmIr => llvm::ir(&module),
         Emit::LlvmBc => llvm::bitcode(&module),
     };
@@ -212,7 +218,8 @@ fn culprit(args: &LowerArgs, input: &Input, death: &Death) -> Option<String> {
     name
 }
 
-fn obituary(death: Death, function: Option<String>) -> Diagnostic {
+/// The error of a process that LLVM ended.
+pub fn obituary(death: Death, function: Option<String>) -> Diagnostic {
     let stage = death.stage.map_or("starting".to_owned(), |stage| stage.to_string());
     let mut reason = death.reason.lines().map(str::to_owned);
     let first = reason.next().unwrap_or_else(|| "no reason was given".to_owned());

@@ -1,11 +1,14 @@
 //! The command line.
 
+mod check;
 mod cli;
+mod format;
 mod isolate;
 mod lower;
 mod output;
 mod remarks;
 mod render;
+mod sass_table;
 mod table;
 
 use std::process::ExitCode;
@@ -19,10 +22,11 @@ use crate::cli::{Cli, Command};
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Exit 0: done. 1: an error in the input or its lowering. 2: wrong usage.
+/// Exit 0: done. 1: an error in the input or its lowering, or a check that fails. 2: wrong usage.
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Lower(args) => lower::run(args),
         Command::Table(args) => table::run(&args),
+        Command::Check(args) => check::run(&args),
     }
 }

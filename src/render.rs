@@ -15,7 +15,8 @@ pub fn errors(diagnostics: &[Diagnostic], input: Option<&Input>) {
     }
 }
 
-fn error(diagnostic: &Diagnostic, input: Option<&Input>) {
+/// Prints one error to standard error.
+pub fn error(diagnostic: &Diagnostic, input: Option<&Input>) {
     let mut group = Group::with_title(Level::ERROR.primary_title(&diagnostic.message));
     let line = diagnostic.location.as_ref().and_then(|location| source_line(location, input));
     let in_function = diagnostic.function.as_ref().map(|name| format!("in function '{name}'"));

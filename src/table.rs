@@ -1,6 +1,7 @@
 //! `ptx-atomics table`: the whole mapping as a target gets it, from the code that lowers.
 
 use std::{
+    collections::BTreeMap,
     io::{self, Write},
     process::ExitCode,
 };
@@ -8,10 +9,10 @@ use std::{
 use ptx_atomics::{
     llvm::Diagnostic,
     lowering::{
-        Access, AtomicOp, Change, Operation, Ordering, RmwOp, Strategies, SyncScope, Target, Type,
+        Access, AtomicOp, Change, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, UnknownTarget,
         abi::{ABI, Kind, Row},
         lower,
-        ptx::{Instruction, Scope, Space},
+        ptx::{Atom, Instruction, Scope, Space},
         row,
     },
 };
@@ -20,7 +21,8 @@ use strum::{EnumMessage, IntoEnumIterator};
 
 use crate::{
     cli::{Format, TableArgs},
-    render,
+    format::{columns, json, markdown_table},
+    render, sass_table,
 };
 
 /// Everything that a format prints.
@@ -53,14 +55,11 @@ struct ScopeMapping {
     changes: Vec<&'static str>,
 }
 
+/// What an rmw operation becomes on each type that it is defined on.
 #[derive(Serialize)]
 struct OperationMapping {
     operation: &'static str,
-    /// By type; `-` where the operation is not defined.
-    i32: String,
-    i64: String,
-    float: String,
-    double: String,
+    types: BTreeMap<&'static str, String>,
 }
 
 #[derive(Serialize)]
@@ -70,18 +69,12 @@ struct Explanation {
 }
 
 pub fn run(args: &TableArgs) -> ExitCode {
-    let target = match args.target.target(None, None) {
-        Ok(target) => target,
+    let text = match if args.sass { sass_table::print(args) } else { print(args) } {
+        Ok(text) => text,
         Err(error) => {
             render::errors(&[Diagnostic::new(error.to_string())], None);
             return ExitCode::from(2);
         }
-    };
-    let table = Table::new(&args.strategy.strategies(), &target);
-    let text = match args.format {
-        Format::Text => table.text(),
-        Format::Markdown => table.markdown(),
-        Format::Json => serde_json::to_string_pretty(&table).expect("the table has only strings") + "\n",
     };
     match io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -90,8 +83,18 @@ pub fn run(args: &TableArgs) -> ExitCode {
     }
 }
 
+fn print(args: &TableArgs) -> Result<String, UnknownTarget> {
+    let policy = Policy { fp_atomics: args.fp_atomics, ..args.strategy.strategies().into() };
+    let table = Table::new(&policy, &args.target.target(None, None)?);
+    Ok(match args.format {
+        Format::Text => table.text(),
+        Format::Markdown => table.markdown(),
+        Format::Json => json(&table),
+    })
+}
+
 impl Table {
-    fn new(strategies: &Strategies, target: &Target) -> Self {
+    fn new(policy: &Policy, target: &Target) -> Self {
         let mut seen = Vec::new();
         let mut names = |changes: Vec<Change>| {
             seen.extend(changes.iter().copied());
@@ -99,7 +102,7 @@ impl Table {
         };
         let mut mapping = |abi: &Row, cas_loop| {
             let mut changes = Vec::new();
-            let steps = row(abi.kind, abi.ordering, cas_loop, strategies, target, &mut changes);
+            let steps = row(abi.kind, abi.ordering, cas_loop, &policy.strategies, target, &mut changes);
             let steps = steps.expect("the row is one of the table");
             Mapping {
                 ordering: abi.ordering,
@@ -114,14 +117,16 @@ impl Table {
         let scopes = Scope::iter().map(|scope| {
             let fence =
                 AtomicOp { operation: Operation::Fence, ordering: Ordering::SeqCst, scope: SyncScope::Threads(scope) };
-            let lowering = lower(&fence, strategies, target).expect("every target has seq_cst fences");
-            let Some(Instruction::Fence(fence)) = lowering.sequence.instructions().next() else {
-                unreachable!("a fence becomes a fence")
+            let lowering = lower(&fence, policy, target).expect("every target has seq_cst fences");
+            let becomes = match lowering.sequence.instructions().next() {
+                Some(Instruction::Fence(fence)) => fence.scope.into(),
+                Some(Instruction::Membar(level)) => level.into(),
+                _ => unreachable!("a fence becomes a fence"),
             };
-            ScopeMapping { scope: scope.into(), becomes: fence.scope.into(), changes: names(lowering.changes) }
+            ScopeMapping { scope: scope.into(), becomes, changes: names(lowering.changes) }
         });
         let scopes = scopes.collect();
-        let operations = RmwOp::iter().map(|op| OperationMapping::new(op, strategies, target)).collect();
+        let operations = RmwOp::iter().map(|op| OperationMapping::new(op, policy, target)).collect();
         let changes = Change::iter().filter(|change| seen.contains(change));
         let changes = changes
             .map(|change| Explanation { change: change.into(), reason: change.get_message().unwrap_or_default() });
@@ -154,8 +159,13 @@ impl Table {
         }
         text += "\nAn operation that is a compare-and-swap loop carries its ordering outside the loop:\n\n";
         text += &rows(&self.cas_loop_rows.iter().collect::<Vec<_>>());
-        text += "\nThe read-modify-write operations, by type:\n\n";
-        text += &markdown_table(&OPERATIONS, self.operations.iter().map(OperationMapping::cells));
+        text += "\nThe read-modify-write operations in global memory, by type:\n";
+        for (float, title) in [(false, "integers"), (true, "floating point")] {
+            let mut rows = self.operations(float).into_iter();
+            let header = rows.next().unwrap_or_default();
+            text += &format!("\n{title}:\n\n");
+            text += &markdown_table(&header.iter().map(String::as_str).collect::<Vec<_>>(), rows);
+        }
         text += "\nThe scopes:\n\n";
         let scopes = self.scopes.iter().map(|s| vec![code(s.scope), code(s.becomes) + &marks(&s.changes)]);
         text += &markdown_table(&["`<scope>`", "becomes"], scopes);
@@ -171,13 +181,12 @@ impl Table {
             columns(rows.iter().map(|row| vec![row.row.clone(), row.sequence.clone() + &marks(&row.changes)]))
         };
         let scopes = self.scopes.iter().map(|s| vec![s.scope.to_owned(), s.becomes.to_owned() + &marks(&s.changes)]);
-        let header = OPERATIONS.map(str::to_owned).to_vec();
-        let operations = std::iter::once(header).chain(self.operations.iter().map(OperationMapping::cells));
         let changes = self.changes.iter().map(|e| vec![e.change.to_owned(), e.reason.to_owned()]);
         let sections = [
             (format!("Atomics ABI for {}", self.target), rows(&self.rows)),
             ("Around a compare-and-swap loop".into(), rows(&self.cas_loop_rows)),
-            ("Read-modify-write operations".into(), columns(operations)),
+            ("Read-modify-write operations on integers".into(), columns(self.operations(false).into_iter())),
+            ("Read-modify-write operations on floating point".into(), columns(self.operations(true).into_iter())),
             ("Scopes".into(), columns(scopes)),
             ("Changes".into(), columns(changes)),
         ];
@@ -186,58 +195,50 @@ impl Table {
     }
 }
 
-const OPERATIONS: [&str; 5] = ["atomicrmw", "i32", "i64, ptr", "float", "double"];
-
 impl OperationMapping {
-    fn new(op: RmwOp, strategies: &Strategies, target: &Target) -> Self {
+    fn new(op: RmwOp, policy: &Policy, target: &Target) -> Self {
         let form = |ty: Type| {
-            if !op.takes(ty) {
-                return "-".to_owned();
-            }
             let operation = Operation::Rmw(op, Access::new(Space::Global, ty));
             let relaxed = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
-            match lower(&relaxed, strategies, target) {
-                Err(errors) => errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
-                Ok(lowering) if lowering.changes.contains(&Change::CasLoop) => "CAS loop".to_owned(),
-                Ok(lowering) => {
-                    let words = lowering.sequence.instructions().filter_map(|instruction| match instruction {
-                        Instruction::Atom(atom) => Some(format!("atom.{}.{}", atom.op, atom.ty)),
-                        Instruction::Alu { op, ty, .. } => Some(format!("{op}.{ty}")),
-                        _ => None,
-                    });
-                    words.collect::<Vec<_>>().join("; ")
-                }
+            let Ok(lowering) = lower(&relaxed, policy, target) else { return "none".to_owned() };
+            if lowering.changes.contains(&Change::CasLoop) {
+                return "CAS loop".to_owned();
             }
+            let atom = lowering.sequence.instructions().find_map(|instruction| match instruction {
+                Instruction::Atom(atom) => Some(atom),
+                _ => None,
+            });
+            let noftz = |atom: &Atom| if atom.noftz { ".noftz" } else { "" };
+            let vec = |atom: &Atom| atom.vec.map_or(String::new(), |vec| format!(".{vec}"));
+            let atom = atom.map_or("none".into(), |a| format!("atom.{}{}{}.{}", a.op, noftz(a), vec(a), a.ty));
+            if lowering.changes.contains(&Change::SubAsAdd) { format!("neg; {atom}") } else { atom }
         };
-        let [i32, i64, float, double] = [Type::I32, Type::I64, Type::F32, Type::F64].map(form);
-        Self { operation: op.into(), i32, i64, float, double }
+        let types = Type::iter().filter(|ty| op.takes(*ty)).map(|ty| (ty.into(), form(ty))).collect();
+        Self { operation: op.into(), types }
     }
+}
 
-    fn cells(&self) -> Vec<String> {
-        [self.operation, &self.i32, &self.i64, &self.float, &self.double].map(str::to_owned).to_vec()
+impl Table {
+    /// A line of names, then a line for each operation on integers, or for each floating-point type.
+    fn operations(&self, float: bool) -> Vec<Vec<String>> {
+        let types: Vec<&str> = Type::iter().filter(|ty| ty.is_float() == float).map(Into::into).collect();
+        let has = |operation: &&OperationMapping| types.iter().any(|ty| operation.types.contains_key(ty));
+        let operations: Vec<_> = self.operations.iter().filter(has).collect();
+        let form = |operation: &OperationMapping, ty: &str| operation.types.get(ty).map_or("-".into(), Clone::clone);
+        let names = |first: &str, names: &[&str]| [first].iter().chain(names).map(ToString::to_string).collect();
+        let line = |first: &str, forms: Vec<String>| [vec![first.to_owned()], forms].concat();
+        if float {
+            let header = names("type", &operations.iter().map(|operation| operation.operation).collect::<Vec<_>>());
+            let lines = types.iter().map(|ty| line(ty, operations.iter().map(|o| form(o, ty)).collect()));
+            std::iter::once(header).chain(lines).collect()
+        } else {
+            let lines = operations.iter().map(|o| line(o.operation, types.iter().map(|ty| form(o, ty)).collect()));
+            std::iter::once(names("atomicrmw", &types)).chain(lines).collect()
+        }
     }
 }
 
 /// The names of the changes, behind what they changed.
 fn marks(changes: &[&str]) -> String {
     if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) }
-}
-
-fn markdown_table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let header_line = line(&header.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let rule = line(&vec!["---".to_owned(); header.len()]);
-    header_line + &rule + &rows.map(|cells| line(&cells)).collect::<String>()
-}
-
-/// Left-aligned columns, indented by two.
-fn columns(rows: impl Iterator<Item = Vec<String>>) -> String {
-    let rows: Vec<_> = rows.collect();
-    let width = |column: usize| rows.iter().map(|cells| cells[column].len()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
-    let line = |cells: &Vec<String>| {
-        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        format!("  {}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
 }

@@ -4,7 +4,11 @@
 
 mod support;
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -12,13 +16,32 @@ use ptx_atomics::lowering::{Strategy, Target};
 use strum::IntoEnumIterator;
 use support::{ASSEMBLERS, Assembler, ptx_atomics, root, success, target};
 
-const GPUS: [(&str, Option<&str>); 4] = [("sm_70", None), ("sm_80", None), ("sm_90", Some("ptx86")), ("sm_100", None)];
+const GPUS: [(&str, Option<&str>); 6] =
+    [("sm_35", None), ("sm_60", None), ("sm_70", None), ("sm_80", None), ("sm_90", Some("ptx86")), ("sm_100", None)];
+
+/// The strategies that are pinned for a GPU. Before sm_70 all give the same, and `auto` is the recommended one wherever its
+/// own test says so.
+fn strategies(sm: &str) -> Vec<Strategy> {
+    match sm {
+        "sm_35" | "sm_60" => vec![Strategy::Recommended],
+        _ => Strategy::iter().filter(|strategy| *strategy != Strategy::Auto).collect(),
+    }
+}
+
+/// The GPUs that have the operations of an input: all, but where its first line names some.
+fn has(input: &Path, sm: &str) -> bool {
+    let text = fs::read_to_string(input).expect("an input");
+    let named = text.lines().next().and_then(|line| line.strip_prefix("; GPUS:"));
+    named.is_none_or(|gpus| gpus.split_whitespace().any(|gpu| gpu == sm))
+}
 
 fn main() {
     let inputs =
         fs::read_dir(root().join("tests/inputs")).expect("the inputs").map(|entry| entry.expect("an input").path());
     let inputs = inputs.sorted().collect_vec();
-    let cases = iproduct!(inputs, Strategy::iter(), GPUS).collect_vec();
+    let pinned = iproduct!(inputs, GPUS).filter(|(input, (sm, _))| has(input, sm));
+    let cases = pinned.flat_map(|(input, gpu)| strategies(gpu.0).into_iter().map(move |s| (input.clone(), s, gpu)));
+    let cases = cases.collect_vec();
     let names = cases.iter().map(|(input, strategy, (sm, _))| name(input, *strategy, sm)).collect::<BTreeSet<_>>();
     let mut trials: Vec<_> = cases
         .into_iter()
@@ -37,13 +60,15 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-fn name(input: &std::path::Path, strategy: Strategy, sm: &str) -> String {
+fn name(input: &Path, strategy: Strategy, sm: &str) -> String {
     format!("{}.{strategy}.{sm}", input.file_stem().expect("a file name").to_string_lossy())
 }
 
 fn check(input: &PathBuf, strategy: Strategy, sm: &'static str, ptx: Option<&'static str>) -> Result<(), Failed> {
     let mut command = ptx_atomics();
     command.arg("lower").arg(input).args(["--mcpu", sm, "--strategy", strategy.into()]);
+    // It has no rmw of system scope.
+    command.args((sm == "sm_35").then_some("--default-scope=gpu"));
     command.args(ptx.map(|ptx| format!("--mattr=+{ptx}")));
     let text = success(&mut command)?;
     let mut settings = insta::Settings::clone_current();

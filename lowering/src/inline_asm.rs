@@ -12,7 +12,9 @@ use crate::{
 /// The text, the constraints, and the arguments of one call to inline assembly.
 ///
 /// The address is an indirect memory operand (`*m`): LLVM folds a global and a constant offset into it and prints the
-/// brackets itself. The call returns the value of [`D`], if [`InlineAsm::result`] holds.
+/// brackets itself. Where the sequence computes with it, it is an integer of 64 bits instead. The call returns the value
+/// of [`D`], if [`InlineAsm::result`] holds. Values of 8 bits stand zero-extended in 16; half floats and vectors are
+/// integers of their width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlineAsm {
     /// The template, with `$0` and so on for the operands.
@@ -23,20 +25,26 @@ pub struct InlineAsm {
     pub result: bool,
     /// The arguments in order, each one of [`A`], [`B`] and [`C`].
     pub arguments: Vec<Name>,
+    /// Whether the argument [`A`] is an integer.
+    pub address_is_integer: bool,
 }
 
 impl InlineAsm {
     /// Wraps a sequence whose values have type `ty`.
     pub fn new(sequence: &Sequence, ty: Type) -> Self {
-        let register = match ty {
-            Type::I32 => 'r',
-            Type::I64 => 'l',
-            Type::F32 => 'f',
-            Type::F64 => 'd',
+        let register = match (ty, ty.bits()) {
+            (Type::F32, _) => 'f',
+            (Type::F64, _) => 'd',
+            (_, 8 | 16) => 'h',
+            (_, 32) => 'r',
+            (_, 64) => 'l',
+            _ => 'q',
         };
-        let result = sequence.instructions().any(|instruction| instruction.destination() == Some(&D));
+        let result = sequence.instructions().any(|instruction| instruction.destinations().any(|d| *d == D));
         let arguments: Vec<_> =
             [A, B, C].into_iter().filter(|slot| sequence.instructions().any(|i| i.reads(slot))).collect();
+        let address_is_integer =
+            sequence.instructions().flat_map(Instruction::sources).any(|source| source.register() == Some(&A));
 
         let mut constraints = String::new();
         if result {
@@ -45,28 +53,26 @@ impl InlineAsm {
             constraints.push(',');
         }
         for argument in &arguments {
-            constraints.push_str(if *argument == A { "*m" } else { "" });
-            constraints.extend((*argument != A).then_some(register));
+            match argument {
+                argument if *argument != A => constraints.push(register),
+                _ if address_is_integer => constraints.push('l'),
+                _ => constraints.push_str("*m"),
+            }
             constraints.push(',');
         }
         constraints.push_str("~{memory}");
 
-        let names = Operands { result, arguments: &arguments };
+        let names = Operands { result, arguments: &arguments, address_is_integer };
         let mut template = String::new();
         sequence.print(&mut template, &names).expect("writing to a string does not fail");
-        Self { template: template.replace('\n', "\n\t"), constraints, result, arguments }
-    }
-}
-
-impl Instruction {
-    fn reads(&self, slot: &Name) -> bool {
-        self.address().is_some_and(|a| a.base == *slot) || self.sources().any(|source| source.register() == Some(slot))
+        let template = template.replace('\n', "\n\t");
+        Self { template, constraints, result, arguments, address_is_integer }
     }
 }
 
 /// Whether [`D`] is written before the last read of an argument: then they must not share a register.
 fn writes_early(sequence: &Sequence) -> bool {
-    let first_write = sequence.instructions().position(|i| i.destination() == Some(&D));
+    let first_write = sequence.instructions().position(|i| i.destinations().any(|d| *d == D));
     let reads = |i: &Instruction| [A, B, C].iter().any(|slot| i.reads(slot));
     let last_read = sequence.instructions().collect::<Vec<_>>().into_iter().rposition(reads);
     let loops = sequence.instructions().any(|i| matches!(i, Instruction::Bra { .. }));
@@ -77,6 +83,7 @@ fn writes_early(sequence: &Sequence) -> bool {
 struct Operands<'a> {
     result: bool,
     arguments: &'a [Name],
+    address_is_integer: bool,
 }
 
 impl Operands<'_> {
@@ -95,7 +102,12 @@ impl Names for Operands<'_> {
     }
 
     fn address(&self, f: &mut dyn Write, address: &Address) -> fmt::Result {
-        self.register(f, &address.base)
+        if address.base == A && !self.address_is_integer {
+            return self.register(f, &A);
+        }
+        f.write_char('[')?;
+        self.register(f, &address.base)?;
+        f.write_char(']')
     }
 }
 
@@ -106,6 +118,32 @@ mod tests {
     fn check(text: &str, ty: Type, template: &str, constraints: &str) {
         let asm = InlineAsm::new(&text.parse().expect(text), ty);
         assert_eq!((asm.template.as_str(), asm.constraints.as_str()), (template, constraints));
+    }
+
+    #[test]
+    fn registers_by_type() {
+        let load = |bits: u32| format!("ld.b{bits} %d, [%a];");
+        for (ty, register) in [
+            (Type::I8, 'h'),
+            (Type::Bf16, 'h'),
+            (Type::F16x2, 'r'),
+            (Type::F32x2, 'l'),
+            (Type::I128, 'q'),
+            (Type::F64x2, 'q'),
+        ] {
+            let template = load(ty.bits()).replace("%d, [%a]", "$0, $1");
+            check(&load(ty.bits()), ty, &template, &format!("={register},*m,~{{memory}}"));
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_computed_with_is_an_integer() {
+        check(
+            "and.b64 %word, %a, -4; ld.b32 %d, [%word]; st.b32 [%a], %b;",
+            Type::I32,
+            "and.b64 %word, $1, -4;\n\tld.b32 $0, [%word];\n\tst.b32 [$1], $2;",
+            "=&r,l,r,~{memory}",
+        );
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! Every atomic and fence of a program, as PTX.
 //!
-//! An [`AtomicOp`] says what a program asks for, a [`Strategies`] which row of NVIDIA's Atomics ABI implements it, a
+//! An [`AtomicOp`] says what a program asks for, a [`Policy`] which row of NVIDIA's Atomics ABI implements it, a
 //! [`Target`] what the GPU has. [`lower`] gives a [`Sequence`] of typed PTX instructions. [`strength::Strength`] says, without
 //! the table, what a sequence guarantees, and [`interpret`] what it computes.
 //!
 //! ```
-//! use ptx_atomics_lowering::{Access, AtomicOp, Operation, Ordering, RmwOp, Strategies, SyncScope, Target, Type, lower, ptx};
+//! use ptx_atomics_lowering::{Access, AtomicOp, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower, ptx};
 //!
 //! let access = Access::new(ptx::Space::Global, Type::I32);
 //! let scope = SyncScope::Threads(ptx::Scope::Sys);
 //! let op = AtomicOp { operation: Operation::Rmw(RmwOp::Add, access), ordering: Ordering::AcqRel, scope };
 //! let target = Target::new("sm_90".parse()?, None)?;
-//! let lowering = lower(&op, &Strategies::default(), &target).expect("sm_90 has it");
+//! let lowering = lower(&op, &Policy::default(), &target).expect("sm_90 has it");
 //! assert_eq!(lowering.sequence.to_string(), "atom.acq_rel.sys.global.add.u32 %d, [%a], %b;");
 //! # Ok::<(), ptx_atomics_lowering::UnknownTarget>(())
 //! ```
@@ -22,6 +22,7 @@ pub mod interpret;
 mod legalize;
 mod op;
 pub mod ptx;
+pub mod sass;
 mod sequence;
 pub mod strength;
 mod target;
@@ -29,7 +30,7 @@ mod target;
 pub use self::{
     abi::{Strategies, Strategy, UnknownStrategy},
     inline_asm::InlineAsm,
-    legalize::{Change, Lowering, Unsupported, lower, row},
+    legalize::{Change, FpAtomics, Lowering, Policy, Unsupported, lower, row},
     op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
     sequence::{A, B, C, D, Sequence},
     target::{Form, PtxVersion, Requirement, Sm, Target, UnknownTarget},

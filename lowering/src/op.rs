@@ -42,11 +42,20 @@ impl Operation {
     }
 
     /// The same operation with a volatile access. A fence stays as it is.
-    pub fn volatile(mut self) -> Self {
+    pub fn volatile(self) -> Self {
+        self.with_access(|access| access.volatile = true)
+    }
+
+    /// The same operation on an address that may be local. A fence stays as it is.
+    pub fn maybe_local(self) -> Self {
+        self.with_access(|access| access.may_be_local = true)
+    }
+
+    fn with_access(mut self, change: impl FnOnce(&mut Access)) -> Self {
         match &mut self {
             Self::Fence => {}
             Self::Load(access) | Self::Store(access) | Self::Rmw(_, access) | Self::CmpXchg { access, .. } => {
-                access.volatile = true;
+                change(access);
             }
         }
         self
@@ -80,36 +89,85 @@ pub struct Access {
     pub ty: Type,
     /// Performed exactly as often as the program says, and never merged. PTX has `.volatile` for `ld` and `st`.
     pub volatile: bool,
+    /// A generic address may point into local memory, which `atom` does not take: a run-time test decides.
+    pub may_be_local: bool,
 }
 
 impl Access {
     /// An access that is not volatile.
     pub fn new(space: Space, ty: Type) -> Self {
-        Self { space, ty, volatile: false }
+        Self { space, ty, volatile: false, may_be_local: false }
     }
 }
 
-/// The type of the value in memory.
+/// The type of the value in memory: what LLVM's atomics take, up to 128 bits. Loads, stores and exchanges of other vectors
+/// are those of an integer of the same width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Type {
+    I8,
+    I16,
     I32,
     I64,
+    I128,
+    F16,
+    F16x2,
+    F16x4,
+    F16x8,
+    Bf16,
+    Bf16x2,
+    Bf16x4,
+    Bf16x8,
     F32,
+    F32x2,
+    F32x4,
     F64,
+    F64x2,
 }
 
 impl Type {
     /// Width in bits.
     pub fn bits(self) -> u32 {
+        self.element().1 * self.lanes() as u32
+    }
+
+    /// The number of elements; 1 for a scalar.
+    pub fn lanes(self) -> usize {
         match self {
-            Self::I32 | Self::F32 => 32,
-            Self::I64 | Self::F64 => 64,
+            Self::F16x2 | Self::Bf16x2 | Self::F32x2 | Self::F64x2 => 2,
+            Self::F16x4 | Self::Bf16x4 | Self::F32x4 => 4,
+            Self::F16x8 | Self::Bf16x8 => 8,
+            _ => 1,
+        }
+    }
+
+    /// The type of one element, of itself for a scalar.
+    pub fn scalar(self) -> Self {
+        self.element().0
+    }
+
+    /// The type of one element, and its width in bits.
+    fn element(self) -> (Self, u32) {
+        match self {
+            Self::I8 => (self, 8),
+            Self::I16 => (self, 16),
+            Self::I32 => (self, 32),
+            Self::I64 => (self, 64),
+            Self::I128 => (self, 128),
+            Self::F16 | Self::F16x2 | Self::F16x4 | Self::F16x8 => (Self::F16, 16),
+            Self::Bf16 | Self::Bf16x2 | Self::Bf16x4 | Self::Bf16x8 => (Self::Bf16, 16),
+            Self::F32 | Self::F32x2 | Self::F32x4 => (Self::F32, 32),
+            Self::F64 | Self::F64x2 => (Self::F64, 64),
         }
     }
 
     pub fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
+        matches!(self.scalar(), Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
+    }
+
+    /// Narrower than the 32 bits that `atom` works on.
+    pub fn is_sub_word(self) -> bool {
+        self.bits() < 32
     }
 }
 
@@ -202,7 +260,7 @@ impl RmwOp {
     /// Whether the operation is defined on values of this type.
     pub fn takes(self, ty: Type) -> bool {
         match self {
-            Self::Xchg => true,
+            Self::Xchg => ty.lanes() == 1,
             Self::FAdd | Self::FSub | Self::FMax | Self::FMin | Self::FMaximum | Self::FMinimum => ty.is_float(),
             _ => !ty.is_float(),
         }

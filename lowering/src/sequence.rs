@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::ptx::{Address, AluOp, Instruction, Name, Names, Operand, ParseError, PtxNames, Statement, parse_block};
+use crate::ptx::{
+    Address, AluOp, Atom, Instruction, Ld, Name, Names, Operand, ParseError, PtxNames, Red, St, Statement, Type,
+    parse_block, sign_extend,
+};
 
 /// The result, named as in the manual: `atom d, [a], b, c`.
 pub const D: Name = Name::new("%d");
@@ -27,27 +30,41 @@ impl Sequence {
         self.instructions().count() < self.0.len()
     }
 
-    /// Puts a constant, given by its bits, in place of a source register. A negation of it is folded.
+    /// Puts a constant, given by its bits, in place of a source register. What negates or converts it is computed here,
+    /// and is a constant again where nothing else writes the result.
     pub fn bind(&mut self, register: &Name, bits: u64) {
-        let mut folded = None;
-        self.0.retain_mut(|statement| {
-            let Statement::Instruction { instruction, .. } = statement else { return true };
+        let mut folded = Vec::new();
+        for statement in &mut self.0 {
+            let Statement::Instruction { instruction, .. } = statement else { continue };
             for source in instruction.sources_mut().filter(|source| **source == Operand::Register(register.clone())) {
                 *source = Operand::Immediate(bits);
             }
-            match instruction {
-                Instruction::Alu { op: AluOp::Neg, ty, d, sources } if *sources == [Operand::Immediate(bits)] => {
-                    folded = Some((d.clone(), bits.wrapping_neg() & (u64::MAX >> (64 - ty.bits()))));
-                    false
-                }
-                _ => true,
+            let d = instruction.destinations().next().cloned();
+            if let Some(((ty, value), d)) = instruction.folded(bits).zip(d) {
+                let sources = vec![Operand::Immediate(value)];
+                *instruction = Instruction::Alu { op: AluOp::Mov, ty, d: Operand::Register(d.clone()), sources };
+                folded.push((d, value));
             }
-        });
-        if let Some((negated, bits)) = folded {
-            self.0
-                .retain(|statement| !matches!(statement, Statement::Reg { names, .. } if *names == [negated.clone()]));
-            self.bind(&negated, bits);
         }
+        for (d, value) in folded {
+            let writes = |statement: &Statement| {
+                statement.instruction().is_some_and(|instruction| instruction.destinations().any(|name| *name == d))
+            };
+            if self.0.iter().filter(|statement| writes(statement)).count() == 1 {
+                self.0.retain(|statement| !writes(statement));
+                self.forget(&d);
+                self.bind(&d, value);
+            }
+        }
+    }
+
+    /// Removes the declaration of a register.
+    fn forget(&mut self, register: &Name) {
+        self.0.retain_mut(|statement| {
+            let Statement::Reg { names, .. } = statement else { return true };
+            names.retain(|name| name != register);
+            !names.is_empty()
+        });
     }
 
     /// Prints one statement a line, with braces around a block.
@@ -83,6 +100,23 @@ impl FromIterator<Statement> for Sequence {
 }
 
 impl Instruction {
+    /// The result, and its untyped type, of a negation or an integer conversion of a constant.
+    fn folded(&self, bits: u64) -> Option<(Type, u64)> {
+        let constant = Operand::Immediate(bits);
+        let (ty, value) = match self {
+            Self::Alu { op: AluOp::Neg, ty, sources, .. } if *sources == [constant.clone()] => {
+                (*ty, bits.wrapping_neg())
+            }
+            Self::Cvt { rn: false, to, from: from @ (Type::S8 | Type::S16), a, .. } if *a == constant => {
+                (*to, sign_extend(bits, from.bits()) as u64)
+            }
+            Self::Cvt { rn: false, to, from: Type::U8 | Type::U16, a, .. } if *a == constant => (*to, bits),
+            _ => return None,
+        };
+        let untyped = if ty.bits() == 64 { Type::B64 } else { Type::B32 };
+        Some((untyped, value & (u64::MAX >> (64 - ty.bits()))))
+    }
+
     /// The address, if the instruction accesses memory.
     pub fn address(&self) -> Option<&Address> {
         match self {
@@ -94,24 +128,24 @@ impl Instruction {
         }
     }
 
-    /// The register that the instruction writes.
-    pub fn destination(&self) -> Option<&Name> {
-        match self {
-            Self::Ld(ld) => ld.d.register(),
-            Self::Atom(atom) => atom.d.register(),
-            Self::Alu { d, .. } => Some(d),
-            Self::Setp { p, .. } => Some(p),
-            _ => None,
-        }
+    /// The registers that the instruction writes.
+    pub fn destinations(&self) -> impl Iterator<Item = &Name> {
+        let (operand, name) = match self {
+            Self::Ld(Ld { d, .. }) | Self::Atom(Atom { d, .. }) | Self::Alu { d, .. } => (Some(d), None),
+            Self::Cvt { d, .. } => (None, Some(d)),
+            Self::Setp { p, .. } | Self::Isspacep { p, .. } => (None, Some(p)),
+            _ => (None, None),
+        };
+        operand.into_iter().flat_map(Operand::registers).chain(name)
     }
 
     pub fn sources(&self) -> impl Iterator<Item = &Operand> {
         let (slice, pair): (&[Operand], [Option<&Operand>; 2]) = match self {
-            Self::St(st) => (&[], [Some(&st.b), None]),
+            Self::St(St { b, .. }) | Self::Red(Red { b, .. }) => (&[], [Some(b), None]),
             Self::Atom(atom) => (&[], [Some(&atom.b), atom.c.as_ref()]),
-            Self::Red(red) => (&[], [Some(&red.b), None]),
             Self::Alu { sources, .. } => (sources, [None, None]),
             Self::Setp { a, b, .. } => (&[], [Some(a), Some(b)]),
+            Self::Cvt { a, .. } | Self::Isspacep { a, .. } => (&[], [Some(a), None]),
             _ => (&[], [None, None]),
         };
         slice.iter().chain(pair.into_iter().flatten())
@@ -119,14 +153,20 @@ impl Instruction {
 
     fn sources_mut(&mut self) -> impl Iterator<Item = &mut Operand> {
         let (slice, pair): (&mut [Operand], [Option<&mut Operand>; 2]) = match self {
-            Self::St(st) => (&mut [], [Some(&mut st.b), None]),
+            Self::St(St { b, .. }) | Self::Red(Red { b, .. }) => (&mut [], [Some(b), None]),
             Self::Atom(atom) => (&mut [], [Some(&mut atom.b), atom.c.as_mut()]),
-            Self::Red(red) => (&mut [], [Some(&mut red.b), None]),
             Self::Alu { sources, .. } => (sources, [None, None]),
             Self::Setp { a, b, .. } => (&mut [], [Some(a), Some(b)]),
+            Self::Cvt { a, .. } | Self::Isspacep { a, .. } => (&mut [], [Some(a), None]),
             _ => (&mut [], [None, None]),
         };
         slice.iter_mut().chain(pair.into_iter().flatten())
+    }
+
+    /// Whether the instruction reads this register, as a value or as an address.
+    pub fn reads(&self, name: &Name) -> bool {
+        let address = self.address().is_some_and(|address| address.base == *name);
+        address || self.sources().flat_map(Operand::registers).any(|register| register == name)
     }
 }
 
@@ -136,6 +176,15 @@ impl Operand {
             Self::Register(name) => Some(name),
             _ => None,
         }
+    }
+
+    /// The registers in the operand: those of a vector, or the one.
+    pub fn registers(&self) -> impl Iterator<Item = &Name> {
+        let elements = match self {
+            Self::Vector(elements) => &elements[..],
+            one => std::slice::from_ref(one),
+        };
+        elements.iter().filter_map(Self::register)
     }
 }
 

@@ -3,11 +3,11 @@
 //! The numbers are those that three generations of ptxas (11.8, 12.9, 13.5) were measured to accept; each form's accept
 //! set is a rectangle, `sm >= min_sm` and `version >= min_ptx`. Where assemblers differ, the strictest counts.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, ops::RangeInclusive, str::FromStr};
 
 use crate::ptx::{
-    Atom, AtomOp, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, Red, Scope, Space, St, StSem,
-    Statement, Type,
+    AluOp, Atom, AtomOp, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, Red, Scope, Space, St, StSem,
+    Statement, Type, VectorSize,
 };
 
 /// A PTX ISA version, major and minor.
@@ -32,9 +32,22 @@ pub struct Target {
     pub ptx: PtxVersion,
 }
 
-/// The GPUs, each with the lowest PTX version that has it (PTX ISA, section 11.1.2 and release notes).
+/// The GPUs, each with the lowest PTX version that has it (PTX ISA, section 11.1.2 and release notes), but not below 3.2,
+/// the oldest that LLVM writes.
 #[rustfmt::skip]
 const GPUS: &[Gpu] = &[
+    gpu("sm_20",   20, 3, 2),
+    gpu("sm_21",   21, 3, 2),
+    gpu("sm_30",   30, 3, 2),
+    gpu("sm_32",   32, 4, 0),
+    gpu("sm_35",   35, 3, 2),
+    gpu("sm_37",   37, 4, 1),
+    gpu("sm_50",   50, 4, 0),
+    gpu("sm_52",   52, 4, 1),
+    gpu("sm_53",   53, 4, 2),
+    gpu("sm_60",   60, 5, 0),
+    gpu("sm_61",   61, 5, 0),
+    gpu("sm_62",   62, 5, 0),
     gpu("sm_70",   70, 6, 0),
     gpu("sm_72",   72, 6, 1),
     gpu("sm_75",   75, 6, 3),
@@ -52,8 +65,9 @@ const GPUS: &[Gpu] = &[
     gpu("sm_121", 121, 8, 8),   gpu("sm_121a", 121, 8, 8),   gpu("sm_121f", 121, 8, 8),
 ];
 
-/// The PTX versions, by major version with the greatest minor one, from 6.0 on.
-const VERSIONS: &[PtxVersion] = &[PtxVersion(6, 5), PtxVersion(7, 8), PtxVersion(8, 8), PtxVersion(9, 4)];
+/// The PTX versions from 3.2 on, as ranges of minor versions.
+const VERSIONS: &[(u8, RangeInclusive<u8>)] =
+    &[(3, 2..=2), (4, 0..=3), (5, 0..=0), (6, 0..=5), (7, 0..=8), (8, 0..=8), (9, 0..=4)];
 
 const fn gpu(name: &'static str, number: u32, major: u8, minor: u8) -> Gpu {
     Gpu { name, number, ptx: PtxVersion(major, minor) }
@@ -62,8 +76,8 @@ const fn gpu(name: &'static str, number: u32, major: u8, minor: u8) -> Gpu {
 /// A part of an instruction that not every target has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// `atom` or `red` with this operation on this type; the flag is `.noftz`.
-    Atom(AtomOp, bool, Type),
+    /// `atom` or `red` with this operation on this type, or vector of it; the flag is `.noftz`.
+    Atom(AtomOp, bool, Option<VectorSize>, Type),
     /// A scope on `atom` or `red`.
     AtomScope,
     /// Semantics on a memory instruction, `.weak` too, and `fence`.
@@ -94,6 +108,12 @@ pub enum Form {
     Prefetch,
     /// `.L2::cache_hint`.
     CacheHint,
+    /// A register of 128 bits.
+    Register128,
+    /// `cvt.rn.bf16.f32`.
+    CvtBf16,
+    /// Arithmetic with a carry on 64 bits.
+    Carry64,
 }
 
 /// The lowest GPU (by its number) and PTX version that have something.
@@ -110,35 +130,35 @@ const fn since(sm: u32, major: u8, minor: u8) -> Requirement {
     Requirement { sm, ptx: PtxVersion(major, minor) }
 }
 
-/// The forms of `atom` and `red`: operation, `.noftz`, types, requirement.
+/// Operations, `.noftz`, vector sizes, types, requirement.
+type AtomForms = (&'static [AtomOp], bool, &'static [Option<VectorSize>], &'static [Type], Requirement);
+
+/// The forms of `atom` and `red`.
 #[rustfmt::skip]
-const ATOM_FORMS: &[(AtomOp, bool, &[Type], Requirement)] = {
+const ATOM_FORMS: &[AtomForms] = {
     use AtomOp::*;
     use Type::*;
+    const SCALAR: &[Option<VectorSize>] = &[None];
+    const PAIR: &[Option<VectorSize>] = &[Some(VectorSize::V2), Some(VectorSize::V4)];
+    const EIGHT: &[Option<VectorSize>] = &[Some(VectorSize::V2), Some(VectorSize::V4), Some(VectorSize::V8)];
     &[
-        (Exch, false, &[B32, B64],            ANY),
-        (Exch, false, &[B128],                since(90, 8, 3)),
-        (Cas,  false, &[B32, B64],            ANY),
-        (Cas,  false, &[B16],                 since(70, 6, 3)),
-        (Cas,  false, &[B128],                since(90, 8, 3)),
-        (Add,  false, &[U32, S32, U64, F32],  ANY),
-        (Add,  false, &[F64],                 since(60, 5, 0)),
-        (Add,  true,  &[F16],                 since(70, 6, 3)),
-        (Add,  true,  &[F16x2],               since(60, 6, 2)),
-        (Add,  true,  &[Bf16, Bf16x2],        since(90, 7, 8)),
-        (Add,  true,  &[F32],                 since(90, 9, 4)),
-        (Inc,  false, &[U32],                 ANY),
-        (Dec,  false, &[U32],                 ANY),
-        (Min,  false, &[U32, S32],            ANY),
-        (Min,  false, &[U64, S64],            since(32, 3, 1)),
-        (Max,  false, &[U32, S32],            ANY),
-        (Max,  false, &[U64, S64],            since(32, 3, 1)),
-        (And,  false, &[B32],                 ANY),
-        (And,  false, &[B64],                 since(32, 3, 1)),
-        (Or,   false, &[B32],                 ANY),
-        (Or,   false, &[B64],                 since(32, 3, 1)),
-        (Xor,  false, &[B32],                 ANY),
-        (Xor,  false, &[B64],                 since(32, 3, 1)),
+        (&[Exch, Cas],         false, SCALAR, &[B32, B64],           ANY),
+        (&[Cas],               false, SCALAR, &[B16],                since(70, 6, 3)),
+        (&[Exch, Cas],         false, SCALAR, &[B128],               since(90, 8, 3)),
+        (&[Add],               false, SCALAR, &[U32, S32, U64, F32], ANY),
+        (&[Add],               false, SCALAR, &[F64],                since(60, 5, 0)),
+        (&[Add],               true,  SCALAR, &[F16],                since(70, 6, 3)),
+        (&[Add],               true,  SCALAR, &[F16x2],              since(60, 6, 2)),
+        (&[Add],               true,  SCALAR, &[Bf16, Bf16x2],       since(90, 7, 8)),
+        (&[Add],               true,  SCALAR, &[F32],                since(90, 9, 4)),
+        (&[Add],               false, PAIR,   &[F32],                since(90, 8, 1)),
+        (&[Add, Min, Max],     true,  PAIR,   &[F16x2, Bf16x2],      since(90, 8, 1)),
+        (&[Add, Min, Max],     true,  EIGHT,  &[F16, Bf16],          since(90, 8, 1)),
+        (&[Inc, Dec],          false, SCALAR, &[U32],                ANY),
+        (&[Min, Max],          false, SCALAR, &[U32, S32],           ANY),
+        (&[Min, Max],          false, SCALAR, &[U64, S64],           since(32, 3, 1)),
+        (&[And, Or, Xor],      false, SCALAR, &[B32],                ANY),
+        (&[And, Or, Xor],      false, SCALAR, &[B64],                since(32, 3, 1)),
     ]
 };
 
@@ -148,7 +168,7 @@ impl Form {
     pub fn requirement(self) -> Requirement {
         match self {
             // Nothing has a form that PTX lacks.
-            Self::Atom(op, noftz, ty) => takes(op, noftz, ty).unwrap_or(since(u32::MAX, u8::MAX, 0)),
+            Self::Atom(op, noftz, vec, ty) => takes(op, noftz, vec, ty).unwrap_or(since(u32::MAX, u8::MAX, 0)),
             Self::AtomScope        => since(60, 5, 0),
             Self::Semantics        => since(70, 6, 0),
             Self::OneSidedFence    => since(90, 8, 6),
@@ -164,6 +184,9 @@ impl Form {
             Self::EvictionPriority => since(70, 7, 4),
             Self::Prefetch         => since(75, 7, 4),
             Self::CacheHint        => since(80, 7, 4),
+            Self::Register128      => since(70, 8, 3),
+            Self::CvtBf16          => since(80, 7, 0),
+            Self::Carry64          => since(20, 4, 3),
         }
     }
 }
@@ -171,8 +194,10 @@ impl Form {
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Atom(op, false, ty) => write!(f, "`atom.{op}.{ty}`"),
-            Self::Atom(op, true, ty) => write!(f, "`atom.{op}.noftz.{ty}`"),
+            Self::Atom(op, noftz, vec, ty) => {
+                let vec = vec.map_or(String::new(), |vec| format!(".{vec}"));
+                write!(f, "`atom.{op}{}{vec}.{ty}`", if *noftz { ".noftz" } else { "" })
+            }
             Self::AtomScope => f.write_str("a scope on `atom`"),
             Self::Semantics => f.write_str("a memory instruction with `.relaxed`, `.acquire` or `.release`"),
             Self::OneSidedFence => f.write_str("`fence.acquire` or `fence.release`"),
@@ -188,13 +213,18 @@ impl fmt::Display for Form {
             Self::EvictionPriority => f.write_str("`.L1::no_allocate` or `.L1::evict_last`"),
             Self::Prefetch => f.write_str("`.L2::128B`"),
             Self::CacheHint => f.write_str("`.L2::cache_hint`"),
+            Self::Register128 => f.write_str("a register of 128 bits"),
+            Self::CvtBf16 => f.write_str("`cvt.rn.bf16.f32`"),
+            Self::Carry64 => f.write_str("64-bit arithmetic with a carry"),
         }
     }
 }
 
 /// What `atom` with this operation on this type requires; `None` if PTX has no such form.
-pub fn takes(op: AtomOp, noftz: bool, ty: Type) -> Option<Requirement> {
-    let form = ATOM_FORMS.iter().find(|(o, n, types, _)| *o == op && *n == noftz && types.contains(&ty));
+pub fn takes(op: AtomOp, noftz: bool, vec: Option<VectorSize>, ty: Type) -> Option<Requirement> {
+    let form = ATOM_FORMS.iter().find(|(ops, flag, vecs, types, _)| {
+        ops.contains(&op) && *flag == noftz && vecs.contains(&vec) && types.contains(&ty)
+    });
     form.map(|(.., requirement)| *requirement)
 }
 
@@ -255,13 +285,23 @@ impl Instruction {
                 };
                 (own, !matches!(sem, StSem::Plain | StSem::Volatile), *scope, *space, *ty)
             }
-            Self::Atom(Atom { sem, scope, space, op, noftz, ty, .. }) => {
-                (Some(Form::Atom(*op, *noftz, *ty)), sem.is_some(), *scope, *space, *ty)
+            Self::Atom(Atom { sem, scope, space, op, noftz, vec, ty, .. }) => {
+                (Some(Form::Atom(*op, *noftz, *vec, *ty)), sem.is_some(), *scope, *space, *ty)
             }
-            Self::Red(Red { sem, scope, space, op, noftz, ty, .. }) => {
-                (Some(Form::Atom(*op, *noftz, *ty)), sem.is_some(), *scope, *space, *ty)
+            Self::Red(Red { sem, scope, space, op, noftz, vec, ty, .. }) => {
+                (Some(Form::Atom(*op, *noftz, *vec, *ty)), sem.is_some(), *scope, *space, *ty)
             }
-            Self::Membar(_) | Self::Alu { .. } | Self::Setp { .. } | Self::Bra { .. } => return Vec::new(),
+            Self::Alu { op: AluOp::AddCc | AluOp::SubCc | AluOp::Addc | AluOp::Subc, ty, .. } if ty.bits() == 64 => {
+                return vec![Form::Carry64];
+            }
+            Self::Alu { ty: Type::B128, .. } => return vec![Form::Register128],
+            Self::Cvt { to: Type::Bf16, .. } => return vec![Form::CvtBf16],
+            Self::Membar(_)
+            | Self::Alu { .. }
+            | Self::Cvt { .. }
+            | Self::Setp { .. }
+            | Self::Isspacep { .. }
+            | Self::Bra { .. } => return Vec::new(),
         };
         let atomic = matches!(own, Some(Form::Atom(..)));
         let conditional = [
@@ -336,7 +376,7 @@ impl Sm {
 impl PtxVersion {
     /// Every known version, oldest first.
     pub fn all() -> impl Iterator<Item = Self> {
-        VERSIONS.iter().flat_map(|last| (0..=last.1).map(|minor| Self(last.0, minor)))
+        VERSIONS.iter().flat_map(|(major, minors)| minors.clone().map(|minor| Self(*major, minor)))
     }
 
     /// LLVM's name for the version: `ptx86`.
@@ -405,6 +445,8 @@ mod tests {
 
     #[test]
     fn the_default_version_is_the_lowest() {
+        check("sm_20", None, Ok("sm_20 with PTX 3.2"));
+        check("sm_61", None, Ok("sm_61 with PTX 5.0"));
         check("sm_70", None, Ok("sm_70 with PTX 6.0"));
         check("sm_90a", None, Ok("sm_90a with PTX 8.0"));
         check("sm_121f", Some("ptx94"), Ok("sm_121f with PTX 9.4"));
@@ -414,8 +456,8 @@ mod tests {
     #[test]
     fn unknown_names_list_the_known_ones() {
         let sm = "sm_91".parse::<Sm>().expect_err("sm_91").to_string();
-        assert!(sm.starts_with("unknown GPU 'sm_91'; the known ones are sm_70, ") && sm.ends_with("sm_121f"));
+        assert!(sm.starts_with("unknown GPU 'sm_91'; the known ones are sm_20, ") && sm.ends_with("sm_121f"));
         let ptx = "ptx89".parse::<PtxVersion>().expect_err("ptx89").to_string();
-        assert!(ptx.starts_with("unknown PTX version 'ptx89'; the known ones are ptx60, ") && ptx.ends_with("ptx94"));
+        assert!(ptx.starts_with("unknown PTX version 'ptx89'; the known ones are ptx32, ") && ptx.ends_with("ptx94"));
     }
 }

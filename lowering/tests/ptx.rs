@@ -54,7 +54,7 @@ fn memory_type() -> impl Strategy<Value = ptx::Type> {
 fn atom_form() -> impl Strategy<Value = (ptx::AtomOp, bool, ptx::Type)> {
     let forms = iproduct!(ptx::AtomOp::iter(), [false, true], ptx::Type::iter()).collect_vec();
     let target = Target::new("sm_121f".parse().expect("a GPU"), "ptx94".parse().ok()).expect("a target");
-    let exists = |(op, noftz, ty): &(_, _, _)| target.meets(Form::Atom(*op, *noftz, *ty).requirement());
+    let exists = |(op, noftz, ty): &(_, _, _)| target.meets(Form::Atom(*op, *noftz, None, *ty).requirement());
     let forms = forms.into_iter().filter(exists).filter(|(.., ty)| *ty != ptx::Type::B128).collect_vec();
     proptest::sample::select(forms)
 }
@@ -138,17 +138,27 @@ fn instruction() -> impl Strategy<Value = Instruction> {
             let cache = hinted(cache, op, space);
             Instruction::Red(Red { sem, scope, space, cache, op, noftz, vec: None, ty, a, b })
         });
-    let alu = memory_type().prop_flat_map(|ty| (pick::<AluOp>(), Just(ty), name(), source(ty), source(ty))).prop_map(
-        |(op, ty, d, a, b)| {
-            let sources = [a, b].into_iter().take(op.arity()).collect();
-            Instruction::Alu { op, ty, d, sources }
-        },
-    );
+    let alu = memory_type()
+        .prop_flat_map(|ty| (pick::<AluOp>(), Just(ty), name(), proptest::collection::vec(source(ty), 3)))
+        .prop_map(|(op, ty, d, sources)| {
+            let sources = sources.into_iter().take(op.arity()).collect();
+            Instruction::Alu { op, ty, d: Operand::Register(d), sources }
+        });
+    let packing = (proptest::collection::vec(name(), 2..4), name(), any::<bool>()).prop_map(|(names, one, unpack)| {
+        let many = Operand::Vector(names.into_iter().map(Operand::Register).collect());
+        let one = Operand::Register(one);
+        let (d, source) = if unpack { (many, one) } else { (one, many) };
+        Instruction::Alu { op: AluOp::Mov, ty: Type::B64, d, sources: vec![source] }
+    });
+    let cvt = (any::<bool>(), memory_type(), memory_type(), name(), name())
+        .prop_map(|(rn, to, from, d, a)| Instruction::Cvt { rn, to, from, d, a: Operand::Register(a) });
+    let isspacep = (pick::<Space>().prop_filter("a space", |space| *space != Space::Generic), name(), name())
+        .prop_map(|(space, p, a)| Instruction::Isspacep { space, p, a: Operand::Register(a) });
     let setp = memory_type()
         .prop_flat_map(|ty| (pick(), Just(ty), name(), source(ty), source(ty)))
         .prop_map(|(cmp, ty, p, a, b)| Instruction::Setp { cmp, ty, p, a, b });
     let bra = name().prop_map(|target| Instruction::Bra { target });
-    prop_oneof![fence, membar, ld, vectors, st, atom, red, alu, setp, bra]
+    prop_oneof![fence, membar, ld, vectors, st, atom, red, alu, packing, cvt, isspacep, setp, bra]
 }
 
 fn statement() -> impl Strategy<Value = Statement> {

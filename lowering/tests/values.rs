@@ -1,31 +1,115 @@
-//! What sequences compute, against the definitions of LLVM's Language Reference.
+//! What sequences compute, against the definitions of LLVM's Language Reference: every operation and type on old and new
+//! GPUs, at every byte offset of a word, while another thread writes between any two steps.
 
-use itertools::iproduct;
+use std::fmt;
+
+use half::{bf16, f16};
+use itertools::{Itertools, iproduct};
 use proptest::prelude::{Strategy as Generate, *};
 use ptx_atomics_lowering::{
-    Access, AtomicOp, B, C, Operation, Ordering, RmwOp, Sequence, Strategies, Strategy, SyncScope, Target, Type,
-    interpret::interpret,
+    Access, AtomicOp, B, C, Change, FpAtomics, Lowering, Operation, Ordering, Policy, RmwOp, Sequence, SyncScope,
+    Target, Type,
+    interpret::Machine,
     lower,
     ptx::{Scope, Space},
 };
 use strum::IntoEnumIterator;
 
-fn sequence(operation: Operation, strategy: Strategy) -> Sequence {
-    let op = AtomicOp { operation, ordering: Ordering::SeqCst, scope: SyncScope::Threads(Scope::Sys) };
-    let target = Target::new("sm_90".parse().expect("a GPU"), None).expect("a target");
-    lower(&op, &Strategies::from(strategy), &target).expect("a lowering").sequence
+/// GPUs of every kind of lowering: without 64-bit operations, without scopes, without the memory model, without bf16, with
+/// 128 bits and vectors, with `.noftz`.
+const TARGETS: [(&str, &str); 7] = [
+    ("sm_20", "ptx32"),
+    ("sm_35", "ptx40"),
+    ("sm_60", "ptx50"),
+    ("sm_70", "ptx83"),
+    ("sm_80", "ptx70"),
+    ("sm_90", "ptx90"),
+    ("sm_90", "ptx94"),
+];
+
+/// Where the value stands: its space, whether a generic address is tested for being local, and whether it is.
+const PLACES: [(Space, bool, bool); 6] = [
+    (Space::Generic, false, false),
+    (Space::Global, false, false),
+    (Space::Shared, false, false),
+    (Space::Local, false, true),
+    (Space::Generic, true, false),
+    (Space::Generic, true, true),
+];
+
+/// Everything but the values.
+#[derive(Clone)]
+struct Case {
+    operation: Operation,
+    target: Target,
+    policy: FpAtomics,
+    local: bool,
+    lowering: Lowering,
 }
 
-fn rmw_types() -> Vec<(RmwOp, Type)> {
-    iproduct!(RmwOp::iter(), Type::iter()).filter(|(op, ty)| op.takes(*ty)).collect()
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operation, target, policy, local, lowering } = self;
+        write!(f, "{operation:?} {target} {policy} local {local}\n{}", lowering.sequence)
+    }
 }
 
-/// What LLVM's Language Reference says an `atomicrmw` stores, for values of `ty`.
-fn reference(op: RmwOp, ty: Type, old: u64, b: u64) -> Value {
-    let signed = |value: u64| if ty.bits() == 32 { i64::from(value as i32) } else { value as i64 };
-    let float = |value: u64| if ty == Type::F32 { f32::from_bits(value as u32).into() } else { f64::from_bits(value) };
-    let bits = |value: f64| if ty == Type::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() };
-    let (x, y) = (float(old), float(b));
+impl Case {
+    fn ty(&self) -> Type {
+        self.operation.access().expect("an access").ty
+    }
+}
+
+/// Every case that has a lowering; those of 128 bits have one on new GPUs only.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for ((sm, ptx), (space, may_be_local, local), policy) in iproduct!(TARGETS, PLACES, FpAtomics::iter()) {
+        let target = Target::new(sm.parse().expect(sm), ptx.parse().ok()).expect(sm);
+        let operations = Operation::all(space).filter(|operation| operation.access().is_some());
+        for operation in operations.map(|o| if may_be_local { o.maybe_local() } else { o }).unique() {
+            let op = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
+            let policy_of_all = Policy { fp_atomics: policy, ..Policy::default() };
+            match lower(&op, &policy_of_all, &target) {
+                Ok(lowering) => cases.push(Case { operation, target, policy, local, lowering }),
+                Err(errors) => {
+                    let ty = operation.access().expect("an access").ty;
+                    assert!(ty.bits() == 128, "{operation:?} {target}: {errors:?}");
+                }
+            }
+        }
+    }
+    assert!(cases.len() > 10_000);
+    cases
+}
+
+/// A value of a scalar type as a number, and back. Half floats by a library, not by the interpreter's own code.
+fn float(ty: Type, bits: u128) -> f64 {
+    match ty {
+        Type::F16 => f16::from_bits(bits as u16).to_f64(),
+        Type::Bf16 => bf16::from_bits(bits as u16).to_f64(),
+        Type::F32 => f32::from_bits(bits as u32).into(),
+        _ => f64::from_bits(bits as u64),
+    }
+}
+
+fn float_bits(ty: Type, value: f64) -> u128 {
+    match ty {
+        Type::F16 => f16::from_f64(value).to_bits().into(),
+        Type::Bf16 => bf16::from_f64(value).to_bits().into(),
+        Type::F32 => (value as f32).to_bits().into(),
+        _ => value.to_bits().into(),
+    }
+}
+
+fn mask(bits: u32) -> u128 {
+    u128::MAX >> (128 - bits)
+}
+
+/// What LLVM's Language Reference says an `atomicrmw` stores, for values of a scalar type.
+fn reference(op: RmwOp, ty: Type, old: u128, b: u128) -> Value {
+    let unused = 128 - ty.bits();
+    let signed = |value: u128| ((value << unused) as i128) >> unused;
+    let (x, y) = (float(ty, old), float(ty, b));
     let ordered = |less: bool| {
         let keep_old = if x == y { x.is_sign_negative() == less } else { (x < y) == less };
         if x.is_nan() || y.is_nan() { Value::Nan } else { Value::Bits(if keep_old { old } else { b }) }
@@ -35,9 +119,9 @@ fn reference(op: RmwOp, ty: Type, old: u64, b: u64) -> Value {
         (true, false) => Value::Bits(b),
         (false, true) => Value::Bits(old),
         _ if x == 0.0 && y == 0.0 => Value::EitherZero,
-        _ => Value::Bits(bits(pick(x, y))),
+        _ => Value::Bits(float_bits(ty, pick(x, y))),
     };
-    let arithmetic = |value: f64| if value.is_nan() { Value::Nan } else { Value::Bits(bits(value)) };
+    let arithmetic = |value: f64| if value.is_nan() { Value::Nan } else { Value::Bits(float_bits(ty, value)) };
     let integer = match op {
         RmwOp::Xchg => b,
         RmwOp::Add => old.wrapping_add(b),
@@ -46,8 +130,8 @@ fn reference(op: RmwOp, ty: Type, old: u64, b: u64) -> Value {
         RmwOp::Nand => !(old & b),
         RmwOp::Or => old | b,
         RmwOp::Xor => old ^ b,
-        RmwOp::Max => signed(old).max(signed(b)) as u64,
-        RmwOp::Min => signed(old).min(signed(b)) as u64,
+        RmwOp::Max => signed(old).max(signed(b)) as u128,
+        RmwOp::Min => signed(old).min(signed(b)) as u128,
         RmwOp::UMax => old.max(b),
         RmwOp::UMin => old.min(b),
         RmwOp::UIncWrap => {
@@ -79,87 +163,187 @@ fn reference(op: RmwOp, ty: Type, old: u64, b: u64) -> Value {
         RmwOp::FMaximum => return ordered(false),
         RmwOp::FMinimum => return ordered(true),
     };
-    Value::Bits(integer & (u64::MAX >> (64 - ty.bits())))
+    Value::Bits(integer & mask(ty.bits()))
 }
 
 #[derive(Debug)]
 enum Value {
-    Bits(u64),
+    Bits(u128),
     Nan,
     EitherZero,
 }
 
 impl Value {
-    fn admits(&self, ty: Type, found: u64) -> bool {
+    fn admits(&self, ty: Type, found: u128) -> bool {
         match self {
             Self::Bits(bits) => found == *bits,
-            Self::Nan if ty == Type::F32 => f32::from_bits(found as u32).is_nan(),
-            Self::Nan => f64::from_bits(found).is_nan(),
+            Self::Nan => float(ty, found).is_nan(),
             Self::EitherZero => found & !(1 << (ty.bits() - 1)) == 0,
         }
     }
 }
 
+/// Whether `found` is what the operation stores, element by element.
+fn admits(case: &Case, op: RmwOp, old: u128, b: u128, found: u128) -> bool {
+    let (ty, scalar) = (case.ty(), case.ty().scalar());
+    let flushes = case.lowering.changes.contains(&Change::FlushesSubnormals);
+    let flush = |bits: u128| if f32::from_bits(bits as u32).is_subnormal() { bits & 0x8000_0000 } else { bits };
+    (0..ty.bits()).step_by(scalar.bits() as usize).all(|at| {
+        let [old, b, found] = [old, b, found].map(|value| (value >> at) & mask(scalar.bits()));
+        let exact = reference(op, scalar, old, b);
+        exact.admits(scalar, found)
+            || flushes && {
+                let flushed = reference(op, scalar, flush(old), flush(b));
+                flushed.admits(scalar, found) || matches!(flushed, Value::Bits(bits) if flush(bits) == found)
+            }
+    })
+}
+
 /// Values that are often special: zeros, ones, extremes, infinities, NaNs, subnormals.
-fn value(ty: Type) -> impl Generate<Value = u64> {
-    let special: Vec<u64> = match ty {
-        Type::F32 => {
-            [0.0, -0.0, 1.0, -1.5, f32::MAX, f32::MIN_POSITIVE / 4.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]
-                .map(|v: f32| v.to_bits().into())
-                .to_vec()
+fn value(ty: Type) -> impl Generate<Value = u128> {
+    let scalar = ty.scalar();
+    let top = 1u128 << (scalar.bits() - 1);
+    let mut special = vec![0, 1, 2, 0x7F, 0x80, 0xFF, top, top - 1, top + 1, u128::MAX, u128::MAX - 1];
+    if scalar.is_float() {
+        let numbers = [1.0, -1.5, 0.1, 65504.0, 1e-7, -1e-39, 3e38, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        special.extend(numbers.map(|number| float_bits(scalar, number)));
+    }
+    let element = prop_oneof![proptest::sample::select(special), any::<u128>()];
+    proptest::collection::vec(element, ty.lanes()).prop_map(move |elements| {
+        let elements = elements.into_iter().map(|element| element & mask(scalar.bits()));
+        elements.rev().fold(0u128, |packed, element| packed.checked_shl(scalar.bits()).unwrap_or(0) | element)
+    })
+}
+
+/// What another thread writes in front of an access: the value itself, or a byte of the word around it.
+#[derive(Clone, Debug)]
+enum Interference {
+    Value(u128),
+    Byte(usize, u8),
+}
+
+#[derive(Clone, Debug)]
+struct Values {
+    old: u128,
+    b: u128,
+    c: u128,
+    /// The offset of the value in its 16 bytes, in units of its size.
+    place: usize,
+    filler: u8,
+    others: Vec<Option<Interference>>,
+    constant: bool,
+}
+
+fn values(ty: Type) -> impl Generate<Value = Values> {
+    let interference = prop_oneof![
+        value(ty).prop_map(Interference::Value),
+        (0..16usize, any::<u8>()).prop_map(|(at, byte)| Interference::Byte(at, byte))
+    ];
+    let others = proptest::collection::vec(proptest::option::of(interference), 0..6);
+    let old = (value(ty), any::<bool>())
+        .prop_flat_map(move |(b, same)| (Just(b), if same { Just(b).boxed() } else { value(ty).boxed() }));
+    (old, value(ty), 0..16usize, any::<u8>(), others, any::<bool>()).prop_map(
+        |((b, old), c, place, filler, others, constant)| Values { old, b, c, place, filler, others, constant },
+    )
+}
+
+/// Runs a case, and compares the memory and the result with what its operation says of the value that the last access
+/// saw.
+fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
+    let bits = case.ty().bits();
+    let mut sequence = case.lowering.sequence.clone();
+    let Values { old, b, c, .. } = *values;
+    if values.constant && bits <= 64 && case.ty().lanes() == 1 && !matches!(case.ty(), Type::F16 | Type::Bf16) {
+        sequence.bind(&B, b as u64);
+        sequence.bind(&C, c as u64);
+        prop_assert_eq!(sequence.to_string().parse::<Sequence>(), Ok(sequence.clone()));
+    }
+    let bytes = bits as usize / 8;
+    let at = values.place * bytes % 16;
+    let mut machine = Machine::new(bits, at, old, [b, c], values.filler);
+    machine.local = case.local;
+    let mut others = values.others.iter();
+    let mut last = machine.clone();
+    let d = machine.run(&sequence, |machine| {
+        // Nobody else writes local memory.
+        if let Some(Some(interference)) = others.next()
+            && !case.local
+        {
+            match interference {
+                Interference::Value(other) => machine.set(bits, *other),
+                Interference::Byte(at, byte) => machine.memory[*at] = *byte,
+            }
         }
-        Type::F64 => {
-            [0.0, -0.0, 1.0, -1.5, f64::MAX, f64::MIN_POSITIVE / 4.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]
-                .map(f64::to_bits)
-                .to_vec()
-        }
-        _ => vec![0, 1, 2, u64::MAX, u64::MAX - 1, 1 << (ty.bits() - 1), (1 << (ty.bits() - 1)) - 1],
+        last = machine.clone();
+    });
+    let context = || format!("{case:?} {values:?}\n{sequence}");
+    let d = d.map_err(|error| TestCaseError::fail(format!("{error}\n{}", context())))?;
+    let seen = if case.local { old } else { last.get(bits) };
+    let found = machine.get(bits);
+    let expected = match case.operation {
+        Operation::Fence => true,
+        Operation::Load(_) => found == seen,
+        Operation::Store(_) => found == b,
+        Operation::Rmw(op, _) => admits(case, op, seen, b, found),
+        Operation::CmpXchg { .. } => found == if seen == b { c } else { seen },
     };
-    let mask = u64::MAX >> (64 - ty.bits());
-    prop_oneof![proptest::sample::select(special), any::<u64>()].prop_map(move |bits| bits & mask)
+    prop_assert!(expected, "{seen:#x} became {found:#x}\n{}", context());
+    if !matches!(case.operation, Operation::Store(_)) {
+        prop_assert_eq!(d.map(|d| d & mask(bits)), Some(seen), "the result is the value before\n{}", context());
+    }
+    let mut untouched = last;
+    untouched.set(bits, found);
+    prop_assert_eq!(untouched.memory, machine.memory, "bytes around the value\n{}", context());
+    Ok(())
+}
+
+/// A random case with random values, of every operation and type alike often.
+fn any_case() -> impl Generate<Value = (Case, Values)> {
+    proptest::sample::select(cases()).prop_flat_map(|case| (Just(case.clone()), values(case.ty())))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every rmw computes what LLVM's Language Reference says, also when another thread interferes.
     #[test]
-    fn values(
-        (op, ty, old, b, others) in (proptest::sample::select(rmw_types())).prop_flat_map(|(op, ty)| {
-            (Just(op), Just(ty), value(ty), value(ty), proptest::collection::vec(proptest::option::of(value(ty)), 0..6))
-        }),
-        constant: bool,
-    ) {
-        let operation = Operation::Rmw(op, Access::new(Space::Global, ty));
-        let mut sequence = sequence(operation, Strategy::Recommended);
-        if constant {
-            sequence.bind(&B, b);
-            prop_assert_eq!(sequence.to_string().parse::<Sequence>(), Ok(sequence.clone()));
-        }
-        let mut memory = old;
-        let mut others = others.into_iter();
-        let mut last_seen = old;
-        let d = interpret(&sequence, &mut memory, [b, 0], |cell| {
-            if let Some(Some(other)) = others.next() {
-                *cell = other;
-            }
-            last_seen = *cell;
-        });
-        let d = d.map_err(|error| TestCaseError::fail(format!("{error}\n{sequence}")))?;
-        prop_assert_eq!(d, Some(last_seen), "the result is the value before\n{}", sequence);
-        let expected = reference(op, ty, last_seen, b);
-        prop_assert!(expected.admits(ty, memory), "{op} {ty} {last_seen:#x} {b:#x}: {memory:#x}, not {expected:?}\n{sequence}");
+    fn every_sequence_computes_its_operation((case, values) in any_case()) {
+        check(&case, &values)?;
     }
+}
 
-    #[test]
-    fn cmpxchg_values(old in value(Type::I64), b in value(Type::I64), c in value(Type::I64), equal: bool) {
-        let access = Access::new(Space::Global, Type::I64);
-        let operation = Operation::CmpXchg { access, failure: Ordering::Acquire };
-        let mut sequence = sequence(operation, Strategy::Fence);
-        sequence.bind(&C, c);
-        let b = if equal { old } else { b };
-        let mut memory = old;
-        prop_assert_eq!(interpret(&sequence, &mut memory, [b, 0], |_| {}), Ok(Some(old)));
-        prop_assert_eq!(memory, if old == b { c } else { old });
+/// Every 8-bit operation on all pairs of values, at each offset.
+#[test]
+fn bytes_exhaustively() {
+    let target = Target::new("sm_80".parse().expect("a GPU"), None).expect("a target");
+    for op in RmwOp::iter().filter(|op| op.takes(Type::I8)) {
+        let operation = Operation::Rmw(op, Access::new(Space::Global, Type::I8));
+        let op = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
+        let lowering = lower(&op, &Policy::default(), &target).expect("a lowering");
+        let case = Case { operation, target, policy: FpAtomics::Native, local: false, lowering };
+        for (old, b) in iproduct!(0..=255u8, (0..=255u8).step_by(5)) {
+            let (place, filler) = (usize::from(old.wrapping_add(b)) % 4, old ^ b);
+            let (old, b) = (old.into(), b.into());
+            let values = Values { old, b, c: 0, place, filler, others: Vec::new(), constant: false };
+            check(&case, &values).expect("the operation");
+        }
+    }
+}
+
+/// The definitions that NVIDIA gives for the native operations of shared memory say the same as LLVM's.
+#[test]
+fn native_definitions_are_llvms() {
+    let edges = [0u32, 1, 2, 7, 8, i32::MAX as u32, i32::MIN as u32, u32::MAX - 1, u32::MAX];
+    for (m, b) in iproduct!(edges, edges) {
+        let check = |op, atoms: u32| {
+            let llvm = reference(op, Type::I32, m.into(), b.into());
+            assert!(llvm.admits(Type::I32, atoms.into()), "{op} {m} {b}: {atoms}, not {llvm:?}");
+        };
+        check(RmwOp::UIncWrap, if m >= b { 0 } else { m + 1 });
+        check(RmwOp::UDecWrap, if m == 0 || m > b { b } else { m - 1 });
+        check(RmwOp::Min, (m as i32).min(b as i32) as u32);
+        check(RmwOp::UMin, m.min(b));
+        check(RmwOp::Max, (m as i32).max(b as i32) as u32);
+        check(RmwOp::UMax, m.max(b));
+        check(RmwOp::Xchg, b);
     }
 }

@@ -6,6 +6,6 @@ define i32 @f() {
   %slot = alloca ptr
   store ptr addrspacecast (ptr addrspace(4) @table to ptr), ptr %slot
   %p = load ptr, ptr %slot
-  %v = load atomic i32, ptr %p acquire, align 4
+  %v = atomicrmw add ptr %p, i32 1 acquire
   ret i32 %v
 }

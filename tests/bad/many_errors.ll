@@ -5,15 +5,14 @@ target triple = "nvptx64-nvidia-cuda"
 
 define void @first(ptr %p, ptr addrspace(1) %g) {
   %a = atomicrmw add ptr %p, i32 1 syncscope("agent") acq_rel
-  %b = atomicrmw add ptr addrspace(1) %g, i8 1 seq_cst
+  %b = load atomic i256, ptr addrspace(1) %g seq_cst, align 32
   fence syncscope("workgroup") release
   ret void
 }
 define void @second(ptr addrspace(1) %g) "ptx-atomics-strategy"="magic" {
-  %v = load atomic i32, ptr addrspace(4) @table acquire, align 4
+  store atomic i32 1, ptr addrspace(4) @table release, align 4
   %w = load atomic i64, ptr addrspace(1) %g monotonic, align 4
-  %s = alloca i32
-  store atomic i32 %v, ptr %s release, align 4
+  %z = atomicrmw add ptr addrspace(1) %g, i128 1 monotonic
   %y = load atomic i32, ptr addrspace(7) null seq_cst, align 4
   ret void
 }

@@ -1,6 +1,6 @@
 ; RUN:
 target triple = "nvptx64-nvidia-cuda"
-define void @f() "target-cpu"="sm_61" {
+define void @f() "target-cpu"="sm_64" {
   fence release
   ret void
 }

@@ -58,7 +58,7 @@ pub struct Assembler {
 
 #[rustfmt::skip]
 pub const ASSEMBLERS: [Assembler; 3] = [
-    Assembler { name: "ptxas-11.8", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (35,  90), not: &[],    ptx: PtxVersion(7, 8) },
+    Assembler { name: "ptxas-11.8", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (20,  90), not: &[],    ptx: PtxVersion(7, 8) },
     Assembler { name: "ptxas-12.9", path: "nvidia/cuda_nvcc/bin/ptxas", sm: (50, 121), not: &[],    ptx: PtxVersion(8, 8) },
     Assembler { name: "ptxas-13.5", path: "nvidia/cu13/bin/ptxas",      sm: (75, 121), not: &[101], ptx: PtxVersion(9, 4) },
 ];
@@ -80,10 +80,21 @@ impl Assembler {
 
     /// Assembles PTX text and throws the result away.
     pub fn assemble(&self, target: &Target, ptx: &[u8]) -> Result<(), Failed> {
+        self.run(&["-c", "-o", "/dev/null"], target, ptx)
+    }
+
+    /// Assembles PTX text, as a whole program, whose code is not quite that of a part.
+    pub fn assemble_to(&self, output: &Path, target: &Target, ptx: &[u8]) -> Result<(), Failed> {
+        self.run(&["-o", &output.to_string_lossy()], target, ptx)
+    }
+
+    fn run(&self, arguments: &[&str], target: &Target, ptx: &[u8]) -> Result<(), Failed> {
         let mut file = tempfile::Builder::new().suffix(".ptx").tempfile()?;
         file.write_all(ptx)?;
         let mut command = Command::new(self.program());
-        command.args(["-c", "-o", "/dev/null", "-arch", target.sm.name()]).arg(file.path());
+        // The oldest assembler checks PTX for GPUs before its first by their own rules, and assembles it for that one.
+        let arch = if target.sm.number() < 35 { "sm_35" } else { target.sm.name() };
+        command.args(arguments).args(["-arch", arch]).arg(file.path());
         let output = command.output()?;
         if output.status.success() {
             return Ok(());

@@ -4,6 +4,7 @@
 //! ordering, then every sequence that the document allows, the recommended one first.
 
 mod asplos19;
+mod auto;
 mod nvidia;
 mod strategy;
 

@@ -4,10 +4,11 @@ use std::{fmt, str::FromStr};
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
-use super::{ABI, Kind, PROVEN, Row, Step};
+use super::{ABI, Kind, PROVEN, Row, Step, auto};
 use crate::{
     op::Ordering,
     ptx::{AtomSem, FenceSem},
+    target::Target,
 };
 
 /// A rule that picks one sequence of each row. All of them may be mixed within a binary.
@@ -22,6 +23,8 @@ pub enum Strategy {
     FenceAcquire,
     /// The mapping of the ASPLOS 2019 paper, sound also under C++11 to C++17 release sequences.
     Proven,
+    /// The cheapest sequence on the target, by what ptxas was measured to emit.
+    Auto,
 }
 
 /// The name of a row on the command line: `rmw.acq_rel`.
@@ -38,7 +41,13 @@ impl Strategies {
     /// With `relaxed_access`, the strategy's sequence whose accesses are all relaxed (a CAS loop needs it, and a volatile
     /// access). `None` if
     /// the language has no such operation (a release load, a relaxed fence).
-    pub fn choose(&self, kind: Kind, ordering: Ordering, relaxed_access: bool) -> Option<&'static [Step]> {
+    pub fn choose(
+        &self,
+        kind: Kind,
+        ordering: Ordering,
+        relaxed_access: bool,
+        target: &Target,
+    ) -> Option<&'static [Step]> {
         let index = ABI.iter().position(|row| row.is(kind, ordering))?;
         let strategy = self.0[index];
         let row = match strategy {
@@ -50,6 +59,7 @@ impl Strategies {
             Strategy::Recommended | Strategy::Proven => true,
             Strategy::Fence => !steps.iter().any(|step| step.orders_its_access()),
             Strategy::FenceAcquire => **steps == [Step::Fence(FenceSem::Release), Step::Atom(AtomSem::Acquire)],
+            Strategy::Auto => **steps == auto::cheapest(row.sequences, target),
         };
         Some(row.sequences.iter().find(wanted).unwrap_or(&row.sequences[0]))
     }
@@ -141,7 +151,8 @@ mod tests {
     fn check(list: &str, row: &str, relaxed_access: bool, expected: &str) {
         let strategies: Strategies = list.parse().expect(list);
         let RowName(kind, ordering) = row.parse().expect(row);
-        let steps = strategies.choose(kind, ordering, relaxed_access).expect(row);
+        let target = Target::new("sm_90".parse().expect("sm_90"), None).expect("sm_90");
+        let steps = strategies.choose(kind, ordering, relaxed_access, &target).expect(row);
         let printed: Vec<_> =
             steps.iter().map(|step| step.to_string().replace(".<scope>", "").replace(".<rmw op>", "")).collect();
         assert_eq!(printed.join(" "), expected, "{list} {row}");
@@ -159,6 +170,8 @@ mod tests {
         check("fence", "store.seq_cst", false, "fence.sc; st.relaxed;");
         check("recommended", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acquire;");
         check("proven", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acq_rel;");
+        check("auto", "rmw.acq_rel", false, "atom.acq_rel;");
+        check("auto", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acquire;");
         check("proven", "rmw.seq_cst", true, "fence.sc; atom.relaxed; fence.acq_rel;");
     }
 
@@ -174,7 +187,7 @@ mod tests {
         let error = |list: &str| list.parse::<Strategies>().expect_err(list).to_string();
         assert_eq!(
             error("magic"),
-            "unknown strategy 'magic'; the known ones are recommended, fence, fence-acquire, proven"
+            "unknown strategy 'magic'; the known ones are recommended, fence, fence-acquire, proven, auto"
         );
         assert!(error("load.release=fence").starts_with(
             "unknown row 'load.release' of the ABI table; the known ones are fence.seq_cst, load.seq_cst"

@@ -10,7 +10,9 @@ use crate::{
 /// Replaces `fence.acquire` and `fence.release` by `fence.acq_rel` where the target lacks them.
 pub fn legalize(steps: &[Step], target: &Target, changes: &mut Vec<Change>) -> Vec<Step> {
     let one_sided = |step: &Step| matches!(step, Step::Fence(FenceSem::Acquire | FenceSem::Release));
-    if target.meets(Form::OneSidedFence.requirement()) || !steps.iter().any(one_sided) {
+    // Before sm_70 every fence is a membar.
+    let model = target.meets(Form::Semantics.requirement());
+    if !model || target.meets(Form::OneSidedFence.requirement()) || !steps.iter().any(one_sided) {
         return steps.to_vec();
     }
     changes.push(Change::OneSidedFenceAsAcqRel);

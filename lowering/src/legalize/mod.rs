@@ -2,20 +2,55 @@
 //!
 //! Every replacement strengthens or keeps the meaning, never weakens it, and is named by a [`Change`].
 
+mod body;
 mod cas_loop;
-mod fence;
+mod emit;
+pub(crate) mod fence;
+mod local;
+mod native;
+mod packed;
 mod scope;
 mod sub;
+mod update;
+mod wide;
+mod word;
 
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 
+pub use self::native::FpAtomics;
+use self::{
+    body::{Body, register},
+    emit::{AtomForm, Emit, bits},
+};
 use crate::{
-    abi::{Kind, Step, Strategies},
+    abi::{Kind, Step, Strategies, Strategy},
     op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
-    ptx::{self, Address, Atom, AtomOp, Fence, Instruction, Ld, LdSem, Operand, Scope, St, StSem, Statement},
+    ptx::{AtomOp, AtomSem, Scope, Space},
+    sass::{self, Family},
     sequence::{A, B, C, D, Sequence},
     target::{Form, Requirement, Target},
 };
+
+/// What a user decides about all operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Policy {
+    pub strategies: Strategies,
+    pub fp_atomics: FpAtomics,
+    /// Volatile accesses to global memory are `.mmio`, for registers of a device.
+    pub volatile_as_mmio: bool,
+}
+
+impl From<Strategies> for Policy {
+    fn from(strategies: Strategies) -> Self {
+        Self { strategies, ..Self::default() }
+    }
+}
+
+impl From<Strategy> for Policy {
+    fn from(strategy: Strategy) -> Self {
+        Strategies::from(strategy).into()
+    }
+}
 
 /// One operation as PTX, and how the result differs from what the operation and the ABI's row say literally.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +81,28 @@ pub enum Change {
     Volatile,
     #[strum(message = "PTX has no volatile atom: the atom stands for itself, and is neither merged nor removed")]
     VolatileAtom,
+    #[strum(message = "a volatile access to global memory is .mmio, as asked: fences carry the ordering")]
+    Mmio,
+    #[strum(message = "expanded to an operation on the 32-bit word around the value: atom works on no less")]
+    SubWord,
+    #[strum(message = "the native f32 addition flushes subnormals in global memory; --fp-atomics ieee keeps them")]
+    FlushesSubnormals,
+    #[strum(
+        message = "the native addition of a vector is atomic for each element only; --fp-atomics ieee makes it one"
+    )]
+    AtomicByElement,
+    #[strum(
+        message = "ptxas makes a loop of this atom, and from sm_90 on loses or misplaces its acquire and release: fences carry them"
+    )]
+    FencesAroundLoop,
+    #[strum(message = "before sm_70 there is no memory model: volatile accesses, and membar in place of fences")]
+    BeforeMemoryModel,
+    #[strum(message = "no other thread sees local memory: plain loads, stores and arithmetic")]
+    Local,
+    #[strum(message = "the address may be local: a test at run time chooses a plain access or the atomic one")]
+    MaybeLocal,
+    #[strum(message = "nobody writes constant memory while a kernel runs: a plain load")]
+    Constant,
     #[strum(message = "scope singlethread needs no ordering between threads: relaxed at cta scope, no fence")]
     SingleThread,
 }
@@ -59,6 +116,11 @@ pub enum Unsupported {
     RmwType { op: RmwOp, ty: Type },
     #[error("cmpxchg is not defined on {0}")]
     CmpXchgType(Type),
+    #[error("constant memory cannot be written while a kernel runs")]
+    ConstantWrite,
+    /// `atom` without a scope reaches the GPU only ('PTX ISA', section on `atom`).
+    #[error("a read-modify-write of system scope requires {requirement}, and the target is {target}")]
+    SystemScope { requirement: Requirement, target: Target },
     #[error("{form} requires {requirement}, and the target is {target}")]
     Target { form: Form, requirement: Requirement, target: Target },
 }
@@ -67,9 +129,20 @@ pub enum Unsupported {
 ///
 /// # Errors
 /// All reasons why the operation has no lowering.
-pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<Lowering, Vec<Unsupported>> {
+pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering, Vec<Unsupported>> {
     let mut changes = Vec::new();
-    let (kind, access, form) = implementation(op.operation).map_err(|error| vec![error])?;
+    let access = op.operation.access();
+    let (kind, implementation) =
+        implementation(op.operation, policy, target, &mut changes).map_err(|error| vec![error])?;
+    if !op.operation.takes(op.ordering) {
+        return Err(vec![Unsupported::Ordering { kind, ordering: op.ordering }]);
+    }
+    let mut body = Body::default();
+    if implementation == Implementation::Private {
+        let emit = Emit { scope: Scope::Cta, target, access, mmio: false };
+        local::expand(op.operation, &emit, &mut body);
+        return supported(body.finish(), changes, target, None);
+    }
     let ordering = effective_ordering(op, &mut changes);
     let scope = match op.scope {
         SyncScope::Threads(scope) => scope::legalize(scope, target, &mut changes),
@@ -79,37 +152,58 @@ pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<
         }
         SyncScope::SingleThread => Scope::Cta,
     };
-
+    let emit = Emit { scope, target, access, mmio: policy.volatile_as_mmio };
     let volatile = access.is_some_and(|access| access.volatile);
     if volatile {
-        changes.push(if form == Implementation::Plain { Change::Volatile } else { Change::VolatileAtom });
+        changes.push(emit.volatile_change(implementation == Implementation::Plain));
     }
-    let relaxed_access = matches!(form, Implementation::CasLoop(_)) || (volatile && form == Implementation::Plain);
-    let steps = row(kind, ordering, relaxed_access, strategies, target, &mut changes)
+    if !emit.has_semantics() {
+        changes.push(Change::BeforeMemoryModel);
+    }
+    let misplaced = ordering != Ordering::Relaxed && implementation.misplaces_ordering(&emit);
+    changes.extend(misplaced.then_some(Change::FencesAroundLoop));
+    let relaxed_access = misplaced
+        || implementation.needs_relaxed_access()
+        || !emit.has_semantics()
+        || (volatile && implementation == Implementation::Plain);
+    let steps = row(kind, ordering, relaxed_access, &policy.strategies, target, &mut changes)
         .ok_or_else(|| vec![Unsupported::Ordering { kind, ordering }])?;
-    let emit = Emit { scope, access };
-    let sequence = match form {
-        Implementation::Plain => steps.iter().map(|step| emit.step(*step, NO_ATOM, operand(B), None)).collect(),
-        Implementation::Atom(atom) => {
-            let c = (atom.0 == AtomOp::Cas).then(|| operand(C));
-            steps.iter().map(|step| emit.step(*step, atom, operand(B), c.clone())).collect()
-        }
-        Implementation::AddOfNegated => {
-            changes.push(Change::SubAsAdd);
-            sub::expand(&steps, &emit)
-        }
-        Implementation::CasLoop(op) => {
-            changes.push(Change::CasLoop);
-            cas_loop::expand(op, &steps, &emit)
-        }
-    };
+    implementation.expand(&steps, op.operation, &emit, &mut body);
 
-    let lacking = target.lacks(&sequence.0);
-    if lacking.is_empty() {
-        return Ok(Lowering { sequence, changes });
-    }
-    let error = |form: Form| Unsupported::Target { form, requirement: form.requirement(), target: *target };
-    Err(lacking.into_iter().map(error).collect())
+    // Before sm_60 `atom` reaches the GPU, which is all that sees shared memory.
+    let requirement = Form::AtomScope.requirement();
+    let on_gpu = access.is_some_and(|access| access.space == Space::Shared);
+    let out_of_reach = kind == Kind::Rmw && scope == Scope::Sys && !on_gpu && !target.meets(requirement);
+    let error = out_of_reach.then_some(Unsupported::SystemScope { requirement, target: *target });
+    supported(body.finish(), changes, target, error)
+}
+
+/// The lowering, or all reasons why the target has none.
+fn supported(
+    sequence: Sequence,
+    changes: Vec<Change>,
+    target: &Target,
+    error: Option<Unsupported>,
+) -> Result<Lowering, Vec<Unsupported>> {
+    let lacking = |form: Form| Unsupported::Target { form, requirement: form.requirement(), target: *target };
+    let errors: Vec<_> = strictest(target.lacks(&sequence.0)).into_iter().map(lacking).chain(error).collect();
+    if errors.is_empty() { Ok(Lowering { sequence, changes }) } else { Err(errors) }
+}
+
+/// The forms without those that need no more than another one does.
+fn strictest(forms: Vec<Form>) -> Vec<Form> {
+    let implied = |form: &Form| {
+        let own = form.requirement();
+        forms.iter().any(|other| other.requirement() != own && own.and(other.requirement()) == other.requirement())
+    };
+    let kept = forms.iter().filter(|form| !implied(form)).copied();
+    // Of forms with the same requirement, the first says enough.
+    kept.fold(Vec::new(), |mut kept, form| {
+        if !kept.iter().any(|known: &Form| known.requirement() == form.requirement()) {
+            kept.push(form);
+        }
+        kept
+    })
 }
 
 /// What stands where a row of the ABI has its access.
@@ -117,32 +211,127 @@ pub fn lower(op: &AtomicOp, strategies: &Strategies, target: &Target) -> Result<
 enum Implementation {
     /// `ld` or `st`, or nothing, for a fence.
     Plain,
-    /// `atom` with this operation on this type.
-    Atom((AtomOp, ptx::Type)),
+    /// One `atom` on the slots.
+    Atom(AtomForm),
+    /// `atom` on registers of the elements.
+    Packed(AtomForm),
+    /// `atom.add` of the negated operand.
     AddOfNegated,
     CasLoop(RmwOp),
+    /// One `atom` on the word around the value.
+    WordAtom(AtomOp),
+    WordCasLoop(RmwOp),
+    WordCmpXchg,
+    /// No row: nobody else takes part.
+    Private,
 }
 
-/// In a row without `atom`, what its form would be does not matter.
-const NO_ATOM: (AtomOp, ptx::Type) = (AtomOp::Exch, ptx::Type::B32);
+impl Implementation {
+    /// Whether fences must carry the ordering.
+    fn needs_relaxed_access(self) -> bool {
+        matches!(self, Self::CasLoop(_) | Self::WordCasLoop(_) | Self::WordCmpXchg)
+    }
 
-/// The kind of row that an operation belongs to, the memory that it accesses, and how.
-fn implementation(operation: Operation) -> Result<(Kind, Option<Access>, Implementation), Unsupported> {
-    let (kind, implementation) = match operation {
-        Operation::Fence => (Kind::Fence, Implementation::Plain),
-        Operation::Load(_) => (Kind::Load, Implementation::Plain),
-        Operation::Store(_) => (Kind::Store, Implementation::Plain),
-        Operation::CmpXchg { access: Access { ty, .. }, .. } if ty.is_float() => {
-            return Err(Unsupported::CmpXchgType(ty));
+    /// Whether the assembler would not keep the ordering of an `atom` with semantics.
+    fn misplaces_ordering(self, emit: &Emit<'_>) -> bool {
+        let form = match self {
+            Self::Atom(form) | Self::Packed(form) => form,
+            Self::AddOfNegated => sub::form(emit),
+            _ => return false,
+        };
+        let Some(family) = Family::of(emit.target.sm) else { return false };
+        let atom = emit.atom(AtomSem::AcqRel, form, register(&D), A, register(&B), None);
+        sass::misplaces_ordering(&atom, family)
+    }
+
+    fn expand(self, steps: &[Step], operation: Operation, emit: &Emit<'_>, body: &mut Body) {
+        if emit.access.is_some_and(|access| access.may_be_local) {
+            local::guard(operation, emit, body, |body| self.expand_shared(steps, emit, body));
+        } else {
+            self.expand_shared(steps, emit, body);
         }
-        Operation::CmpXchg { access, .. } => (Kind::Rmw, Implementation::Atom((AtomOp::Cas, bits(access.ty)))),
-        Operation::Rmw(op, Access { ty, .. }) if !op.takes(ty) => return Err(Unsupported::RmwType { op, ty }),
-        Operation::Rmw(RmwOp::Sub, _) => (Kind::Rmw, Implementation::AddOfNegated),
-        Operation::Rmw(op, access) => {
-            (Kind::Rmw, native(op, access.ty).map_or(Implementation::CasLoop(op), Implementation::Atom))
+    }
+
+    /// In memory that other threads see.
+    fn expand_shared(self, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
+        match self {
+            Self::Plain | Self::Private => steps.iter().for_each(|step| body.push(emit.plain_step(*step))),
+            Self::Atom(form) => {
+                let c = (form.op == AtomOp::Cas).then(|| register(&C));
+                emit.atoms(form, steps, body, register(&B), c);
+            }
+            Self::AddOfNegated => sub::expand(steps, emit, body),
+            Self::Packed(form) => packed::expand(form, steps, emit, body),
+            Self::CasLoop(op) => cas_loop::expand(op, steps, emit, body),
+            Self::WordAtom(op) => word::bitwise(op, steps, emit, body),
+            Self::WordCasLoop(op) => word::cas_loop(op, steps, emit, body),
+            Self::WordCmpXchg => word::cmpxchg(steps, emit, body),
         }
+    }
+}
+
+/// The kind of row that an operation belongs to, and what stands in place of its access.
+fn implementation(
+    operation: Operation,
+    policy: &Policy,
+    target: &Target,
+    changes: &mut Vec<Change>,
+) -> Result<(Kind, Implementation), Unsupported> {
+    let kind = match operation {
+        Operation::Fence => return Ok((Kind::Fence, Implementation::Plain)),
+        Operation::Load(_) => Kind::Load,
+        Operation::Store(_) => Kind::Store,
+        Operation::Rmw(op, access) if !op.takes(access.ty) => {
+            return Err(Unsupported::RmwType { op, ty: access.ty });
+        }
+        Operation::CmpXchg { access, .. } if access.ty.is_float() => return Err(Unsupported::CmpXchgType(access.ty)),
+        Operation::Rmw(..) | Operation::CmpXchg { .. } => Kind::Rmw,
     };
-    Ok((kind, operation.access(), implementation))
+    let access = operation.access();
+    match access.map(|access| access.space) {
+        Some(Space::Local) => {
+            changes.push(Change::Local);
+            return Ok((kind, Implementation::Private));
+        }
+        Some(Space::Const) if kind == Kind::Load => {
+            changes.push(Change::Constant);
+            return Ok((kind, Implementation::Private));
+        }
+        Some(Space::Const) => return Err(Unsupported::ConstantWrite),
+        _ => {}
+    }
+    changes.extend(access.filter(|access| access.may_be_local).map(|_| Change::MaybeLocal));
+    let implementation = match operation {
+        Operation::Rmw(op, access) => rmw(op, access, policy, target, changes),
+        Operation::CmpXchg { access, .. } if access.ty.is_sub_word() => Implementation::WordCmpXchg,
+        Operation::CmpXchg { access, .. } => Implementation::Atom(AtomForm::new(AtomOp::Cas, bits(access.ty.bits()))),
+        _ => Implementation::Plain,
+    };
+    changes.extend(match implementation {
+        Implementation::WordAtom(_) | Implementation::WordCasLoop(_) | Implementation::WordCmpXchg => {
+            Some(Change::SubWord)
+        }
+        Implementation::CasLoop(_) => Some(Change::CasLoop),
+        Implementation::AddOfNegated => Some(Change::SubAsAdd),
+        _ => None,
+    });
+    changes.extend(matches!(implementation, Implementation::WordCasLoop(_)).then_some(Change::CasLoop));
+    Ok((kind, implementation))
+}
+
+/// How an rmw is done.
+fn rmw(op: RmwOp, access: Access, policy: &Policy, target: &Target, changes: &mut Vec<Change>) -> Implementation {
+    if let Some(form) = native::native(op, access, policy.fp_atomics, target, changes) {
+        return if form.vec.is_some() { Implementation::Packed(form) } else { Implementation::Atom(form) };
+    }
+    match (op, access.ty) {
+        (RmwOp::Sub, Type::I32 | Type::I64) => Implementation::AddOfNegated,
+        (RmwOp::And, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::And),
+        (RmwOp::Or, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::Or),
+        (RmwOp::Xor, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::Xor),
+        (_, ty) if ty.is_sub_word() => Implementation::WordCasLoop(op),
+        _ => Implementation::CasLoop(op),
+    }
 }
 
 /// The sequence of one row of the ABI table as the target gets it, for any scope and rmw operation. With
@@ -155,7 +344,7 @@ pub fn row(
     target: &Target,
     changes: &mut Vec<Change>,
 ) -> Option<Vec<Step>> {
-    Some(fence::legalize(strategies.choose(kind, ordering, relaxed_access)?, target, changes))
+    Some(fence::legalize(strategies.choose(kind, ordering, relaxed_access, target)?, target, changes))
 }
 
 /// The ordering that selects the row.
@@ -176,88 +365,4 @@ fn effective_ordering(op: &AtomicOp, changes: &mut Vec<Change>) -> Ordering {
         changes.push(Change::SingleThread);
     }
     ordering
-}
-
-/// The form of `atom` that is exactly this operation, if there is one.
-fn native(op: RmwOp, ty: Type) -> Option<(AtomOp, ptx::Type)> {
-    use ptx::Type::*;
-    let by_width = |narrow, wide| if ty.bits() == 32 { narrow } else { wide };
-    let (op, ty) = match op {
-        RmwOp::Xchg => (AtomOp::Exch, bits(ty)),
-        RmwOp::Add => (AtomOp::Add, by_width(U32, U64)),
-        RmwOp::And => (AtomOp::And, bits(ty)),
-        RmwOp::Or => (AtomOp::Or, bits(ty)),
-        RmwOp::Xor => (AtomOp::Xor, bits(ty)),
-        RmwOp::Max => (AtomOp::Max, by_width(S32, S64)),
-        RmwOp::Min => (AtomOp::Min, by_width(S32, S64)),
-        RmwOp::UMax => (AtomOp::Max, by_width(U32, U64)),
-        RmwOp::UMin => (AtomOp::Min, by_width(U32, U64)),
-        RmwOp::FAdd => (AtomOp::Add, by_width(F32, F64)),
-        RmwOp::UIncWrap if ty == Type::I32 => (AtomOp::Inc, U32),
-        RmwOp::UDecWrap if ty == Type::I32 => (AtomOp::Dec, U32),
-        _ => return None,
-    };
-    Some((op, ty))
-}
-
-/// The untyped PTX type of the same width.
-fn bits(ty: Type) -> ptx::Type {
-    match ty.bits() {
-        32 => ptx::Type::B32,
-        _ => ptx::Type::B64,
-    }
-}
-
-fn operand(name: ptx::Name) -> Operand {
-    Operand::Register(name)
-}
-
-/// What every instruction of one lowering shares.
-struct Emit {
-    scope: Scope,
-    access: Option<Access>,
-}
-
-impl Emit {
-    fn access(&self) -> Access {
-        self.access.expect("a row with ld, st or atom belongs to an operation that accesses memory")
-    }
-
-    /// One step of a row, with the form of its `atom`.
-    fn step(&self, step: Step, atom: (AtomOp, ptx::Type), b: Operand, c: Option<Operand>) -> Statement {
-        let scope = Some(self.scope);
-        let a = Address { base: A, offset: 0 };
-        let d = operand(D);
-        match step {
-            Step::Fence(sem) => Instruction::Fence(Fence { sem: Some(sem), scope: self.scope }),
-            Step::Ld(sem) => {
-                let Access { space, ty, volatile } = self.access();
-                let (sem, scope) = if volatile { (LdSem::Volatile, None) } else { (sem, scope) };
-                Instruction::Ld(Ld { sem, scope, space, cache: None, vec: None, ty: bits(ty), d, a, unified: false })
-            }
-            Step::St(sem) => {
-                let Access { space, ty, volatile } = self.access();
-                let (sem, scope) = if volatile { (StSem::Volatile, None) } else { (sem, scope) };
-                Instruction::St(St { sem, scope, space, cache: None, vec: None, ty: bits(ty), a, b })
-            }
-            Step::Atom(sem) => {
-                let (space, (op, ty)) = (self.access().space, atom);
-                Instruction::Atom(Atom {
-                    sem: Some(sem),
-                    scope,
-                    space,
-                    cache: None,
-                    op,
-                    noftz: false,
-                    vec: None,
-                    ty,
-                    d,
-                    a,
-                    b,
-                    c,
-                })
-            }
-        }
-        .into()
-    }
 }

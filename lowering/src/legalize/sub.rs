@@ -1,21 +1,23 @@
 //! Subtraction: `atom.add` of the negated operand.
 
-use super::{Emit, operand};
+use super::{
+    body::{Body, register},
+    emit::{AtomForm, Emit},
+};
 use crate::{
     abi::Step,
-    ptx::{AluOp, AtomOp, Instruction, Name, Statement, Type},
-    sequence::{B, Sequence},
+    ptx::{AluOp, AtomOp, Type},
+    sequence::B,
 };
 
-const NEG: Name = Name::new("%neg");
+/// The addition.
+pub fn form(emit: &Emit<'_>) -> AtomForm {
+    AtomForm::new(AtomOp::Add, if emit.bits() == Type::B32 { Type::U32 } else { Type::U64 })
+}
 
-pub(super) fn expand(steps: &[Step], emit: &Emit) -> Sequence {
-    let (declared, negated, added) = match emit.access().ty.bits() {
-        32 => (Type::B32, Type::S32, Type::U32),
-        _ => (Type::B64, Type::S64, Type::U64),
-    };
-    let negate = Instruction::Alu { op: AluOp::Neg, ty: negated, d: NEG, sources: vec![operand(B)] };
-    let head = [Statement::Reg { ty: declared, names: vec![NEG] }, negate.into()];
-    let body = steps.iter().map(|step| emit.step(*step, (AtomOp::Add, added), operand(NEG), None));
-    head.into_iter().chain(body).collect()
+pub fn expand(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
+    let signed = if emit.bits() == Type::B32 { Type::S32 } else { Type::S64 };
+    let negated = body.register(emit.bits(), "%neg");
+    body.alu(AluOp::Neg, signed, &negated, [register(&B)]);
+    emit.atoms(form(emit), steps, body, register(&negated), None);
 }

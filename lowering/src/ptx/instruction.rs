@@ -90,16 +90,22 @@ modifiers! {
     /// The number of elements of a vector access.
     pub enum VectorSize { V2, V4, V8 }
 
-    /// Arithmetic, with the rounding that it must have.
+    /// Arithmetic, with the rounding that it must have. `AddCc` and `SubCc` set the carry flag, `Addc` and `Subc` add it.
     pub enum AluOp {
         Mov, Neg, Not,
-        Add, Sub, And, Or, Xor, Min, Max,
+        Add, Sub, And, Or, Xor, Min, Max, Shl, Shr,
         #[strum(serialize = "add.rn")] AddRn,
         #[strum(serialize = "sub.rn")] SubRn,
+        #[strum(serialize = "add.cc")] AddCc,
+        #[strum(serialize = "sub.cc")] SubCc,
+        Addc, Subc,
+        /// Picks bytes of two words by the nibbles of a third operand.
+        Prmt,
+        #[strum(serialize = "mad.lo")] MadLo,
     }
 
     /// Comparisons of `setp`. `Nan` holds if either operand is NaN.
-    pub enum Cmp { Eq, Ne, Ge, Gt, Nan }
+    pub enum Cmp { Eq, Ne, Lt, Ge, Gt, Nan }
 }
 
 impl Type {
@@ -133,13 +139,14 @@ impl AluOp {
     pub fn arity(self) -> usize {
         match self {
             Self::Mov | Self::Neg | Self::Not => 1,
+            Self::Prmt | Self::MadLo => 3,
             _ => 2,
         }
     }
 }
 
 /// A register, or a label, by its name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(pub Cow<'static, str>);
 
 impl Name {
@@ -152,7 +159,7 @@ impl Name {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     Register(Name),
-    /// The bits of a constant, zero-extended; the instruction's type says how they print.
+    /// The bits of a constant, zero-extended; the instruction's type says how they print. PTX has none of 128 bits.
     Immediate(u64),
     /// `_`: the result is discarded.
     Sink,
@@ -250,9 +257,37 @@ pub enum Instruction {
     St(St),
     Atom(Atom),
     Red(Red),
-    Alu { op: AluOp, ty: Type, d: Name, sources: Vec<Operand> },
-    Setp { cmp: Cmp, ty: Type, p: Name, a: Operand, b: Operand },
-    Bra { target: Name },
+    /// `mov` also packs a vector of registers into one, and unpacks one.
+    Alu {
+        op: AluOp,
+        ty: Type,
+        d: Operand,
+        sources: Vec<Operand>,
+    },
+    /// `cvt.to.from`, rounded to nearest even with `rn`.
+    Cvt {
+        rn: bool,
+        to: Type,
+        from: Type,
+        d: Name,
+        a: Operand,
+    },
+    Setp {
+        cmp: Cmp,
+        ty: Type,
+        p: Name,
+        a: Operand,
+        b: Operand,
+    },
+    /// Whether a generic address lies in the window of a state space.
+    Isspacep {
+        space: Space,
+        p: Name,
+        a: Operand,
+    },
+    Bra {
+        target: Name,
+    },
 }
 
 /// An instruction with its guard, a declaration, or a label.
@@ -286,10 +321,17 @@ impl From<Instruction> for Statement {
 impl Statement {
     /// The same instruction, executed only where `p` holds.
     pub fn guarded(self, p: Name) -> Self {
+        self.with_guard(Guard { p, negated: false })
+    }
+
+    /// The same instruction, executed only where `p` does not hold.
+    pub fn unless(self, p: Name) -> Self {
+        self.with_guard(Guard { p, negated: true })
+    }
+
+    fn with_guard(self, guard: Guard) -> Self {
         match self {
-            Self::Instruction { instruction, .. } => {
-                Self::Instruction { guard: Some(Guard { p, negated: false }), instruction }
-            }
+            Self::Instruction { instruction, .. } => Self::Instruction { guard: Some(guard), instruction },
             other => other,
         }
     }

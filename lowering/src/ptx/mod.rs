@@ -4,12 +4,14 @@
 //! `fence.{sc,acq_rel,acquire,release}` and `membar`, and the arithmetic that CAS loops need.
 
 mod instruction;
+mod module;
 mod parse;
 mod print;
 
-pub(crate) use self::parse::parse_block;
 pub use self::{
     instruction::*,
+    module::{Code, Function, Jump, Line, Module, ModuleError, Other},
     parse::ParseError,
     print::{Names, PtxNames},
 };
+pub(crate) use self::{parse::parse_block, print::sign_extend};

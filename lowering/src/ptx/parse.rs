@@ -209,6 +209,13 @@ impl Fields<'_> {
         Ok((self.take()?, self.need("type")?))
     }
 
+    fn two_types(&mut self) -> Typed<(Type, Type)> {
+        match self.modifiers.split_off(0)[..] {
+            [first, second] => first.parse().ok().zip(second.parse().ok()).ok_or_else(|| "no two types".into()),
+            _ => Err("two types are needed".into()),
+        }
+    }
+
     fn space(&mut self) -> Typed<Space> {
         match self.take()? {
             Some(Space::Generic) => Err("the generic space has no modifier".into()),
@@ -263,10 +270,18 @@ impl Fields<'_> {
     }
 
     fn source(&mut self, ty: Type, vec: Option<VectorSize>) -> Typed<Operand> {
-        let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
         match self.element(ty, vec)? {
             Operand::Sink => Err("`_` is no source".into()),
-            Operand::Immediate(_) if half => Err(format!("a constant of type .{ty}")),
+            Operand::Immediate(_) if is_half(ty) => Err(format!("a constant of type .{ty}")),
+            operand => Ok(operand),
+        }
+    }
+
+    /// An operand of arithmetic. Only `mov` packs and unpacks vectors.
+    fn moved(&mut self, op: AluOp, ty: Type) -> Typed<Operand> {
+        match self.operand(ty)? {
+            Operand::Vector(_) if op != AluOp::Mov => Err("a vector".into()),
+            Operand::Immediate(_) if is_half(ty) => Err(format!("a constant of type .{ty}")),
             operand => Ok(operand),
         }
     }
@@ -358,7 +373,7 @@ impl Fields<'_> {
             "atom" => {
                 let (sem, scope, space) = (self.take()?, self.take()?, self.space()?);
                 let (op, noftz, (vec, ty)) = (self.need("operation")?, self.flag("noftz"), self.vector_type()?);
-                takes(op, noftz, ty).ok_or_else(|| format!("no form .{op}.{ty}"))?;
+                takes(op, noftz, vec, ty).ok_or_else(|| format!("no form .{op}.{ty}"))?;
                 let cache = self.cache(false, space, &[])?;
                 if cache.is_some() && op == AtomOp::Cas {
                     return Err("`atom.cas` has no cache hint".into());
@@ -373,7 +388,7 @@ impl Fields<'_> {
                 if matches!(op, AtomOp::Exch | AtomOp::Cas) {
                     return Err(format!("'red' has no operation .{op}"));
                 }
-                takes(op, noftz, ty).ok_or_else(|| format!("no form .{op}.{ty}"))?;
+                takes(op, noftz, vec, ty).ok_or_else(|| format!("no form .{op}.{ty}"))?;
                 let cache = self.cache(false, space, &[])?;
                 let a = self.address()?;
                 Instruction::Red(Red { sem, scope, space, cache, op, noftz, vec, ty, a, b: self.source(ty, vec)? })
@@ -383,21 +398,40 @@ impl Fields<'_> {
                 Instruction::Setp { cmp, ty, p: self.register()?, a: self.source(ty, None)?, b: self.source(ty, None)? }
             }
             "bra" => Instruction::Bra { target: self.register()? },
+            "cvt" => {
+                let (rn, (to, from)) = (self.flag("rn"), self.two_types()?);
+                Instruction::Cvt { rn, to, from, d: self.register()?, a: self.source(from, None)? }
+            }
+            "isspacep" => {
+                let space = self.space()?;
+                Instruction::Isspacep { space, p: self.register()?, a: self.source(Type::B64, None)? }
+            }
             _ => {
-                let rounding = if self.flag("rn") { ".rn" } else { "" };
-                let op: AluOp =
-                    format!("{mnemonic}{rounding}").parse().map_err(|_| format!("unknown '{mnemonic}{rounding}'"))?;
+                let variant = ["rn", "cc", "lo"].into_iter().find(|variant| self.flag(variant));
+                let name = variant.map_or(mnemonic.to_owned(), |variant| format!("{mnemonic}.{variant}"));
+                let op: AluOp = name.parse().map_err(|_| format!("unknown '{name}'"))?;
                 let ty = self.need("type")?;
-                let d = self.register()?;
-                let sources = (0..op.arity()).map(|_| self.source(ty, None)).collect::<Typed<_>>()?;
+                let d = self.moved(op, ty)?;
+                match d {
+                    Operand::Register(_) | Operand::Vector(_) => {}
+                    _ => return Err("a register is missing".into()),
+                }
+                let sources = (0..op.arity()).map(|_| self.moved(op, ty)).collect::<Typed<Vec<_>>>()?;
+                if sources.contains(&Operand::Sink) {
+                    return Err("`_` is no source".into());
+                }
                 Instruction::Alu { op, ty, d, sources }
             }
         })
     }
 }
 
+fn is_half(ty: Type) -> bool {
+    matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2)
+}
+
 fn typed_operand(operand: RawOperand<'_>, ty: Type) -> Typed<Operand> {
-    let float = matches!(ty, Type::F32 | Type::F64 | Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
+    let float = matches!(ty, Type::F32 | Type::F64) || is_half(ty);
     let mask = u64::MAX >> 64u32.saturating_sub(ty.bits());
     Ok(match operand {
         RawOperand::Name(name) => Operand::Register(Name(name.to_owned().into())),

@@ -122,7 +122,7 @@ impl Cache {
 }
 
 /// The value of the low `bits` of `value` as a signed number.
-pub(super) fn sign_extend(value: u64, bits: u32) -> i64 {
+pub(crate) fn sign_extend(value: u64, bits: u32) -> i64 {
     let unused = 64u32.saturating_sub(bits);
     ((value << unused) as i64) >> unused
 }
@@ -188,8 +188,18 @@ impl Instruction {
             }
             Self::Alu { op, ty, d, sources } => {
                 write!(p.f, "{op}.{ty} ")?;
-                p.names.register(p.f, d)?;
+                p.first_operand(d, *ty)?;
                 sources.iter().try_for_each(|source| p.operand(source, *ty))
+            }
+            Self::Cvt { rn, to, from, d, a } => {
+                write!(p.f, "cvt{}.{to}.{from} ", if *rn { ".rn" } else { "" })?;
+                p.names.register(p.f, d)?;
+                p.operand(a, *from)
+            }
+            Self::Isspacep { space, p: predicate, a } => {
+                write!(p.f, "isspacep.{space} ")?;
+                p.names.register(p.f, predicate)?;
+                p.operand(a, Type::B64)
             }
             Self::Setp { cmp, ty, p: predicate, a, b } => {
                 write!(p.f, "setp.{cmp}.{ty} ")?;

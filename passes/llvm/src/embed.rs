@@ -2,13 +2,17 @@
 
 use inkwell::{
     context::{AsContextRef, ContextRef},
-    llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMIntPredicate, core::*, prelude::*},
+    llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMIntPredicate, LLVMTypeKind, core::*, prelude::*},
 };
-use ptx_atomics_lowering::{A, B, ptx::Name};
+use ptx_atomics_lowering::{
+    A, B, Type,
+    ptx::{Name, Space},
+};
 
 use crate::{
     instruction::{Instruction, Kind},
-    recognize::Planned,
+    memory,
+    recognize::{Planned, Replacement},
 };
 
 /// Metadata that LLVM defines only for the instruction that is replaced, not for a call.
@@ -37,6 +41,8 @@ pub struct Embedder {
     elementtype: u32,
     not_on_calls: [u32; NOT_ON_CALLS.len()],
     aliasing: [u32; ALIASING.len()],
+    /// Metadata of the type of the result, which is another where the value stands in a wider register.
+    range: u32,
 }
 
 impl Drop for Embedder {
@@ -52,6 +58,7 @@ impl Embedder {
     pub fn new(context: &ContextRef<'_>) -> Self {
         let not_on_calls = NOT_ON_CALLS.map(|name| context.get_kind_id(name));
         let aliasing = ALIASING.map(|name| context.get_kind_id(name));
+        let range = context.get_kind_id("range");
         let context = context.as_ctx_ref();
         unsafe {
             let kind = |name: &str| LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
@@ -63,6 +70,7 @@ impl Embedder {
                 elementtype: kind("elementtype"),
                 not_on_calls,
                 aliasing,
+                range,
             }
         }
     }
@@ -72,8 +80,8 @@ impl Embedder {
         let Planned { instruction, kind, .. } = *planned;
         unsafe {
             LLVMPositionBuilderBefore(self.builder, instruction.0);
-            let result = self.call(planned);
-            self.copy_metadata(instruction.0, result, planned.replacement.orders);
+            let (call, result) = self.call(planned);
+            self.copy_metadata(instruction.0, call, planned.replacement.orders, call == result);
             if planned.replacement.asm.result {
                 take_name(instruction.0, result);
             }
@@ -86,20 +94,22 @@ impl Embedder {
         }
     }
 
-    unsafe fn call(&self, planned: &Planned) -> LLVMValueRef {
+    /// The call, and its result as a value of the instruction's type.
+    unsafe fn call(&self, planned: &Planned) -> (LLVMValueRef, LLVMValueRef) {
         let Planned { instruction, kind, replacement, .. } = planned;
         let asm = &replacement.asm;
         unsafe {
             let argument = |slot: &Name| match slot {
-                slot if *slot == A => instruction.pointer(*kind),
-                slot => instruction
-                    .sources(*kind)
-                    .nth(usize::from(*slot != B))
-                    .expect("the sequence has the slots of its kind"),
+                slot if *slot == A => self.address(planned),
+                slot => {
+                    let source = instruction.sources(*kind).nth(usize::from(*slot != B));
+                    self.in_register(replacement, source.expect("the sequence has the slots of its kind"))
+                }
             };
             let mut arguments: Vec<_> = asm.arguments.iter().map(argument).collect();
             let mut parameters: Vec<_> = arguments.iter().map(|argument| LLVMTypeOf(*argument)).collect();
-            let result = if asm.result { instruction.value_type(*kind) } else { self.void };
+            let result =
+                if asm.result { self.register_type(replacement, instruction.value_type(*kind)) } else { self.void };
             let ty = LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0);
             let (template, constraints) = (&asm.template, &asm.constraints);
             let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
@@ -110,16 +120,106 @@ impl Embedder {
             let count = arguments.len() as u32;
             let call = LLVMBuildCall2(self.builder, ty, asm_value, arguments.as_mut_ptr(), count, c"".as_ptr());
             LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, self.nounwind);
-            if asm.arguments.first() == Some(&A) {
+            if asm.arguments.first() == Some(&A) && !asm.address_is_integer {
                 let element = LLVMCreateTypeAttribute(self.context, self.elementtype, instruction.value_type(*kind));
                 LLVMAddCallSiteAttribute(call, 1, element);
             }
-            call
+            let value = if asm.result { self.value_of(replacement, call, instruction.value_type(*kind)) } else { call };
+            (call, value)
+        }
+    }
+
+    /// The address in the address space that the sequence accesses, as an integer if it computes with it.
+    unsafe fn address(&self, planned: &Planned) -> LLVMValueRef {
+        let Planned { instruction, kind, replacement, .. } = planned;
+        let pointer = instruction.pointer(*kind);
+        let space = replacement.op.operation.access().map_or(Space::Generic, |access| access.space);
+        let (found, wanted) = (memory::address_space(pointer), memory::number(space));
+        unsafe {
+            let pointer = if found == wanted {
+                pointer
+            } else {
+                let ty = LLVMPointerTypeInContext(self.context, wanted);
+                LLVMBuildAddrSpaceCast(self.builder, pointer, ty, c"".as_ptr())
+            };
+            if replacement.asm.address_is_integer {
+                LLVMBuildPtrToInt(self.builder, pointer, LLVMInt64TypeInContext(self.context), c"".as_ptr())
+            } else {
+                pointer
+            }
+        }
+    }
+
+    /// The type of the register that holds a value.
+    unsafe fn register_type(&self, replacement: &Replacement, ty: LLVMTypeRef) -> LLVMTypeRef {
+        let model = replacement.op.operation.access().map_or(Type::I32, |access| access.ty);
+        unsafe {
+            match (LLVMGetTypeKind(ty), model) {
+                (LLVMTypeKind::LLVMPointerTypeKind, _) => ty,
+                (_, Type::F32) => LLVMFloatTypeInContext(self.context),
+                (_, Type::F64) => LLVMDoubleTypeInContext(self.context),
+                _ => LLVMIntTypeInContext(self.context, model.bits().max(16)),
+            }
+        }
+    }
+
+    unsafe fn in_register(&self, replacement: &Replacement, value: LLVMValueRef) -> LLVMValueRef {
+        unsafe {
+            let value = self.without_pointers(value);
+            let (ty, wanted) = (LLVMTypeOf(value), self.register_type(replacement, LLVMTypeOf(value)));
+            if ty == wanted {
+                return value;
+            }
+            let bits = replacement.op.operation.access().map_or(32, |access| access.ty.bits());
+            let integer = LLVMIntTypeInContext(self.context, bits);
+            if bits == 8 {
+                let byte = LLVMBuildBitCast(self.builder, value, integer, c"".as_ptr());
+                return LLVMBuildZExt(self.builder, byte, wanted, c"".as_ptr());
+            }
+            LLVMBuildBitCast(self.builder, value, wanted, c"".as_ptr())
+        }
+    }
+
+    /// A vector of pointers as a vector of integers; anything else as it is.
+    unsafe fn without_pointers(&self, value: LLVMValueRef) -> LLVMValueRef {
+        unsafe {
+            match self.integers_for(LLVMTypeOf(value)) {
+                Some(integers) => LLVMBuildPtrToInt(self.builder, value, integers, c"".as_ptr()),
+                None => value,
+            }
+        }
+    }
+
+    /// The vector of integers that a vector of pointers converts to.
+    unsafe fn integers_for(&self, ty: LLVMTypeRef) -> Option<LLVMTypeRef> {
+        unsafe {
+            if LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVectorTypeKind
+                || LLVMGetTypeKind(LLVMGetElementType(ty)) != LLVMTypeKind::LLVMPointerTypeKind
+            {
+                return None;
+            }
+            Some(LLVMVectorType(LLVMInt64TypeInContext(self.context), LLVMGetVectorSize(ty)))
+        }
+    }
+
+    unsafe fn value_of(&self, replacement: &Replacement, value: LLVMValueRef, ty: LLVMTypeRef) -> LLVMValueRef {
+        unsafe {
+            if LLVMTypeOf(value) == ty {
+                return value;
+            }
+            if let Some(integers) = self.integers_for(ty) {
+                let vector = LLVMBuildBitCast(self.builder, value, integers, c"".as_ptr());
+                return LLVMBuildIntToPtr(self.builder, vector, ty, c"".as_ptr());
+            }
+            let byte = LLVMInt8TypeInContext(self.context);
+            let narrow = replacement.op.operation.access().is_some_and(|access| access.ty.bits() == 8);
+            let value = if narrow { LLVMBuildTrunc(self.builder, value, byte, c"".as_ptr()) } else { value };
+            LLVMBuildBitCast(self.builder, value, ty, c"".as_ptr())
         }
     }
 
     /// Copies all metadata that has a meaning on a call. The debug location came with the builder's position.
-    unsafe fn copy_metadata(&self, from: LLVMValueRef, to: LLVMValueRef, orders: bool) {
+    unsafe fn copy_metadata(&self, from: LLVMValueRef, to: LLVMValueRef, orders: bool, same_type: bool) {
         unsafe {
             if LLVMHasMetadata(from) == 0 {
                 return;
@@ -128,7 +228,7 @@ impl Embedder {
             let entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &mut count);
             for index in 0..count as u32 {
                 let kind = LLVMValueMetadataEntriesGetKind(entries, index);
-                let promise = orders && self.aliasing.contains(&kind);
+                let promise = orders && self.aliasing.contains(&kind) || !same_type && kind == self.range;
                 if !promise && !self.not_on_calls.contains(&kind) {
                     let metadata = LLVMValueMetadataEntriesGetMetadata(entries, index);
                     LLVMSetMetadata(to, kind, LLVMMetadataAsValue(self.context, metadata));

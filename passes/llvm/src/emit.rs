@@ -21,7 +21,8 @@ use crate::{effects, instruction::name, message::Diagnostic, source::triple};
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
-/// The newest PTX version that LLVM 22 can write.
+/// The newest PTX version that LLVM 22 can write. Newer ones differ from it by what only our instructions use, so that
+/// the version in the text is raised.
 const NEWEST: PtxVersion = PtxVersion(9, 0);
 
 /// LLVM's code generator for a target.
@@ -39,18 +40,10 @@ pub fn machine(
             .help(format!("compile with --target={TRIPLE}, or give the device half of the program"))
             .into());
     }
-    if target.ptx > NEWEST {
-        return Err(Diagnostic::new(format!(
-            "LLVM 22 writes PTX up to {NEWEST}, and PTX {} was asked for",
-            target.ptx
-        ))
-        .help(format!("give --mattr +{}", NEWEST.feature()))
-        .into());
-    }
     LlvmTarget::initialize_nvptx(&InitializationConfig::default());
     let triple = TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple });
     let llvm = LlvmTarget::from_triple(&triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;
-    let features = format!("+{}", target.ptx.feature());
+    let features = format!("+{}", target.ptx.min(NEWEST).feature());
     let machine = llvm
         .create_target_machine(&triple, target.sm.name(), &features, level, RelocMode::Default, CodeModel::Default)
         .ok_or_else(|| Diagnostic::new(format!("LLVM 22 has no code generator for {target}")))?;
@@ -137,7 +130,7 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
 ///
 /// # Errors
 /// If LLVM's backend reports one. On what it cannot select it ends the process instead.
-pub fn ptx(module: &Module<'_>, machine: &TargetMachine) -> Result<Vec<u8>, Vec<Diagnostic>> {
+pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Vec<Diagnostic>> {
     // Names that the backend would give to new values are seen by nobody.
     // SAFETY: the context is live.
     unsafe { LLVMContextSetDiscardValueNames(module.get_context().as_ctx_ref(), 1) };
@@ -148,9 +141,12 @@ pub fn ptx(module: &Module<'_>, machine: &TargetMachine) -> Result<Vec<u8>, Vec<
     let text = buffer.as_slice();
     let text = text.strip_suffix(b"\0").unwrap_or(text);
     let mut kept = Vec::with_capacity(text.len());
+    let version = format!(".version {}\n", target.ptx);
+    let raised =
+        |line| if target.ptx > NEWEST && <[u8]>::starts_with(line, b".version ") { version.as_bytes() } else { line };
     text.split_inclusive(|byte| *byte == b'\n')
         .filter(|line| !comments.contains(line))
-        .for_each(|line| kept.extend(line));
+        .for_each(|line| kept.extend(raised(line)));
     Ok(kept)
 }
 

@@ -25,6 +25,13 @@ pub enum Kind {
     CmpXchg,
 }
 
+impl Kind {
+    /// Whether the value is only moved, so that any type is an integer of its width.
+    pub fn moves_only(self) -> bool {
+        matches!(self, Self::Load | Self::Store | Self::CmpXchg | Self::Rmw(RmwOp::Xchg))
+    }
+}
+
 /// Every instruction of a function, in the order of the text.
 pub fn instructions(function: FunctionValue<'_>) -> impl Iterator<Item = LLVMValueRef> {
     let non_null = |instruction: LLVMValueRef| (!instruction.is_null()).then_some(instruction);

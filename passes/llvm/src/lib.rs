@@ -13,17 +13,19 @@ mod embed;
 mod emit;
 mod fatal;
 mod instruction;
+mod memory;
 mod message;
 mod recognize;
 mod source;
 
 use inkwell::module::Module;
-use ptx_atomics_lowering::{Strategies, Target, ptx::Scope};
+use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 
 pub use self::{
     emit::{bitcode, ir, machine, prepare, ptx, requested_gpu, requested_version},
     fatal::{Handlers, install_handlers},
     message::{Diagnostic, Location, Remark},
+    recognize::{Recognized, operations, ptx_name},
     source::{Input, read},
 };
 pub use inkwell;
@@ -32,11 +34,13 @@ pub use inkwell;
 #[derive(Clone, Debug)]
 pub struct Options {
     pub target: Target,
-    /// A function's attribute `"ptx-atomics-strategy"` overrides them.
-    pub strategies: Strategies,
+    /// A function's attribute `"ptx-atomics-strategy"` overrides the strategies.
+    pub policy: Policy,
     /// What LLVM's default synchronization scope (system) stands for. Narrower than `Sys` only where no host and no
     /// other device takes part.
     pub default_scope: Scope,
+    /// Whether a generic address of unknown origin may be local, so that a test at run time must tell.
+    pub generic_may_be_local: bool,
     /// Whether [`lower`] says what became of each operation.
     pub remarks: bool,
 }
@@ -44,7 +48,13 @@ pub struct Options {
 impl Options {
     /// The recommended sequences, and the default scope is the system.
     pub fn new(target: Target) -> Self {
-        Self { target, strategies: Strategies::default(), default_scope: Scope::Sys, remarks: false }
+        Self {
+            target,
+            policy: Policy::default(),
+            default_scope: Scope::Sys,
+            generic_may_be_local: false,
+            remarks: false,
+        }
     }
 }
 

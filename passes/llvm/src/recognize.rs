@@ -6,21 +6,21 @@ use std::{collections::HashMap, rc::Rc};
 
 use inkwell::{
     llvm_sys::{LLVMTypeKind, core::*, prelude::*, target::LLVMStoreSizeOfType},
-    module::Module,
+    module::{Linkage, Module},
     targets::TargetData,
     values::{AsValueRef, FunctionValue},
 };
 use ptx_atomics_lowering::{
-    Access, AtomicOp, B, C, InlineAsm, Lowering, Operation, Ordering, Strategies, SyncScope, Target, Type, Unsupported,
-    lower,
-    ptx::{Scope, Space},
-    strength::Strength,
+    Access, AtomicOp, B, C, InlineAsm, Lowering, Operation, Ordering, Policy, Strategies, SyncScope, Target, Type,
+    Unsupported, lower, ptx::Scope, strength::Strength,
 };
+use strum::IntoEnumIterator;
 
 use crate::{
     Options,
     instruction::{Instruction, Kind, constant, instructions, name},
-    message::{Diagnostic, Remark},
+    memory::{self, Memory},
+    message::{Diagnostic, Location, Remark},
     source::{Input, Numbering},
 };
 
@@ -32,10 +32,6 @@ const SYNC_SCOPES: [(&str, SyncScope); 5] = [
     ("block", SyncScope::Threads(Scope::Cta)),
     ("singlethread", SyncScope::SingleThread),
 ];
-
-/// NVPTX address spaces that atomics may access (LLVM, 'User Guide for NVPTX Back-end').
-const ADDRESS_SPACES: [(u32, Space); 4] =
-    [(0, Space::Generic), (1, Space::Global), (3, Space::Shared), (7, Space::SharedCluster)];
 
 /// The attribute of a function that overrides the strategy of the run.
 const STRATEGY: &str = "ptx-atomics-strategy";
@@ -52,7 +48,7 @@ pub struct Planned {
 
 /// What replaces every instruction that asks for the same with the same constants.
 pub struct Replacement {
-    op: AtomicOp,
+    pub op: AtomicOp,
     lowering: Lowering,
     pub asm: InlineAsm,
     /// Whether it orders other accesses.
@@ -65,24 +61,23 @@ impl Planned {
         Remark {
             function: name_of(self.function),
             location: self.instruction.debug_location().or_else(|| input.location(self.number)),
-            operation: describe(op, self.sync_scope),
+            operation: describe(op, self.sync_scope, &self.value_type()),
             sequence: lowering.sequence.clone(),
             changes: lowering.changes.clone(),
         }
     }
+
+    /// The type of the value in memory, as LLVM prints it; nothing for a fence.
+    fn value_type(&self) -> String {
+        if self.kind == Kind::Fence { String::new() } else { printed(self.instruction.value_type(self.kind)) }
+    }
 }
 
 /// The operation in LLVM's words.
-fn describe(op: &AtomicOp, sync_scope: &str) -> String {
-    let access = |Access { space, ty, .. }: Access| {
-        let number = ADDRESS_SPACES.iter().find(|(_, known)| *known == space).map_or(0, |(number, _)| *number);
-        let ty = match ty {
-            Type::I32 => "i32",
-            Type::I64 => "i64",
-            Type::F32 => "float",
-            Type::F64 => "double",
-        };
-        if number == 0 { ty.to_owned() } else { format!("{ty} addrspace({number})") }
+fn describe(op: &AtomicOp, sync_scope: &str, ty: &str) -> String {
+    let access = |Access { space, .. }: Access| match memory::number(space) {
+        0 => ty.to_owned(),
+        number => format!("{ty} addrspace({number})"),
     };
     let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };
     let (mut text, failure) = match op.operation {
@@ -117,7 +112,7 @@ pub fn plan(
     for function in module.get_functions() {
         let strategies = recognizer.strategies(function).unwrap_or_else(|mut found| {
             errors.append(&mut found);
-            options.strategies
+            options.policy.strategies
         });
         for instruction in instructions(function) {
             let Some((instruction, kind)) = Instruction::atomic(instruction) else {
@@ -132,6 +127,58 @@ pub fn plan(
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// An atomic or fence of a module, lowered or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recognized {
+    pub function: String,
+    /// Whether other modules see the function, so that a compiler must keep it.
+    pub visible: bool,
+    pub op: AtomicOp,
+    /// In LLVM's words.
+    pub operation: String,
+    pub location: Option<Location>,
+}
+
+/// Every atomic and fence of a module as [`crate::read`] returned it, in the order of the text.
+///
+/// # Errors
+/// Everything that is no operation of the model: an unknown scope, type or address space, or too little alignment.
+pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
+    let recognizer = Recognizer::new(module, input, options);
+    let (mut operations, mut errors) = (Vec::new(), Vec::new());
+    for function in module.get_functions() {
+        let atomics = instructions(function).filter_map(Instruction::atomic);
+        let visible = !matches!(function.get_linkage(), Linkage::Internal | Linkage::Private);
+        for (instruction, kind) in atomics {
+            let number = (operations.len() + errors.len()) as u32;
+            let location = instruction.debug_location().or_else(|| input.location(Some(number)));
+            match recognizer.operation(instruction, kind) {
+                Ok((op, sync_scope)) => {
+                    let ty = if kind == Kind::Fence { String::new() } else { printed(instruction.value_type(kind)) };
+                    let operation = describe(&op, sync_scope, &ty);
+                    operations.push(Recognized { function: name(&function), visible, op, operation, location });
+                }
+                Err(problems) => {
+                    let message = problems.iter().map(|(message, _)| &**message).collect::<Vec<_>>().join("; ");
+                    errors.push(Diagnostic {
+                        function: Some(name(&function)),
+                        location,
+                        operation: Some(instruction.text()),
+                        help: problems.into_iter().find_map(|(_, help)| help),
+                        ..Diagnostic::new(message)
+                    });
+                }
+            }
+        }
+    }
+    if errors.is_empty() { Ok(operations) } else { Err(errors) }
+}
+
+/// The name of a function in PTX: LLVM replaces what PTX has not (`NVPTXAssignValidGlobalNames`).
+pub fn ptx_name(name: &str) -> String {
+    name.replace(['.', '@'], "_$_")
 }
 
 struct Recognizer<'a> {
@@ -164,7 +211,7 @@ impl<'a> Recognizer<'a> {
 
     /// The strategies of the run, overridden by the function's attribute.
     fn strategies(&self, function: FunctionValue<'_>) -> Result<Strategies, Vec<Diagnostic>> {
-        let mut strategies = self.options.strategies;
+        let mut strategies = self.options.policy.strategies;
         let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, STRATEGY);
         if let Some(attribute) = attribute {
             let list = attribute.get_string_value().to_string_lossy();
@@ -197,15 +244,20 @@ impl<'a> Recognizer<'a> {
             .operation(instruction, kind)
             .map_err(|problems| problems.into_iter().map(diagnostic).collect::<Vec<_>>())?;
         let mut sources = instruction.sources(kind);
-        let constants = [sources.next().and_then(constant), sources.next().and_then(constant)];
+        // PTX has no constants of 128 bits, half floats and vectors.
+        let scalar = op.operation.access().is_none_or(|Access { ty, .. }| {
+            ty.bits() <= 64 && ty.lanes() == 1 && !matches!(ty, Type::F16 | Type::Bf16)
+        });
+        let mut bits = || sources.next().filter(|_| scalar).and_then(constant);
+        let constants = [bits(), bits()];
         let key = (op, *strategies, constants);
         let replacement = match self.known.get(&key) {
             Some(known) => known.clone(),
             None => {
-                let replacement =
-                    Replacement::new(op, strategies, &self.options.target, constants).map_err(|errors| {
-                        errors.iter().map(|error| diagnostic((error.to_string(), None))).collect::<Vec<_>>()
-                    })?;
+                let policy = Policy { strategies: *strategies, ..self.options.policy };
+                let replacement = Replacement::new(op, &policy, &self.options.target, constants).map_err(|errors| {
+                    errors.iter().map(|error| diagnostic((error.to_string(), help(error)))).collect::<Vec<_>>()
+                })?;
                 self.known.entry(key).or_insert(Rc::new(replacement)).clone()
             }
         };
@@ -219,10 +271,14 @@ impl<'a> Recognizer<'a> {
         let access = if kind == Kind::Fence {
             None
         } else {
-            let space = self.space(instruction.pointer(kind)).map_err(&mut keep).ok();
+            let memory = self.memory(instruction.pointer(kind)).map_err(&mut keep).ok();
             let ty = self.ty(instruction, kind).map_err(&mut keep).ok();
-            let volatile = instruction.is_volatile();
-            space.zip(ty).map(|(space, ty)| Access { space, ty, volatile })
+            memory.zip(ty).map(|(Memory { space, partly_local, unresolved }, ty)| Access {
+                space,
+                ty,
+                volatile: instruction.is_volatile(),
+                may_be_local: partly_local || unresolved && self.options.generic_may_be_local,
+            })
         };
         let operation = match (kind, access) {
             (Kind::Fence, _) => Some(Operation::Fence),
@@ -260,54 +316,32 @@ impl<'a> Recognizer<'a> {
         }
     }
 
-    fn space(&self, pointer: LLVMValueRef) -> Result<Space, Problem> {
-        // SAFETY: `pointer` is a value of pointer type, and so is the origin.
-        let number = |pointer| unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) };
-        let origin = origin(pointer);
-        let problem = |message: String, help: &str| Err((message, Some(help.to_owned())));
-        match (number(pointer), number(origin), is_alloca(origin)) {
-            (4, ..) | (0, 4, _) => problem(
-                "atomic operation on constant memory".into(),
-                "constant memory cannot be written while a kernel runs: use a plain load, or global memory",
-            ),
-            (5, ..) | (0, 5, _) | (_, _, true) => problem(
-                "atomic operation on local (stack) memory is not supported yet".into(),
-                "no other thread sees local memory: a plain load, store or operation does the same",
-            ),
-            (number, ..) => match ADDRESS_SPACES.iter().find(|(known, _)| *known == number) {
-                Some((_, space)) => Ok(*space),
-                None => problem(
-                    format!("atomic operation in address space {number}"),
-                    "atomics are supported in the address spaces 0 (generic), 1 (global), 3 (shared) and 7 (shared::cluster)",
-                ),
-            },
-        }
+    fn memory(&self, pointer: LLVMValueRef) -> Result<Memory, Problem> {
+        Memory::of(pointer).map_err(|number| {
+            let help = format!("atomics are supported in the address spaces {}", memory::known());
+            (format!("atomic operation in address space {number}"), Some(help))
+        })
     }
 
     fn ty(&self, instruction: Instruction, kind: Kind) -> Result<Type, Problem> {
         let llvm = instruction.value_type(kind);
         // SAFETY: the type and the layout are live; the size of a type of atomics is defined.
-        let (ty, size) = unsafe {
-            let size = LLVMStoreSizeOfType(self.layout.as_mut_ptr(), llvm);
-            let ty = match (LLVMGetTypeKind(llvm), size) {
-                (LLVMTypeKind::LLVMIntegerTypeKind, 4) if LLVMGetIntTypeWidth(llvm) == 32 => Some(Type::I32),
-                (LLVMTypeKind::LLVMIntegerTypeKind, 8) if LLVMGetIntTypeWidth(llvm) == 64 => Some(Type::I64),
-                (LLVMTypeKind::LLVMPointerTypeKind, 4) => Some(Type::I32),
-                (LLVMTypeKind::LLVMPointerTypeKind, 8) => Some(Type::I64),
-                (LLVMTypeKind::LLVMFloatTypeKind, _) => Some(Type::F32),
-                (LLVMTypeKind::LLVMDoubleTypeKind, _) => Some(Type::F64),
-                _ => None,
-            };
-            (ty, size)
-        };
-        let printed = || unsafe { crate::instruction::message(LLVMPrintTypeToString(llvm)) };
+        let size = unsafe { LLVMStoreSizeOfType(self.layout.as_mut_ptr(), llvm) };
+        let ty = arithmetic_type(llvm, size).filter(|ty| !kind.moves_only() || matches!(ty, Type::F32 | Type::F64));
+        let ty = ty.or_else(|| integer(size).filter(|_| kind.moves_only()));
         let Some(ty) = ty else {
-            let help = "the supported types are i32, i64, float, double and ptr".into();
-            return Err((format!("atomic operation on type {} is not supported yet", printed()), Some(help)));
+            let problem = format!("atomic operation on type {} has no lowering", printed(llvm));
+            let help = if size > 16 {
+                "PTX accesses at most 128 bits atomically: use a lock"
+            } else {
+                "the GPU has no arithmetic on this type: use a loop of cmpxchg on an integer of its size"
+            };
+            return Err((problem, Some(help.to_owned())));
         };
         let alignment = instruction.alignment();
         if u64::from(alignment) < size {
-            let message = format!("atomic operation on {} aligned to {alignment} bytes, less than its size", printed());
+            let message =
+                format!("atomic operation on {} aligned to {alignment} bytes, less than its size", printed(llvm));
             return Err((
                 message,
                 Some(format!(
@@ -342,13 +376,8 @@ impl<'a> Recognizer<'a> {
 }
 
 impl Replacement {
-    fn new(
-        op: AtomicOp,
-        strategies: &Strategies,
-        target: &Target,
-        constants: Constants,
-    ) -> Result<Self, Vec<Unsupported>> {
-        let mut lowering = lower(&op, strategies, target)?;
+    fn new(op: AtomicOp, policy: &Policy, target: &Target, constants: Constants) -> Result<Self, Vec<Unsupported>> {
+        let mut lowering = lower(&op, policy, target)?;
         for (register, bits) in [B, C].into_iter().zip(constants) {
             bits.into_iter().for_each(|bits| lowering.sequence.bind(&register, bits));
         }
@@ -361,35 +390,47 @@ impl Replacement {
     }
 }
 
-/// The object that a pointer is computed from, as far as casts and offsets show. In code that is never reached a pointer
-/// may be computed from itself, so that the way is bounded.
-fn origin(mut pointer: LLVMValueRef) -> LLVMValueRef {
-    use inkwell::llvm_sys::LLVMOpcode::{LLVMAddrSpaceCast, LLVMBitCast, LLVMGetElementPtr};
-    for _ in 0..LONGEST_WAY {
-        // SAFETY: the opcode is asked only of instructions and constant expressions, whose first operand is the pointer.
-        let opcode = unsafe {
-            if !LLVMIsAInstruction(pointer).is_null() {
-                LLVMGetInstructionOpcode(pointer)
-            } else if !LLVMIsAConstantExpr(pointer).is_null() {
-                LLVMGetConstOpcode(pointer)
-            } else {
-                break;
-            }
-        };
-        match opcode {
-            LLVMAddrSpaceCast | LLVMBitCast | LLVMGetElementPtr => pointer = unsafe { LLVMGetOperand(pointer, 0) },
-            _ => break,
+/// What the user can do about an operation that the target lacks.
+fn help(error: &Unsupported) -> Option<String> {
+    match error {
+        Unsupported::Target { requirement, target, .. } if target.sm.number() >= requirement.sm => {
+            Some(format!("give --mattr +{} or a later version", requirement.ptx.feature()))
         }
+        Unsupported::SystemScope { .. } => {
+            Some("where neither the host nor another device takes part, give --default-scope gpu".into())
+        }
+        Unsupported::ConstantWrite => Some("use global memory".into()),
+        _ => None,
     }
-    pointer
 }
 
-/// The longest chain of casts and offsets that is followed to the object behind a pointer.
-const LONGEST_WAY: usize = 64;
+/// The type of integer of so many bytes.
+fn integer(size: u64) -> Option<Type> {
+    [Type::I8, Type::I16, Type::I32, Type::I64, Type::I128].into_iter().find(|ty| u64::from(ty.bits()) == 8 * size)
+}
 
-fn is_alloca(value: LLVMValueRef) -> bool {
-    // SAFETY: the value is live.
-    unsafe { !LLVMIsAAllocaInst(value).is_null() }
+/// The type of a value that is computed with.
+fn arithmetic_type(llvm: LLVMTypeRef, size: u64) -> Option<Type> {
+    use LLVMTypeKind::*;
+    // SAFETY: the type is live, and the element is asked of a vector.
+    unsafe {
+        let vector = LLVMGetTypeKind(llvm) == LLVMVectorTypeKind;
+        let scalar = if vector { LLVMGetElementType(llvm) } else { llvm };
+        let scalar = match LLVMGetTypeKind(scalar) {
+            LLVMIntegerTypeKind | LLVMPointerTypeKind => return integer(size),
+            LLVMHalfTypeKind => Type::F16,
+            LLVMBFloatTypeKind => Type::Bf16,
+            LLVMFloatTypeKind => Type::F32,
+            LLVMDoubleTypeKind => Type::F64,
+            _ => return None,
+        };
+        Type::iter().find(|ty| ty.scalar() == scalar && u64::from(ty.bits()) == 8 * size)
+    }
+}
+
+fn printed(llvm: LLVMTypeRef) -> String {
+    // SAFETY: the type is live, and LLVM allocates the text.
+    unsafe { crate::instruction::message(LLVMPrintTypeToString(llvm)) }
 }
 
 fn name_of(function: LLVMValueRef) -> String {

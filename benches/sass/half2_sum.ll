@@ -1,0 +1,17 @@
+; Adds pairs of halves in global memory. libcu++ has no such operation; the intrinsic is relaxed, of device scope.
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+
+define ptx_kernel void @half2_sum(ptr noundef %in, ptr noundef %sum) {
+entry:
+  %0 = call noundef i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %1 = call noundef i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %mul = mul i32 %0, %1
+  %2 = call noundef i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %add = add i32 %mul, %2
+  %idxprom = zext i32 %add to i64
+  %arrayidx = getelementptr inbounds nuw <2 x half>, ptr %in, i64 %idxprom
+  %3 = load <2 x half>, ptr %arrayidx, align 4
+  %4 = atomicrmw fadd ptr %sum, <2 x half> %3 syncscope("device") monotonic, align 4
+  ret void
+}

@@ -1,0 +1,189 @@
+//! Memory instructions as the target has them.
+//!
+//! The memory model begins with sm_70. Before it, accesses are volatile and `membar` carries the ordering; `atom` has a
+//! scope from sm_60 on, and none before ('PTX ISA', sections on `ld`, `membar` and `atom`).
+
+use super::{Change, body::Body};
+use crate::{
+    abi::Step,
+    op::Access,
+    ptx::{
+        Address, Atom, AtomOp, AtomSem, Fence, FenceSem, Instruction, Ld, LdSem, MembarLevel, Name, Operand, Scope,
+        Space, St, StSem, Type, VectorSize,
+    },
+    sequence::{A, B, D},
+    target::{Form, Target},
+};
+
+/// A form of `atom`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtomForm {
+    pub op: AtomOp,
+    pub noftz: bool,
+    pub vec: Option<VectorSize>,
+    pub ty: Type,
+}
+
+impl AtomForm {
+    pub fn new(op: AtomOp, ty: Type) -> Self {
+        Self { op, noftz: false, vec: None, ty }
+    }
+
+    pub fn exists_on(self, target: &Target) -> bool {
+        target.meets(Form::Atom(self.op, self.noftz, self.vec, self.ty).requirement())
+    }
+}
+
+/// What every instruction of one lowering shares.
+pub struct Emit<'a> {
+    pub scope: Scope,
+    pub target: &'a Target,
+    pub access: Option<Access>,
+    /// Volatile accesses to global memory are `.mmio`.
+    pub mmio: bool,
+}
+
+/// How strong an access is.
+enum Strength {
+    /// As its semantics and scope say.
+    Model,
+    Volatile,
+    Mmio,
+}
+
+impl Emit<'_> {
+    pub fn access(&self) -> Access {
+        self.access.expect("a row with ld, st or atom belongs to an operation that accesses memory")
+    }
+
+    /// The untyped PTX type of the value in memory.
+    pub fn bits(&self) -> Type {
+        bits(self.access().ty.bits())
+    }
+
+    /// Whether the target has the memory model.
+    pub fn has_semantics(&self) -> bool {
+        self.target.meets(Form::Semantics.requirement())
+    }
+
+    fn strength(&self) -> Strength {
+        let Access { space, volatile, .. } = self.access();
+        match volatile {
+            true if self.mmio && space == Space::Global => Strength::Mmio,
+            false if self.has_semantics() => Strength::Model,
+            _ => Strength::Volatile,
+        }
+    }
+
+    pub fn fence(&self, sem: FenceSem) -> Instruction {
+        if self.has_semantics() {
+            return Instruction::Fence(Fence { sem: Some(sem), scope: self.scope });
+        }
+        Instruction::Membar(match self.scope {
+            Scope::Cta => MembarLevel::Cta,
+            Scope::Cluster | Scope::Gpu => MembarLevel::Gl,
+            Scope::Sys => MembarLevel::Sys,
+        })
+    }
+
+    pub fn ld(&self, sem: LdSem, ty: Type, d: Name, base: Name) -> Instruction {
+        let (sem, scope) = match self.strength() {
+            Strength::Model => (sem, Some(self.scope)),
+            Strength::Volatile => (LdSem::Volatile, None),
+            Strength::Mmio => (LdSem::MmioRelaxed, Some(Scope::Sys)),
+        };
+        self.load(sem, scope, ty, d, base)
+    }
+
+    pub fn st(&self, sem: StSem, ty: Type, b: Name) -> Instruction {
+        let (sem, scope) = match self.strength() {
+            Strength::Model => (sem, Some(self.scope)),
+            Strength::Volatile => (StSem::Volatile, None),
+            Strength::Mmio => (StSem::MmioRelaxed, Some(Scope::Sys)),
+        };
+        self.store(sem, scope, ty, b)
+    }
+
+    /// A load that no other thread takes part in.
+    pub fn plain_ld(&self, ty: Type, d: Name) -> Instruction {
+        self.load(LdSem::Plain, None, ty, d, A)
+    }
+
+    /// A store that no other thread takes part in.
+    pub fn plain_st(&self, ty: Type, b: Name) -> Instruction {
+        self.store(StSem::Plain, None, ty, b)
+    }
+
+    fn load(&self, sem: LdSem, scope: Option<Scope>, ty: Type, d: Name, base: Name) -> Instruction {
+        let (space, d, a) = (self.access().space, Operand::Register(d), Address { base, offset: 0 });
+        Instruction::Ld(Ld { sem, scope, space, cache: None, vec: None, ty, d, a, unified: false })
+    }
+
+    fn store(&self, sem: StSem, scope: Option<Scope>, ty: Type, b: Name) -> Instruction {
+        let (space, b, a) = (self.access().space, Operand::Register(b), Address { base: A, offset: 0 });
+        Instruction::St(St { sem, scope, space, cache: None, vec: None, ty, a, b })
+    }
+
+    pub fn atom(
+        &self,
+        sem: AtomSem,
+        form: AtomForm,
+        d: Operand,
+        base: Name,
+        b: Operand,
+        c: Option<Operand>,
+    ) -> Instruction {
+        let AtomForm { op, noftz, vec, ty } = form;
+        let scope = self.target.meets(Form::AtomScope.requirement()).then_some(self.scope);
+        let (sem, space, a) = (self.has_semantics().then_some(sem), self.access().space, Address { base, offset: 0 });
+        Instruction::Atom(Atom { sem, scope, space, cache: None, op, noftz, vec, ty, d, a, b, c })
+    }
+
+    /// The steps of an rmw's row, with `access` in place of its `atom`.
+    pub fn around(&self, steps: &[Step], body: &mut Body, mut access: impl FnMut(&mut Body, AtomSem)) {
+        for step in steps {
+            match step {
+                Step::Fence(sem) => body.push(self.fence(*sem)),
+                Step::Atom(sem) => access(body, *sem),
+                Step::Ld(_) | Step::St(_) => unreachable!("the rows of an rmw have an atom"),
+            }
+        }
+    }
+
+    /// The steps of an rmw's row, with one `atom` on the slots.
+    pub fn atoms(&self, form: AtomForm, steps: &[Step], body: &mut Body, b: Operand, c: Option<Operand>) {
+        self.around(steps, body, |body, sem| {
+            body.push(self.atom(sem, form, Operand::Register(D), A, b.clone(), c.clone()));
+        });
+    }
+
+    /// How a volatile access differs from one that is not.
+    pub fn volatile_change(&self, plain: bool) -> Change {
+        match self.strength() {
+            _ if !plain => Change::VolatileAtom,
+            Strength::Mmio => Change::Mmio,
+            _ => Change::Volatile,
+        }
+    }
+
+    /// One step of a row whose access is `ld` or `st`, or of any row that is a fence.
+    pub fn plain_step(&self, step: Step) -> Instruction {
+        match step {
+            Step::Fence(sem) => self.fence(sem),
+            Step::Ld(sem) => self.ld(sem, self.bits(), D, A),
+            Step::St(sem) => self.st(sem, self.bits(), B),
+            Step::Atom(_) => unreachable!("the rows of loads and stores have no atom"),
+        }
+    }
+}
+
+/// The untyped PTX type of this width in bits.
+pub fn bits(width: u32) -> Type {
+    match width {
+        8 => Type::B8,
+        16 => Type::B16,
+        32 => Type::B32,
+        64 => Type::B64,
+        _ => Type::B128,
+    }
+}

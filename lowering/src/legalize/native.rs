@@ -1,0 +1,99 @@
+//! Which operations have a form of `atom` that computes exactly them, on which target.
+
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
+
+use super::{
+    Change,
+    emit::{AtomForm, bits},
+    packed,
+};
+use crate::{
+    op::{Access, RmwOp, Type as OpType},
+    ptx::{AtomOp, Space, Type},
+    target::Target,
+};
+
+/// How close to IEEE 754 and to LLVM's Language Reference floating-point additions are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum FpAtomics {
+    /// What the GPU does in one instruction: the f32 addition in global memory flushes subnormals, and the addition of a
+    /// vector is atomic for each element only.
+    #[default]
+    Native,
+    /// Subnormals are kept, and a vector is one atomic value: by a compare-and-swap loop where no instruction does that.
+    Ieee,
+}
+
+/// The form of `atom` that is this operation; `None` if the target has none.
+pub fn native(
+    op: RmwOp,
+    access: Access,
+    policy: FpAtomics,
+    target: &Target,
+    changes: &mut Vec<Change>,
+) -> Option<AtomForm> {
+    let form = match (op, access.ty.is_float()) {
+        (RmwOp::FAdd, true) => addition(access, policy, target)?,
+        (RmwOp::Xchg, _) if !access.ty.is_sub_word() => AtomForm::new(AtomOp::Exch, bits(access.ty.bits())),
+        (_, false) => integer(op, access.ty)?,
+        _ => return None,
+    };
+    // No loop could stand for a swap of 128 bits: what the target lacks is then the error.
+    if !form.exists_on(target) && form.op != AtomOp::Exch {
+        return None;
+    }
+    if access.ty.is_float() && form.op == AtomOp::Add {
+        let flushes = form.ty == Type::F32 && !form.noftz && !is_shared(access.space);
+        changes.extend(flushes.then_some(Change::FlushesSubnormals));
+        changes.extend((access.ty.lanes() > 1).then_some(Change::AtomicByElement));
+    }
+    Some(form)
+}
+
+fn integer(op: RmwOp, ty: OpType) -> Option<AtomForm> {
+    use Type::*;
+    let (unsigned, signed) = match ty {
+        OpType::I32 => (U32, S32),
+        OpType::I64 => (U64, S64),
+        _ => return None,
+    };
+    let (op, ty) = match op {
+        RmwOp::Add => (AtomOp::Add, unsigned),
+        RmwOp::And => (AtomOp::And, bits(ty.bits())),
+        RmwOp::Or => (AtomOp::Or, bits(ty.bits())),
+        RmwOp::Xor => (AtomOp::Xor, bits(ty.bits())),
+        RmwOp::Max => (AtomOp::Max, signed),
+        RmwOp::Min => (AtomOp::Min, signed),
+        RmwOp::UMax => (AtomOp::Max, unsigned),
+        RmwOp::UMin => (AtomOp::Min, unsigned),
+        RmwOp::UIncWrap if ty == OpType::I32 => (AtomOp::Inc, unsigned),
+        RmwOp::UDecWrap if ty == OpType::I32 => (AtomOp::Dec, unsigned),
+        _ => return None,
+    };
+    Some(AtomForm::new(op, ty))
+}
+
+/// The native f32 addition was measured to flush subnormals in global memory, and not in shared memory (CUDA C
+/// Programming Guide, arithmetic of compute capability 2.x and later).
+fn addition(Access { space, ty, .. }: Access, policy: FpAtomics, target: &Target) -> Option<AtomForm> {
+    let noftz = |ty| AtomForm { op: AtomOp::Add, noftz: true, vec: None, ty };
+    match (ty, policy) {
+        (OpType::F64, _) => Some(AtomForm::new(AtomOp::Add, Type::F64)),
+        (OpType::F16, _) => Some(noftz(Type::F16)),
+        (OpType::Bf16, _) => Some(noftz(Type::Bf16)),
+        (OpType::F32, FpAtomics::Ieee) if noftz(Type::F32).exists_on(target) => Some(noftz(Type::F32)),
+        (OpType::F32, FpAtomics::Ieee) if !is_shared(space) => None,
+        (OpType::F32, _) => Some(AtomForm::new(AtomOp::Add, Type::F32)),
+        (_, FpAtomics::Ieee) => None,
+        (_, FpAtomics::Native) => {
+            let form = packed::form(ty)?;
+            let anywhere = form.vec.is_none() || matches!(space, Space::Generic | Space::Global);
+            anywhere.then_some(form)
+        }
+    }
+}
+
+fn is_shared(space: Space) -> bool {
+    matches!(space, Space::Shared | Space::SharedCta)
+}

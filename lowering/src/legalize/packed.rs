@@ -1,0 +1,43 @@
+//! Native additions of vectors, whose operands are registers of the elements.
+//!
+//! PTX promises atomicity for each element, not for the vector ('PTX ISA', section on `atom`, vector operations).
+
+use super::{
+    body::{Body, register},
+    emit::{AtomForm, Emit},
+    update::{join, split},
+};
+use crate::{
+    abi::Step,
+    op::Type as OpType,
+    ptx::{AtomOp, Operand, Type, VectorSize},
+    sequence::{A, B, D},
+};
+
+/// The form that adds such a vector.
+pub fn form(ty: OpType) -> Option<AtomForm> {
+    let (noftz, vec, ty) = match ty {
+        OpType::F16x2 => (true, None, Type::F16x2),
+        OpType::F16x4 => (true, Some(VectorSize::V2), Type::F16x2),
+        OpType::F16x8 => (true, Some(VectorSize::V4), Type::F16x2),
+        OpType::Bf16x2 => (true, None, Type::Bf16x2),
+        OpType::Bf16x4 => (true, Some(VectorSize::V2), Type::Bf16x2),
+        OpType::Bf16x8 => (true, Some(VectorSize::V4), Type::Bf16x2),
+        OpType::F32x2 => (false, Some(VectorSize::V2), Type::F32),
+        OpType::F32x4 => (false, Some(VectorSize::V4), Type::F32),
+        _ => return None,
+    };
+    Some(AtomForm { op: AtomOp::Add, noftz, vec, ty })
+}
+
+pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
+    // Each register holds 32 bits, as those of a vector of f32 do.
+    let words = if emit.bits() == Type::B64 { OpType::F32x2 } else { OpType::F32x4 };
+    let operand = split(body, words, register(&B), "%word");
+    let result = body.registers(Type::B32, "%sum", operand.len());
+    let vector = |names: &[_]| Operand::Vector(names.iter().map(register).collect());
+    emit.around(steps, body, |body, sem| {
+        body.push(emit.atom(sem, form, vector(&result), A, vector(&operand), None));
+    });
+    join(body, words, &D, &result);
+}

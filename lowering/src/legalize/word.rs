@@ -1,0 +1,177 @@
+//! 8 and 16 bits, in the aligned 32-bit word that contains them: `atom` works on no less.
+//!
+//! `atom.cas.b16` is no help: the assemblers expand it to such a loop, whose first load is weak. `prmt` takes the field
+//! out of the word and puts it back, one instruction each; which bytes it picks is computed once, outside of loops.
+
+use super::{
+    body::{Body, register, setp},
+    cas_loop::{AGAIN, RETRY},
+    emit::{AtomForm, Emit},
+    update::Update,
+};
+use crate::{
+    abi::Step,
+    op::{RmwOp, Type as OpType},
+    ptx::{AluOp, AtomOp, Cmp, Instruction, LdSem, Name, Operand, Statement, Type},
+    sequence::{A, B, C, D},
+};
+
+/// Where the field stands in its word.
+struct Field {
+    /// The address of the word.
+    word: Name,
+    /// The offset of the field in the word, in bytes.
+    byte: Name,
+    bits: u32,
+}
+
+/// Whether an operation compares with a sign.
+fn is_signed(op: RmwOp) -> bool {
+    matches!(op, RmwOp::Max | RmwOp::Min)
+}
+
+/// `and`, `or` and `xor` leave the other bytes alone if the operand does: one `atom`, with any semantics.
+pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
+    let field = Field::locate(emit, body);
+    let [operand, wide, shift, seen] =
+        ["%operand", "%wide", "%shift", "%seen"].map(|name| body.register(Type::B32, name));
+    body.cvt(Type::U32, Type::U16, &operand, register(&B));
+    body.alu(AluOp::Shl, Type::B32, &shift, [register(&field.byte), Operand::Immediate(3)]);
+    if op == AtomOp::And {
+        // Ones around the operand: the complement is shifted.
+        let ones = Operand::Immediate((1 << field.bits) - 1);
+        body.alu(AluOp::Xor, Type::B32, &wide, [register(&operand), ones]);
+        body.alu(AluOp::Shl, Type::B32, &wide, [register(&wide), register(&shift)]);
+        body.alu(AluOp::Not, Type::B32, &wide, [register(&wide)]);
+    } else {
+        body.alu(AluOp::Shl, Type::B32, &wide, [register(&operand), register(&shift)]);
+    }
+    let form = AtomForm::new(op, Type::B32);
+    emit.around(steps, body, |body, sem| {
+        body.push(emit.atom(sem, form, register(&seen), field.word.clone(), register(&wide), None));
+    });
+    body.alu(AluOp::Shr, Type::U32, &seen, [register(&seen), register(&shift)]);
+    body.cvt(Type::U16, Type::U32, &D, register(&seen));
+}
+
+/// Any other rmw: a loop of compare-and-swap on the word.
+pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
+    let ty = emit.access().ty;
+    let location = Field::locate(emit, body);
+    let [seen, old, field, new] = ["%seen", "%old", "%field", "%new"].map(|name| body.register(Type::B32, name));
+    let retry = body.register(Type::Pred, RETRY);
+    let float = ty.is_float() && op != RmwOp::Xchg;
+    let operand = if float { B } else { extended(op, ty, &B, "%operand", body) };
+    let update = Update::new(op, ty, register(&operand), emit.target, body);
+    let (extract, insert) = (location.extract(is_signed(op), body), location.insert(body));
+    emit.around(steps, body, |body, sem| {
+        body.push(emit.ld(LdSem::Relaxed, Type::B32, seen.clone(), location.word.clone()));
+        body.label(AGAIN);
+        body.mov(Type::B32, &old, register(&seen));
+        prmt(body, &field, register(&old), Operand::Immediate(0), &extract);
+        if float {
+            let value = body.register(Type::B16, "%value");
+            body.cvt(Type::U16, Type::U32, &value, register(&field));
+            update.apply(body, &value, &value);
+            body.cvt(Type::U32, Type::U16, &new, register(&value));
+        } else {
+            update.apply(body, &field, &new);
+        }
+        prmt(body, &new, register(&old), register(&new), &insert);
+        let cas = AtomForm::new(AtomOp::Cas, Type::B32);
+        let (d, word) = (register(&seen), location.word.clone());
+        body.push(emit.atom(sem, cas, d, word, register(&old), Some(register(&new))));
+        body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
+        body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry.clone()));
+    });
+    // The swap that succeeded has seen what the field was taken from.
+    body.cvt(Type::U16, Type::U32, &D, register(&field));
+}
+
+/// A compare and exchange: the word is swapped if the field is as expected, and again if only other bytes have changed.
+pub fn cmpxchg(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
+    let field = Field::locate(emit, body);
+    let [seen, old, new, expected, desired] =
+        ["%seen", "%old", "%new", "%expected", "%desired"].map(|name| body.register(Type::B32, name));
+    let retry = body.register(Type::Pred, RETRY);
+    body.cvt(Type::U32, Type::U16, &expected, register(&B));
+    body.cvt(Type::U32, Type::U16, &desired, register(&C));
+    let (extract, insert) = (field.extract(false, body), field.insert(body));
+    emit.around(steps, body, |body, sem| {
+        body.push(emit.ld(LdSem::Relaxed, Type::B32, seen.clone(), field.word.clone()));
+        body.label(AGAIN);
+        prmt(body, &old, register(&seen), register(&expected), &insert);
+        prmt(body, &new, register(&seen), register(&desired), &insert);
+        let cas = AtomForm::new(AtomOp::Cas, Type::B32);
+        let (d, word) = (register(&seen), field.word.clone());
+        body.push(emit.atom(sem, cas, d, word, register(&old), Some(register(&new))));
+        body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
+        prmt(body, &old, register(&seen), register(&expected), &insert);
+        let same_field = setp(Cmp::Eq, Type::B32, &retry, register(&seen), register(&old));
+        body.push(same_field.guarded(retry.clone()));
+        body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry.clone()));
+    });
+    prmt(body, &seen, register(&seen), Operand::Immediate(0), &extract);
+    body.cvt(Type::U16, Type::U32, &D, register(&seen));
+}
+
+/// A narrow integer in 32 bits, extended as the operation compares it.
+pub fn extended(op: RmwOp, ty: OpType, value: &Name, into: &'static str, body: &mut Body) -> Name {
+    let wide = body.register(Type::B32, into);
+    let (to, from) = match (is_signed(op), ty.bits()) {
+        (true, 8) => (Type::S32, Type::S8),
+        (true, _) => (Type::S32, Type::S16),
+        (false, 8) => (Type::U32, Type::U8),
+        (false, _) => (Type::U32, Type::U16),
+    };
+    body.cvt(to, from, &wide, register(value));
+    wide
+}
+
+impl Field {
+    fn locate(emit: &Emit<'_>, body: &mut Body) -> Self {
+        let (word, byte) = (body.register(Type::B64, "%word"), body.register(Type::B32, "%byte"));
+        body.alu(AluOp::And, Type::B64, &word, [register(&A), Operand::Immediate(!3)]);
+        body.cvt(Type::U32, Type::U64, &byte, register(&A));
+        body.alu(AluOp::And, Type::B32, &byte, [register(&byte), Operand::Immediate(3)]);
+        Self { word, byte, bits: emit.access().ty.bits() }
+    }
+
+    /// What `prmt` of the word and 0 picks to get the field: one nibble for each byte, of which 4 is a zero and the top
+    /// bit repeats a sign.
+    fn extract(&self, signed: bool, body: &mut Body) -> Name {
+        let extract = body.register(Type::B32, "%extract");
+        let (factor, at_zero) = match (self.bits, signed) {
+            (8, false) => (0x0001, 0x4440),
+            (8, true) => (0x1111, 0x8880),
+            (_, false) => (0x0011, 0x4410),
+            (_, true) => (0x1111, 0x9910),
+        };
+        let byte = register(&self.byte);
+        let (factor, at_zero) = (Operand::Immediate(factor), Operand::Immediate(at_zero));
+        body.alu(AluOp::MadLo, Type::U32, &extract, [byte, factor, at_zero]);
+        extract
+    }
+
+    /// What `prmt` of the word and a value picks to put the value into the field: 4 is the value's lowest byte.
+    fn insert(&self, body: &mut Body) -> Name {
+        let insert = body.register(Type::B32, "%insert");
+        let byte = || register(&self.byte);
+        let constant = Operand::Immediate;
+        if self.bits == 16 {
+            body.alu(AluOp::MadLo, Type::U32, &insert, [byte(), constant(0x10DE), constant(0x3254)]);
+            return insert;
+        }
+        // In 0x3210, the nibble `byte` becomes 4.
+        let shift = body.register(Type::B32, "%shift");
+        body.alu(AluOp::Shl, Type::B32, &shift, [byte(), constant(2)]);
+        body.alu(AluOp::Sub, Type::U32, &insert, [constant(4), byte()]);
+        body.alu(AluOp::Shl, Type::B32, &insert, [register(&insert), register(&shift)]);
+        body.alu(AluOp::Add, Type::U32, &insert, [register(&insert), constant(0x3210)]);
+        insert
+    }
+}
+
+fn prmt(body: &mut Body, d: &Name, x: Operand, y: Operand, picks: &Name) {
+    body.alu(AluOp::Prmt, Type::B32, d, [x, y, register(picks)]);
+}

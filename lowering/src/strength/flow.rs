@@ -1,0 +1,286 @@
+//! The flow of control through PTX code, ours or any compiler's.
+//!
+//! Where a predicate says that an address is local ('PTX ISA', section on `isspacep`), no other thread takes part: such a
+//! way is left out.
+
+use std::collections::HashMap;
+
+use crate::{
+    ptx::{AluOp, Code, Function, Guard, Instruction, Jump, Name, Operand, Other, Space, Statement, Type},
+    sequence::Sequence,
+};
+
+/// The instructions of a function or a sequence, and the ways between them.
+pub struct Flow<'p> {
+    /// The first stands for the entry, the last for the exit.
+    pub nodes: Vec<Node<'p>>,
+    /// The nodes that write each register.
+    writers: HashMap<&'p Name, Vec<usize>>,
+}
+
+/// An instruction and its neighbors.
+pub struct Node<'p> {
+    pub guard: Option<&'p Guard>,
+    pub code: NodeCode<'p>,
+    /// Where control goes next. Of a guarded branch, first where it is taken.
+    pub next: Vec<usize>,
+    pub previous: Vec<usize>,
+    /// Whether it executes only where an address is local.
+    pub private: bool,
+    /// The line of the text; 0 in a sequence.
+    pub line: u32,
+}
+
+#[derive(Clone, Copy)]
+pub enum NodeCode<'p> {
+    Entry,
+    Exit,
+    Instruction(&'p Instruction),
+    Other(&'p Other),
+}
+
+impl<'p> Flow<'p> {
+    pub fn of_sequence(sequence: &'p Sequence) -> Self {
+        let mut builder = Builder::default();
+        for statement in &sequence.0 {
+            match statement {
+                Statement::Instruction { guard, instruction } => {
+                    builder.push(guard.as_ref(), NodeCode::Instruction(instruction), 0);
+                }
+                Statement::Label(label) => builder.label(label),
+                Statement::Reg { .. } => {}
+            }
+        }
+        builder.finish()
+    }
+
+    /// That of a function's body; of a declaration, none.
+    pub fn of_function(function: &'p Function) -> Self {
+        let mut builder = Builder::default();
+        for line in function.body.iter().flatten() {
+            match &line.code {
+                Code::Label(label) => builder.label(label),
+                Code::Instruction { guard, instruction } => {
+                    builder.push(guard.as_ref(), NodeCode::Instruction(instruction), line.number);
+                }
+                Code::Other(other) => builder.push(other.guard.as_ref(), NodeCode::Other(other), line.number),
+            }
+        }
+        builder.finish()
+    }
+
+    pub fn entry(&self) -> usize {
+        0
+    }
+
+    pub fn exit(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// The nodes that control reaches, each behind those that lead to it as far as there is no loop.
+    pub fn in_order(&self) -> Vec<usize> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut order = Vec::new();
+        // A node, and how many of its successors are done.
+        let mut stack = vec![(self.entry(), 0)];
+        seen[self.entry()] = true;
+        while let Some((node, done)) = stack.last_mut() {
+            // The way that a branch takes is walked first, so that the one behind it comes first in the order.
+            match self.nodes[*node].next.get(*done) {
+                Some(&next) => {
+                    *done += 1;
+                    if !std::mem::replace(&mut seen[next], true) {
+                        stack.push((next, 0));
+                    }
+                }
+                None => {
+                    order.push(*node);
+                    stack.pop();
+                }
+            }
+        }
+        order.reverse();
+        order
+    }
+
+    pub fn instruction(&self, node: usize) -> Option<&'p Instruction> {
+        match self.nodes[node].code {
+            NodeCode::Instruction(instruction) => Some(instruction),
+            _ => None,
+        }
+    }
+
+    /// The nodes that write a register.
+    pub fn writers(&self, name: &Name) -> &[usize] {
+        self.writers.get(name).map_or(&[], |nodes| nodes)
+    }
+
+    /// The nodes to which a way leads from `start`. It does not lead on from those where it stops.
+    pub fn reached(&self, start: usize, way: Way, stops: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut stack = self.neighbors(start, way).to_vec();
+        while let Some(node) = stack.pop() {
+            if !std::mem::replace(&mut seen[node], true) && !stops(node) {
+                stack.extend(self.neighbors(node, way));
+            }
+        }
+        seen
+    }
+
+    fn neighbors(&self, node: usize, way: Way) -> &[usize] {
+        match way {
+            Way::Forward => &self.nodes[node].next,
+            Way::Backward => &self.nodes[node].previous,
+        }
+    }
+
+    /// Whether every way from `start` (which is not asked itself) meets a node that is what is looked for, before one
+    /// that ends the search. `step` says which; a way that comes round to where it was is none.
+    pub fn always(&self, start: usize, way: Way, step: impl Fn(usize) -> Step) -> bool {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut stack = self.neighbors(start, way).to_vec();
+        while let Some(node) = stack.pop() {
+            if std::mem::replace(&mut seen[node], true) {
+                continue;
+            }
+            match step(node) {
+                Step::Found => {}
+                Step::Lost => return false,
+                Step::On if node == self.entry() && way == Way::Backward => return false,
+                Step::On if node == self.exit() && way == Way::Forward => return false,
+                Step::On => stack.extend(self.neighbors(node, way)),
+            }
+        }
+        true
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Forward,
+    Backward,
+}
+
+/// What a search makes of a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Found,
+    Lost,
+    On,
+}
+
+impl<'p> NodeCode<'p> {
+    pub fn writes(self) -> impl Iterator<Item = &'p Name> {
+        let (modelled, other) = match self {
+            Self::Instruction(instruction) => (Some(instruction.destinations()), &[][..]),
+            Self::Other(other) => (None, &other.writes[..]),
+            Self::Entry | Self::Exit => (None, &[][..]),
+        };
+        modelled.into_iter().flatten().chain(other)
+    }
+
+    /// The registers that go in as values; addresses are none.
+    pub fn reads(self) -> impl Iterator<Item = &'p Name> {
+        let (modelled, other) = match self {
+            Self::Instruction(instruction) => (Some(instruction.sources()), &[][..]),
+            Self::Other(other) => (None, &other.reads[..]),
+            Self::Entry | Self::Exit => (None, &[][..]),
+        };
+        modelled.into_iter().flatten().flat_map(Operand::registers).chain(other)
+    }
+}
+
+#[derive(Default)]
+struct Builder<'p> {
+    nodes: Vec<Node<'p>>,
+    labels: HashMap<&'p Name, usize>,
+}
+
+impl<'p> Builder<'p> {
+    fn push(&mut self, guard: Option<&'p Guard>, code: NodeCode<'p>, line: u32) {
+        let node = |guard, code| Node { guard, code, next: Vec::new(), previous: Vec::new(), private: false, line };
+        if self.nodes.is_empty() {
+            self.nodes.push(node(None, NodeCode::Entry));
+        }
+        self.nodes.push(node(guard, code));
+    }
+
+    fn label(&mut self, label: &'p Name) {
+        // The entry is node 0, whether it stands there already or not.
+        self.labels.insert(label, self.nodes.len().max(1));
+    }
+
+    fn finish(mut self) -> Flow<'p> {
+        self.push(None, NodeCode::Exit, 0);
+        let exit = self.nodes.len() - 1;
+        let locals = self.local_predicates();
+        for node in 0..exit {
+            let next = self.next(node, exit, &locals);
+            let guard = self.nodes[node].guard;
+            self.nodes[node].private = guard.is_some_and(|guard| locals.get(&guard.p) == Some(&!guard.negated));
+            self.nodes[node].next = next;
+        }
+        let mut flow = Flow { nodes: self.nodes, writers: HashMap::new() };
+        for (node, Node { code, .. }) in flow.nodes.iter().enumerate() {
+            code.writes().for_each(|name| flow.writers.entry(name).or_default().push(node));
+        }
+        // Only ways that begin at the entry count.
+        for node in flow.in_order() {
+            for next in flow.nodes[node].next.clone() {
+                flow.nodes[next].previous.push(node);
+            }
+        }
+        flow
+    }
+
+    fn next(&self, node: usize, exit: usize, locals: &HashMap<&Name, bool>) -> Vec<usize> {
+        let behind = node + 1;
+        let target = |label: &Name| self.labels.get(label).copied().unwrap_or(exit);
+        let jump = match self.nodes[node].code {
+            NodeCode::Instruction(Instruction::Bra { target: label }) => vec![target(label)],
+            NodeCode::Other(Other { jump: Jump::To(labels), .. }) => labels.iter().map(target).collect(),
+            NodeCode::Other(Other { jump: Jump::Out, .. }) => vec![exit],
+            _ => return vec![behind],
+        };
+        let Some(guard) = self.nodes[node].guard else { return jump };
+        match locals.get(&guard.p) {
+            Some(&local_if) if local_if != guard.negated => vec![behind],
+            Some(_) => jump,
+            None => jump.into_iter().chain([behind]).collect(),
+        }
+    }
+
+    /// The predicates that say whether an address is local, and which value says yes.
+    fn local_predicates(&self) -> HashMap<&'p Name, bool> {
+        let mut locals: HashMap<&Name, bool> = HashMap::new();
+        let mut others = Vec::new();
+        for node in &self.nodes {
+            let (p, local_if) = match node.code {
+                NodeCode::Instruction(Instruction::Isspacep { space: Space::Local, p, .. }) => (p, true),
+                NodeCode::Instruction(Instruction::Alu {
+                    op: AluOp::Not,
+                    ty: Type::Pred,
+                    d: Operand::Register(p),
+                    sources,
+                }) => match sources[..] {
+                    [Operand::Register(ref source)] if locals.contains_key(source) => (p, !locals[source]),
+                    _ => {
+                        others.push(p);
+                        continue;
+                    }
+                },
+                code => {
+                    others.extend(code.writes());
+                    continue;
+                }
+            };
+            if locals.insert(p, local_if).is_some_and(|known| known != local_if) {
+                others.push(p);
+            }
+        }
+        for other in others {
+            locals.remove(other);
+        }
+        locals
+    }
+}

@@ -1,0 +1,601 @@
+//! The PTX of any compiler, held against the operations that it stands for.
+//!
+//! Operations and instructions are aligned in the order of control, by kind, width and state space. What stands for an
+//! operation is then read as [`Strength`] reads it. The values that are computed are not looked at.
+
+use std::collections::HashSet;
+
+use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
+
+use super::{
+    Loss, Missing, Strength, access, fence,
+    flow::{Flow, NodeCode, Way},
+    is_private, touches_memory,
+};
+use crate::{
+    op::{AtomicOp, Operation, RmwOp, SyncScope},
+    ptx::{AluOp, Atom, AtomOp, FenceSem, Function, Instruction, Ld, Name, Operand, Red, Space},
+};
+
+/// What became of one operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// What the PTX does not keep; nothing, if it is right.
+    pub missing: Vec<Missing>,
+    /// What is right but of note.
+    pub notes: Vec<Note>,
+    /// The lines of the PTX that stand for the operation, in their order.
+    pub lines: Vec<u32>,
+}
+
+impl Judgement {
+    /// The worst of what is lost.
+    pub fn loss(&self) -> Option<Loss> {
+        self.missing.iter().map(|missing| missing.loss).max()
+    }
+}
+
+/// What keeps order and scope, but is not what a reader expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Note {
+    #[strum(message = "the load is a read-modify-write, which memory that is only readable does not take")]
+    LoadWrites,
+    #[strum(message = "each element of the vector is updated for itself")]
+    ByElement,
+    #[strum(message = "a loop of compare-and-swap pays for the ordering in every iteration")]
+    OrderingInLoop,
+}
+
+/// What became of a function's operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// One for each operation, in their order.
+    pub judgements: Vec<Judgement>,
+    /// The lines of `atom` and `red` that stand for none of them: of another function that was inlined, or a copy.
+    pub unclaimed: Vec<u32>,
+}
+
+/// A function with more operations and instructions than can be aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{operations} operations and {instructions} memory instructions are too many to align")]
+pub struct TooLarge {
+    pub operations: usize,
+    pub instructions: usize,
+}
+
+/// The largest table of an alignment, in cells of a byte.
+const LARGEST_TABLE: usize = 1 << 28;
+
+/// Judges each of the operations of a function, which come in the order of its text.
+///
+/// # Errors
+/// If the function is too large.
+pub fn judge(operations: &[AtomicOp], function: &Function) -> Result<Judged, TooLarge> {
+    let flow = Flow::of_function(function);
+    let is_event = |node: &usize| access(&flow, *node).is_some() || fence(&flow, *node).is_some();
+    let by_flow: Vec<_> = flow.in_order().into_iter().filter(is_event).collect();
+    let mut by_text = by_flow.clone();
+    by_text.sort_unstable();
+    if (operations.len() + 1).saturating_mul(by_flow.len() + 1) > LARGEST_TABLE {
+        return Err(TooLarge { operations: operations.len(), instructions: by_flow.len() });
+    }
+    // Compilers move blocks. The order in which more fits is the right one.
+    let judged = [by_flow, by_text].map(|events| {
+        let (cost, mut anchors) = align(operations, &flow, &events);
+        adopt(operations, &flow, &events, &mut anchors);
+        let judge_one = |(op, anchor): (&AtomicOp, &Option<usize>)| judge_one(op, *anchor, &flow);
+        let judgements: Vec<_> = operations.iter().zip(&anchors).map(judge_one).collect();
+        let wrong = judgements.iter().filter(|judgement| judgement.loss().is_some()).count();
+        let claimed: HashSet<_> = anchors.iter().flatten().collect();
+        let is_rmw = |node: &usize| access(&flow, *node).is_some_and(|access| access.reads && access.writes);
+        let unclaimed = events.iter().filter(|node| is_rmw(node) && !claimed.contains(node));
+        let unclaimed = unclaimed.map(|node| flow.nodes[*node].line).collect();
+        (cost, wrong, Judged { judgements, unclaimed })
+    });
+    let [by_flow, by_text] = judged;
+    Ok(if (by_text.0, by_text.1) < (by_flow.0, by_flow.1) { by_text.2 } else { by_flow.2 })
+}
+
+/// What it costs to leave an operation without an instruction.
+fn cost_without(op: &AtomicOp) -> u32 {
+    let nothing_needed = op.operation == Operation::Fence && op.scope == SyncScope::SingleThread;
+    if nothing_needed || is_private(op) { 0 } else { 20 }
+}
+
+/// What it costs to leave an instruction without an operation: strong ones are there for one.
+fn cost_of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
+    match access(flow, node) {
+        Some(access) if access.reads && access.writes => 5,
+        Some(access) if access.strong.is_some() => 1,
+        _ => 0,
+    }
+}
+
+/// How badly an instruction fits an operation; `None` if it cannot stand for it.
+fn cost_of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Option<u32> {
+    let Some(asked) = op.operation.access() else {
+        let kept = fence(flow, node).is_some().then(|| Strength::of_fence(flow, node).missing(op).is_empty());
+        return kept.map(|kept| if kept { 0 } else { 2 });
+    };
+    let found = access(flow, node)?;
+    if !may_be(asked.space, found.space) {
+        return None;
+    }
+    let bits = asked.ty.bits();
+    let rmw = matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. });
+    let width = match found.bits {
+        width if width == bits => 0,
+        32 if rmw && bits < 32 => 0,
+        width if width < bits => 8,
+        _ => return None,
+    };
+    let weak = if found.strong.is_none() { 2 } else { 0 };
+    let kind = match (op.operation, flow.instruction(node)?) {
+        (Operation::Load(_), Instruction::Ld(_)) | (Operation::Store(_), Instruction::St(_)) => weak,
+        (Operation::Load(_), Instruction::Atom(_)) => 8,
+        (Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Exch, .. })) => 8,
+        (Operation::CmpXchg { .. }, Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 0,
+        (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 1,
+        (Operation::Rmw(rmw, _), Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) => {
+            if native(rmw) == Some(*op) { 0 } else { 6 }
+        }
+        // Read, compute and write, of which the write is the one that others see.
+        (Operation::Rmw(..) | Operation::CmpXchg { .. }, Instruction::St(_)) => 10,
+        _ => return None,
+    };
+    Some(kind + width)
+}
+
+/// Whether an address of one state space may be spelled as one of another.
+fn may_be(asked: Space, found: Space) -> bool {
+    let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
+    match (asked, found) {
+        (Space::Generic | Space::Local | Space::Const, _) | (_, Space::Generic) => true,
+        (Space::Shared | Space::SharedCta, found) => shared(found),
+        (asked, found) => asked == found,
+    }
+}
+
+/// The operation of `atom` that computes the same.
+fn native(op: RmwOp) -> Option<AtomOp> {
+    Some(match op {
+        RmwOp::Xchg => AtomOp::Exch,
+        RmwOp::Add | RmwOp::Sub | RmwOp::FAdd | RmwOp::FSub => AtomOp::Add,
+        RmwOp::And => AtomOp::And,
+        RmwOp::Or => AtomOp::Or,
+        RmwOp::Xor => AtomOp::Xor,
+        RmwOp::Max | RmwOp::UMax => AtomOp::Max,
+        RmwOp::Min | RmwOp::UMin => AtomOp::Min,
+        RmwOp::UIncWrap => AtomOp::Inc,
+        RmwOp::UDecWrap => AtomOp::Dec,
+        _ => return None,
+    })
+}
+
+/// How an alignment came to one of its cells.
+#[derive(Clone, Copy)]
+enum Move {
+    Match,
+    Skip,
+    Leave,
+}
+
+/// The cheapest alignment: its cost, and the node of each operation.
+fn align(operations: &[AtomicOp], flow: &Flow<'_>, events: &[usize]) -> (u32, Vec<Option<usize>>) {
+    let width = events.len() + 1;
+    let skips: Vec<_> = events.iter().map(|node| cost_of_skipping(flow, *node)).collect();
+    let mut moves = vec![Move::Skip; (operations.len() + 1) * width];
+    let mut costs: Vec<u32> = vec![0; width];
+    for (column, skip) in (1..).zip(&skips) {
+        costs[column] = costs[column - 1] + skip;
+    }
+    for (row, op) in (1..).zip(operations) {
+        let above = costs.clone();
+        for column in 0..width {
+            let leave = (above[column].saturating_add(cost_without(op)), Move::Leave);
+            let mut best = leave;
+            if let Some(before) = column.checked_sub(1) {
+                let skip = (costs[before].saturating_add(skips[before]), Move::Skip);
+                let matched = cost_of_match(op, flow, events[before])
+                    .map(|cost| (above[before].saturating_add(cost), Move::Match));
+                let candidates = [matched, Some(skip)].into_iter().flatten();
+                best = candidates.fold(leave, |best, found| if found.0 <= best.0 { found } else { best });
+                if let Some(matched) = matched.filter(|matched| matched.0 == best.0) {
+                    best = matched;
+                }
+            }
+            costs[column] = best.0;
+            moves[row * width + column] = best.1;
+        }
+    }
+    let mut anchors = vec![None; operations.len()];
+    let (mut row, mut column) = (operations.len(), events.len());
+    while row > 0 {
+        match moves[row * width + column] {
+            Move::Match => {
+                (row, column) = (row - 1, column - 1);
+                anchors[row] = Some(events[column]);
+            }
+            Move::Skip => column -= 1,
+            Move::Leave => row -= 1,
+        }
+    }
+    (costs[events.len()], anchors)
+}
+
+/// Gives operations that are left instructions that are left, in whatever order these stand.
+fn adopt(operations: &[AtomicOp], flow: &Flow<'_>, events: &[usize], anchors: &mut [Option<usize>]) {
+    let mut taken: HashSet<_> = anchors.iter().flatten().copied().collect();
+    for (op, anchor) in operations.iter().zip(anchors).filter(|(_, anchor)| anchor.is_none()) {
+        let free = events.iter().filter(|node| !taken.contains(node) && cost_of_skipping(flow, **node) > 0);
+        let fitting = free.filter_map(|node| Some((cost_of_match(op, flow, *node)?, *node)));
+        *anchor = fitting.min().filter(|(cost, _)| *cost < 5).map(|(_, node)| node);
+        taken.extend(*anchor);
+    }
+}
+
+fn judge_one(op: &AtomicOp, anchor: Option<usize>, flow: &Flow<'_>) -> Judgement {
+    let line = |node: &usize| flow.nodes[*node].line;
+    let lost = |loss, what: &str| vec![Missing { loss, what: what.into() }];
+    let Some(anchor) = anchor else {
+        let missing =
+            if cost_without(op) == 0 { Vec::new() } else { lost(Loss::Missing, "no instruction stands for it") };
+        return Judgement { missing, ..Judgement::default() };
+    };
+    if op.operation == Operation::Fence {
+        let missing = Strength::of_fence(flow, anchor).missing(op);
+        return Judgement { missing, notes: Vec::new(), lines: vec![line(&anchor)] };
+    }
+    let instruction = flow.instruction(anchor);
+    if is_private(op) {
+        let is_atom = matches!(instruction, Some(Instruction::Atom(_) | Instruction::Red(_)));
+        let missing = if is_atom { lost(Loss::Undefined, "`atom` does not take local memory") } else { Vec::new() };
+        return Judgement { missing, notes: Vec::new(), lines: vec![line(&anchor)] };
+    }
+    let mut group = vec![anchor];
+    if let Some(Instruction::Atom(Atom { op: AtomOp::Cas, b, a, .. })) = instruction
+        && !matches!(op.operation, Operation::Load(_) | Operation::Store(_))
+    {
+        group.extend(guesses(flow, b, &address(flow, &a.base), a.offset));
+    }
+    let strength = Strength::of_operation(flow, &group);
+    let mut missing = strength.missing(op);
+    if matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. })
+        && matches!(instruction, Some(Instruction::St(_)))
+        && op.scope != SyncScope::SingleThread
+    {
+        missing = lost(Loss::NotAtomic, "a read and a write that others can come between");
+    }
+    // What an `atom` has read, a fence acquires that stands anywhere behind it; what a `red` has read, none does.
+    if matches!(instruction, Some(Instruction::Red(_))) && acquired_behind(flow, anchor) {
+        missing.extend(lost(Loss::Ordering, "a `red` in front of a fence that acquires"));
+    }
+    let notes = [
+        (matches!(op.operation, Operation::Load(_)) && strength.writes, Note::LoadWrites),
+        (strength.by_element, Note::ByElement),
+        (strength.ordering_in_loop, Note::OrderingInLoop),
+    ];
+    let mut lines: Vec<_> = group.iter().chain(&fences_around(flow, &group)).map(line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    Judgement { missing, notes: notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect(), lines }
+}
+
+fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
+    let behind = flow.reached(node, Way::Forward, |_| false);
+    (0..behind.len()).any(|node| behind[node] && fence(flow, node).is_some_and(|(sem, _)| sem != FenceSem::Release))
+}
+
+/// The loads of the same place from which the expected value of a `cas` is computed.
+fn guesses(flow: &Flow<'_>, expected: &Operand, base: &Name, offset: i64) -> Vec<usize> {
+    let mut seen = HashSet::new();
+    let mut names: Vec<&Name> = expected.registers().collect();
+    let mut loads = Vec::new();
+    while let Some(name) = names.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        for &node in flow.writers(name) {
+            match flow.nodes[node].code {
+                NodeCode::Instruction(Instruction::Ld(Ld { a, .. })) => {
+                    // The halves of a wide value stand side by side.
+                    let same = address(flow, &a.base) == *base && (0..16).contains(&(a.offset.wrapping_sub(offset)));
+                    if same && access(flow, node).is_some() && !loads.contains(&node) {
+                        loads.push(node);
+                    }
+                }
+                code if !touches_memory(flow, node) => names.extend(code.reads()),
+                _ => {}
+            }
+        }
+    }
+    loads
+}
+
+/// The register that an address was copied from.
+fn address(flow: &Flow<'_>, base: &Name) -> Name {
+    let mut name = base;
+    for _ in 0..16 {
+        let [writer] = flow.writers(name) else { break };
+        name = match flow.nodes[*writer].code {
+            NodeCode::Instruction(Instruction::Alu { op: AluOp::Mov, sources, .. }) => match &sources[..] {
+                [Operand::Register(source)] => source,
+                _ => break,
+            },
+            NodeCode::Other(other) if other.base() == "cvta" => match &other.reads[..] {
+                [source] => source,
+                _ => break,
+            },
+            _ => break,
+        };
+    }
+    name.clone()
+}
+
+/// The fences that no access of another operation separates from these nodes.
+fn fences_around(flow: &Flow<'_>, group: &[usize]) -> Vec<usize> {
+    let foreign = |node: usize| !group.contains(&node) && touches_memory(flow, node);
+    let mut around = Vec::new();
+    for (&node, way) in group.iter().flat_map(|node| [(node, Way::Backward), (node, Way::Forward)]) {
+        let reached = flow.reached(node, way, foreign);
+        around.extend((0..reached.len()).filter(|node| reached[*node] && fence(flow, *node).is_some()));
+    }
+    around
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        op::{Access, Ordering, Type},
+        ptx::{Module, Scope},
+    };
+
+    fn op(operation: Operation, ordering: Ordering, scope: Scope) -> AtomicOp {
+        AtomicOp { operation, ordering, scope: SyncScope::Threads(scope) }
+    }
+
+    fn global(ty: Type) -> Access {
+        Access::new(Space::Global, ty)
+    }
+
+    fn nand(ordering: Ordering) -> AtomicOp {
+        op(Operation::Rmw(RmwOp::Nand, global(Type::I32)), ordering, Scope::Sys)
+    }
+
+    fn cmpxchg(ty: Type, ordering: Ordering) -> AtomicOp {
+        op(Operation::CmpXchg { access: global(ty), failure: Ordering::Relaxed }, ordering, Scope::Gpu)
+    }
+
+    fn judgements(operations: &[AtomicOp], body: &str) -> Vec<Judgement> {
+        let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}");
+        let module: Module = text.parse().expect(body);
+        judge(operations, &module.functions[0]).expect("few operations").judgements
+    }
+
+    /// `expected` lists the worst loss of each operation, `right` for none.
+    fn check(operations: &[AtomicOp], body: &str, expected: &str) {
+        let judgements = judgements(operations, body);
+        let losses: Vec<&str> =
+            judgements.iter().map(|judgement| judgement.loss().map_or("right", Into::into)).collect();
+        assert_eq!(losses.join(" "), expected, "{body}\n{judgements:#?}");
+    }
+
+    /// LLVM 22 for sm_90.
+    const LLVM_LOOP: &str = "ld.param.b64 %rd1, [p];
+        FIRST %r5, [%rd1];
+        $L1:
+        and.b32 %r3, %r5, %r2;
+        not.b32 %r4, %r3;
+        fence.sc.sys;
+        atom.acquire.sys.global.cas.b32 %r1, [%rd1], %r5, %r4;
+        setp.ne.b32 %p1, %r1, %r5;
+        mov.b32 %r5, %r1;
+        @%p1 bra $L1;
+        ret;";
+
+    #[test]
+    fn a_loop_as_llvm_writes_it() {
+        let with = |first: &str| LLVM_LOOP.replace("FIRST", first);
+        check(&[nand(Ordering::SeqCst)], &with("ld.global.b32"), "weak-load-in-loop");
+        check(&[nand(Ordering::SeqCst)], &with("ld.relaxed.sys.global.b32"), "right");
+        check(&[nand(Ordering::SeqCst)], &with("ld.relaxed.gpu.global.b32"), "scope");
+        check(&[nand(Ordering::SeqCst)], &with("ld.volatile.global.b32"), "right");
+        let judged = judgements(&[nand(Ordering::SeqCst)], &with("ld.relaxed.sys.global.b32"));
+        assert_eq!(judged[0].notes, [Note::OrderingInLoop]);
+        assert_eq!(judged[0].lines, [5, 9, 10]);
+        let without = with("ld.relaxed.sys.global.b32").replace("fence.sc.sys", "fence.acq_rel.sys");
+        check(&[nand(Ordering::SeqCst)], &without, "ordering");
+        check(&[nand(Ordering::AcqRel)], &without, "right");
+    }
+
+    /// What ends and what repeats a loop, in the shapes of LLVM and of libNVVM.
+    #[test]
+    fn a_loop_goes_round_by_failure_only() {
+        let with = |tail: &str| {
+            format!(
+                "ld.relaxed.sys.global.b32 %r5, [%rd1]; bra.uni $L1; $L1: not.b32 %r4, %r5;
+                 atom.relaxed.sys.global.cas.b32 %r1, [%rd1], %r5, %r4; {tail}"
+            )
+        };
+        let right = [
+            "setp.eq.b32 %p1, %r1, %r5; @%p1 bra $done; mov.b32 %r5, %r1; bra.uni $L1; $done: ret;",
+            "setp.ne.s32 %p1, %r5, %r1; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+            "setp.eq.b32 %p1, %r1, %r5; not.pred %p2, %p1; mov.b32 %r5, %r1; @%p2 bra $L1; ret;",
+            "xor.b32 %r9, %r1, %r5; setp.ne.b32 %p1, %r9, 0; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+        ];
+        for tail in right {
+            check(&[nand(Ordering::Relaxed)], &with(tail), "right");
+        }
+        let wrong = [
+            "setp.eq.b32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+            "setp.ne.b32 %p1, %r1, %r4; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+            "mov.b32 %r5, %r1; setp.ne.b32 %p1, %r1, %r5; @%p1 bra $L1; ret;",
+            "setp.ne.f32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+            "bra $L1;",
+            "ret;",
+        ];
+        for tail in wrong {
+            check(&[nand(Ordering::Relaxed)], &with(tail), "not-atomic");
+        }
+    }
+
+    /// The fences of LLVM 22 around a loop on the word that contains 8 bits.
+    #[test]
+    fn a_field_of_a_word_is_compared_apart() {
+        let with = |first: &str, retry: &str| {
+            format!(
+                "fence.release.gpu; {first} %r13, [%rd1]; and.b32 %r17, %r13, %r2;
+                 $L1: or.b32 %r14, %r17, %r3; or.b32 %r15, %r17, %r4;
+                 atom.relaxed.gpu.global.cas.b32 %r5, [%rd1], %r15, %r14;
+                 setp.eq.b32 %p1, %r5, %r15; @%p1 bra $L3;
+                 and.b32 %r6, %r5, %r2; setp.ne.b32 %p2, %r17, %r6; mov.b32 %r17, %r6; {retry}
+                 $L3: fence.acquire.gpu; ret;"
+            )
+        };
+        let op = [cmpxchg(Type::I8, Ordering::AcqRel)];
+        check(&op, &with("ld.relaxed.gpu.global.b32", "@%p2 bra $L1;"), "right");
+        check(&op, &with("ld.global.b32", "@%p2 bra $L1;"), "weak-load-in-loop");
+        check(&op, &with("ld.relaxed.gpu.global.b32", ""), "not-atomic");
+        check(&op, &with("ld.relaxed.gpu.global.b32", "@%p2 bra $L1;").replace("fence.acquire.gpu;", ""), "ordering");
+    }
+
+    /// LLVM 22 wraps 128 bits into blocks of their own.
+    #[test]
+    fn wide_values_are_compared_by_halves() {
+        let with = |or: &str| {
+            format!(
+                "ld.relaxed.sys.global.b128 %rq, [%rd3]; mov.b128 {{%rd11, %rd12}}, %rq;
+                 $L1: add.s64 %rd7, %rd11, 1;
+                 {{ .reg .b128 cmp, swap, dst;
+                 mov.b128 cmp, {{%rd11, %rd12}}; mov.b128 swap, {{%rd7, %rd12}};
+                 atom.relaxed.sys.global.cas.b128 dst, [%rd3], cmp, swap;
+                 mov.b128 {{%rd1, %rd2}}, dst; }}
+                 xor.b64 %rd8, %rd2, %rd12; xor.b64 %rd9, %rd1, %rd11; {or}
+                 setp.ne.b64 %p6, %rd10, 0; mov.b64 %rd11, %rd1; mov.b64 %rd12, %rd2;
+                 @%p6 bra $L1; ret;"
+            )
+        };
+        let op = [op(Operation::Rmw(RmwOp::Add, global(Type::I128)), Ordering::Relaxed, Scope::Sys)];
+        check(&op, &with("or.b64 %rd10, %rd9, %rd8;"), "right");
+        let guess = "ld.global.v2.b64 {%rd11, %rd12}, [%rd3];";
+        let by_halves = with("or.b64 %rd10, %rd9, %rd8;").replace("ld.relaxed.sys.global.b128 %rq, [%rd3];", guess);
+        check(&op, &by_halves, "weak-load-in-loop");
+        assert_eq!(judgements(&op, &by_halves)[0].notes, []);
+        check(&op, &with("mov.b64 %rd10, %rd9;"), "not-atomic");
+    }
+
+    /// Nobody else takes part, in the scope or in the memory.
+    #[test]
+    fn one_thread_needs_no_atomics() {
+        let nand = AtomicOp { scope: SyncScope::SingleThread, ..nand(Ordering::SeqCst) };
+        let weak = "ld.global.b32 %r1, [%rd1]; not.b32 %r2, %r1; st.global.b32 [%rd1], %r2;";
+        check(&[nand], weak, "right");
+        check(&[nand], "", "missing");
+        let fence = AtomicOp { operation: Operation::Fence, ..nand };
+        check(&[fence], "", "right");
+        let volatile = AtomicOp { operation: Operation::Load(global(Type::I32)).volatile(), ..nand };
+        check(&[volatile], "ld.global.b32 %r1, [%rd1];", "volatile");
+        let local = Operation::Rmw(RmwOp::Add, Access::new(Space::Local, Type::I32));
+        let local = op(local, Ordering::SeqCst, Scope::Sys);
+        check(&[local], "ld.local.b32 %r1, [%rd1]; st.local.b32 [%rd1], %r2;", "right");
+        check(&[local], "atom.add.u32 %r1, [%rd1], 1;", "undefined");
+        check(&[local], "", "right");
+    }
+
+    #[test]
+    fn single_instructions() {
+        let add = |ordering, scope| op(Operation::Rmw(RmwOp::Add, global(Type::I32)), ordering, scope);
+        let load = |ordering| op(Operation::Load(global(Type::I32)), ordering, Scope::Gpu);
+        let store = |ordering| op(Operation::Store(global(Type::I32)), ordering, Scope::Gpu);
+        use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+        check(&[add(AcqRel, Scope::Sys)], "atom.global.add.u32 %r1, [%rd1], 1;", "ordering");
+        check(&[add(Relaxed, Scope::Sys)], "atom.global.add.u32 %r1, [%rd1], 1;", "scope");
+        check(&[add(Relaxed, Scope::Gpu)], "atom.global.add.u32 %r1, [%rd1], 1;", "right");
+        check(&[add(Relaxed, Scope::Gpu)], "ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r2;", "not-atomic");
+        check(&[add(Acquire, Scope::Gpu)], "red.global.add.u32 [%rd1], 1; fence.acquire.gpu;", "ordering");
+        check(&[add(Relaxed, Scope::Gpu)], "red.global.add.u32 [%rd1], 1;", "right");
+        let later = "st.global.b32 [%rd2], 1; fence.acquire.gpu;";
+        check(&[add(Relaxed, Scope::Gpu)], &format!("red.global.add.u32 [%rd1], 1; {later}"), "ordering");
+        check(&[load(Acquire)], "ld.acquire.gpu.global.b32 %r1, [%rd1];", "right");
+        check(&[load(Relaxed)], "ld.global.b32 %r1, [%rd1];", "not-atomic");
+        check(&[load(Acquire)], "ld.volatile.global.b32 %r1, [%rd1]; membar.gl;", "right");
+        check(&[load(Acquire)], "ld.relaxed.gpu.global.b32 %r1, [%rd1]; @%p1 fence.acquire.gpu;", "ordering");
+        check(&[store(Release)], "fence.release.gpu; st.relaxed.gpu.global.b32 [%rd1], %r1;", "right");
+        check(&[store(Relaxed)], "st.relaxed.gpu.global.v2.b16 [%rd1], {%rs1, %rs2};", "not-atomic");
+        check(&[store(Relaxed)], "st.relaxed.gpu.global.b16 [%rd1], %rs1;", "not-atomic");
+        check(&[store(SeqCst)], "", "missing");
+        check(&[cmpxchg(Type::I32, SeqCst)], "fence.sc.gpu; atom.acquire.gpu.cas.b32 %r1, [%rd1], 0, 1;", "right");
+        let shared = Operation::Rmw(RmwOp::Add, Access::new(Space::Shared, Type::I32));
+        check(&[op(shared, AcqRel, Scope::Sys)], "atom.acq_rel.gpu.shared.add.u32 %r1, [%r2], 1;", "right");
+        check(&[op(shared, AcqRel, Scope::Sys)], "atom.acq_rel.cta.shared.add.u32 %r1, [%r2], 1;", "scope");
+        let wide = Operation::Load(global(Type::I128));
+        check(&[op(wide, Relaxed, Scope::Gpu)], "ld.relaxed.gpu.global.v2.b64 {%rd2, %rd3}, [%rd1];", "not-atomic");
+        let by_cas = "mov.b128 %q, {%rd2, %rd2}; atom.global.cas.b128 %d, [%rd1], %q, %q;";
+        check(&[op(wide, Relaxed, Scope::Gpu)], by_cas, "right");
+        assert_eq!(judgements(&[op(wide, Relaxed, Scope::Gpu)], by_cas)[0].notes, [Note::LoadWrites]);
+    }
+
+    /// A fence counts if it stands on every way, and nothing of another operation between.
+    #[test]
+    fn fences_count_on_every_way() {
+        let load = [op(Operation::Load(global(Type::I32)), Ordering::Acquire, Scope::Gpu)];
+        let branch = |one: &str, other: &str| {
+            format!("ld.relaxed.gpu.global.b32 %r1, [%rd1]; @%p1 bra $A; {one} ret; $A: {other} ret;")
+        };
+        check(&load, &branch("fence.acquire.gpu;", "fence.acquire.gpu;"), "right");
+        check(&load, &branch("fence.acquire.gpu;", ""), "ordering");
+        check(
+            &load,
+            "ld.relaxed.gpu.global.b32 %r1, [%rd1]; ld.global.b32 %r2, [%rd2]; fence.acquire.gpu;",
+            "ordering",
+        );
+        check(&load, "ld.relaxed.gpu.global.b32 %r1, [%rd1]; ld.param.b32 %r2, [p]; fence.acquire.gpu;", "right");
+        check(&load, "ld.relaxed.gpu.global.b32 %r1, [%rd1]; bar.sync 0; fence.acquire.gpu;", "ordering");
+        let spin = "$L: ld.relaxed.gpu.global.b32 %r1, [%rd1]; setp.eq.b32 %p1, %r1, 0; @%p1 bra $L;";
+        check(&load, &format!("{spin} fence.acquire.gpu; ret;"), "right");
+        check(&load, &format!("{spin} ret;"), "ordering");
+        let store = [op(Operation::Store(global(Type::I32)), Ordering::Release, Scope::Gpu)];
+        let join = |one: &str| format!("@%p1 bra $A; {one} $A: st.relaxed.gpu.global.b32 [%rd1], %r1;");
+        check(&store, &join("fence.release.gpu;"), "ordering");
+        check(&store, &format!("fence.release.gpu; {}", join("")), "right");
+    }
+
+    /// Where an address is local, nobody else takes part.
+    #[test]
+    fn ways_for_local_addresses_do_not_count() {
+        let generic = Access::new(Space::Generic, Type::I32);
+        let load = [op(Operation::Load(generic), Ordering::Acquire, Scope::Gpu)];
+        let with = |test: &str| {
+            format!(
+                "isspacep.local %p1, %rd1; {test} ld.acquire.gpu.b32 %r1, [%rd1]; bra $done;
+                 $private: ld.b32 %r1, [%rd1]; $done: ret;"
+            )
+        };
+        check(&load, &with("@%p1 bra $private;"), "right");
+        check(&load, &with("not.pred %p2, %p1; @!%p2 bra $private;"), "right");
+        let add = [op(Operation::Rmw(RmwOp::Add, generic), Ordering::Relaxed, Scope::Gpu)];
+        let body = "isspacep.local %p1, %rd1; @%p1 ld.b32 %r1, [%rd1]; @!%p1 atom.add.u32 %r1, [%rd1], 1;";
+        check(&add, body, "right");
+    }
+
+    /// Operations find their instructions among others, and across branches.
+    #[test]
+    fn operations_are_aligned() {
+        let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
+        let load = op(Operation::Load(global(Type::I32)), Ordering::Acquire, Scope::Gpu);
+        let fence = op(Operation::Fence, Ordering::SeqCst, Scope::Gpu);
+        let one = "ld.global.b32 %r9, [%rd9]; atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1;";
+        let other = "fence.sc.gpu; st.global.b32 [%rd9], %r9; ld.acquire.gpu.global.b32 %r2, [%rd1];";
+        check(&[add, fence, load], &format!("@%p1 bra $A; {one} ret; $A: {other} ret;"), "right right right");
+        check(&[add, fence, load], &format!("@%p1 bra $A; {other} ret; $A: {one} ret;"), "right right right");
+        check(&[add, add, load], &format!("{one} ld.acquire.gpu.global.b32 %r2, [%rd1];"), "missing right right");
+        check(&[fence, add], &format!("fence.acq_rel.gpu; {one}"), "ordering right");
+        let weaker = op(Operation::Load(global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
+        let one = "ld.acquire.gpu.global.b32 %r2, [%rd1];";
+        let other = "ld.relaxed.gpu.global.b32 %r2, [%rd1];";
+        check(&[load, weaker], &format!("bra $M; $A: {other} ret; $M: {one} bra $A;"), "right right");
+        check(&[load, weaker], &format!("bra $M; $A: {one} ret; $M: @%p1 bra $A; {other} ret;"), "right right");
+    }
+}

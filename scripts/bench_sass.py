@@ -1,0 +1,237 @@
+"""What the machine runs: SASS of our output beside that of llc and of nvcc with libcu++, for the kernels of benches/sass.
+
+    scripts/bench --sass [--markdown FILE] [--keep FOLDER] [KERNEL...]
+
+A kernel is there twice, as LLVM IR for ptx-atomics and llc, and as CUDA C++ for nvcc. All PTX goes through the same
+assembler. Ours is to have at most as many instructions, and heavy ones, as each peer that is right. A peer that cannot
+compile a kernel is not right; `ptx-atomics check` says which other one loses an order or a scope, where that command
+exists, else all count as right. Exit status 1: ours has more in some row. Needs what scripts/install peers installs.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import datetime
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KERNELS = ROOT / "benches/sass"
+TOOLS = ROOT / ".tools"
+CUDA = TOOLS / "cuda-13.5/nvidia/cu13/bin"
+OURS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/ptx-atomics"
+HEAVY = {"MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL"}
+
+PTXAS = TOOLS / "ptxas-13.5/nvidia/cu13/bin/ptxas"
+NVDISASM = TOOLS / "nvdisasm-13.5/nvidia/cu13/bin/nvdisasm"
+# The newest that LLVM 22 writes.
+PTX_VERSION = "+ptx90"
+# The oldest GPU that nvcc 13 and the disassembler know, and one of each later generation.
+GPUS = ["sm_75", "sm_80", "sm_90", "sm_100"]
+
+
+class Error(Exception):
+    """The first line of what a tool said."""
+
+
+def run(*command):
+    process = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if process.returncode != 0:
+        said = [line for line in (process.stderr + process.stdout).splitlines() if line.strip()]
+        errors = [line for line in said if re.search("error|fatal", line, re.IGNORECASE)] + said
+        raise Error(errors[0].removeprefix("error: ") if errors else f"{pathlib.Path(command[0]).name} ended with status {process.returncode}")
+    return process.stdout
+
+
+def ours(kernel, gpu, ptx):
+    run(OURS, "lower", "-O2", "--mcpu", gpu, "--mattr", PTX_VERSION, KERNELS / f"{kernel}.ll", "-o", ptx)
+
+
+def llc(kernel, gpu, ptx):
+    target = [f"-mcpu={gpu}", f"-mattr={PTX_VERSION}"]
+    optimized = ptx.with_suffix(".bc")
+    run("opt-22", "-O2", *target, KERNELS / f"{kernel}.ll", "-o", optimized)
+    run("llc-22", "-O3", *target, optimized, "-o", ptx)
+
+
+def nvcc(kernel, gpu, ptx):
+    # It finds its parts by itself, and needs of the environment only a PATH with g++.
+    run(CUDA / "nvcc", "-O3", "-std=c++17", "-ptx", f"-arch={gpu}", KERNELS / f"{kernel}.cu", "-o", ptx)
+
+
+COMPILERS = {"ours": ours, "llc": llc, "nvcc": nvcc}
+
+
+def sass(gpu, ptx):
+    cubin = ptx.with_suffix(".cubin")
+    run(PTXAS, "-O3", "-arch", gpu, "-o", cubin, ptx)
+    text = run(NVDISASM, "-c", cubin)
+    ptx.with_suffix(".sass").write_text(text)
+    return text
+
+
+def instructions(text):
+    """The instructions of all functions, without what pads each: a branch to itself, and NOPs."""
+    found, function, label = [], [], None
+    for line in text.splitlines():
+        if line.startswith(".text.") or line.startswith("//---"):
+            found += without_padding(function)
+            function = []
+        elif line.startswith(".L_"):
+            label = line.strip(": ")
+        elif match := re.match(r"\s+/\*[0-9a-f]+\*/\s+(.*?)\s*;", line):
+            function.append("padding" if match[1] == f"BRA `({label})" else match[1])
+            label = None
+    return found + without_padding(function)
+
+
+def without_padding(function):
+    while function and function[-1] in ("NOP", "padding"):
+        function.pop()
+    return function
+
+
+def opcode(instruction):
+    return re.sub(r"^@!?U?P\w+\s+", "", instruction).split()[0]
+
+
+def is_atomic(name):
+    return bool(re.match(r"ATOM|REDG?\.|(LD|ST).*\.STRONG", name))
+
+
+def short(name):
+    return name.replace(".STRONG", "").replace(".E.", ".")
+
+
+Cell = collections.namedtuple("Cell", "count heavy atomics verdict error")
+
+
+def cell(compiler, kernel, gpu, folder):
+    """One compiler on one kernel and GPU."""
+    ptx = folder / f"{kernel}.{gpu}.{compiler}.ptx"
+    try:
+        COMPILERS[compiler](kernel, gpu, ptx)
+        names = [opcode(instruction) for instruction in instructions(sass(gpu, ptx))]
+    except Error as error:
+        return Cell(0, 0, "", "error", str(error))
+    heavy = sum(name.split(".")[0] in HEAVY for name in names)
+    counts = collections.Counter(short(name) for name in names if is_atomic(name))
+    atomics = " ".join(name if count == 1 else f"{count}×{name}" for name, count in sorted(counts.items()))
+    return Cell(len(names), heavy, atomics, verdict(kernel, ptx), "")
+
+
+def verdict(kernel, ptx):
+    """Whether PTX keeps the order and the scope of each atomic of the kernel: right, wrong, or ? where nothing can say."""
+    check = lambda *words: subprocess.run([OURS, "check", *words], capture_output=True, stdin=subprocess.DEVNULL).returncode
+    return {0: "right", 1: "wrong"}.get(check("--ir", KERNELS / f"{kernel}.ll", "--ptx", ptx), "?")
+
+
+def objections(mine, peers):
+    """Why a row is not as it should be."""
+    right = {name: peer for name, peer in peers.items() if peer.verdict in ("right", "?")}
+    if mine.verdict == "error":
+        return ["ours has an error"] if right else []
+    found = ["ours is wrong"] if mine.verdict == "wrong" else []
+    for name, peer in right.items():
+        if mine.count > peer.count:
+            found.append(f"{mine.count} > {peer.count} instructions of {name}")
+        if mine.heavy > peer.heavy:
+            found.append(f"{mine.heavy} > {peer.heavy} heavy of {name}")
+    return found
+
+
+def written(found):
+    """The columns of one compiler: instructions, heavy ones, whether it is right."""
+    if found.error:
+        return ["", "", "error"]
+    return [str(found.count), str(found.heavy), found.verdict]
+
+
+HEADER = ["kernel", "GPU", "ours", "heavy", "", "llc", "heavy", "", "nvcc", "heavy", "", "ours at most equal"]
+ATOMICS = ["atomics of ours", "of llc", "of nvcc"]
+
+
+def row(kernel, gpu, cells):
+    mine, peers = cells["ours"], {name: found for name, found in cells.items() if name != "ours"}
+    said = "; ".join(objections(mine, peers)) or ("nobody compiles it" if mine.error else "yes")
+    same = lambda found: "same" if found.atomics and found.atomics == mine.atomics else found.atomics
+    atomics = [mine.atomics, *(same(peer) for peer in peers.values())]
+    return [kernel, gpu, *written(mine), *(word for peer in peers.values() for word in written(peer)), said, *atomics]
+
+
+def print_aligned(rows):
+    table = [HEADER + ATOMICS, *rows]
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+    for line in table:
+        words = [word.rjust(width) if word.isdigit() else word.ljust(width) for word, width in zip(line, widths)]
+        print("  ".join(words).rstrip())
+
+
+def markdown(rows):
+    said = [line[len(HEADER) - 1] for line in rows]
+    title = f"""# Machine code beside llc and nvcc
+
+Made by `scripts/bench --sass` on {datetime.date.today()} with llc 22, nvcc 13.5 with libcu++, and ptxas 13.5. SASS instructions of
+the kernels of `benches/sass`, and heavy ones among them (MEMBAR, ERRBAR, CGAERRBAR, CCTL). *wrong*: `ptx-atomics check`
+finds an order or a scope lost. Ours is at most equal to each peer that is right in {said.count("yes")} of {len(rows)} rows;
+{said.count("nobody compiles it")} rows nobody compiles. Counts are static: nothing here ran on a GPU.
+
+"""
+    table = [HEADER + ATOMICS, ["---"] * len(HEADER + ATOMICS), *rows]
+    return title + "".join(f"| {' | '.join(line)} |\n" for line in table)
+
+
+def measure(kernels, folder):
+    """Cells by kernel, GPU and compiler."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = {
+            (kernel, gpu, compiler): pool.submit(cell, compiler, kernel, gpu, folder)
+            for kernel in kernels for gpu in GPUS for compiler in COMPILERS
+        }
+        return {key: job.result() for key, job in jobs.items()}
+
+
+def report(cells, kernels):
+    """Prints the table and what stands behind it; gives the rows, and how many of them are not as they should be."""
+    rows = [row(kernel, gpu, {name: cells[kernel, gpu, name] for name in COMPILERS}) for kernel in kernels for gpu in GPUS]
+    print_aligned(rows)
+    for (kernel, gpu, compiler), found in cells.items():
+        if found.error:
+            print(f"error: {kernel} {gpu} {compiler}: {found.error}")
+    said = collections.Counter(line[len(HEADER) - 1] for line in rows)
+    passed = {"yes", "nobody compiles it"}
+    unjudged = sum(found.verdict == "?" for found in cells.values())
+    print(f"{said['yes']} of {len(rows)} rows at most equal, {said['nobody compiles it']} that nobody compiles")
+    if unjudged:
+        print(f"{unjudged} outputs could not be judged (?); peers among them count as right")
+    failed = [line for line in rows if line[len(HEADER) - 1] not in passed]
+    for line in failed:
+        print(f"  {line[0]} {line[1]}: {line[len(HEADER) - 1]}")
+    return rows, len(failed)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="scripts/bench --sass", description=__doc__.split("\n")[0])
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="names of files in benches/sass; default: all")
+    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE", help="write the table there too")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="leave the PTX and the SASS there")
+    options = parser.parse_args(arguments)
+    known = sorted(path.stem for path in KERNELS.glob("*.ll"))
+    if unknown := set(options.kernels) - set(known):
+        parser.error(f"no kernel {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    missing = [tool for tool in (PTXAS, NVDISASM, CUDA / "nvcc") if not tool.exists()]
+    if missing:
+        sys.exit(f"error: no {missing[0].relative_to(ROOT)}; scripts/install peers installs it")
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--bin", "ptx-atomics"], cwd=ROOT, check=True)
+    kernels = options.kernels or known
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        rows, failed = report(measure(kernels, folder), kernels)
+    if options.markdown:
+        options.markdown.write_text(markdown(rows))
+    return 1 if failed else 0

@@ -1,0 +1,198 @@
+//! `ptx-atomics check`.
+
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use ptx_atomics::{
+    llvm::{self, Diagnostic, Handlers, Input, Location, Options, Recognized, inkwell::context::Context},
+    lowering::{
+        AtomicOp,
+        ptx::{Function, Module, ModuleError},
+        strength::{
+            Loss, Missing,
+            judge::{Judged, Judgement, judge},
+        },
+    },
+};
+use serde::Serialize;
+use strum::EnumMessage;
+
+use crate::{
+    cli::{CheckArgs, TargetArgs},
+    isolate::{self, End, Stage},
+    lower::{obituary, read},
+    render,
+};
+
+/// What became of one operation, for a machine.
+#[derive(Serialize)]
+struct Verdict<'a> {
+    function: &'a str,
+    operation: &'a str,
+    /// `right`, `not-judged`, or the worst loss.
+    verdict: &'a str,
+    missing: Vec<&'a str>,
+    notes: Vec<&'static str>,
+    /// Lines of the PTX.
+    lines: &'a [u32],
+}
+
+/// An operation and what became of it; `None` if its function is another's now.
+type Found<'a> = (&'a Recognized, Option<Judgement>);
+
+pub fn run(args: &CheckArgs) -> ExitCode {
+    let result = read(&args.ir).and_then(|ir| Ok((ir, read(&args.ptx)?))).and_then(|(ir, ptx)| {
+        let work = || check(args, &ir, &ptx).unwrap_or_else(|errors| fail(&errors, &ir));
+        let cannot_fork = |error: io::Error| Diagnostic::new(format!("cannot start a process: {error}"));
+        match isolate::run(false, work).map_err(cannot_fork)? {
+            End::Returned(kept) => Ok(kept),
+            End::Died(death) => Err(obituary(death, None).into()),
+        }
+    });
+    let kept = result.unwrap_or_else(|errors| {
+        errors.iter().for_each(|error| render::error(error, None));
+        false
+    });
+    if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn fail(errors: &[Diagnostic], ir: &Input) -> bool {
+    errors.iter().for_each(|error| render::error(error, Some(ir)));
+    false
+}
+
+/// The whole job, in the child: whether all operations are kept.
+fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Vec<Diagnostic>> {
+    let (text, module) = parse(ptx)?;
+    isolate::stage(Stage::Read);
+    let context = Context::create();
+    llvm::install_handlers(
+        &context,
+        Handlers { error: isolate::fatal, warning: |text| render::say(&format!("warning: {text}")) },
+    );
+    let llvm_module = llvm::read(&context, ir)?;
+    // What an operation asks for is the same for every target.
+    let target = TargetArgs::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
+    let options = Options { default_scope: args.default_scope, ..Options::new(target) };
+    let operations = llvm::operations(&llvm_module, ir, &options)?;
+    std::mem::forget(llvm_module);
+    std::mem::forget(context);
+
+    let judged = judge_all(&operations, &module)?;
+    if args.json {
+        print(&judged).map_err(|error| Diagnostic::new(format!("cannot write: {error}")))?;
+    } else {
+        report(&judged, ir, ptx.name(), text);
+    }
+    Ok(judged.iter().all(|(_, judgement)| judgement.as_ref().is_none_or(|judgement| judgement.loss().is_none())))
+}
+
+/// The text of the PTX, and what it says.
+fn parse(ptx: &Input) -> Result<(&str, Module), Vec<Diagnostic>> {
+    let no_text = || Diagnostic::new(format!("'{}' is no text", ptx.name()));
+    let text = ptx.text().ok_or_else(no_text)?;
+    let module = text.parse().map_err(|ModuleError { line, reason }| Diagnostic {
+        location: Some(Location { file: ptx.name().to_owned(), line, column: 0 }),
+        ..Diagnostic::new(format!("'{}' is no PTX: {reason}", ptx.name()))
+    })?;
+    Ok((text, module))
+}
+
+/// Judges the operations, function by function.
+fn judge_all<'a>(operations: &'a [Recognized], module: &Module) -> Result<Vec<Found<'a>>, Vec<Diagnostic>> {
+    let bodies = module.functions.iter().filter(|function| function.body.is_some());
+    let functions: HashMap<&str, &Function> = bodies.map(|function| (&*function.name, function)).collect();
+    let (mut judged, mut errors) = (Vec::new(), Vec::new());
+    for of_function in operations.chunk_by(|a, b| a.function == b.function) {
+        let Recognized { function: name, visible, .. } = &of_function[0];
+        let ops: Vec<AtomicOp> = of_function.iter().map(|recognized| recognized.op).collect();
+        match functions.get(&*llvm::ptx_name(name)) {
+            Some(function) => match judge(&ops, function) {
+                Ok(Judged { judgements, unclaimed }) => {
+                    judged.extend(of_function.iter().zip(judgements.into_iter().map(Some)));
+                    if !unclaimed.is_empty() {
+                        let lines = unclaimed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+                        render::say(&format!(
+                            "warning: in '{name}', the PTX has atomics that the IR has not, on line {lines}"
+                        ));
+                    }
+                }
+                Err(error) => errors.push(Diagnostic {
+                    function: Some(name.clone()),
+                    ..Diagnostic::new(format!("the function is too large: {error}"))
+                }),
+            },
+            None => judged.extend(of_function.iter().map(|recognized| (recognized, without_function(*visible)))),
+        }
+    }
+    if errors.is_empty() { Ok(judged) } else { Err(errors) }
+}
+
+/// A function that only its module sees may have become part of others.
+fn without_function(visible: bool) -> Option<Judgement> {
+    let what = "the PTX has no function of this name".to_owned();
+    visible.then(|| Judgement { missing: vec![Missing { loss: Loss::Missing, what }], ..Judgement::default() })
+}
+
+fn print(judged: &[Found<'_>]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for (recognized, judgement) in judged {
+        let nothing = Judgement::default();
+        let found = judgement.as_ref().unwrap_or(&nothing);
+        let verdict = Verdict {
+            function: &recognized.function,
+            operation: &recognized.operation,
+            verdict: match judgement {
+                None => "not-judged",
+                Some(judgement) => judgement.loss().map_or("right", Into::into),
+            },
+            missing: found.missing.iter().map(|missing| &*missing.what).collect(),
+            notes: found.notes.iter().map(Into::into).collect(),
+            lines: &found.lines,
+        };
+        serde_json::to_writer(&mut out, &verdict)?;
+        writeln!(out)?;
+    }
+    out.flush()
+}
+
+/// Prints an error for each operation that is not kept, and how many there are.
+fn report(judged: &[Found<'_>], ir: &Input, ptx_name: &str, ptx: &str) {
+    let lines: Vec<&str> = ptx.lines().collect();
+    let mut lost = 0;
+    for (recognized, judgement) in judged {
+        let Some((judgement, loss)) = judgement.as_ref().and_then(|found| Some((found, found.loss()?))) else {
+            continue;
+        };
+        lost += 1;
+        let found = judgement.lines.iter().filter_map(|number| {
+            let line = lines.get((*number as usize).checked_sub(1)?)?;
+            Some(format!("{ptx_name}:{number}: {}", line.split_whitespace().collect::<Vec<_>>().join(" ")))
+        });
+        let what: Vec<_> = judgement.missing.iter().map(|missing| &*missing.what).collect();
+        let diagnostic = Diagnostic {
+            function: Some(recognized.function.clone()),
+            location: recognized.location.clone(),
+            operation: Some(recognized.operation.clone()),
+            notes: found.collect(),
+            ..Diagnostic::new(format!("{}: {}", loss.get_message().unwrap_or_default(), what.join(", ")))
+        };
+        render::error(&diagnostic, Some(ir));
+    }
+    let not_judged: Vec<_> = judged.iter().filter(|(_, judgement)| judgement.is_none()).collect();
+    for of_function in not_judged.chunk_by(|a, b| a.0.function == b.0.function) {
+        let (function, count) = (&of_function[0].0.function, of_function.len());
+        render::say(&format!(
+            "warning: '{ptx_name}' has no function '{function}', of which {count} operations are not checked"
+        ));
+    }
+    let kept = judged.len() - lost - not_judged.len();
+    render::say(&format!(
+        "{} atomics and fences: {kept} kept, {lost} not, {} not checked",
+        judged.len(),
+        not_judged.len()
+    ));
+}

@@ -1,0 +1,224 @@
+//! `ptx-atomics table --sass`: what ptxas was measured to make of the mapping, by the rules in `lowering/src/sass`.
+
+use std::iter::once;
+
+use ptx_atomics::lowering::{
+    AtomicOp, Change, Operation, Ordering, Policy, SyncScope, Target, UnknownTarget,
+    abi::ABI,
+    lower,
+    ptx::{Scope, Space},
+    row,
+    sass::{ATOMS, Counts, Family, Sass, barriers},
+};
+use serde::Serialize;
+use strum::IntoEnumIterator;
+
+use crate::{
+    cli::{Format, TableArgs},
+    format::{columns, json, markdown_table},
+};
+
+/// Everything that a format prints.
+#[derive(Serialize)]
+struct SassTable {
+    families: Vec<FamilyTable>,
+    /// What shared memory does by itself.
+    shared: Vec<Native>,
+}
+
+#[derive(Serialize)]
+struct FamilyTable {
+    target: String,
+    /// The GPU and the ptxas that were measured.
+    family: String,
+    ptxas: &'static str,
+    rows: Vec<RowBarriers>,
+    operations: Vec<OperationSass>,
+}
+
+/// A row of the ABI at one scope, with an access to global memory.
+#[derive(Serialize)]
+struct RowBarriers {
+    row: String,
+    scope: &'static str,
+    barriers: String,
+    counts: Barriers,
+}
+
+#[derive(Serialize)]
+struct OperationSass {
+    operation: &'static str,
+    #[serde(rename = "type")]
+    ty: String,
+    space: String,
+    /// The opcodes if relaxed, at scope gpu.
+    relaxed: String,
+    /// The barriers that each ordering adds, at scope gpu. `None` where no language has it.
+    orderings: [(&'static str, Option<Barriers>); 4],
+}
+
+#[derive(Serialize)]
+struct Barriers {
+    membar: usize,
+    errbar: usize,
+    cctl: usize,
+}
+
+#[derive(Serialize)]
+struct Native {
+    opcode: String,
+    sizes: Vec<String>,
+    effect: &'static str,
+}
+
+const ORDERINGS: [Ordering; 4] = [Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
+const SPACES: [Space; 4] = [Space::Global, Space::Shared, Space::Generic, Space::SharedCluster];
+const ROWS: [&str; 6] = ["row", "scope", "MEMBAR", "ERRBAR", "CCTL", "barriers"];
+const OPERATIONS: [&str; 8] =
+    ["operation", "type", "space", "acquire", "release", "acq_rel", "seq_cst", "relaxed, at scope gpu"];
+const NATIVE: [&str; 3] = ["opcode", "sizes", "effect"];
+const COUNTS: &str = "acquire to seq_cst: MEMBAR/ERRBAR/CCTL";
+
+pub fn print(args: &TableArgs) -> Result<String, UnknownTarget> {
+    let policy = Policy { fp_atomics: args.fp_atomics, ..args.strategy.strategies().into() };
+    let targets = match args.target.mcpu {
+        Some(_) => vec![args.target.target(None, None)?],
+        None => {
+            let measured = Family::iter().filter_map(|family| family.to_string().parse().ok());
+            let version = args.target.mattr;
+            measured.map(|sm| Target::new(sm, version.map(|v| v.max(sm.lowest_ptx())))).collect::<Result<_, _>>()?
+        }
+    };
+    let families = targets.iter().filter_map(|target| FamilyTable::new(&policy, target)).collect();
+    let table = SassTable { families, shared: ATOMS.iter().map(Native::new).collect() };
+    Ok(match args.format {
+        Format::Text => table.print("", "", |header, rows| columns(once(header).chain(rows))),
+        Format::Markdown => table.print("## ", "\n", |header, rows| {
+            let header: Vec<_> = header.iter().map(String::as_str).collect();
+            markdown_table(&header, rows)
+        }),
+        Format::Json => json(&table),
+    })
+}
+
+type Rows<'t> = Box<dyn Iterator<Item = Vec<String>> + 't>;
+
+impl SassTable {
+    /// The sections, each with a title behind a mark and a table behind a gap.
+    fn print(&self, mark: &str, gap: &str, table: impl Fn(Vec<String>, Rows) -> String) -> String {
+        let section = |title: String, header: &[&str], rows: Rows| {
+            let header = header.iter().map(ToString::to_string).collect();
+            format!("{mark}{title}\n{gap}{}", table(header, rows))
+        };
+        let families = self.families.iter().flat_map(|family| {
+            let FamilyTable { target, family: measured, ptxas, rows, operations } = family;
+            let rows = Box::new(rows.iter().map(RowBarriers::cells));
+            let operations = Box::new(operations.iter().map(OperationSass::cells));
+            [
+                section(format!("SASS for {target}, as ptxas {ptxas} makes it for {measured}: barriers"), &ROWS, rows),
+                section(format!("SASS for {target}: operations ({COUNTS})"), &OPERATIONS, operations),
+            ]
+        });
+        let shared =
+            section("Native in shared memory".into(), &NATIVE, Box::new(self.shared.iter().map(Native::cells)));
+        families.chain(once(shared)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl FamilyTable {
+    /// `None` where nothing was measured.
+    fn new(policy: &Policy, target: &Target) -> Option<Self> {
+        let family = Family::of(target.sm)?;
+        let scopes = [Scope::Cta, Scope::Gpu, Scope::Sys];
+        let rows = ABI.iter().flat_map(|abi| {
+            let steps = row(abi.kind, abi.ordering, false, &policy.strategies, target, &mut Vec::new());
+            let steps = steps.expect("the row is one of the table");
+            scopes.map(|scope| {
+                let sass = barriers(&steps, scope, family);
+                let counts = Barriers::from(sass.counts());
+                RowBarriers { row: abi.name().to_string(), scope: scope.into(), barriers: sass.to_string(), counts }
+            })
+        });
+        let operations = SPACES.into_iter().flat_map(Operation::all);
+        let operations = operations.filter_map(|operation| OperationSass::new(operation, policy, target, family));
+        Some(Self {
+            target: target.to_string(),
+            family: family.to_string(),
+            ptxas: family.assembler(),
+            rows: rows.collect(),
+            operations: operations.collect(),
+        })
+    }
+}
+
+impl RowBarriers {
+    fn cells(&self) -> Vec<String> {
+        let Barriers { membar, errbar, cctl, .. } = self.counts;
+        let [membar, errbar, cctl] = [membar, errbar, cctl].map(|count| count.to_string());
+        vec![self.row.clone(), self.scope.into(), membar, errbar, cctl, self.barriers.clone()]
+    }
+}
+
+impl OperationSass {
+    /// `None` for a fence, which has no type, and for what the target lacks.
+    fn new(operation: Operation, policy: &Policy, target: &Target, family: Family) -> Option<Self> {
+        let access = operation.access()?;
+        let name = match operation {
+            Operation::Fence => return None,
+            Operation::Load(_) => "load",
+            Operation::Store(_) => "store",
+            Operation::Rmw(op, _) => op.into(),
+            Operation::CmpXchg { failure: Ordering::Relaxed, .. } => "cmpxchg",
+            // Joined to the ordering of success, and then the same.
+            Operation::CmpXchg { .. } => return None,
+        };
+        let lowered = |ordering| {
+            let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Gpu) };
+            let lowering = lower(&op, policy, target).ok()?;
+            Some((Sass::of_sequence(&lowering.sequence, family), lowering))
+        };
+        let barriers = |ordering: Ordering| {
+            let (sass, _) = lowered(ordering).filter(|_| operation.takes(ordering))?;
+            Some(Barriers::from(sass?.counts()))
+        };
+        let (sass, lowering) = lowered(Ordering::Relaxed)?;
+        let opcodes = sass.map_or_else(|| "not measured".to_owned(), |sass| sass.to_string());
+        let is_loop = lowering.changes.contains(&Change::CasLoop);
+        Some(Self {
+            operation: name,
+            ty: access.ty.to_string(),
+            space: access.space.to_string(),
+            relaxed: if is_loop { format!("{opcodes} (CAS loop)") } else { opcodes },
+            orderings: ORDERINGS.map(|ordering| (ordering.into(), barriers(ordering))),
+        })
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let counts = |barriers: &Option<Barriers>| match barriers {
+            None => "-".to_owned(),
+            Some(Barriers { membar, errbar, cctl }) => {
+                format!("{membar}/{errbar}/{cctl}")
+            }
+        };
+        let orderings = self.orderings.iter().map(|(_, barriers)| counts(barriers));
+        let names = [self.operation.to_owned(), self.ty.clone(), self.space.clone()];
+        names.into_iter().chain(orderings).chain(once(self.relaxed.clone())).collect()
+    }
+}
+
+impl From<Counts> for Barriers {
+    fn from(Counts { membar, errbar, cctl }: Counts) -> Self {
+        Self { membar, errbar, cctl }
+    }
+}
+
+impl Native {
+    fn new(atoms: &ptx_atomics::lowering::sass::Atoms) -> Self {
+        let sizes = atoms.sizes.iter().map(ToString::to_string).collect();
+        Self { opcode: format!("ATOMS.{}", atoms.op), sizes, effect: atoms.effect }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.opcode.clone(), self.sizes.join(" "), self.effect.into()]
+    }
+}

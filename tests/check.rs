@@ -1,0 +1,225 @@
+//! `ptx-atomics check`, on what LLVM prints, on what we print, and on what is no PTX.
+
+mod support;
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use support::{ASSEMBLERS, exists, ptx_atomics, root, success, trial};
+
+const IR: &str = r#"target triple = "nvptx64-nvidia-cuda"
+define i32 @ticket(ptr addrspace(1) %p) {
+  %old = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel
+  ret i32 %old
+}
+define i32 @flag(ptr addrspace(1) %p, ptr addrspace(1) %data) {
+  %ready = load atomic i32, ptr addrspace(1) %p acquire, align 4
+  %again = icmp eq i32 %ready, 0
+  br i1 %again, label %no, label %yes
+yes:
+  %found = load i32, ptr addrspace(1) %data
+  ret i32 %found
+no:
+  %none = cmpxchg ptr addrspace(1) %p, i32 0, i32 1 syncscope("device") release monotonic
+  ret i32 0
+}
+define i8 @byte(ptr addrspace(1) %p, i8 %b) {
+  %old = atomicrmw max ptr addrspace(1) %p, i8 %b syncscope("block") monotonic
+  ret i8 %old
+}
+"#;
+
+fn main() {
+    let llc = (!exists("llc-22")).then_some("llc-22");
+    let trials = vec![
+        trial("what llc 22 loses is reported".into(), llc, llc_loses),
+        trial("the scoreboard's sample: ours is right".into(), llc.or_else(assembler_missing), scoreboard),
+        Trial::test("ours keeps all", ours_keeps),
+        Trial::test("each thing that is lost is found", weakened_is_found),
+        Trial::test("verdicts for a machine", json),
+        Trial::test("a narrower default scope asks for less", default_scope),
+        Trial::test("a function that is not there", missing_function),
+        Trial::test("an atomic that the IR has not", unclaimed),
+        Trial::test("damaged PTX is an error", damaged),
+        Trial::test("wrong usage is exit status 2", usage),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// Files of one trial.
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Result<Self, Failed> {
+        Ok(Self(tempfile::tempdir()?))
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failed> {
+        let path = self.0.path().join(name);
+        fs::write(&path, text)?;
+        Ok(path)
+    }
+
+    /// Checks PTX against IR, with further options.
+    fn check(&self, ir: &str, ptx: &str, options: &[&str]) -> Result<(i32, String, String), Failed> {
+        let (ir, ptx) = (self.write("a.ll", ir)?, self.write("b.ptx", ptx)?);
+        let mut command = ptx_atomics();
+        let Output { status, stdout, stderr } =
+            command.arg("check").arg("--ir").arg(ir).arg("--ptx").arg(ptx).args(options).output()?;
+        let place = format!("{}/", self.0.path().display());
+        let text = |bytes| String::from_utf8(bytes).map(|text| text.replace(&place, ""));
+        Ok((status.code().unwrap_or(-1), text(stdout)?, text(stderr)?))
+    }
+
+    fn lowered(&self, ir: &str) -> Result<String, Failed> {
+        success(ptx_atomics().args(["lower", "--mcpu", "sm_90", "--mattr", "+ptx86"]).arg(self.write("a.ll", ir)?))
+    }
+}
+
+fn llc_loses() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let llc = success(Command::new("llc-22").args(["-mcpu=sm_90", "-o", "-"]).arg(files.write("a.ll", IR)?))?;
+    let (status, stdout, stderr) = files.check(IR, &llc, &[])?;
+    assert_eq!((status, &*stdout), (1, ""), "{stderr}");
+    let expected = "\
+error: ordering lost: an access of scope gpu, not sys, no acquire, no release
+ --> a.ll:3:3
+  |
+3 |   %old = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel
+  |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in function 'ticket'
+  |
+  = note: b.ptx:";
+    assert!(stderr.starts_with(expected), "{stderr}");
+    assert!(stderr.contains("error: weak load in a loop: "), "{stderr}");
+    assert!(stderr.ends_with("4 atomics and fences: 2 kept, 2 not, 0 not checked\n"), "{stderr}");
+    Ok(())
+}
+
+fn assembler_missing() -> Option<&'static str> {
+    ASSEMBLERS.iter().find_map(|assembler| assembler.missing())
+}
+
+fn scoreboard() -> Result<(), Failed> {
+    let mut command = Command::new(root().join("scripts/scoreboard"));
+    let table = success(command.arg("--quick").env("PTX_ATOMICS", env!("CARGO_BIN_EXE_ptx-atomics")))?;
+    let row = |start: &str| table.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned();
+    let (ours, llc) = (row("| ptx-atomics "), row("| llc 22"));
+    assert!(ours.contains(" (100.0%) | 0 | 0 | 0 | 0 | 0 | 0 |"), "{table}");
+    assert!(!llc.is_empty() && !llc.contains("(100.0%)"), "{table}");
+    Ok(())
+}
+
+fn ours_keeps() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let (status, stdout, stderr) = files.check(IR, &files.lowered(IR)?, &[])?;
+    assert_eq!((status, &*stdout, &*stderr), (0, "", "4 atomics and fences: 4 kept, 0 not, 0 not checked\n"));
+    Ok(())
+}
+
+/// Each change to right PTX, and what it loses.
+fn weakened_is_found() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let right = files.lowered(IR)?;
+    for (from, to, expected) in [
+        ("atom.acq_rel.sys.global.add", "atom.acquire.sys.global.add", "ordering lost: no release"),
+        ("atom.acq_rel.sys.global.add", "atom.acq_rel.gpu.global.add", "scope lost: an access of scope gpu, not sys"),
+        ("ld.acquire.sys.global", "ld.relaxed.sys.global", "ordering lost: no acquire"),
+        ("ld.acquire.sys.global", "ld.global", "not atomic: a weak access, no acquire"),
+        ("atom.release.gpu.global.cas.b32", "atom.relaxed.gpu.global.cas.b32", "ordering lost: no release"),
+        ("ld.relaxed.cta.global", "ld.global", "weak load in a loop: "),
+        ("setp.ne.b32 	%retry", "setp.eq.b32 	%retry", "not atomic: read and write are not one atomic operation"),
+    ] {
+        let weak = right.replace(from, to).replace(&from.replace('\t', ""), &to.replace('\t', ""));
+        assert_ne!(weak, right, "{from}\n{right}");
+        let (status, _, stderr) = files.check(IR, &weak, &[])?;
+        assert!(status == 1 && stderr.starts_with(&format!("error: {expected}")), "{from} {to}\n{stderr}");
+        assert!(stderr.ends_with("4 atomics and fences: 3 kept, 1 not, 0 not checked\n"), "{stderr}");
+    }
+    Ok(())
+}
+
+fn json() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let weak = files.lowered(IR)?.replace("ld.acquire.sys.global", "ld.relaxed.sys.global");
+    let (status, stdout, stderr) = files.check(IR, &weak, &["--json"])?;
+    assert_eq!((status, &*stderr), (1, ""));
+    let verdicts: Vec<serde_json::Value> = stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let field = |name: &str| verdicts.iter().map(|verdict| verdict[name].to_string()).collect::<Vec<_>>().join(" ");
+    assert_eq!(field("function"), r#""ticket" "flag" "flag" "byte""#);
+    assert_eq!(field("verdict"), r#""right" "ordering" "right" "right""#);
+    assert_eq!(field("missing"), r#"[] ["no acquire"] [] []"#);
+    assert_eq!(verdicts[1]["operation"], "load atomic i32 addrspace(1) acquire");
+    Ok(())
+}
+
+fn default_scope() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let narrow = files.lowered(IR)?.replace(".sys.", ".gpu.");
+    assert_eq!(files.check(IR, &narrow, &[])?.0, 1);
+    assert_eq!(files.check(IR, &narrow, &["--default-scope", "gpu"])?.0, 0);
+    Ok(())
+}
+
+/// An instruction that stands for no operation is no loss, but is said.
+fn unclaimed() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let right = files.lowered(IR)?;
+    let twice = right.lines().fold(String::new(), |text, line| {
+        let copy = if line.contains("atom.acq_rel.sys.global.add") { line } else { "" };
+        text + line + "\n" + copy + "\n"
+    });
+    let (status, _, stderr) = files.check(IR, &twice, &[])?;
+    assert!(
+        status == 0 && stderr.starts_with("warning: in 'ticket', the PTX has atomics that the IR has not, on line "),
+        "{stderr}"
+    );
+    Ok(())
+}
+
+fn missing_function() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let without = files.lowered(IR)?.replace("ticket", "tucket");
+    let (status, _, stderr) = files.check(IR, &without, &[])?;
+    assert!(status == 1 && stderr.starts_with("error: missing: the PTX has no function of this name\n"), "{stderr}");
+    let internal = IR.replace("define i32 @ticket", "define internal i32 @ticket");
+    let (status, _, stderr) = files.check(&internal, &without, &[])?;
+    let expected = "warning: 'b.ptx' has no function 'ticket', of which 1 operations are not checked\n\
+        4 atomics and fences: 3 kept, 0 not, 1 not checked\n";
+    assert_eq!((status, &*stderr), (0, expected));
+    let (_, stdout, _) = files.check(&internal, &without, &["--json"])?;
+    assert!(stdout.contains(r#""verdict":"not-judged""#), "{stdout}");
+    Ok(())
+}
+
+fn damaged() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let right = files.lowered(IR)?;
+    for (ptx, expected) in [
+        (String::new(), "'b.ptx' is no PTX: no `.version` and `.target`: this is no PTX"),
+        (right.replace("ret;", "ret"), "'b.ptx' is no PTX: a `;` is missing"),
+        (right[..right.len() - 40].to_owned(), "'b.ptx' is no PTX: the "),
+        ("\u{1F600}".to_owned(), "'b.ptx' is no PTX: "),
+    ] {
+        let (status, stdout, stderr) = files.check(IR, &ptx, &[])?;
+        assert_eq!((status, &*stdout), (1, ""), "{stderr}");
+        assert!(stderr.starts_with(&format!("error: {expected}")), "{stderr}");
+    }
+    let (status, _, stderr) = files.check("define", &right, &[])?;
+    assert!(status == 1 && stderr.starts_with("error: 'a.ll' is not LLVM IR: "), "{stderr}");
+    Ok(())
+}
+
+fn usage() -> Result<(), Failed> {
+    for arguments in
+        [&["check"][..], &["check", "--ir", "a.ll"], &["check", "--ir", "a", "--ptx", "b", "--default-scope", "x"]]
+    {
+        assert_eq!(ptx_atomics().args(arguments).output()?.status.code(), Some(2), "{arguments:?}");
+    }
+    let missing = ptx_atomics().args(["check", "--ir", "no such file", "--ptx", "b"]).output()?;
+    assert_eq!(missing.status.code(), Some(1));
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! Every operation × type × ordering × scope × address space × volatile × read or unread × strategy × target, from LLVM IR
+//! to PTX text.
+//!
+//! Each cell is a function. The text of each is read back: its instructions must be strong enough, by a checker that does
+//! not know the ABI table, and on target. Every assembler that knows the target must accept it. What the instruction set
+//! lacks must be an error.
+//!
+//! Here a part is tested. `scripts/grid` tests the whole, or a shard of it, which the variable `GRID_SHARD` names: `K/N`.
+
+mod cells;
+#[path = "../../lowering/tests/reasons/mod.rs"]
+mod reasons;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt::Write,
+};
+
+use cells::{Cell, cells, llvm_ir, module};
+use itertools::{Itertools, iproduct};
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics::{
+    llvm::{Diagnostic, Input, Options},
+    lowering::{
+        FpAtomics, Operation, Ordering, Policy, Sequence, Sm, Strategy, SyncScope, Target,
+        ptx::{Scope, Space, Statement},
+        strength::Strength,
+    },
+    ptx_from_llvm_ir,
+};
+use reasons::reasons;
+use strum::IntoEnumIterator;
+use support::{ASSEMBLERS, target};
+
+/// GPUs of every kind. PTX versions are such that each assembler meets many of them.
+const TARGETS: [(&str, &str); 11] = [
+    ("sm_20", "ptx32"),
+    ("sm_35", "ptx40"),
+    ("sm_50", "ptx50"),
+    ("sm_60", "ptx63"),
+    ("sm_70", "ptx60"),
+    ("sm_75", "ptx83"),
+    ("sm_80", "ptx78"),
+    ("sm_90", "ptx78"),
+    ("sm_90a", "ptx86"),
+    ("sm_100", "ptx88"),
+    ("sm_120", "ptx94"),
+];
+
+/// The reasons, for users.
+const REJECTIONS: &str = include_str!("../../docs/rejections.md");
+
+/// The part that is tested where no other is asked for.
+const SAMPLE: Shard = Shard { index: 1, count: 150 };
+
+/// How many functions go through LLVM at once.
+const MODULE: usize = 5_000;
+
+fn main() {
+    let shard = std::env::var("GRID_SHARD").map_or(SAMPLE, |text| text.parse().expect("GRID_SHARD is K/N"));
+    let runs = iproduct!(TARGETS, FpAtomics::iter()).map(|((sm, ptx), policy)| {
+        let target = target(sm, Some(ptx));
+        Trial::test(format!("every cell for {target}, {policy}"), move || Run { target, policy, shard }.check())
+    });
+    let missing = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing());
+    let skipped = missing.map(|what| support::trial("assembling".into(), Some(what), || Ok(())));
+    let first = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
+    let gpus =
+        Sm::all().map(|sm| support::trial(format!("{sm} has every operation"), first, move || every_operation(sm)));
+    libtest_mimic::run(&Arguments::from_args(), runs.chain(skipped).chain(gpus).collect()).exit();
+}
+
+/// Every N-th cell, from the K-th on.
+#[derive(Clone, Copy)]
+struct Shard {
+    index: usize,
+    count: usize,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+        match numbers {
+            Some((index, count)) if (1..=count).contains(&index) => Ok(Self { index, count }),
+            _ => Err(format!("'{text}' is not K/N with 1 <= K <= N")),
+        }
+    }
+}
+
+impl Shard {
+    /// Neighbours differ in one word, so that a stride would meet few kinds: a multiplicative hash scatters them.
+    fn has(self, index: usize) -> bool {
+        let scattered = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        scattered % self.count == self.index - 1
+    }
+}
+
+/// One target and policy, and the part of the cells.
+#[derive(Clone, Copy)]
+struct Run {
+    target: Target,
+    policy: FpAtomics,
+    shard: Shard,
+}
+
+impl Run {
+    fn check(&self) -> Result<(), Failed> {
+        let target = &self.target;
+        let mut rejected = BTreeMap::<&'static str, usize>::new();
+        // They are the same with every strategy.
+        let mut lacking: BTreeMap<bool, BTreeMap<String, Cell>> = BTreeMap::new();
+        let mut accepted: BTreeMap<(&'static str, bool), Vec<Cell>> = BTreeMap::new();
+        for (index, (cell, strategy)) in iproduct!(cells(), Strategy::iter()).enumerate() {
+            // Only additions of floats depend on the policy.
+            let depends =
+                matches!(cell.op.operation, Operation::Rmw(op, access) if access.ty.is_float() && op.takes(access.ty));
+            if !self.shard.has(index) || (self.policy != FpAtomics::default() && !depends) {
+                continue;
+            }
+            match reasons(&cell.op, target).first() {
+                Some(reason) => {
+                    *rejected.entry(*reason).or_default() += 1;
+                    lacking.entry(cell.may_be_local()).or_default().insert(cell.name.clone(), cell);
+                }
+                None => accepted.entry((strategy.into(), cell.may_be_local())).or_default().push(cell),
+            }
+        }
+        lacking.into_values().try_for_each(|cells| self.rejects(&cells.into_values().collect_vec()))?;
+        let undocumented = rejected.keys().find(|reason| !REJECTIONS.contains(&format!("| {reason} |")));
+        assert_eq!(undocumented, None, "docs/rejections.md has every reason");
+
+        let mut functions = Functions::default();
+        let mut checked = 0;
+        for ((strategy, _), cells) in &accepted {
+            let strategy: Strategy = strategy.parse()?;
+            for cells in cells.chunks(MODULE) {
+                let ptx = self.ptx(cells, strategy)?;
+                self.strong(cells, strategy, &ptx)?;
+                functions.add(&ptx);
+                checked += cells.len();
+            }
+        }
+        for assembler in ASSEMBLERS.iter().filter(|a| a.missing().is_none() && a.knows(target)) {
+            functions.files.iter().try_for_each(|file| assembler.assemble(target, file.as_bytes()))?;
+            println!("grid: assembled: {}: {checked}", assembler.name);
+        }
+        rejected.iter().for_each(|(reason, count)| println!("grid: rejected: {reason}: {count}"));
+        println!("grid: accepted: {target}: {checked}");
+        println!("grid: functions: {}", functions.seen.len());
+        Ok(())
+    }
+
+    fn lower(&self, cells: &[Cell], strategy: Strategy) -> Result<Vec<u8>, Vec<Diagnostic>> {
+        let policy = Policy { fp_atomics: self.policy, ..strategy.into() };
+        let generic_may_be_local = cells.first().is_some_and(Cell::may_be_local);
+        let options = Options { policy, generic_may_be_local, ..Options::new(self.target) };
+        ptx_from_llvm_ir(&Input::new("grid.ll", module(cells)), &options)
+    }
+
+    fn ptx(&self, cells: &[Cell], strategy: Strategy) -> Result<String, Failed> {
+        let ptx = self.lower(cells, strategy);
+        let messages = |errors: Vec<Diagnostic>| errors.iter().map(|error| error.message.clone()).join("\n");
+        Ok(String::from_utf8(ptx.map_err(messages)?)?)
+    }
+
+    /// Each cell that the target lacks is an error in its function.
+    fn rejects(&self, cells: &[Cell]) -> Result<(), Failed> {
+        for cells in cells.chunks(MODULE) {
+            let errors = self.lower(cells, Strategy::Recommended).err().unwrap_or_default();
+            let named: HashSet<_> = errors.iter().filter_map(|error| error.function.as_deref()).collect();
+            if let Some(cell) = cells.iter().find(|cell| !named.contains(cell.name.as_str())) {
+                return Err(format!("no error for {}\n{}", self.target, llvm_ir(cell)).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn strong(&self, cells: &[Cell], strategy: Strategy, ptx: &str) -> Result<(), Failed> {
+        for ((name, _, body), cell) in functions(ptx).zip_eq(cells) {
+            assert_eq!(name, cell.name);
+            let sequence = sequence(body)?;
+            let fail = |what: String| Err(format!("{strategy}: {what}\n{}\n{sequence}", llvm_ir(cell)).into());
+            let fence = cell.op.operation == Operation::Fence && cell.op.scope == SyncScope::SingleThread;
+            // What nobody reads of a stack slot, LLVM removes.
+            let local = cell.op.operation.access().is_some_and(|access| access.space == Space::Local);
+            let removed = local && !sequence.instructions().any(|instruction| instruction.address().is_some());
+            if let Err(missing) = Strength::of(&sequence).covers(&cell.op)
+                && !(fence || removed)
+            {
+                return fail(missing.join(", "));
+            }
+            let lacks = self.target.lacks(&sequence.0);
+            if !lacks.is_empty() {
+                return fail(lacks.iter().join(", "));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lowers every operation for a GPU with its lowest PTX version, and asks every assembler that knows it: at least one does.
+fn every_operation(sm: Sm) -> Result<(), Failed> {
+    let target = Target::new(sm, None)?;
+    let of_interest = |cell: &Cell| {
+        let space = cell.op.operation.access().map_or(Space::Global, |access| access.space);
+        let seq_cst = cell.op.ordering == Ordering::SeqCst && cell.op.scope == SyncScope::Threads(Scope::Cluster);
+        let global = space == Space::Global;
+        seq_cst && global && reasons(&cell.op, &target).is_empty()
+    };
+    let cells = cells().filter(of_interest).collect_vec();
+    assert!(cells.len() > 200);
+    let ptx = Run { target, policy: FpAtomics::Native, shard: SAMPLE }.ptx(&cells, Strategy::Fence)?;
+    assert!(ptx.contains(&format!(".version {}\n.target {sm}\n", target.ptx)), "{}", ptx.lines().take(9).join("\n"));
+    let knowing = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target)).collect_vec();
+    assert!(!knowing.is_empty());
+    knowing.into_iter().try_for_each(|assembler| assembler.assemble(&target, ptx.as_bytes()))
+}
+
+/// The functions of PTX text, each with its name, its head and its body.
+fn functions(ptx: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    ptx.split(".visible .func ").skip(1).map(|function| {
+        let (head, rest) = function.trim_start().split_once("\n{").expect("a body");
+        let (body, _) = rest.split_once("\n}\n").expect("the end of a body");
+        let signature = if head.starts_with('(') { head.split_once(')').expect("a result").1 } else { head };
+        (signature.split('(').next().expect("a name").trim(), head, body)
+    })
+}
+
+/// The instructions that came from the cell: all but loads of parameters and stores of results.
+fn sequence(body: &str) -> Result<Sequence, Failed> {
+    let lines = body.lines().map(str::trim).filter(|line| !line.contains(".param"));
+    let mut statements = Vec::new();
+    for line in lines {
+        match line.parse::<Statement>() {
+            Ok(statement) => statements.push(statement),
+            Err(error) => {
+                let mnemonic = line.split(['.', ' ', ';']).next().unwrap_or("");
+                if ["atom", "red", "ld", "st", "fence", "membar"].contains(&mnemonic) {
+                    return Err(error.to_string().into());
+                }
+            }
+        }
+    }
+    Ok(Sequence(statements))
+}
+
+/// PTX of many modules, equal functions once, in files that an assembler reads in linear time.
+#[derive(Default)]
+struct Functions {
+    files: Vec<String>,
+    seen: HashSet<String>,
+}
+
+/// The number of functions in a file.
+const FILE: usize = 500;
+
+impl Functions {
+    fn add(&mut self, ptx: &str) {
+        let head_of_file = ptx.split(".visible .func").next().unwrap_or_default();
+        for (name, head, body) in functions(ptx) {
+            let function = format!("{head}\n{{{body}\n}}");
+            let renamed = |new: &str| {
+                function
+                    .replace(&format!("{name}_"), &format!("{new}_"))
+                    .replace(&format!("{name}("), &format!("{new}("))
+            };
+            let function = renamed("f");
+            if self.seen.contains(&function) {
+                continue;
+            }
+            if self.seen.len().is_multiple_of(FILE) {
+                self.files.push(head_of_file.to_owned());
+            }
+            self.seen.insert(function);
+            let file = self.files.last_mut().expect("one was opened");
+            let name = format!("f{}", self.seen.len());
+            writeln!(file, ".visible .func {}", renamed(&name)).expect("writing to a string does not fail");
+        }
+    }
+}
