@@ -17,6 +17,7 @@
 //!
 //! [`lowering`] is the part without LLVM: the ABI tables, targets, typed PTX. [`llvm`] is the pass over LLVM IR, in steps.
 
+use ptx_atomics_link as _;
 pub use ptx_atomics_llvm as llvm;
 pub use ptx_atomics_lowering as lowering;
 

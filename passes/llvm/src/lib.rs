@@ -19,6 +19,8 @@ mod recognize;
 mod source;
 
 use inkwell::module::Module;
+#[cfg(test)]
+use ptx_atomics_link as _;
 use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 
 pub use self::{
