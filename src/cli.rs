@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ptx_atomics::lowering::{
-    FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownStrategy, UnknownTarget, ptx::Scope,
+use ptx_atomics::{
+    llvm::settings::{self, Settings},
+    lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
@@ -45,14 +46,15 @@ pub struct LowerArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub strategy: StrategyArgs,
-    /// What LLVM's default synchronization scope stands for. Narrower than sys only where neither the host nor another
-    /// device takes part
-    #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = scope)]
-    pub default_scope: Scope,
-    /// Floating-point additions: native is what the GPU does in one instruction, which flushes subnormals of f32 in global
-    /// memory and adds the elements of a vector one by one; ieee keeps subnormals and makes a vector one atomic value
-    #[arg(long, value_name = "POLICY", default_value = "native", value_parser = fp_atomics)]
-    pub fp_atomics: FpAtomics,
+    /// What LLVM's default synchronization scope stands for [default: that of the module, or else sys]. Narrower than sys
+    /// only where neither the host nor another device takes part
+    #[arg(long, value_name = "SCOPE", value_parser = settings::scope)]
+    pub default_scope: Option<Scope>,
+    /// Floating-point additions [default: those of the module, or else native]: native is what the GPU does in one
+    /// instruction, which flushes subnormals of f32 in global memory and adds the elements of a vector one by one; ieee
+    /// keeps subnormals and makes a vector one atomic value
+    #[arg(long, value_name = "POLICY", value_parser = settings::fp_atomics)]
+    pub fp_atomics: Option<FpAtomics>,
     /// Test generic addresses of unknown origin for local (stack) memory, on which PTX has no atomics
     #[arg(long)]
     pub generic_may_be_local: bool,
@@ -81,7 +83,7 @@ pub struct TableArgs {
     #[command(flatten)]
     pub strategy: StrategyArgs,
     /// Floating-point additions: native or ieee
-    #[arg(long, value_name = "POLICY", default_value = "native", value_parser = fp_atomics)]
+    #[arg(long, value_name = "POLICY", default_value = "native", value_parser = settings::fp_atomics)]
     pub fp_atomics: FpAtomics,
     /// The format
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -109,7 +111,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub ptx: PathBuf,
     /// What LLVM's default synchronization scope stands for
-    #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = scope)]
+    #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = settings::scope)]
     pub default_scope: Scope,
     /// Print one JSON object for each operation
     #[arg(long)]
@@ -119,10 +121,10 @@ pub struct CheckArgs {
 #[derive(Args, Default)]
 pub struct TargetArgs {
     /// The GPU, sm_20 to sm_121f [default: that of the module, or else sm_90]
-    #[arg(long, value_name = "GPU", value_parser = str::parse::<Sm>)]
+    #[arg(long, value_name = "GPU", value_parser = settings::sm)]
     pub mcpu: Option<Sm>,
     /// The PTX version, as +ptx86 [default: that of the module, or else the lowest that has the GPU]
-    #[arg(long, value_name = "FEATURES", value_parser = version)]
+    #[arg(long, value_name = "FEATURES", value_parser = settings::version)]
     pub mattr: Option<PtxVersion>,
 }
 
@@ -130,7 +132,7 @@ pub struct TargetArgs {
 pub struct StrategyArgs {
     /// Which sequence of each row of the ABI: recommended, fence, fence-acquire, proven, auto; or for one row, as
     /// rmw.acq_rel=fence. A list, or several times: later ones override earlier
-    #[arg(long = "strategy", value_name = "LIST", value_parser = strategy)]
+    #[arg(long = "strategy", value_name = "LIST", value_parser = strategies)]
     lists: Vec<String>,
 }
 
@@ -148,9 +150,28 @@ pub enum Format {
     Json,
 }
 
+impl LowerArgs {
+    /// What the flags set, over what the module sets.
+    pub fn settings(&self, module: Settings) -> Settings {
+        Settings {
+            mcpu: self.target.mcpu.or(module.mcpu),
+            mattr: self.target.mattr.or(module.mattr),
+            strategies: self.strategy.over(module.strategies),
+            default_scope: self.default_scope.or(module.default_scope),
+            fp_atomics: self.fp_atomics.or(module.fp_atomics),
+            generic_may_be_local: self.generic_may_be_local.then_some(true).or(module.generic_may_be_local),
+            volatile_as_mmio: self.volatile_as_mmio.then_some(true).or(module.volatile_as_mmio),
+            remarks: self.remarks.clone(),
+        }
+    }
+}
+
 impl StrategyArgs {
     pub fn strategies(&self) -> Strategies {
-        let mut strategies = Strategies::default();
+        self.over(Strategies::default())
+    }
+
+    fn over(&self, mut strategies: Strategies) -> Strategies {
         for list in &self.lists {
             strategies.override_with(list).expect("the parser of the argument has accepted the list");
         }
@@ -167,18 +188,6 @@ impl TargetArgs {
     }
 }
 
-fn strategy(list: &str) -> Result<String, UnknownStrategy> {
-    list.parse::<Strategies>().map(|_| list.to_owned())
-}
-
-fn version(features: &str) -> Result<PtxVersion, UnknownTarget> {
-    features.strip_prefix('+').unwrap_or(features).parse()
-}
-
-fn fp_atomics(name: &str) -> Result<FpAtomics, &'static str> {
-    name.parse().map_err(|_| "the policies are native and ieee")
-}
-
-fn scope(name: &str) -> Result<Scope, &'static str> {
-    name.parse().map_err(|_| "the scopes are sys, cluster, gpu and cta")
+fn strategies(list: &str) -> Result<String, String> {
+    settings::strategies(list).map(|_| list.to_owned())
 }

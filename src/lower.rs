@@ -1,6 +1,7 @@
 //! `ptx-atomics lower`.
 
 use std::{
+    fmt::Display,
     fs,
     io::{self, Read},
     ops::Range,
@@ -10,14 +11,15 @@ use std::{
 
 use ptx_atomics::{
     llvm::{
-        self, Diagnostic, Handlers, Input, Options, Remark,
+        self, Diagnostic, Handlers, Input, Options, Remark, Settings,
         inkwell::{
             OptimizationLevel,
             context::Context,
             module::{Linkage, Module},
         },
+        remarks,
     },
-    lowering::{Policy, Target},
+    lowering::{PtxVersion, Target},
 };
 use strum::EnumMessage;
 
@@ -25,7 +27,7 @@ use crate::{
     cli::{Emit, LowerArgs, TargetArgs},
     isolate::{self, Death, End, Stage},
     output::Output,
-    remarks, render,
+    render,
 };
 
 /// What the work gives.
@@ -100,18 +102,9 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
         Handlers { error: isolate::fatal, warning: |text| render::say(&format!("warning: {text}")) },
     );
     let module = llvm::read(&context, input)?;
-    let target = target(args, &module)?;
-    let options = Options {
-        target,
-        policy: Policy {
-            strategies: args.strategy.strategies(),
-            fp_atomics: args.fp_atomics,
-            volatile_as_mmio: args.volatile_as_mmio,
-        },
-        default_scope: args.default_scope,
-        generic_may_be_local: args.generic_may_be_local,
-        remarks: input.keep_lines,
-    };
+    let settings = args.settings(Settings::of_module(&module)?);
+    let target = target(&settings, &module)?;
+    let options = Options { remarks: input.keep_lines, ..settings.options(target) };
     let machine = llvm::machine(&module, &target, optimization(args.level))?;
     llvm::check(&module, input, &options)?;
 
@@ -139,16 +132,36 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
 }
 
 /// The target of the flags; the module is asked for what they leave open.
-fn target(args: &LowerArgs, module: &Module<'_>) -> Result<Target, Vec<Diagnostic>> {
-    let TargetArgs { mcpu, mattr } = args.target;
-    let gpu = if mcpu.is_none() { llvm::requested_gpu(module) } else { Ok(None) };
-    let version = if mattr.is_none() { llvm::requested_version(module) } else { Ok(None) };
+fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Vec<Diagnostic>> {
+    let gpu = settings
+        .mcpu
+        .map_or_else(|| one(llvm::requested_gpus(module)?, "GPUs", "--mcpu", |sm| sm.name()), |sm| Ok(Some(sm)));
+    let version = settings.mattr.map_or_else(
+        || one(llvm::requested_versions(module)?, "PTX versions", "--mattr", PtxVersion::feature),
+        |_| Ok(None),
+    );
     match (gpu, version) {
         (Ok(gpu), Ok(version)) => {
-            Ok(args.target.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
+            let args = TargetArgs { mcpu: settings.mcpu, mattr: settings.mattr };
+            Ok(args.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
         }
         (gpu, version) => Err([gpu.err(), version.err()].into_iter().flatten().flatten().collect()),
     }
+}
+
+/// The one value that all functions agree on.
+fn one<T: Copy, N: Display>(
+    found: Vec<(T, String)>,
+    what: &str,
+    flag: &str,
+    name: impl Fn(T) -> N,
+) -> Result<Option<T>, Vec<Diagnostic>> {
+    if found.len() > 1 {
+        let places = found.iter().map(|(value, function)| format!("'{}' in function '{function}'", name(*value)));
+        let message = format!("the module asks for several {what}: {}", places.collect::<Vec<_>>().join(", "));
+        return Err(Diagnostic::new(message).help(format!("PTX text has one target: give it by {flag}")).into());
+    }
+    Ok(found.into_iter().next().map(|(value, _)| value))
 }
 
 fn optimization(level: Option<u8>) -> OptimizationLevel {

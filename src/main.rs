@@ -6,7 +6,6 @@ mod format;
 mod isolate;
 mod lower;
 mod output;
-mod remarks;
 mod render;
 mod sass_table;
 mod table;

@@ -3,7 +3,10 @@
 //! LLVM 22 infers `memory(argmem: readwrite)` for a function that only loads a flag with acquire, and then merges two loads
 //! of other data around a call of it; likewise it drops a store in front of a call that releases. So before LLVM's passes
 //! run, such promises are removed from every function that orders, by itself or through a call, and an empty `asm
-//! sideeffect` beside each ordering operation keeps LLVM from inferring them again.
+//! sideeffect` beside each ordering operation keeps LLVM from inferring them again: a pin.
+//!
+//! Between [`begin`] and [`end`] a line of module assembly, the mark, makes PTX that no assembler takes: a module whose
+//! optimizer ran with the pass, and whose code generator ran without it, must not lose its ordering silently.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +21,42 @@ use crate::instruction::{Instruction, instructions};
 
 // SAFETY of all calls below: instructions and functions are those of a live module, and what is built belongs to its
 // context.
+
+/// The mark.
+const MARK: &str = "ptx-atomics: atomics are not lowered. Load the plugin where the program is linked, too.";
+
+/// Protects a module from LLVM's optimizer.
+pub fn begin(module: &Module<'_>) {
+    forget(module);
+    pin(module);
+    let marked = is_marked(module);
+    if !marked && module.get_functions().flat_map(instructions).any(|i| Instruction::atomic(i).is_some()) {
+        let line = format!("{MARK}\n");
+        unsafe { LLVMAppendModuleInlineAsm(module.as_mut_ptr(), line.as_ptr().cast(), line.len()) };
+    }
+}
+
+/// Removes what [`begin`] added.
+pub fn end(module: &Module<'_>) {
+    unpin(module);
+    if is_marked(module) {
+        let text: String = assembly(module).split_inclusive('\n').filter(|line| line.trim_end() != MARK).collect();
+        unsafe { LLVMSetModuleInlineAsm2(module.as_mut_ptr(), text.as_ptr().cast(), text.len()) };
+    }
+}
+
+/// Whether [`begin`] was called, and [`end`] was not.
+pub fn is_marked(module: &Module<'_>) -> bool {
+    assembly(module).lines().any(|line| line == MARK)
+}
+
+fn assembly(module: &Module<'_>) -> String {
+    let mut length = 0;
+    unsafe {
+        let start = LLVMGetModuleInlineAsm(module.as_mut_ptr(), &mut length);
+        String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), length)).into_owned()
+    }
+}
 
 /// Removes the memory effects of every function that orders accesses.
 pub fn forget(module: &Module<'_>) {
@@ -49,13 +88,17 @@ pub fn forget(module: &Module<'_>) {
     }
 }
 
-/// Puts a pin beside each ordering operation.
-pub fn pin(module: &Module<'_>) {
+/// Puts a pin in front of each ordering operation that has none.
+fn pin(module: &Module<'_>) {
     let (ty, pin) = pin_value(module);
     let ordering: Vec<_> = module.get_functions().flat_map(instructions).filter(|i| orders(*i)).collect();
     unsafe {
         let builder = LLVMCreateBuilderInContext(module.get_context().as_ctx_ref());
         for instruction in ordering {
+            let previous = LLVMGetPreviousInstruction(instruction);
+            if !previous.is_null() && is_call_of(previous, pin) {
+                continue;
+            }
             LLVMPositionBuilderBefore(builder, instruction);
             LLVMBuildCall2(builder, ty, pin, std::ptr::null_mut(), 0, c"".as_ptr());
         }
@@ -64,11 +107,14 @@ pub fn pin(module: &Module<'_>) {
 }
 
 /// Removes the pins.
-pub fn unpin(module: &Module<'_>) {
+fn unpin(module: &Module<'_>) {
     let (_, pin) = pin_value(module);
-    let is_pin = |i: &LLVMValueRef| unsafe { !LLVMIsACallInst(*i).is_null() && LLVMGetCalledValue(*i) == pin };
-    let pins: Vec<_> = module.get_functions().flat_map(instructions).filter(is_pin).collect();
+    let pins: Vec<_> = module.get_functions().flat_map(instructions).filter(|i| is_call_of(*i, pin)).collect();
     pins.into_iter().for_each(|pin| unsafe { LLVMInstructionEraseFromParent(pin) });
+}
+
+fn is_call_of(instruction: LLVMValueRef, callee: LLVMValueRef) -> bool {
+    unsafe { !LLVMIsACallInst(instruction).is_null() && LLVMGetCalledValue(instruction) == callee }
 }
 
 /// The one value that every pin calls.

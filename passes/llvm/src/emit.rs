@@ -52,26 +52,26 @@ pub fn machine(
     Ok(machine)
 }
 
-/// The GPU that the module's functions ask for by `target-cpu`.
+/// The GPUs that the module's functions ask for by `target-cpu`, each with a function that does.
 ///
 /// # Errors
-/// If they ask for several, or for an unknown one.
-pub fn requested_gpu(module: &Module<'_>) -> Result<Option<Sm>, Vec<Diagnostic>> {
-    requested(module, "GPUs", "--mcpu", |function| attribute(function, "target-cpu"))
+/// All names that mean nothing.
+pub fn requested_gpus(module: &Module<'_>) -> Result<Vec<(Sm, String)>, Vec<Diagnostic>> {
+    requested(module, "--mcpu", |function| attribute(function, "target-cpu"))
 }
 
-/// The PTX version that the module's functions ask for by `target-features`.
+/// The PTX versions that the module's functions ask for by `target-features`, each with a function that does.
 ///
 /// # Errors
-/// If they ask for several, or for an unknown one.
-pub fn requested_version(module: &Module<'_>) -> Result<Option<PtxVersion>, Vec<Diagnostic>> {
-    requested(module, "PTX versions", "--mattr", |function| {
-        let features = attribute(function, "target-features")?;
-        // rustc lists every version up to the one that it means.
-        let number =
-            |feature: &str| Some((feature.strip_prefix("+ptx")?.parse::<u32>().ok()?, feature[1..].to_owned()));
-        features.split(',').filter_map(number).max().map(|(_, version)| version)
-    })
+/// All names that mean nothing.
+pub fn requested_versions(module: &Module<'_>) -> Result<Vec<(PtxVersion, String)>, Vec<Diagnostic>> {
+    requested(module, "--mattr", |function| ptx_feature(&attribute(function, "target-features")?).map(str::to_owned))
+}
+
+/// The PTX version in a list of LLVM's features. rustc lists every version up to the one that it means.
+pub fn ptx_feature(features: &str) -> Option<&str> {
+    let number = |feature: &&str| feature.strip_prefix("+ptx")?.parse::<u32>().ok();
+    features.split(',').filter(|feature| number(feature).is_some()).max_by_key(number).map(|feature| &feature[1..])
 }
 
 fn attribute(function: &FunctionValue<'_>, key: &str) -> Option<String> {
@@ -79,13 +79,12 @@ fn attribute(function: &FunctionValue<'_>, key: &str) -> Option<String> {
     Some(attribute.get_string_value().to_string_lossy().into_owned())
 }
 
-/// The one value that all functions with a body agree on.
+/// The different values of all functions with a body, each with the first function that has it.
 fn requested<T: FromStr<Err = UnknownTarget>>(
     module: &Module<'_>,
-    what: &str,
     flag: &str,
     value: impl Fn(&FunctionValue<'_>) -> Option<String>,
-) -> Result<Option<T>, Vec<Diagnostic>> {
+) -> Result<Vec<(T, String)>, Vec<Diagnostic>> {
     let mut found: Vec<(String, String)> = Vec::new();
     for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
         if let Some(value) = value(&function)
@@ -94,18 +93,22 @@ fn requested<T: FromStr<Err = UnknownTarget>>(
             found.push((value, name(&function)));
         }
     }
-    match &found[..] {
-        [] => Ok(None),
-        [(one, _)] => Ok(Some(one.parse().map_err(|error| {
-            Diagnostic::new(format!("the module's target: {error}")).help(format!("give a supported one by {flag}"))
-        })?)),
-        several => {
-            let places = several.iter().map(|(value, function)| format!("'{value}' in function '{function}'"));
-            let message = format!("the module asks for several {what}: {}", places.collect::<Vec<_>>().join(", "));
-            Err(Diagnostic::new(message).help(format!("PTX text has one target: give it by {flag}")).into())
+    let (mut values, mut errors) = (Vec::new(), Vec::new());
+    for (value, function) in found {
+        match value.parse() {
+            Ok(value) => values.push((value, function)),
+            Err(error) => errors.push(
+                Diagnostic { function: Some(function), ..Diagnostic::new(format!("the module's target: {error}")) }
+                    .help(format!("give a supported one by {flag}")),
+            ),
         }
     }
+    if errors.is_empty() { Ok(values) } else { Err(errors) }
 }
+
+/// The passes of LLVM that find out what generic addresses point to. Inference follows pointers through registers, not
+/// through the stack slots of unoptimized code.
+pub const RESOLVE: &str = "generic-to-nvvm,function(sroa,infer-address-spaces)";
 
 /// Optimizes the module by LLVM's pipeline of this level, if one is given, and resolves generic addresses.
 ///
@@ -118,12 +121,12 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
     };
     effects::forget(module);
     if let Some(level) = level {
-        effects::pin(module);
+        effects::begin(module);
         run(&format!("default<O{level}>"))?;
-        effects::unpin(module);
     }
-    // Inference follows pointers through registers, not through the stack slots of unoptimized code.
-    run("generic-to-nvvm,function(sroa,infer-address-spaces)")
+    // A host of the plugin may have written the module before it was done.
+    effects::end(module);
+    run(RESOLVE)
 }
 
 /// The module as PTX text, without the comments that LLVM puts around inline assembly.

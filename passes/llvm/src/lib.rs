@@ -16,6 +16,8 @@ mod instruction;
 mod memory;
 mod message;
 mod recognize;
+pub mod remarks;
+pub mod settings;
 mod source;
 
 use inkwell::module::Module;
@@ -24,10 +26,12 @@ use ptx_atomics_link as _;
 use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 
 pub use self::{
-    emit::{bitcode, ir, machine, prepare, ptx, requested_gpu, requested_version},
+    effects::{begin, end, forget, is_marked},
+    emit::{RESOLVE, bitcode, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions},
     fatal::{Handlers, install_handlers},
     message::{Diagnostic, Location, Remark},
     recognize::{Recognized, operations, ptx_name},
+    settings::Settings,
     source::{Input, read},
 };
 pub use inkwell;
@@ -73,6 +77,12 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Ve
     let embedder = embed::Embedder::new(&module.get_context());
     planned.iter().for_each(|plan| embedder.embed(plan));
     Ok(remarks)
+}
+
+/// Whether the module has anything to lower, or is not yet what it was before [`begin`].
+pub fn is_pending(module: &Module<'_>) -> bool {
+    let mut all = module.get_functions().flat_map(instruction::instructions);
+    is_marked(module) || all.any(|i| instruction::Instruction::atomic(i).is_some())
 }
 
 /// Reports what [`lower`] would reject, and changes nothing. For a module as [`read`] returned it.

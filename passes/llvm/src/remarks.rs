@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use ptx_atomics::llvm::{Location, Remark};
 use strum::EnumMessage;
+
+use crate::message::{Location, Remark};
 
 /// One YAML document for each remark.
 pub fn yaml(remarks: &[Remark]) -> String {
@@ -31,6 +32,14 @@ fn document(yaml: &mut String, remark: &Remark) -> std::fmt::Result {
         argument("Reason", change.get_message().unwrap_or_default())?;
     }
     writeln!(yaml, "...")
+}
+
+/// A remark on one line.
+pub fn line(remark: &Remark) -> String {
+    let changes = remark.changes.iter();
+    let changes: String =
+        changes.map(|change| format!("; {change}: {}", change.get_message().unwrap_or_default())).collect();
+    format!("{} became {}{changes}", remark.operation, sequence(remark))
 }
 
 /// The sequence on one line.

@@ -1,0 +1,164 @@
+//! Options as text, for those who set them in no command line: `strategy=fence,default-scope=gpu`.
+//!
+//! They come from several places, of which a later one overrides an earlier one, option by option: the flag of a module,
+//! then what the host of the pass says (the environment, the parameters of a pass, the arguments of a command). What
+//! stands closest to the code wins over all: the attribute `"ptx-atomics-strategy"` of a function.
+
+use std::path::PathBuf;
+
+use inkwell::{
+    context::AsContextRef,
+    llvm_sys::core::{LLVMGetMDString, LLVMGetModuleFlag, LLVMMetadataAsValue},
+    module::Module,
+};
+use ptx_atomics_lowering::{FpAtomics, Policy, PtxVersion, Sm, Strategies, Target, ptx::Scope};
+
+use crate::{Options, message::Diagnostic};
+
+/// The key of the module flag, a string.
+pub const MODULE_FLAG: &str = "ptx-atomics";
+
+/// What somebody set; the rest has its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    pub mcpu: Option<Sm>,
+    pub mattr: Option<PtxVersion>,
+    pub strategies: Strategies,
+    pub default_scope: Option<Scope>,
+    pub fp_atomics: Option<FpAtomics>,
+    pub generic_may_be_local: Option<bool>,
+    pub volatile_as_mmio: Option<bool>,
+    /// The file for remarks.
+    pub remarks: Option<PathBuf>,
+}
+
+/// How each option is read. The names are those of the command line.
+type Reader = fn(&mut Settings, &str) -> Result<(), String>;
+
+const OPTIONS: [(&str, Reader); 8] = [
+    ("mcpu", |to, value| set(&mut to.mcpu, sm(value))),
+    ("mattr", |to, value| set(&mut to.mattr, version(value))),
+    ("strategy", |to, value| to.strategies.override_with(value).map_err(|error| error.to_string())),
+    ("default-scope", |to, value| set(&mut to.default_scope, scope(value))),
+    ("fp-atomics", |to, value| set(&mut to.fp_atomics, fp_atomics(value))),
+    ("generic-may-be-local", |to, value| set(&mut to.generic_may_be_local, yes(value))),
+    ("volatile-as-mmio", |to, value| set(&mut to.volatile_as_mmio, yes(value))),
+    ("remarks", |to, value| set(&mut to.remarks, Ok(value.into()))),
+];
+
+impl Settings {
+    /// What the module's flag sets.
+    ///
+    /// # Errors
+    /// If the flag is no string, or not a list of options.
+    pub fn of_module(module: &Module<'_>) -> Result<Self, Vec<Diagnostic>> {
+        let mut settings = Self::default();
+        if let Some(text) = module_flag(module)? {
+            settings.override_with(&text, &format!("the module flag \"{MODULE_FLAG}\""))?;
+        }
+        Ok(settings)
+    }
+
+    /// Sets what a list says: items `name=value`, or `name` for what is only on, between commas or semicolons. An item
+    /// with the name of a row of the ABI, as `rmw.acq_rel=fence`, is a strategy for the row.
+    ///
+    /// # Errors
+    /// All items that mean nothing. `place` says where the list stands.
+    pub fn override_with(&mut self, list: &str, place: &str) -> Result<(), Vec<Diagnostic>> {
+        let mut errors = Vec::new();
+        for item in list.split([',', ';']).map(str::trim).filter(|item| !item.is_empty()) {
+            if let Err(reason) = self.item(item) {
+                errors.push(Diagnostic::new(format!("in {place}: {reason}")));
+            }
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    fn item(&mut self, item: &str) -> Result<(), String> {
+        let (name, value) = item.split_once('=').map_or((item, ""), |(name, value)| (name.trim(), value.trim()));
+        match OPTIONS.iter().find(|(known, _)| *known == name) {
+            Some((_, read)) => read(self, value),
+            None if name.contains('.') => self.strategies.override_with(item).map_err(|error| error.to_string()),
+            None => {
+                let known = OPTIONS.map(|(known, _)| known).join(", ");
+                Err(format!("unknown option '{name}'; the known ones are {known}"))
+            }
+        }
+    }
+
+    /// The options for a target.
+    pub fn options(&self, target: Target) -> Options {
+        let defaults = Options::new(target);
+        Options {
+            policy: Policy {
+                strategies: self.strategies,
+                fp_atomics: self.fp_atomics.unwrap_or(defaults.policy.fp_atomics),
+                volatile_as_mmio: self.volatile_as_mmio.unwrap_or(defaults.policy.volatile_as_mmio),
+            },
+            default_scope: self.default_scope.unwrap_or(defaults.default_scope),
+            generic_may_be_local: self.generic_may_be_local.unwrap_or(defaults.generic_may_be_local),
+            ..defaults
+        }
+    }
+}
+
+fn set<T>(to: &mut Option<T>, value: Result<T, String>) -> Result<(), String> {
+    *to = Some(value?);
+    Ok(())
+}
+
+/// A GPU by its name.
+///
+/// # Errors
+/// On an unknown one, as with all of these.
+pub fn sm(name: &str) -> Result<Sm, String> {
+    name.parse().map_err(|error: ptx_atomics_lowering::UnknownTarget| error.to_string())
+}
+
+/// A PTX version as LLVM's feature, with or without `+`.
+pub fn version(feature: &str) -> Result<PtxVersion, String> {
+    let feature = feature.strip_prefix('+').unwrap_or(feature);
+    feature.parse().map_err(|error: ptx_atomics_lowering::UnknownTarget| error.to_string())
+}
+
+/// A list of strategies.
+pub fn strategies(list: &str) -> Result<Strategies, String> {
+    list.parse().map_err(|error: ptx_atomics_lowering::UnknownStrategy| error.to_string())
+}
+
+/// A floating-point policy.
+pub fn fp_atomics(name: &str) -> Result<FpAtomics, String> {
+    name.parse().map_err(|_| format!("unknown policy '{name}'; the policies are native and ieee"))
+}
+
+/// A scope, by its name in PTX.
+pub fn scope(name: &str) -> Result<Scope, String> {
+    name.parse().map_err(|_| format!("unknown scope '{name}'; the scopes are sys, cluster, gpu and cta"))
+}
+
+fn yes(value: &str) -> Result<bool, String> {
+    match value {
+        "" | "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(format!("'{value}' is neither true nor false")),
+    }
+}
+
+fn module_flag(module: &Module<'_>) -> Result<Option<String>, Vec<Diagnostic>> {
+    // SAFETY: module and context are live, and the key is given with its length.
+    unsafe {
+        let flag = LLVMGetModuleFlag(module.as_mut_ptr(), MODULE_FLAG.as_ptr().cast(), MODULE_FLAG.len());
+        if flag.is_null() {
+            return Ok(None);
+        }
+        let mut length = 0;
+        let text = LLVMGetMDString(LLVMMetadataAsValue(module.get_context().as_ctx_ref(), flag), &mut length);
+        if text.is_null() {
+            return Err(Diagnostic::new(format!("the module flag \"{MODULE_FLAG}\" is no string"))
+                .help(format!("write !{{i32 1, !\"{MODULE_FLAG}\", !\"strategy=fence\"}}"))
+                .into());
+        }
+        let bytes = std::slice::from_raw_parts(text.cast::<u8>(), length as usize);
+        Ok(Some(String::from_utf8_lossy(bytes).into_owned()))
+    }
+}

@@ -1,0 +1,68 @@
+//! The border to the host: the C ABI of LLVM's plugins and of the shim.
+
+use std::ffi::{c_char, c_uint, c_void};
+
+use ptx_atomics_llvm::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
+
+/// A string that neither side owns.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Text {
+    start: *const u8,
+    length: usize,
+}
+
+impl Text {
+    pub const fn new(text: &str) -> Self {
+        Self { start: text.as_ptr(), length: text.len() }
+    }
+
+    /// Nothing if it is null.
+    ///
+    /// # Safety
+    /// The other side has given it, and it is still alive.
+    pub unsafe fn get(self) -> Option<String> {
+        let bytes = (!self.start.is_null()).then(|| unsafe { std::slice::from_raw_parts(self.start, self.length) })?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+/// What the shim calls. Fields as in `shim.cpp`.
+#[repr(C)]
+pub struct Callbacks {
+    pub resolve: Text,
+    pub start: extern "C" fn(LLVMModuleRef),
+    pub pending: extern "C" fn(LLVMModuleRef) -> bool,
+    pub lower: extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
+}
+
+// SAFETY: its texts are constants.
+unsafe impl Sync for Callbacks {}
+
+/// The two callbacks that a host asks a plugin for, functions of the shim with arguments of LLVM's C++ API.
+#[repr(C)]
+pub struct PluginCallbacks {
+    pub register_passes: *const c_void,
+    pub before_code_gen: *const c_void,
+}
+
+/// `llvm::PassPluginLibraryInfo` of LLVM 22.
+#[repr(C)]
+pub struct PassPluginLibraryInfo {
+    pub api_version: u32,
+    pub name: *const c_char,
+    pub version: *const c_char,
+    pub callbacks: PluginCallbacks,
+}
+
+/// `LLVM_PLUGIN_API_VERSION` of LLVM 22.
+pub const API_VERSION: u32 = 2;
+
+unsafe extern "C" {
+    pub fn ptx_atomics_connect(callbacks: &'static Callbacks) -> PluginCallbacks;
+    /// The line is one of the function's file; 0 if it is not known.
+    pub fn ptx_atomics_error(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint);
+    pub fn ptx_atomics_wants_remarks(module: LLVMModuleRef) -> bool;
+    pub fn ptx_atomics_remark(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint);
+    pub fn ptx_atomics_empty(module: LLVMModuleRef);
+}

@@ -1,0 +1,226 @@
+//! `libptx_atomics.so`: the pass, in the hosts that people have.
+//!
+//! rustc and clang run it at the end of their optimizer, opt there and by name, llc before code generation; `shim.cpp`
+//! knows their extension points. At the start of a pipeline the module is protected from what LLVM's optimizer loses
+//! ([`llvm::begin`]); the pass then resolves address spaces and lowers. A module for another target is not touched.
+//!
+//! LLVM's functions are the host's. Nothing unwinds into it: a panic becomes one of its diagnostics.
+
+mod host;
+
+use std::{
+    any::Any,
+    env,
+    ffi::c_uint,
+    fs::OpenOptions,
+    io::Write,
+    mem::ManuallyDrop,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+use host::{Callbacks, PassPluginLibraryInfo, Text};
+use ptx_atomics_llvm::{
+    self as llvm, Diagnostic, Input, Location, Options, Settings,
+    inkwell::{
+        llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef},
+        module::Module,
+        values::AsValueRef,
+    },
+    remarks,
+};
+use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
+
+/// Options in the environment, for hosts that cannot pass any.
+const VARIABLE: &str = "PTX_ATOMICS";
+
+/// The major version of the LLVM whose C++ classes the shim is compiled against.
+const LLVM_VERSION: c_uint = 22;
+
+static CALLBACKS: Callbacks = Callbacks { resolve: Text::new(llvm::RESOLVE), start, pending, lower };
+
+/// The entry point of a pass plugin (`llvm/Plugins/PassPlugin.h`).
+///
+/// Other versions of LLVM expect another structure and other classes: there this says so and ends the process.
+#[unsafe(no_mangle)]
+pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
+    if let Err(found) = host_version() {
+        eprintln!(
+            "error: {} is a plugin for LLVM {LLVM_VERSION}, and this program has LLVM {found}\n  help: use a compiler \
+             on LLVM {LLVM_VERSION}, or lower its LLVM IR with the command `ptx-atomics lower`",
+            concat!("libptx_atomics.so ", env!("CARGO_PKG_VERSION"))
+        );
+        // SAFETY: it ends the process, and runs no code of the host, which may be in any state.
+        unsafe { libc::_exit(1) };
+    }
+    PassPluginLibraryInfo {
+        api_version: host::API_VERSION,
+        name: c"ptx-atomics".as_ptr(),
+        version: concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast(),
+        // SAFETY: the callbacks live for ever.
+        callbacks: unsafe { host::ptx_atomics_connect(&CALLBACKS) },
+    }
+}
+
+/// Whether the host has the right LLVM; else its version.
+fn host_version() -> Result<(), String> {
+    // SAFETY: the name is a string, and LLVM 16 and later have the function with this signature.
+    let [major, minor, patch] = unsafe {
+        let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"LLVMGetVersion".as_ptr());
+        if symbol.is_null() {
+            return Err("15 or older".into());
+        }
+        type GetVersion = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint);
+        let get = std::mem::transmute::<*mut libc::c_void, GetVersion>(symbol);
+        let mut version = [0; 3];
+        let [major, minor, patch] = &mut version;
+        get(major, minor, patch);
+        version
+    };
+    if major == LLVM_VERSION { Ok(()) } else { Err(format!("{major}.{minor}.{patch}")) }
+}
+
+/// At the start of a host's pipeline.
+extern "C" fn start(module: LLVMModuleRef) {
+    guarded(module, |module| {
+        llvm::begin(module);
+        Ok(())
+    });
+}
+
+/// Whether the pass has anything to do.
+extern "C" fn pending(module: LLVMModuleRef) -> bool {
+    let mut pending = false;
+    guarded(module, |module| {
+        pending = llvm::is_pending(module);
+        Ok(())
+    });
+    pending
+}
+
+/// The pass, on a module whose address spaces are resolved.
+extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
+    guarded(module, |module| {
+        llvm::forget(module);
+        llvm::end(module);
+        // SAFETY: the shim's texts live during the call.
+        let (parameters, machine) = unsafe { (parameters.get(), gpu.get().zip(features.get())) };
+        let settings = settings(module, &parameters.unwrap_or_default())?;
+        let target = target(&settings, module, machine)?;
+        // SAFETY: the module is live.
+        let for_host = unsafe { host::ptx_atomics_wants_remarks(module.as_mut_ptr()) };
+        let options = Options { remarks: for_host || settings.remarks.is_some(), ..settings.options(target) };
+        let remarks = llvm::lower(module, &Input::new("", ""), &options)?;
+        if for_host {
+            for remark in &remarks {
+                let place = place(module, Some(&remark.function), remark.location.as_ref());
+                report(place, &remarks::line(remark), host::ptx_atomics_remark);
+            }
+        }
+        settings.remarks.map_or(Ok(()), |path| append(&path, &remarks::yaml(&remarks)))
+    });
+}
+
+/// Runs a part of the pass. Its errors and panics become diagnostics of the host, and the module is emptied, so that the
+/// host's backend does not meet what was not lowered.
+fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Vec<Diagnostic>>) {
+    // SAFETY: the host's module is live, and stays the host's.
+    let module = ManuallyDrop::new(unsafe { Module::new(module) });
+    let result = catch_unwind(AssertUnwindSafe(|| work(&module))).unwrap_or_else(|panic| Err(bug(&*panic).into()));
+    let Err(errors) = result else { return };
+    for error in &errors {
+        report(
+            place(&module, error.function.as_deref(), error.location.as_ref()),
+            &text(error),
+            host::ptx_atomics_error,
+        );
+    }
+    // SAFETY: the module is live.
+    unsafe { host::ptx_atomics_empty(module.as_mut_ptr()) };
+}
+
+fn bug(panic: &(dyn Any + Send)) -> Diagnostic {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    Diagnostic::new(format!("ptx-atomics has a bug: {}", text.unwrap_or("it panicked")))
+        .help("please report it with the LLVM IR of this module")
+}
+
+/// What is set for the module: by its flag, over that by the environment, over that by the parameters of the pass.
+fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Vec<Diagnostic>> {
+    let mut settings = Settings::of_module(module)?;
+    if let Some(list) = env::var_os(VARIABLE) {
+        settings.override_with(&list.to_string_lossy(), &format!("the environment variable {VARIABLE}"))?;
+    }
+    settings.override_with(parameters, "the parameters of the pass")?;
+    Ok(settings)
+}
+
+/// What is compiled for: by the settings, else by the host's code generator, else by the module's functions. Of several
+/// GPUs it is the highest: code for it that meets an older GPU is rejected, while the other way round an ordering that
+/// only the newer one loses might be lost.
+fn target(
+    settings: &Settings,
+    module: &Module<'_>,
+    machine: Option<(String, String)>,
+) -> Result<Target, Vec<Diagnostic>> {
+    let unknown = |error: UnknownTarget| Diagnostic::new(format!("the host's target: {error}"));
+    let (gpu, version) = match machine {
+        Some((gpu, features)) => {
+            let gpu = if gpu.is_empty() { None } else { Some(gpu.parse().map_err(unknown)?) };
+            (gpu, llvm::ptx_feature(&features).map(str::parse).transpose().map_err(unknown)?)
+        }
+        None => {
+            let (gpus, versions) = (llvm::requested_gpus(module)?, llvm::requested_versions(module)?);
+            let version = versions.into_iter().map(|(version, _)| version).max();
+            (gpus.into_iter().map(|(gpu, _)| gpu).max_by_key(|gpu| gpu.number()), version)
+        }
+    };
+    let gpu: Sm = settings.mcpu.or(gpu).ok_or_else(|| {
+        let why = "the GPU is not known: the functions have no attribute \"target-cpu\", or llc has no -mcpu";
+        Diagnostic::new(why).help(format!("compile with -mcpu=sm_90, or set {VARIABLE}=mcpu=sm_90"))
+    })?;
+    let version = settings.mattr.or(version.map(|version: PtxVersion| version.max(gpu.lowest_ptx())));
+    Ok(Target::new(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
+}
+
+/// A function of the module and a line of its file: what a diagnostic of LLVM stands at. Nothing in a module without code.
+fn place(
+    module: &Module<'_>,
+    function: Option<&str>,
+    location: Option<&Location>,
+) -> Option<(LLVMValueRef, c_uint, c_uint)> {
+    let has_code = |function: &llvm::inkwell::values::FunctionValue<'_>| function.count_basic_blocks() > 0;
+    if let Some(named) = function.and_then(|name| module.get_function(name)).filter(has_code) {
+        let (line, column) = location.map_or((0, 0), |at| (at.line, at.column));
+        return Some((named.as_value_ref(), line, column));
+    }
+    module.get_functions().find(has_code).map(|any| (any.as_value_ref(), 0, 0))
+}
+
+/// A function of the shim that reports something.
+type Report = unsafe extern "C" fn(LLVMValueRef, Text, c_uint, c_uint);
+
+fn report(place: Option<(LLVMValueRef, c_uint, c_uint)>, message: &str, to: Report) {
+    if let Some((function, line, column)) = place {
+        // SAFETY: the function is one of a live module, with code, and the text lives during the call.
+        unsafe { to(function, Text::new(message), line, column) };
+    }
+}
+
+/// An error as the text of one diagnostic.
+fn text(error: &Diagnostic) -> String {
+    let mut text = error.message.clone();
+    let lines = [("operation", &error.operation), ("help", &error.help)];
+    for (what, line) in lines {
+        text.extend(line.iter().flat_map(|line| ["\n  ", what, ": ", line]));
+    }
+    error.notes.iter().for_each(|note| text.extend(["\n  note: ", note]));
+    text
+}
+
+/// Adds to the file: each module of a program adds its own, in one piece.
+fn append(path: &Path, text: &str) -> Result<(), Vec<Diagnostic>> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    Ok(written.map_err(|error| Diagnostic::new(format!("cannot write remarks to '{}': {error}", path.display())))?)
+}

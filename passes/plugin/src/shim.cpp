@@ -1,0 +1,181 @@
+// What LLVM offers to plugins in C++ only: extension points, and diagnostics of its own. Everything else is in Rust, which
+// is called through `Callbacks`; no exception and no panic crosses the border.
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+
+namespace {
+
+// A string that neither side owns, as in Rust's `Text`.
+struct Text {
+  const char *start;
+  size_t length;
+
+  Text(StringRef text) : start(text.data()), length(text.size()) {}
+  operator StringRef() const { return {start, length}; }
+};
+
+struct Callbacks {
+  // The passes that resolve address spaces, in LLVM's syntax of pipelines.
+  Text resolve;
+  // A host's pipeline starts.
+  void (*start)(LLVMModuleRef);
+  // Whether there is anything to lower.
+  bool (*pending)(LLVMModuleRef);
+  // The pass itself. The GPU and its features are null where the host does not tell.
+  void (*lower)(LLVMModuleRef, Text parameters, Text gpu, Text features);
+};
+
+const Callbacks *callbacks;
+
+bool isForNvidia(const Module &M) { return M.getTargetTriple().isNVPTX(); }
+
+// At the start of a pipeline, before LLVM moves anything.
+struct Start : PassInfoMixin<Start> {
+  static bool isRequired() { return true; }
+
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    if (!isForNvidia(M))
+      return PreservedAnalyses::all();
+    callbacks->start(wrap(&M));
+    return PreservedAnalyses::none();
+  }
+};
+
+// Resolves address spaces, then lowers.
+class Lower : public PassInfoMixin<Lower> {
+  ModulePassManager Resolve;
+  std::string Problem, Parameters;
+  const TargetMachine *TM;
+
+public:
+  Lower(PassBuilder &PB, StringRef Parameters, const TargetMachine *TM = nullptr) : Parameters(Parameters), TM(TM) {
+    // Fails where the host compiles for another target, whose modules are not touched.
+    if (Error E = PB.parsePassPipeline(Resolve, callbacks->resolve))
+      Problem = toString(std::move(E));
+  }
+
+  static bool isRequired() { return true; }
+
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &AM) {
+    if (!isForNvidia(M) || !callbacks->pending(wrap(&M)))
+      return PreservedAnalyses::all();
+    if (Problem.empty())
+      AM.invalidate(M, Resolve.run(M, AM));
+    else
+      M.getContext().emitError("ptx-atomics: cannot resolve address spaces: " + Problem);
+    callbacks->lower(wrap(&M), StringRef(Parameters), TM ? TM->getTargetCPU() : StringRef(),
+                     TM ? TM->getTargetFeatureString() : StringRef());
+    return PreservedAnalyses::none();
+  }
+};
+
+// Before linking, the pass waits: the link step knows more of the address spaces.
+bool isBeforeLinking(ThinOrFullLTOPhase Phase) {
+  return Phase == ThinOrFullLTOPhase::ThinLTOPreLink || Phase == ThinOrFullLTOPhase::FullLTOPreLink;
+}
+
+void registerPasses(PassBuilder &PB) {
+  if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks()) {
+    // For -print-before=ptx-atomics and its like.
+    PIC->addClassToPassName(Lower::name(), "ptx-atomics");
+    PIC->addClassToPassName(Start::name(), "ptx-atomics-start");
+  }
+  PB.registerPipelineParsingCallback(
+      [&PB](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
+        if (Name == "ptx-atomics-start") {
+          MPM.addPass(Start());
+          return true;
+        }
+        if (!PassBuilder::checkParametrizedPassName(Name, "ptx-atomics"))
+          return false;
+        Name.consume_front("ptx-atomics");
+        if (Name.consume_front("<"))
+          Name.consume_back(">");
+        MPM.addPass(Lower(PB, Name));
+        return true;
+      });
+  auto start = [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(Start()); };
+  PB.registerPipelineStartEPCallback(start);
+  PB.registerFullLinkTimeOptimizationEarlyEPCallback(start);
+  PB.registerOptimizerLastEPCallback([&PB](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
+    if (!isBeforeLinking(Phase))
+      MPM.addPass(Lower(PB, ""));
+  });
+  PB.registerFullLinkTimeOptimizationLastEPCallback(
+      [&PB](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(Lower(PB, "")); });
+}
+
+// The only extension point of llc. Where an optimizer ran before, nothing is pending any more.
+bool beforeCodeGen(Module &M, TargetMachine &TM, CodeGenFileType, raw_pwrite_stream &) {
+  if (!isForNvidia(M))
+    return false;
+  PassBuilder PB(&TM);
+  LoopAnalysisManager LAM;
+  FunctionAnalysisManager FAM;
+  CGSCCAnalysisManager CGAM;
+  ModuleAnalysisManager MAM;
+  PB.registerModuleAnalyses(MAM);
+  PB.registerCGSCCAnalyses(CGAM);
+  PB.registerFunctionAnalyses(FAM);
+  PB.registerLoopAnalyses(LAM);
+  PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  Lower(PB, "", &TM).run(M, MAM);
+  return false;
+}
+
+DiagnosticLocation locate(const Function &F, unsigned Line, unsigned Column) {
+  DISubprogram *Subprogram = F.getSubprogram();
+  if (!Subprogram || Line == 0)
+    return DiagnosticLocation();
+  return DiagnosticLocation(DebugLoc(DILocation::get(F.getContext(), Line, Column, Subprogram)));
+}
+
+} // namespace
+
+extern "C" {
+
+// The two callbacks that a host asks a plugin for.
+struct PluginCallbacks {
+  void (*registerPasses)(PassBuilder &);
+  bool (*beforeCodeGen)(Module &, TargetMachine &, CodeGenFileType, raw_pwrite_stream &);
+};
+
+PluginCallbacks ptx_atomics_connect(const Callbacks *given) {
+  callbacks = given;
+  return {registerPasses, beforeCodeGen};
+}
+
+// Reports an error through the host. The line is one of the function's file; 0 if it is not known.
+void ptx_atomics_error(LLVMValueRef function, Text message, unsigned line, unsigned column) {
+  const Function &F = *unwrap<Function>(function);
+  F.getContext().diagnose(DiagnosticInfoUnsupported(F, StringRef(message), locate(F, line, column)));
+}
+
+bool ptx_atomics_wants_remarks(LLVMModuleRef module) {
+  LLVMContext &Context = unwrap(module)->getContext();
+  return Context.getLLVMRemarkStreamer() || Context.getDiagHandlerPtr()->isPassedOptRemarkEnabled("ptx-atomics");
+}
+
+void ptx_atomics_remark(LLVMValueRef function, Text message, unsigned line, unsigned column) {
+  Function &F = *unwrap<Function>(function);
+  OptimizationRemarkEmitter Emitter(&F);
+  Emitter.emit(OptimizationRemark("ptx-atomics", "Lowered", locate(F, line, column), &F.getEntryBlock())
+               << StringRef(message));
+}
+
+// Empties a module of which an error was reported, so that the host's backend is asked for nothing that it lacks.
+void ptx_atomics_empty(LLVMModuleRef module) {
+  for (Function &F : *unwrap(module))
+    if (!F.isDeclaration())
+      F.deleteBody();
+}
+}
