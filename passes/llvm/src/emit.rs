@@ -25,6 +25,19 @@ const TRIPLE: &str = "nvptx64-nvidia-cuda";
 /// the version in the text is raised.
 const NEWEST: PtxVersion = PtxVersion(9, 0);
 
+/// Checks that a module is for NVIDIA GPUs, with addresses of 64 bits, or says nothing of it.
+///
+/// # Errors
+/// If it is for something else.
+pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
+    let triple = triple(module);
+    if triple.is_empty() || triple.starts_with("nvptx64-") {
+        return Ok(());
+    }
+    let help = format!("compile with --target={TRIPLE}, or give the device half of the program");
+    Err(Diagnostic::new(format!("the module is for '{triple}', not for an NVIDIA GPU")).help(help).into())
+}
+
 /// LLVM's code generator for a target.
 ///
 /// # Errors
@@ -34,12 +47,8 @@ pub fn machine(
     target: &Target,
     level: OptimizationLevel,
 ) -> Result<TargetMachine, Vec<Diagnostic>> {
+    require_nvptx64(module)?;
     let triple = triple(module);
-    if !triple.is_empty() && !triple.starts_with("nvptx64-") {
-        return Err(Diagnostic::new(format!("the module is for '{triple}', not for an NVIDIA GPU"))
-            .help(format!("compile with --target={TRIPLE}, or give the device half of the program"))
-            .into());
-    }
     LlvmTarget::initialize_nvptx(&InitializationConfig::default());
     let triple = TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple });
     let llvm = LlvmTarget::from_triple(&triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;

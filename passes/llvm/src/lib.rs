@@ -27,7 +27,9 @@ use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 
 pub use self::{
     effects::{begin, end, forget, is_marked},
-    emit::{RESOLVE, bitcode, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions},
+    emit::{
+        RESOLVE, bitcode, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions, require_nvptx64,
+    },
     fatal::{Handlers, install_handlers},
     message::{Diagnostic, Location, Remark},
     recognize::{Recognized, operations, ptx_name},

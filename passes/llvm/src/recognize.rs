@@ -390,14 +390,18 @@ impl Replacement {
     }
 }
 
+/// Where people say for which version of PTX they compile.
+const PTX_FLAGS: &str = "--mattr; -Ctarget-feature of rustc; --cuda-feature of clang";
+
 /// What the user can do about an operation that the target lacks.
 fn help(error: &Unsupported) -> Option<String> {
     match error {
         Unsupported::Target { requirement, target, .. } if target.sm.number() >= requirement.sm => {
-            Some(format!("give --mattr +{} or a later version", requirement.ptx.feature()))
+            Some(format!("compile for +{} or a later version ({})", requirement.ptx.feature(), PTX_FLAGS))
         }
         Unsupported::SystemScope { .. } => {
-            Some("where neither the host nor another device takes part, give --default-scope gpu".into())
+            let how = "--default-scope gpu, or PTX_ATOMICS=default-scope=gpu for the plugin";
+            Some(format!("where neither the host nor another device takes part, give {how}"))
         }
         Unsupported::ConstantWrite => Some("use global memory".into()),
         _ => None,

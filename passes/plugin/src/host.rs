@@ -60,9 +60,9 @@ pub const API_VERSION: u32 = 2;
 
 unsafe extern "C" {
     pub fn ptx_atomics_connect(callbacks: &'static Callbacks) -> PluginCallbacks;
-    /// The line is one of the function's file; 0 if it is not known.
-    pub fn ptx_atomics_error(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint);
+    /// Whether the host handles it. The line is one of the function's file; 0 if it is not known.
+    pub fn ptx_atomics_error(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint) -> bool;
     pub fn ptx_atomics_wants_remarks(module: LLVMModuleRef) -> bool;
-    pub fn ptx_atomics_remark(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint);
+    pub fn ptx_atomics_remark(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint) -> bool;
     pub fn ptx_atomics_empty(module: LLVMModuleRef);
 }

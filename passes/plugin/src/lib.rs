@@ -101,6 +101,7 @@ extern "C" fn pending(module: LLVMModuleRef) -> bool {
 /// The pass, on a module whose address spaces are resolved.
 extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
     guarded(module, |module| {
+        llvm::require_nvptx64(module)?;
         llvm::forget(module);
         llvm::end(module);
         // SAFETY: the shim's texts live during the call.
@@ -122,18 +123,19 @@ extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features
 }
 
 /// Runs a part of the pass. Its errors and panics become diagnostics of the host, and the module is emptied, so that the
-/// host's backend does not meet what was not lowered.
+/// host's backend does not meet what was not lowered. A host that handles no diagnostics ends, as at any of them.
 fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Vec<Diagnostic>>) {
     // SAFETY: the host's module is live, and stays the host's.
     let module = ManuallyDrop::new(unsafe { Module::new(module) });
     let result = catch_unwind(AssertUnwindSafe(|| work(&module))).unwrap_or_else(|panic| Err(bug(&*panic).into()));
     let Err(errors) = result else { return };
+    let mut handled = true;
     for error in &errors {
-        report(
-            place(&module, error.function.as_deref(), error.location.as_ref()),
-            &text(error),
-            host::ptx_atomics_error,
-        );
+        let place = place(&module, error.function.as_deref(), error.location.as_ref());
+        handled &= report(place, &text(error), host::ptx_atomics_error);
+    }
+    if !handled {
+        std::process::exit(1);
     }
     // SAFETY: the module is live.
     unsafe { host::ptx_atomics_empty(module.as_mut_ptr()) };
@@ -197,21 +199,18 @@ fn place(
     module.get_functions().find(has_code).map(|any| (any.as_value_ref(), 0, 0))
 }
 
-/// A function of the shim that reports something.
-type Report = unsafe extern "C" fn(LLVMValueRef, Text, c_uint, c_uint);
+/// A function of the shim that reports something, and says whether the host handles it.
+type Report = unsafe extern "C" fn(LLVMValueRef, Text, c_uint, c_uint) -> bool;
 
-fn report(place: Option<(LLVMValueRef, c_uint, c_uint)>, message: &str, to: Report) {
-    if let Some((function, line, column)) = place {
-        // SAFETY: the function is one of a live module, with code, and the text lives during the call.
-        unsafe { to(function, Text::new(message), line, column) };
-    }
+fn report(place: Option<(LLVMValueRef, c_uint, c_uint)>, message: &str, to: Report) -> bool {
+    // SAFETY: the function is one of a live module, with code, and the text lives during the call.
+    place.is_none_or(|(function, line, column)| unsafe { to(function, Text::new(message), line, column) })
 }
 
 /// An error as the text of one diagnostic.
 fn text(error: &Diagnostic) -> String {
     let mut text = error.message.clone();
-    let lines = [("operation", &error.operation), ("help", &error.help)];
-    for (what, line) in lines {
+    for (what, line) in [("operation", &error.operation), ("help", &error.help)] {
         text.extend(line.iter().flat_map(|line| ["\n  ", what, ": ", line]));
     }
     error.notes.iter().for_each(|note| text.extend(["\n  note: ", note]));

@@ -4,14 +4,17 @@
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
 
+namespace ptx_atomics {
 namespace {
 
 // A string that neither side owns, as in Rust's `Text`.
@@ -154,10 +157,19 @@ PluginCallbacks ptx_atomics_connect(const Callbacks *given) {
   return {registerPasses, beforeCodeGen};
 }
 
-// Reports an error through the host. The line is one of the function's file; 0 if it is not known.
-void ptx_atomics_error(LLVMValueRef function, Text message, unsigned line, unsigned column) {
+// Reports an error through the host, and returns whether the host handles it: opt does not, and LLVM would end it at the
+// first. The line is one of the function's file; 0 if it is not known.
+bool ptx_atomics_error(LLVMValueRef function, Text message, unsigned line, unsigned column) {
   const Function &F = *unwrap<Function>(function);
-  F.getContext().diagnose(DiagnosticInfoUnsupported(F, StringRef(message), locate(F, line, column)));
+  StringRef text = message;
+  DiagnosticInfoUnsupported error(F, text, locate(F, line, column));
+  if (const_cast<DiagnosticHandler *>(F.getContext().getDiagHandlerPtr())->handleDiagnostics(error))
+    return true;
+  errs() << "error: ";
+  DiagnosticPrinterRawOStream printer(errs());
+  error.print(printer);
+  errs() << "\n";
+  return false;
 }
 
 bool ptx_atomics_wants_remarks(LLVMModuleRef module) {
@@ -165,11 +177,12 @@ bool ptx_atomics_wants_remarks(LLVMModuleRef module) {
   return Context.getLLVMRemarkStreamer() || Context.getDiagHandlerPtr()->isPassedOptRemarkEnabled("ptx-atomics");
 }
 
-void ptx_atomics_remark(LLVMValueRef function, Text message, unsigned line, unsigned column) {
+bool ptx_atomics_remark(LLVMValueRef function, Text message, unsigned line, unsigned column) {
   Function &F = *unwrap<Function>(function);
   OptimizationRemarkEmitter Emitter(&F);
   Emitter.emit(OptimizationRemark("ptx-atomics", "Lowered", locate(F, line, column), &F.getEntryBlock())
                << StringRef(message));
+  return true;
 }
 
 // Empties a module of which an error was reported, so that the host's backend is asked for nothing that it lacks.
@@ -179,3 +192,4 @@ void ptx_atomics_empty(LLVMModuleRef module) {
       F.deleteBody();
 }
 }
+} // namespace ptx_atomics
