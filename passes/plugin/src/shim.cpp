@@ -161,7 +161,9 @@ PluginCallbacks ptx_atomics_connect(const Callbacks *given) {
 // first. The line is one of the function's file; 0 if it is not known.
 bool ptx_atomics_error(LLVMValueRef function, Text message, unsigned line, unsigned column) {
   const Function &F = *unwrap<Function>(function);
-  StringRef text = message;
+  StringRef string = message;
+  // The diagnostic only refers to its text.
+  Twine text(string);
   DiagnosticInfoUnsupported error(F, text, locate(F, line, column));
   if (const_cast<DiagnosticHandler *>(F.getContext().getDiagHandlerPtr())->handleDiagnostics(error))
     return true;
