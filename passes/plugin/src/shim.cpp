@@ -165,7 +165,10 @@ bool ptx_atomics_error(LLVMValueRef function, Text message, unsigned line, unsig
   // The diagnostic only refers to its text.
   Twine text(string);
   DiagnosticInfoUnsupported error(F, text, locate(F, line, column));
-  if (const_cast<DiagnosticHandler *>(F.getContext().getDiagHandlerPtr())->handleDiagnostics(error))
+  // As `LLVMContext::diagnose` does.
+  auto &handler = const_cast<DiagnosticHandler &>(*F.getContext().getDiagHandlerPtr());
+  handler.HasErrors = true;
+  if (handler.handleDiagnostics(error))
     return true;
   errs() << "error: ";
   DiagnosticPrinterRawOStream printer(errs());
