@@ -1,0 +1,19 @@
+// How often each byte occurs. Every block counts in shared memory, then adds to the sum of all blocks.
+#include "cuda.h"
+
+enum { BINS = 256 };
+
+extern "C" __global__ void histogram(const uint8_t *bytes, uint32_t count, uint32_t *bins) {
+  __shared__ uint32_t local_bins[BINS];
+
+  for (uint32_t bin = threadIdx.x; bin < BINS; bin += blockDim.x)
+    local_bins[bin] = 0;
+  __syncthreads();
+
+  for (uint32_t index = blockIdx.x * blockDim.x + threadIdx.x; index < count; index += gridDim.x * blockDim.x)
+    __scoped_atomic_fetch_add(&local_bins[bytes[index]], 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+  __syncthreads();
+
+  for (uint32_t bin = threadIdx.x; bin < BINS; bin += blockDim.x)
+    __scoped_atomic_fetch_add(&bins[bin], local_bins[bin], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}

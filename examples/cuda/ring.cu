@@ -1,0 +1,54 @@
+// A bounded queue with many producers and many consumers: a ticket names the slot, whose sequence number says whose turn it
+// is.
+#include "block.h"
+
+struct Ring {
+  uint32_t started;
+  uint32_t tail;
+  uint32_t head;
+};
+
+// The sequence number of slot `i` is `i` at first, `ticket + 1` when the item of a ticket is in it, and `ticket + capacity`
+// when that was taken out.
+struct Slot {
+  uint32_t sequence;
+  uint32_t value;
+
+  // Waits until it is a ticket's turn at the slot, whose value is then the caller's.
+  __device__ void wait(uint32_t turn) {
+    while (__scoped_atomic_load_n(&sequence, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE) != turn) {
+    }
+    __scoped_atomic_thread_fence(__ATOMIC_ACQUIRE, __MEMORY_SCOPE_DEVICE);
+  }
+
+  // Hands the slot to the ticket whose turn is next.
+  __device__ void pass(uint32_t turn) {
+    __scoped_atomic_store_n(&sequence, turn, __ATOMIC_RELEASE, __MEMORY_SCOPE_DEVICE);
+  }
+};
+
+// Of the blocks, in the order in which they start, every other one produces `rounds` items, and the next one consumes as many.
+// `capacity` is a power of two. With `rounds <= capacity` a lone producer has room for all its items, so that no block waits
+// for one that has not started.
+extern "C" __global__ void ring(Ring *ring, Slot *slots, uint32_t capacity, uint32_t rounds, uint32_t *taken) {
+  if (threadIdx.x != 0)
+    return;
+  uint32_t order = starting_order(&ring->started);
+  if (order % 2 == 0) {
+    for (uint32_t round = 0; round < rounds; ++round) {
+      uint32_t ticket = __scoped_atomic_fetch_add(&ring->tail, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+      Slot &slot = slots[ticket & (capacity - 1)];
+      slot.wait(ticket);
+      slot.value = order / 2 * rounds + round;
+      slot.pass(ticket + 1);
+    }
+  } else {
+    for (uint32_t round = 0; round < rounds; ++round) {
+      uint32_t ticket = __scoped_atomic_fetch_add(&ring->head, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+      Slot &slot = slots[ticket & (capacity - 1)];
+      slot.wait(ticket + 1);
+      taken[ticket] = slot.value;
+      slot.pass(ticket + capacity);
+    }
+  }
+}

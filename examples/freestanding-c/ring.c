@@ -1,0 +1,54 @@
+// A bounded queue with many producers and many consumers: a ticket names the slot, whose sequence number says whose turn it
+// is.
+#include "block.h"
+
+struct ring {
+  atomic_u32 started;
+  atomic_u32 tail;
+  atomic_u32 head;
+};
+
+// The sequence number of slot `i` is `i` at first, `ticket + 1` when the item of a ticket is in it, and `ticket + capacity`
+// when that was taken out.
+struct slot {
+  atomic_u32 sequence;
+  uint32_t value;
+};
+
+// Waits until it is a ticket's turn at a slot, whose value is then the caller's.
+static void wait(struct slot *slot, uint32_t sequence) {
+  while (atomic_load_explicit(&slot->sequence, memory_order_relaxed) != sequence) {
+  }
+  atomic_thread_fence(memory_order_acquire);
+}
+
+// Hands a slot to the ticket whose turn is next.
+static void pass(struct slot *slot, uint32_t sequence) {
+  atomic_store_explicit(&slot->sequence, sequence, memory_order_release);
+}
+
+// Of the blocks, in the order in which they start, every other one produces `rounds` items, and the next one consumes as many.
+// `capacity` is a power of two. With `rounds <= capacity` a lone producer has room for all its items, so that no block waits
+// for one that has not started.
+__gpu_kernel void ring(struct ring *ring, struct slot *slots, uint32_t capacity, uint32_t rounds, uint32_t *taken) {
+  if (__gpu_thread_id_x() != 0)
+    return;
+  uint32_t order = starting_order(&ring->started);
+  if (order % 2 == 0) {
+    for (uint32_t round = 0; round < rounds; ++round) {
+      uint32_t ticket = atomic_fetch_add_explicit(&ring->tail, 1, memory_order_relaxed);
+      struct slot *slot = &slots[ticket & (capacity - 1)];
+      wait(slot, ticket);
+      slot->value = order / 2 * rounds + round;
+      pass(slot, ticket + 1);
+    }
+  } else {
+    for (uint32_t round = 0; round < rounds; ++round) {
+      uint32_t ticket = atomic_fetch_add_explicit(&ring->head, 1, memory_order_relaxed);
+      struct slot *slot = &slots[ticket & (capacity - 1)];
+      wait(slot, ticket + 1);
+      taken[ticket] = slot->value;
+      pass(slot, ticket + capacity);
+    }
+  }
+}

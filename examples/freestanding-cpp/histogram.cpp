@@ -1,0 +1,23 @@
+// How often each byte occurs. Every block counts in shared memory, then adds to the sum of all blocks.
+#include "block.h"
+
+enum { BINS = 256 };
+
+static __gpu_local uint32_t shared[BINS];
+
+extern "C" __gpu_kernel void histogram(const uint8_t *bytes, uint32_t count, atomic_u32 *bins) {
+  // Member functions take no objects in other address spaces; the optimizer finds that it is shared memory.
+  auto *local_bins = (atomic_u32 *)shared;
+  uint32_t thread = __gpu_thread_id_x(), threads = __gpu_num_threads_x();
+
+  for (uint32_t bin = thread; bin < BINS; bin += threads)
+    local_bins[bin].store(0, std::memory_order_relaxed);
+  __gpu_sync_threads();
+
+  for (uint32_t index = __gpu_block_id_x() * threads + thread; index < count; index += __gpu_num_blocks_x() * threads)
+    local_bins[bytes[index]].fetch_add(1, std::memory_order_relaxed);
+  __gpu_sync_threads();
+
+  for (uint32_t bin = thread; bin < BINS; bin += threads)
+    bins[bin].fetch_add(local_bins[bin].load(std::memory_order_relaxed), std::memory_order_relaxed);
+}

@@ -1,0 +1,36 @@
+//! How often each byte occurs. Every block counts in shared memory, then adds to the sum of all blocks.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::block::{barrier, block, blocks, shared, thread, threads};
+
+const BINS: usize = 256;
+
+shared!(local_bins: [u32; 256]);
+
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn histogram(bytes: *const u8, count: u32, bins: &[AtomicU32; BINS]) {
+    let local = local_bins();
+
+    let mut bin = thread();
+    while bin < BINS {
+        unsafe { *local.add(bin) = 0 };
+        bin += threads();
+    }
+    barrier();
+
+    let mut index = block() * threads() + thread();
+    while index < count as usize {
+        let byte = unsafe { *bytes.add(index) };
+        let count = unsafe { AtomicU32::from_ptr(local.add(byte as usize)) };
+        count.fetch_add(1, Relaxed);
+        index += blocks() * threads();
+    }
+    barrier();
+
+    let mut bin = thread();
+    while bin < BINS {
+        bins[bin].fetch_add(unsafe { *local.add(bin) }, Relaxed);
+        bin += threads();
+    }
+}

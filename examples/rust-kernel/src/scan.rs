@@ -1,0 +1,90 @@
+//! The sums of all prefixes, in one pass: a block looks back at the tiles before its own until one knows its prefix.
+
+use core::sync::atomic::{AtomicU32, Ordering::*};
+
+use crate::block::{barrier, shared, starting_order, thread, threads};
+
+/// The states of a tile.
+const SUM: u32 = 1;
+const PREFIX: u32 = 2;
+
+/// What a block publishes of its tile. Sum and prefix are plain words: the state alone says whether they are there.
+#[repr(C)]
+pub struct Tile {
+    state: AtomicU32,
+    /// The sum of this tile.
+    sum: u32,
+    /// The sum of all tiles up to this one.
+    prefix: u32,
+}
+
+/// The sum of all tiles before one.
+unsafe fn look_back(tiles: *const Tile, tile: usize) -> u32 {
+    let mut before = 0u32;
+    let mut index = tile;
+    while index != 0 {
+        let earlier = unsafe { tiles.add(index - 1) };
+        match unsafe { (*earlier).state.load(Acquire) } {
+            PREFIX => return before.wrapping_add(unsafe { (*earlier).prefix }),
+            SUM => {
+                before = before.wrapping_add(unsafe { (*earlier).sum });
+                index -= 1;
+            }
+            _ => {}
+        }
+    }
+    before
+}
+
+shared!(scan_sums: [u32; 1024]);
+shared!(scan_tile: [u32; 1]);
+shared!(scan_before: [u32; 1]);
+
+/// A tile is as long as a block, of at most 1024 threads. There is a block for each tile. Tiles are given out in the order in
+/// which blocks start, so that no block waits for one that has not started.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn scan(
+    input: *const u32,
+    count: u32,
+    output: *mut u32,
+    started: &AtomicU32,
+    tiles: *mut Tile,
+) {
+    let (thread, threads) = (thread(), threads());
+    let (sums, tile, before) = (scan_sums(), scan_tile(), scan_before());
+    unsafe {
+        if thread == 0 {
+            *tile = starting_order(started);
+        }
+        barrier();
+        let tile = *tile as usize;
+        let index = tile * threads + thread;
+
+        let mut sum = if index < count as usize { *input.add(index) } else { 0 };
+        *sums.add(thread) = sum;
+        barrier();
+        let mut step = 1;
+        while step < threads {
+            let left = if thread >= step { *sums.add(thread - step) } else { 0 };
+            barrier();
+            sum = sum.wrapping_add(left);
+            *sums.add(thread) = sum;
+            barrier();
+            step *= 2;
+        }
+
+        if thread == 0 {
+            let total = *sums.add(threads - 1);
+            let own = tiles.add(tile);
+            (*own).sum = total;
+            (*own).state.store(SUM, Release);
+            *before = look_back(tiles, tile);
+            (*own).prefix = total.wrapping_add(*before);
+            (*own).state.store(PREFIX, Release);
+        }
+        barrier();
+        if index < count as usize {
+            *output.add(index) = sum.wrapping_add(*before);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Each block increments a plain counter under a ticket lock.
+
+use core::sync::atomic::{AtomicU32, Ordering::*};
+
+use crate::block::thread;
+
+/// First come, first served.
+#[repr(C)]
+pub struct TicketLock {
+    next: AtomicU32,
+    serving: AtomicU32,
+}
+
+impl TicketLock {
+    fn lock(&self) {
+        // The ticket orders nothing; what the last owner wrote comes with `serving`.
+        let ticket = self.next.fetch_add(1, Relaxed);
+        while self.serving.load(Acquire) != ticket {}
+    }
+
+    fn unlock(&self) {
+        self.serving.fetch_add(1, Release);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn ticket_lock(lock: &TicketLock, rounds: u32, counter: *mut u32) {
+    if thread() != 0 {
+        return;
+    }
+    for _ in 0..rounds {
+        lock.lock();
+        unsafe { *counter += 1 };
+        lock.unlock();
+    }
+}
