@@ -5,54 +5,17 @@
 
 mod support;
 
-use std::{
-    fs,
-    process::{Command, Output},
-};
+use std::{fs, process::Output};
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed};
-use support::{ASSEMBLERS, exists, ptx_atomics, root, success, target};
+use support::{
+    ASSEMBLERS,
+    examples::{Example, compile, examples},
+    ptx_atomics, root, success, target,
+};
 
-const KERNELS: [&str; 5] = ["histogram", "message", "ring", "scan", "ticket_lock"];
-/// Those that lose an order when the compiler loses that of read-modify-writes; the others lose a scope at most.
-const LOSING: [&str; 2] = ["message", "ticket_lock"];
 const GPUS: [(&str, &str); 2] = [("sm_70", "ptx60"), ("sm_90", "ptx86")];
-
-#[derive(Clone)]
-struct Example {
-    path: String,
-    loses_order: bool,
-}
-
-impl Example {
-    /// The compiler, and what is missing of what it needs.
-    fn compiler(&self) -> (&'static str, Option<&'static str>) {
-        match self.path.rsplit_once('.').expect("a suffix").1 {
-            "rs" => ("rustc", (!rustc_with_core()).then_some("rustc on LLVM 22 with the sources of core")),
-            _ if !exists("clang-22") => ("clang", Some("clang-22")),
-            "cpp" if !exists("g++") => ("clang", Some("g++, whose headers are those of C++")),
-            _ => ("clang", None),
-        }
-    }
-
-    fn name(&self) -> String {
-        self.path.split_once('.').expect("a suffix").0.replace("/src/lib", "").replace('/', ".")
-    }
-}
-
-fn examples() -> Vec<Example> {
-    let every = |folder: &str, suffix: &str| {
-        KERNELS.map(|kernel| Example {
-            path: format!("{folder}/{kernel}.{suffix}"),
-            loses_order: LOSING.contains(&kernel),
-        })
-    };
-    let rust =
-        ["ticket_lock.rs", "rust-kernel/src/lib.rs"].map(|path| Example { path: path.into(), loses_order: true });
-    let clang = [("cuda", "cu"), ("freestanding-c", "c"), ("freestanding-cpp", "cpp")];
-    rust.into_iter().chain(clang.into_iter().flat_map(|(folder, suffix)| every(folder, suffix))).collect()
-}
 
 fn main() {
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
@@ -61,19 +24,6 @@ fn main() {
         support::trial(format!("{} for {sm}", example.path), missing, move || check(&example, sm, ptx))
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
-}
-
-fn rustc_with_core() -> bool {
-    let found = Command::new(root().join("scripts/to-llvm-ir")).arg("--find-rustc").output();
-    found.is_ok_and(|output| output.status.success())
-}
-
-fn compile(example: &Example, sm: &str, ptx: &str, plain: bool) -> Result<tempfile::NamedTempFile, Failed> {
-    let output = tempfile::Builder::new().suffix(".ll").tempfile()?;
-    let mut script = Command::new(root().join("scripts/to-llvm-ir"));
-    script.arg(root().join("examples").join(&example.path)).arg(output.path()).env("CPU", sm).env("PTX", ptx);
-    success(script.env("PLAIN", if plain { "1" } else { "" }))?;
-    Ok(output)
 }
 
 fn check(example: &Example, sm: &'static str, ptx: &'static str) -> Result<(), Failed> {

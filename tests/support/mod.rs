@@ -1,6 +1,8 @@
 //! What the tests of the whole product share: the command, the tools, and trials that need tools.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod examples;
+
 use std::{
     io::Write,
     path::{Path, PathBuf},

@@ -1,0 +1,69 @@
+//! The examples, and the compilers that people compile them with.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::process::Command;
+
+use libtest_mimic::Failed;
+
+use super::{exists, root, success};
+
+pub const KERNELS: [&str; 5] = ["histogram", "message", "ring", "scan", "ticket_lock"];
+/// Those that lose an order when the compiler loses that of read-modify-writes; the others lose a scope at most.
+const LOSING: [&str; 2] = ["message", "ticket_lock"];
+
+/// A source file below `examples/`.
+#[derive(Clone)]
+pub struct Example {
+    pub path: String,
+    pub loses_order: bool,
+}
+
+impl Example {
+    /// The compiler, and what is missing of what it needs.
+    pub fn compiler(&self) -> (&'static str, Option<&'static str>) {
+        match self.path.rsplit_once('.').expect("a suffix").1 {
+            "rs" => ("rustc", rustc_missing("")),
+            _ if !exists("clang-22") => ("clang", Some("clang-22")),
+            "cpp" if !exists("g++") => ("clang", Some("g++, whose headers are those of C++")),
+            _ => ("clang", None),
+        }
+    }
+
+    pub fn name(&self) -> String {
+        self.path.split_once('.').expect("a suffix").0.replace("/src/lib", "").replace('/', ".")
+    }
+}
+
+pub fn examples() -> Vec<Example> {
+    let every = |folder: &str, suffix: &str| {
+        KERNELS.map(|kernel| Example {
+            path: format!("{folder}/{kernel}.{suffix}"),
+            loses_order: LOSING.contains(&kernel),
+        })
+    };
+    let rust =
+        ["ticket_lock.rs", "rust-kernel/src/lib.rs"].map(|path| Example { path: path.into(), loses_order: true });
+    let clang = [("cuda", "cu"), ("freestanding-c", "c"), ("freestanding-cpp", "cpp")];
+    rust.into_iter().chain(clang.into_iter().flat_map(|(folder, suffix)| every(folder, suffix))).collect()
+}
+
+/// What is missing of a rustc on LLVM 22 with the sources of its `core`; any one if its name is empty.
+pub fn rustc_missing(name: &str) -> Option<&'static str> {
+    let found = to_llvm_ir().arg("--find-rustc").env("NVPTX_RUSTC", name).output();
+    let present = found.is_ok_and(|output| output.status.success());
+    (!present).then_some("rustc on LLVM 22 with the sources of core")
+}
+
+/// `scripts/to-llvm-ir`.
+pub fn to_llvm_ir() -> Command {
+    Command::new(root().join("scripts/to-llvm-ir"))
+}
+
+/// Compiles an example to LLVM IR, or to the PTX that the compiler gives by itself.
+pub fn compile(example: &Example, sm: &str, ptx: &str, plain: bool) -> Result<tempfile::NamedTempFile, Failed> {
+    let output = tempfile::Builder::new().suffix(".ll").tempfile()?;
+    let mut script = to_llvm_ir();
+    script.arg(root().join("examples").join(&example.path)).arg(output.path()).env("CPU", sm).env("PTX", ptx);
+    success(script.env("PLAIN", if plain { "1" } else { "" }))?;
+    Ok(output)
+}
