@@ -8,6 +8,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -41,6 +42,8 @@ const Callbacks *callbacks;
 
 bool isForNvidia(const Module &M) { return M.getTargetTriple().isNVPTX(); }
 
+bool isPending(Module &M) { return isForNvidia(M) && callbacks->pending(wrap(&M)); }
+
 // At the start of a pipeline, before LLVM moves anything.
 struct Start : PassInfoMixin<Start> {
   static bool isRequired() { return true; }
@@ -69,7 +72,7 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &AM) {
-    if (!isForNvidia(M) || !callbacks->pending(wrap(&M)))
+    if (!isPending(M))
       return PreservedAnalyses::all();
     if (Problem.empty())
       AM.invalidate(M, Resolve.run(M, AM));
@@ -119,19 +122,25 @@ void registerPasses(PassBuilder &PB) {
 
 // The only extension point of llc. Where an optimizer ran before, nothing is pending any more.
 bool beforeCodeGen(Module &M, TargetMachine &TM, CodeGenFileType, raw_pwrite_stream &) {
-  if (!isForNvidia(M))
+  if (!isPending(M))
     return false;
-  PassBuilder PB(&TM);
   LoopAnalysisManager LAM;
   FunctionAnalysisManager FAM;
   CGSCCAnalysisManager CGAM;
   ModuleAnalysisManager MAM;
+  PassInstrumentationCallbacks PIC;
+  // They leave functions that are not to be optimized as they are, and print what -print-before asks for.
+  StandardInstrumentations SI(M.getContext(), /*DebugLogging=*/false);
+  SI.registerCallbacks(PIC, &MAM);
+  PassBuilder PB(&TM, PipelineTuningOptions(), std::nullopt, &PIC);
   PB.registerModuleAnalyses(MAM);
   PB.registerCGSCCAnalyses(CGAM);
   PB.registerFunctionAnalyses(FAM);
   PB.registerLoopAnalyses(LAM);
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
-  Lower(PB, "", &TM).run(M, MAM);
+  ModulePassManager MPM;
+  MPM.addPass(Lower(PB, "", &TM));
+  MPM.run(M, MAM);
   return false;
 }
 

@@ -1,0 +1,184 @@
+//! The programs that load the plugin, and how each compiles an example with it.
+
+use std::{collections::HashMap, fs, path::Path, process::Command, sync::OnceLock};
+
+use itertools::Itertools;
+use libtest_mimic::Failed;
+
+use crate::support::{
+    examples::{Example, rustc_missing, to_llvm_ir},
+    exists, root, success,
+};
+
+pub const GPU: &str = "sm_90";
+pub const PTX: &str = "ptx86";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    Opt,
+    Llc,
+    Clang,
+    /// By its command.
+    Rustc(&'static str),
+}
+
+/// Every host: Debian's rustc is on the system's LLVM, that of rustup on one of its own.
+pub const HOSTS: [Host; 5] = [Host::Opt, Host::Llc, Host::Clang, Host::Rustc("/usr/bin/rustc"), Host::Rustc("rustc")];
+
+/// What a host makes of an example.
+pub struct Compiled {
+    /// The module as the pass found it.
+    pub before: String,
+    pub ptx: String,
+}
+
+impl Host {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Opt => "opt",
+            Self::Llc => "llc",
+            Self::Clang => "clang",
+            Self::Rustc("rustc") => "rustup's rustc",
+            Self::Rustc(_) => "Debian's rustc",
+        }
+    }
+
+    pub fn missing(self) -> Option<&'static str> {
+        match self {
+            Self::Opt => (!exists("opt-22")).then_some("opt-22"),
+            Self::Llc => (!exists("llc-22")).then_some("llc-22"),
+            Self::Clang => (!exists("clang-22")).then_some("clang-22"),
+            Self::Rustc(name) => rustc_missing(name),
+        }
+    }
+
+    /// Whether the host, or what gives it its LLVM IR, compiles the language.
+    pub fn takes(self, example: &Example) -> bool {
+        let rust = example.path.ends_with(".rs");
+        match self {
+            Self::Opt | Self::Llc => true,
+            Self::Clang => !rust,
+            Self::Rustc(_) => rust,
+        }
+    }
+
+    /// How the host generates code otherwise than llc does by itself.
+    pub fn code_generation(self) -> &'static [&'static str] {
+        if let Self::Rustc(_) = self { &["-trap-unreachable", "-no-trap-after-noreturn"] } else { &[] }
+    }
+
+    /// Compiles an example with the plugin, at a level of optimization.
+    pub fn compile(self, source: &Path, level: &str) -> Result<Compiled, Failed> {
+        let plugin = plugin().display();
+        let rust = source.extension().is_some_and(|suffix| suffix == "rs");
+        match self {
+            Self::Clang => {
+                let flags =
+                    format!("-fpass-plugin={plugin} -mllvm -print-before=ptx-atomics -mllvm -print-module-scope");
+                by_script(source, level, "", &flags, true)
+            }
+            Self::Rustc(name) => {
+                let flags = format!("-Zllvm-plugins={plugin} -Cllvm-args=-print-before=ptx-atomics");
+                by_script(source, level, name, &flags, true)
+            }
+            Self::Opt => {
+                let unoptimized = if rust { "-Cno-prepopulate-passes" } else { "-Xclang -disable-llvm-passes" };
+                let ir = by_script(source, level, "", unoptimized, false)?.ptx;
+                let pipeline = format!("-passes=default<O{level}>");
+                let arguments = [&format!("-load-pass-plugin={plugin}"), &pipeline, "-S", "-print-before=ptx-atomics"];
+                let (lowered, said) = filter(Command::new("opt-22").args(arguments), &ir)?;
+                Ok(Compiled { before: dump(&said)?, ptx: llc(&lowered, level, &[])? })
+            }
+            Self::Llc => {
+                let before = by_script(source, level, "", "", false)?.ptx;
+                let ptx = llc(&before, level, &[&format!("-load-pass-plugin={plugin}")])?;
+                Ok(Compiled { before, ptx })
+            }
+        }
+    }
+}
+
+/// The plugin, built before the tests.
+pub fn plugin() -> &'static Path {
+    static PLUGIN: OnceLock<std::path::PathBuf> = OnceLock::new();
+    PLUGIN.get_or_init(|| {
+        let debug = Path::new(env!("CARGO_BIN_EXE_ptx-atomics")).parent().expect("a folder");
+        debug.with_file_name("release").join("libptx_atomics.so")
+    })
+}
+
+/// Builds the plugin as users get it.
+pub fn build() -> Result<(), Failed> {
+    let arguments = ["build", "--release", "--quiet", "--package", "ptx-atomics-plugin", "--target-dir"];
+    let target = plugin().ancestors().nth(2).expect("a folder");
+    success(Command::new(env!("CARGO")).args(arguments).arg(target).current_dir(root())).map(drop)
+}
+
+/// Compiles by `scripts/to-llvm-ir`, to PTX or to LLVM IR.
+fn by_script(source: &Path, level: &str, rustc: &str, flags: &str, ptx: bool) -> Result<Compiled, Failed> {
+    let output = tempfile::NamedTempFile::new()?;
+    let mut script = to_llvm_ir();
+    script.arg(source).arg(output.path());
+    let variables = [("CPU", GPU), ("PTX", PTX), ("OPT", level), ("NVPTX_RUSTC", rustc), ("FLAGS", flags)];
+    script.envs(variables).env("PLAIN", if ptx { "1" } else { "" });
+    let said = script.output()?;
+    let errors = String::from_utf8(said.stderr)?;
+    if !said.status.success() {
+        return Err(format!("{script:?}: {errors}").into());
+    }
+    let before = if ptx { dump(&errors)? } else { String::new() };
+    Ok(Compiled { before, ptx: fs::read_to_string(output.path())? })
+}
+
+/// The module that `-print-before` printed.
+fn dump(said: &str) -> Result<String, Failed> {
+    let mut dumps = said.split("; *** IR Dump Before ").skip(1);
+    let first = dumps.next().ok_or_else(|| format!("the pass did not run:\n{said}"))?;
+    // clang generates code with the plugin, too, and finds nothing pending: that is no run of the pass.
+    if dumps.next().is_some() {
+        return Err("the pass ran twice".into());
+    }
+    Ok(first.split_once('\n').expect("a header").1.to_owned())
+}
+
+/// Runs a command on a text; what it writes, and what it says.
+fn filter(command: &mut Command, input: &str) -> Result<(String, String), Failed> {
+    let mut file = tempfile::Builder::new().suffix(".ll").tempfile()?;
+    std::io::Write::write_all(&mut file, input.as_bytes())?;
+    let output = command.arg(file.path()).args(["-o", "-"]).output()?;
+    let said = String::from_utf8(output.stderr)?;
+    if !output.status.success() {
+        return Err(format!("{command:?}: {said}").into());
+    }
+    Ok((String::from_utf8(output.stdout)?, said))
+}
+
+/// LLVM's code generator, at the level at which the hosts run it.
+pub fn llc(ir: &str, level: &str, flags: &[&str]) -> Result<String, Failed> {
+    let mut llc = Command::new("llc-22");
+    llc.args([&format!("-O{level}"), &format!("-mcpu={GPU}"), &format!("-mattr=+{PTX}")]).args(flags);
+    Ok(filter(&mut llc, ir)?.0)
+}
+
+/// The code of PTX: without comments, without what debuggers read, without constants that nothing else sees, and with
+/// registers and such constants named in the order of their appearance. Names and numbers differ where a module went
+/// through text; so does the order of equal instructions where code is generated without optimization, and there all
+/// registers are one.
+pub fn instructions(ptx: &str, level: &str) -> String {
+    let code = ptx.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
+    let other = [".loc", ".file", ".section", "$L__tmp", "$L__func_", ".b8", "}", ".global"];
+    let code = code.filter(|line| !line.is_empty() && !other.iter().any(|start| line.starts_with(start))).join("\n");
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_$%".contains(c);
+    let mut names = HashMap::new();
+    let words = code.split_inclusive(|c| !is_name(c)).map(|word| {
+        let name = word.trim_end_matches(|c| !is_name(c));
+        let register = name.starts_with('%') && name.ends_with(|c: char| c.is_ascii_digit());
+        if !register && !["__unnamed_", "anon_", "alloc_"].iter().any(|start| name.starts_with(start)) {
+            return word.to_owned();
+        }
+        let next = names.len();
+        let number = if level == "0" { 0 } else { *names.entry(name).or_insert(next) };
+        format!("#{number}{}", &word[name.len()..])
+    });
+    words.collect()
+}
