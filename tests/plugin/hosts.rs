@@ -67,30 +67,38 @@ impl Host {
         if let Self::Rustc(_) = self { &["-trap-unreachable", "-no-trap-after-noreturn"] } else { &[] }
     }
 
-    /// Compiles an example with the plugin, at a level of optimization.
+    /// Compiles a source with the plugin, at a level of optimization.
     pub fn compile(self, source: &Path, level: &str) -> Result<Compiled, Failed> {
+        self.compile_for(source, level, GPU, PTX)
+    }
+
+    pub fn compile_for(self, source: &Path, level: &str, gpu: &str, version: &str) -> Result<Compiled, Failed> {
+        let by_script = |rustc: &str, flags: &str, ptx| {
+            let variables = [("CPU", gpu), ("PTX", version), ("OPT", level), ("NVPTX_RUSTC", rustc), ("FLAGS", flags)];
+            by_script(source, &variables, ptx)
+        };
         let plugin = plugin().display();
         let rust = source.extension().is_some_and(|suffix| suffix == "rs");
         match self {
             Self::Clang => {
                 let flags =
                     format!("-fpass-plugin={plugin} -mllvm -print-before=ptx-atomics -mllvm -print-module-scope");
-                by_script(source, level, "", &flags, true)
+                by_script("", &flags, true)
             }
             Self::Rustc(name) => {
                 let flags = format!("-Zllvm-plugins={plugin} -Cllvm-args=-print-before=ptx-atomics");
-                by_script(source, level, name, &flags, true)
+                by_script(name, &flags, true)
             }
             Self::Opt => {
                 let unoptimized = if rust { "-Cno-prepopulate-passes" } else { "-Xclang -disable-llvm-passes" };
-                let ir = by_script(source, level, "", unoptimized, false)?.ptx;
+                let ir = by_script("", unoptimized, false)?.ptx;
                 let pipeline = format!("-passes=default<O{level}>");
                 let arguments = [&format!("-load-pass-plugin={plugin}"), &pipeline, "-S", "-print-before=ptx-atomics"];
                 let (lowered, said) = filter(Command::new("opt-22").args(arguments), &ir)?;
                 Ok(Compiled { before: dump(&said)?, ptx: llc(&lowered, level, &[])? })
             }
             Self::Llc => {
-                let before = by_script(source, level, "", "", false)?.ptx;
+                let before = by_script("", "", false)?.ptx;
                 let ptx = llc(&before, level, &[&format!("-load-pass-plugin={plugin}")])?;
                 Ok(Compiled { before, ptx })
             }
@@ -115,12 +123,11 @@ pub fn build() -> Result<(), Failed> {
 }
 
 /// Compiles by `scripts/to-llvm-ir`, to PTX or to LLVM IR.
-fn by_script(source: &Path, level: &str, rustc: &str, flags: &str, ptx: bool) -> Result<Compiled, Failed> {
+fn by_script(source: &Path, variables: &[(&str, &str)], ptx: bool) -> Result<Compiled, Failed> {
     let output = tempfile::NamedTempFile::new()?;
     let mut script = to_llvm_ir();
     script.arg(source).arg(output.path());
-    let variables = [("CPU", GPU), ("PTX", PTX), ("OPT", level), ("NVPTX_RUSTC", rustc), ("FLAGS", flags)];
-    script.envs(variables).env("PLAIN", if ptx { "1" } else { "" });
+    script.envs(variables.iter().copied()).env("PLAIN", if ptx { "1" } else { "" });
     let said = script.output()?;
     let errors = String::from_utf8(said.stderr)?;
     if !said.status.success() {

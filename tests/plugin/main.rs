@@ -1,6 +1,7 @@
 //! The plugin in every program that loads it.
 
 mod hosts;
+mod languages;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -23,6 +24,7 @@ fn main() {
     }
     let mut trials = Vec::new();
     trials.extend(every_example());
+    trials.extend(every_language());
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -40,19 +42,35 @@ fn every_example() -> impl Iterator<Item = Trial> {
 /// The host's PTX is what the command gives for the module that the pass found; it is strong enough, and assembles.
 fn check(host: Host, level: &str, example: &Example) -> Result<(), Failed> {
     let compiled = host.compile(&root().join("examples").join(&example.path), level)?;
-    let file = |text: &str, suffix: &str| -> Result<tempfile::NamedTempFile, Failed> {
-        let file = tempfile::Builder::new().suffix(suffix).tempfile()?;
-        std::fs::write(file.path(), text)?;
-        Ok(file)
-    };
-    let (before, ptx) = (file(&compiled.before, ".ll")?, file(&compiled.ptx, ".ptx")?);
+    let before = tempfile::Builder::new().suffix(".ll").tempfile()?;
+    std::fs::write(before.path(), &compiled.before)?;
     let lowered = success(ptx_atomics().args(["lower", "--emit", "llvm-ir", "--mcpu", GPU]).arg(before.path()))?;
     let ours = llc(&lowered, level, host.code_generation())?;
     if instructions(&ours, level) != instructions(&compiled.ptx, level) {
         return Err(format!("the command gives\n{ours}\nthe host\n{}", compiled.ptx).into());
     }
-    success(ptx_atomics().arg("check").arg("--ir").arg(before.path()).arg("--ptx").arg(ptx.path()))?;
+    languages::judge(&compiled.before, &compiled.ptx)?;
     let target = target(GPU, Some(PTX));
     let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target));
     known.try_for_each(|assembler| assembler.assemble(&target, compiled.ptx.as_bytes()))
+}
+
+/// Every method of Rust's atomics in each rustc, every builtin of clang.
+fn every_language() -> Vec<Trial> {
+    let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
+    let mut trials = Vec::new();
+    let rustcs = HOSTS.into_iter().filter(|host| matches!(host, Host::Rustc(_)));
+    for (host, ty) in iproduct!(rustcs, languages::RUST_TYPES) {
+        let name = format!("{} core::sync::atomic::{}", host.name(), ty.0);
+        trials.push(support::trial(name, host.missing().or(assembler), move || {
+            let (text, functions) = languages::rust(ty);
+            languages::check(host, "rs", &text, functions)
+        }));
+    }
+    for (name, suffix, text, functions) in languages::clang() {
+        let missing = Host::Clang.missing().or(assembler);
+        let test = move || languages::check(Host::Clang, suffix, &text, functions);
+        trials.push(support::trial(format!("clang {name}"), missing, test));
+    }
+    trials
 }

@@ -89,12 +89,15 @@ bool isBeforeLinking(ThinOrFullLTOPhase Phase) {
   return Phase == ThinOrFullLTOPhase::ThinLTOPreLink || Phase == ThinOrFullLTOPhase::FullLTOPreLink;
 }
 
+// For -print-before=ptx-atomics and its like.
+void nameClasses(PassInstrumentationCallbacks &PIC) {
+  PIC.addClassToPassName(Lower::name(), "ptx-atomics");
+  PIC.addClassToPassName(Start::name(), "ptx-atomics-start");
+}
+
 void registerPasses(PassBuilder &PB) {
-  if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks()) {
-    // For -print-before=ptx-atomics and its like.
-    PIC->addClassToPassName(Lower::name(), "ptx-atomics");
-    PIC->addClassToPassName(Start::name(), "ptx-atomics-start");
-  }
+  if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks())
+    nameClasses(*PIC);
   PB.registerPipelineParsingCallback(
       [&PB](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
         if (Name == "ptx-atomics-start") {
@@ -132,6 +135,7 @@ bool beforeCodeGen(Module &M, TargetMachine &TM, CodeGenFileType, raw_pwrite_str
   // They leave functions that are not to be optimized as they are, and print what -print-before asks for.
   StandardInstrumentations SI(M.getContext(), /*DebugLogging=*/false);
   SI.registerCallbacks(PIC, &MAM);
+  nameClasses(PIC);
   PassBuilder PB(&TM, PipelineTuningOptions(), std::nullopt, &PIC);
   PB.registerModuleAnalyses(MAM);
   PB.registerCGSCCAnalyses(CGAM);
