@@ -149,7 +149,7 @@ fn dump(said: &str) -> Result<String, Failed> {
 }
 
 /// Runs a command on a text; what it writes, and what it says.
-fn filter(command: &mut Command, input: &str) -> Result<(String, String), Failed> {
+pub fn filter(command: &mut Command, input: &str) -> Result<(String, String), Failed> {
     let mut file = tempfile::Builder::new().suffix(".ll").tempfile()?;
     std::io::Write::write_all(&mut file, input.as_bytes())?;
     let output = command.arg(file.path()).args(["-o", "-"]).output()?;

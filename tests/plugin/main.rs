@@ -2,6 +2,8 @@
 
 mod hosts;
 mod languages;
+mod loading;
+mod messages;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -25,6 +27,7 @@ fn main() {
     let mut trials = Vec::new();
     trials.extend(every_example());
     trials.extend(every_language());
+    trials.extend(everything_else());
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -71,6 +74,27 @@ fn every_language() -> Vec<Trial> {
         let missing = Host::Clang.missing().or(assembler);
         let test = move || languages::check(Host::Clang, suffix, &text, functions);
         trials.push(support::trial(format!("clang {name}"), missing, test));
+    }
+    trials
+}
+
+fn everything_else() -> Vec<Trial> {
+    let (opt, clang) = (loading::opt_missing(), Host::Clang.missing());
+    let tests: [(&str, Option<&'static str>, fn() -> Result<(), Failed>); 8] = [
+        ("pipelines", opt, loading::pipelines),
+        ("link-time optimization", opt, loading::link_time),
+        ("modules for other targets", clang, loading::other_targets),
+        ("another version of LLVM", None, loading::another_version),
+        ("the contents of the file", None, loading::contents),
+        ("options, and which of two wins", opt, messages::options),
+        ("a file of remarks", opt, messages::remarks_file),
+        ("all errors, and nothing written", opt, messages::all_errors),
+    ];
+    let mut trials: Vec<_> = tests.map(|(name, missing, test)| support::trial(name.into(), missing, test)).into();
+    for host in HOSTS {
+        let missing = host.missing();
+        trials.push(support::trial(format!("{} errors", host.name()), missing, move || messages::errors(host)));
+        trials.push(support::trial(format!("{} remarks", host.name()), missing, move || messages::remarks(host)));
     }
     trials
 }

@@ -130,7 +130,7 @@ fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), V
     let result = catch_unwind(AssertUnwindSafe(|| work(&module))).unwrap_or_else(|panic| Err(bug(&*panic).into()));
     let Err(errors) = result else { return };
     let mut handled = true;
-    for error in &errors {
+    for error in &if is_of_rustc(&module) { joined(errors) } else { errors } {
         let place = place(&module, error.function.as_deref(), error.location.as_ref());
         handled &= report(place, &text(error), host::ptx_atomics_error);
     }
@@ -139,6 +139,23 @@ fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), V
     }
     // SAFETY: the module is live.
     unsafe { host::ptx_atomics_empty(module.as_mut_ptr()) };
+}
+
+/// rustc ends at the first error that a thread of code generation reports, before it hears of the next.
+fn is_of_rustc(module: &Module<'_>) -> bool {
+    module.get_global_metadata("llvm.ident").iter().any(|ident| ident.to_string().contains("rustc version"))
+}
+
+/// All errors as one, of which those behind the first are notes.
+fn joined(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut errors = errors.into_iter();
+    let Some(mut first) = errors.next() else { return Vec::new() };
+    for error in errors {
+        let place = error.location.as_ref().map(|at| format!("{}:{}:{}: ", at.file, at.line, at.column));
+        let function = error.function.as_ref().map(|name| format!("in function {name}: "));
+        first.notes.push(format!("{}{}{}", place.unwrap_or_default(), function.unwrap_or_default(), text(&error)));
+    }
+    vec![first]
 }
 
 fn bug(panic: &(dyn Any + Send)) -> Diagnostic {

@@ -1,0 +1,142 @@
+//! Where the plugin runs and where it must not: phases of link-time optimization, other targets, other versions of LLVM;
+//! and what its file contains.
+
+use std::{
+    fs,
+    process::{Command, Output},
+};
+
+use libtest_mimic::Failed;
+
+use crate::{
+    hosts::{filter, plugin},
+    support::{exists, success},
+};
+
+const KERNEL: &str = r#"
+target triple = "nvptx64-nvidia-cuda"
+define i32 @f(ptr addrspace(1) %p) "target-cpu"="sm_90" "target-features"="+ptx86" {
+  %old = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel
+  ret i32 %old
+}
+"#;
+
+const LOWERED: &str = "atom.acq_rel.sys.global.add.u32";
+/// What no assembler takes: a module that left the optimizer before the pass ran.
+const MARK: &str = "ptx-atomics: atomics are not lowered";
+
+fn opt(pipeline: &str) -> Result<String, Failed> {
+    let load = format!("-load-pass-plugin={}", plugin().display());
+    Ok(filter(Command::new("opt-22").args([&load, &format!("-passes={pipeline}"), "-S"]), KERNEL)?.0)
+}
+
+/// The pass runs in each default pipeline. Before linking it waits, and marks the module; after linking it runs.
+pub fn pipelines() -> Result<(), Failed> {
+    for level in ["O0", "O1", "O2", "O3", "Os", "Oz"] {
+        let check = |pipeline: &str, wanted: &str, unwanted: &str| -> Result<(), Failed> {
+            let ir = opt(pipeline)?;
+            let right = ir.contains(wanted) && !ir.contains(unwanted);
+            if right { Ok(()) } else { Err(format!("{pipeline}:\n{ir}").into()) }
+        };
+        let done = |pipeline: &str| check(pipeline, LOWERED, "atomicrmw").and_then(|()| check(pipeline, LOWERED, MARK));
+        done(&format!("default<{level}>"))?;
+        done(&format!("lto<{level}>"))?;
+        done(&format!("lto-pre-link<{level}>,lto<{level}>"))?;
+        check(&format!("lto-pre-link<{level}>"), MARK, LOWERED)?;
+        check(&format!("thinlto-pre-link<{level}>"), MARK, LOWERED)?;
+        // LLVM has no extension point in this pipeline at O0: the mark stays.
+        if level == "O0" {
+            check("thinlto-pre-link<O0>,thinlto<O0>", MARK, LOWERED)?;
+        } else {
+            done(&format!("thinlto-pre-link<{level}>,thinlto<{level}>"))?;
+        }
+    }
+    Ok(())
+}
+
+/// llvm-lto2 links a module that waited, with and without the plugin: what it forgets, no assembler takes.
+pub fn link_time() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for (pipeline, index) in [("lto-pre-link<O2>", ".0"), ("thinlto-pre-link<O2>", ".1")] {
+        fs::write(folder.path().join("f.ll"), KERNEL)?;
+        let load = format!("-load-pass-plugin={}", plugin().display());
+        let summary = if index == ".1" { "-module-summary" } else { "-module-summary=false" };
+        let passes = format!("-passes={pipeline}");
+        success(Command::new("opt-22").args([&load, &passes, summary, &path("f.ll"), "-o", &path("f.bc")]))?;
+        for (loaded, wanted) in [(true, LOWERED), (false, MARK)] {
+            let mut lto = Command::new("llvm-lto2-22");
+            lto.args(["run", &path("f.bc"), "-o", &path("f"), "-r", &format!("{},f,plx", path("f.bc"))]);
+            lto.args(["--filetype=asm", "-mcpu=sm_90", "-O2"]);
+            if loaded {
+                lto.arg(format!("--load-pass-plugin={}", plugin().display()));
+            }
+            success(&mut lto)?;
+            let ptx = fs::read_to_string(format!("{}{index}", path("f")))?;
+            assert!(ptx.contains(wanted), "{pipeline}, loaded {loaded}:\n{ptx}");
+        }
+    }
+    Ok(())
+}
+
+/// A module for another target is what it is without the plugin.
+pub fn other_targets() -> Result<(), Failed> {
+    let source = "#include <stdatomic.h>\nint f(_Atomic int *p) { return atomic_fetch_add(p, 1) + *p; }\n";
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("f.c");
+    fs::write(&file, source)?;
+    for level in ["-O0", "-O2"] {
+        let object = |flags: &[&str]| {
+            let mut clang = Command::new("clang-22");
+            success(clang.args([level, "-S", "-emit-llvm", "-ffreestanding", "-o", "-"]).args(flags).arg(&file))
+        };
+        let flag = format!("-fpass-plugin={}", plugin().display());
+        assert_eq!(object(&[])?, object(&[&flag])?);
+    }
+    Ok(())
+}
+
+/// A program whose LLVM says that it is another version gets a message and ends.
+pub fn another_version() -> Result<(), Failed> {
+    let program = r#"
+        #include <dlfcn.h>
+        #include <stdio.h>
+        void LLVMGetVersion(unsigned *major, unsigned *minor, unsigned *patch) { *major = 23; *minor = 1; *patch = 0; }
+        int main(int argc, char **argv) {
+          void *plugin = dlopen(argv[1], RTLD_LAZY | RTLD_GLOBAL);
+          if (!plugin) return puts(dlerror()), 3;
+          struct { unsigned version; const char *texts[2]; void *callbacks[2]; } info, (*entry)(void);
+          *(void **)&entry = dlsym(plugin, "llvmGetPassPluginInfo");
+          info = entry();
+          return info.version;
+        }"#;
+    let folder = tempfile::tempdir()?;
+    let (source, binary) = (folder.path().join("host.c"), folder.path().join("host"));
+    fs::write(&source, program)?;
+    // It has LLVM's data, which the loader wants at once, and not its version.
+    let link = ["-rdynamic", "-L/usr/lib/llvm-22/lib", "-Wl,--no-as-needed", "-lLLVM-22", "-ldl", "-o"];
+    success(Command::new("cc").arg(&source).args(link).arg(&binary))?;
+    let Output { status, stderr, .. } = Command::new(&binary).arg(plugin()).output()?;
+    let said = String::from_utf8(stderr)?;
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("is a plugin for LLVM 22, and this program has LLVM 23.1.0"), "{said}");
+    Ok(())
+}
+
+/// One entry point, nothing of LLVM, and less than 2 MB.
+pub fn contents() -> Result<(), Failed> {
+    let symbols = success(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(plugin()))?;
+    let names: Vec<_> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["llvmGetPassPluginInfo"]);
+    let folder = tempfile::tempdir()?;
+    let stripped = folder.path().join("stripped.so");
+    success(Command::new("strip").arg("-o").arg(&stripped).arg(plugin()))?;
+    let size = fs::metadata(&stripped)?.len();
+    assert!(size < 2_000_000, "{size} bytes");
+    println!("the plugin has {size} bytes, stripped");
+    Ok(())
+}
+
+pub fn opt_missing() -> Option<&'static str> {
+    ["opt-22", "llvm-lto2-22"].into_iter().find(|program| !exists(program))
+}

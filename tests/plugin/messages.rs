@@ -1,0 +1,231 @@
+//! What the plugin says, through each host's own diagnostics; and what it can be told.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use libtest_mimic::Failed;
+
+use crate::{
+    hosts::{Host, plugin},
+    support::examples::to_llvm_ir,
+};
+
+/// A module with two atomics, on lines 8 and 12, and what is to be set in it.
+fn module(attributes: &str, flag: &str) -> String {
+    format!(
+        r#"target triple = "nvptx64-nvidia-cuda"
+!llvm.module.flags = !{{!0{flags}}}
+!0 = !{{i32 2, !"Debug Info Version", i32 3}}
+{flag}
+
+define i32 @f(ptr addrspace(1) %p) #0 {{
+  ; Two functions, so that two errors are reported.
+  %old = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel
+  ret i32 %old
+}}
+define i32 @g(ptr addrspace(1) %p) #0 {{
+  %old = atomicrmw xchg ptr addrspace(1) %p, i32 1 acq_rel
+  ret i32 %old
+}}
+attributes #0 = {{ {attributes} }}
+"#,
+        flags = if flag.is_empty() { "" } else { ", !1" },
+    )
+}
+
+const SM_90: &str = r#""target-cpu"="sm_90" "target-features"="+ptx86""#;
+const SM_52: &str = r#""target-cpu"="sm_52" "target-features"="+ptx41""#;
+
+/// Runs opt on a module: its exit status, and all that it writes.
+fn opt(ir: &str, environment: &str, arguments: &[&str]) -> Result<(Option<i32>, String), Failed> {
+    let mut command = Command::new("opt-22");
+    command.arg(format!("-load-pass-plugin={}", plugin().display())).args(arguments).arg("-S");
+    if !environment.is_empty() {
+        command.env("PTX_ATOMICS", environment);
+    }
+    on(command, "module.ll", ir)
+}
+
+/// Runs a command on a file with this text.
+fn on(mut command: Command, name: &str, text: &str) -> Result<(Option<i32>, String), Failed> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join(name), text)?;
+    let Output { status, stdout, stderr } = command.current_dir(folder.path()).arg(name).output()?;
+    Ok((status.code(), String::from_utf8(stdout)? + &String::from_utf8(stderr)?))
+}
+
+fn expect((status, text): (Option<i32>, String), wanted: i32, needles: &[&str]) -> Result<(), Failed> {
+    let missing: Vec<_> = needles.iter().filter(|needle| !text.contains(**needle)).collect();
+    if status == Some(wanted) && missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("exit {status:?}, not {wanted}; without {missing:?}:\n{text}").into())
+}
+
+/// Each place of options, and which of two wins.
+pub fn options() -> Result<(), Failed> {
+    let flag = |list: &str| format!("!1 = !{{i32 1, !\"ptx-atomics\", !\"{list}\"}}");
+    let check = |attributes: &str, flag: &str, environment: &str, pass: &str, needles: &[&str]| {
+        let ir = module(&format!("{SM_90} {attributes}"), flag);
+        expect(opt(&ir, environment, &[&format!("-passes={pass}")])?, 0, needles)
+    };
+    let (pass, fence) = ("ptx-atomics", "fence.release.sys;");
+    check("", "", "", pass, &["atom.acq_rel.sys.global.add"])?;
+    check("", &flag("strategy=fence"), "", pass, &[fence, "atom.relaxed.sys.global.add"])?;
+    check("", "", "strategy=fence", pass, &[fence])?;
+    check("", "", "", "ptx-atomics<strategy=fence>", &[fence])?;
+    check(r#""ptx-atomics-strategy"="fence""#, "", "", pass, &[fence])?;
+    // The environment overrides the module, the parameters of the pass override both; the attribute of a function all.
+    let recommended = "strategy=recommended";
+    check("", &flag("strategy=fence"), recommended, pass, &["atom.acq_rel"])?;
+    check("", "", recommended, "ptx-atomics<strategy=fence>", &[fence])?;
+    check(r#""ptx-atomics-strategy"="fence""#, "", "", "ptx-atomics<strategy=recommended>", &[fence])?;
+    // One option at a time.
+    check("", &flag("strategy=fence,default-scope=gpu"), recommended, pass, &["atom.acq_rel.gpu.global.add"])?;
+    check("", "", "default-scope=gpu", "ptx-atomics<strategy=fence>", &["fence.release.gpu;"])?;
+    check("", "", "fence,rmw.acq_rel=fence".trim_start_matches("fence,"), pass, &[fence])?;
+    check(
+        "",
+        "",
+        "",
+        "ptx-atomics<strategy=fence;default-scope=cta;mcpu=sm_70;mattr=+ptx60>",
+        &["fence.acq_rel.cta;"],
+    )?;
+    // All that is wrong, and where it stands.
+    let wrong = "strategy=fast;speed=high;default-scope=warp";
+    let (status, text) = opt(&module(SM_90, ""), wrong, &["-passes=ptx-atomics"])?;
+    let unknown =
+        ["unknown strategy 'fast'", "unknown option 'speed'", "unknown scope 'warp'", "variable PTX_ATOMICS:"];
+    expect((status, text), 1, &unknown)?;
+    expect(opt(&module(SM_90, &flag("x=1")), "", &["-passes=ptx-atomics"])?, 1, &["in the module flag", "option 'x'"])?;
+    let number = "!1 = !{i32 1, !\"ptx-atomics\", i32 1}";
+    expect(
+        opt(&module(SM_90, number), "", &["-passes=ptx-atomics"])?,
+        1,
+        &["the module flag \"ptx-atomics\" is no string"],
+    )?;
+    expect(
+        opt(&module("nounwind", ""), "", &["-passes=ptx-atomics"])?,
+        1,
+        &["the GPU is not known", "PTX_ATOMICS=mcpu=sm_90"],
+    )
+}
+
+const CUDA: &str = "#define __global__ __attribute__((global))
+extern \"C\" __global__ void f(unsigned *p) {
+  __atomic_fetch_add(p, 1u, __ATOMIC_ACQ_REL);
+}
+extern \"C\" __global__ void g(unsigned *p) {
+  __atomic_exchange_n(p, 1u, __ATOMIC_ACQ_REL);
+}
+";
+
+const RUST: &str = "#![no_std]
+#![feature(abi_ptx)]
+use core::sync::atomic::*;
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
+#[unsafe(no_mangle)]
+pub unsafe extern \"ptx-kernel\" fn f(p: &AtomicU32) {
+    p.fetch_add(1, Ordering::AcqRel);
+}
+#[unsafe(no_mangle)]
+pub unsafe extern \"ptx-kernel\" fn g(p: &AtomicU32) {
+    p.swap(1, Ordering::AcqRel);
+}
+";
+
+/// Compiles two kernels by a host for a GPU, with remarks.
+fn compile(host: Host, gpu: &str, version: &str) -> Result<(Option<i32>, String), Failed> {
+    let load = format!("-load-pass-plugin={}", plugin().display());
+    let attributes = format!(r#""target-cpu"="{gpu}" "target-features"="+{version}""#);
+    let ir = module(&attributes, "");
+    let by_script = |name: &str, text: &str, rustc: &str, flags: String| {
+        let folder = tempfile::tempdir()?;
+        fs::write(folder.path().join(name), text)?;
+        let mut script = to_llvm_ir();
+        script.current_dir(folder.path()).arg(name).arg("out.s").env("PLAIN", "1").env("FLAGS", flags);
+        script.envs([("CPU", gpu), ("PTX", version), ("OPT", "2"), ("NVPTX_RUSTC", rustc)]);
+        let output = script.output()?;
+        // On an error nothing is written.
+        let written = Path::new(&folder.path().join("out.s")).exists();
+        assert_eq!(written, output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok((output.status.code(), String::from_utf8(output.stderr)?))
+    };
+    match host {
+        Host::Opt => opt(&ir, "", &["-passes=default<O2>", "-pass-remarks=ptx-atomics"]),
+        Host::Llc => {
+            let mut llc = Command::new("llc-22");
+            llc.args([&load, &format!("-mcpu={gpu}"), "-pass-remarks=ptx-atomics", "-o", "-"]);
+            on(llc, "module.ll", &ir)
+        }
+        Host::Clang => {
+            let flags = format!("-fpass-plugin={} -Rpass=ptx-atomics", plugin().display());
+            by_script("kernels.cu", CUDA, "", flags)
+        }
+        Host::Rustc(name) => {
+            let flags = format!("-Zllvm-plugins={} -Cremark=ptx-atomics", plugin().display());
+            by_script("kernels.rs", RUST, name, flags)
+        }
+    }
+}
+
+/// Where the host says that an atomic stands.
+fn places(host: Host) -> [&'static str; 2] {
+    match host {
+        // Modules without debug information.
+        Host::Opt | Host::Llc => ["in function f", "in function g"],
+        Host::Clang => ["kernels.cu:3:3: error: ", "kernels.cu:6:3: error: "],
+        Host::Rustc(_) => ["kernels.rs:8:7: in function f", "kernels.rs:12:7: in function g"],
+    }
+}
+
+/// Every error is the host's own, with its place, and fails the build.
+pub fn errors(host: Host) -> Result<(), Failed> {
+    let reason = "a read-modify-write of system scope requires sm_60 and PTX 5.0, and the target is sm_52";
+    let help = "help: where neither the host nor another device takes part, give --default-scope gpu";
+    let [first, second] = places(host);
+    expect(compile(host, "sm_52", "ptx42")?, 1, &[first, second, reason, help])
+}
+
+/// Every remark is the host's own.
+pub fn remarks(host: Host) -> Result<(), Failed> {
+    let needles = match host {
+        Host::Opt | Host::Llc => {
+            ["remark: <unknown>:0:0: atomicrmw add i32", "remark: <unknown>:0:0: atomicrmw xchg i32"]
+        }
+        Host::Clang => ["kernels.cu:3:3: remark: atomicrmw add i32", "kernels.cu:6:3: remark: atomicrmw xchg i32"],
+        Host::Rustc(_) => {
+            ["kernels.rs:8:7 ptx-atomics (success): atomicrmw add", "kernels.rs:12:7 ptx-atomics (success)"]
+        }
+    };
+    let lowered = "acq_rel became atom.acq_rel.sys.global.add.u32 %d, [%a], 1;";
+    expect(compile(host, "sm_90", "ptx86")?, 0, &[needles[0], needles[1], lowered])
+}
+
+/// A file of remarks grows by each module.
+pub fn remarks_file() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("remarks.yaml");
+    let set = format!("remarks={}", file.display());
+    for _ in 0..2 {
+        expect(opt(&module(SM_90, ""), &set, &["-passes=ptx-atomics"])?, 0, &[])?;
+    }
+    let yaml = fs::read_to_string(&file)?;
+    assert_eq!(yaml.matches("--- !Passed").count(), 4, "{yaml}");
+    let nowhere = "remarks=/nowhere/remarks.yaml";
+    let needle = "cannot write remarks to '/nowhere/remarks.yaml'";
+    expect(opt(&module(SM_90, ""), nowhere, &["-passes=ptx-atomics"])?, 1, &[needle])
+}
+
+/// opt and llc report all errors, too, and write nothing.
+pub fn all_errors() -> Result<(), Failed> {
+    let (status, text) = opt(&module(SM_52, ""), "", &["-passes=default<O2>"])?;
+    assert_eq!(text.matches("requires sm_60").count(), 2, "{text}");
+    assert!(!text.contains("define"), "{text}");
+    assert_eq!(status, Some(1));
+    Ok(())
+}
