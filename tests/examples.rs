@@ -1,23 +1,25 @@
-//! The examples, from source to PTX: by the compilers that people have, then by us. Both texts are pinned, so that the
-//! difference is seen: `snapshots/examples/<example>.<sm>.<compiler>.snap`.
+//! The examples, from source to PTX: by the compilers that people have, then by the command, and by the compilers with the
+//! plugin. What a compiler gives without and with the plugin is pinned, so that the difference is seen:
+//! `snapshots/examples/<example>.<sm>.<compiler or plugin>.snap`.
 //!
 //! To accept a change: `INSTA_UPDATE=always cargo test --test examples`, then read the difference.
 
 mod support;
 
-use std::{fs, process::Output};
+use std::fs;
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed};
 use support::{
     ASSEMBLERS,
-    examples::{Example, compile, examples},
-    ptx_atomics, root, success, target,
+    examples::{Example, Output, compile, examples},
+    plugin, ptx_atomics, root, success, target,
 };
 
 const GPUS: [(&str, &str); 2] = [("sm_70", "ptx60"), ("sm_90", "ptx86")];
 
 fn main() {
+    plugin::build();
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let trials = iproduct!(examples(), GPUS).map(|(example, (sm, ptx))| {
         let missing = example.compiler().1.or(assembler);
@@ -27,25 +29,28 @@ fn main() {
 }
 
 fn check(example: &Example, sm: &'static str, ptx: &'static str) -> Result<(), Failed> {
-    let ir = compile(example, sm, ptx, false)?;
-    let plain = compile(example, sm, ptx, true)?;
-    let ours = tempfile::Builder::new().suffix(".ptx").tempfile()?;
-    success(ptx_atomics().arg("lower").arg(ir.path()).arg("-o").arg(ours.path()))?;
+    let ir = compile(example, sm, ptx, Output::Ir)?;
+    let plain = compile(example, sm, ptx, Output::Ptx)?;
+    let plugin = compile(example, sm, ptx, Output::PtxByPlugin)?;
+    let command = tempfile::Builder::new().suffix(".ptx").tempfile()?;
+    success(ptx_atomics().arg("lower").arg(ir.path()).arg("-o").arg(command.path()))?;
 
     let judge = |ptx: &tempfile::NamedTempFile| {
         ptx_atomics().arg("check").arg("--ir").arg(ir.path()).arg("--ptx").arg(ptx.path()).output()
     };
-    let Output { status, stderr, .. } = judge(&ours)?;
-    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let judged = judge(&command)?;
+    assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stderr));
     let said = String::from_utf8(judge(&plain)?.stderr)?;
     assert_eq!(said.contains("error: ordering lost"), example.loses_order, "{said}");
 
     let target = target(sm, Some(ptx));
-    for (compiler, file) in [(example.compiler().0, &plain), ("ptx-atomics", &ours)] {
-        let text = fs::read_to_string(file.path())?;
+    for file in [&plain, &command, &plugin] {
+        let text = fs::read(file.path())?;
         let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target));
-        known.try_for_each(|assembler| assembler.assemble(&target, text.as_bytes()))?;
-        pin(format!("{}.{sm}.{compiler}", example.name()), &text);
+        known.try_for_each(|assembler| assembler.assemble(&target, &text))?;
+    }
+    for (by, file) in [(example.compiler().0, &plain), ("plugin", &plugin)] {
+        pin(format!("{}.{sm}.{by}", example.name()), &fs::read_to_string(file.path())?);
     }
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! The programs that load the plugin, and how each compiles an example with it.
 
-use std::{collections::HashMap, fs, path::Path, process::Command, sync::OnceLock};
+use std::{collections::HashMap, fs, path::Path, process::Command};
 
 use itertools::Itertools;
 use libtest_mimic::Failed;
 
 use crate::support::{
     examples::{Example, rustc_missing, to_llvm_ir},
-    exists, root, success,
+    exists,
+    plugin::plugin,
 };
 
 pub const GPU: &str = "sm_90";
@@ -104,22 +105,6 @@ impl Host {
             }
         }
     }
-}
-
-/// The plugin, built before the tests.
-pub fn plugin() -> &'static Path {
-    static PLUGIN: OnceLock<std::path::PathBuf> = OnceLock::new();
-    PLUGIN.get_or_init(|| {
-        let debug = Path::new(env!("CARGO_BIN_EXE_ptx-atomics")).parent().expect("a folder");
-        debug.with_file_name("release").join("libptx_atomics.so")
-    })
-}
-
-/// Builds the plugin as users get it.
-pub fn build() -> Result<(), Failed> {
-    let arguments = ["build", "--release", "--quiet", "--package", "ptx-atomics-plugin", "--target-dir"];
-    let target = plugin().ancestors().nth(2).expect("a folder");
-    success(Command::new(env!("CARGO")).args(arguments).arg(target).current_dir(root())).map(drop)
 }
 
 /// Compiles by `scripts/to-llvm-ir`, to PTX or to LLVM IR.

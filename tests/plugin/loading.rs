@@ -9,8 +9,8 @@ use std::{
 use libtest_mimic::Failed;
 
 use crate::{
-    hosts::{filter, plugin},
-    support::{exists, success},
+    hosts::filter,
+    support::{exists, plugin::plugin, success},
 };
 
 const KERNEL: &str = r#"

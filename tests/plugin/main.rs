@@ -20,10 +20,7 @@ const LEVELS: [&str; 3] = ["0", "2", "3"];
 
 fn main() {
     let arguments = Arguments::from_args();
-    if let Err(error) = hosts::build() {
-        eprintln!("error: the plugin does not build: {error:?}");
-        std::process::exit(1);
-    }
+    support::plugin::build();
     let mut trials = Vec::new();
     trials.extend(every_example());
     trials.extend(every_language());

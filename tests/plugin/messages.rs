@@ -9,8 +9,8 @@ use std::{
 use libtest_mimic::Failed;
 
 use crate::{
-    hosts::{Host, plugin},
-    support::examples::to_llvm_ir,
+    hosts::Host,
+    support::{examples::to_llvm_ir, plugin::plugin},
 };
 
 /// A module with two atomics, on lines 8 and 12, and what is to be set in it.

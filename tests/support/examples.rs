@@ -5,7 +5,7 @@ use std::process::Command;
 
 use libtest_mimic::Failed;
 
-use super::{exists, root, success};
+use super::{exists, plugin, root, success};
 
 pub const KERNELS: [&str; 5] = ["histogram", "message", "ring", "scan", "ticket_lock"];
 /// Those that lose an order when the compiler loses that of read-modify-writes; the others lose a scope at most.
@@ -59,11 +59,25 @@ pub fn to_llvm_ir() -> Command {
     Command::new(root().join("scripts/to-llvm-ir"))
 }
 
-/// Compiles an example to LLVM IR, or to the PTX that the compiler gives by itself.
-pub fn compile(example: &Example, sm: &str, ptx: &str, plain: bool) -> Result<tempfile::NamedTempFile, Failed> {
+/// What a compiler makes of an example.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    Ir,
+    /// PTX by the compiler itself.
+    Ptx,
+    /// PTX by the compiler with the plugin.
+    PtxByPlugin,
+}
+
+pub fn compile(example: &Example, sm: &str, ptx: &str, what: Output) -> Result<tempfile::NamedTempFile, Failed> {
     let output = tempfile::Builder::new().suffix(".ll").tempfile()?;
+    let source = root().join("examples").join(&example.path);
     let mut script = to_llvm_ir();
-    script.arg(root().join("examples").join(&example.path)).arg(output.path()).env("CPU", sm).env("PTX", ptx);
-    success(script.env("PLAIN", if plain { "1" } else { "" }))?;
+    script.arg(&source).arg(output.path()).env("CPU", sm).env("PTX", ptx);
+    script.env("PLAIN", if what == Output::Ir { "" } else { "1" });
+    if what == Output::PtxByPlugin {
+        script.env("FLAGS", plugin::flag(&source));
+    }
+    success(&mut script)?;
     Ok(output)
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub mod examples;
+pub mod plugin;
 
 use std::{
     io::Write,
