@@ -113,6 +113,7 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
         remarks: input.keep_lines,
     };
     let machine = llvm::machine(&module, &target, optimization(args.level))?;
+    llvm::expand(&module)?;
     llvm::check(&module, input, &options)?;
 
     isolate::stage(Stage::Prepare);

@@ -1,7 +1,7 @@
 //! The pass over LLVM IR: every atomic and fence becomes one call to inline assembly, and LLVM's NVPTX backend does the
 //! rest.
 //!
-//! [`read`] takes text or bitcode, [`prepare`] optimizes if asked and resolves address spaces, [`lower`] is the pass
+//! [`read`] takes text or bitcode, [`expand`] gives Rust its scopes, [`prepare`] optimizes if asked and resolves address spaces, [`lower`] is the pass
 //! itself, [`ptx`] and [`ir`] write the result. [`lower`] decides no ordering: it recognizes operations, asks
 //! `ptx-atomics-lowering`, and embeds the answers, all or none.
 //!
@@ -16,6 +16,7 @@ mod instruction;
 mod memory;
 mod message;
 mod recognize;
+mod scoped;
 mod source;
 
 use inkwell::module::Module;
@@ -26,6 +27,7 @@ pub use self::{
     fatal::{Handlers, install_handlers},
     message::{Diagnostic, Location, Remark},
     recognize::{Recognized, operations, ptx_name},
+    scoped::expand,
     source::{Input, read},
 };
 pub use inkwell;
@@ -73,7 +75,7 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Ve
     Ok(remarks)
 }
 
-/// Reports what [`lower`] would reject, and changes nothing. For a module as [`read`] returned it.
+/// Reports what [`lower`] would reject, and changes nothing. For a module as [`read`] and [`expand`] left it.
 ///
 /// # Errors
 /// Everything in the module that has no lowering.
