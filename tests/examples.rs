@@ -2,15 +2,12 @@
 
 mod support;
 
-use std::process::Command;
-
 use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed};
-use support::{ASSEMBLERS, exists, ptx_atomics, root, success, target};
+use support::{ASSEMBLERS, RUSTC, exists, ptx_atomics, root, rustc_with_core, success, target, to_llvm_ir};
 
 /// An example, and what its compiler needs.
-const EXAMPLES: [(&str, &str); 2] =
-    [("examples/ticket_lock.rs", "rustc on LLVM 22 with the sources of core"), ("examples/ticket_lock.cu", "clang-22")];
+const EXAMPLES: [(&str, &str); 2] = [("examples/ticket_lock.rs", RUSTC), ("examples/ticket_lock.cu", "clang-22")];
 
 fn main() {
     let trials = iproduct!(EXAMPLES, [("sm_70", "ptx60"), ("sm_90", "ptx86")]).map(|((example, needs), (sm, ptx))| {
@@ -22,23 +19,11 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
-fn rustc_with_core() -> bool {
-    let found = Command::new(root().join("scripts/to-llvm-ir")).arg("--find-rustc").output();
-    found.is_ok_and(|output| output.status.success())
-}
-
-fn compile(example: &str, sm: &str, ptx: &str, plain: bool) -> Result<tempfile::NamedTempFile, Failed> {
-    let output = tempfile::Builder::new().suffix(".ll").tempfile()?;
-    let mut script = Command::new(root().join("scripts/to-llvm-ir"));
-    script.arg(root().join(example)).arg(output.path()).env("CPU", sm).env("PTX", ptx);
-    success(script.env("PLAIN", if plain { "1" } else { "" }))?;
-    Ok(output)
-}
-
 fn check(example: &'static str, sm: &'static str, ptx: &'static str) -> Result<(), Failed> {
-    let ir = compile(example, sm, ptx, false)?;
+    let compile = |plain| to_llvm_ir(&root().join(example), &[("CPU", sm), ("PTX", ptx), ("PLAIN", plain)]);
+    let ir = compile("")?;
     let ours = success(ptx_atomics().arg("lower").arg(ir.path()))?;
-    let plain = std::fs::read_to_string(compile(example, sm, ptx, true)?.path())?;
+    let plain = std::fs::read_to_string(compile("1")?.path())?;
 
     // The whole difference that the README shows: what the compiler drops, and what stands there instead.
     assert!(plain.contains("atom.global.add.u32"), "{plain}");

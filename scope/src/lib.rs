@@ -163,7 +163,8 @@ impl<T> Atomic for AtomicPtr<T> {
 #[repr(transparent)]
 pub struct Scoped<A, S> {
     atomic: A,
-    scope: PhantomData<S>,
+    /// A function, so that it does not matter what `S` is.
+    scope: PhantomData<fn() -> S>,
 }
 
 impl<A, S> Scoped<A, S> {

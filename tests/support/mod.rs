@@ -36,6 +36,23 @@ pub fn exists(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
+/// What kernels in Rust need.
+pub const RUSTC: &str = "rustc on LLVM 22 with the sources of core";
+
+/// Whether it is here.
+pub fn rustc_with_core() -> bool {
+    let found = Command::new(root().join("scripts/to-llvm-ir")).arg("--find-rustc").output();
+    found.is_ok_and(|output| output.status.success())
+}
+
+/// What `scripts/to-llvm-ir` makes of a kernel, with these variables.
+pub fn to_llvm_ir(input: &Path, variables: &[(&str, &str)]) -> Result<tempfile::NamedTempFile, Failed> {
+    let output = tempfile::Builder::new().suffix(".ll").tempfile()?;
+    let mut script = Command::new(root().join("scripts/to-llvm-ir"));
+    success(script.arg(input).arg(output.path()).envs(variables.iter().copied()))?;
+    Ok(output)
+}
+
 /// A trial that is listed as ignored, with the reason, where something is missing.
 pub fn trial(name: String, missing: Option<&str>, test: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
     let name =

@@ -119,8 +119,11 @@ fn other_uses(marker: LLVMValueRef) -> Vec<Diagnostic> {
                 users.push(user);
             }
         }
-        let diagnostic = |user: LLVMValueRef| match LLVMIsAInstruction(user).is_null() {
-            true => Diagnostic::new(problem().0).help(help),
+        let diagnostic = |user| match LLVMIsAInstruction(user).is_null() {
+            true => Diagnostic {
+                notes: vec![format!("it stands in `{}`", Instruction(user).text())],
+                ..Diagnostic::new(problem().0).help(help)
+            },
             false => at(user, problem()),
         };
         users.into_iter().map(diagnostic).collect()
@@ -186,10 +189,10 @@ impl Marker {
         let ordering = words.any::<Ordering>("ordering")?;
         let failure = (opcode == Opcode::CmpXchg).then(|| words.any::<Ordering>("ordering of failure")).transpose()?;
         let scope = words.next("scope", SYNC_SCOPES.map(|(name, _)| (name, name)))?;
-        let wrong = |what: String| Err((format!("{what}, as the marker '{name}' asks for"), None));
-        if words.rest.next().is_some() {
-            return wrong("nothing comes behind a scope".into());
+        if let Some(word) = words.rest.next() {
+            return Err((format!("'{word}' is one word too many in the marker '{name}'"), None));
         }
+        let wrong = |what: String| Err((format!("{what}, as the marker '{name}' asks for"), None));
         let (ty, pointer) = ty.unwrap_or((Type::I32, false));
         let access = Access::new(Space::Generic, ty);
         let operation = match opcode {
