@@ -322,12 +322,12 @@ fn checked() -> Result<(), Failed> {
     let check = || -> Result<String, Failed> {
         Ok(String::from_utf8(ptx_atomics().args(["check", "--ir", ir, "--ptx"]).arg(ptx.path()).output()?.stderr)?)
     };
-    assert_eq!(check()?, "11 atomics and fences: 11 kept, 0 not, 0 not checked\n");
+    assert_eq!(check()?, "13 atomics and fences: 13 kept, 0 not, 0 not checked\n");
     let text = fs::read_to_string(ptx.path())?;
     fs::write(ptx.path(), text.replace(".gpu", ".cta"))?;
     let said = check()?;
-    assert!(said.contains("11 atomics and fences: 7 kept, 4 not"), "{said}");
-    assert!(said.contains("25 |   %b = load atomic i32, ptr addrspace(1) %p syncscope(\"device\") acquire"), "{said}");
+    assert!(said.contains("13 atomics and fences: 9 kept, 4 not"), "{said}");
+    assert!(said.contains("27 |   %b = load atomic i32, ptr addrspace(1) %p syncscope(\"device\") acquire"), "{said}");
     assert_eq!(said.matches(" --> ").count(), 1, "markers have no lines:\n{said}");
     Ok(())
 }

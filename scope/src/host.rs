@@ -7,6 +7,7 @@ use crate::{
     bits::{Bits, IntegerBits},
 };
 
+#[allow(clippy::extra_unused_type_parameters, reason = "a host has no scopes")]
 pub fn fence<S: Scope>(order: Ordering) {
     atomic::fence(order);
 }

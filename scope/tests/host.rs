@@ -136,6 +136,11 @@ tests! {
         for (from, _, order) in cross(values) {
             check!(AtomicBool S from => fetch_not(order));
         }
+        for (from, value, order) in cross(values) {
+            let ours = Scoped::<AtomicBool, S>::new(from);
+            ours.fetch_nand(value, order);
+            assert_eq!(unsafe { ours.as_ptr().cast::<u8>().read() }, !(from & value) as u8, "a byte that is a boolean");
+        }
     }
 
     pointers S {

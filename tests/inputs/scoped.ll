@@ -7,6 +7,8 @@ declare i32 @ptx_atomics$load$i32$acquire$device(ptr)
 declare zeroext i8 @ptx_atomics$load$i8$relaxed$block(ptr)
 declare void @ptx_atomics$store$i16$release$block(ptr, i16 zeroext)
 declare ptr @ptx_atomics$load$ptr$acquire$block(ptr)
+declare i64 @ptx_atomics$load$i64$relaxed(ptr)
+declare void @ptx_atomics$store$i64$seq_cst(ptr, i64)
 declare ptr @ptx_atomics$atomicrmw$xchg$ptr$acq_rel$device(ptr, ptr)
 declare i64 @ptx_atomics$atomicrmw$umax$i64$release$cluster(ptr, i64)
 declare i32 @ptx_atomics$cmpxchg$i32$acq_rel$acquire$device(ptr, i32, i32)
@@ -38,6 +40,8 @@ define ptr @pointers(ptr %p, ptr %v) {
 
 define i64 @maximum(ptr %p, i64 %v) {
   %next = call ptr @ptx_atomics$load$ptr$acquire$block(ptr %p)
+  %least = call i64 @ptx_atomics$load$i64$relaxed(ptr %p)
+  call void @ptx_atomics$store$i64$seq_cst(ptr %p, i64 %least)
   %old = call i64 @ptx_atomics$atomicrmw$umax$i64$release$cluster(ptr %next, i64 %v)
   ret i64 %old
 }
