@@ -77,6 +77,7 @@ fn main() {
     }
     trials.push(trial("without the pass, it does not link", Box::new(forgotten)));
     trials.push(Trial::test("check understands markers", checked));
+    trials.push(Trial::test("no marker is left in LLVM IR", none_left));
     trials.push(Trial::test("the library understands markers", library));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
@@ -296,7 +297,11 @@ fn example(sm: &'static str, ptx: &'static str) -> Result<(), Failed> {
         let variables = [("CPU", sm), ("PTX", ptx), ("OPT_LEVEL", level)];
         let ir = to_llvm_ir(&root().join("examples/scoped.rs"), &variables)?;
         let lowered = tempfile::NamedTempFile::new()?;
-        success(ptx_atomics().args(["lower", "-O2", "-o"]).arg(lowered.path()).arg(ir.path()))?;
+        let output = ptx_atomics().args(["lower", "-O2", "-v", "-o"]).arg(lowered.path()).arg(ir.path()).output()?;
+        let said = String::from_utf8(output.stderr)?;
+        let place =
+            "examples/scoped.rs:53: in 'sum_of_parts': atomicrmw add i32 addrspace(1) syncscope(\"device\") acq_rel";
+        assert!(said.contains(place), "at opt-level {level}:\n{said}");
         let text = fs::read_to_string(lowered.path())?;
         for (instruction, count) in [
             ("atom.relaxed.cta.global.add.u32", 1),
@@ -339,6 +344,13 @@ fn library() -> Result<(), Failed> {
     let ptx =
         ptx_from_llvm_ir(&input, &Options::new(target("sm_90", None))).map_err(|errors| format!("{errors:#?}"))?;
     assert_eq!(String::from_utf8(ptx)?, success(ptx_atomics().args(["lower", path]))?);
+    Ok(())
+}
+
+/// Not even declarations are left.
+fn none_left() -> Result<(), Failed> {
+    let ir = success(ptx_atomics().args(["lower", "--emit", "llvm-ir", "tests/inputs/scoped.ll"]))?;
+    assert!(!ir.contains("ptx_atomics$"), "{ir}");
     Ok(())
 }
 

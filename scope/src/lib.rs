@@ -168,7 +168,8 @@ pub struct Scoped<A, S> {
 }
 
 impl<A, S> Scoped<A, S> {
-    /// The same object, for operations of this scope. Others may access it in other scopes.
+    /// The same object, for operations of this scope. Those of another scope synchronize with them where each scope has the
+    /// thread of the other.
     #[inline(always)]
     pub const fn from_ref(atomic: &A) -> &Self {
         // SAFETY: the struct is transparent.
@@ -177,12 +178,15 @@ impl<A, S> Scoped<A, S> {
 }
 
 impl<A: Atomic, S: Scope> Scoped<A, S> {
+    /// As [`AtomicU32::new`].
     #[inline(always)]
     pub const fn new(value: A::Value) -> Self {
         // SAFETY: an atomic of `core` has the size and the valid values of what it holds.
         Self { atomic: unsafe { transmute_copy(&value) }, scope: PhantomData }
     }
 
+    /// As [`AtomicU32::from_ptr`].
+    ///
     /// # Safety
     /// The same as of `core`'s, [`AtomicU32::from_ptr`] for one; and no thread outside of the scope accesses the memory
     /// without other synchronization.
@@ -191,17 +195,20 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
         unsafe { &*ptr.cast() }
     }
 
+    /// As [`AtomicU32::as_ptr`].
     #[inline(always)]
     pub const fn as_ptr(&self) -> *mut A::Value {
         (&raw const self.atomic).cast_mut().cast()
     }
 
+    /// As [`AtomicU32::get_mut`].
     #[inline(always)]
     pub const fn get_mut(&mut self) -> &mut A::Value {
         // SAFETY: nobody else has access, and an atomic is at least as aligned as what it holds.
         unsafe { &mut *self.as_ptr() }
     }
 
+    /// As [`AtomicU32::into_inner`].
     #[inline(always)]
     pub const fn into_inner(self) -> A::Value {
         // SAFETY: as in `new`.
@@ -214,23 +221,37 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
         self.as_ptr().cast()
     }
 
+    /// As [`AtomicU32::load`].
+    ///
+    /// # Panics
+    /// If the order is release or acquire-release.
     #[inline(always)]
     pub fn load(&self, order: Ordering) -> A::Value {
         A::from_bits(unsafe { A::Bits::load::<S>(self.bits(), order) })
     }
 
+    /// As [`AtomicU32::store`].
+    ///
+    /// # Panics
+    /// If the order is acquire or acquire-release.
     #[inline(always)]
     pub fn store(&self, value: A::Value, order: Ordering) {
         unsafe { A::Bits::store::<S>(self.bits(), A::to_bits(value), order) }
     }
 
+    /// As [`AtomicU32::swap`].
     #[inline(always)]
     pub fn swap(&self, value: A::Value, order: Ordering) -> A::Value {
         A::from_bits(unsafe { A::Bits::xchg::<S>(self.bits(), A::to_bits(value), order) })
     }
 
+    /// As [`AtomicU32::compare_exchange`].
+    ///
     /// # Errors
     /// The value, if it is not `current`.
+    ///
+    /// # Panics
+    /// If the order of failure is release or acquire-release.
     #[inline(always)]
     pub fn compare_exchange(
         &self,
@@ -248,6 +269,9 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
     ///
     /// # Errors
     /// The value, if it is not `current`.
+    ///
+    /// # Panics
+    /// As [`Self::compare_exchange`].
     #[inline(always)]
     pub fn compare_exchange_weak(
         &self,
@@ -259,8 +283,13 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
         self.compare_exchange(current, new, success, failure)
     }
 
+    /// As [`AtomicU32::fetch_update`].
+    ///
     /// # Errors
     /// The value for which `f` gave `None`.
+    ///
+    /// # Panics
+    /// If `fetch_order` is release or acquire-release.
     #[inline(always)]
     pub fn fetch_update(
         &self,
@@ -281,6 +310,7 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
 
 macro_rules! fetch {
     ($($method:ident $rmw:ident)*) => {$(
+        #[doc = concat!("As [`AtomicU32::", stringify!($method), "`].")]
         #[inline(always)]
         pub fn $method(&self, value: A::Value, order: Ordering) -> A::Value {
             A::from_bits(unsafe { A::Bits::$rmw::<S>(self.bits(), A::to_bits(value), order) })
@@ -292,6 +322,7 @@ macro_rules! fetch {
 impl<A: Integer, S: Scope> Scoped<A, S> {
     fetch! { fetch_add add fetch_sub sub fetch_and and fetch_nand nand fetch_or or fetch_xor xor }
 
+    /// As [`AtomicU32::fetch_max`], by the sign of the type.
     #[inline(always)]
     pub fn fetch_max(&self, value: A::Value, order: Ordering) -> A::Value {
         let (bits, value) = (self.bits(), A::to_bits(value));
@@ -300,6 +331,7 @@ impl<A: Integer, S: Scope> Scoped<A, S> {
         })
     }
 
+    /// As [`AtomicU32::fetch_min`], by the sign of the type.
     #[inline(always)]
     pub fn fetch_min(&self, value: A::Value, order: Ordering) -> A::Value {
         let (bits, value) = (self.bits(), A::to_bits(value));
@@ -311,6 +343,7 @@ impl<A: Integer, S: Scope> Scoped<A, S> {
 
 macro_rules! fetch_bool {
     ($($method:ident $rmw:ident)*) => {$(
+        #[doc = concat!("As [`AtomicBool::", stringify!($method), "`].")]
         #[inline(always)]
         pub fn $method(&self, value: bool, order: Ordering) -> bool {
             unsafe { u8::$rmw::<S>(self.bits(), value as u8, order) != 0 }
@@ -322,12 +355,14 @@ macro_rules! fetch_bool {
 impl<S: Scope> Scoped<AtomicBool, S> {
     fetch_bool! { fetch_and and fetch_or or fetch_xor xor }
 
+    /// As [`AtomicBool::fetch_nand`].
     #[inline(always)]
     pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
         // The complement of a byte is no boolean.
         if value { self.fetch_not(order) } else { self.swap(true, order) }
     }
 
+    /// As [`AtomicBool::fetch_not`].
     #[inline(always)]
     pub fn fetch_not(&self, order: Ordering) -> bool {
         self.fetch_xor(true, order)
@@ -336,6 +371,7 @@ impl<S: Scope> Scoped<AtomicBool, S> {
 
 macro_rules! fetch_address {
     ($($method:ident $rmw:ident $value:ident: $ty:ty => $by:expr, $of_address:expr;)*) => {$(
+        #[doc = concat!("As [`AtomicPtr::", stringify!($method), "`].")]
         #[inline(always)]
         pub fn $method(&self, $value: $ty, order: Ordering) -> *mut T {
             let by: usize = $by;

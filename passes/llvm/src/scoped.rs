@@ -112,9 +112,8 @@ fn other_uses(marker: LLVMValueRef) -> Vec<Diagnostic> {
     unsafe {
         let uses = std::iter::successors(non_null(LLVMGetFirstUse(marker)), |this| non_null(LLVMGetNextUse(*this)));
         for user in uses.map(|this| LLVMGetUser(this)) {
-            let times =
-                |user| (0..LLVMGetNumOperands(user) as u32).filter(|i| LLVMGetOperand(user, *i) == marker).count();
-            let is_call = !LLVMIsACallInst(user).is_null() && callee(user) == Some(marker) && times(user) == 1;
+            let operands = (0..LLVMGetNumOperands(user) as u32).map(|index| LLVMGetOperand(user, index));
+            let is_call = callee(user) == Some(marker) && operands.filter(|operand| *operand == marker).count() == 1;
             if !is_call && !users.contains(&user) {
                 users.push(user);
             }
