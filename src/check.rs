@@ -74,6 +74,7 @@ fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Vec<Diagnost
         Handlers { error: isolate::fatal, warning: |text| render::say(&format!("warning: {text}")) },
     );
     let llvm_module = llvm::read(&context, ir)?;
+    llvm::expand(&llvm_module)?;
     // What an operation asks for is the same for every target.
     let target = TargetArgs::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
     let options = Options { default_scope: args.default_scope, ..Options::new(target) };

@@ -106,6 +106,7 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<L
     let target = target(&settings, &module)?;
     let options = Options { remarks: input.keep_lines, ..settings.options(target) };
     let machine = llvm::machine(&module, &target, optimization(args.level))?;
+    llvm::expand(&module)?;
     llvm::check(&module, input, &options)?;
 
     isolate::stage(Stage::Prepare);

@@ -6,7 +6,7 @@ use itertools::Itertools;
 use libtest_mimic::Failed;
 
 use crate::support::{
-    examples::{Example, rustc_missing, to_llvm_ir},
+    examples::{Example, rustc_missing, script},
     exists,
     plugin::plugin,
 };
@@ -110,7 +110,7 @@ impl Host {
 /// Compiles by `scripts/to-llvm-ir`, to PTX or to LLVM IR.
 fn by_script(source: &Path, variables: &[(&str, &str)], ptx: bool) -> Result<Compiled, Failed> {
     let output = tempfile::NamedTempFile::new()?;
-    let mut script = to_llvm_ir();
+    let mut script = script();
     script.arg(source).arg(output.path());
     script.envs(variables.iter().copied()).env("PLAIN", if ptx { "1" } else { "" });
     let said = script.output()?;

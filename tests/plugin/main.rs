@@ -12,7 +12,7 @@ use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
 use support::{
     ASSEMBLERS,
-    examples::{Example, examples},
+    examples::{Example, examples, scoped},
     ptx_atomics, root, success, target,
 };
 
@@ -30,7 +30,8 @@ fn main() {
 
 /// Every host × level × example.
 fn every_example() -> impl Iterator<Item = Trial> {
-    let cases = iproduct!(HOSTS, LEVELS, examples()).filter(|(host, _, example)| host.takes(example));
+    let examples = examples().into_iter().chain([scoped()]);
+    let cases = iproduct!(HOSTS, LEVELS, examples).filter(|(host, _, example)| host.takes(example));
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     cases.map(move |(host, level, example)| {
         let missing = host.missing().or(Host::Llc.missing()).or(example.compiler().1).or(assembler);

@@ -10,7 +10,7 @@ use libtest_mimic::Failed;
 
 use crate::{
     hosts::Host,
-    support::{examples::to_llvm_ir, plugin::plugin},
+    support::{examples::script, plugin::plugin},
 };
 
 /// A module with two atomics, on lines 8 and 12, and what is to be set in it.
@@ -146,7 +146,7 @@ fn compile(host: Host, gpu: &str, version: &str) -> Result<(Option<i32>, String)
     let by_script = |name: &str, text: &str, rustc: &str, flags: String| {
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join(name), text)?;
-        let mut script = to_llvm_ir();
+        let mut script = script();
         script.current_dir(folder.path()).arg(name).arg("out.s").env("PLAIN", "1").env("FLAGS", flags);
         script.envs([("CPU", gpu), ("PTX", version), ("OPT", "2"), ("NVPTX_RUSTC", rustc)]);
         let output = script.output()?;

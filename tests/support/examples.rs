@@ -1,7 +1,7 @@
 //! The examples, and the compilers that people compile them with.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use libtest_mimic::Failed;
 
@@ -34,6 +34,12 @@ impl Example {
     }
 }
 
+/// Scoped atomics, which only the pass knows: by itself the compiler gives no program.
+pub fn scoped() -> Example {
+    Example { path: "scoped.rs".into(), loses_order: true }
+}
+
+/// Every other example.
 pub fn examples() -> Vec<Example> {
     let every = |folder: &str, suffix: &str| {
         KERNELS.map(|kernel| Example {
@@ -49,13 +55,20 @@ pub fn examples() -> Vec<Example> {
 
 /// What is missing of a rustc on LLVM 22 with the sources of its `core`; any one if its name is empty.
 pub fn rustc_missing(name: &str) -> Option<&'static str> {
-    let found = to_llvm_ir().arg("--find-rustc").env("NVPTX_RUSTC", name).output();
+    let found = script().arg("--find-rustc").env("NVPTX_RUSTC", name).output();
     let present = found.is_ok_and(|output| output.status.success());
     (!present).then_some("rustc on LLVM 22 with the sources of core")
 }
 
+/// Compiles a source file by `scripts/to-llvm-ir`, which the variables control.
+pub fn to_llvm_ir(input: &Path, variables: &[(&str, &str)]) -> Result<tempfile::NamedTempFile, Failed> {
+    let output = tempfile::Builder::new().suffix(".ll").tempfile()?;
+    success(script().arg(input).arg(output.path()).envs(variables.iter().copied()))?;
+    Ok(output)
+}
+
 /// `scripts/to-llvm-ir`.
-pub fn to_llvm_ir() -> Command {
+pub fn script() -> Command {
     Command::new(root().join("scripts/to-llvm-ir"))
 }
 
@@ -70,14 +83,8 @@ pub enum Output {
 }
 
 pub fn compile(example: &Example, sm: &str, ptx: &str, what: Output) -> Result<tempfile::NamedTempFile, Failed> {
-    let output = tempfile::Builder::new().suffix(".ll").tempfile()?;
     let source = root().join("examples").join(&example.path);
-    let mut script = to_llvm_ir();
-    script.arg(&source).arg(output.path()).env("CPU", sm).env("PTX", ptx);
-    script.env("PLAIN", if what == Output::Ir { "" } else { "1" });
-    if what == Output::PtxByPlugin {
-        script.env("FLAGS", plugin::flag(&source));
-    }
-    success(&mut script)?;
-    Ok(output)
+    let plain = if what == Output::Ir { "" } else { "1" };
+    let flags = if what == Output::PtxByPlugin { plugin::flag(&source) } else { String::new() };
+    to_llvm_ir(&source, &[("CPU", sm), ("PTX", ptx), ("PLAIN", plain), ("FLAGS", &flags)])
 }

@@ -17,7 +17,7 @@ use inkwell::{
     values::AsValueRef,
 };
 
-use crate::instruction::{Instruction, instructions};
+use crate::instruction::{Instruction, callee, instructions};
 
 // SAFETY of all calls below: instructions and functions are those of a live module, and what is built belongs to its
 // context.
@@ -66,7 +66,7 @@ pub fn forget(module: &Module<'_>) {
         for instruction in instructions(function) {
             if orders(instruction) {
                 found.push(function.as_value_ref());
-            } else if let Some(callee) = callee(instruction) {
+            } else if let Some(callee) = unsafe { callee(instruction) } {
                 calls.entry(callee).or_default().push((function.as_value_ref(), instruction));
             }
         }
@@ -136,13 +136,4 @@ fn orders(instruction: LLVMValueRef) -> bool {
         ordering.acquires() || ordering.releases()
     };
     Instruction::atomic(instruction).is_some_and(strong)
-}
-
-/// The function that a call calls, if it is known.
-fn callee(instruction: LLVMValueRef) -> Option<LLVMValueRef> {
-    unsafe {
-        let call = LLVMIsACallInst(instruction);
-        let callee = if call.is_null() { call } else { LLVMIsAFunction(LLVMGetCalledValue(call)) };
-        (!callee.is_null()).then_some(callee)
-    }
 }

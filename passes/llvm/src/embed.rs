@@ -10,7 +10,7 @@ use ptx_atomics_lowering::{
 };
 
 use crate::{
-    instruction::{Instruction, Kind},
+    instruction::{Instruction, Kind, take_name},
     memory,
     recognize::{Planned, Replacement},
 };
@@ -235,18 +235,6 @@ impl Embedder {
                 }
             }
             LLVMDisposeValueMetadataEntries(entries);
-        }
-    }
-}
-
-unsafe fn take_name(from: LLVMValueRef, to: LLVMValueRef) {
-    unsafe {
-        let mut length = 0;
-        let name = LLVMGetValueName2(from, &mut length);
-        if length > 0 {
-            let name = std::slice::from_raw_parts(name.cast::<u8>(), length).to_owned();
-            LLVMSetValueName2(from, c"".as_ptr(), 0);
-            LLVMSetValueName2(to, name.as_ptr().cast(), name.len());
         }
     }
 }

@@ -161,42 +161,56 @@ unsafe fn place(location: LLVMMetadataRef) -> Option<Location> {
     }
 }
 
-fn ordering(ordering: LlvmOrdering) -> Ordering {
-    match ordering {
-        LlvmOrdering::LLVMAtomicOrderingNotAtomic => unreachable!("the instruction is atomic"),
-        LlvmOrdering::LLVMAtomicOrderingUnordered => Ordering::Unordered,
-        LlvmOrdering::LLVMAtomicOrderingMonotonic => Ordering::Relaxed,
-        LlvmOrdering::LLVMAtomicOrderingAcquire => Ordering::Acquire,
-        LlvmOrdering::LLVMAtomicOrderingRelease => Ordering::Release,
-        LlvmOrdering::LLVMAtomicOrderingAcquireRelease => Ordering::AcqRel,
-        LlvmOrdering::LLVMAtomicOrderingSequentiallyConsistent => Ordering::SeqCst,
-    }
+/// LLVM's words and ours, in both directions.
+macro_rules! correspondence {
+    ($llvm:ident $ours:ident, $to_ours:ident $to_llvm:ident: $($theirs:ident $our:ident),+; $(else $other:ident => $never:expr)?) => {
+        fn $to_ours(llvm: $llvm) -> $ours {
+            match llvm {
+                $($llvm::$theirs => $ours::$our,)*
+                $($llvm::$other => $never,)?
+            }
+        }
+
+        pub fn $to_llvm(ours: $ours) -> $llvm {
+            match ours {
+                $($ours::$our => $llvm::$theirs,)*
+            }
+        }
+    };
 }
 
-fn rmw_op(op: BinOp) -> RmwOp {
-    match op {
-        BinOp::LLVMAtomicRMWBinOpXchg => RmwOp::Xchg,
-        BinOp::LLVMAtomicRMWBinOpAdd => RmwOp::Add,
-        BinOp::LLVMAtomicRMWBinOpSub => RmwOp::Sub,
-        BinOp::LLVMAtomicRMWBinOpAnd => RmwOp::And,
-        BinOp::LLVMAtomicRMWBinOpNand => RmwOp::Nand,
-        BinOp::LLVMAtomicRMWBinOpOr => RmwOp::Or,
-        BinOp::LLVMAtomicRMWBinOpXor => RmwOp::Xor,
-        BinOp::LLVMAtomicRMWBinOpMax => RmwOp::Max,
-        BinOp::LLVMAtomicRMWBinOpMin => RmwOp::Min,
-        BinOp::LLVMAtomicRMWBinOpUMax => RmwOp::UMax,
-        BinOp::LLVMAtomicRMWBinOpUMin => RmwOp::UMin,
-        BinOp::LLVMAtomicRMWBinOpFAdd => RmwOp::FAdd,
-        BinOp::LLVMAtomicRMWBinOpFSub => RmwOp::FSub,
-        BinOp::LLVMAtomicRMWBinOpFMax => RmwOp::FMax,
-        BinOp::LLVMAtomicRMWBinOpFMin => RmwOp::FMin,
-        BinOp::LLVMAtomicRMWBinOpUIncWrap => RmwOp::UIncWrap,
-        BinOp::LLVMAtomicRMWBinOpUDecWrap => RmwOp::UDecWrap,
-        BinOp::LLVMAtomicRMWBinOpUSubCond => RmwOp::USubCond,
-        BinOp::LLVMAtomicRMWBinOpUSubSat => RmwOp::USubSat,
-        BinOp::LLVMAtomicRMWBinOpFMaximum => RmwOp::FMaximum,
-        BinOp::LLVMAtomicRMWBinOpFMinimum => RmwOp::FMinimum,
-    }
+correspondence! { LlvmOrdering Ordering, ordering llvm_ordering:
+    LLVMAtomicOrderingUnordered Unordered,
+    LLVMAtomicOrderingMonotonic Relaxed,
+    LLVMAtomicOrderingAcquire Acquire,
+    LLVMAtomicOrderingRelease Release,
+    LLVMAtomicOrderingAcquireRelease AcqRel,
+    LLVMAtomicOrderingSequentiallyConsistent SeqCst;
+    else LLVMAtomicOrderingNotAtomic => unreachable!("the instruction is atomic")
+}
+
+correspondence! { BinOp RmwOp, rmw_op bin_op:
+    LLVMAtomicRMWBinOpXchg Xchg,
+    LLVMAtomicRMWBinOpAdd Add,
+    LLVMAtomicRMWBinOpSub Sub,
+    LLVMAtomicRMWBinOpAnd And,
+    LLVMAtomicRMWBinOpNand Nand,
+    LLVMAtomicRMWBinOpOr Or,
+    LLVMAtomicRMWBinOpXor Xor,
+    LLVMAtomicRMWBinOpMax Max,
+    LLVMAtomicRMWBinOpMin Min,
+    LLVMAtomicRMWBinOpUMax UMax,
+    LLVMAtomicRMWBinOpUMin UMin,
+    LLVMAtomicRMWBinOpFAdd FAdd,
+    LLVMAtomicRMWBinOpFSub FSub,
+    LLVMAtomicRMWBinOpFMax FMax,
+    LLVMAtomicRMWBinOpFMin FMin,
+    LLVMAtomicRMWBinOpUIncWrap UIncWrap,
+    LLVMAtomicRMWBinOpUDecWrap UDecWrap,
+    LLVMAtomicRMWBinOpUSubCond USubCond,
+    LLVMAtomicRMWBinOpUSubSat USubSat,
+    LLVMAtomicRMWBinOpFMaximum FMaximum,
+    LLVMAtomicRMWBinOpFMinimum FMinimum;
 }
 
 /// The bits of a constant that can stand in the PTX text. A NaN stays in a register: LLVM's C API would lose its payload.
@@ -240,4 +254,32 @@ pub fn name(value: &impl AsValueRef) -> String {
     let bytes =
         unsafe { std::slice::from_raw_parts(LLVMGetValueName2(value.as_value_ref(), &mut length).cast(), length) };
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Gives the name of one value to another.
+///
+/// # Safety
+/// Both are live.
+pub unsafe fn take_name(from: LLVMValueRef, to: LLVMValueRef) {
+    unsafe {
+        let mut length = 0;
+        let name = LLVMGetValueName2(from, &mut length);
+        if length > 0 {
+            let name = std::slice::from_raw_parts(name.cast::<u8>(), length).to_owned();
+            LLVMSetValueName2(from, c"".as_ptr(), 0);
+            LLVMSetValueName2(to, name.as_ptr().cast(), name.len());
+        }
+    }
+}
+
+/// The function that a call calls, if it is known.
+///
+/// # Safety
+/// The instruction is live.
+pub unsafe fn callee(instruction: LLVMValueRef) -> Option<LLVMValueRef> {
+    unsafe {
+        let call = LLVMIsACallInst(instruction);
+        let callee = if call.is_null() { call } else { LLVMIsAFunction(LLVMGetCalledValue(call)) };
+        (!callee.is_null()).then_some(callee)
+    }
 }

@@ -1,7 +1,7 @@
 //! The pass over LLVM IR: every atomic and fence becomes one call to inline assembly, and LLVM's NVPTX backend does the
 //! rest.
 //!
-//! [`read`] takes text or bitcode, [`prepare`] optimizes if asked and resolves address spaces, [`lower`] is the pass
+//! [`read`] takes text or bitcode, [`expand`] gives Rust its scopes, [`prepare`] optimizes if asked and resolves address spaces, [`lower`] is the pass
 //! itself, [`ptx`] and [`ir`] write the result. [`lower`] decides no ordering: it recognizes operations, asks
 //! `ptx-atomics-lowering`, and embeds the answers, all or none.
 //!
@@ -17,6 +17,7 @@ mod memory;
 mod message;
 mod recognize;
 pub mod remarks;
+mod scoped;
 pub mod settings;
 mod source;
 
@@ -26,13 +27,14 @@ use ptx_atomics_link as _;
 use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 
 pub use self::{
-    effects::{begin, end, forget, is_marked},
+    effects::{begin, end},
     emit::{
         RESOLVE, bitcode, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions, require_nvptx64,
     },
     fatal::{Handlers, install_handlers},
     message::{Diagnostic, Location, Remark},
     recognize::{Recognized, operations, ptx_name},
+    scoped::{expand, has_markers},
     settings::Settings,
     source::{Input, read},
 };
@@ -84,10 +86,10 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Ve
 /// Whether the module has anything to lower, or is not yet what it was before [`begin`].
 pub fn is_pending(module: &Module<'_>) -> bool {
     let mut all = module.get_functions().flat_map(instruction::instructions);
-    is_marked(module) || all.any(|i| instruction::Instruction::atomic(i).is_some())
+    effects::is_marked(module) || has_markers(module) || all.any(|i| instruction::Instruction::atomic(i).is_some())
 }
 
-/// Reports what [`lower`] would reject, and changes nothing. For a module as [`read`] returned it.
+/// Reports what [`lower`] would reject, and changes nothing. For a module as [`read`] and [`expand`] left it.
 ///
 /// # Errors
 /// Everything in the module that has no lowering.

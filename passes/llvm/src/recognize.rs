@@ -5,6 +5,7 @@
 use std::{collections::HashMap, rc::Rc};
 
 use inkwell::{
+    context::ContextRef,
     llvm_sys::{LLVMTypeKind, core::*, prelude::*, target::LLVMStoreSizeOfType},
     module::{Linkage, Module},
     targets::TargetData,
@@ -25,7 +26,7 @@ use crate::{
 };
 
 /// LLVM's synchronization scopes for NVPTX. The empty one is LLVM's default, the system.
-const SYNC_SCOPES: [(&str, SyncScope); 5] = [
+pub const SYNC_SCOPES: [(&str, SyncScope); 5] = [
     ("", SyncScope::Threads(Scope::Sys)),
     ("device", SyncScope::Threads(Scope::Gpu)),
     ("cluster", SyncScope::Threads(Scope::Cluster)),
@@ -97,8 +98,8 @@ fn describe(op: &AtomicOp, sync_scope: &str, ty: &str) -> String {
     text
 }
 
-/// Finds every atomic and fence, and lowers it. `pristine` says that the module is as it was read, so that the order of
-/// its atomics is that of its text.
+/// Finds every atomic and fence, and lowers it. `pristine` says that the module is as it was read, but for
+/// markers, so that the order of its other atomics is that of its text.
 pub fn plan(
     module: &Module<'_>,
     input: &Input,
@@ -119,7 +120,10 @@ pub fn plan(
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
                 continue;
             };
-            let number = if pristine { count.next() } else { recognizer.numbering.get(instruction) };
+            let number = match pristine {
+                true if recognizer.numbering.is_in_text(instruction) => count.next(),
+                _ => recognizer.numbering.get(instruction),
+            };
             match recognizer.plan(function, instruction, kind, number, &strategies) {
                 Ok(planned) => keep(planned),
                 Err(mut found) => errors.append(&mut found),
@@ -141,19 +145,20 @@ pub struct Recognized {
     pub location: Option<Location>,
 }
 
-/// Every atomic and fence of a module as [`crate::read`] returned it, in the order of the text.
+/// Every atomic and fence of a module as [`crate::read`] and [`crate::expand`] left it, in the order of the text.
 ///
 /// # Errors
 /// Everything that is no operation of the model: an unknown scope, type or address space, or too little alignment.
 pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
     let recognizer = Recognizer::new(module, input, options);
     let (mut operations, mut errors) = (Vec::new(), Vec::new());
+    let mut count = 0..;
     for function in module.get_functions() {
         let atomics = instructions(function).filter_map(Instruction::atomic);
         let visible = !matches!(function.get_linkage(), Linkage::Internal | Linkage::Private);
         for (instruction, kind) in atomics {
-            let number = (operations.len() + errors.len()) as u32;
-            let location = instruction.debug_location().or_else(|| input.location(Some(number)));
+            let number = recognizer.numbering.is_in_text(instruction).then(|| count.next()).flatten();
+            let location = instruction.debug_location().or_else(|| input.location(number));
             match recognizer.operation(instruction, kind) {
                 Ok((op, sync_scope)) => {
                     let ty = if kind == Kind::Fence { String::new() } else { printed(instruction.value_type(kind)) };
@@ -202,9 +207,7 @@ impl<'a> Recognizer<'a> {
     fn new(module: &Module<'_>, input: &'a Input, options: &'a Options) -> Self {
         let context = module.get_context();
         let layout = TargetData::create(module.get_data_layout().as_str().to_str().unwrap_or_default());
-        // SAFETY: the context is live, and the names are given with their lengths.
-        let id = |name: &str| unsafe { LLVMGetSyncScopeID(context.raw(), name.as_ptr().cast(), name.len()) };
-        let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| id(name));
+        let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| sync_scope_id(&context, name));
         let numbering = Numbering::of(&context);
         Self { input, options, numbering, layout, sync_scope_ids, known: HashMap::new() }
     }
@@ -408,6 +411,12 @@ fn help(error: &Unsupported) -> Option<String> {
     }
 }
 
+/// LLVM's number of a synchronization scope in this context.
+pub fn sync_scope_id(context: &ContextRef<'_>, name: &str) -> u32 {
+    // SAFETY: the context is live, and the name is given with its length.
+    unsafe { LLVMGetSyncScopeID(context.raw(), name.as_ptr().cast(), name.len()) }
+}
+
 /// The type of integer of so many bytes.
 fn integer(size: u64) -> Option<Type> {
     [Type::I8, Type::I16, Type::I32, Type::I64, Type::I128].into_iter().find(|ty| u64::from(ty.bits()) == 8 * size)
@@ -432,12 +441,12 @@ fn arithmetic_type(llvm: LLVMTypeRef, size: u64) -> Option<Type> {
     }
 }
 
-fn printed(llvm: LLVMTypeRef) -> String {
+pub fn printed(llvm: LLVMTypeRef) -> String {
     // SAFETY: the type is live, and LLVM allocates the text.
     unsafe { crate::instruction::message(LLVMPrintTypeToString(llvm)) }
 }
 
-fn name_of(function: LLVMValueRef) -> String {
+pub fn name_of(function: LLVMValueRef) -> String {
     // SAFETY: the function is live.
     name(&unsafe { inkwell::values::AnyValueEnum::new(function) })
 }

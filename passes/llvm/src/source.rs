@@ -12,6 +12,7 @@ use inkwell::{
     },
     memory_buffer::MemoryBuffer,
     module::Module,
+    values::AsValueRef,
 };
 
 use crate::{
@@ -140,7 +141,7 @@ fn number(context: &Context, module: &Module<'_>) {
     for (number, (instruction, _)) in atomics.enumerate() {
         let node = context.metadata_node(&[i32_type.const_int(number as u64, false).into()]);
         // SAFETY: instruction and node belong to the context.
-        unsafe { LLVMSetMetadata(instruction.0, kind, inkwell::values::AsValueRef::as_value_ref(&node)) };
+        unsafe { LLVMSetMetadata(instruction.0, kind, node.as_value_ref()) };
     }
 }
 
@@ -149,9 +150,25 @@ pub(crate) struct Numbering {
     kind: u32,
 }
 
+/// Says of an atomic that it has no number, since it does not stand in the text as one.
+pub(crate) fn set_unnumbered(context: &ContextRef<'_>, atomic: LLVMValueRef) {
+    let node = context.metadata_node(&[]);
+    // SAFETY: instruction and node belong to the context.
+    unsafe { LLVMSetMetadata(atomic, context.get_kind_id(NUMBER), node.as_value_ref()) };
+}
+
 impl Numbering {
     pub fn of(context: &ContextRef<'_>) -> Self {
         Self { kind: context.get_kind_id(NUMBER) }
+    }
+
+    /// Whether the atomic stands in the text that was read.
+    pub fn is_in_text(&self, instruction: Instruction) -> bool {
+        // SAFETY: the instruction is live, and so is its node.
+        unsafe {
+            let node = LLVMGetMetadata(instruction.0, self.kind);
+            node.is_null() || LLVMGetMDNodeNumOperands(node) > 0
+        }
     }
 
     pub fn get(&self, instruction: Instruction) -> Option<u32> {

@@ -80,9 +80,10 @@ fn host_version() -> Result<(), String> {
     if major == LLVM_VERSION { Ok(()) } else { Err(format!("{major}.{minor}.{patch}")) }
 }
 
-/// At the start of a host's pipeline.
+/// Before LLVM's passes run: at the start of a host's pipeline, and in front of the pass.
 extern "C" fn start(module: LLVMModuleRef) {
     guarded(module, |module| {
+        llvm::expand(module)?;
         llvm::begin(module);
         Ok(())
     });
@@ -102,7 +103,6 @@ extern "C" fn pending(module: LLVMModuleRef) -> bool {
 extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
     guarded(module, |module| {
         llvm::require_nvptx64(module)?;
-        llvm::forget(module);
         llvm::end(module);
         // SAFETY: the shim's texts live during the call.
         let (parameters, machine) = unsafe { (parameters.get(), gpu.get().zip(features.get())) };

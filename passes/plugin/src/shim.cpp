@@ -30,7 +30,7 @@ struct Text {
 struct Callbacks {
   // The passes that resolve address spaces, in LLVM's syntax of pipelines.
   Text resolve;
-  // A host's pipeline starts.
+  // Protects a module from the passes that follow.
   void (*start)(LLVMModuleRef);
   // Whether there is anything to lower.
   bool (*pending)(LLVMModuleRef);
@@ -74,6 +74,8 @@ public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &AM) {
     if (!isPending(M))
       return PreservedAnalyses::all();
+    // No pipeline may have started before, or one without the plugin.
+    callbacks->start(wrap(&M));
     if (Problem.empty())
       AM.invalidate(M, Resolve.run(M, AM));
     else

@@ -1,0 +1,71 @@
+//! Scopes from `ptx-atomics-scope`: a histogram that each block counts alone, and the last block's turn.
+#![no_std]
+#![feature(abi_ptx, stdarch_nvptx)]
+
+use core::arch::nvptx::{_block_dim_x, _block_idx_x, _grid_dim_x, _syncthreads, _thread_idx_x};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use ptx_atomics_scope::{Block, Device, Scoped, fence};
+
+const BINS: usize = 256;
+
+/// Counts of one block. Other blocks do not look at them.
+pub type Counts = [Scoped<AtomicU32, Block>; BINS];
+
+/// Each block counts in its own row of `counts`, and adds the row to `total`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn histogram(
+    bytes: *const u8,
+    length: u32,
+    counts: *const Counts,
+    total: &[Scoped<AtomicU32, Device>; BINS],
+) {
+    let (thread, block) = unsafe { (_thread_idx_x(), _block_idx_x()) };
+    let (threads, blocks) = unsafe { (_block_dim_x(), _grid_dim_x()) };
+    let counts = unsafe { &*counts.add(block as usize) };
+    let mut index = block * threads + thread;
+    while index < length {
+        let bin = unsafe { *bytes.add(index as usize) };
+        counts[usize::from(bin)].fetch_add(1, Ordering::Relaxed);
+        index += threads * blocks;
+    }
+    unsafe { _syncthreads() };
+    let mut bin = thread as usize;
+    while bin < BINS {
+        total[bin].fetch_add(counts[bin].load(Ordering::Relaxed), Ordering::Relaxed);
+        bin += threads as usize;
+    }
+}
+
+/// The block that comes last adds up what all wrote to `parts`. Its first thread tells the others by a flag of the block.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn sum_of_parts(
+    parts: *mut u32,
+    arrived: &Scoped<AtomicU32, Device>,
+    told: *const [Scoped<AtomicBool, Block>; 2],
+    sum: &Scoped<AtomicU32, Device>,
+) {
+    let (thread, block) = unsafe { (_thread_idx_x(), _block_idx_x()) };
+    let (threads, blocks) = unsafe { (_block_dim_x(), _grid_dim_x()) };
+    let [decided, last] = unsafe { &*told.add(block as usize) };
+    if thread == 0 {
+        unsafe { *parts.add(block as usize) = block };
+        last.store(arrived.fetch_add(1, Ordering::AcqRel) + 1 == blocks, Ordering::Relaxed);
+        decided.store(true, Ordering::Release);
+    }
+    while !decided.load(Ordering::Relaxed) {}
+    // What thread 0 acquired from the other blocks, it released to the threads of its own.
+    fence::<Block>(Ordering::Acquire);
+    if last.load(Ordering::Relaxed) {
+        let mut part = thread;
+        while part < blocks {
+            sum.fetch_add(unsafe { *parts.add(part as usize) }, Ordering::Relaxed);
+            part += threads;
+        }
+    }
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}

@@ -1,0 +1,294 @@
+//! Markers: calls of functions that nobody defines, which stand for atomics with a synchronization scope.
+//!
+//! Languages without scopes get them so: their atomics are calls of external functions, in whose names all is said. An
+//! optimizer takes such a call for anything, and a module in which it was forgotten does not link. The crate
+//! `ptx-atomics-scope` is the user of this for Rust.
+//!
+//! | name | type |
+//! | --- | --- |
+//! | `ptx_atomics$fence$ORDERING$SCOPE` | `void ()` |
+//! | `ptx_atomics$load$TYPE$ORDERING$SCOPE` | `TYPE (ptr)` |
+//! | `ptx_atomics$store$TYPE$ORDERING$SCOPE` | `void (ptr, TYPE)` |
+//! | `ptx_atomics$atomicrmw$OPERATION$TYPE$ORDERING$SCOPE` | `TYPE (ptr, TYPE)`, the old value |
+//! | `ptx_atomics$cmpxchg$TYPE$SUCCESS$FAILURE$SCOPE` | `TYPE (ptr, TYPE, TYPE)`, the old value; never fails spuriously |
+//!
+//! The scope is LLVM's name of it, and left out (`ptx_atomics$fence$seq_cst`) for LLVM's default, the system. Types are the
+//! integers and `ptr`, and addresses are aligned to the size of the type.
+
+use std::{collections::HashMap, str::Split};
+
+use inkwell::{
+    context::{AsContextRef, ContextRef},
+    llvm_sys::{core::*, prelude::*},
+    module::Module,
+    values::AsValueRef,
+};
+use ptx_atomics_lowering::{Access, Operation, Ordering, RmwOp, Type, ptx::Space};
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
+
+use crate::{
+    instruction::{Instruction, bin_op, callee, instructions, llvm_ordering, name, take_name},
+    message::Diagnostic,
+    recognize::{SYNC_SCOPES, name_of, printed, sync_scope_id},
+    source::set_unnumbered,
+};
+
+/// What the names of markers begin with. PTX has names with `$`, and linkers say them.
+const PREFIX: &str = "ptx_atomics$";
+
+/// Replaces the calls of markers by the atomics that they stand for. Run it before any pass of LLVM that is to know of the
+/// atomics, and before [`crate::check`].
+///
+/// # Errors
+/// Every wrong marker and every wrong use of one. The module is then unchanged.
+pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
+    let functions: Vec<_> = module.get_functions().filter(|function| name(function).starts_with(PREFIX)).collect();
+    if functions.is_empty() {
+        return Ok(());
+    }
+    let parsed = functions.iter().map(|function| (function.as_value_ref(), Marker::parse(&name(function))));
+    let markers: HashMap<LLVMValueRef, _> = parsed.collect();
+    let context = module.get_context();
+    let (mut calls, mut errors) = (Vec::new(), Vec::new());
+    for call in module.get_functions().flat_map(instructions) {
+        // SAFETY: the instruction is live.
+        let Some((function, marker)) = (unsafe { callee(call) }).and_then(|callee| markers.get_key_value(&callee))
+        else {
+            continue;
+        };
+        let right = marker.as_ref().map_err(Clone::clone).and_then(|marker| {
+            marker.check_type(&name_of(*function), call, &context)?;
+            Ok(marker)
+        });
+        match right {
+            Ok(marker) => calls.push((call, marker)),
+            Err(problem) => errors.push(at(call, problem)),
+        }
+    }
+    for function in &functions {
+        if function.count_basic_blocks() > 0 {
+            let message = format!("'{}' is defined, but the names of markers begin so", name(function));
+            errors.push(Diagnostic::new(message).help("rename the function"));
+        }
+        errors.extend(other_uses(function.as_value_ref()));
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    // SAFETY: the calls are live, and each is erased once; then no marker has a use left.
+    unsafe {
+        let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
+        calls.into_iter().for_each(|(call, marker)| marker.replace(call, builder, &context));
+        LLVMDisposeBuilder(builder);
+        functions.iter().for_each(|function| LLVMDeleteFunction(function.as_value_ref()));
+    }
+    Ok(())
+}
+
+/// Whether the module has markers.
+pub fn has_markers(module: &Module<'_>) -> bool {
+    module.get_functions().any(|function| name(&function).starts_with(PREFIX))
+}
+
+/// What is wrong: message and help.
+type Problem = (String, Option<String>);
+
+fn at(instruction: LLVMValueRef, (message, help): Problem) -> Diagnostic {
+    // SAFETY: the instruction is in a block of a function.
+    let function = unsafe { LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)) };
+    Diagnostic {
+        message,
+        function: Some(name_of(function)),
+        location: Instruction(instruction).debug_location(),
+        operation: Some(Instruction(instruction).text()),
+        notes: Vec::new(),
+        help,
+    }
+}
+
+/// The uses of a marker that are no calls of it.
+fn other_uses(marker: LLVMValueRef) -> Vec<Diagnostic> {
+    let non_null = |value: LLVMUseRef| (!value.is_null()).then_some(value);
+    let help = "call it directly: it has no address, since the pass replaces its calls";
+    let problem =
+        || (format!("the marker '{}' is used other than by a call of it", name_of(marker)), Some(help.into()));
+    let mut users = Vec::new();
+    // SAFETY: the marker is live, and so are its uses and their users.
+    unsafe {
+        let uses = std::iter::successors(non_null(LLVMGetFirstUse(marker)), |this| non_null(LLVMGetNextUse(*this)));
+        for user in uses.map(|this| LLVMGetUser(this)) {
+            let operands = (0..LLVMGetNumOperands(user) as u32).map(|index| LLVMGetOperand(user, index));
+            let is_call = callee(user) == Some(marker) && operands.filter(|operand| *operand == marker).count() == 1;
+            if !is_call && !users.contains(&user) {
+                users.push(user);
+            }
+        }
+        let diagnostic = |user| match LLVMIsAInstruction(user).is_null() {
+            true => Diagnostic {
+                notes: vec![format!("it stands in `{}`", Instruction(user).text())],
+                ..Diagnostic::new(problem().0).help(help)
+            },
+            false => at(user, problem()),
+        };
+        users.into_iter().map(diagnostic).collect()
+    }
+}
+
+/// The atomic that a marker stands for.
+struct Marker {
+    /// In generic memory. A pointer is an integer of its width here.
+    operation: Operation,
+    pointer: bool,
+    ordering: Ordering,
+    scope: &'static str,
+}
+
+/// The operations, by LLVM's words.
+#[derive(Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+enum Opcode {
+    Fence,
+    Load,
+    Store,
+    AtomicRmw,
+    CmpXchg,
+}
+
+/// The words of a marker's name that are not read yet.
+struct Words<'a> {
+    marker: &'a str,
+    rest: Split<'a, char>,
+}
+
+impl Words<'_> {
+    /// The next word, if it is one of these.
+    fn next<T>(&mut self, what: &str, known: impl IntoIterator<Item = (&'static str, T)>) -> Result<T, Problem> {
+        let word = self.rest.next().unwrap_or("");
+        let mut names = Vec::new();
+        for (name, value) in known {
+            if name == word {
+                return Ok(value);
+            }
+            names.push(format!("'{name}'"));
+        }
+        Err((
+            format!("unknown {what} '{word}' in the marker '{}'", self.marker),
+            Some(format!("the known ones are {}", names.join(", "))),
+        ))
+    }
+
+    fn any<T: IntoEnumIterator + Copy + Into<&'static str>>(&mut self, what: &str) -> Result<T, Problem> {
+        self.next(what, T::iter().map(|value| (value.into(), value)))
+    }
+}
+
+impl Marker {
+    fn parse(name: &str) -> Result<Self, Problem> {
+        let mut words = Words { marker: name, rest: name[PREFIX.len()..].split('$') };
+        let opcode: Opcode = words.any("operation")?;
+        let rmw = (opcode == Opcode::AtomicRmw).then(|| words.any::<RmwOp>("operation of atomicrmw")).transpose()?;
+        let integers = Type::iter().filter(|ty| !ty.is_float()).map(|ty| (ty.into(), (ty, false)));
+        let types = integers.chain([("ptr", (Type::I64, true))]);
+        let ty = (opcode != Opcode::Fence).then(|| words.next("type", types)).transpose()?;
+        let ordering = words.any::<Ordering>("ordering")?;
+        let failure = (opcode == Opcode::CmpXchg).then(|| words.any::<Ordering>("ordering of failure")).transpose()?;
+        let scope = words.next("scope", SYNC_SCOPES.map(|(name, _)| (name, name)))?;
+        if let Some(word) = words.rest.next() {
+            return Err((format!("'{word}' is one word too many in the marker '{name}'"), None));
+        }
+        let wrong = |what: String| Err((format!("{what}, as the marker '{name}' asks for"), None));
+        let (ty, pointer) = ty.unwrap_or((Type::I32, false));
+        let access = Access::new(Space::Generic, ty);
+        let operation = match opcode {
+            Opcode::Fence => Operation::Fence,
+            Opcode::Load => Operation::Load(access),
+            Opcode::Store => Operation::Store(access),
+            Opcode::AtomicRmw => Operation::Rmw(rmw.expect("it was read"), access),
+            Opcode::CmpXchg => Operation::CmpXchg { access, failure: failure.expect("it was read") },
+        };
+        let opcode: &str = opcode.into();
+        if !operation.takes(ordering) {
+            return wrong(format!("a {opcode} cannot have the ordering {ordering}"));
+        }
+        if let Some(failure) = failure.filter(|o| *o == Ordering::Unordered || !Operation::Load(access).takes(*o)) {
+            return wrong(format!("the failure of a {opcode} cannot have the ordering {failure}"));
+        }
+        if let Some(rmw) = rmw.filter(|rmw| !rmw.takes(ty) || pointer && *rmw != RmwOp::Xchg) {
+            let ty = if pointer { "ptr".to_owned() } else { ty.to_string() };
+            return wrong(format!("{opcode} {rmw} is not defined on {ty}"));
+        }
+        Ok(Self { operation, pointer, ordering, scope })
+    }
+
+    /// Whether a call has the type that the name says.
+    fn check_type(&self, name: &str, call: LLVMValueRef, context: &ContextRef<'_>) -> Result<(), Problem> {
+        // SAFETY: the call is live, and the types belong to its context.
+        unsafe {
+            let raw = context.as_ctx_ref();
+            let (void, ptr) = (LLVMVoidTypeInContext(raw), LLVMPointerTypeInContext(raw, 0));
+            let bits = self.operation.access().map_or(0, |access| access.ty.bits());
+            let value = if self.pointer { ptr } else { LLVMIntTypeInContext(raw, bits.max(1)) };
+            let (result, mut parameters) = match self.operation {
+                Operation::Fence => (void, vec![]),
+                Operation::Load(_) => (value, vec![ptr]),
+                Operation::Store(_) => (void, vec![ptr, value]),
+                Operation::Rmw(..) => (value, vec![ptr, value]),
+                Operation::CmpXchg { .. } => (value, vec![ptr, value, value]),
+            };
+            let right = LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0);
+            let found = LLVMGetCalledFunctionType(call);
+            if found == right {
+                return Ok(());
+            }
+            Err((
+                format!("the marker '{name}' is called as `{}`", printed(found)),
+                Some(format!("its type is `{}`", printed(right))),
+            ))
+        }
+    }
+
+    /// Replaces a call by the atomic, at the same place of the source program.
+    ///
+    /// # Safety
+    /// The call is live and has the marker's type; the builder is one of the context.
+    unsafe fn replace(&self, call: LLVMValueRef, builder: LLVMBuilderRef, context: &ContextRef<'_>) {
+        let ordering = llvm_ordering(self.ordering);
+        let scope = sync_scope_id(context, self.scope);
+        unsafe {
+            LLVMPositionBuilderBefore(builder, call);
+            let argument = |index| LLVMGetOperand(call, index);
+            let simple = |access: Access, instruction| {
+                LLVMSetOrdering(instruction, ordering);
+                LLVMSetAtomicSyncScopeID(instruction, scope);
+                LLVMSetAlignment(instruction, access.ty.bits() / 8);
+                (instruction, instruction)
+            };
+            let (atomic, result) = match self.operation {
+                Operation::Fence => {
+                    let fence = LLVMBuildFenceSyncScope(builder, ordering, scope, c"".as_ptr());
+                    (fence, fence)
+                }
+                Operation::Load(access) => {
+                    simple(access, LLVMBuildLoad2(builder, LLVMTypeOf(call), argument(0), c"".as_ptr()))
+                }
+                Operation::Store(access) => simple(access, LLVMBuildStore(builder, argument(1), argument(0))),
+                Operation::Rmw(op, _) => {
+                    let (op, pointer, value) = (bin_op(op), argument(0), argument(1));
+                    let rmw = LLVMBuildAtomicRMWSyncScope(builder, op, pointer, value, ordering, scope);
+                    (rmw, rmw)
+                }
+                Operation::CmpXchg { failure, .. } => {
+                    let (pointer, expected, new) = (argument(0), argument(1), argument(2));
+                    let failure = llvm_ordering(failure);
+                    let pair =
+                        LLVMBuildAtomicCmpXchgSyncScope(builder, pointer, expected, new, ordering, failure, scope);
+                    (pair, LLVMBuildExtractValue(builder, pair, 0, c"".as_ptr()))
+                }
+            };
+            set_unnumbered(context, atomic);
+            take_name(call, result);
+            LLVMReplaceAllUsesWith(call, result);
+            LLVMInstructionEraseFromParent(call);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What the hardware moves: integers without a sign, and pointers. LLVM's names of the operations.
+
+use core::sync::atomic::Ordering;
+
+use crate::Scope;
+
+/// The bits of an address.
+#[cfg(target_pointer_width = "64")]
+pub type Address = u64;
+#[cfg(target_pointer_width = "32")]
+pub type Address = u32;
+
+/// # Safety of all methods
+/// The pointer is valid for atomic accesses, as that of an atomic of `core` is.
+pub trait Bits: Copy + PartialEq {
+    unsafe fn load<S: Scope>(ptr: *mut Self, order: Ordering) -> Self;
+    unsafe fn store<S: Scope>(ptr: *mut Self, value: Self, order: Ordering);
+    unsafe fn xchg<S: Scope>(ptr: *mut Self, value: Self, order: Ordering) -> Self;
+    /// The old value: it was exchanged if it is `expected`. Never fails spuriously.
+    unsafe fn cmpxchg<S: Scope>(
+        ptr: *mut Self,
+        expected: Self,
+        new: Self,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Self;
+}
+
+macro_rules! declare {
+    ($($rmw:ident)*) => {$(
+        unsafe fn $rmw<S: Scope>(ptr: *mut Self, value: Self, order: Ordering) -> Self;
+    )*};
+}
+
+/// # Safety of all methods
+/// As of [`Bits`].
+pub trait IntegerBits: Bits {
+    declare! { add sub and nand or xor max min umax umin }
+}

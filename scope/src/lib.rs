@@ -1,0 +1,427 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+
+use core::{
+    fmt,
+    marker::PhantomData,
+    mem::{ManuallyDrop, transmute_copy},
+    sync::atomic::{
+        AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32,
+        AtomicU64, AtomicUsize, Ordering,
+    },
+};
+
+use bits::{Address, Bits, IntegerBits};
+
+mod bits;
+#[cfg(not(target_arch = "nvptx64"))]
+#[path = "host.rs"]
+mod implementation;
+#[cfg(target_arch = "nvptx64")]
+#[path = "markers.rs"]
+mod implementation;
+
+/// The threads that an operation synchronizes with. The scopes are those of the PTX memory model.
+pub trait Scope: sealed::Scope {}
+
+/// An atomic type of `core`.
+pub trait Atomic: sealed::Sealed {
+    /// The value in memory.
+    type Value: Copy;
+    #[doc(hidden)]
+    type Bits: Bits;
+    #[doc(hidden)]
+    fn to_bits(value: Self::Value) -> Self::Bits;
+    #[doc(hidden)]
+    fn from_bits(bits: Self::Bits) -> Self::Value;
+}
+
+/// An atomic integer of `core`.
+pub trait Integer: Atomic<Bits: IntegerBits> {
+    #[doc(hidden)]
+    const SIGNED: bool;
+}
+
+mod sealed {
+    pub trait Sealed {}
+
+    /// What the implementation for the GPU chooses a marker by.
+    #[allow(dead_code, reason = "a host has no scopes")]
+    pub enum Name {
+        Block,
+        Cluster,
+        Device,
+        System,
+    }
+
+    pub trait Scope {
+        const NAME: Name;
+    }
+}
+
+macro_rules! scopes {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl sealed::Scope for $name {
+            const NAME: sealed::Name = sealed::Name::$name;
+        }
+
+        impl Scope for $name {}
+    )*};
+}
+
+scopes! {
+    /// The threads of the same block (PTX: `.cta`).
+    Block
+    /// The threads of the same cluster of blocks (PTX: `.cluster`). Before sm_90, those of the same device.
+    Cluster
+    /// The threads of the same device (PTX: `.gpu`).
+    Device
+    /// All threads, those of the host and of other devices too (PTX: `.sys`). The scope of `core`'s atomics.
+    System
+}
+
+macro_rules! integers {
+    ($($atomic:ident $value:ident $bits:ident)*) => {$(
+        impl sealed::Sealed for $atomic {}
+
+        impl Atomic for $atomic {
+            type Value = $value;
+            type Bits = $bits;
+
+            #[inline(always)]
+            fn to_bits(value: $value) -> $bits {
+                value as $bits
+            }
+
+            #[inline(always)]
+            fn from_bits(bits: $bits) -> $value {
+                bits as $value
+            }
+        }
+
+        impl Integer for $atomic {
+            #[allow(unused_comparisons, reason = "the question is which type can be negative")]
+            const SIGNED: bool = $value::MIN < 0;
+        }
+    )*};
+}
+
+integers! {
+    AtomicI8 i8 u8
+    AtomicU8 u8 u8
+    AtomicI16 i16 u16
+    AtomicU16 u16 u16
+    AtomicI32 i32 u32
+    AtomicU32 u32 u32
+    AtomicI64 i64 u64
+    AtomicU64 u64 u64
+    AtomicIsize isize Address
+    AtomicUsize usize Address
+}
+
+impl sealed::Sealed for AtomicBool {}
+
+impl Atomic for AtomicBool {
+    type Value = bool;
+    type Bits = u8;
+
+    #[inline(always)]
+    fn to_bits(value: bool) -> u8 {
+        value as u8
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: u8) -> bool {
+        bits != 0
+    }
+}
+
+impl<T> sealed::Sealed for AtomicPtr<T> {}
+
+impl<T> Atomic for AtomicPtr<T> {
+    type Value = *mut T;
+    type Bits = *mut ();
+
+    #[inline(always)]
+    fn to_bits(value: *mut T) -> *mut () {
+        value.cast()
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: *mut ()) -> *mut T {
+        bits.cast()
+    }
+}
+
+/// An atomic of `core` whose operations have a scope: `Scoped<AtomicU32, Device>`.
+///
+/// It has the layout of `A`. Each method does what the one of the same name in `core` does, and panics where that panics.
+#[repr(transparent)]
+pub struct Scoped<A, S> {
+    atomic: A,
+    /// A function, so that it does not matter what `S` is.
+    scope: PhantomData<fn() -> S>,
+}
+
+impl<A, S> Scoped<A, S> {
+    /// The same object, for operations of this scope. Those of another scope synchronize with them where each scope has the
+    /// thread of the other.
+    #[inline(always)]
+    pub const fn from_ref(atomic: &A) -> &Self {
+        // SAFETY: the struct is transparent.
+        unsafe { &*(&raw const *atomic).cast() }
+    }
+}
+
+impl<A: Atomic, S: Scope> Scoped<A, S> {
+    /// As [`AtomicU32::new`].
+    #[inline(always)]
+    pub const fn new(value: A::Value) -> Self {
+        // SAFETY: an atomic of `core` has the size and the valid values of what it holds.
+        Self { atomic: unsafe { transmute_copy(&value) }, scope: PhantomData }
+    }
+
+    /// As [`AtomicU32::from_ptr`].
+    ///
+    /// # Safety
+    /// The same as of `core`'s, [`AtomicU32::from_ptr`] for one; and no thread outside of the scope accesses the memory
+    /// without other synchronization.
+    #[inline(always)]
+    pub const unsafe fn from_ptr<'a>(ptr: *mut A::Value) -> &'a Self {
+        unsafe { &*ptr.cast() }
+    }
+
+    /// As [`AtomicU32::as_ptr`].
+    #[inline(always)]
+    pub const fn as_ptr(&self) -> *mut A::Value {
+        (&raw const self.atomic).cast_mut().cast()
+    }
+
+    /// As [`AtomicU32::get_mut`].
+    #[inline(always)]
+    pub const fn get_mut(&mut self) -> &mut A::Value {
+        // SAFETY: nobody else has access, and an atomic is at least as aligned as what it holds.
+        unsafe { &mut *self.as_ptr() }
+    }
+
+    /// As [`AtomicU32::into_inner`].
+    #[inline(always)]
+    pub const fn into_inner(self) -> A::Value {
+        // SAFETY: as in `new`.
+        unsafe { transmute_copy(&ManuallyDrop::new(self)) }
+    }
+
+    /// Where the bits are. They are valid as long as `self`.
+    #[inline(always)]
+    fn bits(&self) -> *mut A::Bits {
+        self.as_ptr().cast()
+    }
+
+    /// As [`AtomicU32::load`].
+    ///
+    /// # Panics
+    /// If the order is release or acquire-release.
+    #[inline(always)]
+    pub fn load(&self, order: Ordering) -> A::Value {
+        A::from_bits(unsafe { A::Bits::load::<S>(self.bits(), order) })
+    }
+
+    /// As [`AtomicU32::store`].
+    ///
+    /// # Panics
+    /// If the order is acquire or acquire-release.
+    #[inline(always)]
+    pub fn store(&self, value: A::Value, order: Ordering) {
+        unsafe { A::Bits::store::<S>(self.bits(), A::to_bits(value), order) }
+    }
+
+    /// As [`AtomicU32::swap`].
+    #[inline(always)]
+    pub fn swap(&self, value: A::Value, order: Ordering) -> A::Value {
+        A::from_bits(unsafe { A::Bits::xchg::<S>(self.bits(), A::to_bits(value), order) })
+    }
+
+    /// As [`AtomicU32::compare_exchange`].
+    ///
+    /// # Errors
+    /// The value, if it is not `current`.
+    ///
+    /// # Panics
+    /// If the order of failure is release or acquire-release.
+    #[inline(always)]
+    pub fn compare_exchange(
+        &self,
+        current: A::Value,
+        new: A::Value,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<A::Value, A::Value> {
+        let current = A::to_bits(current);
+        let old = unsafe { A::Bits::cmpxchg::<S>(self.bits(), current, A::to_bits(new), success, failure) };
+        if old == current { Ok(A::from_bits(old)) } else { Err(A::from_bits(old)) }
+    }
+
+    /// The same as [`Self::compare_exchange`]: PTX has no weak form.
+    ///
+    /// # Errors
+    /// The value, if it is not `current`.
+    ///
+    /// # Panics
+    /// As [`Self::compare_exchange`].
+    #[inline(always)]
+    pub fn compare_exchange_weak(
+        &self,
+        current: A::Value,
+        new: A::Value,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<A::Value, A::Value> {
+        self.compare_exchange(current, new, success, failure)
+    }
+
+    /// As [`AtomicU32::fetch_update`].
+    ///
+    /// # Errors
+    /// The value for which `f` gave `None`.
+    ///
+    /// # Panics
+    /// If `fetch_order` is release or acquire-release.
+    #[inline(always)]
+    pub fn fetch_update(
+        &self,
+        set_order: Ordering,
+        fetch_order: Ordering,
+        mut f: impl FnMut(A::Value) -> Option<A::Value>,
+    ) -> Result<A::Value, A::Value> {
+        let mut old = self.load(fetch_order);
+        while let Some(new) = f(old) {
+            match self.compare_exchange_weak(old, new, set_order, fetch_order) {
+                Ok(old) => return Ok(old),
+                Err(found) => old = found,
+            }
+        }
+        Err(old)
+    }
+}
+
+macro_rules! fetch {
+    ($($method:ident $rmw:ident)*) => {$(
+        #[doc = concat!("As [`AtomicU32::", stringify!($method), "`].")]
+        #[inline(always)]
+        pub fn $method(&self, value: A::Value, order: Ordering) -> A::Value {
+            A::from_bits(unsafe { A::Bits::$rmw::<S>(self.bits(), A::to_bits(value), order) })
+        }
+    )*};
+}
+
+/// Methods of integers.
+impl<A: Integer, S: Scope> Scoped<A, S> {
+    fetch! { fetch_add add fetch_sub sub fetch_and and fetch_nand nand fetch_or or fetch_xor xor }
+
+    /// As [`AtomicU32::fetch_max`], by the sign of the type.
+    #[inline(always)]
+    pub fn fetch_max(&self, value: A::Value, order: Ordering) -> A::Value {
+        let (bits, value) = (self.bits(), A::to_bits(value));
+        A::from_bits(unsafe {
+            if A::SIGNED { A::Bits::max::<S>(bits, value, order) } else { A::Bits::umax::<S>(bits, value, order) }
+        })
+    }
+
+    /// As [`AtomicU32::fetch_min`], by the sign of the type.
+    #[inline(always)]
+    pub fn fetch_min(&self, value: A::Value, order: Ordering) -> A::Value {
+        let (bits, value) = (self.bits(), A::to_bits(value));
+        A::from_bits(unsafe {
+            if A::SIGNED { A::Bits::min::<S>(bits, value, order) } else { A::Bits::umin::<S>(bits, value, order) }
+        })
+    }
+}
+
+macro_rules! fetch_bool {
+    ($($method:ident $rmw:ident)*) => {$(
+        #[doc = concat!("As [`AtomicBool::", stringify!($method), "`].")]
+        #[inline(always)]
+        pub fn $method(&self, value: bool, order: Ordering) -> bool {
+            unsafe { u8::$rmw::<S>(self.bits(), value as u8, order) != 0 }
+        }
+    )*};
+}
+
+/// Methods of booleans.
+impl<S: Scope> Scoped<AtomicBool, S> {
+    fetch_bool! { fetch_and and fetch_or or fetch_xor xor }
+
+    /// As [`AtomicBool::fetch_nand`].
+    #[inline(always)]
+    pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
+        // The complement of a byte is no boolean.
+        if value { self.fetch_not(order) } else { self.swap(true, order) }
+    }
+
+    /// As [`AtomicBool::fetch_not`].
+    #[inline(always)]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.fetch_xor(true, order)
+    }
+}
+
+macro_rules! fetch_address {
+    ($($method:ident $rmw:ident $value:ident: $ty:ty => $by:expr, $of_address:expr;)*) => {$(
+        #[doc = concat!("As [`AtomicPtr::", stringify!($method), "`].")]
+        #[inline(always)]
+        pub fn $method(&self, $value: $ty, order: Ordering) -> *mut T {
+            let by: usize = $by;
+            // `core` has it since Rust 1.91 only. A loop keeps the provenance of the pointer.
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let of_address: fn(usize, usize) -> usize = $of_address;
+                let update = |old: *mut T| Some(old.map_addr(|address| of_address(address, by)));
+                let (Ok(old) | Err(old)) = self.fetch_update(order, Ordering::Relaxed, update);
+                old
+            }
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let old = unsafe { Address::$rmw::<S>(self.bits().cast(), by as Address, order) };
+                core::ptr::with_exposed_provenance_mut(old as usize)
+            }
+        }
+    )*};
+}
+
+/// Methods of pointers, on their addresses.
+impl<T, S: Scope> Scoped<AtomicPtr<T>, S> {
+    fetch_address! {
+        fetch_ptr_add add count: usize => count.wrapping_mul(size_of::<T>()), usize::wrapping_add;
+        fetch_ptr_sub sub count: usize => count.wrapping_mul(size_of::<T>()), usize::wrapping_sub;
+        fetch_byte_add add bytes: usize => bytes, usize::wrapping_add;
+        fetch_byte_sub sub bytes: usize => bytes, usize::wrapping_sub;
+        fetch_or or value: usize => value, |a, b| a | b;
+        fetch_and and value: usize => value, |a, b| a & b;
+        fetch_xor xor value: usize => value, |a, b| a ^ b;
+    }
+}
+
+impl<A: Atomic<Value: Default>, S: Scope> Default for Scoped<A, S> {
+    fn default() -> Self {
+        Self::new(A::Value::default())
+    }
+}
+
+impl<A: Atomic<Value: fmt::Debug>, S: Scope> fmt::Debug for Scoped<A, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.load(Ordering::Relaxed).fmt(f)
+    }
+}
+
+/// [`core::sync::atomic::fence`] in a scope.
+///
+/// # Panics
+/// If the order is relaxed.
+#[inline(always)]
+pub fn fence<S: Scope>(order: Ordering) {
+    implementation::fence::<S>(order);
+}
