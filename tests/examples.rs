@@ -6,13 +6,17 @@
 
 mod support;
 
-use std::fs;
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed};
 use support::{
     ASSEMBLERS,
-    examples::{Example, Output, compile, examples},
+    examples::{Example, KERNELS, Output, compile, examples, find_rustc},
     plugin, ptx_atomics, root, success, target,
 };
 
@@ -25,7 +29,43 @@ fn main() {
         let missing = example.compiler().1.or(assembler);
         support::trial(format!("{} for {sm}", example.path), missing, move || check(&example, sm, ptx))
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+    let missing = vendored().is_none().then_some("rustc with what its std depends on beside it");
+    let cargo = support::trial("rust-kernel by cargo".into(), missing.or(assembler), build_by_cargo);
+    libtest_mimic::run(&Arguments::from_args(), trials.chain([cargo]).collect()).exit();
+}
+
+/// A rustc on LLVM 22, and a folder of the crates that its std depends on, which cargo wants even for `core` alone.
+fn vendored() -> Option<(String, PathBuf)> {
+    let rustc = find_rustc("")?;
+    let sysroot = success(Command::new(&rustc).args(["--print", "sysroot"])).ok()?;
+    let folder = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/vendor");
+    folder.exists().then_some((rustc, folder))
+}
+
+/// The project as its README builds it, with the plugin, and `core` with it; without a network.
+fn build_by_cargo() -> Result<(), Failed> {
+    let (rustc, vendored) = vendored().ok_or("no rustc")?;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-kernel");
+    let ptx = folder.join("kernels.ptx");
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root().join("examples/rust-kernel")).args(["rustc", "--release", "--offline", "--locked"]);
+    cargo.args(["--config", "source.crates-io.replace-with='vendored'"]);
+    cargo.arg("--config").arg(format!("source.vendored.directory='{}'", vendored.display()));
+    cargo.arg("--target-dir").arg(&folder).arg("--").arg(format!("--emit=asm={}", ptx.display()));
+    cargo.env("RUSTC", rustc).env("RUSTC_BOOTSTRAP", "1").env_remove("RUSTFLAGS");
+    let plugins = [plugin::plugin().parent().map(Path::to_path_buf), env::var_os("LD_LIBRARY_PATH").map(PathBuf::from)];
+    success(cargo.env("LD_LIBRARY_PATH", env::join_paths(plugins.into_iter().flatten())?))?;
+
+    let text = fs::read_to_string(ptx)?;
+    for kernel in KERNELS {
+        assert!(text.contains(&format!(".entry {kernel}(")), "no {kernel}:\n{text}");
+    }
+    // What rustc loses by itself: the space of the histogram, the release of the lock, the acquire of a message.
+    for instruction in ["atom.relaxed.sys.shared.add.u32", "atom.release.sys.global", "atom.acquire.sys.global"] {
+        assert!(text.contains(instruction), "no {instruction}:\n{text}");
+    }
+    let target = target("sm_90", Some("ptx78"));
+    ASSEMBLERS.iter().try_for_each(|assembler| assembler.assemble(&target, text.as_bytes()))
 }
 
 fn check(example: &Example, sm: &'static str, ptx: &'static str) -> Result<(), Failed> {

@@ -53,11 +53,15 @@ pub fn examples() -> Vec<Example> {
     rust.into_iter().chain(clang.into_iter().flat_map(|(folder, suffix)| every(folder, suffix))).collect()
 }
 
-/// What is missing of a rustc on LLVM 22 with the sources of its `core`; any one if its name is empty.
+/// A rustc on LLVM 22 with the sources of its `core`; any one if the name is empty.
+pub fn find_rustc(name: &str) -> Option<String> {
+    let found = success(script().arg("--find-rustc").env("NVPTX_RUSTC", name));
+    found.ok().map(|path| path.trim().into())
+}
+
+/// What is missing of it.
 pub fn rustc_missing(name: &str) -> Option<&'static str> {
-    let found = script().arg("--find-rustc").env("NVPTX_RUSTC", name).output();
-    let present = found.is_ok_and(|output| output.status.success());
-    (!present).then_some("rustc on LLVM 22 with the sources of core")
+    find_rustc(name).is_none().then_some("rustc on LLVM 22 with the sources of core")
 }
 
 /// Compiles a source file by `scripts/to-llvm-ir`, which the variables control.
