@@ -38,8 +38,8 @@ unsafe extern "C" {
 /// An array in the shared memory of each block, and the function that gives its address.
 ///
 /// Rust has no word for shared memory. The assembler gets the array, and LLVM a generic address of it. What LLVM is told to
-/// assume makes the accesses `.shared`. It drops an assumption about a value that is used nowhere else, so that a comment
-/// uses it; ptxas leaves nothing of that.
+/// assume makes the accesses at addresses computed from that one `.shared`. It drops an assumption about a value that is used
+/// nowhere else, so that a comment uses it; ptxas leaves nothing of that.
 macro_rules! shared {
     ($name:ident: [u32; $length:literal]) => {
         core::arch::global_asm!(concat!(".shared .align 4 .b32 ", stringify!($name), "[", $length, "];"));
