@@ -53,8 +53,9 @@ fn build_by_cargo() -> Result<(), Failed> {
     cargo.arg("--config").arg(format!("source.vendored.directory='{}'", vendored.display()));
     cargo.arg("--target-dir").arg(&folder).arg("--").arg(format!("--emit=asm={}", ptx.display()));
     cargo.env("RUSTC", rustc).env("RUSTC_BOOTSTRAP", "1").env_remove("RUSTFLAGS");
-    let plugins = [plugin::plugin().parent().map(Path::to_path_buf), env::var_os("LD_LIBRARY_PATH").map(PathBuf::from)];
-    success(cargo.env("LD_LIBRARY_PATH", env::join_paths(plugins.into_iter().flatten())?))?;
+    let others = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let folders = plugin::plugin().parent().map(Path::to_path_buf).into_iter().chain(env::split_paths(&others));
+    success(cargo.env("LD_LIBRARY_PATH", env::join_paths(folders)?))?;
 
     let text = fs::read_to_string(ptx)?;
     for kernel in KERNELS {
