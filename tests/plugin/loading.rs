@@ -9,8 +9,13 @@ use std::{
 use libtest_mimic::Failed;
 
 use crate::{
-    hosts::filter,
-    support::{exists, plugin::plugin, success},
+    hosts::{GPU, PTX, filter},
+    support::{
+        examples::to_llvm_ir,
+        exists,
+        plugin::{flag, plugin},
+        root, success,
+    },
 };
 
 const KERNEL: &str = r#"
@@ -75,6 +80,18 @@ pub fn link_time() -> Result<(), Failed> {
             let ptx = fs::read_to_string(format!("{}{index}", path("f")))?;
             assert!(ptx.contains(wanted), "{pipeline}, loaded {loaded}:\n{ptx}");
         }
+    }
+    Ok(())
+}
+
+/// clang without its optimizer's passes: the plugin runs before code generation.
+pub fn without_passes() -> Result<(), Failed> {
+    let source = root().join("examples/cuda/ticket_lock.cu");
+    for level in ["0", "2"] {
+        let flags = format!("{} -Xclang -disable-llvm-passes", flag(&source));
+        let variables = [("CPU", GPU), ("PTX", PTX), ("OPT", level), ("PLAIN", "1"), ("FLAGS", &flags)];
+        let ptx = fs::read_to_string(to_llvm_ir(&source, &variables)?.path())?;
+        assert!(ptx.contains("atom.release.sys.add.u32") && !ptx.contains(MARK), "-O{level}:\n{ptx}");
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod hosts;
 mod languages;
 mod loading;
 mod messages;
+mod readme;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -78,15 +79,17 @@ fn every_language() -> Vec<Trial> {
 
 fn everything_else() -> Vec<Trial> {
     let (opt, clang) = (loading::opt_missing(), Host::Clang.missing());
-    let tests: [(&str, Option<&'static str>, fn() -> Result<(), Failed>); 8] = [
+    let tests: [(&str, Option<&'static str>, fn() -> Result<(), Failed>); 10] = [
         ("pipelines", opt, loading::pipelines),
         ("link-time optimization", opt, loading::link_time),
+        ("clang without passes", clang, loading::without_passes),
         ("modules for other targets", clang, loading::other_targets),
         ("another version of LLVM", None, loading::another_version),
         ("the contents of the file", None, loading::contents),
         ("options, and which of two wins", opt, messages::options),
         ("a file of remarks", opt, messages::remarks_file),
         ("all errors, and nothing written", opt, messages::all_errors),
+        ("the README's lines", opt.or(clang).or(Host::Rustc("/usr/bin/rustc").missing()), readme::check),
     ];
     let mut trials: Vec<_> = tests.map(|(name, missing, test)| support::trial(name.into(), missing, test)).into();
     for host in HOSTS {

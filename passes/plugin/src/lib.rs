@@ -139,6 +139,8 @@ fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), V
     }
     // SAFETY: the module is live.
     unsafe { host::ptx_atomics_empty(module.as_mut_ptr()) };
+    // Nothing is pending any more.
+    llvm::end(&module);
 }
 
 /// rustc ends at the first error that a thread of code generation reports, before it hears of the next.
