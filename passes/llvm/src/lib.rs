@@ -7,6 +7,9 @@
 //!
 //! LLVM ends the process on what its backend cannot select. [`lower`] leaves no atomic to it; whoever must survive the
 //! rest runs [`ptx`] in a process of its own, as the command line does.
+//!
+//! This crate names LLVM's functions and links none of them: a program links them by `ptx-atomics-link`, a plugin takes those
+//! of its host, which calls [`begin`] before LLVM's passes and [`end`] in front of [`lower`].
 
 mod effects;
 mod embed;
