@@ -77,9 +77,12 @@ fn every_language() -> Vec<Trial> {
     trials
 }
 
+/// A test: its name, what is missing for it, and what it does.
+type Test = (&'static str, Option<&'static str>, fn() -> Result<(), Failed>);
+
 fn everything_else() -> Vec<Trial> {
     let (opt, clang) = (loading::opt_missing(), Host::Clang.missing());
-    let tests: [(&str, Option<&'static str>, fn() -> Result<(), Failed>); 10] = [
+    let tests: [Test; 10] = [
         ("pipelines", opt, loading::pipelines),
         ("link-time optimization", opt, loading::link_time),
         ("clang without passes", clang, loading::without_passes),
