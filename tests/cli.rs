@@ -15,7 +15,7 @@ use std::{
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
-use support::{exists, ptx_atomics, root, success};
+use support::{CALLS_THAT_ORDER, exists, ptx_atomics, root, success};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -393,37 +393,9 @@ fn metadata() -> Result<(), Failed> {
 
 /// LLVM's own optimizer merges the loads and drops the first store: it infers that the calls touch nothing but the flag.
 fn calls_order() -> Result<(), Failed> {
-    let input = "target triple = \"nvptx64-nvidia-cuda\"
-@data = addrspace(1) global float 0.0
-define void @wait(ptr addrspace(1) %flag) noinline EFFECTS {
-  %seen = load atomic i32, ptr addrspace(1) %flag acquire, align 4
-  ret void
-}
-define void @signal(ptr addrspace(1) %flag) noinline EFFECTS {
-  store atomic i32 1, ptr addrspace(1) %flag release, align 4
-  ret void
-}
-define void @indirectly(ptr addrspace(1) %flag) noinline EFFECTS {
-  call void @wait(ptr addrspace(1) %flag) EFFECTS
-  ret void
-}
-define float @reader(ptr addrspace(1) %flag) {
-  %before = load float, ptr addrspace(1) @data
-  call void @indirectly(ptr addrspace(1) %flag)
-  %after = load float, ptr addrspace(1) @data
-  %sum = fadd float %before, %after
-  ret float %sum
-}
-define void @writer(ptr addrspace(1) %flag) {
-  store float 1.0, ptr addrspace(1) @data
-  call void @signal(ptr addrspace(1) %flag)
-  store float 2.0, ptr addrspace(1) @data
-  ret void
-}
-";
     let file = tempfile::NamedTempFile::new()?;
     for (effects, level) in iproduct!(["", "memory(argmem: readwrite)"], ["", "-O1", "-O2", "-O3"]) {
-        fs::write(file.path(), input.replace("EFFECTS", effects))?;
+        fs::write(file.path(), CALLS_THAT_ORDER.replace("EFFECTS", effects))?;
         let ptx = lowered(&format!("{} {level}", file.path().display()))?;
         let counts = ["ld.global", "st.global", "ptx-atomics"].map(|word| ptx.matches(word).count());
         assert_eq!(counts, [2, 2, 0], "{effects} {level}\n{ptx}");

@@ -6,11 +6,13 @@ use std::{
     process::{Command, Output},
 };
 
+use itertools::iproduct;
 use libtest_mimic::Failed;
 
 use crate::{
-    hosts::{GPU, PTX, filter},
+    hosts::{GPU, PTX, filter, llc},
     support::{
+        CALLS_THAT_ORDER,
         examples::to_llvm_ir,
         exists,
         plugin::{flag, plugin},
@@ -55,6 +57,30 @@ pub fn pipelines() -> Result<(), Failed> {
         } else {
             done(&format!("thinlto-pre-link<{level}>,thinlto<{level}>"))?;
         }
+    }
+    Ok(())
+}
+
+/// The plugin keeps LLVM's optimizer from moving data across calls that order, as the command does; by itself LLVM does it.
+pub fn calls_order() -> Result<(), Failed> {
+    let load = format!("-load-pass-plugin={}", plugin().display());
+    let gpu = format!("-passes=ptx-atomics<mcpu={GPU}>");
+    for (effects, level) in iproduct!(["", "memory(argmem: readwrite)"], ["O1", "O2", "O3"]) {
+        let ir = CALLS_THAT_ORDER.replace("EFFECTS", effects);
+        let counts = |pipeline: &str| -> Result<[usize; 2], Failed> {
+            let mut opt = Command::new("opt-22");
+            let environment = format!("mcpu={GPU}");
+            opt.args([&load, &format!("-passes={pipeline}"), "-S"]).env("PTX_ATOMICS", environment);
+            let ptx = llc(&filter(&mut opt, &ir)?.0, "2", &[])?;
+            Ok(["ld.global", "st.global"].map(|word| ptx.matches(word).count()))
+        };
+        for pipeline in [format!("default<{level}>"), format!("lto-pre-link<{level}>,lto<{level}>")] {
+            assert_eq!(counts(&pipeline)?, [2, 2], "{effects} {pipeline}");
+        }
+        let optimized = filter(Command::new("opt-22").args([&format!("-passes=default<{level}>"), "-S"]), &ir)?.0;
+        let unprotected = filter(Command::new("opt-22").args([&load, &gpu, "-S"]), &optimized)?.0;
+        let loads = unprotected.matches("load float").count();
+        assert_eq!(loads, 1, "LLVM by itself: {effects} {level}");
     }
     Ok(())
 }

@@ -82,8 +82,9 @@ type Test = (&'static str, Option<&'static str>, fn() -> Result<(), Failed>);
 
 fn everything_else() -> Vec<Trial> {
     let (opt, clang) = (loading::opt_missing(), Host::Clang.missing());
-    let tests: [Test; 10] = [
+    let tests: [Test; 11] = [
         ("pipelines", opt, loading::pipelines),
+        ("no data moves across a call that orders", opt, loading::calls_order),
         ("link-time optimization", opt, loading::link_time),
         ("clang without passes", clang, loading::without_passes),
         ("modules for other targets", clang, loading::other_targets),

@@ -113,3 +113,34 @@ impl Assembler {
 pub fn target(sm: &str, ptx: Option<&str>) -> Target {
     Target::new(sm.parse().expect(sm), ptx.map(|ptx| ptx.parse().expect(ptx))).expect(sm)
 }
+
+/// A module of which LLVM's optimizer keeps two loads and two stores of data only if it does not believe that the functions
+/// that order touch their arguments alone. `EFFECTS` stands for an attribute.
+pub const CALLS_THAT_ORDER: &str = r#"target triple = "nvptx64-nvidia-cuda"
+@data = addrspace(1) global float 0.0
+define void @wait(ptr addrspace(1) %flag) noinline EFFECTS {
+  %seen = load atomic i32, ptr addrspace(1) %flag acquire, align 4
+  ret void
+}
+define void @signal(ptr addrspace(1) %flag) noinline EFFECTS {
+  store atomic i32 1, ptr addrspace(1) %flag release, align 4
+  ret void
+}
+define void @indirectly(ptr addrspace(1) %flag) noinline EFFECTS {
+  call void @wait(ptr addrspace(1) %flag) EFFECTS
+  ret void
+}
+define float @reader(ptr addrspace(1) %flag) {
+  %before = load float, ptr addrspace(1) @data
+  call void @indirectly(ptr addrspace(1) %flag)
+  %after = load float, ptr addrspace(1) @data
+  %sum = fadd float %before, %after
+  ret float %sum
+}
+define void @writer(ptr addrspace(1) %flag) {
+  store float 1.0, ptr addrspace(1) @data
+  call void @signal(ptr addrspace(1) %flag)
+  store float 2.0, ptr addrspace(1) @data
+  ret void
+}
+"#;
