@@ -36,6 +36,7 @@ fn main() {
         ("colors only where they are wanted", colors),
         ("the target of flags, module, default", targets),
         ("the default scope", default_scope),
+        ("options in a module's flag", module_flag),
         ("floating-point policies", fp_atomics),
         ("generic pointers that may be local", may_be_local),
         ("volatile accesses as .mmio", mmio),
@@ -276,6 +277,19 @@ fn default_scope() -> Result<(), Failed> {
     assert!(!device.iter().any(|fence| fence.contains(".sys")), "{device:?}");
     assert!(device.contains(&"fence.acq_rel.cta;".into()), "a scope that is given stays");
     Ok(())
+}
+
+/// What a module says itself, and what overrides it, option by option.
+fn module_flag() -> Result<(), Failed> {
+    let function = "define i32 @f(ptr addrspace(1) %p) {
+  %old = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel
+  ret i32 %old
+}
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !\"ptx-atomics\", !\"strategy=fence,default-scope=gpu,mcpu=sm_80\"}";
+    check_function(function, "", &["fence.acq_rel.gpu;", "atom.relaxed.gpu", ".target sm_80"], &["atom.acq_rel"])?;
+    check_function(function, "--strategy recommended", &["atom.acq_rel.gpu"], &["fence"])?;
+    check_function(function, "--default-scope sys --mcpu sm_90", &["atom.relaxed.sys", ".target sm_90"], &["gpu"])
 }
 
 /// Writes a module with one function, lowers it, and expects instructions, and others not.
