@@ -101,6 +101,8 @@ pub fn options() -> Result<(), Failed> {
         ["unknown strategy 'fast'", "unknown option 'speed'", "unknown scope 'warp'", "variable PTX_ATOMICS:"];
     expect((status, text), 1, &unknown)?;
     expect(opt(&module(SM_90, &flag("x=1")), "", &["-passes=ptx-atomics"])?, 1, &["in the module flag", "option 'x'"])?;
+    let file = flag("remarks=remarks.yaml");
+    expect(opt(&module(SM_90, &file), "", &["-passes=ptx-atomics"])?, 1, &["a module cannot name a file"])?;
     let number = "!1 = !{i32 1, !\"ptx-atomics\", i32 1}";
     expect(
         opt(&module(SM_90, number), "", &["-passes=ptx-atomics"])?,

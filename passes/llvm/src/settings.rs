@@ -50,11 +50,16 @@ impl Settings {
     /// What the module's flag sets.
     ///
     /// # Errors
-    /// If the flag is no string, or not a list of options.
+    /// If the flag is no string, or not a list of options, or names a file.
     pub fn of_module(module: &Module<'_>) -> Result<Self, Vec<Diagnostic>> {
         let mut settings = Self::default();
         if let Some(text) = module_flag(module)? {
-            settings.override_with(&text, &format!("the module flag \"{MODULE_FLAG}\""))?;
+            let place = format!("the module flag \"{MODULE_FLAG}\"");
+            settings.override_with(&text, &place)?;
+            // A module comes from anywhere, and files are its reader's.
+            if settings.remarks.is_some() {
+                return Err(Diagnostic::new(format!("in {place}: a module cannot name a file for remarks")).into());
+            }
         }
         Ok(settings)
     }
