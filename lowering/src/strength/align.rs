@@ -1,0 +1,360 @@
+//! Which instruction of a function stands for which operation.
+//!
+//! Compilers move blocks, but not what they do. An alignment goes through operations and instructions in one order each,
+//! which both follow the flow of control, and leaves out some of both. Which of the ways from a branch comes first is not
+//! said by either side, so that several orders are tried. The best one is that whose instructions fit the operations, by
+//! kind, width and state space, and stand to each other as the operations do: which leads to which, and which is on
+//! every way to which. Only where these cannot tell does it count what is lost, since what an ordering or a scope should
+//! be must not decide whose it is.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    rc::Rc,
+};
+
+use itertools::Itertools;
+
+use super::{
+    Strength, access, fence,
+    flow::Flow,
+    graph::Graph,
+    is_private,
+    judge::{Block, TooLarge},
+};
+use crate::{
+    op::{AtomicOp, Operation, RmwOp, SyncScope},
+    ptx::{Atom, AtomOp, Instruction, Red, Space},
+};
+
+/// The largest table of an alignment, in cells of a byte.
+const LARGEST_TABLE: usize = 1 << 28;
+
+/// How much is tried, in cells of tables and nodes of graphs.
+const LARGEST_SEARCH: usize = 1 << 26;
+
+/// What it costs that two instructions stand to each other otherwise than their operations do.
+const COST_OF_RELATION: u32 = 8;
+
+/// The instruction of each operation, in the order of the text, as a node of the flow.
+///
+/// `is_lost` says whether a node does not keep an operation.
+///
+/// # Errors
+/// If the function is too large.
+pub fn align(
+    blocks: &[Block],
+    flow: &Flow<'_>,
+    is_lost: impl Fn(&AtomicOp, usize) -> bool,
+) -> Result<Vec<Option<usize>>, TooLarge> {
+    let operations: Vec<AtomicOp> = blocks.iter().flat_map(|block| &block.operations).copied().collect();
+    let is_event = |node: &usize| access(flow, *node).is_some() || fence(flow, *node).is_some();
+    let events: Vec<_> = flow.in_order().into_iter().filter(is_event).collect();
+    let cells = (operations.len() + 1).saturating_mul(events.len() + 1);
+    if cells > LARGEST_TABLE {
+        return Err(TooLarge { operations: operations.len(), instructions: events.len() });
+    }
+    let (graph, nodes) = graph(blocks);
+    let ways = Graph::new(flow.nodes.iter().map(|node| node.next.clone()).collect());
+    let (asked, found) = (Relations::new(&graph, &nodes), Relations::new(&ways, &events));
+    let is_lost = |op: &AtomicOp, event: usize| is_lost(op, events[event]);
+    let mut aligner = Aligner::new(&operations, flow, &events, asked, found, is_lost);
+    let floor = aligner.floor();
+    let by_text: Vec<usize> = (0..operations.len()).collect();
+    let mut best = aligner.best_of(&by_text);
+    let mut tried = HashSet::from([by_text]);
+    let mut left = LARGEST_SEARCH;
+    let swaps = graph.swaps();
+    let mut taken = BTreeSet::new();
+    // One more exchange of successors, then two at a time, and so on; from each improvement anew.
+    'improved: loop {
+        for exchanged in (0..swaps.len()).powerset() {
+            if best.score == floor || left == 0 {
+                break 'improved;
+            }
+            let exchanged = &taken ^ &BTreeSet::from_iter(exchanged);
+            let order = operations_in(graph.order(exchanged.iter().map(|index| swaps[*index])), &nodes);
+            left = left.saturating_sub(graph.len());
+            if tried.insert(order.clone()) {
+                left = left.saturating_sub(2 * cells);
+                let found = aligner.best_of(&order);
+                if found.score < best.score {
+                    (best, taken) = (found, exchanged);
+                    continue 'improved;
+                }
+            }
+        }
+        break;
+    }
+    Ok(best.anchors.into_iter().map(|event| event.map(|event| events[event])).collect())
+}
+
+/// The control flow of blocks: a node for the beginning of each, and one for each operation, whose numbers come second.
+fn graph(blocks: &[Block]) -> (Graph, Vec<usize>) {
+    let beginnings: Vec<usize> = blocks
+        .iter()
+        .scan(0, |node, block| Some(std::mem::replace(node, *node + 1 + block.operations.len())))
+        .collect();
+    let exit = blocks.iter().map(|block| 1 + block.operations.len()).sum::<usize>().max(1);
+    let mut next: Vec<Vec<usize>> = (1..=exit).map(|behind| vec![behind]).collect();
+    let mut nodes = Vec::new();
+    for (block, &beginning) in blocks.iter().zip(&beginnings) {
+        let last = beginning + block.operations.len();
+        nodes.extend(beginning + 1..=last);
+        let targets = block.next.iter().map(|block| beginnings.get(*block).copied().unwrap_or(exit));
+        next[last] = targets.unique().collect();
+        if next[last].is_empty() {
+            next[last].push(exit);
+        }
+    }
+    next.push(Vec::new());
+    (Graph::new(next), nodes)
+}
+
+/// The operations of an order of nodes. Those that control does not reach come last.
+fn operations_in(order: Vec<usize>, nodes: &[usize]) -> Vec<usize> {
+    let reached = order.into_iter().filter_map(|node| nodes.binary_search(&node).ok());
+    reached.chain(0..nodes.len()).unique().collect()
+}
+
+/// How well an alignment fits: what it costs, and how many operations are lost.
+type Score = (u32, usize);
+
+struct Alignment {
+    score: Score,
+    /// For each operation, the index of an event.
+    anchors: Vec<Option<usize>>,
+}
+
+/// The two sides of an alignment, and what is known of their pairs. Operations and events are known by their indices.
+struct Aligner<'a, L> {
+    operations: &'a [AtomicOp],
+    /// How badly each of the events fits, if it can at all, for each of the operations.
+    fits: Vec<Rc<[Option<u8>]>>,
+    /// What it costs to leave each of the operations, and to skip each of the events.
+    leaving: Vec<u32>,
+    skipping: Vec<u32>,
+    /// The orders of the events.
+    orders: [Vec<usize>; 2],
+    asked: Relations<'a>,
+    found: Relations<'a>,
+    is_lost: L,
+    lost: HashMap<(usize, usize), bool>,
+}
+
+impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
+    fn new(
+        operations: &'a [AtomicOp],
+        flow: &Flow<'_>,
+        events: &'a [usize],
+        asked: Relations<'a>,
+        found: Relations<'a>,
+        is_lost: L,
+    ) -> Self {
+        let mut rows: HashMap<AtomicOp, Rc<[Option<u8>]>> = HashMap::new();
+        let row = |op: &AtomicOp| events.iter().map(|node| cost_of_match(op, flow, *node)).collect();
+        let fits: Vec<Rc<[Option<u8>]>> =
+            operations.iter().map(|op| rows.entry(*op).or_insert_with(|| row(op)).clone()).collect();
+        let leaving: Vec<u32> = operations.iter().map(cost_without).collect();
+        let skipping: Vec<u32> = events.iter().map(|node| cost_of_skipping(flow, *node)).collect();
+        let by_flow = (0..events.len()).collect();
+        let by_text = (0..events.len()).sorted_unstable_by_key(|event| events[*event]).collect();
+        Self {
+            operations,
+            fits,
+            leaving,
+            skipping,
+            orders: [by_flow, by_text],
+            asked,
+            found,
+            is_lost,
+            lost: HashMap::new(),
+        }
+    }
+
+    /// No score is better: each operation has the instruction that fits best, and the others are the cheapest to skip.
+    fn floor(&self) -> Score {
+        let best = |(fits, leaving): (&Rc<[Option<u8>]>, &u32)| {
+            fits.iter().flatten().min().map_or(*leaving, |cost| (*leaving).min(u32::from(*cost)))
+        };
+        let accesses = self.operations.iter().filter(|op| op.operation != Operation::Fence).count();
+        let skipped = self.skipping.iter().sorted_unstable().rev().skip(accesses).sum::<u32>();
+        (self.fits.iter().zip(&self.leaving).map(best).sum::<u32>() + skipped, 0)
+    }
+
+    /// The better of the two alignments with the events in their orders.
+    fn best_of(&mut self, order: &[usize]) -> Alignment {
+        let [by_flow, by_text] = [0, 1].map(|which| {
+            let anchors = self.cheapest(order, &self.orders[which]);
+            Alignment { score: self.score(&anchors), anchors }
+        });
+        if by_text.score < by_flow.score { by_text } else { by_flow }
+    }
+
+    fn score(&mut self, anchors: &[Option<usize>]) -> Score {
+        let matched = |(op, anchor): (usize, &Option<usize>)| anchor.map(|event| (op, event));
+        let pairs: Vec<(usize, usize)> = anchors.iter().enumerate().filter_map(matched).collect();
+        let fits = pairs.iter().map(|&(op, event)| self.fits[op][event].map_or(0, u32::from)).sum::<u32>();
+        let left = anchors.iter().zip(&self.leaving).filter(|(anchor, _)| anchor.is_none()).map(|(_, cost)| cost);
+        let taken: HashSet<usize> = pairs.iter().map(|(_, event)| *event).collect();
+        let skipped = (0..self.skipping.len()).filter(|event| !taken.contains(event)).map(|event| self.skipping[event]);
+        let cost = fits + left.sum::<u32>() + skipped.sum::<u32>();
+        let mut relations = 0u32;
+        for &(op, event) in &pairs {
+            let (asked, found) = (self.asked.of(op), self.found.of(event));
+            let differ = |&(op, event): &(usize, usize)| (asked[op] ^ found[event]).count_ones();
+            relations = relations.saturating_add(pairs.iter().map(differ).sum());
+        }
+        let cost = cost.saturating_add(relations.saturating_mul(COST_OF_RELATION));
+        let mut is_lost = |op: usize, event: usize| {
+            *self.lost.entry((op, event)).or_insert_with(|| (self.is_lost)(&self.operations[op], event))
+        };
+        let lost = pairs.iter().filter(|(op, event)| is_lost(*op, *event)).count();
+        (cost, lost + anchors.iter().zip(&self.leaving).filter(|(anchor, cost)| anchor.is_none() && **cost > 0).count())
+    }
+
+    /// The cheapest alignment of operations and events in these orders.
+    fn cheapest(&self, operations: &[usize], events: &[usize]) -> Vec<Option<usize>> {
+        let width = events.len() + 1;
+        let mut moves = vec![Move::Skip; (operations.len() + 1) * width];
+        let mut costs: Vec<u32> = vec![0; width];
+        for (column, event) in (1..).zip(events) {
+            costs[column] = costs[column - 1] + self.skipping[*event];
+        }
+        for (row, &op) in (1..).zip(operations) {
+            let (fits, leaving) = (&self.fits[op], self.leaving[op]);
+            let above = costs.clone();
+            for column in 0..width {
+                let mut best = (above[column].saturating_add(leaving), Move::Leave);
+                if let Some(before) = column.checked_sub(1) {
+                    let event = events[before];
+                    let skip = costs[before].saturating_add(self.skipping[event]);
+                    if skip <= best.0 {
+                        best = (skip, Move::Skip);
+                    }
+                    let matched = fits[event].map(|cost| above[before].saturating_add(cost.into()));
+                    if let Some(matched) = matched.filter(|matched| *matched <= best.0) {
+                        best = (matched, Move::Match);
+                    }
+                }
+                costs[column] = best.0;
+                moves[row * width + column] = best.1;
+            }
+        }
+        let mut anchors = vec![None; operations.len()];
+        let (mut row, mut column) = (operations.len(), events.len());
+        while row > 0 {
+            match moves[row * width + column] {
+                Move::Match => {
+                    (row, column) = (row - 1, column - 1);
+                    anchors[operations[row]] = Some(events[column]);
+                }
+                Move::Skip => column -= 1,
+                Move::Leave => row -= 1,
+            }
+        }
+        anchors
+    }
+}
+
+/// How the nodes of a graph that take part stand to each other, by their indices. Found out where it is asked for.
+struct Relations<'a> {
+    graph: &'a Graph,
+    nodes: &'a [usize],
+    known: HashMap<usize, Rc<[u8]>>,
+}
+
+impl<'a> Relations<'a> {
+    fn new(graph: &'a Graph, nodes: &'a [usize]) -> Self {
+        Self { graph, nodes, known: HashMap::new() }
+    }
+
+    /// Those of one to all.
+    fn of(&mut self, index: usize) -> Rc<[u8]> {
+        let relations = || self.graph.relations(self.nodes[index], self.nodes).into();
+        self.known.entry(index).or_insert_with(relations).clone()
+    }
+}
+
+/// How an alignment came to one of its cells.
+#[derive(Clone, Copy)]
+enum Move {
+    Match,
+    Skip,
+    Leave,
+}
+
+/// What it costs to leave an operation without an instruction; nothing, if it needs none.
+pub fn cost_without(op: &AtomicOp) -> u32 {
+    let nothing_needed = op.operation == Operation::Fence && op.scope == SyncScope::SingleThread;
+    if nothing_needed || is_private(op) { 0 } else { 20 }
+}
+
+/// What it costs to leave an instruction without an operation: strong ones are there for one.
+fn cost_of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
+    match access(flow, node) {
+        Some(access) if access.reads && access.writes => 5,
+        Some(access) if access.strong.is_some() => 1,
+        _ => 0,
+    }
+}
+
+/// How badly an instruction fits an operation; `None` if it cannot stand for it.
+fn cost_of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Option<u8> {
+    let Some(asked) = op.operation.access() else {
+        let kept = fence(flow, node).is_some().then(|| Strength::of_fence(flow, node).missing(op).is_empty());
+        return kept.map(|kept| if kept { 0 } else { 2 });
+    };
+    let found = access(flow, node)?;
+    if !may_be(asked.space, found.space) {
+        return None;
+    }
+    let bits = asked.ty.bits();
+    let rmw = matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. });
+    let width = match found.bits {
+        width if width == bits => 0,
+        32 if rmw && bits < 32 => 0,
+        width if width < bits => 8,
+        _ => return None,
+    };
+    let weak = if found.strong.is_none() { 2 } else { 0 };
+    let kind = match (op.operation, flow.instruction(node)?) {
+        (Operation::Load(_), Instruction::Ld(_)) | (Operation::Store(_), Instruction::St(_)) => weak,
+        (Operation::Load(_), Instruction::Atom(_)) => 8,
+        (Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Exch, .. })) => 8,
+        (Operation::CmpXchg { .. }, Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 0,
+        (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 1,
+        (Operation::Rmw(rmw, _), Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) => {
+            if native(rmw) == Some(*op) { 0 } else { 6 }
+        }
+        // Read, compute and write, of which the write is the one that others see.
+        (Operation::Rmw(..) | Operation::CmpXchg { .. }, Instruction::St(_)) => 10,
+        _ => return None,
+    };
+    Some(kind + width)
+}
+
+/// Whether an address of one state space may be spelled as one of another.
+fn may_be(asked: Space, found: Space) -> bool {
+    let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
+    match (asked, found) {
+        (Space::Generic | Space::Local | Space::Const, _) | (_, Space::Generic) => true,
+        (Space::Shared | Space::SharedCta, found) => shared(found),
+        (asked, found) => asked == found,
+    }
+}
+
+/// The operation of `atom` that computes the same.
+fn native(op: RmwOp) -> Option<AtomOp> {
+    Some(match op {
+        RmwOp::Xchg => AtomOp::Exch,
+        RmwOp::Add | RmwOp::Sub | RmwOp::FAdd | RmwOp::FSub => AtomOp::Add,
+        RmwOp::And => AtomOp::And,
+        RmwOp::Or => AtomOp::Or,
+        RmwOp::Xor => AtomOp::Xor,
+        RmwOp::Max | RmwOp::UMax => AtomOp::Max,
+        RmwOp::Min | RmwOp::UMin => AtomOp::Min,
+        RmwOp::UIncWrap => AtomOp::Inc,
+        RmwOp::UDecWrap => AtomOp::Dec,
+        _ => return None,
+    })
+}
