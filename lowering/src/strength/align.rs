@@ -15,14 +15,14 @@ use std::{
 use itertools::Itertools;
 
 use super::{
-    Strength, access, fence,
+    Access, access, fence,
     flow::Flow,
     graph::Graph,
     is_private,
     judge::{Block, TooLarge},
 };
 use crate::{
-    op::{AtomicOp, Operation, RmwOp, SyncScope},
+    op::{AtomicOp, Operation, Ordering, RmwOp, SyncScope},
     ptx::{Atom, AtomOp, Instruction, Red, Space},
 };
 
@@ -49,7 +49,8 @@ pub fn align(
     let operations: Vec<AtomicOp> = blocks.iter().flat_map(|block| &block.operations).copied().collect();
     let is_event = |node: &usize| access(flow, *node).is_some() || fence(flow, *node).is_some();
     let events: Vec<_> = flow.in_order().into_iter().filter(is_event).collect();
-    let cells = (operations.len() + 1).saturating_mul(events.len() + 1);
+    // An operation is a row of the table, and so are up to two fences around it.
+    let cells = (3 * operations.len() + 1).saturating_mul(events.len() + 1);
     if cells > LARGEST_TABLE {
         return Err(TooLarge { operations: operations.len(), instructions: events.len() });
     }
@@ -85,7 +86,7 @@ pub fn align(
         }
         break;
     }
-    Ok(best.anchors.into_iter().map(|event| event.map(|event| events[event])).collect())
+    Ok(best.anchors.into_iter().map(|[_, itself, _]| itself.map(|event| events[event])).collect())
 }
 
 /// The control flow of blocks: a node for the beginning of each, and one for each operation, whose numbers come second.
@@ -121,18 +122,26 @@ type Score = (u32, usize);
 
 struct Alignment {
     score: Score,
-    /// For each operation, the index of an event.
-    anchors: Vec<Option<usize>>,
+    anchors: Vec<Anchor>,
 }
+
+/// The events that stand for an operation: a fence in front of it, its own, and a fence behind it.
+type Anchor = [Option<usize>; 3];
+const BEFORE: usize = 0;
+const ITSELF: usize = 1;
+const BEHIND: usize = 2;
 
 /// The two sides of an alignment, and what is known of their pairs. Operations and events are known by their indices.
 struct Aligner<'a, L> {
     operations: &'a [AtomicOp],
     /// How badly each of the events fits, if it can at all, for each of the operations.
     fits: Vec<Rc<[Option<u8>]>>,
+    /// The events that are fences, in the same way.
+    fences: Rc<[Option<u8>]>,
     /// What it costs to leave each of the operations, and to skip each of the events.
     leaving: Vec<u32>,
     skipping: Vec<u32>,
+    accesses: Vec<Option<Access>>,
     /// The orders of the events.
     orders: [Vec<usize>; 2],
     asked: Relations<'a>,
@@ -161,8 +170,10 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         Self {
             operations,
             fits,
+            fences: events.iter().map(|node| fence(flow, *node).map(|_| 0)).collect(),
             leaving,
             skipping,
+            accesses: events.iter().map(|node| access(flow, *node)).collect(),
             orders: [by_flow, by_text],
             asked,
             found,
@@ -190,14 +201,19 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         if by_text.score < by_flow.score { by_text } else { by_flow }
     }
 
-    fn score(&mut self, anchors: &[Option<usize>]) -> Score {
-        let matched = |(op, anchor): (usize, &Option<usize>)| anchor.map(|event| (op, event));
+    fn score(&mut self, anchors: &[Anchor]) -> Score {
+        let matched = |(op, anchor): (usize, &Anchor)| anchor[ITSELF].map(|event| (op, event));
         let pairs: Vec<(usize, usize)> = anchors.iter().enumerate().filter_map(matched).collect();
         let fits = pairs.iter().map(|&(op, event)| self.fits[op][event].map_or(0, u32::from)).sum::<u32>();
-        let left = anchors.iter().zip(&self.leaving).filter(|(anchor, _)| anchor.is_none()).map(|(_, cost)| cost);
+        let left = || anchors.iter().zip(&self.leaving).filter(|(anchor, _)| anchor[ITSELF].is_none());
+        let unfenced = pairs.iter().flat_map(|&(op, event)| {
+            let needed = self.needs_fences(op, event);
+            [BEFORE, BEHIND].map(|side| u32::from(needed[side] && anchors[op][side].is_none()))
+        });
         let taken: HashSet<usize> = pairs.iter().map(|(_, event)| *event).collect();
         let skipped = (0..self.skipping.len()).filter(|event| !taken.contains(event)).map(|event| self.skipping[event]);
-        let cost = fits + left.sum::<u32>() + skipped.sum::<u32>();
+        let left_cost = left().map(|(_, cost)| cost).sum::<u32>();
+        let cost = fits + left_cost + unfenced.sum::<u32>() + skipped.sum::<u32>();
         let mut relations = 0u32;
         for &(op, event) in &pairs {
             let (asked, found) = (self.asked.of(op), self.found.of(event));
@@ -209,19 +225,44 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             *self.lost.entry((op, event)).or_insert_with(|| (self.is_lost)(&self.operations[op], event))
         };
         let lost = pairs.iter().filter(|(op, event)| is_lost(*op, *event)).count();
-        (cost, lost + anchors.iter().zip(&self.leaving).filter(|(anchor, cost)| anchor.is_none() && **cost > 0).count())
+        (cost, lost + left().filter(|(_, cost)| **cost > 0).count())
+    }
+
+    /// Whether an operation whose event this is has its ordering from fences, in front of it and behind it.
+    fn needs_fences(&self, op: usize, event: usize) -> [bool; 3] {
+        let (AtomicOp { operation, ordering, .. }, Some(found)) = (self.operations[op], self.accesses[event]) else {
+            return [false; 3];
+        };
+        if operation == Operation::Fence || self.leaving[op] == 0 {
+            return [false; 3];
+        }
+        let releases = ordering == Ordering::SeqCst || ordering.releases() && found.writes && !found.releases;
+        [releases, false, ordering.acquires() && found.reads && !found.acquires]
+    }
+
+    /// What may stand for an operation, in this order. A fence that stands there for its ordering is no other operation's.
+    fn rows(&self, op: usize) -> impl Iterator<Item = (usize, usize)> {
+        let AtomicOp { operation, ordering, .. } = self.operations[op];
+        let fenced = operation != Operation::Fence && self.leaving[op] > 0;
+        let rows = [(fenced && ordering.releases(), BEFORE), (true, ITSELF), (fenced && ordering.acquires(), BEHIND)];
+        rows.into_iter().filter_map(move |(stands, part)| stands.then_some((op, part)))
     }
 
     /// The cheapest alignment of operations and events in these orders.
-    fn cheapest(&self, operations: &[usize], events: &[usize]) -> Vec<Option<usize>> {
+    fn cheapest(&self, operations: &[usize], events: &[usize]) -> Vec<Anchor> {
+        let rows: Vec<_> = operations.iter().flat_map(|op| self.rows(*op)).collect();
         let width = events.len() + 1;
-        let mut moves = vec![Move::Skip; (operations.len() + 1) * width];
+        let mut moves = vec![Move::Skip; (rows.len() + 1) * width];
         let mut costs: Vec<u32> = vec![0; width];
         for (column, event) in (1..).zip(events) {
             costs[column] = costs[column - 1] + self.skipping[*event];
         }
-        for (row, &op) in (1..).zip(operations) {
-            let (fits, leaving) = (&self.fits[op], self.leaving[op]);
+        for (row, &(op, part)) in (1..).zip(&rows) {
+            let is_sc = self.operations[op].ordering == Ordering::SeqCst;
+            let (fits, leaving) = match part {
+                ITSELF => (&self.fits[op], self.leaving[op]),
+                _ => (&self.fences, u32::from(part == BEFORE && is_sc)),
+            };
             let above = costs.clone();
             for column in 0..width {
                 let mut best = (above[column].saturating_add(leaving), Move::Leave);
@@ -240,13 +281,14 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
                 moves[row * width + column] = best.1;
             }
         }
-        let mut anchors = vec![None; operations.len()];
-        let (mut row, mut column) = (operations.len(), events.len());
+        let mut anchors = vec![Anchor::default(); operations.len()];
+        let (mut row, mut column) = (rows.len(), events.len());
         while row > 0 {
             match moves[row * width + column] {
                 Move::Match => {
                     (row, column) = (row - 1, column - 1);
-                    anchors[operations[row]] = Some(events[column]);
+                    let (op, part) = rows[row];
+                    anchors[op][part] = Some(events[column]);
                 }
                 Move::Skip => column -= 1,
                 Move::Leave => row -= 1,
@@ -300,10 +342,7 @@ fn cost_of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
 
 /// How badly an instruction fits an operation; `None` if it cannot stand for it.
 fn cost_of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Option<u8> {
-    let Some(asked) = op.operation.access() else {
-        let kept = fence(flow, node).is_some().then(|| Strength::of_fence(flow, node).missing(op).is_empty());
-        return kept.map(|kept| if kept { 0 } else { 2 });
-    };
+    let Some(asked) = op.operation.access() else { return fence(flow, node).map(|_| 0) };
     let found = access(flow, node)?;
     if !may_be(asked.space, found.space) {
         return None;
