@@ -42,12 +42,12 @@ proptest! {
     fn exchanged_orderings_are_reported(program in program(), which in any::<Index>()) {
         let asked = program.operations();
         let exchangeable =
-            |&(one, other): &(usize, usize)| same_kind(asked[one], asked[other]) && asked[one] != asked[other];
-        let pairs: Vec<_> = (0..asked.len()).tuple_combinations().filter(exchangeable).collect();
+            |&[one, other]: &[usize; 2]| same_kind(asked[one], asked[other]) && asked[one] != asked[other];
+        let pairs: Vec<_> = (0..asked.len()).array_combinations().filter(exchangeable).collect();
         if pairs.is_empty() {
             return Ok(());
         }
-        let &(one, other) = which.get(&pairs);
+        let &[one, other] = which.get(&pairs);
         let mut operations = asked.clone();
         operations.swap(one, other);
         let is_right = |image: &Vec<usize>| (0..asked.len()).all(|op| covers(operations[image[op]], asked[op]));
