@@ -35,7 +35,15 @@ const LARGEST_SEARCH: usize = 1 << 26;
 /// What it costs that two instructions stand to each other otherwise than their operations do.
 const COST_OF_RELATION: u32 = 8;
 
-/// The instruction of each operation, in the order of the text, as a node of the flow.
+/// What stands for an operation.
+pub struct StandIn {
+    /// A node of the flow.
+    pub node: Option<usize>,
+    /// Whether its ordering needs a fence, but those that are there stand for other operations.
+    pub lacks_fence: bool,
+}
+
+/// What stands for each operation, in the order of the text.
 ///
 /// `is_lost` says whether a node does not keep an operation.
 ///
@@ -45,7 +53,7 @@ pub fn align(
     blocks: &[Block],
     flow: &Flow<'_>,
     is_lost: impl Fn(&AtomicOp, usize) -> bool,
-) -> Result<Vec<Option<usize>>, TooLarge> {
+) -> Result<Vec<StandIn>, TooLarge> {
     let operations: Vec<AtomicOp> = blocks.iter().flat_map(|block| &block.operations).copied().collect();
     let is_event = |node: &usize| access(flow, *node).is_some() || fence(flow, *node).is_some();
     let events: Vec<_> = flow.in_order().into_iter().filter(is_event).collect();
@@ -86,7 +94,11 @@ pub fn align(
         }
         break;
     }
-    Ok(best.anchors.into_iter().map(|[_, itself, _]| itself.map(|event| events[event])).collect())
+    let stand_in = |(op, anchor): (usize, &Anchor)| StandIn {
+        node: anchor[ITSELF].map(|event| events[event]),
+        lacks_fence: aligner.lacks_fence(op, anchor),
+    };
+    Ok(best.anchors.iter().enumerate().map(stand_in).collect())
 }
 
 /// The control flow of blocks: a node for the beginning of each, and one for each operation, whose numbers come second.
@@ -206,14 +218,10 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let pairs: Vec<(usize, usize)> = anchors.iter().enumerate().filter_map(matched).collect();
         let fits = pairs.iter().map(|&(op, event)| self.fits[op][event].map_or(0, u32::from)).sum::<u32>();
         let left = || anchors.iter().zip(&self.leaving).filter(|(anchor, _)| anchor[ITSELF].is_none());
-        let unfenced = pairs.iter().flat_map(|&(op, event)| {
-            let needed = self.needs_fences(op, event);
-            [BEFORE, BEHIND].map(|side| u32::from(needed[side] && anchors[op][side].is_none()))
-        });
         let taken: HashSet<usize> = pairs.iter().map(|(_, event)| *event).collect();
         let skipped = (0..self.skipping.len()).filter(|event| !taken.contains(event)).map(|event| self.skipping[event]);
         let left_cost = left().map(|(_, cost)| cost).sum::<u32>();
-        let cost = fits + left_cost + unfenced.sum::<u32>() + skipped.sum::<u32>();
+        let cost = fits + left_cost + skipped.sum::<u32>();
         let mut relations = 0u32;
         for &(op, event) in &pairs {
             let (asked, found) = (self.asked.of(op), self.found.of(event));
@@ -221,29 +229,34 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             relations = relations.saturating_add(pairs.iter().map(differ).sum());
         }
         let cost = cost.saturating_add(relations.saturating_mul(COST_OF_RELATION));
+        let lacking: Vec<bool> = anchors.iter().enumerate().map(|(op, anchor)| self.lacks_fence(op, anchor)).collect();
+        let cost = cost.saturating_add(lacking.iter().map(|lacks| u32::from(*lacks)).sum());
         let mut is_lost = |op: usize, event: usize| {
             *self.lost.entry((op, event)).or_insert_with(|| (self.is_lost)(&self.operations[op], event))
         };
-        let lost = pairs.iter().filter(|(op, event)| is_lost(*op, *event)).count();
+        let lost = pairs.iter().filter(|(op, event)| lacking[*op] || is_lost(*op, *event)).count();
         (cost, lost + left().filter(|(_, cost)| **cost > 0).count())
     }
 
-    /// Whether an operation whose event this is has its ordering from fences, in front of it and behind it.
-    fn needs_fences(&self, op: usize, event: usize) -> [bool; 3] {
-        let (AtomicOp { operation, ordering, .. }, Some(found)) = (self.operations[op], self.accesses[event]) else {
-            return [false; 3];
-        };
-        if operation == Operation::Fence || self.leaving[op] == 0 {
-            return [false; 3];
-        }
-        let releases = ordering == Ordering::SeqCst || ordering.releases() && found.writes && !found.releases;
-        [releases, false, ordering.acquires() && found.reads && !found.acquires]
+    /// Whether an operation has its ordering from a fence that is another one's.
+    fn lacks_fence(&self, op: usize, anchor: &Anchor) -> bool {
+        let Some(found) = anchor[ITSELF].and_then(|event| self.accesses[event]) else { return false };
+        let AtomicOp { ordering, .. } = self.operations[op];
+        let is_sc = ordering == Ordering::SeqCst;
+        let before = is_sc || ordering.releases() && found.writes && !found.releases;
+        let behind = ordering.acquires() && found.reads && !found.acquires;
+        self.is_ordered(op) && (before && anchor[BEFORE].is_none() || behind && anchor[BEHIND].is_none())
+    }
+
+    /// Whether an operation that others see has an ordering of its own.
+    fn is_ordered(&self, op: usize) -> bool {
+        let AtomicOp { operation, scope, .. } = self.operations[op];
+        operation != Operation::Fence && scope != SyncScope::SingleThread && self.leaving[op] > 0
     }
 
     /// What may stand for an operation, in this order. A fence that stands there for its ordering is no other operation's.
     fn rows(&self, op: usize) -> impl Iterator<Item = (usize, usize)> {
-        let AtomicOp { operation, ordering, .. } = self.operations[op];
-        let fenced = operation != Operation::Fence && self.leaving[op] > 0;
+        let (ordering, fenced) = (self.operations[op].ordering, self.is_ordered(op));
         let rows = [(fenced && ordering.releases(), BEFORE), (true, ITSELF), (fenced && ordering.acquires(), BEHIND)];
         rows.into_iter().filter_map(move |(stands, part)| stands.then_some((op, part)))
     }

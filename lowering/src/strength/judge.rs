@@ -9,7 +9,7 @@ use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 
 use super::{
     Loss, Missing, Strength, access,
-    align::{align, cost_without},
+    align::{StandIn, align, cost_without},
     fence,
     flow::{Flow, NodeCode, Way},
     is_private, touches_memory,
@@ -82,10 +82,18 @@ pub struct Block {
 pub fn judge(blocks: &[Block], function: &Function) -> Result<Judged, TooLarge> {
     let flow = Flow::of_function(function);
     let is_lost = |op: &AtomicOp, node| judge_one(op, Some(node), &flow).loss().is_some();
-    let anchors = align(blocks, &flow, is_lost)?;
+    let stand_ins = align(blocks, &flow, is_lost)?;
     let operations = blocks.iter().flat_map(|block| &block.operations);
-    let judgements = operations.zip(&anchors).map(|(op, anchor)| judge_one(op, *anchor, &flow)).collect();
-    let claimed: HashSet<_> = anchors.iter().flatten().collect();
+    let judge_one = |(op, stand_in): (&AtomicOp, &StandIn)| {
+        let mut judgement = judge_one(op, stand_in.node, &flow);
+        if stand_in.lacks_fence && judgement.missing.is_empty() {
+            let what = "the fence that it needs stands for another operation".into();
+            judgement.missing.push(Missing { loss: Loss::Ordering, what });
+        }
+        judgement
+    };
+    let judgements = operations.zip(&stand_ins).map(judge_one).collect();
+    let claimed: HashSet<_> = stand_ins.iter().filter_map(|stand_in| stand_in.node).collect();
     let is_rmw = |node: &usize| access(&flow, *node).is_some_and(|access| access.reads && access.writes);
     let unclaimed = flow.in_order().into_iter().filter(|node| is_rmw(node) && !claimed.contains(node));
     Ok(Judged { judgements, unclaimed: unclaimed.map(|node| flow.nodes[node].line).collect() })
