@@ -26,14 +26,15 @@ proptest! {
     fn one_weaker_instruction_is_reported(program in program(), which in any::<Index>()) {
         let mut operations = program.operations();
         let which = which.index(operations.len());
-        let weaker = weaker(operations[which]);
-        prop_assume!(weaker.is_some());
-        operations[which] = weaker.expect("assumed");
+        let Some(weaker) = weaker(operations[which]) else { return Ok(()) };
+        operations[which] = weaker;
         let ptx = program.ptx(&operations);
         let lost = program.lost(&ptx);
         prop_assert!(!lost.is_empty(), "{}", ptx);
-        // What could not be any other operation's instruction is reported as its own.
-        if !program.symmetries().any(|image| image[which] != which) {
+        // What could not be any other operation's instruction is reported as its own. A fence could be that of another
+        // operation's ordering.
+        let is_fence = program.operations()[which].operation == Operation::Fence;
+        if !is_fence && !program.symmetries().any(|image| image[which] != which) {
             prop_assert_eq!(lost, [which], "{}", ptx);
         }
     }

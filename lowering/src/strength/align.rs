@@ -8,6 +8,7 @@
 //! be must not decide whose it is.
 
 use std::{
+    cell::RefCell,
     collections::{BTreeSet, HashMap, HashSet},
     rc::Rc,
 };
@@ -143,6 +144,11 @@ const BEFORE: usize = 0;
 const ITSELF: usize = 1;
 const BEHIND: usize = 2;
 
+/// The operations that have events, and these.
+fn pairs(anchors: &[Anchor]) -> Vec<(usize, usize)> {
+    anchors.iter().enumerate().filter_map(|(op, anchor)| Some((op, anchor[ITSELF]?))).collect()
+}
+
 /// The two sides of an alignment, and what is known of their pairs. Operations and events are known by their indices.
 struct Aligner<'a, L> {
     operations: &'a [AtomicOp],
@@ -207,27 +213,22 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     /// The better of the two alignments with the events in their orders.
     fn best_of(&mut self, order: &[usize]) -> Alignment {
         let [by_flow, by_text] = [0, 1].map(|which| {
-            let anchors = self.cheapest(order, &self.orders[which]);
+            let mut anchors = self.cheapest(order, &self.orders[which]);
+            self.settle(order, &self.orders[which], &mut anchors);
             Alignment { score: self.score(&anchors), anchors }
         });
         if by_text.score < by_flow.score { by_text } else { by_flow }
     }
 
     fn score(&mut self, anchors: &[Anchor]) -> Score {
-        let matched = |(op, anchor): (usize, &Anchor)| anchor[ITSELF].map(|event| (op, event));
-        let pairs: Vec<(usize, usize)> = anchors.iter().enumerate().filter_map(matched).collect();
+        let pairs = pairs(anchors);
         let fits = pairs.iter().map(|&(op, event)| self.fits[op][event].map_or(0, u32::from)).sum::<u32>();
         let left = || anchors.iter().zip(&self.leaving).filter(|(anchor, _)| anchor[ITSELF].is_none());
         let taken: HashSet<usize> = pairs.iter().map(|(_, event)| *event).collect();
         let skipped = (0..self.skipping.len()).filter(|event| !taken.contains(event)).map(|event| self.skipping[event]);
         let left_cost = left().map(|(_, cost)| cost).sum::<u32>();
         let cost = fits + left_cost + skipped.sum::<u32>();
-        let mut relations = 0u32;
-        for &(op, event) in &pairs {
-            let (asked, found) = (self.asked.of(op), self.found.of(event));
-            let differ = |&(op, event): &(usize, usize)| (asked[op] ^ found[event]).count_ones();
-            relations = relations.saturating_add(pairs.iter().map(differ).sum());
-        }
+        let relations = pairs.iter().map(|&(op, event)| self.relations_lost(op, event, &pairs)).sum::<u32>();
         let cost = cost.saturating_add(relations.saturating_mul(COST_OF_RELATION));
         let lacking: Vec<bool> = anchors.iter().enumerate().map(|(op, anchor)| self.lacks_fence(op, anchor)).collect();
         let cost = cost.saturating_add(lacking.iter().map(|lacks| u32::from(*lacks)).sum());
@@ -236,6 +237,35 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         };
         let lost = pairs.iter().filter(|(op, event)| lacking[*op] || is_lost(*op, *event)).count();
         (cost, lost + left().filter(|(_, cost)| **cost > 0).count())
+    }
+
+    /// How many relations to itself and to others an operation has that an event has not, or the other way round.
+    fn relations_lost(&self, op: usize, event: usize, others: &[(usize, usize)]) -> u32 {
+        let (asked, found) = (self.asked.of(op), self.found.of(event));
+        let others = others.iter().copied().filter(|(other, _)| *other != op);
+        others.chain([(op, event)]).map(|(op, event)| (asked[op] ^ found[event]).count_ones()).sum()
+    }
+
+    /// Moves each operation to the best of the events that are as good in the same place of the order: the table cannot
+    /// tell these, since it does not see how they stand to each other.
+    fn settle(&self, operations: &[usize], events: &[usize], anchors: &mut [Anchor]) {
+        let places: HashMap<usize, usize> = events.iter().copied().zip(0..).collect();
+        let parts = operations.iter().flat_map(|op| [BEFORE, ITSELF, BEHIND].map(|part| (*op, part)));
+        let parts: Vec<_> = parts.filter(|(op, part)| anchors[*op][*part].is_some()).collect();
+        for (index, &(op, _)) in parts.iter().enumerate().filter(|(_, (_, part))| *part == ITSELF) {
+            let place = |index: usize| parts.get(index).and_then(|(op, part)| Some(places[&anchors[*op][*part]?]));
+            let first = index.checked_sub(1).and_then(place).map_or(0, |place| place + 1);
+            let behind = place(index + 1).unwrap_or(events.len());
+            let Some(now) = anchors[op][ITSELF] else { continue };
+            let worth = |event: usize| (self.fits[op][event], self.skipping[event]);
+            let candidates: Vec<_> =
+                events[first..behind].iter().copied().filter(|event| worth(*event) == worth(now)).collect();
+            if candidates.len() > 1 {
+                let others = pairs(anchors);
+                let lost = |event: &usize| (self.relations_lost(op, *event, &others), *event != now);
+                anchors[op][ITSELF] = candidates.into_iter().min_by_key(lost);
+            }
+        }
     }
 
     /// Whether an operation has its ordering from a fence that is another one's.
@@ -315,18 +345,18 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 struct Relations<'a> {
     graph: &'a Graph,
     nodes: &'a [usize],
-    known: HashMap<usize, Rc<[u8]>>,
+    known: RefCell<HashMap<usize, Rc<[u8]>>>,
 }
 
 impl<'a> Relations<'a> {
     fn new(graph: &'a Graph, nodes: &'a [usize]) -> Self {
-        Self { graph, nodes, known: HashMap::new() }
+        Self { graph, nodes, known: RefCell::default() }
     }
 
     /// Those of one to all.
-    fn of(&mut self, index: usize) -> Rc<[u8]> {
+    fn of(&self, index: usize) -> Rc<[u8]> {
         let relations = || self.graph.relations(self.nodes[index], self.nodes).into();
-        self.known.entry(index).or_insert_with(relations).clone()
+        self.known.borrow_mut().entry(index).or_insert_with(relations).clone()
     }
 }
 
