@@ -477,6 +477,19 @@ mod tests {
         let siblings = format!("bra $M; $A: {one} ret; $M: @%p1 bra $A; {other} ret;");
         check_blocks(&branch(&[load], &[weaker]), &siblings, "right right");
         check_blocks(&branch(&[weaker], &[load]), &siblings, "right right");
+        // Orderings that are exchanged in a loop, with the fence of the one in it, and the fence that is asked for outside.
+        let or = |ordering| op(Operation::Rmw(RmwOp::Or, global(Type::I32)), ordering, Scope::Gpu);
+        let acquire = AtomicOp { ordering: Ordering::Acquire, ..fence };
+        let (first, second) = (or(Ordering::Relaxed), or(Ordering::SeqCst));
+        let rotated = [block(&[acquire], &[1]), block(&[first], &[2]), block(&[second], &[1])];
+        let relaxed = "atom.relaxed.gpu.global.or.b32 %r1, [%rd1], 1; ld.global.b8 %rs1, [%rd9];";
+        let sc = "fence.sc.gpu; atom.acquire.gpu.global.or.b32 %r1, [%rd1], 1; ld.global.b8 %rs1, [%rd9];";
+        let with = |first: &str, second: &str| {
+            let outside = "fence.acquire.gpu; ld.global.b8 %rs1, [%rd9]; bra $first;";
+            format!("{outside} $second: {second} $first: {first} bra $second;")
+        };
+        check_blocks(&rotated, &with(relaxed, sc), "right right right");
+        check_blocks(&rotated, &with(sc, relaxed), "right right ordering");
         check(&[load, weaker], &format!("bra $M; $A: {one} ret; $M: {other} bra $A;"), "ordering right");
     }
 }
