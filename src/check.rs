@@ -7,9 +7,8 @@ use std::{
 };
 
 use ptx_atomics::{
-    llvm::{self, Diagnostic, Handlers, Input, Location, Options, Recognized, inkwell::context::Context},
+    llvm::{self, Diagnostic, Handlers, Input, Location, Named, Options, Recognized, inkwell::context::Context},
     lowering::{
-        AtomicOp,
         ptx::{Function, Module, ModuleError},
         strength::{
             Loss, Missing,
@@ -40,8 +39,12 @@ struct Verdict<'a> {
     lines: &'a [u32],
 }
 
-/// An operation and what became of it; `None` if its function is another's now.
-type Found<'a> = (&'a Recognized, Option<Judgement>);
+/// An operation of a function, and what became of it; `None` if its function is another's now.
+struct Found<'a> {
+    function: &'a str,
+    named: &'a Named,
+    judgement: Option<Judgement>,
+}
 
 pub fn run(args: &CheckArgs) -> ExitCode {
     let result = read(&args.ir).and_then(|ir| Ok((ir, read(&args.ptx)?))).and_then(|(ir, ptx)| {
@@ -88,7 +91,7 @@ fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Vec<Diagnost
     } else {
         report(&judged, ir, ptx.name(), text);
     }
-    Ok(judged.iter().all(|(_, judgement)| judgement.as_ref().is_none_or(|judgement| judgement.loss().is_none())))
+    Ok(judged.iter().all(|found| found.judgement.as_ref().is_none_or(|judgement| judgement.loss().is_none())))
 }
 
 /// The text of the PTX, and what it says.
@@ -103,33 +106,35 @@ fn parse(ptx: &Input) -> Result<(&str, Module), Vec<Diagnostic>> {
 }
 
 /// Judges the operations, function by function.
-fn judge_all<'a>(operations: &'a [Recognized], module: &Module) -> Result<Vec<Found<'a>>, Vec<Diagnostic>> {
+fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Found<'a>>, Vec<Diagnostic>> {
     let bodies = module.functions.iter().filter(|function| function.body.is_some());
     let functions: HashMap<&str, &Function> = bodies.map(|function| (&*function.name, function)).collect();
-    let (mut judged, mut errors) = (Vec::new(), Vec::new());
-    for of_function in operations.chunk_by(|a, b| a.function == b.function) {
-        let Recognized { function: name, visible, .. } = &of_function[0];
-        let ops: Vec<AtomicOp> = of_function.iter().map(|recognized| recognized.op).collect();
-        match functions.get(&*llvm::ptx_name(name)) {
-            Some(function) => match judge(&ops, function) {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for Recognized { function: name, visible, blocks, named } in recognized {
+        let judgements = match functions.get(&*llvm::ptx_name(name)) {
+            Some(function) => match judge(blocks, function) {
                 Ok(Judged { judgements, unclaimed }) => {
-                    judged.extend(of_function.iter().zip(judgements.into_iter().map(Some)));
                     if !unclaimed.is_empty() {
                         let lines = unclaimed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
                         render::say(&format!(
                             "warning: in '{name}', the PTX has atomics that the IR has not, on line {lines}"
                         ));
                     }
+                    judgements.into_iter().map(Some).collect()
                 }
-                Err(error) => errors.push(Diagnostic {
-                    function: Some(name.clone()),
-                    ..Diagnostic::new(format!("the function is too large: {error}"))
-                }),
+                Err(error) => {
+                    errors.push(Diagnostic {
+                        function: Some(name.clone()),
+                        ..Diagnostic::new(format!("the function is too large: {error}"))
+                    });
+                    continue;
+                }
             },
-            None => judged.extend(of_function.iter().map(|recognized| (recognized, without_function(*visible)))),
-        }
+            None => vec![without_function(*visible); named.len()],
+        };
+        found.extend(named.iter().zip(judgements).map(|(named, judgement)| Found { function: name, named, judgement }));
     }
-    if errors.is_empty() { Ok(judged) } else { Err(errors) }
+    if errors.is_empty() { Ok(found) } else { Err(errors) }
 }
 
 /// A function that only its module sees may have become part of others.
@@ -140,12 +145,12 @@ fn without_function(visible: bool) -> Option<Judgement> {
 
 fn print(judged: &[Found<'_>]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    for (recognized, judgement) in judged {
+    for Found { function, named, judgement } in judged {
         let nothing = Judgement::default();
         let found = judgement.as_ref().unwrap_or(&nothing);
         let verdict = Verdict {
-            function: &recognized.function,
-            operation: &recognized.operation,
+            function,
+            operation: &named.operation,
             verdict: match judgement {
                 None => "not-judged",
                 Some(judgement) => judgement.loss().map_or("right", Into::into),
@@ -164,7 +169,7 @@ fn print(judged: &[Found<'_>]) -> io::Result<()> {
 fn report(judged: &[Found<'_>], ir: &Input, ptx_name: &str, ptx: &str) {
     let lines: Vec<&str> = ptx.lines().collect();
     let mut lost = 0;
-    for (recognized, judgement) in judged {
+    for Found { function, named, judgement } in judged {
         let Some((judgement, loss)) = judgement.as_ref().and_then(|found| Some((found, found.loss()?))) else {
             continue;
         };
@@ -175,17 +180,17 @@ fn report(judged: &[Found<'_>], ir: &Input, ptx_name: &str, ptx: &str) {
         });
         let what: Vec<_> = judgement.missing.iter().map(|missing| &*missing.what).collect();
         let diagnostic = Diagnostic {
-            function: Some(recognized.function.clone()),
-            location: recognized.location.clone(),
-            operation: Some(recognized.operation.clone()),
+            function: Some((*function).to_owned()),
+            location: named.location.clone(),
+            operation: Some(named.operation.clone()),
             notes: found.collect(),
             ..Diagnostic::new(format!("{}: {}", loss.get_message().unwrap_or_default(), what.join(", ")))
         };
         render::error(&diagnostic, Some(ir));
     }
-    let not_judged: Vec<_> = judged.iter().filter(|(_, judgement)| judgement.is_none()).collect();
-    for of_function in not_judged.chunk_by(|a, b| a.0.function == b.0.function) {
-        let (function, count) = (&of_function[0].0.function, of_function.len());
+    let not_judged: Vec<_> = judged.iter().filter(|found| found.judgement.is_none()).collect();
+    for of_function in not_judged.chunk_by(|a, b| a.function == b.function) {
+        let (function, count) = (of_function[0].function, of_function.len());
         render::say(&format!(
             "warning: '{ptx_name}' has no function '{function}', of which {count} operations are not checked"
         ));

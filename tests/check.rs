@@ -40,6 +40,7 @@ fn main() {
         trial("the scoreboard's sample: ours is right".into(), llc.or_else(assembler_missing), scoreboard),
         Trial::test("ours keeps all", ours_keeps),
         Trial::test("each thing that is lost is found", weakened_is_found),
+        Trial::test("blocks in another order", moved_blocks),
         Trial::test("verdicts for a machine", json),
         Trial::test("a narrower default scope asks for less", default_scope),
         Trial::test("a function that is not there", missing_function),
@@ -153,6 +154,127 @@ fn json() -> Result<(), Failed> {
     assert_eq!(field("verdict"), r#""right" "ordering" "right" "right""#);
     assert_eq!(field("missing"), r#"[] ["no acquire"] [] []"#);
     assert_eq!(verdicts[1]["operation"], "load atomic i32 addrspace(1) acquire");
+    Ok(())
+}
+
+/// An operation for a thread that is told to, else another one.
+const BRANCH: &str = "br i1 %c, label %yes, label %no
+yes:
+  %a = load atomic i32, ptr addrspace(1) %p acquire, align 4
+  br label %end
+no:
+  %b = load atomic i32, ptr addrspace(1) %p monotonic, align 4
+  br label %end
+end:
+  ret void";
+
+/// A thread that tells others, before all wait and some go on: `sum_of_parts` of `examples/scoped.rs`.
+const LEADER: &str = "br i1 %c, label %leader, label %wait
+wait:
+  %ready = load atomic i32, ptr addrspace(1) %p monotonic, align 4
+  %again = icmp eq i32 %ready, 0
+  br i1 %again, label %wait, label %go
+go:
+  fence acquire
+  %found = load atomic i32, ptr addrspace(1) %q monotonic, align 4
+  ret void
+leader:
+  store atomic i32 1, ptr addrspace(1) %q monotonic, align 4
+  store atomic i32 1, ptr addrspace(1) %p release, align 4
+  br label %wait";
+const LEADER_PTX: &str = "@!%p1 bra $wait;
+  st.relaxed.sys.global.b32 [%rd2], 1;
+  st.release.sys.global.b32 [%rd1], 1;
+  $wait: ld.relaxed.sys.global.b32 %r1, [%rd1]; setp.eq.b32 %p2, %r1, 0; @%p2 bra $wait;
+  fence.acquire.sys; ld.relaxed.sys.global.b32 %r2, [%rd2]; ret;";
+
+/// A sender and a receiver, which counts at the end: `message.cu` with the count within the branch.
+const MESSAGE: &str = "br i1 %c, label %receive, label %send
+send:
+  store atomic i32 1, ptr addrspace(1) %p release, align 4
+  br label %answer
+answer:
+  %answered = atomicrmw xchg ptr addrspace(1) %q, i32 0 acquire
+  %unanswered = icmp eq i32 %answered, 0
+  br i1 %unanswered, label %answer, label %end
+receive:
+  %got = atomicrmw xchg ptr addrspace(1) %p, i32 0 acquire
+  %none = icmp eq i32 %got, 0
+  br i1 %none, label %receive, label %reply
+reply:
+  store atomic i32 1, ptr addrspace(1) %q release, align 4
+  %old = atomicrmw add ptr addrspace(1) %q, i32 1 monotonic
+  br label %end
+end:
+  ret void";
+const MESSAGE_PTX: &str = "@!%p1 bra $send;
+  $receive: atom.acquire.sys.global.exch.b32 %r1, [%rd1], 0; setp.eq.b32 %p2, %r1, 0; @%p2 bra $receive;
+  st.release.sys.global.b32 [%rd2], 1;
+  atom.relaxed.sys.global.add.u32 %r2, [%rd2], 1;
+  ret;
+  $send: st.release.sys.global.b32 [%rd1], 1;
+  $answer: atom.acquire.sys.global.exch.b32 %r3, [%rd2], 0; setp.eq.b32 %p3, %r3, 0; @%p3 bra $answer;
+  ret;";
+
+/// Compilers move blocks; each operation has its own instruction nevertheless.
+fn moved_blocks() -> Result<(), Failed> {
+    let acquire = "ld.acquire.sys.global.b32 %r1, [%rd1];";
+    let relaxed = "ld.relaxed.sys.global.b32 %r1, [%rd1];";
+    let or = "atom.relaxed.sys.global.or.b32 %r1, [%rd1], 1;";
+    let add = "atom.acquire.sys.global.add.u32 %r1, [%rd1], 1;";
+    let sides = |yes: &str, no: &str| {
+        BRANCH
+            .replace("load atomic i32, ptr addrspace(1) %p acquire, align 4", yes)
+            .replace("load atomic i32, ptr addrspace(1) %p monotonic, align 4", no)
+    };
+    let rmws =
+        sides("atomicrmw add ptr addrspace(1) %p, i32 1 acquire", "atomicrmw or ptr addrspace(1) %p, i32 1 monotonic");
+    let longer = BRANCH.replace(
+        "monotonic, align 4",
+        "monotonic, align 4\n  %more = load atomic i32, ptr addrspace(1) %p monotonic, align 4",
+    );
+    let row = BRANCH
+        .replace("br i1 %c, label %yes, label %no", "br label %yes")
+        .replace("br label %end\nno:", "br label %no\nno:");
+    let branch = |first: &str, second: &str| format!("@%p1 bra $A; {first} ret; $A: {second} ret;");
+    let moved = |first: &str, second: &str| format!("bra $M; $A: {second} ret; $M: {first} bra $A;");
+    let foreign = "ld.global.b8 %rs1, [%rd9];";
+    #[rustfmt::skip]
+    let cases = [
+        ("both orders of an if", BRANCH, branch(acquire, relaxed), "right right"),
+        ("both orders of an if", BRANCH, branch(relaxed, acquire), "right right"),
+        ("the acquiring side is weaker", BRANCH, branch(relaxed, relaxed), "ordering right"),
+        ("the kind tells the sides", &rmws, branch(add, or), "right right"),
+        ("the kind tells the sides", &rmws, branch(or, add), "right right"),
+        ("the kind tells the sides", &rmws, branch(&or.replace("relaxed", "acquire"), &add.replace("acquire", "relaxed")), "ordering right"),
+        ("what follows tells the sides", &longer, branch(&(relaxed.to_owned() + relaxed), acquire), "right right right"),
+        ("what follows tells the sides", &longer, branch(acquire, &(relaxed.to_owned() + relaxed)), "right right right"),
+        ("what follows tells the sides", &longer, branch(&(acquire.to_owned() + relaxed), relaxed), "ordering right right"),
+        ("what follows tells the sides", &longer, branch(relaxed, &(acquire.to_owned() + relaxed)), "ordering right right"),
+        ("one behind the other", &row, moved(acquire, relaxed), "right right"),
+        ("one behind the other, exchanged", &row, moved(relaxed, acquire), "ordering right"),
+        ("a leader, its block in front", LEADER, LEADER_PTX.into(), "right right right right right"),
+        ("a leader, its release lost", LEADER, LEADER_PTX.replace("st.release", "st.relaxed"), "right right right right ordering"),
+        ("a leader, its stores exchanged", LEADER,
+         LEADER_PTX.replace("st.relaxed", "st.R").replace("st.release", "st.relaxed").replace("st.R", "st.release"), "right right right right ordering"),
+        ("a leader, the fence lost", LEADER, LEADER_PTX.replace("fence.acquire.sys;", foreign), "right missing right right right"),
+        ("messages, the receiver in front", MESSAGE, MESSAGE_PTX.into(), "right right right right right"),
+        ("messages, a receiver that acquires nothing", MESSAGE,
+         MESSAGE_PTX.replacen("atom.acquire", "atom.relaxed", 1), "right right ordering right right"),
+        ("messages, a narrower reply", MESSAGE, MESSAGE_PTX.replacen("st.release.sys", "st.release.gpu", 1), "right right right scope right"),
+        ("messages, the answers acquire nothing", MESSAGE,
+         MESSAGE_PTX.replace("atom.acquire.sys.global.exch.b32 %r3", "atom.relaxed.sys.global.exch.b32 %r3"), "right ordering right right right"),
+    ];
+    let files = Files::new()?;
+    for (name, ir, ptx, expected) in cases {
+        let parameters = "ptr addrspace(1) %p, ptr addrspace(1) %q, i1 %c";
+        let ir = format!("target triple = \"nvptx64-nvidia-cuda\"\ndefine void @f({parameters}) {{\n  {ir}\n}}\n");
+        let ptx = format!(".version 8.6\n.target sm_90\n.visible .func f() {{\n  {ptx}\n}}\n");
+        let (_, stdout, stderr) = files.check(&ir, &ptx, &["--json"])?;
+        let verdicts: Vec<serde_json::Value> = stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        let found: Vec<_> = verdicts.iter().map(|verdict| verdict["verdict"].as_str().unwrap_or("?")).collect();
+        assert_eq!(found.join(" "), expected, "{name}\n{ir}{ptx}{stdout}{stderr}");
+    }
     Ok(())
 }
 

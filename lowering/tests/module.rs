@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Module, Scope, Space},
-    strength::judge::judge,
+    strength::judge::{Block, judge},
 };
 
 proptest! {
@@ -23,7 +23,7 @@ proptest! {
                     ordering: Ordering::SeqCst,
                     scope: SyncScope::Threads(Scope::Sys),
                 };
-                prop_assert_eq!(judge(&[op], function).map(|judged| judged.judgements.len()), Ok(1));
+                prop_assert_eq!(judge(&[Block { operations: vec![op], next: Vec::new() }], function).map(|judged| judged.judgements.len()), Ok(1));
             }
         }
     }

@@ -82,7 +82,14 @@ impl FromStr for Module {
     fn from_str(text: &str) -> Result<Self, ModuleError> {
         let mut reader = Reader { rest: text, line: 1 };
         let mut module = Self::default();
+        // Functions stand in front of their calls.
+        let mut noreturn = HashSet::new();
         while let Some((line, piece)) = reader.piece()? {
+            if let Piece::Head(head) | Piece::Statement(head) = &piece
+                && head.contains(".noreturn")
+            {
+                noreturn.extend(function_name(head));
+            }
             match piece {
                 Piece::Directive(directive) => match directive.split_once(char::is_whitespace) {
                     Some((".version", version)) => module.version = version.trim().into(),
@@ -91,7 +98,7 @@ impl FromStr for Module {
                 },
                 Piece::Head(head) => match function_name(&head) {
                     Some(name) => {
-                        let body = Some(body(&mut reader, &name)?);
+                        let body = Some(body(&mut reader, &name, &noreturn)?);
                         module.functions.push(Function { name, body });
                     }
                     None => reader.skip_block()?,
@@ -267,8 +274,8 @@ impl Block {
     }
 }
 
-/// Reads the body of a function up to its closing brace.
-fn body(reader: &mut Reader<'_>, function: &str) -> Result<Vec<Line>, ModuleError> {
+/// Reads the body of a function up to its closing brace. Calls of `noreturn` do not come back.
+fn body(reader: &mut Reader<'_>, function: &str, noreturn: &HashSet<String>) -> Result<Vec<Line>, ModuleError> {
     let mut blocks = vec![Block::default()];
     let mut current = 0;
     let mut pieces = Vec::new();
@@ -310,7 +317,7 @@ fn body(reader: &mut Reader<'_>, function: &str) -> Result<Vec<Line>, ModuleErro
         let code = if is_label {
             Code::Label(Name(unique(&text, block).into()))
         } else {
-            code(&with_names(&text, |name| unique(name, block)), &lists)
+            code(&with_names(&text, |name| unique(name, block)), &lists, noreturn)
         };
         Line { number, text: text.split_whitespace().collect::<Vec<_>>().join(" "), code }
     };
@@ -334,10 +341,10 @@ fn with_names(text: &str, unique: impl Fn(&str) -> String) -> String {
     replaced
 }
 
-fn code(text: &str, lists: &HashMap<String, Vec<Name>>) -> Code {
+fn code(text: &str, lists: &HashMap<String, Vec<Name>>, noreturn: &HashSet<String>) -> Code {
     match format!("{text};").parse() {
         Ok(Statement::Instruction { guard, instruction }) => Code::Instruction { guard, instruction },
-        _ => Code::Other(other(text, lists)),
+        _ => Code::Other(other(text, lists, noreturn)),
     }
 }
 
@@ -374,7 +381,7 @@ const WITHOUT_RESULT: [&str; 22] = [
     "discard",
 ];
 
-fn other(text: &str, lists: &HashMap<String, Vec<Name>>) -> Other {
+fn other(text: &str, lists: &HashMap<String, Vec<Name>>, noreturn: &HashSet<String>) -> Other {
     let mut rest = text.trim();
     let mut guard = None;
     if let Some(guarded) = rest.strip_prefix('@') {
@@ -401,6 +408,8 @@ fn other(text: &str, lists: &HashMap<String, Vec<Name>>) -> Other {
         "bra" => Jump::To(names(operands).collect()),
         "brx" => Jump::To(names(behind).filter_map(|list| lists.get(&*list.0)).flatten().cloned().collect()),
         "ret" | "exit" | "trap" => Jump::Out,
+        // The first name is that of the function.
+        "call" if names(reads).next().is_some_and(|callee| noreturn.contains(&*callee.0)) => Jump::Out,
         _ => Jump::Next,
     };
     Other { guard, mnemonic: mnemonic.to_owned(), writes: names(writes).collect(), reads: names(reads).collect(), jump }
@@ -453,6 +462,29 @@ mod tests {
         check("@!%p1 exit;", &[], &[], Jump::Out);
         check("bra.uni $L1;", &[], &["$L1"], Jump::To(vec![Name::new("$L1")]));
         assert_eq!(other("@!%p1 exit;").guard, Some(Guard { p: Name::new("%p1"), negated: true }));
+    }
+
+    #[test]
+    fn calls_that_do_not_return() {
+        let jump = |call: &str| {
+            let declared = "extern .func g (.param .b32 a) .noreturn; .func (.param .b32 r) h() .noreturn;";
+            let text = format!("{HEAD}.{declared} .func i(); .func f() {{ {call}; ret; }}");
+            let module: Module = text.parse().expect(&text);
+            match &module.functions[3].body.as_ref().expect("a body")[0].code {
+                Code::Other(Other { jump, .. }) => jump.clone(),
+                code => panic!("{code:?}"),
+            }
+        };
+        let cases = [
+            ("call.uni g, (p)", Jump::Out),
+            ("call (r), h", Jump::Out),
+            ("@%p1 call g, (p)", Jump::Out),
+            ("call i", Jump::Next),
+            ("call (r), i, (g)", Jump::Next),
+        ];
+        for (call, expected) in cases {
+            assert_eq!(jump(call), expected, "{call}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::graph::reverse_post_order;
 use crate::{
     ptx::{AluOp, Code, Function, Guard, Instruction, Jump, Name, Operand, Other, Space, Statement, Type},
     sequence::Sequence,
@@ -79,28 +80,7 @@ impl<'p> Flow<'p> {
 
     /// The nodes that control reaches, each behind those that lead to it as far as there is no loop.
     pub fn in_order(&self) -> Vec<usize> {
-        let mut seen = vec![false; self.nodes.len()];
-        let mut order = Vec::new();
-        // A node, and how many of its successors are done.
-        let mut stack = vec![(self.entry(), 0)];
-        seen[self.entry()] = true;
-        while let Some((node, done)) = stack.last_mut() {
-            // The way that a branch takes is walked first, so that the one behind it comes first in the order.
-            match self.nodes[*node].next.get(*done) {
-                Some(&next) => {
-                    *done += 1;
-                    if !std::mem::replace(&mut seen[next], true) {
-                        stack.push((next, 0));
-                    }
-                }
-                None => {
-                    order.push(*node);
-                    stack.pop();
-                }
-            }
-        }
-        order.reverse();
-        order
+        reverse_post_order(self.nodes.len(), |node| &self.nodes[node].next)
     }
 
     pub fn instruction(&self, node: usize) -> Option<&'p Instruction> {

@@ -1,20 +1,22 @@
 //! The PTX of any compiler, held against the operations that it stands for.
 //!
-//! Operations and instructions are aligned in the order of control, by kind, width and state space. What stands for an
-//! operation is then read as [`Strength`] reads it. The values that are computed are not looked at.
+//! What [stands](super::align) for an operation is read as [`Strength`] reads it. The values that are computed are not
+//! looked at.
 
 use std::collections::HashSet;
 
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 
 use super::{
-    Loss, Missing, Strength, access, fence,
+    Loss, Missing, Strength, access,
+    align::{StandIn, align, cost_without},
+    fence,
     flow::{Flow, NodeCode, Way},
     is_private, touches_memory,
 };
 use crate::{
-    op::{AtomicOp, Operation, RmwOp, SyncScope},
-    ptx::{AluOp, Atom, AtomOp, FenceSem, Function, Instruction, Ld, Name, Operand, Red, Space},
+    op::{AtomicOp, Operation, SyncScope},
+    ptx::{AluOp, Atom, AtomOp, FenceSem, Function, Instruction, Ld, Name, Operand},
 };
 
 /// What became of one operation.
@@ -64,175 +66,37 @@ pub struct TooLarge {
     pub instructions: usize,
 }
 
-/// The largest table of an alignment, in cells of a byte.
-const LARGEST_TABLE: usize = 1 << 28;
+/// Operations that are executed one after the other, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    pub operations: Vec<AtomicOp>,
+    /// Where control can go then: the indices of blocks. If there is none, it leaves the function.
+    pub next: Vec<usize>,
+}
 
-/// Judges each of the operations of a function, which come in the order of its text.
+/// Judges each of the operations of a function, whose blocks come in the order of its text, first the one that it is
+/// entered by.
 ///
 /// # Errors
 /// If the function is too large.
-pub fn judge(operations: &[AtomicOp], function: &Function) -> Result<Judged, TooLarge> {
+pub fn judge(blocks: &[Block], function: &Function) -> Result<Judged, TooLarge> {
     let flow = Flow::of_function(function);
-    let is_event = |node: &usize| access(&flow, *node).is_some() || fence(&flow, *node).is_some();
-    let by_flow: Vec<_> = flow.in_order().into_iter().filter(is_event).collect();
-    let mut by_text = by_flow.clone();
-    by_text.sort_unstable();
-    if (operations.len() + 1).saturating_mul(by_flow.len() + 1) > LARGEST_TABLE {
-        return Err(TooLarge { operations: operations.len(), instructions: by_flow.len() });
-    }
-    // Compilers move blocks. The order in which more fits is the right one.
-    let judged = [by_flow, by_text].map(|events| {
-        let (cost, mut anchors) = align(operations, &flow, &events);
-        adopt(operations, &flow, &events, &mut anchors);
-        let judge_one = |(op, anchor): (&AtomicOp, &Option<usize>)| judge_one(op, *anchor, &flow);
-        let judgements: Vec<_> = operations.iter().zip(&anchors).map(judge_one).collect();
-        let wrong = judgements.iter().filter(|judgement| judgement.loss().is_some()).count();
-        let claimed: HashSet<_> = anchors.iter().flatten().collect();
-        let is_rmw = |node: &usize| access(&flow, *node).is_some_and(|access| access.reads && access.writes);
-        let unclaimed = events.iter().filter(|node| is_rmw(node) && !claimed.contains(node));
-        let unclaimed = unclaimed.map(|node| flow.nodes[*node].line).collect();
-        (cost, wrong, Judged { judgements, unclaimed })
-    });
-    let [by_flow, by_text] = judged;
-    Ok(if (by_text.0, by_text.1) < (by_flow.0, by_flow.1) { by_text.2 } else { by_flow.2 })
-}
-
-/// What it costs to leave an operation without an instruction.
-fn cost_without(op: &AtomicOp) -> u32 {
-    let nothing_needed = op.operation == Operation::Fence && op.scope == SyncScope::SingleThread;
-    if nothing_needed || is_private(op) { 0 } else { 20 }
-}
-
-/// What it costs to leave an instruction without an operation: strong ones are there for one.
-fn cost_of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
-    match access(flow, node) {
-        Some(access) if access.reads && access.writes => 5,
-        Some(access) if access.strong.is_some() => 1,
-        _ => 0,
-    }
-}
-
-/// How badly an instruction fits an operation; `None` if it cannot stand for it.
-fn cost_of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Option<u32> {
-    let Some(asked) = op.operation.access() else {
-        let kept = fence(flow, node).is_some().then(|| Strength::of_fence(flow, node).missing(op).is_empty());
-        return kept.map(|kept| if kept { 0 } else { 2 });
-    };
-    let found = access(flow, node)?;
-    if !may_be(asked.space, found.space) {
-        return None;
-    }
-    let bits = asked.ty.bits();
-    let rmw = matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. });
-    let width = match found.bits {
-        width if width == bits => 0,
-        32 if rmw && bits < 32 => 0,
-        width if width < bits => 8,
-        _ => return None,
-    };
-    let weak = if found.strong.is_none() { 2 } else { 0 };
-    let kind = match (op.operation, flow.instruction(node)?) {
-        (Operation::Load(_), Instruction::Ld(_)) | (Operation::Store(_), Instruction::St(_)) => weak,
-        (Operation::Load(_), Instruction::Atom(_)) => 8,
-        (Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Exch, .. })) => 8,
-        (Operation::CmpXchg { .. }, Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 0,
-        (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 1,
-        (Operation::Rmw(rmw, _), Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) => {
-            if native(rmw) == Some(*op) { 0 } else { 6 }
+    let is_lost = |op: &AtomicOp, node| judge_one(op, Some(node), &flow).loss().is_some();
+    let stand_ins = align(blocks, &flow, is_lost)?;
+    let operations = blocks.iter().flat_map(|block| &block.operations);
+    let judge_one = |(op, stand_in): (&AtomicOp, &StandIn)| {
+        let mut judgement = judge_one(op, stand_in.node, &flow);
+        if stand_in.lacks_fence && judgement.missing.is_empty() {
+            let what = "the fence that it needs stands for another operation".into();
+            judgement.missing.push(Missing { loss: Loss::Ordering, what });
         }
-        // Read, compute and write, of which the write is the one that others see.
-        (Operation::Rmw(..) | Operation::CmpXchg { .. }, Instruction::St(_)) => 10,
-        _ => return None,
+        judgement
     };
-    Some(kind + width)
-}
-
-/// Whether an address of one state space may be spelled as one of another.
-fn may_be(asked: Space, found: Space) -> bool {
-    let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
-    match (asked, found) {
-        (Space::Generic | Space::Local | Space::Const, _) | (_, Space::Generic) => true,
-        (Space::Shared | Space::SharedCta, found) => shared(found),
-        (asked, found) => asked == found,
-    }
-}
-
-/// The operation of `atom` that computes the same.
-fn native(op: RmwOp) -> Option<AtomOp> {
-    Some(match op {
-        RmwOp::Xchg => AtomOp::Exch,
-        RmwOp::Add | RmwOp::Sub | RmwOp::FAdd | RmwOp::FSub => AtomOp::Add,
-        RmwOp::And => AtomOp::And,
-        RmwOp::Or => AtomOp::Or,
-        RmwOp::Xor => AtomOp::Xor,
-        RmwOp::Max | RmwOp::UMax => AtomOp::Max,
-        RmwOp::Min | RmwOp::UMin => AtomOp::Min,
-        RmwOp::UIncWrap => AtomOp::Inc,
-        RmwOp::UDecWrap => AtomOp::Dec,
-        _ => return None,
-    })
-}
-
-/// How an alignment came to one of its cells.
-#[derive(Clone, Copy)]
-enum Move {
-    Match,
-    Skip,
-    Leave,
-}
-
-/// The cheapest alignment: its cost, and the node of each operation.
-fn align(operations: &[AtomicOp], flow: &Flow<'_>, events: &[usize]) -> (u32, Vec<Option<usize>>) {
-    let width = events.len() + 1;
-    let skips: Vec<_> = events.iter().map(|node| cost_of_skipping(flow, *node)).collect();
-    let mut moves = vec![Move::Skip; (operations.len() + 1) * width];
-    let mut costs: Vec<u32> = vec![0; width];
-    for (column, skip) in (1..).zip(&skips) {
-        costs[column] = costs[column - 1] + skip;
-    }
-    for (row, op) in (1..).zip(operations) {
-        let above = costs.clone();
-        for column in 0..width {
-            let leave = (above[column].saturating_add(cost_without(op)), Move::Leave);
-            let mut best = leave;
-            if let Some(before) = column.checked_sub(1) {
-                let skip = (costs[before].saturating_add(skips[before]), Move::Skip);
-                let matched = cost_of_match(op, flow, events[before])
-                    .map(|cost| (above[before].saturating_add(cost), Move::Match));
-                let candidates = [matched, Some(skip)].into_iter().flatten();
-                best = candidates.fold(leave, |best, found| if found.0 <= best.0 { found } else { best });
-                if let Some(matched) = matched.filter(|matched| matched.0 == best.0) {
-                    best = matched;
-                }
-            }
-            costs[column] = best.0;
-            moves[row * width + column] = best.1;
-        }
-    }
-    let mut anchors = vec![None; operations.len()];
-    let (mut row, mut column) = (operations.len(), events.len());
-    while row > 0 {
-        match moves[row * width + column] {
-            Move::Match => {
-                (row, column) = (row - 1, column - 1);
-                anchors[row] = Some(events[column]);
-            }
-            Move::Skip => column -= 1,
-            Move::Leave => row -= 1,
-        }
-    }
-    (costs[events.len()], anchors)
-}
-
-/// Gives operations that are left instructions that are left, in whatever order these stand.
-fn adopt(operations: &[AtomicOp], flow: &Flow<'_>, events: &[usize], anchors: &mut [Option<usize>]) {
-    let mut taken: HashSet<_> = anchors.iter().flatten().copied().collect();
-    for (op, anchor) in operations.iter().zip(anchors).filter(|(_, anchor)| anchor.is_none()) {
-        let free = events.iter().filter(|node| !taken.contains(node) && cost_of_skipping(flow, **node) > 0);
-        let fitting = free.filter_map(|node| Some((cost_of_match(op, flow, *node)?, *node)));
-        *anchor = fitting.min().filter(|(cost, _)| *cost < 5).map(|(_, node)| node);
-        taken.extend(*anchor);
-    }
+    let judgements = operations.zip(&stand_ins).map(judge_one).collect();
+    let claimed: HashSet<_> = stand_ins.iter().filter_map(|stand_in| stand_in.node).collect();
+    let is_rmw = |node: &usize| access(&flow, *node).is_some_and(|access| access.reads && access.writes);
+    let unclaimed = flow.in_order().into_iter().filter(|node| is_rmw(node) && !claimed.contains(node));
+    Ok(Judged { judgements, unclaimed: unclaimed.map(|node| flow.nodes[node].line).collect() })
 }
 
 fn judge_one(op: &AtomicOp, anchor: Option<usize>, flow: &Flow<'_>) -> Judgement {
@@ -348,8 +212,8 @@ fn fences_around(flow: &Flow<'_>, group: &[usize]) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::{
-        op::{Access, Ordering, Type},
-        ptx::{Module, Scope},
+        op::{Access, Ordering, RmwOp, Type},
+        ptx::{Module, Scope, Space},
     };
 
     fn op(operation: Operation, ordering: Ordering, scope: Scope) -> AtomicOp {
@@ -369,14 +233,22 @@ mod tests {
     }
 
     fn judgements(operations: &[AtomicOp], body: &str) -> Vec<Judgement> {
+        judgements_of(&[Block { operations: operations.to_vec(), next: Vec::new() }], body)
+    }
+
+    fn judgements_of(blocks: &[Block], body: &str) -> Vec<Judgement> {
         let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}");
         let module: Module = text.parse().expect(body);
-        judge(operations, &module.functions[0]).expect("few operations").judgements
+        judge(blocks, &module.functions[0]).expect("few operations").judgements
     }
 
     /// `expected` lists the worst loss of each operation, `right` for none.
     fn check(operations: &[AtomicOp], body: &str, expected: &str) {
-        let judgements = judgements(operations, body);
+        check_blocks(&[Block { operations: operations.to_vec(), next: Vec::new() }], body, expected);
+    }
+
+    fn check_blocks(blocks: &[Block], body: &str, expected: &str) {
+        let judgements = judgements_of(blocks, body);
         let losses: Vec<&str> =
             judgements.iter().map(|judgement| judgement.loss().map_or("right", Into::into)).collect();
         assert_eq!(losses.join(" "), expected, "{body}\n{judgements:#?}");
@@ -588,14 +460,36 @@ mod tests {
         let fence = op(Operation::Fence, Ordering::SeqCst, Scope::Gpu);
         let one = "ld.global.b32 %r9, [%rd9]; atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1;";
         let other = "fence.sc.gpu; st.global.b32 [%rd9], %r9; ld.acquire.gpu.global.b32 %r2, [%rd1];";
-        check(&[add, fence, load], &format!("@%p1 bra $A; {one} ret; $A: {other} ret;"), "right right right");
-        check(&[add, fence, load], &format!("@%p1 bra $A; {other} ret; $A: {one} ret;"), "right right right");
+        let block =
+            |operations: &[AtomicOp], next: &[usize]| Block { operations: operations.to_vec(), next: next.to_vec() };
+        let branch = |one: &[AtomicOp], other: &[AtomicOp]| [block(&[], &[1, 2]), block(one, &[]), block(other, &[])];
+        let either = [branch(&[add], &[fence, load]), branch(&[fence, load], &[add])];
+        for blocks in either {
+            check_blocks(&blocks, &format!("@%p1 bra $A; {one} ret; $A: {other} ret;"), "right right right");
+            check_blocks(&blocks, &format!("@%p1 bra $A; {other} ret; $A: {one} ret;"), "right right right");
+        }
         check(&[add, add, load], &format!("{one} ld.acquire.gpu.global.b32 %r2, [%rd1];"), "missing right right");
         check(&[fence, add], &format!("fence.acq_rel.gpu; {one}"), "ordering right");
         let weaker = op(Operation::Load(global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
         let one = "ld.acquire.gpu.global.b32 %r2, [%rd1];";
         let other = "ld.relaxed.gpu.global.b32 %r2, [%rd1];";
         check(&[load, weaker], &format!("bra $M; $A: {other} ret; $M: {one} bra $A;"), "right right");
-        check(&[load, weaker], &format!("bra $M; $A: {one} ret; $M: @%p1 bra $A; {other} ret;"), "right right");
+        let siblings = format!("bra $M; $A: {one} ret; $M: @%p1 bra $A; {other} ret;");
+        check_blocks(&branch(&[load], &[weaker]), &siblings, "right right");
+        check_blocks(&branch(&[weaker], &[load]), &siblings, "right right");
+        // Orderings that are exchanged in a loop, with the fence of the one in it, and the fence that is asked for outside.
+        let or = |ordering| op(Operation::Rmw(RmwOp::Or, global(Type::I32)), ordering, Scope::Gpu);
+        let acquire = AtomicOp { ordering: Ordering::Acquire, ..fence };
+        let (first, second) = (or(Ordering::Relaxed), or(Ordering::SeqCst));
+        let rotated = [block(&[acquire], &[1]), block(&[first], &[2]), block(&[second], &[1])];
+        let relaxed = "atom.relaxed.gpu.global.or.b32 %r1, [%rd1], 1; ld.global.b8 %rs1, [%rd9];";
+        let sc = "fence.sc.gpu; atom.acquire.gpu.global.or.b32 %r1, [%rd1], 1; ld.global.b8 %rs1, [%rd9];";
+        let with = |first: &str, second: &str| {
+            let outside = "fence.acquire.gpu; ld.global.b8 %rs1, [%rd9]; bra $first;";
+            format!("{outside} $second: {second} $first: {first} bra $second;")
+        };
+        check_blocks(&rotated, &with(relaxed, sc), "right right right");
+        check_blocks(&rotated, &with(sc, relaxed), "right right ordering");
+        check(&[load, weaker], &format!("bra $M; $A: {one} ret; $M: {other} bra $A;"), "ordering right");
     }
 }

@@ -15,7 +15,9 @@
 //!
 //! Who can see shared memory is on the same GPU, so that scope gpu is as good as sys there.
 
+mod align;
 mod flow;
+mod graph;
 pub mod judge;
 mod swap;
 

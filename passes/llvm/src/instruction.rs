@@ -1,8 +1,9 @@
 //! An atomic instruction of LLVM IR, with the accessors that inkwell lacks.
 
-use std::ffi::CStr;
+use std::{collections::HashMap, ffi::CStr};
 
 use inkwell::{
+    basic_block::BasicBlock,
     llvm_sys::{
         LLVMAtomicOrdering as LlvmOrdering, LLVMAtomicRMWBinOp as BinOp, LLVMOpcode, core::*, debuginfo::*, prelude::*,
     },
@@ -34,11 +35,26 @@ impl Kind {
 
 /// Every instruction of a function, in the order of the text.
 pub fn instructions(function: FunctionValue<'_>) -> impl Iterator<Item = LLVMValueRef> {
+    function.get_basic_block_iter().flat_map(instructions_of)
+}
+
+pub fn instructions_of(block: BasicBlock<'_>) -> impl Iterator<Item = LLVMValueRef> {
     let non_null = |instruction: LLVMValueRef| (!instruction.is_null()).then_some(instruction);
-    function.get_basic_block_iter().flat_map(move |block| {
-        // SAFETY: the block and its instructions live as long as the module, which nothing changes during iteration.
-        let first = non_null(unsafe { LLVMGetFirstInstruction(block.as_mut_ptr()) });
-        std::iter::successors(first, move |instruction| non_null(unsafe { LLVMGetNextInstruction(*instruction) }))
+    // SAFETY: the block and its instructions live as long as the module, which nothing changes during iteration.
+    let first = non_null(unsafe { LLVMGetFirstInstruction(block.as_mut_ptr()) });
+    std::iter::successors(first, move |instruction| non_null(unsafe { LLVMGetNextInstruction(*instruction) }))
+}
+
+/// The blocks of a function in the order of the text, and the indices of those where control can go from each.
+pub fn control_flow(function: FunctionValue<'_>) -> impl Iterator<Item = (BasicBlock<'_>, Vec<usize>)> {
+    let indices: HashMap<_, usize> = function.get_basic_block_iter().map(|block| block.as_mut_ptr()).zip(0..).collect();
+    function.get_basic_block_iter().map(move |block| {
+        // SAFETY: the module was verified, so that every block ends with a terminator, which has that many successors.
+        let next = unsafe {
+            let end = LLVMGetBasicBlockTerminator(block.as_mut_ptr());
+            (0..LLVMGetNumSuccessors(end)).map(|number| indices[&LLVMGetSuccessor(end, number)]).collect()
+        };
+        (block, next)
     })
 }
 

@@ -36,7 +36,7 @@ pub use self::{
     },
     fatal::{Handlers, install_handlers},
     message::{Diagnostic, Location, Remark},
-    recognize::{Recognized, operations, ptx_name},
+    recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
     settings::Settings,
     source::{Input, read},

@@ -13,13 +13,15 @@ use inkwell::{
 };
 use ptx_atomics_lowering::{
     Access, AtomicOp, B, C, InlineAsm, Lowering, Operation, Ordering, Policy, Strategies, SyncScope, Target, Type,
-    Unsupported, lower, ptx::Scope, strength::Strength,
+    Unsupported, lower,
+    ptx::Scope,
+    strength::{Strength, judge::Block},
 };
 use strum::IntoEnumIterator;
 
 use crate::{
     Options,
-    instruction::{Instruction, Kind, constant, instructions, name},
+    instruction::{Instruction, Kind, constant, control_flow, instructions, instructions_of, name},
     memory::{self, Memory},
     message::{Diagnostic, Location, Remark},
     source::{Input, Numbering},
@@ -133,52 +135,68 @@ pub fn plan(
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// An atomic or fence of a module, lowered or not.
+/// A function that has atomics or fences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recognized {
     pub function: String,
     /// Whether other modules see the function, so that a compiler must keep it.
     pub visible: bool,
-    pub op: AtomicOp,
+    /// In the order of the text.
+    pub blocks: Vec<Block>,
+    /// What a reader knows the operations of the blocks by, in the same order.
+    pub named: Vec<Named>,
+}
+
+/// What a reader knows an operation by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
     /// In LLVM's words.
     pub operation: String,
     pub location: Option<Location>,
 }
 
-/// Every atomic and fence of a module as [`crate::read`] and [`crate::expand`] left it, in the order of the text.
+/// The functions of a module as [`crate::read`] and [`crate::expand`] left it, with every atomic and fence.
 ///
 /// # Errors
 /// Everything that is no operation of the model: an unknown scope, type or address space, or too little alignment.
 pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
     let recognizer = Recognizer::new(module, input, options);
-    let (mut operations, mut errors) = (Vec::new(), Vec::new());
+    let (mut functions, mut errors) = (Vec::new(), Vec::new());
     let mut count = 0..;
     for function in module.get_functions() {
-        let atomics = instructions(function).filter_map(Instruction::atomic);
         let visible = !matches!(function.get_linkage(), Linkage::Internal | Linkage::Private);
-        for (instruction, kind) in atomics {
-            let number = recognizer.numbering.is_in_text(instruction).then(|| count.next()).flatten();
-            let location = instruction.debug_location().or_else(|| input.location(number));
-            match recognizer.operation(instruction, kind) {
-                Ok((op, sync_scope)) => {
-                    let ty = if kind == Kind::Fence { String::new() } else { printed(instruction.value_type(kind)) };
-                    let operation = describe(&op, sync_scope, &ty);
-                    operations.push(Recognized { function: name(&function), visible, op, operation, location });
-                }
-                Err(problems) => {
-                    let message = problems.iter().map(|(message, _)| &**message).collect::<Vec<_>>().join("; ");
-                    errors.push(Diagnostic {
-                        function: Some(name(&function)),
-                        location,
-                        operation: Some(instruction.text()),
-                        help: problems.into_iter().find_map(|(_, help)| help),
-                        ..Diagnostic::new(message)
-                    });
+        let (mut blocks, mut named) = (Vec::new(), Vec::new());
+        for (block, next) in control_flow(function) {
+            let mut operations = Vec::new();
+            for (instruction, kind) in instructions_of(block).filter_map(Instruction::atomic) {
+                let number = recognizer.numbering.is_in_text(instruction).then(|| count.next()).flatten();
+                let location = instruction.debug_location().or_else(|| input.location(number));
+                match recognizer.operation(instruction, kind) {
+                    Ok((op, sync_scope)) => {
+                        let ty =
+                            if kind == Kind::Fence { String::new() } else { printed(instruction.value_type(kind)) };
+                        operations.push(op);
+                        named.push(Named { operation: describe(&op, sync_scope, &ty), location });
+                    }
+                    Err(problems) => {
+                        let message = problems.iter().map(|(message, _)| &**message).collect::<Vec<_>>().join("; ");
+                        errors.push(Diagnostic {
+                            function: Some(name(&function)),
+                            location,
+                            operation: Some(instruction.text()),
+                            help: problems.into_iter().find_map(|(_, help)| help),
+                            ..Diagnostic::new(message)
+                        });
+                    }
                 }
             }
+            blocks.push(Block { operations, next });
+        }
+        if !named.is_empty() {
+            functions.push(Recognized { function: name(&function), visible, blocks, named });
         }
     }
-    if errors.is_empty() { Ok(operations) } else { Err(errors) }
+    if errors.is_empty() { Ok(functions) } else { Err(errors) }
 }
 
 /// The name of a function in PTX: LLVM replaces what PTX has not (`NVPTXAssignValidGlobalNames`).

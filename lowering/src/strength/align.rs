@@ -1,0 +1,442 @@
+//! Which instruction of a function stands for which operation.
+//!
+//! Compilers move blocks, but not what they do. An alignment goes through operations and instructions in one order each,
+//! which both follow the flow of control, and leaves out some of both. Which of the ways from a branch comes first is not
+//! said by either side, so that several orders are tried. The best one is that whose instructions fit the operations, by
+//! kind, width and state space, and stand to each other as the operations do: which leads to which, and which is on
+//! every way to which. Only where these cannot tell does it count what is lost, since what an ordering or a scope should
+//! be must not decide whose it is.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap, HashSet},
+    rc::Rc,
+};
+
+use itertools::Itertools;
+
+use super::{
+    Access, access, fence,
+    flow::Flow,
+    graph::Graph,
+    is_private,
+    judge::{Block, TooLarge},
+};
+use crate::{
+    op::{AtomicOp, Operation, Ordering, RmwOp, SyncScope},
+    ptx::{Atom, AtomOp, Instruction, Red, Space},
+};
+
+/// The largest table of an alignment, in cells of a byte.
+const LARGEST_TABLE: usize = 1 << 28;
+
+/// How much is tried, in cells of tables and nodes of graphs.
+const LARGEST_SEARCH: usize = 1 << 26;
+
+/// What it costs that two instructions stand to each other otherwise than their operations do.
+const COST_OF_RELATION: u32 = 8;
+
+/// What stands for an operation.
+pub struct StandIn {
+    /// A node of the flow.
+    pub node: Option<usize>,
+    /// Whether its ordering needs a fence, but those that are there stand for other operations.
+    pub lacks_fence: bool,
+}
+
+/// What stands for each operation, in the order of the text.
+///
+/// `is_lost` says whether a node does not keep an operation.
+///
+/// # Errors
+/// If the function is too large.
+pub fn align(
+    blocks: &[Block],
+    flow: &Flow<'_>,
+    is_lost: impl Fn(&AtomicOp, usize) -> bool,
+) -> Result<Vec<StandIn>, TooLarge> {
+    let operations: Vec<AtomicOp> = blocks.iter().flat_map(|block| &block.operations).copied().collect();
+    let is_event = |node: &usize| access(flow, *node).is_some() || fence(flow, *node).is_some();
+    let events: Vec<_> = flow.in_order().into_iter().filter(is_event).collect();
+    // An operation is a row of the table, and so are up to two fences around it.
+    let cells = (3 * operations.len() + 1).saturating_mul(events.len() + 1);
+    if cells > LARGEST_TABLE {
+        return Err(TooLarge { operations: operations.len(), instructions: events.len() });
+    }
+    let (graph, nodes) = graph(blocks);
+    let ways = Graph::new(flow.nodes.iter().map(|node| node.next.clone()).collect());
+    let (asked, found) = (Relations::new(&graph, &nodes), Relations::new(&ways, &events));
+    let is_lost = |op: &AtomicOp, event: usize| is_lost(op, events[event]);
+    let mut aligner = Aligner::new(&operations, flow, &events, asked, found, is_lost);
+    let floor = aligner.floor();
+    let by_text: Vec<usize> = (0..operations.len()).collect();
+    let mut best = aligner.best_of(&by_text);
+    let mut tried = HashSet::from([by_text]);
+    let mut left = LARGEST_SEARCH;
+    let swaps = graph.swaps();
+    let mut taken = BTreeSet::new();
+    // One more exchange of successors, then two at a time, and so on; from each improvement anew.
+    'improved: loop {
+        for exchanged in (0..swaps.len()).powerset() {
+            if best.score == floor || left == 0 {
+                break 'improved;
+            }
+            let exchanged = &taken ^ &BTreeSet::from_iter(exchanged);
+            let order = operations_in(graph.order(exchanged.iter().map(|index| swaps[*index])), &nodes);
+            left = left.saturating_sub(graph.len());
+            if tried.insert(order.clone()) {
+                left = left.saturating_sub(2 * cells);
+                let found = aligner.best_of(&order);
+                if found.score < best.score {
+                    (best, taken) = (found, exchanged);
+                    continue 'improved;
+                }
+            }
+        }
+        break;
+    }
+    let stand_in = |(op, anchor): (usize, &Anchor)| StandIn {
+        node: anchor[ITSELF].map(|event| events[event]),
+        lacks_fence: aligner.lacks_fence(op, anchor),
+    };
+    Ok(best.anchors.iter().enumerate().map(stand_in).collect())
+}
+
+/// The control flow of blocks: a node for the beginning of each, and one for each operation, whose numbers come second.
+fn graph(blocks: &[Block]) -> (Graph, Vec<usize>) {
+    let beginnings: Vec<usize> = blocks
+        .iter()
+        .scan(0, |node, block| Some(std::mem::replace(node, *node + 1 + block.operations.len())))
+        .collect();
+    let exit = blocks.iter().map(|block| 1 + block.operations.len()).sum::<usize>().max(1);
+    let mut next: Vec<Vec<usize>> = (1..=exit).map(|behind| vec![behind]).collect();
+    let mut nodes = Vec::new();
+    for (block, &beginning) in blocks.iter().zip(&beginnings) {
+        let last = beginning + block.operations.len();
+        nodes.extend(beginning + 1..=last);
+        let targets = block.next.iter().map(|block| beginnings.get(*block).copied().unwrap_or(exit));
+        next[last] = targets.unique().collect();
+        if next[last].is_empty() {
+            next[last].push(exit);
+        }
+    }
+    next.push(Vec::new());
+    (Graph::new(next), nodes)
+}
+
+/// The operations of an order of nodes. Those that control does not reach come last.
+fn operations_in(order: Vec<usize>, nodes: &[usize]) -> Vec<usize> {
+    let reached = order.into_iter().filter_map(|node| nodes.binary_search(&node).ok());
+    reached.chain(0..nodes.len()).unique().collect()
+}
+
+/// How well an alignment fits: what it costs, and how many operations are lost.
+type Score = (u32, usize);
+
+struct Alignment {
+    score: Score,
+    anchors: Vec<Anchor>,
+}
+
+/// The events that stand for an operation: a fence in front of it, its own, and a fence behind it.
+type Anchor = [Option<usize>; 3];
+const BEFORE: usize = 0;
+const ITSELF: usize = 1;
+const BEHIND: usize = 2;
+
+/// The operations that have events, and these.
+fn pairs(anchors: &[Anchor]) -> Vec<(usize, usize)> {
+    anchors.iter().enumerate().filter_map(|(op, anchor)| Some((op, anchor[ITSELF]?))).collect()
+}
+
+/// The two sides of an alignment, and what is known of their pairs. Operations and events are known by their indices.
+struct Aligner<'a, L> {
+    operations: &'a [AtomicOp],
+    /// How badly each of the events fits, if it can at all, for each of the operations.
+    fits: Vec<Rc<[Option<u8>]>>,
+    /// The events that are fences, in the same way.
+    fences: Rc<[Option<u8>]>,
+    /// What it costs to leave each of the operations, and to skip each of the events.
+    leaving: Vec<u32>,
+    skipping: Vec<u32>,
+    accesses: Vec<Option<Access>>,
+    /// The orders of the events.
+    orders: [Vec<usize>; 2],
+    asked: Relations<'a>,
+    found: Relations<'a>,
+    is_lost: L,
+    lost: HashMap<(usize, usize), bool>,
+}
+
+impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
+    fn new(
+        operations: &'a [AtomicOp],
+        flow: &Flow<'_>,
+        events: &'a [usize],
+        asked: Relations<'a>,
+        found: Relations<'a>,
+        is_lost: L,
+    ) -> Self {
+        let mut rows: HashMap<AtomicOp, Rc<[Option<u8>]>> = HashMap::new();
+        let row = |op: &AtomicOp| events.iter().map(|node| cost_of_match(op, flow, *node)).collect();
+        let fits: Vec<Rc<[Option<u8>]>> =
+            operations.iter().map(|op| rows.entry(*op).or_insert_with(|| row(op)).clone()).collect();
+        let leaving: Vec<u32> = operations.iter().map(cost_without).collect();
+        let skipping: Vec<u32> = events.iter().map(|node| cost_of_skipping(flow, *node)).collect();
+        let by_flow = (0..events.len()).collect();
+        let by_text = (0..events.len()).sorted_unstable_by_key(|event| events[*event]).collect();
+        Self {
+            operations,
+            fits,
+            fences: events.iter().map(|node| fence(flow, *node).map(|_| 0)).collect(),
+            leaving,
+            skipping,
+            accesses: events.iter().map(|node| access(flow, *node)).collect(),
+            orders: [by_flow, by_text],
+            asked,
+            found,
+            is_lost,
+            lost: HashMap::new(),
+        }
+    }
+
+    /// No score is better: each operation has the instruction that fits best, and the others are the cheapest to skip.
+    fn floor(&self) -> Score {
+        let best = |(fits, leaving): (&Rc<[Option<u8>]>, &u32)| {
+            fits.iter().flatten().min().map_or(*leaving, |cost| (*leaving).min(u32::from(*cost)))
+        };
+        let accesses = self.operations.iter().filter(|op| op.operation != Operation::Fence).count();
+        let skipped = self.skipping.iter().sorted_unstable().rev().skip(accesses).sum::<u32>();
+        (self.fits.iter().zip(&self.leaving).map(best).sum::<u32>() + skipped, 0)
+    }
+
+    /// The better of the two alignments with the events in their orders.
+    fn best_of(&mut self, order: &[usize]) -> Alignment {
+        let [by_flow, by_text] = [0, 1].map(|which| {
+            let mut anchors = self.cheapest(order, &self.orders[which]);
+            self.settle(order, &self.orders[which], &mut anchors);
+            Alignment { score: self.score(&anchors), anchors }
+        });
+        if by_text.score < by_flow.score { by_text } else { by_flow }
+    }
+
+    fn score(&mut self, anchors: &[Anchor]) -> Score {
+        let pairs = pairs(anchors);
+        let fits = pairs.iter().map(|&(op, event)| self.fits[op][event].map_or(0, u32::from)).sum::<u32>();
+        let left = || anchors.iter().zip(&self.leaving).filter(|(anchor, _)| anchor[ITSELF].is_none());
+        let taken: HashSet<usize> = pairs.iter().map(|(_, event)| *event).collect();
+        let skipped = (0..self.skipping.len()).filter(|event| !taken.contains(event)).map(|event| self.skipping[event]);
+        let left_cost = left().map(|(_, cost)| cost).sum::<u32>();
+        let cost = fits + left_cost + skipped.sum::<u32>();
+        let relations = pairs.iter().map(|&(op, event)| self.relations_lost(op, event, &pairs)).sum::<u32>();
+        let cost = cost.saturating_add(relations.saturating_mul(COST_OF_RELATION));
+        let lacking: Vec<bool> = anchors.iter().enumerate().map(|(op, anchor)| self.lacks_fence(op, anchor)).collect();
+        let cost = cost.saturating_add(lacking.iter().map(|lacks| u32::from(*lacks)).sum());
+        let mut is_lost = |op: usize, event: usize| {
+            *self.lost.entry((op, event)).or_insert_with(|| (self.is_lost)(&self.operations[op], event))
+        };
+        let lost = pairs.iter().filter(|(op, event)| lacking[*op] || is_lost(*op, *event)).count();
+        (cost, lost + left().filter(|(_, cost)| **cost > 0).count())
+    }
+
+    /// How many relations to itself and to others an operation has that an event has not, or the other way round.
+    fn relations_lost(&self, op: usize, event: usize, others: &[(usize, usize)]) -> u32 {
+        let (asked, found) = (self.asked.of(op), self.found.of(event));
+        let others = others.iter().copied().filter(|(other, _)| *other != op);
+        others.chain([(op, event)]).map(|(op, event)| (asked[op] ^ found[event]).count_ones()).sum()
+    }
+
+    /// Moves each operation to the best of the events that are as good in the same place of the order: the table cannot
+    /// tell these, since it does not see how they stand to each other.
+    fn settle(&self, operations: &[usize], events: &[usize], anchors: &mut [Anchor]) {
+        let places: HashMap<usize, usize> = events.iter().copied().zip(0..).collect();
+        let parts = operations.iter().flat_map(|op| [BEFORE, ITSELF, BEHIND].map(|part| (*op, part)));
+        let parts: Vec<_> = parts.filter(|(op, part)| anchors[*op][*part].is_some()).collect();
+        for (index, &(op, _)) in parts.iter().enumerate().filter(|(_, (_, part))| *part == ITSELF) {
+            let place = |index: usize| parts.get(index).and_then(|(op, part)| Some(places[&anchors[*op][*part]?]));
+            let first = index.checked_sub(1).and_then(place).map_or(0, |place| place + 1);
+            let behind = place(index + 1).unwrap_or(events.len());
+            let Some(now) = anchors[op][ITSELF] else { continue };
+            let worth = |event: usize| (self.fits[op][event], self.skipping[event]);
+            let candidates: Vec<_> =
+                events[first..behind].iter().copied().filter(|event| worth(*event) == worth(now)).collect();
+            if candidates.len() > 1 {
+                let others = pairs(anchors);
+                let lost = |event: &usize| (self.relations_lost(op, *event, &others), *event != now);
+                anchors[op][ITSELF] = candidates.into_iter().min_by_key(lost);
+            }
+        }
+    }
+
+    /// Whether an operation has its ordering from a fence that is another one's.
+    fn lacks_fence(&self, op: usize, anchor: &Anchor) -> bool {
+        let Some(found) = anchor[ITSELF].and_then(|event| self.accesses[event]) else { return false };
+        let AtomicOp { ordering, .. } = self.operations[op];
+        let is_sc = ordering == Ordering::SeqCst;
+        let before = is_sc || ordering.releases() && found.writes && !found.releases;
+        let behind = ordering.acquires() && found.reads && !found.acquires;
+        self.is_ordered(op) && (before && anchor[BEFORE].is_none() || behind && anchor[BEHIND].is_none())
+    }
+
+    /// Whether an operation that others see has an ordering of its own.
+    fn is_ordered(&self, op: usize) -> bool {
+        let AtomicOp { operation, scope, .. } = self.operations[op];
+        operation != Operation::Fence && scope != SyncScope::SingleThread && self.leaving[op] > 0
+    }
+
+    /// What may stand for an operation, in this order. A fence that stands there for its ordering is no other operation's.
+    fn rows(&self, op: usize) -> impl Iterator<Item = (usize, usize)> {
+        let (ordering, fenced) = (self.operations[op].ordering, self.is_ordered(op));
+        let rows = [(fenced && ordering.releases(), BEFORE), (true, ITSELF), (fenced && ordering.acquires(), BEHIND)];
+        rows.into_iter().filter_map(move |(stands, part)| stands.then_some((op, part)))
+    }
+
+    /// The cheapest alignment of operations and events in these orders.
+    fn cheapest(&self, operations: &[usize], events: &[usize]) -> Vec<Anchor> {
+        let rows: Vec<_> = operations.iter().flat_map(|op| self.rows(*op)).collect();
+        let width = events.len() + 1;
+        let mut moves = vec![Move::Skip; (rows.len() + 1) * width];
+        let mut costs: Vec<u32> = vec![0; width];
+        for (column, event) in (1..).zip(events) {
+            costs[column] = costs[column - 1] + self.skipping[*event];
+        }
+        for (row, &(op, part)) in (1..).zip(&rows) {
+            let is_sc = self.operations[op].ordering == Ordering::SeqCst;
+            let (fits, leaving) = match part {
+                ITSELF => (&self.fits[op], self.leaving[op]),
+                _ => (&self.fences, u32::from(part == BEFORE && is_sc)),
+            };
+            let above = costs.clone();
+            for column in 0..width {
+                let mut best = (above[column].saturating_add(leaving), Move::Leave);
+                if let Some(before) = column.checked_sub(1) {
+                    let event = events[before];
+                    let skip = costs[before].saturating_add(self.skipping[event]);
+                    if skip <= best.0 {
+                        best = (skip, Move::Skip);
+                    }
+                    let matched = fits[event].map(|cost| above[before].saturating_add(cost.into()));
+                    if let Some(matched) = matched.filter(|matched| *matched <= best.0) {
+                        best = (matched, Move::Match);
+                    }
+                }
+                costs[column] = best.0;
+                moves[row * width + column] = best.1;
+            }
+        }
+        let mut anchors = vec![Anchor::default(); operations.len()];
+        let (mut row, mut column) = (rows.len(), events.len());
+        while row > 0 {
+            match moves[row * width + column] {
+                Move::Match => {
+                    (row, column) = (row - 1, column - 1);
+                    let (op, part) = rows[row];
+                    anchors[op][part] = Some(events[column]);
+                }
+                Move::Skip => column -= 1,
+                Move::Leave => row -= 1,
+            }
+        }
+        anchors
+    }
+}
+
+/// How the nodes of a graph that take part stand to each other, by their indices. Found out where it is asked for.
+struct Relations<'a> {
+    graph: &'a Graph,
+    nodes: &'a [usize],
+    known: RefCell<HashMap<usize, Rc<[u8]>>>,
+}
+
+impl<'a> Relations<'a> {
+    fn new(graph: &'a Graph, nodes: &'a [usize]) -> Self {
+        Self { graph, nodes, known: RefCell::default() }
+    }
+
+    /// Those of one to all.
+    fn of(&self, index: usize) -> Rc<[u8]> {
+        let relations = || self.graph.relations(self.nodes[index], self.nodes).into();
+        self.known.borrow_mut().entry(index).or_insert_with(relations).clone()
+    }
+}
+
+/// How an alignment came to one of its cells.
+#[derive(Clone, Copy)]
+enum Move {
+    Match,
+    Skip,
+    Leave,
+}
+
+/// What it costs to leave an operation without an instruction; nothing, if it needs none.
+pub fn cost_without(op: &AtomicOp) -> u32 {
+    let nothing_needed = op.operation == Operation::Fence && op.scope == SyncScope::SingleThread;
+    if nothing_needed || is_private(op) { 0 } else { 20 }
+}
+
+/// What it costs to leave an instruction without an operation: strong ones are there for one.
+fn cost_of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
+    match access(flow, node) {
+        Some(access) if access.reads && access.writes => 5,
+        Some(access) if access.strong.is_some() => 1,
+        _ => 0,
+    }
+}
+
+/// How badly an instruction fits an operation; `None` if it cannot stand for it.
+fn cost_of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Option<u8> {
+    let Some(asked) = op.operation.access() else { return fence(flow, node).map(|_| 0) };
+    let found = access(flow, node)?;
+    if !may_be(asked.space, found.space) {
+        return None;
+    }
+    let bits = asked.ty.bits();
+    let rmw = matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. });
+    let width = match found.bits {
+        width if width == bits => 0,
+        32 if rmw && bits < 32 => 0,
+        width if width < bits => 8,
+        _ => return None,
+    };
+    let weak = if found.strong.is_none() { 2 } else { 0 };
+    let kind = match (op.operation, flow.instruction(node)?) {
+        (Operation::Load(_), Instruction::Ld(_)) | (Operation::Store(_), Instruction::St(_)) => weak,
+        (Operation::Load(_), Instruction::Atom(_)) => 8,
+        (Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Exch, .. })) => 8,
+        (Operation::CmpXchg { .. }, Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 0,
+        (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 1,
+        (Operation::Rmw(rmw, _), Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) => {
+            if native(rmw) == Some(*op) { 0 } else { 6 }
+        }
+        // Read, compute and write, of which the write is the one that others see.
+        (Operation::Rmw(..) | Operation::CmpXchg { .. }, Instruction::St(_)) => 10,
+        _ => return None,
+    };
+    Some(kind + width)
+}
+
+/// Whether an address of one state space may be spelled as one of another.
+fn may_be(asked: Space, found: Space) -> bool {
+    let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
+    match (asked, found) {
+        (Space::Generic | Space::Local | Space::Const, _) | (_, Space::Generic) => true,
+        (Space::Shared | Space::SharedCta, found) => shared(found),
+        (asked, found) => asked == found,
+    }
+}
+
+/// The operation of `atom` that computes the same.
+fn native(op: RmwOp) -> Option<AtomOp> {
+    Some(match op {
+        RmwOp::Xchg => AtomOp::Exch,
+        RmwOp::Add | RmwOp::Sub | RmwOp::FAdd | RmwOp::FSub => AtomOp::Add,
+        RmwOp::And => AtomOp::And,
+        RmwOp::Or => AtomOp::Or,
+        RmwOp::Xor => AtomOp::Xor,
+        RmwOp::Max | RmwOp::UMax => AtomOp::Max,
+        RmwOp::Min | RmwOp::UMin => AtomOp::Min,
+        RmwOp::UIncWrap => AtomOp::Inc,
+        RmwOp::UDecWrap => AtomOp::Dec,
+        _ => return None,
+    })
+}

@@ -1,0 +1,276 @@
+//! The judge on random control flow: blocks of operations, and PTX for them with the blocks in another order.
+//!
+//! What is right must be found right, what is weakened must be reported, and orderings that have changed places must be
+//! reported unless the operations could have changed places too.
+
+use std::fmt::Write;
+
+use itertools::Itertools;
+use proptest::{prelude::*, sample::Index};
+use ptx_atomics_lowering::{
+    Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
+    ptx::{Module, Scope, Space},
+    strength::judge::{Block, judge},
+};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn blocks_may_be_moved(program in program()) {
+        let ptx = program.ptx(&program.operations());
+        prop_assert_eq!(program.lost(&ptx), [0; 0], "{}", ptx);
+    }
+
+    #[test]
+    fn one_weaker_instruction_is_reported(program in program(), which in any::<Index>()) {
+        let mut operations = program.operations();
+        let which = which.index(operations.len());
+        let Some(weaker) = weaker(operations[which]) else { return Ok(()) };
+        operations[which] = weaker;
+        let ptx = program.ptx(&operations);
+        let lost = program.lost(&ptx);
+        prop_assert!(!lost.is_empty(), "{}", ptx);
+        // What could not be any other operation's instruction is reported as its own. A fence could be that of another
+        // operation's ordering.
+        let is_fence = program.operations()[which].operation == Operation::Fence;
+        if !is_fence && !program.symmetries().any(|image| image[which] != which) {
+            prop_assert_eq!(lost, [which], "{}", ptx);
+        }
+    }
+
+    #[test]
+    fn a_missing_instruction_is_reported(program in program(), which in any::<Index>()) {
+        let operations = program.operations();
+        let mut instructions: Vec<String> = operations.iter().map(|op| instruction(*op)).collect();
+        instructions[which.index(operations.len())].clear();
+        let ptx = program.ptx_of(&instructions);
+        prop_assert!(!program.lost(&ptx).is_empty(), "{}", ptx);
+    }
+
+    #[test]
+    fn exchanged_orderings_are_reported(program in program(), which in any::<Index>()) {
+        let asked = program.operations();
+        let exchangeable =
+            |&[one, other]: &[usize; 2]| same_kind(asked[one], asked[other]) && asked[one] != asked[other];
+        let pairs: Vec<_> = (0..asked.len()).array_combinations().filter(exchangeable).collect();
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        let &[one, other] = which.get(&pairs);
+        let mut operations = asked.clone();
+        operations.swap(one, other);
+        let is_right = |image: &Vec<usize>| (0..asked.len()).all(|op| covers(operations[image[op]], asked[op]));
+        let ptx = program.ptx(&operations);
+        let could_be_right = program.symmetries().any(|image| is_right(&image));
+        prop_assert!(could_be_right || !program.lost(&ptx).is_empty(), "{}", ptx);
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Program {
+    blocks: Vec<Block>,
+    /// In which order the blocks stand in the PTX behind the first one, and which way of each branch is the taken one.
+    layout: Vec<usize>,
+    taken: Vec<bool>,
+}
+
+impl Program {
+    fn operations(&self) -> Vec<AtomicOp> {
+        self.blocks.iter().flat_map(|block| &block.operations).copied().collect()
+    }
+
+    /// PTX for the blocks, with these operations instead of their own.
+    fn ptx(&self, operations: &[AtomicOp]) -> String {
+        self.ptx_of(&operations.iter().map(|op| instruction(*op)).collect::<Vec<_>>())
+    }
+
+    /// PTX for the blocks, with a text for each of the operations.
+    fn ptx_of<T: AsRef<str>>(&self, instructions: &[T]) -> String {
+        let mut first = 0;
+        let mut bodies = Vec::new();
+        for block in &self.blocks {
+            let behind = first + block.operations.len();
+            // What no operation stands for keeps the fences of one from the next.
+            let foreign = "ld.global.b8 %rs1, [%rd9];\n";
+            let body = instructions[first..behind].iter().map(|text| format!("{}{foreign}", text.as_ref()));
+            bodies.push(foreign.to_owned() + &body.collect::<String>());
+            first = behind;
+        }
+        let mut text = ".version 8.6\n.target sm_90\n.func f() {\n".to_owned();
+        for (place, &block) in self.layout.iter().enumerate() {
+            let behind = self.layout.get(place + 1);
+            let jump = |guard: &str, target: usize| match guard {
+                "" if behind == Some(&target) => String::new(),
+                guard => format!("{guard} bra $L{target};\n"),
+            };
+            let jumps = match (&self.blocks[block].next[..], self.taken[block]) {
+                ([], _) => "ret;\n".to_owned(),
+                (&[target], _) => jump("", target),
+                (&[one, other], true) => jump("@%p1", one) + &jump("", other),
+                (&[one, other, ..], _) => jump("@!%p1", other) + &jump("", one),
+            };
+            write!(text, "$L{block}:\n{}{jumps}", bodies[block]).expect("a string takes everything");
+        }
+        text + "}\n"
+    }
+
+    /// The operations that the judge reports.
+    fn lost(&self, ptx: &str) -> Vec<usize> {
+        let module: Module = ptx.parse().expect(ptx);
+        let judged = judge(&self.blocks, &module.functions[0]).expect("few operations").judgements;
+        judged.iter().positions(|judgement| judgement.loss().is_some()).collect()
+    }
+
+    /// Every way to let operations change places so that no way through the program shows it, but for ordering and scope.
+    fn symmetries(&self) -> impl Iterator<Item = Vec<usize>> {
+        let operations = self.operations();
+        let count = operations.len();
+        let nodes: Vec<(usize, usize)> = self
+            .blocks
+            .iter()
+            .enumerate()
+            .flat_map(|(block, Block { operations, .. })| (0..operations.len()).map(move |place| (block, place)))
+            .collect();
+        let relations: Vec<Vec<[bool; 3]>> =
+            (0..count).map(|one| (0..count).map(|other| self.relations(nodes[one], nodes[other])).collect()).collect();
+        (0..count).permutations(count).filter(move |image| {
+            let same = |one: usize, other: usize| relations[one][other] == relations[image[one]][image[other]];
+            (0..count).all(|op| same_kind(operations[op], operations[image[op]]))
+                && (0..count).cartesian_product(0..count).all(|(one, other)| same(one, other))
+        })
+    }
+
+    /// Whether one operation leads to another, can be left out before it, and can be left out behind it.
+    fn relations(&self, one: (usize, usize), other: (usize, usize)) -> [bool; 3] {
+        let next = |(block, place): (usize, usize)| {
+            let Block { operations, next } = &self.blocks[block];
+            if place < operations.len() { vec![(block, place + 1)] } else { next.iter().map(|to| (*to, 0)).collect() }
+        };
+        let reaches =
+            |from: Vec<(usize, usize)>, without: Option<(usize, usize)>, is_end: &dyn Fn((usize, usize)) -> bool| {
+                let (mut seen, mut stack) = (Vec::new(), from);
+                while let Some(at) = stack.pop() {
+                    if Some(at) == without || seen.contains(&at) {
+                        continue;
+                    }
+                    if is_end(at) {
+                        return true;
+                    }
+                    seen.push(at);
+                    stack.extend(next(at));
+                }
+                false
+            };
+        let is_exit = |(block, place): (usize, usize)| {
+            self.blocks[block].next.is_empty() && place == self.blocks[block].operations.len()
+        };
+        [
+            reaches(next(one), None, &|at| at == other),
+            reaches(vec![(0, 0)], Some(one), &|at| at == other),
+            reaches(vec![other], Some(one), &is_exit),
+        ]
+    }
+}
+
+/// Blocks, each of which control reaches, with few operations in all.
+fn program() -> impl Strategy<Value = Program> {
+    let blocks = prop::collection::vec((prop::collection::vec(operation(), 0..3), any::<Index>(), any::<bool>()), 1..7);
+    let further = prop::collection::vec((any::<Index>(), any::<Index>()), 0..4);
+    (blocks, further, any::<u64>()).prop_filter_map("no operation, or too many", |(drafts, further, seed)| {
+        let count = drafts.len();
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut taken = Vec::new();
+        for (operations, parent, is_taken) in drafts {
+            // Every block has one in front of it that leads to it.
+            let parents: Vec<usize> = blocks.iter().positions(|block| block.next.len() < 2).collect();
+            if !parents.is_empty() {
+                let new = blocks.len();
+                blocks[*parent.get(&parents)].next.push(new);
+            }
+            blocks.push(Block { operations, next: Vec::new() });
+            taken.push(is_taken);
+        }
+        for (from, to) in further {
+            let (from, to) = (from.index(count), to.index(count));
+            if blocks[from].next.len() < 2 && !blocks[from].next.contains(&to) {
+                blocks[from].next.push(to);
+            }
+        }
+        let operations: usize = blocks.iter().map(|block| block.operations.len()).sum();
+        let mut layout: Vec<usize> = (0..count).collect();
+        layout[1..].sort_by_key(|block| seed.wrapping_mul(2 * *block as u64 + 1) >> 32);
+        (1..7).contains(&operations).then_some(Program { blocks, layout, taken })
+    })
+}
+
+/// Few kinds, so that most operations could be one another.
+fn operation() -> impl Strategy<Value = AtomicOp> {
+    let access = |ty| Access::new(Space::Global, ty);
+    let kinds = [
+        Operation::Load(access(Type::I32)),
+        Operation::Store(access(Type::I32)),
+        Operation::Rmw(RmwOp::Add, access(Type::I32)),
+        Operation::Rmw(RmwOp::Or, access(Type::I32)),
+        Operation::Load(access(Type::I64)),
+        Operation::Fence,
+    ];
+    let orderings = [Ordering::Relaxed, Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
+    let scopes = [Scope::Cta, Scope::Gpu, Scope::Sys];
+    let ops = kinds.into_iter().cartesian_product(orderings).cartesian_product(scopes);
+    let ops =
+        ops.map(|((operation, ordering), scope)| AtomicOp { operation, ordering, scope: SyncScope::Threads(scope) });
+    prop::sample::select(ops.filter(|op| op.operation.takes(op.ordering)).collect::<Vec<_>>())
+}
+
+/// The recommended code.
+fn instruction(op: AtomicOp) -> String {
+    let SyncScope::Threads(scope) = op.scope else { unreachable!("every operation has a scope") };
+    if op.operation == Operation::Fence {
+        let sem = if op.ordering == Ordering::SeqCst { "sc".to_owned() } else { op.ordering.to_string() };
+        return format!("fence.{sem}.{scope};\n");
+    }
+    let (fence, ordering) = match (op.ordering, op.operation) {
+        (Ordering::SeqCst, Operation::Store(_)) => (format!("fence.sc.{scope};\n"), Ordering::Relaxed),
+        (Ordering::SeqCst, _) => (format!("fence.sc.{scope};\n"), Ordering::Acquire),
+        (ordering, _) => (String::new(), ordering),
+    };
+    let bits = op.operation.access().map_or(0, |access| access.ty.bits());
+    let access = match op.operation {
+        Operation::Load(_) => format!("ld.{ordering}.{scope}.global.b{bits} %x{bits}, [%rd1];\n"),
+        Operation::Store(_) => format!("st.{ordering}.{scope}.global.b{bits} [%rd1], %x{bits};\n"),
+        Operation::Rmw(RmwOp::Add, _) => format!("atom.{ordering}.{scope}.global.add.u{bits} %x1, [%rd1], 1;\n"),
+        operation => format!("atom.{ordering}.{scope}.global.or.b{bits} %x1, [%rd1], 1; // {operation:?}\n"),
+    };
+    fence + &access
+}
+
+/// The next weaker operation, if there is one.
+fn weaker(op: AtomicOp) -> Option<AtomicOp> {
+    let weakened = |ordering| AtomicOp { ordering, ..op };
+    let narrower = |scope| Some(AtomicOp { scope: SyncScope::Threads(scope), ..op });
+    let is_fence = op.operation == Operation::Fence;
+    match (op.ordering, op.operation) {
+        (Ordering::SeqCst, Operation::Load(_)) => Some(weakened(Ordering::Acquire)),
+        (Ordering::SeqCst, Operation::Store(_)) => Some(weakened(Ordering::Release)),
+        (Ordering::SeqCst, _) => Some(weakened(Ordering::AcqRel)),
+        (Ordering::AcqRel, _) => Some(weakened(Ordering::Release)),
+        (Ordering::Acquire | Ordering::Release, _) if !is_fence => Some(weakened(Ordering::Relaxed)),
+        _ => match op.scope {
+            SyncScope::Threads(Scope::Sys) => narrower(Scope::Gpu),
+            SyncScope::Threads(Scope::Gpu) => narrower(Scope::Cta),
+            _ => None,
+        },
+    }
+}
+
+/// Whether they differ in ordering and scope at most.
+fn same_kind(one: AtomicOp, other: AtomicOp) -> bool {
+    one.operation == other.operation
+}
+
+/// Whether the code for one is strong enough for another.
+fn covers(code: AtomicOp, asked: AtomicOp) -> bool {
+    let (SyncScope::Threads(code_scope), SyncScope::Threads(scope)) = (code.scope, asked.scope) else { return false };
+    code.ordering.join(asked.ordering) == code.ordering && code_scope >= scope
+}
