@@ -30,8 +30,9 @@ use crate::{
 /// The largest table of an alignment, in cells of a byte.
 const LARGEST_TABLE: usize = 1 << 28;
 
-/// How much is tried, in cells of tables and nodes of graphs.
-const LARGEST_SEARCH: usize = 1 << 26;
+/// How much is tried for a function, in cells of tables and nodes of graphs: a few hundredths of a second where operations
+/// are lost, so that no order fits.
+const LARGEST_SEARCH: usize = 1 << 20;
 
 /// What it costs that two instructions stand to each other otherwise than their operations do.
 const COST_OF_RELATION: u32 = 8;
