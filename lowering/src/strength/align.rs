@@ -250,6 +250,13 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     /// Moves each operation to the best of the events that are as good in the same place of the order: the table cannot
     /// tell these, since it does not see how they stand to each other.
     fn settle(&self, operations: &[usize], events: &[usize], anchors: &mut [Anchor]) {
+        // A fence that is not needed where it was taken may be another operation's.
+        for (op, anchor) in anchors.iter_mut().enumerate() {
+            if let Some(event) = anchor[ITSELF] {
+                let needed = self.fences_needed(op, event);
+                [BEFORE, BEHIND].into_iter().filter(|part| !needed.contains(part)).for_each(|part| anchor[part] = None);
+            }
+        }
         let places: HashMap<usize, usize> = events.iter().copied().zip(0..).collect();
         let parts = operations.iter().flat_map(|op| [BEFORE, ITSELF, BEHIND].map(|part| (*op, part)));
         let parts: Vec<_> = parts.filter(|(op, part)| anchors[*op][*part].is_some()).collect();
@@ -271,12 +278,18 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// Whether an operation has its ordering from a fence that is another one's.
     fn lacks_fence(&self, op: usize, anchor: &Anchor) -> bool {
-        let Some(found) = anchor[ITSELF].and_then(|event| self.accesses[event]) else { return false };
+        let Some(event) = anchor[ITSELF] else { return false };
+        self.fences_needed(op, event).into_iter().any(|part| anchor[part].is_none())
+    }
+
+    /// Where an operation needs fences, if this event stands for it.
+    fn fences_needed(&self, op: usize, event: usize) -> Vec<usize> {
+        let Some(found) = self.accesses[event].filter(|_| self.is_ordered(op)) else { return Vec::new() };
         let AtomicOp { ordering, .. } = self.operations[op];
         let is_sc = ordering == Ordering::SeqCst;
         let before = is_sc || ordering.releases() && found.writes && !found.releases;
         let behind = ordering.acquires() && found.reads && !found.acquires;
-        self.is_ordered(op) && (before && anchor[BEFORE].is_none() || behind && anchor[BEHIND].is_none())
+        [(before, BEFORE), (behind, BEHIND)].into_iter().filter_map(|(is, part)| is.then_some(part)).collect()
     }
 
     /// Whether an operation that others see has an ordering of its own.
