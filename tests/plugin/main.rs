@@ -23,7 +23,10 @@ fn main() {
     let arguments = Arguments::from_args();
     support::plugin::build();
     let mut trials = Vec::new();
-    trials.extend(every_example());
+    let examples: Vec<Trial> = every_example().collect();
+    let here = examples.iter().filter(|trial| !trial.has_ignored_flag()).count();
+    println!("{here} of {} hosts × levels × examples are here", examples.len());
+    trials.extend(examples);
     trials.extend(every_language());
     trials.extend(everything_else());
     libtest_mimic::run(&arguments, trials).exit();
