@@ -104,8 +104,7 @@ macro_rules! integers {
         }
 
         impl Integer for $atomic {
-            #[allow(unused_comparisons, reason = "the question is which type can be negative")]
-            const SIGNED: bool = $value::MIN < 0;
+            const SIGNED: bool = $value::MIN != 0;
         }
     )*};
 }

@@ -12,11 +12,11 @@ use libtest_mimic::Failed;
 use crate::{
     hosts::{GPU, PTX, filter, llc},
     support::{
-        CALLS_THAT_ORDER,
+        ASSEMBLERS, CALLS_THAT_ORDER,
         examples::to_llvm_ir,
         exists,
         plugin::{flag, plugin},
-        root, success,
+        root, success, target,
     },
 };
 
@@ -85,26 +85,42 @@ pub fn calls_order() -> Result<(), Failed> {
     Ok(())
 }
 
-/// llvm-lto2 links a module that waited, with and without the plugin: what it forgets, no assembler takes.
+/// llvm-lto2 links two modules that waited, with and without the plugin: what it forgets, no assembler takes.
 pub fn link_time() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name).display().to_string();
-    for (pipeline, index) in [("lto-pre-link<O2>", ".0"), ("thinlto-pre-link<O2>", ".1")] {
-        fs::write(folder.path().join("f.ll"), KERNEL)?;
-        let load = format!("-load-pass-plugin={}", plugin().display());
-        let summary = if index == ".1" { "-module-summary" } else { "-module-summary=false" };
-        let passes = format!("-passes={pipeline}");
-        success(Command::new("opt-22").args([&load, &passes, summary, &path("f.ll"), "-o", &path("f.bc")]))?;
+    let load = format!("-load-pass-plugin={}", plugin().display());
+    let target = target(GPU, Some(PTX));
+    let phases = [
+        ("lto-pre-link<O2>", "-module-summary=false", &[".0"][..]),
+        ("thinlto-pre-link<O2>", "-module-summary", &[".1", ".2"]),
+    ];
+    for (pipeline, summary, outputs) in phases {
+        let mut modules = Vec::new();
+        for name in ["f", "g"] {
+            let (text, bitcode) = (path(&format!("{name}.ll")), path(&format!("{name}.bc")));
+            fs::write(&text, KERNEL.replace("@f", &format!("@{name}")))?;
+            let passes = format!("-passes={pipeline}");
+            success(Command::new("opt-22").args([&load, &passes, summary, &text, "-o", &bitcode]))?;
+            modules.extend(["-r".to_owned(), format!("{bitcode},{name},plx"), bitcode]);
+        }
         for (loaded, wanted) in [(true, LOWERED), (false, MARK)] {
             let mut lto = Command::new("llvm-lto2-22");
-            lto.args(["run", &path("f.bc"), "-o", &path("f"), "-r", &format!("{},f,plx", path("f.bc"))]);
-            lto.args(["--filetype=asm", "-mcpu=sm_90", "-O2"]);
+            lto.arg("run").args(&modules).args(["-o", &path("out"), "--filetype=asm", "-O2"]);
+            lto.args([&format!("-mcpu={GPU}"), &format!("-mattr=+{PTX}")]);
             if loaded {
-                lto.arg(format!("--load-pass-plugin={}", plugin().display()));
+                lto.arg(format!("-{load}"));
             }
             success(&mut lto)?;
-            let ptx = fs::read_to_string(format!("{}{index}", path("f")))?;
-            assert!(ptx.contains(wanted), "{pipeline}, loaded {loaded}:\n{ptx}");
+            for output in outputs {
+                let ptx = fs::read_to_string(path(&format!("out{output}")))?;
+                let count = ptx.matches(wanted).count();
+                assert_eq!(count, 2 / outputs.len(), "{pipeline}, loaded {loaded}:\n{ptx}");
+                for assembler in ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target)) {
+                    let taken = assembler.assemble(&target, ptx.as_bytes());
+                    assert_eq!(taken.is_ok(), loaded, "{pipeline}, {}: {taken:?}", assembler.name);
+                }
+            }
         }
     }
     Ok(())

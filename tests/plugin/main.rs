@@ -85,10 +85,11 @@ type Test = (&'static str, Option<&'static str>, fn() -> Result<(), Failed>);
 
 fn everything_else() -> Vec<Trial> {
     let (opt, clang) = (loading::opt_missing(), Host::Clang.missing());
+    let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let tests: [Test; 11] = [
         ("pipelines", opt, loading::pipelines),
         ("no data moves across a call that orders", opt, loading::calls_order),
-        ("link-time optimization", opt, loading::link_time),
+        ("link-time optimization", opt.or(assembler), loading::link_time),
         ("clang without passes", clang, loading::without_passes),
         ("modules for other targets", clang, loading::other_targets),
         ("another version of LLVM", None, loading::another_version),

@@ -25,6 +25,10 @@ use crate::instruction::{Instruction, callee, instructions};
 /// The mark.
 const MARK: &str = "ptx-atomics: atomics are not lowered. Load the plugin where the program is linked, too.";
 
+/// What LLVM's linker puts in front of the assembly of each module that has any. In front of the mark it is there because
+/// of it, and no assembler of PTX takes it.
+const LTO_DIRECTIVE: &str = ".lto_discard\n";
+
 /// Protects a module from LLVM's optimizer.
 pub fn begin(module: &Module<'_>) {
     forget(module);
@@ -40,7 +44,15 @@ pub fn begin(module: &Module<'_>) {
 pub fn end(module: &Module<'_>) {
     unpin(module);
     if is_marked(module) {
-        let text: String = assembly(module).split_inclusive('\n').filter(|line| line.trim_end() != MARK).collect();
+        let mut kept: Vec<String> = Vec::new();
+        for line in assembly(module).lines() {
+            if line != MARK {
+                kept.push(format!("{line}\n"));
+            } else if kept.last().is_some_and(|line| line == LTO_DIRECTIVE) {
+                kept.pop();
+            }
+        }
+        let text = kept.concat();
         unsafe { LLVMSetModuleInlineAsm2(module.as_mut_ptr(), text.as_ptr().cast(), text.len()) };
     }
 }
