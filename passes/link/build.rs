@@ -1,6 +1,7 @@
-//! Asks `llvm-config` for what to link: LLVM's shared library where there is one, else its archives.
+//! Asks `llvm-config` for what to link: LLVM's shared library where there is one, else its archives; and the archives of
+//! MLIR, which only what calls MLIR takes anything from.
 
-use std::{env, error::Error, path::PathBuf, process::Command};
+use std::{env, error::Error, fs, path::PathBuf, process::Command};
 
 /// The variable that says where LLVM is; that of llvm-sys, which reads its headers from there.
 const PREFIX: &str = "LLVM_SYS_221_PREFIX";
@@ -22,7 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(shared) => ("dylib", shared),
         Err(_) => ("static", ask(&["--link-static", "--libs"])?),
     };
-    println!("cargo:rustc-link-search=native={}", ask(&["--libdir"])?.trim());
+    let folder = ask(&["--libdir"])?;
+    println!("cargo:rustc-link-search=native={}", folder.trim());
+    link_mlir(folder.trim())?;
     link(kind, &libraries);
     if kind == "static" {
         link("dylib", &ask(&["--link-static", "--system-libs"])?);
@@ -35,4 +38,21 @@ fn link(kind: &str, flags: &str) {
     for library in flags.split_whitespace().filter_map(|flag| flag.strip_prefix("-l")) {
         println!("cargo:rustc-link-lib={kind}={library}");
     }
+}
+
+/// The archives of MLIR refer to each other in circles: a linker script makes them one library.
+fn link_mlir(folder: &str) -> Result<(), Box<dyn Error>> {
+    let files = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_mlir = |path: &&PathBuf| name(path).starts_with("libMLIR") && name(path).ends_with(".a");
+    let mut archives: Vec<_> = files.iter().filter(is_mlir).map(|path| path.display().to_string()).collect();
+    if archives.is_empty() {
+        return Err(format!("no archive of MLIR in {folder}: install libmlir-22-dev").into());
+    }
+    archives.sort();
+    let out = env::var("OUT_DIR")?;
+    fs::write(PathBuf::from(&out).join("libptx_atomics_mlir.so"), format!("GROUP ( {} )\n", archives.join(" ")))?;
+    println!("cargo:rustc-link-search=native={out}");
+    println!("cargo:rustc-link-lib=dylib=ptx_atomics_mlir");
+    Ok(())
 }

@@ -4,15 +4,13 @@ use inkwell::{
     context::{AsContextRef, ContextRef},
     llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMIntPredicate, LLVMTypeKind, core::*, prelude::*},
 };
-use ptx_atomics_lowering::{
-    A, B, Type,
-    ptx::{Name, Space},
-};
+use ptx_atomics_lowering::{A, B, Type, ptx::Name};
 
 use crate::{
-    instruction::{Instruction, Kind, take_name},
+    instruction::{Instruction, take_name},
     memory,
-    recognize::{Planned, Replacement},
+    operation::{Kind, Replacement},
+    recognize::Planned,
 };
 
 /// Metadata that LLVM defines only for the instruction that is replaced, not for a call.
@@ -133,8 +131,7 @@ impl Embedder {
     unsafe fn address(&self, planned: &Planned) -> LLVMValueRef {
         let Planned { instruction, kind, replacement, .. } = planned;
         let pointer = instruction.pointer(*kind);
-        let space = replacement.op.operation.access().map_or(Space::Generic, |access| access.space);
-        let (found, wanted) = (memory::address_space(pointer), memory::number(space));
+        let (found, wanted) = (memory::address_space(pointer), memory::number(replacement.space()));
         unsafe {
             let pointer = if found == wanted {
                 pointer

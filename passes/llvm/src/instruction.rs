@@ -11,27 +11,11 @@ use inkwell::{
 };
 use ptx_atomics_lowering::{Ordering, RmwOp};
 
-use crate::message::Location;
+use crate::{message::Location, operation::Kind};
 
 /// A load or store that is atomic, an `atomicrmw`, a `cmpxchg`, or a `fence`.
 #[derive(Clone, Copy)]
 pub struct Instruction(pub LLVMValueRef);
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Fence,
-    Load,
-    Store,
-    Rmw(RmwOp),
-    CmpXchg,
-}
-
-impl Kind {
-    /// Whether the value is only moved, so that any type is an integer of its width.
-    pub fn moves_only(self) -> bool {
-        matches!(self, Self::Load | Self::Store | Self::CmpXchg | Self::Rmw(RmwOp::Xchg))
-    }
-}
 
 /// Every instruction of a function, in the order of the text.
 pub fn instructions(function: FunctionValue<'_>) -> impl Iterator<Item = LLVMValueRef> {
@@ -111,18 +95,12 @@ impl Instruction {
 
     /// The address. Of everything but a fence.
     pub fn pointer(self, kind: Kind) -> LLVMValueRef {
-        self.operand(u32::from(kind == Kind::Store))
+        self.operand(kind.pointer() as u32)
     }
 
-    /// The values that go in: none for a load, expected and new for a `cmpxchg`.
+    /// The values that go in.
     pub fn sources(self, kind: Kind) -> impl Iterator<Item = LLVMValueRef> {
-        let operands = match kind {
-            Kind::Fence | Kind::Load => 0..0,
-            Kind::Store => 0..1,
-            Kind::Rmw(_) => 1..2,
-            Kind::CmpXchg => 1..3,
-        };
-        operands.map(move |index| self.operand(index))
+        kind.sources().map(move |index| self.operand(index as u32))
     }
 
     /// The type of the value in memory. Of everything but a fence.

@@ -37,7 +37,7 @@ impl Memory {
     /// With the number of the address space, if atomics cannot access it.
     pub fn of(pointer: LLVMValueRef) -> Result<Self, u32> {
         let number = address_space(pointer);
-        let (_, space) = ADDRESS_SPACES.into_iter().find(|(known, _)| *known == number).ok_or(number)?;
+        let space = space(number).ok_or(number)?;
         let known = Self { space, partly_local: false, unresolved: false };
         if space != Space::Generic {
             return Ok(known);
@@ -54,6 +54,11 @@ impl Memory {
             },
         })
     }
+}
+
+/// The state space of LLVM's address space.
+pub fn space(number: u32) -> Option<Space> {
+    ADDRESS_SPACES.iter().find(|(known, _)| *known == number).map(|(_, space)| *space)
 }
 
 /// The number of LLVM's address space.

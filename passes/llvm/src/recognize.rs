@@ -11,33 +11,20 @@ use inkwell::{
     targets::TargetData,
     values::{AsValueRef, FunctionValue},
 };
-use ptx_atomics_lowering::{
-    Access, AtomicOp, B, C, InlineAsm, Lowering, Operation, Ordering, Policy, Strategies, SyncScope, Target, Type,
-    Unsupported, lower,
-    ptx::Scope,
-    strength::{Strength, judge::Block},
-};
+use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, Strategies, SyncScope, Type, strength::judge::Block};
 use strum::IntoEnumIterator;
 
 use crate::{
     Options,
-    instruction::{Instruction, Kind, constant, control_flow, instructions, instructions_of, name},
-    memory::{self, Memory},
+    instruction::{Instruction, constant, control_flow, instructions, instructions_of, name},
+    memory::Memory,
     message::{Diagnostic, Location, Remark},
+    operation::{
+        self, Constants, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, checked_type, describe, help, integer,
+        takes_constants,
+    },
     source::{Input, Numbering},
 };
-
-/// LLVM's synchronization scopes for NVPTX. The empty one is LLVM's default, the system.
-pub const SYNC_SCOPES: [(&str, SyncScope); 5] = [
-    ("", SyncScope::Threads(Scope::Sys)),
-    ("device", SyncScope::Threads(Scope::Gpu)),
-    ("cluster", SyncScope::Threads(Scope::Cluster)),
-    ("block", SyncScope::Threads(Scope::Cta)),
-    ("singlethread", SyncScope::SingleThread),
-];
-
-/// The attribute of a function that overrides the strategy of the run.
-const STRATEGY: &str = "ptx-atomics-strategy";
 
 /// An instruction and what replaces it.
 pub struct Planned {
@@ -47,15 +34,6 @@ pub struct Planned {
     sync_scope: &'static str,
     function: LLVMValueRef,
     number: Option<u32>,
-}
-
-/// What replaces every instruction that asks for the same with the same constants.
-pub struct Replacement {
-    pub op: AtomicOp,
-    lowering: Lowering,
-    pub asm: InlineAsm,
-    /// Whether it orders other accesses.
-    pub orders: bool,
 }
 
 impl Planned {
@@ -74,30 +52,6 @@ impl Planned {
     fn value_type(&self) -> String {
         if self.kind == Kind::Fence { String::new() } else { printed(self.instruction.value_type(self.kind)) }
     }
-}
-
-/// The operation in LLVM's words.
-fn describe(op: &AtomicOp, sync_scope: &str, ty: &str) -> String {
-    let access = |Access { space, .. }: Access| match memory::number(space) {
-        0 => ty.to_owned(),
-        number => format!("{ty} addrspace({number})"),
-    };
-    let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };
-    let (mut text, failure) = match op.operation {
-        Operation::Fence => ("fence".to_owned(), None),
-        Operation::Load(a) => (format!("load atomic {volatile}{}", access(a)), None),
-        Operation::Store(a) => (format!("store atomic {volatile}{}", access(a)), None),
-        Operation::Rmw(rmw, a) => (format!("atomicrmw {volatile}{rmw} {}", access(a)), None),
-        Operation::CmpXchg { access: a, failure } => (format!("cmpxchg {volatile}{}", access(a)), Some(failure)),
-    };
-    if !sync_scope.is_empty() {
-        text.push_str(&format!(" syncscope(\"{sync_scope}\")"));
-    }
-    for ordering in [Some(op.ordering), failure].into_iter().flatten() {
-        text.push(' ');
-        text.push_str(if ordering == Ordering::Relaxed { "monotonic" } else { ordering.into() });
-    }
-    text
 }
 
 /// Finds every atomic and fence, and lowers it. `pristine` says that the module is as it was read, but for
@@ -215,12 +169,6 @@ struct Recognizer<'a> {
     known: HashMap<(AtomicOp, Strategies, Constants), Rc<Replacement>>,
 }
 
-/// The bits of the sources that are constants.
-type Constants = [Option<u64>; 2];
-
-/// What is wrong with one instruction: message and help.
-type Problem = (String, Option<String>);
-
 impl<'a> Recognizer<'a> {
     fn new(module: &Module<'_>, input: &'a Input, options: &'a Options) -> Self {
         let context = module.get_context();
@@ -265,10 +213,7 @@ impl<'a> Recognizer<'a> {
             .operation(instruction, kind)
             .map_err(|problems| problems.into_iter().map(diagnostic).collect::<Vec<_>>())?;
         let mut sources = instruction.sources(kind);
-        // PTX has no constants of 128 bits, half floats and vectors.
-        let scalar = op.operation.access().is_none_or(|Access { ty, .. }| {
-            ty.bits() <= 64 && ty.lanes() == 1 && !matches!(ty, Type::F16 | Type::Bf16)
-        });
+        let scalar = takes_constants(&op.operation);
         let mut bits = || sources.next().filter(|_| scalar).and_then(constant);
         let constants = [bits(), bits()];
         let key = (op, *strategies, constants);
@@ -301,16 +246,8 @@ impl<'a> Recognizer<'a> {
                 may_be_local: partly_local || unresolved && self.options.generic_may_be_local,
             })
         };
-        let operation = match (kind, access) {
-            (Kind::Fence, _) => Some(Operation::Fence),
-            (_, None) => None,
-            (Kind::Load, Some(access)) => Some(Operation::Load(access)),
-            (Kind::Store, Some(access)) => Some(Operation::Store(access)),
-            (Kind::Rmw(op), Some(access)) => Some(Operation::Rmw(op, access)),
-            (Kind::CmpXchg, Some(access)) => {
-                Some(Operation::CmpXchg { access, failure: instruction.failure_ordering() })
-            }
-        };
+        let failure = if kind == Kind::CmpXchg { instruction.failure_ordering() } else { Ordering::Relaxed };
+        let operation = kind.operation(access, failure);
         match (operation, scope) {
             (Some(operation), Some((sync_scope, scope))) if problems.is_empty() => {
                 let op = AtomicOp { operation, ordering: instruction.ordering(kind), scope };
@@ -323,54 +260,24 @@ impl<'a> Recognizer<'a> {
     fn sync_scope(&self, instruction: Instruction) -> Result<(&'static str, SyncScope), Problem> {
         let id = instruction.sync_scope_id();
         match self.sync_scope_ids.iter().position(|known| *known == id) {
-            Some(0) => Ok(("", SyncScope::Threads(self.options.default_scope))),
-            Some(index) => Ok(SYNC_SCOPES[index]),
+            Some(index) => Ok(operation::sync_scope(index, self.options.default_scope)),
             None => {
                 let text = instruction.text();
-                let unknown = text
-                    .split_once("syncscope(")
-                    .and_then(|(_, rest)| rest.split_once(')'))
-                    .map_or("?", |(name, _)| name);
-                let known = SYNC_SCOPES.map(|(name, _)| format!("\"{name}\"")).join(", ");
-                Err((format!("unknown synchronization scope {unknown}"), Some(format!("the known ones are {known}"))))
+                let unknown = text.split_once("syncscope(").and_then(|(_, rest)| rest.split_once(')'));
+                Err(operation::unknown_sync_scope(unknown.map_or("?", |(name, _)| name)))
             }
         }
     }
 
     fn memory(&self, pointer: LLVMValueRef) -> Result<Memory, Problem> {
-        Memory::of(pointer).map_err(|number| {
-            let help = format!("atomics are supported in the address spaces {}", memory::known());
-            (format!("atomic operation in address space {number}"), Some(help))
-        })
+        Memory::of(pointer).map_err(operation::wrong_address_space)
     }
 
     fn ty(&self, instruction: Instruction, kind: Kind) -> Result<Type, Problem> {
         let llvm = instruction.value_type(kind);
         // SAFETY: the type and the layout are live; the size of a type of atomics is defined.
         let size = unsafe { LLVMStoreSizeOfType(self.layout.as_mut_ptr(), llvm) };
-        let ty = arithmetic_type(llvm, size).filter(|ty| !kind.moves_only() || matches!(ty, Type::F32 | Type::F64));
-        let ty = ty.or_else(|| integer(size).filter(|_| kind.moves_only()));
-        let Some(ty) = ty else {
-            let problem = format!("atomic operation on type {} has no lowering", printed(llvm));
-            let help = if size > 16 {
-                "PTX accesses at most 128 bits atomically: use a lock"
-            } else {
-                "the GPU has no arithmetic on this type: use a loop of cmpxchg on an integer of its size"
-            };
-            return Err((problem, Some(help.to_owned())));
-        };
-        let alignment = instruction.alignment();
-        if u64::from(alignment) < size {
-            let message =
-                format!("atomic operation on {} aligned to {alignment} bytes, less than its size", printed(llvm));
-            return Err((
-                message,
-                Some(format!(
-                    "PTX needs an alignment of {size} bytes: align the object, or do not access it atomically"
-                )),
-            ));
-        }
-        Ok(ty)
+        checked_type(kind, arithmetic_type(llvm, size), size, instruction.alignment().into(), &printed(llvm))
     }
 
     /// LLVM's backend turns these into calls to functions that do not exist.
@@ -396,48 +303,10 @@ impl<'a> Recognizer<'a> {
     }
 }
 
-impl Replacement {
-    fn new(op: AtomicOp, policy: &Policy, target: &Target, constants: Constants) -> Result<Self, Vec<Unsupported>> {
-        let mut lowering = lower(&op, policy, target)?;
-        for (register, bits) in [B, C].into_iter().zip(constants) {
-            bits.into_iter().for_each(|bits| lowering.sequence.bind(&register, bits));
-        }
-        // A fence has no operand whose type would matter.
-        let ty = op.operation.access().map_or(Type::I32, |access| access.ty);
-        let asm = InlineAsm::new(&lowering.sequence, ty);
-        let strength = Strength::of(&lowering.sequence);
-        let orders = strength.acquire.or(strength.release).is_some();
-        Ok(Self { op, lowering, asm, orders })
-    }
-}
-
-/// Where people say for which version of PTX they compile.
-const PTX_FLAGS: &str = "--mattr; -Ctarget-feature of rustc; --cuda-feature of clang";
-
-/// What the user can do about an operation that the target lacks.
-fn help(error: &Unsupported) -> Option<String> {
-    match error {
-        Unsupported::Target { requirement, target, .. } if target.sm.number() >= requirement.sm => {
-            Some(format!("compile for +{} or a later version ({})", requirement.ptx.feature(), PTX_FLAGS))
-        }
-        Unsupported::SystemScope { .. } => {
-            let how = "--default-scope gpu, or PTX_ATOMICS=default-scope=gpu for the plugin";
-            Some(format!("where neither the host nor another device takes part, give {how}"))
-        }
-        Unsupported::ConstantWrite => Some("use global memory".into()),
-        _ => None,
-    }
-}
-
 /// LLVM's number of a synchronization scope in this context.
 pub fn sync_scope_id(context: &ContextRef<'_>, name: &str) -> u32 {
     // SAFETY: the context is live, and the name is given with its length.
     unsafe { LLVMGetSyncScopeID(context.raw(), name.as_ptr().cast(), name.len()) }
-}
-
-/// The type of integer of so many bytes.
-fn integer(size: u64) -> Option<Type> {
-    [Type::I8, Type::I16, Type::I32, Type::I64, Type::I128].into_iter().find(|ty| u64::from(ty.bits()) == 8 * size)
 }
 
 /// The type of a value that is computed with.

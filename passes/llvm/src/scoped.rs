@@ -29,7 +29,8 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 use crate::{
     instruction::{Instruction, bin_op, callee, instructions, llvm_ordering, name, take_name},
     message::Diagnostic,
-    recognize::{SYNC_SCOPES, name_of, printed, sync_scope_id},
+    operation::SYNC_SCOPES,
+    recognize::{name_of, printed, sync_scope_id},
     source::set_unnumbered,
 };
 
