@@ -23,25 +23,32 @@ pub enum Command {
     Check(CheckArgs),
 }
 
-/// Lower LLVM IR to PTX
+/// Lower LLVM IR or MLIR to PTX
 ///
-/// Reads LLVM IR, text or bitcode, and writes PTX in which every atomic and fence is what NVIDIA's Atomics ABI says.
+/// Reads LLVM IR or MLIR, text or bitcode, and writes PTX in which every atomic and fence is what NVIDIA's Atomics ABI says.
 /// Nothing is written on an error.
 #[derive(Args)]
 #[command(after_help = "Example:
   ptx-atomics lower kernel.ll -o kernel.ptx --mcpu sm_90 --mattr +ptx86 --strategy fence,rmw.relaxed=recommended
+  ptx-atomics lower kernels.mlir -o kernels/
 
 Exit status: 0 done, 1 an error in the input or its lowering, 2 wrong usage.")]
 pub struct LowerArgs {
-    /// LLVM IR, as text or bitcode; - is standard input
+    /// LLVM IR or MLIR, as text or bitcode; - is standard input
     #[arg(default_value = "-")]
-    pub input: PathBuf,
-    /// Where to write; - is standard output
+    pub path: PathBuf,
+    /// What the input is [default: MLIR, if it is MLIR's bytecode or its name ends with .mlir or .mlirbc; or else LLVM IR]
+    #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
+    pub language: Option<Language>,
+    /// Where to write; - is standard output. MLIR with several modules needs a folder, in which each becomes a file
     #[arg(short, long, default_value = "-")]
     pub output: PathBuf,
-    /// What to write
+    /// What to write; mlir and mlir-bc (with locations) are for MLIR input, the pass alone
     #[arg(long, value_enum, default_value_t = Emit::Ptx)]
     pub emit: Emit,
+    /// Lower only this gpu.module of MLIR
+    #[arg(long, value_name = "NAME")]
+    pub module: Option<String>,
     #[command(flatten)]
     pub target: TargetArgs,
     #[command(flatten)]
@@ -141,6 +148,27 @@ pub enum Emit {
     Ptx,
     LlvmIr,
     LlvmBc,
+    Mlir,
+    MlirBc,
+}
+
+impl Emit {
+    /// How the names of such files end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Ptx => "ptx",
+            Self::LlvmIr => "ll",
+            Self::LlvmBc => "bc",
+            Self::Mlir => "mlir",
+            Self::MlirBc => "mlirbc",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    Llvm,
+    Mlir,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -15,11 +15,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`lowering`] is the part without LLVM: the ABI tables, targets, typed PTX. [`llvm`] is the pass over LLVM IR, in steps.
+//! [`lowering`] is the part without LLVM: the ABI tables, targets, typed PTX. [`llvm`] is the pass over
+//! LLVM IR, in steps, and [`mlir`] that over MLIR.
 
 use ptx_atomics_link as _;
 pub use ptx_atomics_llvm as llvm;
 pub use ptx_atomics_lowering as lowering;
+pub use ptx_atomics_mlir as mlir;
 
 use llvm::{
     Diagnostic, Input, Options,

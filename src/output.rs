@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 /// Where something will be written. Until [`Output::commit`], nothing is made or touched.
 pub enum Output {
@@ -15,6 +15,8 @@ pub enum Output {
     File { temporary: NamedTempFile, path: PathBuf },
     /// Standard output, or what is no regular file (`/dev/null`, a pipe): filled at the end.
     Stream { temporary: File, path: Option<PathBuf> },
+    /// A folder: the files of the temporary one move there.
+    Folder { temporary: TempDir, path: PathBuf },
 }
 
 impl Output {
@@ -48,11 +50,37 @@ impl Output {
         Ok(Self::File { temporary, path })
     }
 
+    /// Whether a path means a folder: it is one, or ends with a slash.
+    pub fn is_folder(path: &Path) -> bool {
+        path.is_dir() || path.to_string_lossy().ends_with('/')
+    }
+
+    /// Opens a folder, which need not be there.
+    pub fn folder(path: &Path) -> io::Result<Self> {
+        let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let near = if path.is_dir() { path } else { beside };
+        let temporary = tempfile::Builder::new().prefix(".ptx-atomics-").tempdir_in(near);
+        let temporary = temporary.map_err(|error| io::Error::from(error.kind()))?;
+        Ok(Self::Folder { temporary, path: path.to_owned() })
+    }
+
+    /// Writes a file of the folder. A child process may do this for its parent.
+    ///
+    /// # Errors
+    /// Also if there is one of this name, or this is no folder.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Folder { temporary, .. } => File::create_new(temporary.path().join(name))?.write_all(bytes),
+            _ => Err(io::Error::other("it is no folder")),
+        }
+    }
+
     /// Writes to the temporary file. A child process may do this for its parent.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::File { temporary, .. } => temporary.as_file().write_all(bytes),
             Self::Stream { temporary, .. } => (&mut &*temporary).write_all(bytes),
+            Self::Folder { .. } => Err(io::Error::other("it is a directory")),
         }
     }
 
@@ -60,6 +88,14 @@ impl Output {
     pub fn commit(self) -> io::Result<()> {
         match self {
             Self::File { temporary, path } => temporary.persist(path).map(drop).map_err(|error| error.error),
+            Self::Folder { temporary, path } => {
+                fs::create_dir_all(&path)?;
+                for entry in fs::read_dir(temporary.path())? {
+                    let entry = entry?;
+                    fs::rename(entry.path(), path.join(entry.file_name()))?;
+                }
+                Ok(())
+            }
             Self::Stream { mut temporary, path } => {
                 let mut bytes = Vec::new();
                 temporary.rewind()?;

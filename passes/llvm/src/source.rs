@@ -53,7 +53,7 @@ impl Input {
         &self.name
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - 1]
     }
 

@@ -1,7 +1,9 @@
-//! `ptx-atomics lower`.
+//! `ptx-atomics lower`: what is the same for LLVM IR and for MLIR.
+
+mod llvm_ir;
+mod mlir;
 
 use std::{
-    fmt::Display,
     fs,
     io::{self, Read},
     ops::Range,
@@ -10,31 +12,27 @@ use std::{
 };
 
 use ptx_atomics::{
-    llvm::{
-        self, Diagnostic, Handlers, Input, Options, Remark, Settings,
-        inkwell::{
-            OptimizationLevel,
-            context::Context,
-            module::{Linkage, Module},
-        },
-        remarks,
-    },
-    lowering::{PtxVersion, Target},
+    llvm::{self, Diagnostic, Handlers, Input, Remark, inkwell::context::Context, remarks},
+    lowering::Target,
+    mlir::BYTECODE,
 };
 use strum::EnumMessage;
 
 use crate::{
-    cli::{Emit, LowerArgs, TargetArgs},
+    cli::{Language, LowerArgs},
     isolate::{self, Death, End, Stage},
     output::Output,
     render,
 };
 
-/// What the work gives.
+/// One output of the work.
 struct Lowered {
+    /// That of the `gpu.module`.
+    name: Option<String>,
     bytes: Vec<u8>,
     remarks: Vec<Remark>,
-    target: Target,
+    /// Nothing for a module without device code.
+    target: Option<Target>,
 }
 
 pub fn run(args: LowerArgs) -> ExitCode {
@@ -49,10 +47,15 @@ pub fn run(args: LowerArgs) -> ExitCode {
 }
 
 fn lower(args: &LowerArgs) -> Result<bool, Vec<Diagnostic>> {
-    let mut input = read(&args.input)?;
+    let mut input = read(&args.path)?;
     input.keep_lines = args.verbose || args.remarks.is_some();
     let open = |path: &Path| Output::open(path).map_err(|error| cannot("write", path, &error));
-    let output = open(&args.output)?;
+    let output = match language(args, &input) {
+        Language::Mlir if Output::is_folder(&args.output) => {
+            Output::folder(&args.output).map_err(|error| cannot("write", &args.output, &error))?
+        }
+        _ => open(&args.output)?,
+    };
     let remarks_output = args.remarks.as_deref().map(open).transpose()?;
 
     let work = || match work(args, &input, None) {
@@ -94,109 +97,65 @@ fn cannot(what: &str, path: &Path, error: &io::Error) -> Vec<Diagnostic> {
 }
 
 /// The whole job, in the child. With `only`, code is generated for some of the functions.
-fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<Lowered, Vec<Diagnostic>> {
+fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
     isolate::stage(Stage::Read);
     let context = Context::create();
     llvm::install_handlers(
         &context,
         Handlers { error: isolate::fatal, warning: |text| render::say(&format!("warning: {text}")) },
     );
-    let module = llvm::read(&context, input)?;
-    let settings = args.settings(Settings::of_module(&module)?);
-    let target = target(&settings, &module)?;
-    let options = Options { remarks: input.keep_lines, ..settings.options(target) };
-    let machine = llvm::machine(&module, &target, optimization(args.level))?;
-    llvm::expand(&module)?;
-    llvm::check(&module, input, &options)?;
-
-    isolate::stage(Stage::Prepare);
-    llvm::prepare(&module, &machine, args.level)?;
-    isolate::stage(Stage::Lower);
-    let remarks = match llvm::lower(&module, input, &options) {
-        Ok(remarks) => remarks,
-        // What only optimization brought to light has no line yet.
-        Err(_) if !input.keep_lines => return work(args, &input.clone().keeping_lines(), only),
-        Err(errors) => return Err(errors),
+    let lowered = match language(args, input) {
+        Language::Llvm => llvm_ir::work(args, input, &context, only).map(|lowered| vec![lowered]),
+        Language::Mlir => mlir::work(args, input, &context, only),
     };
-
-    isolate::stage(Stage::Emit);
-    keep(&module, only);
-    let bytes = match args.emit {
-        Emit::Ptx => llvm::ptx(&module, &machine, &target)?,
-        Emit::LlvmIr => llvm::ir(&module),
-        Emit::LlvmBc => llvm::bitcode(&module),
-    };
-    // The process ends soon: to free the module costs more than it gives.
-    std::mem::forget(module);
+    // The process ends soon: to free what LLVM holds costs more than it gives.
     std::mem::forget(context);
-    Ok(Lowered { bytes, remarks, target })
+    lowered
 }
 
-/// The target of the flags; the module is asked for what they leave open.
-fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Vec<Diagnostic>> {
-    let gpu = settings
-        .mcpu
-        .map_or_else(|| one(llvm::requested_gpus(module)?, "GPUs", "--mcpu", |sm| sm.name()), |sm| Ok(Some(sm)));
-    let version = settings.mattr.map_or_else(
-        || one(llvm::requested_versions(module)?, "PTX versions", "--mattr", PtxVersion::feature),
-        |_| Ok(None),
-    );
-    match (gpu, version) {
-        (Ok(gpu), Ok(version)) => {
-            let args = TargetArgs { mcpu: settings.mcpu, mattr: settings.mattr };
-            Ok(args.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
-        }
-        (gpu, version) => Err([gpu.err(), version.err()].into_iter().flatten().flatten().collect()),
-    }
-}
-
-/// The one value that all functions agree on.
-fn one<T: Copy, N: Display>(
-    found: Vec<(T, String)>,
-    what: &str,
-    flag: &str,
-    name: impl Fn(T) -> N,
-) -> Result<Option<T>, Vec<Diagnostic>> {
-    if found.len() > 1 {
-        let places = found.iter().map(|(value, function)| format!("'{}' in function '{function}'", name(*value)));
-        let message = format!("the module asks for several {what}: {}", places.collect::<Vec<_>>().join(", "));
-        return Err(Diagnostic::new(message).help(format!("PTX text has one target: give it by {flag}")).into());
-    }
-    Ok(found.into_iter().next().map(|(value, _)| value))
-}
-
-fn optimization(level: Option<u8>) -> OptimizationLevel {
-    match level {
-        Some(0) => OptimizationLevel::None,
-        Some(1) => OptimizationLevel::Less,
-        None | Some(2) => OptimizationLevel::Default,
-        Some(_) => OptimizationLevel::Aggressive,
-    }
-}
-
-/// Hides the functions that are not in `only` from the backend, and says which are left.
-fn keep(module: &Module<'_>, only: Option<Range<usize>>) {
-    let defined = module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect::<Vec<_>>();
-    let only = only.unwrap_or(0..defined.len());
-    let hidden = defined.iter().enumerate().filter(|(index, _)| !only.contains(index));
-    hidden.for_each(|(_, function)| function.set_linkage(Linkage::AvailableExternally));
-    let first = defined.get(only.start).map(|function| function.get_name().to_string_lossy().into_owned());
-    isolate::functions(only.len(), &first.unwrap_or_default());
+/// What the input is written in.
+fn language(args: &LowerArgs, input: &Input) -> Language {
+    args.language.unwrap_or_else(|| {
+        let by_name = [".mlir", ".mlirbc"].iter().any(|ending| input.name().ends_with(ending));
+        if by_name || input.bytes().starts_with(BYTECODE) { Language::Mlir } else { Language::Llvm }
+    })
 }
 
 /// Writes what was made to the temporary files.
-fn deliver(args: &LowerArgs, lowered: &Lowered, output: &Output, remarks_output: Option<&Output>) -> bool {
-    let mut written = vec![(output.write(&lowered.bytes), args.output.as_path())];
+fn deliver(args: &LowerArgs, lowered: &[Lowered], output: &Output, remarks_output: Option<&Output>) -> bool {
+    let mut errors: Vec<_> = match output {
+        Output::Folder { .. } => {
+            lowered.iter().filter_map(|lowered| put(args, lowered, output).err()).flatten().collect()
+        }
+        _ => match lowered {
+            [one] => {
+                output.write(&one.bytes).err().map(|error| cannot("write", &args.output, &error)).unwrap_or_default()
+            }
+            several => {
+                let names: Vec<_> = several.iter().filter_map(|lowered| lowered.name.as_deref()).collect();
+                let message = format!("the input has several modules, and there is one output: {}", names.join(", "));
+                Diagnostic::new(message).help("give a folder by -o FOLDER/, or one of them by --module NAME").into()
+            }
+        },
+    };
     if let Some((output, path)) = remarks_output.zip(args.remarks.as_deref()) {
-        written.push((output.write(remarks::yaml(&lowered.remarks).as_bytes()), path));
+        let all: Vec<_> = lowered.iter().flat_map(|lowered| lowered.remarks.iter().cloned()).collect();
+        let written = output.write(remarks::yaml(&all).as_bytes());
+        errors.extend(written.err().map(|error| cannot("write", path, &error)).unwrap_or_default());
     }
     if args.verbose {
-        report(lowered);
+        lowered.iter().for_each(report);
     }
-    let failed = written.into_iter().filter_map(|(result, path)| Some(cannot("write", path, &result.err()?)));
-    let errors: Vec<_> = failed.flatten().collect();
     render::errors(&errors, None);
     errors.is_empty()
+}
+
+/// Writes an output to its file in the folder.
+fn put(args: &LowerArgs, lowered: &Lowered, folder: &Output) -> Result<(), Vec<Diagnostic>> {
+    let stem = args.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = lowered.name.clone().or(stem.filter(|stem| stem != "-")).unwrap_or_else(|| "device".to_owned());
+    let file = format!("{}.{}", stem.replace(['/', '\0'], "_"), args.emit.extension());
+    folder.put(&file, &lowered.bytes).map_err(|error| cannot("write", &args.output.join(file), &error))
 }
 
 fn report(lowered: &Lowered) {
@@ -208,7 +167,9 @@ fn report(lowered: &Lowered) {
             render::say(&format!("  {change}: {}", change.get_message().unwrap_or_default()));
         }
     }
-    render::say(&format!("{} atomics and fences lowered for {}", lowered.remarks.len(), lowered.target));
+    let target = lowered.target.map(|target| format!(" for {target}")).unwrap_or_default();
+    let module = lowered.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    render::say(&format!("{module}{} atomics and fences lowered{target}", lowered.remarks.len()));
 }
 
 /// The function on which the backend died: a search by halves, each in a process of its own.

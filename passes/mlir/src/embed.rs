@@ -1,0 +1,154 @@
+//! One `llvm.inline_asm` in place of each atomic op of the LLVM dialect.
+
+use melior::ir::{Attribute, Type, TypeLike, Value, ValueLike, operation::OperationLike};
+use mlir_sys::*;
+use ptx_atomics_llvm::{
+    memory,
+    operation::{Kind, Replacement},
+};
+use ptx_atomics_lowering::{A, B, Type as Model, ptx::Name};
+
+use crate::{
+    ir::{self, Builder, Op},
+    recognize::{Asked, Planned},
+};
+
+/// Replaces an op that stands for one operation.
+pub fn embed(planned: &Planned<'_, '_>) {
+    for (asked, replacement) in &planned.asked {
+        let at = Builder::before(planned.op);
+        let result = call(at, asked, replacement);
+        match (asked.kind, result) {
+            (Kind::CmpXchg, Some(old)) => replace_pair(at, planned.op, old),
+            (Kind::CmpXchg | Kind::Fence | Kind::Store, _) => ir::erase(planned.op),
+            (Kind::Load | Kind::Rmw(_), Some(value)) => ir::replace(planned.op, &[value]),
+            // The result of a `red` is read by nobody.
+            (Kind::Load | Kind::Rmw(_), None) => ir::erase(planned.op),
+        }
+    }
+}
+
+/// The inline assembly, and its result as a value of the op's type.
+fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replacement) -> Option<Value<'c, 'a>> {
+    let asm = &replacement.asm;
+    let argument = |slot: &Name| match slot {
+        slot if *slot == A => address(at, asked, replacement),
+        slot => in_register(at, replacement, asked.sources[usize::from(*slot != B)]),
+    };
+    let arguments: Vec<_> = asm.arguments.iter().map(argument).collect();
+    let ty = asked.ty.unwrap_or_else(|| at.int(32));
+    let mut attributes: Vec<(&str, Attribute<'c>)> = vec![
+        ("asm_string", at.string(&asm.template)),
+        ("constraints", at.string(&asm.constraints)),
+        ("has_side_effects", at.unit()),
+    ];
+    if asm.arguments.first() == Some(&A) && !asm.address_is_integer {
+        let empty = arguments.iter().skip(1).map(|_| ", {}").collect::<String>();
+        attributes.push(("operand_attrs", at.attribute(&format!("[{{elementtype = {ty}}}{empty}]"))));
+    }
+    let results = if asm.result { vec![register_type(at, replacement, ty)] } else { Vec::new() };
+    let call = at.op("llvm.inline_asm", &arguments, &attributes, &results);
+    call.result(0).ok().map(|value| value_of(at, replacement, value.into(), ty))
+}
+
+/// The address in the address space that the sequence accesses, as an integer if it computes with it.
+fn address<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replacement) -> Value<'c, 'a> {
+    let (pointer, found) = asked.address.expect("an access has an address");
+    let wanted = memory::number(replacement.space());
+    let pointer = match found == wanted {
+        true => pointer,
+        false => at.value("llvm.addrspacecast", &[pointer], &[], at.pointer(wanted)),
+    };
+    match replacement.asm.address_is_integer {
+        true => at.value("llvm.ptrtoint", &[pointer], &[], at.int(64)),
+        false => pointer,
+    }
+}
+
+fn model(replacement: &Replacement) -> Model {
+    replacement.op.operation.access().map_or(Model::I32, |access| access.ty)
+}
+
+/// The type of the register that holds a value.
+fn register_type<'c>(at: Builder<'c, '_>, replacement: &Replacement, ty: Type<'c>) -> Type<'c> {
+    match model(replacement) {
+        _ if ir::address_space(ty).is_some() => ty,
+        Model::F32 => at.ty("f32"),
+        Model::F64 => at.ty("f64"),
+        model => at.int(model.bits().max(16)),
+    }
+}
+
+fn in_register<'c, 'a>(at: Builder<'c, 'a>, replacement: &Replacement, value: Value<'c, 'a>) -> Value<'c, 'a> {
+    let value = match integers_for(at, value.r#type()) {
+        Some(integers) => at.value("llvm.ptrtoint", &[value], &[], integers),
+        None => value,
+    };
+    let wanted = register_type(at, replacement, value.r#type());
+    if value.r#type() == wanted {
+        return value;
+    }
+    if model(replacement).bits() == 8 {
+        let byte = bitcast(at, value, at.int(8));
+        return at.value("llvm.zext", &[byte], &[], wanted);
+    }
+    bitcast(at, value, wanted)
+}
+
+fn value_of<'c, 'a>(
+    at: Builder<'c, 'a>,
+    replacement: &Replacement,
+    value: Value<'c, 'a>,
+    ty: Type<'c>,
+) -> Value<'c, 'a> {
+    if value.r#type() == ty {
+        return value;
+    }
+    if let Some(integers) = integers_for(at, ty) {
+        let vector = bitcast(at, value, integers);
+        return at.value("llvm.inttoptr", &[vector], &[], ty);
+    }
+    let narrow = model(replacement).bits() == 8;
+    let value = if narrow { at.value("llvm.trunc", &[value], &[], at.int(8)) } else { value };
+    bitcast(at, value, ty)
+}
+
+fn bitcast<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
+    if value.r#type() == ty { value } else { at.value("llvm.bitcast", &[value], &[], ty) }
+}
+
+/// The vector of integers that a vector of pointers converts to.
+fn integers_for<'c>(at: Builder<'c, '_>, ty: Type<'c>) -> Option<Type<'c>> {
+    // SAFETY: the type is live, and element and size are asked of a vector.
+    unsafe {
+        let raw = ty.to_raw();
+        if !mlirTypeIsAVector(raw) {
+            return None;
+        }
+        ir::address_space(Type::from_raw(mlirShapedTypeGetElementType(raw)))?;
+        Some(Type::vector(&[mlirShapedTypeGetDimSize(raw, 0) as u64], at.int(64)))
+    }
+}
+
+/// Replaces the uses of a `cmpxchg`'s pair: the old value is `old`, and success is its equality with the expected one.
+fn replace_pair<'c, 'a>(at: Builder<'c, 'a>, op: Op<'c, 'a>, old: Value<'c, 'a>) {
+    let (pair, expected) = (op.result(0).expect("a cmpxchg has a result").into(), op.operand(1).expect("and operands"));
+    let users = ir::users(pair);
+    let success = |at: Builder<'c, 'a>| at.value("llvm.icmp", &[old, expected], &[("predicate", at.i64(0))], at.int(1));
+    let mut found = None;
+    for user in users.into_iter().filter(|user| ir::name(*user) == "llvm.extractvalue") {
+        let first = ir::inherent(user, "position").is_some_and(|position| position.to_string() == "array<i64: 0>");
+        let value = if first { old } else { *found.get_or_insert_with(|| success(at)) };
+        ir::replace(user, &[value]);
+    }
+    if ir::users(pair).is_empty() {
+        return ir::erase(op);
+    }
+    let success = found.unwrap_or_else(|| success(at));
+    let put = |into, value, position: &str| {
+        at.value("llvm.insertvalue", &[into, value], &[("position", at.attribute(position))], pair.r#type())
+    };
+    let empty = at.value("llvm.mlir.poison", &[], &[], pair.r#type());
+    let first = put(empty, old, "array<i64: 0>");
+    ir::replace(op, &[put(first, success, "array<i64: 1>")]);
+}

@@ -1,0 +1,130 @@
+//! LLVM IR, from wherever it comes, to what is written.
+
+use std::{fmt::Display, ops::Range};
+
+use ptx_atomics::{
+    llvm::{
+        self, Diagnostic, Input, Options, Settings,
+        inkwell::{
+            OptimizationLevel,
+            context::Context,
+            module::{Linkage, Module},
+            targets::TargetMachine,
+        },
+    },
+    lowering::{PtxVersion, Target},
+};
+
+use super::Lowered;
+use crate::{
+    cli::{Emit, LowerArgs, TargetArgs},
+    isolate::{self, Stage},
+};
+
+pub fn work(
+    args: &LowerArgs,
+    input: &Input,
+    context: &Context,
+    only: Option<Range<usize>>,
+) -> Result<Lowered, Vec<Diagnostic>> {
+    if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
+        let message = "LLVM IR does not become MLIR";
+        return Err(Diagnostic::new(message).help("for MLIR on standard input, give --input mlir").into());
+    }
+    if args.module.is_some() {
+        return Err(Diagnostic::new("--module is for MLIR, and the input is LLVM IR").into());
+    }
+    let module = llvm::read(context, input)?;
+    let settings = args.settings(Settings::of_module(&module)?);
+    let target = target(&settings, &module)?;
+    let options = Options { remarks: input.keep_lines, ..settings.options(target) };
+    let machine = machine(args, &module, &target)?;
+    llvm::expand(&module)?;
+    llvm::check(&module, input, &options)?;
+    match finish(args, input, &module, &machine, &options, only.clone()) {
+        Ok(lowered) => {
+            std::mem::forget(module);
+            Ok(lowered)
+        }
+        // What only optimization brought to light has no line yet.
+        Err(_) if !input.keep_lines => work(args, &input.clone().keeping_lines(), context, only),
+        Err(errors) => Err(errors),
+    }
+}
+
+/// Lowers a module that was checked, and generates code.
+pub fn finish(
+    args: &LowerArgs,
+    input: &Input,
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    options: &Options,
+    only: Option<Range<usize>>,
+) -> Result<Lowered, Vec<Diagnostic>> {
+    isolate::stage(Stage::Prepare);
+    llvm::prepare(module, machine, args.level)?;
+    isolate::stage(Stage::Lower);
+    let remarks = llvm::lower(module, input, options)?;
+    isolate::stage(Stage::Emit);
+    keep(module, only);
+    let bytes = match args.emit {
+        Emit::LlvmIr => llvm::ir(module),
+        Emit::LlvmBc => llvm::bitcode(module),
+        _ => llvm::ptx(module, machine, &options.target)?,
+    };
+    Ok(Lowered { name: None, bytes, remarks, target: Some(options.target) })
+}
+
+/// LLVM's code generator, at the level of the arguments.
+pub fn machine(args: &LowerArgs, module: &Module<'_>, target: &Target) -> Result<TargetMachine, Vec<Diagnostic>> {
+    let level = match args.level {
+        Some(0) => OptimizationLevel::None,
+        Some(1) => OptimizationLevel::Less,
+        None | Some(2) => OptimizationLevel::Default,
+        Some(_) => OptimizationLevel::Aggressive,
+    };
+    llvm::machine(module, target, level)
+}
+
+/// The target of the flags; the module is asked for what they leave open.
+fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Vec<Diagnostic>> {
+    let gpu = settings
+        .mcpu
+        .map_or_else(|| one(llvm::requested_gpus(module)?, "GPUs", "--mcpu", |sm| sm.name()), |sm| Ok(Some(sm)));
+    let version = settings.mattr.map_or_else(
+        || one(llvm::requested_versions(module)?, "PTX versions", "--mattr", PtxVersion::feature),
+        |_| Ok(None),
+    );
+    match (gpu, version) {
+        (Ok(gpu), Ok(version)) => {
+            let args = TargetArgs { mcpu: settings.mcpu, mattr: settings.mattr };
+            Ok(args.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
+        }
+        (gpu, version) => Err([gpu.err(), version.err()].into_iter().flatten().flatten().collect()),
+    }
+}
+
+/// The one value that all functions agree on.
+fn one<T: Copy, N: Display>(
+    found: Vec<(T, String)>,
+    what: &str,
+    flag: &str,
+    name: impl Fn(T) -> N,
+) -> Result<Option<T>, Vec<Diagnostic>> {
+    if found.len() > 1 {
+        let places = found.iter().map(|(value, function)| format!("'{}' in function '{function}'", name(*value)));
+        let message = format!("the module asks for several {what}: {}", places.collect::<Vec<_>>().join(", "));
+        return Err(Diagnostic::new(message).help(format!("PTX text has one target: give it by {flag}")).into());
+    }
+    Ok(found.into_iter().next().map(|(value, _)| value))
+}
+
+/// Hides the functions that are not in `only` from the backend, and says which are left.
+fn keep(module: &Module<'_>, only: Option<Range<usize>>) {
+    let defined = module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect::<Vec<_>>();
+    let only = only.unwrap_or(0..defined.len());
+    let hidden = defined.iter().enumerate().filter(|(index, _)| !only.contains(index));
+    hidden.for_each(|(_, function)| function.set_linkage(Linkage::AvailableExternally));
+    let first = defined.get(only.start).map(|function| function.get_name().to_string_lossy().into_owned());
+    isolate::functions(only.len(), &first.unwrap_or_default());
+}

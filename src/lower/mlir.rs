@@ -1,0 +1,94 @@
+//! MLIR to what is written.
+
+use std::ops::Range;
+
+use ptx_atomics::{
+    llvm::{Diagnostic, Input, Options, Settings, inkwell::context::Context},
+    lowering::Target,
+    mlir::{self, DeviceModule, melior::ir::OperationRef},
+};
+
+use super::{Lowered, llvm_ir};
+use crate::{
+    cli::{Emit, LowerArgs, TargetArgs},
+    isolate::{self, Stage},
+};
+
+pub fn work(
+    args: &LowerArgs,
+    input: &Input,
+    llvm: &Context,
+    only: Option<Range<usize>>,
+) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+    let context = mlir::context();
+    let mut module = mlir::read(&context, input)?;
+    if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
+        isolate::stage(Stage::Lower);
+        let device = mlir::device_code(module.as_operation()).into_iter();
+        let device = selected(args, device.map(|op| DeviceModule { name: mlir::name(op), op }).collect())?;
+        let device = each(device, |device| Ok((options(args, input, device.op)?, device)))?;
+        each(&device, |(options, device)| mlir::check(device.op, options))?;
+        let remarks = each(&device, |(options, device)| mlir::lower(device.op, options))?.concat();
+        let bytes = if args.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
+        let target = device.first().map(|(options, _)| options.target);
+        return Ok(vec![Lowered { name: None, bytes, remarks, target }]);
+    }
+    let device = selected(args, mlir::device_modules(&mut module, &context, input)?)?;
+    let device = each(device, |device| Ok((options(args, input, device.op)?, device)))?;
+    each(&device, |(options, device)| mlir::check(device.op, options))?;
+    let translated = each(&device, |(options, device)| {
+        mlir::expand(device.op, options)?;
+        mlir::llvm_ir(device, &context, llvm, input)
+    })?;
+    let lowered = each(device.iter().zip(translated), |((options, device), module)| {
+        let machine = llvm_ir::machine(args, &module, &options.target)?;
+        let lowered = llvm_ir::finish(args, input, &module, &machine, options, only.clone())?;
+        std::mem::forget(module);
+        Ok(Lowered { name: device.name.clone(), ..lowered })
+    });
+    match lowered {
+        // What only LLVM brought to light has no line yet.
+        Err(_) if !input.keep_lines => work(args, &input.clone().keeping_lines(), llvm, only),
+        lowered => lowered,
+    }
+}
+
+/// Does something for each; all the errors, if there is one.
+fn each<T, U>(
+    items: impl IntoIterator<Item = T>,
+    work: impl FnMut(T) -> Result<U, Vec<Diagnostic>>,
+) -> Result<Vec<U>, Vec<Diagnostic>> {
+    let (done, failed): (Vec<_>, Vec<_>) = items.into_iter().map(work).partition(Result::is_ok);
+    let errors: Vec<_> = failed.into_iter().filter_map(Result::err).flatten().collect();
+    if errors.is_empty() { Ok(done.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
+}
+
+/// The modules that the arguments select.
+fn selected<'c, 'a>(
+    args: &LowerArgs,
+    modules: Vec<DeviceModule<'c, 'a>>,
+) -> Result<Vec<DeviceModule<'c, 'a>>, Vec<Diagnostic>> {
+    let Some(wanted) = &args.module else { return Ok(modules) };
+    let names = modules.iter().filter_map(|module| module.name.clone()).collect::<Vec<_>>().join(", ");
+    let found: Vec<_> = modules.into_iter().filter(|module| module.name.as_ref() == Some(wanted)).collect();
+    if found.is_empty() {
+        let help = if names.is_empty() { "the input has none".to_owned() } else { format!("the input has {names}") };
+        return Err(Diagnostic::new(format!("no gpu.module is named '{wanted}'")).help(help).into());
+    }
+    Ok(found)
+}
+
+/// What is asked of a module: by the flags, else by itself.
+fn options(args: &LowerArgs, input: &Input, op: OperationRef<'_, '_>) -> Result<Options, Vec<Diagnostic>> {
+    let settings: Settings = args.settings(mlir::settings(op)?);
+    let requested = if settings.mcpu.is_some() { Vec::new() } else { mlir::requested_targets(op)? };
+    if let [_, _, ..] = requested[..] {
+        let targets = requested.iter().map(|(sm, _)| sm.name()).collect::<Vec<_>>().join(", ");
+        let message = format!("the module asks for several GPUs: {targets}");
+        return Err(mlir::error_at(op, message, "PTX text has one target: give it by --mcpu").into());
+    }
+    let (gpu, version) = requested.first().copied().unzip();
+    let flags = TargetArgs { mcpu: settings.mcpu, mattr: settings.mattr };
+    let target: Target = flags.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?;
+    Ok(Options { remarks: input.keep_lines, ..settings.options(target) })
+}
