@@ -1,0 +1,302 @@
+//! The ops of MLIR's NVVM dialect that order memory or synchronize threads, and what their PTX requires.
+//!
+//! The dialect has an op for each of these instructions, so nothing is left to choose, and the op stays. But where the
+//! GPU or the PTX version lacks the instruction LLVM aborts, or prints inline assembly that does not assemble. So the
+//! op is compared with the target first.
+//!
+//! The numbers are those that `llc` 22 and three generations of ptxas (11.8, 12.9, 13.5) were measured to accept for
+//! what MLIR 22 makes of the op. Where they differ, the strictest counts.
+
+use ptx_atomics_lowering::{PtxVersion, Requirement, Target};
+
+/// A form of an op.
+#[derive(Debug)]
+pub struct Form {
+    /// The name of the op, without the dialect.
+    pub op: &'static str,
+    when: Condition,
+    needs: Needs,
+    /// The instruction, without the qualifiers that change nothing about what it requires.
+    pub ptx: &'static str,
+    pub lowering: Lowering,
+}
+
+/// What MLIR 22 makes of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lowering {
+    /// An intrinsic, whose attributes say what it does to memory.
+    Intrinsic,
+    /// Inline assembly that does not clobber memory. It is `convert-nvvm-to-llvm` that writes it: without this pass the
+    /// translation to LLVM IR fails, or drops the op's predicate.
+    Asm,
+    /// Inline assembly that neither clobbers memory nor is convergent: LLVM copies it into both sides of a branch,
+    /// although all threads of a warp must execute it together. This intrinsic, which is convergent, gives the same
+    /// instruction.
+    DivergentAsm { intrinsic: &'static str },
+}
+
+/// What tells the forms of an op apart.
+#[derive(Debug)]
+enum Condition {
+    /// Nothing: it is what the other forms of the op leave over.
+    Always,
+    /// An attribute has this value.
+    Attribute(&'static str, &'static str),
+    /// The operand with this index has this type.
+    Operand(usize, &'static str),
+}
+
+#[derive(Debug)]
+enum Needs {
+    Since(Requirement),
+    TensorMemory,
+}
+
+/// The GPUs with tensor memory, with the last PTX version that gives it to them. Only the variants `a` and `f` have it.
+/// PTX 9.0 renamed sm_101 to sm_110.
+const TENSOR_MEMORY: &[(u32, Option<PtxVersion>)] =
+    &[(100, None), (101, Some(PtxVersion(8, 8))), (103, None), (110, None)];
+
+/// Of the forms of an op, the first whose condition holds counts.
+#[rustfmt::skip]
+const FORMS: &[Form] = {
+    use Condition::Always;
+    use Lowering::Asm;
+    use Needs::TensorMemory;
+    const RELAXED: Condition = Condition::Attribute("relaxed", "true");
+    const DISTRIBUTED: Condition = Condition::Operand(0, "!llvm.ptr<7>");
+    const COUNT: Condition = Condition::Operand(1, "i32");
+    const PARITY: Condition = Condition::Operand(1, "i32");
+    const PREDICATE: Condition = Condition::Operand(2, "i1");
+    const ALIAS: Condition = Condition::Attribute("kind", "#nvvm.proxy_kind<alias>");
+    const CTA: Condition = scope("#nvvm.mem_scope<cta>");
+    const CLUSTER: Condition = scope("#nvvm.mem_scope<cluster>");
+    const GPU: Condition = scope("#nvvm.mem_scope<gpu>");
+    const SYS: Condition = scope("#nvvm.mem_scope<sys>");
+    const ACQUIRE: Condition = order("#nvvm.mem_order<acquire>");
+    const RELEASE: Condition = order("#nvvm.mem_order<release>");
+    const POPC: Condition = reduction("#nvvm.reduction<popc>");
+    const AND: Condition = reduction("#nvvm.reduction<and>");
+    const OR: Condition = reduction("#nvvm.reduction<or>");
+    const ARRIVE: Lowering = Lowering::DivergentAsm { intrinsic: "llvm.nvvm.barrier.cta.arrive.aligned.count" };
+    &[
+        form("memory.barrier",                  CTA,         since(20, 3, 2), "membar.cta"),
+        form("memory.barrier",                  CLUSTER,     since(90, 7, 8), "fence.sc.cluster"),
+        form("memory.barrier",                  GPU,         since(20, 3, 2), "membar.gl"),
+        form("memory.barrier",                  SYS,         since(20, 3, 2), "membar.sys"),
+
+        form("fence.sc.cluster",                Always,      since(90, 7, 8), "fence.sc.cluster"),
+        form("fence.mbarrier.init",             Always,      since(90, 8, 0), "fence.mbarrier_init.release.cluster"),
+        form("fence.sync_restrict",             ACQUIRE,     since(90, 8, 6), "fence.acquire.sync_restrict"),
+        form("fence.sync_restrict",             RELEASE,     since(90, 8, 6), "fence.release.sync_restrict"),
+        form("fence.proxy",                     ALIAS,       since(70, 7, 5), "fence.proxy.alias"),
+        form("fence.proxy",                     Always,      since(90, 8, 0), "fence.proxy.async"),
+        form("fence.proxy.acquire",             Always,      since(90, 8, 3), "fence.proxy.tensormap::generic.acquire"),
+        form("fence.proxy.release",             Always,      since(90, 8, 3), "fence.proxy.tensormap::generic.release"),
+        form("fence.proxy.sync_restrict",       ACQUIRE,     since(90, 8, 6), "fence.proxy.async::generic.acquire"),
+        form("fence.proxy.sync_restrict",       RELEASE,     since(90, 8, 6), "fence.proxy.async::generic.release"),
+
+        form("mbarrier.init",                   PREDICATE,   since(80, 7, 0), "mbarrier.init").by(Asm),
+        form("mbarrier.init",                   Always,      since(80, 7, 0), "mbarrier.init"),
+        form("mbarrier.inval",                  Always,      since(80, 7, 0), "mbarrier.inval"),
+        form("mbarrier.expect_tx",              Always,      since(90, 8, 0), "mbarrier.expect_tx.relaxed"),
+        form("mbarrier.complete_tx",            Always,      since(90, 8, 0), "mbarrier.complete_tx.relaxed"),
+        form("mbarrier.arrive",                 RELAXED,     since(90, 8, 6), "mbarrier.arrive.relaxed"),
+        form("mbarrier.arrive",                 CLUSTER,     since(90, 8, 0), "mbarrier.arrive.release.cluster"),
+        form("mbarrier.arrive",                 DISTRIBUTED, since(90, 8, 0), "mbarrier.arrive.shared::cluster"),
+        form("mbarrier.arrive",                 COUNT,       since(90, 8, 0), "mbarrier.arrive _, [addr], count"),
+        form("mbarrier.arrive",                 Always,      since(80, 7, 0), "mbarrier.arrive"),
+        form("mbarrier.arrive.nocomplete",      Always,      since(80, 7, 0), "mbarrier.arrive.noComplete"),
+        form("mbarrier.arrive.expect_tx",       RELAXED,     since(90, 8, 6), "mbarrier.arrive.expect_tx.relaxed"),
+        form("mbarrier.arrive.expect_tx",       PREDICATE,   since(90, 8, 0), "mbarrier.arrive.expect_tx").by(Asm),
+        form("mbarrier.arrive.expect_tx",       Always,      since(90, 8, 0), "mbarrier.arrive.expect_tx"),
+        form("mbarrier.arrive_drop",            RELAXED,     since(90, 8, 6), "mbarrier.arrive_drop.relaxed"),
+        // MLIR writes a count even where the op has none.
+        form("mbarrier.arrive_drop",            Always,      since(90, 8, 0), "mbarrier.arrive_drop _, [addr], count"),
+        form("mbarrier.arrive_drop.nocomplete", Always,      since(80, 7, 0), "mbarrier.arrive_drop.noComplete"),
+        form("mbarrier.arrive_drop.expect_tx",  RELAXED,     since(90, 8, 6), "mbarrier.arrive_drop.expect_tx.relaxed"),
+        form("mbarrier.arrive_drop.expect_tx",  Always,      since(90, 8, 0), "mbarrier.arrive_drop.expect_tx"),
+        form("mbarrier.test.wait",              RELAXED,     since(90, 8, 6), "mbarrier.test_wait.relaxed"),
+        form("mbarrier.test.wait",              CLUSTER,     since(90, 8, 0), "mbarrier.test_wait.acquire.cluster"),
+        form("mbarrier.test.wait",              PARITY,      since(80, 7, 1), "mbarrier.test_wait.parity"),
+        form("mbarrier.test.wait",              Always,      since(80, 7, 0), "mbarrier.test_wait"),
+        form("mbarrier.try_wait",               RELAXED,     since(90, 8, 6), "mbarrier.try_wait.relaxed"),
+        form("mbarrier.try_wait",               CLUSTER,     since(90, 8, 0), "mbarrier.try_wait.acquire.cluster"),
+        form("mbarrier.try_wait",               Always,      since(90, 7, 8), "mbarrier.try_wait"),
+        form("mbarrier.try_wait.parity",        Always,      since(90, 7, 8), "mbarrier.try_wait.parity").by(Asm),
+        form("cp.async.mbarrier.arrive",        Always,      since(80, 7, 0), "cp.async.mbarrier.arrive"),
+
+        form("barrier0",                        Always,      since(20, 3, 2), "bar.sync"),
+        form("barrier",                         POPC,        since(20, 3, 2), "bar.red.popc"),
+        form("barrier",                         AND,         since(20, 3, 2), "bar.red.and"),
+        form("barrier",                         OR,          since(20, 3, 2), "bar.red.or"),
+        form("barrier",                         Always,      since(20, 3, 2), "bar.sync"),
+        form("barrier.arrive",                  Always,      since(20, 3, 2), "bar.arrive").by(ARRIVE),
+        form("bar.warp.sync",                   Always,      since(30, 6, 0), "bar.warp.sync"),
+        form("cluster.arrive",                  Always,      since(90, 7, 8), "barrier.cluster.arrive"),
+        form("cluster.arrive.relaxed",          Always,      since(90, 8, 0), "barrier.cluster.arrive.relaxed"),
+        form("cluster.wait",                    Always,      since(90, 7, 8), "barrier.cluster.wait"),
+
+        form("tcgen05.fence",                   Always,      TensorMemory,   "tcgen05.fence"),
+        form("tcgen05.wait",                    Always,      TensorMemory,   "tcgen05.wait"),
+        form("tcgen05.commit",                  Always,      TensorMemory,   "tcgen05.commit"),
+    ]
+};
+
+const fn form(op: &'static str, when: Condition, needs: Needs, ptx: &'static str) -> Form {
+    Form { op, when, needs, ptx, lowering: Lowering::Intrinsic }
+}
+
+const fn since(sm: u32, major: u8, minor: u8) -> Needs {
+    Needs::Since(Requirement { sm, ptx: PtxVersion(major, minor) })
+}
+
+const fn scope(value: &'static str) -> Condition {
+    Condition::Attribute("scope", value)
+}
+
+const fn order(value: &'static str) -> Condition {
+    Condition::Attribute("order", value)
+}
+
+const fn reduction(value: &'static str) -> Condition {
+    Condition::Attribute("reductionOp", value)
+}
+
+/// The form of an op of the NVVM dialect, named without the dialect; `None` if it is not in the table. Attributes and
+/// types are as MLIR prints them: `#nvvm.mem_scope<cta>`, `true`, `!llvm.ptr<3>`.
+pub fn form_of(
+    op: &str,
+    attribute: impl Fn(&str) -> Option<String>,
+    operand_types: &[String],
+) -> Option<&'static Form> {
+    FORMS.iter().filter(|form| form.op == op).find(|form| match form.when {
+        Condition::Always => true,
+        Condition::Attribute(name, value) => attribute(name).as_deref() == Some(value),
+        Condition::Operand(index, ty) => operand_types.get(index).is_some_and(|operand| operand == ty),
+    })
+}
+
+impl Form {
+    const fn by(self, lowering: Lowering) -> Self {
+        Self { lowering, ..self }
+    }
+
+    /// What the target lacks for the form, as a message; `None` if it has all.
+    pub fn missing_on(&self, target: &Target) -> Option<String> {
+        let (has, required) = match self.needs {
+            Needs::Since(requirement) => (target.meets(requirement), requirement.to_string()),
+            Needs::TensorMemory => (has_tensor_memory(target), tensor_memory()),
+        };
+        (!has).then(|| format!("`{}` requires {required}, and the target is {target}", self.ptx))
+    }
+}
+
+fn has_tensor_memory(target: &Target) -> bool {
+    let has = |(number, last): &(u32, Option<PtxVersion>)| {
+        *number == target.sm.number() && last.is_none_or(|last| target.ptx <= last)
+    };
+    target.sm.name().ends_with(['a', 'f']) && TENSOR_MEMORY.iter().any(has)
+}
+
+/// The GPUs with tensor memory, in words.
+fn tensor_memory() -> String {
+    let gpus = TENSOR_MEMORY.iter().flat_map(|(number, last)| {
+        let until = last.map_or(String::new(), |last| format!(" up to PTX {last}"));
+        ['a', 'f'].map(|variant| format!("sm_{number}{variant}{until}"))
+    });
+    format!("one of {}", gpus.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, process::Command};
+
+    use super::*;
+
+    /// An op with its attributes, as `name = value`, and the types of its operands, on a target, as `sm_90 ptx80`:
+    /// either the target has it, or the message names this instruction and this requirement.
+    fn check(op: &str, attributes: &[&str], types: &[&str], target: &str, lacks: Option<(&str, &str)>) {
+        let (sm, ptx) = target.split_once(' ').expect("a GPU and a PTX version");
+        let target = Target::new(sm.parse().expect(sm), Some(ptx.parse().expect(ptx))).expect("a target");
+        let attribute = |name: &str| {
+            let mut attributes = attributes.iter().filter_map(|attribute| attribute.split_once(" = "));
+            attributes.find(|(known, _)| *known == name).map(|(_, value)| value.into())
+        };
+        let types: Vec<_> = types.iter().map(|ty| (*ty).into()).collect();
+        let form = form_of(op, attribute, &types).expect(op);
+        let expected = lacks.map(|(ptx, required)| format!("`{ptx}` requires {required}, and the target is {target}"));
+        assert_eq!(form.missing_on(&target), expected, "{op} {attributes:?} {types:?}");
+    }
+
+    const CLUSTER: &str = "scope = #nvvm.mem_scope<cluster>";
+
+    #[test]
+    fn an_attribute_tells_the_forms_apart() {
+        let fence = Some(("fence.sc.cluster", "sm_90 and PTX 7.8"));
+        check("memory.barrier", &["scope = #nvvm.mem_scope<gpu>"], &[], "sm_20 ptx32", None);
+        check("memory.barrier", &[CLUSTER], &[], "sm_89 ptx90", fence);
+        check("memory.barrier", &[CLUSTER], &[], "sm_90 ptx78", None);
+        let proxy = Some(("fence.proxy.async", "sm_90 and PTX 8.0"));
+        check("fence.proxy", &["kind = #nvvm.proxy_kind<alias>"], &[], "sm_70 ptx75", None);
+        check("fence.proxy", &["kind = #nvvm.proxy_kind<async.global>"], &[], "sm_90 ptx78", proxy);
+    }
+
+    #[test]
+    fn an_operand_tells_the_forms_apart() {
+        let (shared, cluster) = ("!llvm.ptr<3>", "!llvm.ptr<7>");
+        let arrive = |attributes: &[&str], types: &[&str], target, lacks| {
+            check("mbarrier.arrive", attributes, types, target, Some(lacks));
+        };
+        check("mbarrier.arrive", &["relaxed = false"], &[shared], "sm_80 ptx70", None);
+        arrive(&[], &[shared], "sm_75 ptx70", ("mbarrier.arrive", "sm_80 and PTX 7.0"));
+        let count = ("mbarrier.arrive _, [addr], count", "sm_90 and PTX 8.0");
+        arrive(&[], &[shared, "i32"], "sm_90 ptx78", count);
+        arrive(&[], &[cluster, "i32"], "sm_90 ptx78", ("mbarrier.arrive.shared::cluster", "sm_90 and PTX 8.0"));
+        arrive(&[CLUSTER], &[cluster], "sm_89 ptx80", ("mbarrier.arrive.release.cluster", "sm_90 and PTX 8.0"));
+        let relaxed = ("mbarrier.arrive.relaxed", "sm_90 and PTX 8.6");
+        arrive(&["relaxed = true", CLUSTER], &[cluster], "sm_90 ptx80", relaxed);
+    }
+
+    #[test]
+    fn tensor_memory_is_on_variants_of_some_gpus() {
+        let gpus = "one of sm_100a, sm_100f, sm_101a up to PTX 8.8, sm_101f up to PTX 8.8, sm_103a, sm_103f, sm_110a, \
+                    sm_110f";
+        for target in ["sm_100a ptx86", "sm_100f ptx88", "sm_101a ptx88", "sm_103f ptx90", "sm_110a ptx94"] {
+            check("tcgen05.fence", &[], &[], target, None);
+        }
+        for target in ["sm_90a ptx80", "sm_100 ptx90", "sm_101a ptx90", "sm_120a ptx90"] {
+            check("tcgen05.wait", &[], &[], target, Some(("tcgen05.wait", gpus)));
+        }
+    }
+
+    /// A condition that stands behind one that always holds, or twice, would never be asked.
+    #[test]
+    fn every_form_can_be_reached() {
+        for (index, form) in FORMS.iter().enumerate() {
+            let earlier = FORMS[..index].iter().filter(|earlier| earlier.op == form.op);
+            let condition = |form: &Form| format!("{:?}", form.when);
+            for earlier in earlier {
+                assert!(!matches!(earlier.when, Condition::Always), "{form:?}");
+                assert_ne!(condition(earlier), condition(form), "{form:?}");
+            }
+        }
+    }
+
+    /// The ops are those of the installed dialect whose names say that they order memory or synchronize threads.
+    #[test]
+    fn no_op_of_the_dialect_is_missing() {
+        let include = Command::new("llvm-config-22").arg("--includedir").output().expect("llvm-config-22");
+        let include = String::from_utf8(include.stdout).expect("a path");
+        let ops = format!("{}/mlir/Dialect/LLVMIR/NVVMOps.td", include.trim());
+        let records = Command::new("llvm-tblgen-22").args(["--print-records", &ops, "-I", include.trim()]).output();
+        let records = String::from_utf8(records.expect("llvm-tblgen-22").stdout).expect("records");
+        let names =
+            records.lines().filter_map(|line| line.trim().strip_prefix("string opName = \"")?.strip_suffix("\";"));
+        let prefixes = ["memory.barrier", "fence.", "mbarrier.", "cp.async.mbarrier.", "barrier", "bar.", "cluster."];
+        let tensor = ["tcgen05.fence", "tcgen05.wait", "tcgen05.commit"];
+        let of_ours = |name: &&str| prefixes.iter().chain(&tensor).any(|prefix| name.starts_with(prefix));
+        let installed: BTreeSet<_> = names.filter(of_ours).collect();
+        assert_eq!(FORMS.iter().map(|form| form.op).collect::<BTreeSet<_>>(), installed);
+    }
+}

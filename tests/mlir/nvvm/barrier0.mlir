@@ -1,0 +1,6 @@
+// TARGET: sm_20 ptx32
+
+llvm.func @barrier0() attributes {nvvm.kernel} {
+  nvvm.barrier0
+  llvm.return
+}

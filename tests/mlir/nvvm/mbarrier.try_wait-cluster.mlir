@@ -1,0 +1,41 @@
+// TARGET: sm_90 ptx80
+
+llvm.func @generic_i64_cluster(%addr: !llvm.ptr, %state: i64) attributes {nvvm.kernel} {
+  %result = nvvm.mbarrier.try_wait %addr, %state {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr, i64 -> i1
+  llvm.return
+}
+
+llvm.func @generic_i64_cluster_ticks(%addr: !llvm.ptr, %state: i64, %ticks: i32) attributes {nvvm.kernel} {
+  %result = nvvm.mbarrier.try_wait %addr, %state, %ticks {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr, i64, i32 -> i1
+  llvm.return
+}
+
+llvm.func @generic_i32_cluster(%addr: !llvm.ptr, %phase: i32) attributes {nvvm.kernel} {
+  %result = nvvm.mbarrier.try_wait %addr, %phase {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr, i32 -> i1
+  llvm.return
+}
+
+llvm.func @generic_i32_cluster_ticks(%addr: !llvm.ptr, %phase: i32, %ticks: i32) attributes {nvvm.kernel} {
+  %result = nvvm.mbarrier.try_wait %addr, %phase, %ticks {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr, i32, i32 -> i1
+  llvm.return
+}
+
+llvm.func @shared_i64_cluster(%addr: !llvm.ptr<3>, %state: i64) attributes {nvvm.kernel} {
+  %result = nvvm.mbarrier.try_wait %addr, %state {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<3>, i64 -> i1
+  llvm.return
+}
+
+llvm.func @shared_i64_cluster_ticks(%addr: !llvm.ptr<3>, %state: i64, %ticks: i32) attributes {nvvm.kernel} {
+  %result = nvvm.mbarrier.try_wait %addr, %state, %ticks {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<3>, i64, i32 -> i1
+  llvm.return
+}
+
+llvm.func @shared_i32_cluster(%addr: !llvm.ptr<3>, %phase: i32) attributes {nvvm.kernel} {
+  %result = nvvm.mbarrier.try_wait %addr, %phase {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<3>, i32 -> i1
+  llvm.return
+}
+
+llvm.func @shared_i32_cluster_ticks(%addr: !llvm.ptr<3>, %phase: i32, %ticks: i32) attributes {nvvm.kernel} {
+  %result = nvvm.mbarrier.try_wait %addr, %phase, %ticks {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<3>, i32, i32 -> i1
+  llvm.return
+}
