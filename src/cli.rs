@@ -208,11 +208,9 @@ impl StrategyArgs {
 }
 
 impl TargetArgs {
-    /// The target of the flags, else that of a module, else sm_90. A version that a module asks for is raised to the
-    /// lowest that has the GPU; one that a flag asks for is not.
+    /// The target of the flags, else that of a module, else sm_90.
     pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
-        let sm = self.mcpu.or(gpu).map_or_else(|| "sm_90".parse(), Ok)?;
-        Target::new(sm, self.mattr.or(version.map(|version| version.max(sm.lowest_ptx()))))
+        Settings { mcpu: self.mcpu, mattr: self.mattr, ..Settings::default() }.target(gpu, version)
     }
 }
 

@@ -51,8 +51,8 @@ fn link_mlir(folder: &str) -> Result<(), Box<dyn Error>> {
     }
     archives.sort();
     let out = env::var("OUT_DIR")?;
-    fs::write(PathBuf::from(&out).join("libptx_atomics_mlir.so"), format!("GROUP ( {} )\n", archives.join(" ")))?;
+    fs::write(PathBuf::from(&out).join("libmlir_archives.so"), format!("GROUP ( {} )\n", archives.join(" ")))?;
     println!("cargo:rustc-link-search=native={out}");
-    println!("cargo:rustc-link-lib=dylib=ptx_atomics_mlir");
+    println!("cargo:rustc-link-lib=dylib=mlir_archives");
     Ok(())
 }

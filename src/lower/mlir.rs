@@ -4,13 +4,12 @@ use std::ops::Range;
 
 use ptx_atomics::{
     llvm::{Diagnostic, Input, Options, Settings, inkwell::context::Context},
-    lowering::Target,
-    mlir::{self, DeviceModule, melior::ir::OperationRef},
+    mlir::{self, DeviceModule, each, melior::ir::OperationRef},
 };
 
 use super::{Lowered, llvm_ir};
 use crate::{
-    cli::{Emit, LowerArgs, TargetArgs},
+    cli::{Emit, LowerArgs},
     isolate::{self, Stage},
 };
 
@@ -53,16 +52,6 @@ pub fn work(
     }
 }
 
-/// Does something for each; all the errors, if there is one.
-fn each<T, U>(
-    items: impl IntoIterator<Item = T>,
-    work: impl FnMut(T) -> Result<U, Vec<Diagnostic>>,
-) -> Result<Vec<U>, Vec<Diagnostic>> {
-    let (done, failed): (Vec<_>, Vec<_>) = items.into_iter().map(work).partition(Result::is_ok);
-    let errors: Vec<_> = failed.into_iter().filter_map(Result::err).flatten().collect();
-    if errors.is_empty() { Ok(done.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
-}
-
 /// The modules that the arguments select.
 fn selected<'c, 'a>(
     args: &LowerArgs,
@@ -81,14 +70,5 @@ fn selected<'c, 'a>(
 /// What is asked of a module: by the flags, else by itself.
 fn options(args: &LowerArgs, input: &Input, op: OperationRef<'_, '_>) -> Result<Options, Vec<Diagnostic>> {
     let settings: Settings = args.settings(mlir::settings(op)?);
-    let requested = if settings.mcpu.is_some() { Vec::new() } else { mlir::requested_targets(op)? };
-    if let [_, _, ..] = requested[..] {
-        let targets = requested.iter().map(|(sm, _)| sm.name()).collect::<Vec<_>>().join(", ");
-        let message = format!("the module asks for several GPUs: {targets}");
-        return Err(mlir::error_at(op, message, "PTX text has one target: give it by --mcpu").into());
-    }
-    let (gpu, version) = requested.first().copied().unzip();
-    let flags = TargetArgs { mcpu: settings.mcpu, mattr: settings.mattr };
-    let target: Target = flags.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?;
-    Ok(Options { remarks: input.keep_lines, ..settings.options(target) })
+    Ok(Options { remarks: input.keep_lines, ..mlir::options(&settings, op)? })
 }

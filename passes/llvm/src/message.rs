@@ -1,5 +1,7 @@
 //! What the pass says: errors, and remarks on what it did.
 
+use std::any::Any;
+
 use ptx_atomics_lowering::{Change, Sequence};
 
 /// A place in a source file.
@@ -32,6 +34,23 @@ impl Diagnostic {
 
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+
+    /// What a panic said, for a host into which it must not unwind.
+    pub fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        Self::new(format!("ptx-atomics has a bug: {}", text.unwrap_or("it panicked")))
+            .help("please report it with the IR of this module")
+    }
+
+    /// All but the place, as the text of one diagnostic of a host.
+    pub fn text(&self) -> String {
+        let mut text = self.message.clone();
+        for (what, line) in [("operation", &self.operation), ("help", &self.help)] {
+            text.extend(line.iter().flat_map(|line| ["\n  ", what, ": ", line]));
+        }
+        self.notes.iter().for_each(|note| text.extend(["\n  note: ", note]));
+        text
     }
 }
 

@@ -1,10 +1,25 @@
 //! Remarks in LLVM's YAML format (LLVM, 'Remarks'), which `llvm-remarkutil` and opt-viewer read.
 
-use std::fmt::Write;
+use std::{
+    fmt::Write,
+    fs::OpenOptions,
+    io::{self, Write as _},
+    path::Path,
+};
 
 use strum::EnumMessage;
 
-use crate::message::{Location, Remark};
+use crate::message::{Diagnostic, Location, Remark};
+
+/// Adds remarks to a file: each module of a program adds its own, in one piece.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn append(path: &Path, remarks: &[Remark]) -> Result<(), Vec<Diagnostic>> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let written: io::Result<()> = file.and_then(|mut file| file.write_all(yaml(remarks).as_bytes()));
+    Ok(written.map_err(|error| Diagnostic::new(format!("cannot write remarks to '{}': {error}", path.display())))?)
+}
 
 /// One YAML document for each remark.
 pub fn yaml(remarks: &[Remark]) -> String {

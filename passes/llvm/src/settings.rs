@@ -11,7 +11,7 @@ use inkwell::{
     llvm_sys::core::{LLVMGetMDString, LLVMGetModuleFlag, LLVMMetadataAsValue},
     module::Module,
 };
-use ptx_atomics_lowering::{FpAtomics, Policy, PtxVersion, Sm, Strategies, Target, ptx::Scope};
+use ptx_atomics_lowering::{FpAtomics, Policy, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope};
 
 use crate::{Options, message::Diagnostic};
 
@@ -32,19 +32,57 @@ pub struct Settings {
     pub remarks: Option<PathBuf>,
 }
 
-/// How each option is read. The names are those of the command line.
-type Reader = fn(&mut Settings, &str) -> Result<(), String>;
+/// An option as text.
+pub struct Setting {
+    /// That of the command line, or MLIR's word.
+    pub name: &'static str,
+    pub takes: Takes,
+    pub help: &'static str,
+    read: fn(&mut Settings, &str) -> Result<(), String>,
+}
 
-const OPTIONS: [(&str, Reader); 8] = [
-    ("mcpu", |to, value| set(&mut to.mcpu, sm(value))),
-    ("mattr", |to, value| set(&mut to.mattr, version(value))),
-    ("strategy", |to, value| to.strategies.override_with(value).map_err(|error| error.to_string())),
-    ("default-scope", |to, value| set(&mut to.default_scope, scope(value))),
-    ("fp-atomics", |to, value| set(&mut to.fp_atomics, fp_atomics(value))),
-    ("generic-may-be-local", |to, value| set(&mut to.generic_may_be_local, yes(value))),
-    ("volatile-as-mmio", |to, value| set(&mut to.volatile_as_mmio, yes(value))),
-    ("remarks", |to, value| set(&mut to.remarks, Ok(value.into()))),
-];
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum Takes {
+    One,
+    /// Values of which later ones override earlier.
+    List,
+    /// True or false; true without a value.
+    Flag,
+}
+
+/// Every option.
+#[rustfmt::skip]
+pub const SETTINGS: [Setting; 10] = {
+    use Takes::{Flag, List, One};
+    const fn setting(
+        name: &'static str,
+        takes: Takes,
+        help: &'static str,
+        read: fn(&mut Settings, &str) -> Result<(), String>,
+    ) -> Setting {
+        Setting { name, takes, help, read }
+    }
+    [
+        setting("mcpu", One, "The GPU, sm_20 to sm_121f", |to, value| set(&mut to.mcpu, sm(value))),
+        setting("chip", One, "The same, in MLIR's word", |to, value| set(&mut to.mcpu, sm(value))),
+        setting("mattr", One, "The PTX version, as +ptx86", |to, value| set(&mut to.mattr, version(value))),
+        setting("features", One, "The same, in MLIR's word", |to, value| set(&mut to.mattr, version(value))),
+        setting("strategy", List, "recommended, fence, fence-acquire, proven, auto; for one row: rmw.acq_rel=fence",
+            |to, value| to.strategies.override_with(value).map_err(|error| error.to_string())),
+        setting("default-scope", One, "What the default synchronization scope stands for: sys, cluster, gpu or cta",
+            |to, value| set(&mut to.default_scope, scope(value))),
+        setting("fp-atomics", One, "Floating-point additions: native or ieee",
+            |to, value| set(&mut to.fp_atomics, fp_atomics(value))),
+        setting("generic-may-be-local", Flag, "Test generic addresses of unknown origin for local memory",
+            |to, value| set(&mut to.generic_may_be_local, yes(value))),
+        setting("volatile-as-mmio", Flag, "Volatile atomic loads and stores of global memory become .mmio",
+            |to, value| set(&mut to.volatile_as_mmio, yes(value))),
+        setting("remarks", One, "The file to which a remark for each operation is added, in LLVM's YAML",
+            |to, value| set(&mut to.remarks, Ok(value.into()))),
+    ]
+};
 
 impl Settings {
     /// What the module's flag sets.
@@ -81,14 +119,24 @@ impl Settings {
 
     fn item(&mut self, item: &str) -> Result<(), String> {
         let (name, value) = item.split_once('=').map_or((item, ""), |(name, value)| (name.trim(), value.trim()));
-        match OPTIONS.iter().find(|(known, _)| *known == name) {
-            Some((_, read)) => read(self, value),
+        match SETTINGS.iter().find(|known| known.name == name) {
+            Some(setting) => (setting.read)(self, value),
             None if name.contains('.') => self.strategies.override_with(item).map_err(|error| error.to_string()),
             None => {
-                let known = OPTIONS.map(|(known, _)| known).join(", ");
+                let known = SETTINGS.map(|known| known.name).join(", ");
                 Err(format!("unknown option '{name}'; the known ones are {known}"))
             }
         }
+    }
+
+    /// The target that is set, else that of a module, else sm_90. A version that a module asks for is raised to the lowest
+    /// that has the GPU; one that is set is not.
+    ///
+    /// # Errors
+    /// If the version does not have the GPU.
+    pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
+        let sm = self.mcpu.or(gpu).map_or_else(|| "sm_90".parse(), Ok)?;
+        Target::new(sm, self.mattr.or(version.map(|version| version.max(sm.lowest_ptx()))))
     }
 
     /// The options for a target.
@@ -117,13 +165,13 @@ fn set<T>(to: &mut Option<T>, value: Result<T, String>) -> Result<(), String> {
 /// # Errors
 /// On an unknown one, as with all of these.
 pub fn sm(name: &str) -> Result<Sm, String> {
-    name.parse().map_err(|error: ptx_atomics_lowering::UnknownTarget| error.to_string())
+    name.parse().map_err(|error: UnknownTarget| error.to_string())
 }
 
 /// A PTX version as LLVM's feature, with or without `+`.
 pub fn version(feature: &str) -> Result<PtxVersion, String> {
     let feature = feature.strip_prefix('+').unwrap_or(feature);
-    feature.parse().map_err(|error: ptx_atomics_lowering::UnknownTarget| error.to_string())
+    feature.parse().map_err(|error: UnknownTarget| error.to_string())
 }
 
 /// A list of strategies.

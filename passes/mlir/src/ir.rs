@@ -4,7 +4,7 @@ use melior::ir::{
     Attribute, Block, BlockLike, BlockRef, Identifier, Location, Operation, OperationRef, RegionLike, Type, TypeLike,
     Value, ValueLike,
     attribute::{AttributeLike, DenseI64ArrayAttribute, IntegerAttribute},
-    operation::{OperationBuilder, OperationLike},
+    operation::{OperationBuilder, OperationLike, OperationPrintingFlags},
 };
 use mlir_sys::*;
 use ptx_atomics_llvm as llvm;
@@ -49,6 +49,19 @@ pub fn name<'a>(op: impl OperationLike<'a, 'a>) -> String {
 /// The op and its parents, from the inside out.
 pub fn parents<'c, 'a>(op: Op<'c, 'a>) -> impl Iterator<Item = Op<'c, 'a>> {
     std::iter::successors(Some(op), |op| op.parent_operation())
+}
+
+/// The ops that stand directly in an op. Passes that run on these at the same time do not change the list.
+pub fn children<'c, 'a>(op: Op<'c, 'a>) -> impl Iterator<Item = Op<'c, 'a>> {
+    let regions = op.regions().collect::<Vec<_>>().into_iter();
+    let blocks = regions.flat_map(|region| std::iter::successors(region.first_block(), |block| block.next_in_region()));
+    blocks.flat_map(|block| std::iter::successors(block.first_operation(), |op| op.next_in_block()))
+}
+
+/// The first line of an op's text. Only the op is read for it: other threads may be changing what is around.
+pub fn line(op: Op<'_, '_>) -> Option<String> {
+    let text = op.to_string_with_flags(OperationPrintingFlags::new().use_local_scope()).ok()?;
+    text.lines().next().map(|line| line.trim().to_owned())
 }
 
 /// The text of a string attribute.

@@ -11,6 +11,7 @@ mod emit;
 mod ir;
 mod memory;
 mod memref;
+mod pass;
 mod recognize;
 mod source;
 
@@ -22,8 +23,9 @@ use ptx_atomics_llvm::{Diagnostic, Options, Remark, Settings, settings::MODULE_F
 
 pub use self::{
     emit::{DeviceModule, bytecode, device_modules, llvm_ir, requested_targets, text},
+    pass::{ARGUMENT, DESCRIPTION, pass, run, validate},
     recognize::device_code,
-    source::{BYTECODE, context, read},
+    source::{BUILT, BYTECODE, context, read},
 };
 
 /// Reports what [`lower`] and [`expand`] would reject, and changes nothing.
@@ -64,13 +66,13 @@ fn expand_all(planned: &[recognize::Planned<'_, '_>]) {
     planned.iter().filter(|plan| memref::is_one(plan.op)).for_each(|plan| memref::expand(plan.op));
 }
 
-/// The options that the module flag `ptx-atomics` sets, as in LLVM IR.
+/// What the flag `ptx-atomics` of the module around an op sets, as in LLVM IR.
 ///
 /// # Errors
 /// If it is not a list of options.
-pub fn settings(root: OperationRef<'_, '_>) -> Result<Settings, Vec<Diagnostic>> {
+pub fn settings(op: OperationRef<'_, '_>) -> Result<Settings, Vec<Diagnostic>> {
     let mut settings = Settings::default();
-    for op in ir::all(root).into_iter().filter(|op| ir::name(*op) == "llvm.module_flags") {
+    for op in ir::children(module_of(op)).filter(|op| ir::name(*op) == "llvm.module_flags") {
         let key = format!("\"{MODULE_FLAG}\", \"");
         let text = ir::inherent(op, "flags").map(|flags| flags.to_string()).unwrap_or_default();
         if let Some((list, _)) = text.split_once(&key).and_then(|(_, rest)| rest.split_once('"')) {
@@ -78,6 +80,39 @@ pub fn settings(root: OperationRef<'_, '_>) -> Result<Settings, Vec<Diagnostic>>
         }
     }
     Ok(settings)
+}
+
+/// The options for the code in an op: the GPU and the PTX version are those that are set, else those that the module around
+/// it asks for, else as of [`Settings::target`].
+///
+/// # Errors
+/// If the module asks for several, or for one that does not exist.
+pub fn options(settings: &Settings, op: OperationRef<'_, '_>) -> Result<Options, Vec<Diagnostic>> {
+    let module = module_of(op);
+    let requested = if settings.mcpu.is_some() { Vec::new() } else { requested_targets(module)? };
+    if let [_, _, ..] = requested[..] {
+        let targets = requested.iter().map(|(sm, _)| sm.name()).collect::<Vec<_>>().join(", ");
+        let help = "PTX text has one target: give it by --mcpu, or to the pass by chip";
+        return Err(error_at(module, format!("the module asks for several GPUs: {targets}"), help).into());
+    }
+    let (gpu, version) = requested.first().copied().unzip();
+    let target = settings.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?;
+    Ok(settings.options(target))
+}
+
+/// The module around an op, or itself.
+fn module_of<'c, 'a>(op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
+    ir::parents(op).find(|parent| matches!(ir::name(*parent).as_str(), "gpu.module" | "builtin.module")).unwrap_or(op)
+}
+
+/// Does something for each; all the errors, if there is one.
+pub fn each<T, U>(
+    items: impl IntoIterator<Item = T>,
+    work: impl FnMut(T) -> Result<U, Vec<Diagnostic>>,
+) -> Result<Vec<U>, Vec<Diagnostic>> {
+    let (done, failed): (Vec<_>, Vec<_>) = items.into_iter().map(work).partition(Result::is_ok);
+    let errors: Vec<_> = failed.into_iter().filter_map(Result::err).flatten().collect();
+    if errors.is_empty() { Ok(done.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
 }
 
 /// The name of an op that is a symbol.

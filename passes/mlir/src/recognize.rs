@@ -323,7 +323,7 @@ pub fn diagnostic(op: Op<'_, '_>, (message, help): Problem) -> Diagnostic {
         message,
         function: function_of(op),
         location: location_of(op),
-        operation: op.to_string().lines().next().map(|line| line.trim().to_owned()),
+        operation: ir::line(op),
         notes: Vec::new(),
         help,
     }

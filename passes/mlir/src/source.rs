@@ -5,7 +5,7 @@ use std::{cell::RefCell, rc::Rc};
 use melior::{
     Context,
     diagnostic::{Diagnostic as MlirDiagnostic, DiagnosticSeverity},
-    dialect::DialectRegistry,
+    dialect::{DialectHandle, DialectRegistry},
     ir::Module,
     utility::{register_all_dialects, register_all_llvm_translations},
 };
@@ -18,7 +18,8 @@ use crate::ir;
 pub const BYTECODE: &[u8] = b"ML\xefR";
 
 /// The dialects of what is built, which must be loaded before.
-pub const BUILT: [&str; 4] = ["arith", "gpu", "llvm", "scf"];
+pub const BUILT: [fn() -> DialectHandle; 4] =
+    [DialectHandle::arith, DialectHandle::gpu, DialectHandle::llvm, DialectHandle::scf];
 
 /// A context that knows every dialect of MLIR, and works in one thread.
 pub fn context() -> Context {
@@ -27,7 +28,7 @@ pub fn context() -> Context {
     let context = Context::new_with_registry(&registry, false);
     register_all_llvm_translations(&context);
     for dialect in BUILT {
-        context.get_or_load_dialect(dialect);
+        dialect().load_dialect(&context);
     }
     context
 }

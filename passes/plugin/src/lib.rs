@@ -7,19 +7,17 @@
 //! LLVM's functions are the host's. Nothing unwinds into it: a panic becomes one of its diagnostics.
 
 mod host;
+mod text;
+mod version;
 
 use std::{
-    any::Any,
     env,
     ffi::c_uint,
-    fs::OpenOptions,
-    io::Write,
     mem::ManuallyDrop,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
 };
 
-use host::{Callbacks, PassPluginLibraryInfo, Text};
+use host::{Callbacks, PassPluginLibraryInfo};
 use ptx_atomics_llvm::{
     self as llvm, Diagnostic, Input, Location, Options, Settings,
     inkwell::{
@@ -30,12 +28,10 @@ use ptx_atomics_llvm::{
     remarks,
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
+use text::Text;
 
 /// Options in the environment, for hosts that cannot pass any.
 const VARIABLE: &str = "PTX_ATOMICS";
-
-/// The major version of the LLVM whose C++ classes the shim is compiled against.
-const LLVM_VERSION: c_uint = 22;
 
 static CALLBACKS: Callbacks = Callbacks { resolve: Text::new(llvm::RESOLVE), start, pending, lower };
 
@@ -44,15 +40,7 @@ static CALLBACKS: Callbacks = Callbacks { resolve: Text::new(llvm::RESOLVE), sta
 /// Other versions of LLVM expect another structure and other classes: there this says so and ends the process.
 #[unsafe(no_mangle)]
 pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
-    if let Err(found) = host_version() {
-        eprintln!(
-            "error: {} is a plugin for LLVM {LLVM_VERSION}, and this program has LLVM {found}\n  help: use a compiler \
-             on LLVM {LLVM_VERSION}, or lower its LLVM IR with the command `ptx-atomics lower`",
-            concat!("libptx_atomics.so ", env!("CARGO_PKG_VERSION"))
-        );
-        // SAFETY: it ends the process, and runs no code of the host, which may be in any state.
-        unsafe { libc::_exit(1) };
-    }
+    version::require(concat!("libptx_atomics.so ", env!("CARGO_PKG_VERSION")), "lower its LLVM IR");
     PassPluginLibraryInfo {
         api_version: host::API_VERSION,
         name: c"ptx-atomics".as_ptr(),
@@ -60,24 +48,6 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
         // SAFETY: the callbacks live for ever.
         callbacks: unsafe { host::ptx_atomics_connect(&CALLBACKS) },
     }
-}
-
-/// Whether the host has the right LLVM; else its version.
-fn host_version() -> Result<(), String> {
-    // SAFETY: the name is a string, and LLVM 16 and later have the function with this signature.
-    let [major, minor, patch] = unsafe {
-        let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"LLVMGetVersion".as_ptr());
-        if symbol.is_null() {
-            return Err("15 or older".into());
-        }
-        type GetVersion = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint);
-        let get = std::mem::transmute::<*mut libc::c_void, GetVersion>(symbol);
-        let mut version = [0; 3];
-        let [major, minor, patch] = &mut version;
-        get(major, minor, patch);
-        version
-    };
-    if major == LLVM_VERSION { Ok(()) } else { Err(format!("{major}.{minor}.{patch}")) }
 }
 
 /// Before LLVM's passes run: at the start of a host's pipeline, and in front of the pass.
@@ -118,7 +88,7 @@ extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features
                 report(place, &remarks::line(remark), host::ptx_atomics_remark);
             }
         }
-        settings.remarks.map_or(Ok(()), |path| append(&path, &remarks::yaml(&remarks)))
+        settings.remarks.map_or(Ok(()), |path| remarks::append(&path, &remarks))
     });
 }
 
@@ -127,12 +97,13 @@ extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features
 fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Vec<Diagnostic>>) {
     // SAFETY: the host's module is live, and stays the host's.
     let module = ManuallyDrop::new(unsafe { Module::new(module) });
-    let result = catch_unwind(AssertUnwindSafe(|| work(&module))).unwrap_or_else(|panic| Err(bug(&*panic).into()));
+    let result = catch_unwind(AssertUnwindSafe(|| work(&module)))
+        .unwrap_or_else(|panic| Err(Diagnostic::of_panic(&*panic).into()));
     let Err(errors) = result else { return };
     let mut handled = true;
     for error in &if is_of_rustc(&module) { joined(errors) } else { errors } {
         let place = place(&module, error.function.as_deref(), error.location.as_ref());
-        handled &= report(place, &text(error), host::ptx_atomics_error);
+        handled &= report(place, &error.text(), host::ptx_atomics_error);
     }
     if !handled {
         std::process::exit(1);
@@ -155,15 +126,9 @@ fn joined(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for error in errors {
         let place = error.location.as_ref().map(|at| format!("{}:{}:{}: ", at.file, at.line, at.column));
         let function = error.function.as_ref().map(|name| format!("in function {name}: "));
-        first.notes.push(format!("{}{}{}", place.unwrap_or_default(), function.unwrap_or_default(), text(&error)));
+        first.notes.push(format!("{}{}{}", place.unwrap_or_default(), function.unwrap_or_default(), error.text()));
     }
     vec![first]
-}
-
-fn bug(panic: &(dyn Any + Send)) -> Diagnostic {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-    Diagnostic::new(format!("ptx-atomics has a bug: {}", text.unwrap_or("it panicked")))
-        .help("please report it with the LLVM IR of this module")
 }
 
 /// What is set for the module: by its flag, over that by the environment, over that by the parameters of the pass.
@@ -224,21 +189,4 @@ type Report = unsafe extern "C" fn(LLVMValueRef, Text, c_uint, c_uint) -> bool;
 fn report(place: Option<(LLVMValueRef, c_uint, c_uint)>, message: &str, to: Report) -> bool {
     // SAFETY: the function is one of a live module, with code, and the text lives during the call.
     place.is_none_or(|(function, line, column)| unsafe { to(function, Text::new(message), line, column) })
-}
-
-/// An error as the text of one diagnostic.
-fn text(error: &Diagnostic) -> String {
-    let mut text = error.message.clone();
-    for (what, line) in [("operation", &error.operation), ("help", &error.help)] {
-        text.extend(line.iter().flat_map(|line| ["\n  ", what, ": ", line]));
-    }
-    error.notes.iter().for_each(|note| text.extend(["\n  note: ", note]));
-    text
-}
-
-/// Adds to the file: each module of a program adds its own, in one piece.
-fn append(path: &Path, text: &str) -> Result<(), Vec<Diagnostic>> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    Ok(written.map_err(|error| Diagnostic::new(format!("cannot write remarks to '{}': {error}", path.display())))?)
 }

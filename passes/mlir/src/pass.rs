@@ -1,0 +1,134 @@
+//! The pass as MLIR's pass managers run it, on any op.
+
+use std::{
+    ffi::CString,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use melior::{
+    ir::{OperationRef, operation::OperationLike, r#type::TypeId},
+    pass::{ExternalPass, Pass, create_external},
+};
+use mlir_sys::*;
+use ptx_atomics_llvm::{Diagnostic, Settings, remarks};
+
+use crate::{
+    ir::{self, Op},
+    recognize::device_code,
+    source::BUILT,
+};
+
+/// The name of the pass in pipelines.
+pub const ARGUMENT: &str = "ptx-atomics";
+
+pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to PTX, as NVIDIA's Atomics ABI says";
+
+/// The pass, for a pass manager of melior. The options are those of [`Settings`], between commas or semicolons; the module
+/// flag `ptx-atomics` sets what they leave open, and a `#nvvm.target` the GPU.
+///
+/// It runs on any op: on a `builtin.module` it lowers every `gpu.module` and `gpu.launch` in it, or everything, if there is
+/// neither. Its errors are diagnostics of MLIR, at the ops; the IR is then unchanged, and the pass has failed.
+///
+/// # Examples
+/// ```
+/// # use ptx_atomics_link as _;
+/// use ptx_atomics_mlir::melior::{ir::Module, pass::{PassManager, conversion, gpu}};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let context = ptx_atomics_mlir::context();
+/// # let text = r#"
+/// # gpu.module @kernels {
+/// #   gpu.func @histogram(%bins: memref<256xi32, 1>, %bin: index) kernel {
+/// #     %one = arith.constant 1 : i32
+/// #     %old = memref.atomic_rmw addi %one, %bins[%bin] {ptx.ordering = "relaxed", ptx.scope = "gpu"}
+/// #       : (i32, memref<256xi32, 1>) -> i32
+/// #     gpu.return
+/// #   }
+/// # }"#;
+/// # let mut module = Module::parse(&context, text).ok_or("it does not parse")?;
+/// let manager = PassManager::new(&context);
+/// let kernels = manager.nested_under("gpu.module");
+/// kernels.add_pass(ptx_atomics_mlir::pass("strategy=fence,chip=sm_90").map_err(|errors| errors[0].text())?);
+/// kernels.add_pass(gpu::create_convert_gpu_ops_to_nvvm_ops());
+/// kernels.add_pass(conversion::create_reconcile_unrealized_casts_pass());
+/// manager.run(&mut module)?;
+/// # assert!(module.as_operation().to_string().contains("atom.relaxed.gpu.global.add.u32"));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// All options that mean nothing.
+pub fn pass(options: &str) -> Result<Pass, Vec<Diagnostic>> {
+    /// MLIR tells passes apart by addresses of this alignment.
+    #[repr(align(8))]
+    struct Id(#[expect(dead_code, reason = "what has no size has no address of its own")] u8);
+    static ID: Id = Id(0);
+    validate(options)?;
+    let options = options.to_owned();
+    let work = move |op: OperationRef<'_, '_>, pass: ExternalPass<'_>| {
+        if !run(op, &options) {
+            pass.signal_failure();
+        }
+    };
+    let dialects = BUILT.map(|dialect| dialect());
+    Ok(create_external(work, TypeId::create(&ID), "PtxAtomics", ARGUMENT, DESCRIPTION, "", &dialects))
+}
+
+/// Reads options of the pass.
+///
+/// # Errors
+/// All that mean nothing.
+pub fn validate(options: &str) -> Result<(), Vec<Diagnostic>> {
+    Settings::default().override_with(options, PLACE)
+}
+
+const PLACE: &str = "the options of the pass";
+
+/// Runs the pass on an op, and reports its errors to the op's context. Whether it succeeded.
+pub fn run(op: OperationRef<'_, '_>, options: &str) -> bool {
+    let done = catch_unwind(AssertUnwindSafe(|| lower(op, options)));
+    let errors = done.unwrap_or_else(|panic| Err(Diagnostic::of_panic(&*panic).into())).err().unwrap_or_default();
+    errors.iter().for_each(|error| report(op, error));
+    errors.is_empty()
+}
+
+/// All or none of what is in the op.
+fn lower(op: Op<'_, '_>, options: &str) -> Result<(), Vec<Diagnostic>> {
+    let device = crate::each(device_code(op).into_iter().filter(|op| !is_of_host(*op)), |op| {
+        let mut settings = crate::settings(op)?;
+        settings.override_with(options, PLACE)?;
+        let mut options = crate::options(&settings, op)?;
+        options.remarks = settings.remarks.is_some();
+        Ok((op, options, settings.remarks))
+    })?;
+    crate::each(&device, |(op, options, _)| crate::check(*op, options))?;
+    crate::each(&device, |(op, options, file)| {
+        let made = crate::lower(*op, options)?;
+        file.as_ref().map_or(Ok(()), |file| remarks::append(file, &made))
+    })?;
+    Ok(())
+}
+
+/// Whether an op, as a function that the pass is run on, stands beside the device code.
+fn is_of_host(op: Op<'_, '_>) -> bool {
+    let is_module = |op: Op<'_, '_>| ir::name(op) == "gpu.module";
+    let in_device = ir::parents(op).any(|op| is_module(op) || ir::name(op) == "gpu.launch");
+    !in_device && ir::children(crate::module_of(op)).any(is_module)
+}
+
+/// Makes an error a diagnostic of MLIR.
+fn report(op: Op<'_, '_>, error: &Diagnostic) {
+    let text = CString::new(error.text().replace('\0', "\u{fffd}")).expect("it has no NUL");
+    // SAFETY: the op is live, and so are the texts during the calls.
+    unsafe {
+        let location = match &error.location {
+            Some(at) => {
+                let context = mlirOperationGetContext(op.to_raw());
+                mlirLocationFileLineColGet(context, ir::string_ref(&at.file), at.line, at.column)
+            }
+            None => op.location().to_raw(),
+        };
+        mlirEmitError(location, text.as_ptr());
+    }
+}

@@ -1,0 +1,51 @@
+//! The border to the host: the C ABI of MLIR's plugins and of the shim.
+
+use std::ffi::{c_char, c_void};
+
+use mlir_sys::{MlirDialectRegistry, MlirOperation};
+use ptx_atomics_llvm::settings::Takes;
+
+use crate::text::Text;
+
+/// An option of the pass. Fields as in `shim.cpp`.
+#[repr(C)]
+pub struct Setting {
+    pub name: Text,
+    pub help: Text,
+    pub takes: Takes,
+}
+
+/// A function of the shim that takes a message, and what it is called with.
+pub type Say = unsafe extern "C" fn(*mut c_void, Text);
+
+/// What the shim calls. Fields as in `shim.cpp`.
+#[repr(C)]
+pub struct Callbacks {
+    pub argument: Text,
+    pub description: Text,
+    pub settings: usize,
+    pub setting: extern "C" fn(usize) -> Setting,
+    pub insert_dialects: extern "C" fn(MlirDialectRegistry),
+    pub validate: extern "C" fn(options: Text, say: Say, to: *mut c_void),
+    pub run: extern "C" fn(MlirOperation, options: Text) -> bool,
+}
+
+// SAFETY: its texts are constants.
+unsafe impl Sync for Callbacks {}
+
+/// `mlir::PassPluginLibraryInfo` of MLIR 22.
+#[repr(C)]
+pub struct PassPluginLibraryInfo {
+    pub api_version: u32,
+    pub name: *const c_char,
+    pub version: *const c_char,
+    pub register_passes: *const c_void,
+}
+
+/// `MLIR_PLUGIN_API_VERSION` of MLIR 22.
+pub const API_VERSION: u32 = 1;
+
+unsafe extern "C" {
+    /// The callback that registers the pass.
+    pub fn ptx_atomics_connect(callbacks: &'static Callbacks) -> *const c_void;
+}

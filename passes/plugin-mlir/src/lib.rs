@@ -1,0 +1,69 @@
+//! `libptx_atomics_mlir.so`: the pass `ptx-atomics` for mlir-opt.
+//!
+//! `shim.cpp` is the pass in MLIR's classes; what it does is `mlir::run`. MLIR's functions are the host's.
+//! Nothing unwinds into it.
+
+mod host;
+#[path = "../../plugin/src/text.rs"]
+mod text;
+#[path = "../../plugin/src/version.rs"]
+mod version;
+
+use std::ffi::c_void;
+
+use host::{Callbacks, PassPluginLibraryInfo, Say, Setting};
+use mlir::melior::ir::OperationRef;
+use mlir_sys::{MlirDialectRegistry, MlirOperation, mlirDialectHandleInsertDialect};
+use ptx_atomics_llvm::settings::SETTINGS;
+use text::Text;
+
+static CALLBACKS: Callbacks = Callbacks {
+    argument: Text::new(mlir::ARGUMENT),
+    description: Text::new(mlir::DESCRIPTION),
+    settings: SETTINGS.len(),
+    setting,
+    insert_dialects,
+    validate,
+    run,
+};
+
+/// The entry point of a pass plugin (`mlir/Tools/Plugins/PassPlugin.h`).
+///
+/// Other versions of MLIR have other classes: there this says so and ends the process.
+#[unsafe(no_mangle)]
+pub extern "C" fn mlirGetPassPluginInfo() -> PassPluginLibraryInfo {
+    version::require(concat!("libptx_atomics_mlir.so ", env!("CARGO_PKG_VERSION")), "lower its MLIR");
+    PassPluginLibraryInfo {
+        api_version: host::API_VERSION,
+        name: c"ptx-atomics".as_ptr(),
+        version: concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast(),
+        // SAFETY: the callbacks live for ever.
+        register_passes: unsafe { host::ptx_atomics_connect(&CALLBACKS) },
+    }
+}
+
+extern "C" fn setting(index: usize) -> Setting {
+    let setting = &SETTINGS[index];
+    Setting { name: Text::new(setting.name), help: Text::new(setting.help), takes: setting.takes }
+}
+
+/// Names the dialects of what the pass builds.
+extern "C" fn insert_dialects(registry: MlirDialectRegistry) {
+    // SAFETY: the registry is the host's, and lives during the call.
+    mlir::BUILT.iter().for_each(|dialect| unsafe { mlirDialectHandleInsertDialect(dialect().to_raw(), registry) });
+}
+
+/// Says what is wrong with options.
+extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
+    // SAFETY: the shim's text lives during the call, and so does what it says `say` is to be called with.
+    unsafe {
+        let errors = mlir::validate(&options.get().unwrap_or_default()).err().unwrap_or_default();
+        errors.iter().for_each(|error| say(to, Text::new(&error.text())));
+    }
+}
+
+/// Runs the pass on an op; whether it succeeded.
+extern "C" fn run(op: MlirOperation, options: Text) -> bool {
+    // SAFETY: op and text are the host's, and live during the call.
+    unsafe { mlir::run(OperationRef::from_raw(op), &options.get().unwrap_or_default()) }
+}
