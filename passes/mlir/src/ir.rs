@@ -131,6 +131,11 @@ impl<'c, 'a> Builder<'c, 'a> {
         }
     }
 
+    /// There, for ops that come from another place of the source.
+    pub fn at(self, location: Location<'c>) -> Self {
+        Self { location, ..self }
+    }
+
     /// At the end of a block, at the same location.
     pub fn in_block(self, block: BlockRef<'c, 'a>) -> Self {
         Self { block, before: None, ..self }

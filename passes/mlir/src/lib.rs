@@ -9,8 +9,10 @@
 mod embed;
 mod emit;
 mod ir;
+mod kept;
 mod memory;
 mod memref;
+mod nvvm;
 mod recognize;
 mod source;
 
@@ -21,7 +23,7 @@ use ptx_atomics_link as _;
 use ptx_atomics_llvm::{Diagnostic, Options, Remark, Settings, settings::MODULE_FLAG};
 
 pub use self::{
-    emit::{DeviceModule, bytecode, device_modules, llvm_ir, requested_targets, text},
+    emit::{DeviceModule, Translated, bytecode, device_modules, llvm_ir, requested_targets, text},
     recognize::device_code,
     source::{BYTECODE, context, read},
 };
@@ -43,7 +45,7 @@ pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark
     let planned = recognize::plan(root, options)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
     let remarks = reported.iter().flat_map(|plan| plan.remarks()).collect();
-    expand_all(&planned);
+    expand_all(root, &planned);
     for op in recognize::device_code(root).into_iter().flat_map(ir::all) {
         if let Ok(Some(planned)) = recognize::plan_op(op, options) {
             embed::embed(&planned);
@@ -57,11 +59,13 @@ pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark
 /// # Errors
 /// As of [`check`]. The IR is then unchanged.
 pub fn expand(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Diagnostic>> {
-    recognize::plan(root, options).map(|planned| expand_all(&planned))
+    recognize::plan(root, options).map(|planned| expand_all(root, &planned))
 }
 
-fn expand_all(planned: &[recognize::Planned<'_, '_>]) {
+fn expand_all(root: OperationRef<'_, '_>, planned: &[recognize::Planned<'_, '_>]) {
     planned.iter().filter(|plan| memref::is_one(plan.op)).for_each(|plan| memref::expand(plan.op));
+    let device = recognize::device_code(root).into_iter().flat_map(ir::all);
+    device.filter(|op| kept::needs_guard(*op)).for_each(kept::guard);
 }
 
 /// The options that the module flag `ptx-atomics` sets, as in LLVM IR.

@@ -23,6 +23,7 @@ use strum::IntoEnumIterator;
 
 use crate::{
     ir::{self, Op},
+    kept,
     memory::Memory,
     memref,
 };
@@ -104,6 +105,9 @@ pub fn plan<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'
 
 /// What becomes of an op; nothing if it is neither atomic nor a fence.
 pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Planned<'c, 'a>>, Vec<Problem>> {
+    if let Some(problem) = kept::missing(op, options) {
+        return Err(vec![problem]);
+    }
     let asked = asked(op)?;
     if asked.is_empty() {
         return Ok(None);

@@ -41,7 +41,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
     if bytes.is_empty() {
         return Err(Diagnostic::new(format!("'{}' is empty", input.name())).help("give MLIR, text or bytecode").into());
     }
-    let parsed = diagnosed(context, Some(input), || {
+    let parsed = diagnosed(context, || {
         // SAFETY: context and bytes are live, and the result is ours.
         unsafe {
             let text = MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
@@ -66,18 +66,13 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
 }
 
 /// Runs a part of MLIR that reports errors to the context. Nothing is an error if it gives something.
-pub fn diagnosed<T>(
-    context: &Context,
-    input: Option<&Input>,
-    work: impl FnOnce() -> Option<T>,
-) -> Result<T, Vec<Diagnostic>> {
+pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Vec<Diagnostic>> {
     let errors = Rc::new(RefCell::new(Vec::new()));
-    let name = input.map(|input| input.name().to_owned());
     let handler = {
         let errors = errors.clone();
         context.attach_diagnostic_handler(move |diagnostic| {
             if matches!(diagnostic.severity(), DiagnosticSeverity::Error) {
-                errors.borrow_mut().push(error(&diagnostic, name.as_deref()));
+                errors.borrow_mut().push(error(&diagnostic));
             }
             true
         })
@@ -87,15 +82,9 @@ pub fn diagnosed<T>(
     result.ok_or_else(|| errors.take())
 }
 
-fn error(diagnostic: &MlirDiagnostic<'_>, name: Option<&str>) -> Diagnostic {
+fn error(diagnostic: &MlirDiagnostic<'_>) -> Diagnostic {
     let notes = (0..diagnostic.note_count()).filter_map(|index| diagnostic.note(index).ok());
     let notes = notes.map(|note| note.to_string().lines().next().unwrap_or_default().to_owned()).collect();
-    let mut location = ir::file_location(diagnostic.location());
-    // Text in memory has no name for MLIR.
-    if let (Some(location), Some(name)) = (&mut location, name)
-        && location.file == "-"
-    {
-        location.file = name.to_owned();
-    }
+    let location = ir::file_location(diagnostic.location());
     Diagnostic { location, notes, ..Diagnostic::new(diagnostic.to_string()) }
 }
