@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ptx_atomics::{
-    llvm::{Diagnostic, Input, Location, Options, Settings, inkwell::context::Context},
+    llvm::{self, Diagnostic, Input, Location, Options, Settings, inkwell::context::Context},
     lowering::Target,
     mlir::{self, DeviceModule, Translated, melior::ir::OperationRef},
 };
@@ -62,6 +62,7 @@ fn lower(
     })?;
     let lowered = each(device.iter().zip(translated), |((options, device), translated)| {
         let Translated { module, has_lines_for_us } = translated;
+        llvm::expand(&module)?;
         let machine = llvm_ir::machine(args, &module, &options.target)?;
         let lowered = llvm_ir::finish(args, input, &module, &machine, options, has_lines_for_us, only.clone())?;
         std::mem::forget(module);

@@ -93,8 +93,15 @@ fn wrap<'c>(module: &Module<'c>, context: &'c Context) {
     let inner = region.append_block(Block::new(&[]));
     let name = StringAttribute::new(context, "device").into();
     let mut attributes = vec![(melior::ir::Identifier::new(context, "sym_name"), name)];
-    attributes
-        .extend(module.as_operation().attributes().filter(|(name, _)| name.as_string_ref().as_str() != Ok("sym_name")));
+    // They move: MLIR combines two equal data layouts, one in the other, by following a null pointer.
+    let moved: Vec<_> = module.as_operation().attributes().collect();
+    for (name, _) in &moved {
+        // SAFETY: module and name are live.
+        unsafe {
+            mlirOperationRemoveDiscardableAttributeByName(module.as_operation().to_raw(), name.as_string_ref().to_raw())
+        };
+    }
+    attributes.extend(moved.into_iter().filter(|(name, _)| name.as_string_ref().as_str() != Ok("sym_name")));
     while let Some(op) = body.first_operation() {
         // SAFETY: the op is in the body, and is put into another block at once.
         inner.append_operation(unsafe {
