@@ -50,7 +50,7 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
     }
     let results = if asm.result { vec![register_type(at, replacement, ty)] } else { Vec::new() };
     let call = at.op("llvm.inline_asm", &arguments, &attributes, &results);
-    call.result(0).ok().map(|value| value_of(at, replacement, value.into(), ty))
+    ir::result(call).map(|value| value_of(at, replacement, value, ty))
 }
 
 /// The address in the address space that the sequence accesses, as an integer if it computes with it.

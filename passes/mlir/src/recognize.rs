@@ -192,10 +192,10 @@ fn llvm_op<'c, 'a>(op: Op<'c, 'a>) -> Result<Option<Asked<'c, 'a>>, Vec<Problem>
     if sync_scope.is_none() {
         problems.push(unknown_sync_scope(&format!("\"{name}\"")));
     }
-    let operand = |index: usize| op.operand(index).ok();
+    let operand = |index: usize| op.operands().nth(index);
     let address = if kind == Kind::Fence { None } else { operand(kind.pointer()) };
     let sources: Vec<_> = kind.sources().filter_map(operand).collect();
-    let value = sources.first().copied().or_else(|| op.result(0).ok().map(Value::from));
+    let value = sources.first().copied().or_else(|| ir::result(op));
     match sync_scope {
         Some(sync_scope) if problems.is_empty() => Ok(Some(Asked {
             kind,
