@@ -24,6 +24,7 @@ use crate::{
     ir::{self, Op},
     recognize,
     source::diagnosed,
+    spirv,
 };
 
 /// The conversions to the LLVM dialect, in order, each with the dialects for which it is run; the first ones make others
@@ -156,7 +157,7 @@ fn parameter<'t>(attribute: &'t str, name: &str) -> Option<&'t str> {
 /// # Errors
 /// What MLIR says, and every op that is left.
 fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<(), Vec<Diagnostic>> {
-    let mut converted = false;
+    let mut converted = spirv::module::convert(device, context)?;
     for (dialects, pass) in CONVERSIONS {
         if ir::all(device).into_iter().skip(1).any(|op| dialects.contains(&dialect(op).as_str())) {
             run_on(context, device, &format!("gpu.module({pass})"))?;
@@ -236,7 +237,11 @@ fn run(context: &Context, module: &mut Module<'_>, pipeline: &str) -> Result<(),
     run_on(context, unsafe { Op::from_raw(op.to_raw()) }, pipeline)
 }
 
-fn run_on(context: &Context, op: Op<'_, '_>, pipeline: &str) -> Result<(), Vec<Diagnostic>> {
+/// Runs passes on an op of the kind that the pipeline is for.
+///
+/// # Errors
+/// What MLIR says.
+pub fn run_on(context: &Context, op: Op<'_, '_>, pipeline: &str) -> Result<(), Vec<Diagnostic>> {
     static REGISTERED: std::sync::Once = std::sync::Once::new();
     REGISTERED.call_once(register_all_passes);
     let done = diagnosed(context, || {

@@ -43,7 +43,12 @@ fn form(op: Op<'_, '_>) -> Option<&'static Form> {
 
 /// What the target lacks for an op of the NVVM dialect.
 pub fn missing(op: Op<'_, '_>, options: &Options) -> Option<Problem> {
-    let message = form(op)?.missing_on(&options.target)?;
+    problem(form(op)?, options)
+}
+
+/// What the target lacks for a form of an op.
+pub fn problem(form: &Form, options: &Options) -> Option<Problem> {
+    let message = form.missing_on(&options.target)?;
     Some((message, Some("compile for a GPU and a PTX version that have it: --mcpu, --mattr, or #nvvm.target".into())))
 }
 

@@ -15,6 +15,7 @@ mod memref;
 mod nvvm;
 mod recognize;
 mod source;
+mod spirv;
 
 pub use melior;
 use melior::ir::{OperationRef, operation::OperationLike};
@@ -43,6 +44,7 @@ pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Di
 /// As of [`check`]. The IR is then unchanged.
 pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark>, Vec<Diagnostic>> {
     let planned = recognize::plan(root, options)?;
+    spirv::check_embeddable(&planned)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
     let remarks = reported.iter().flat_map(|plan| plan.remarks()).collect();
     expand_all(root, &planned);
@@ -64,6 +66,7 @@ pub fn expand(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<D
 
 fn expand_all(root: OperationRef<'_, '_>, planned: &[recognize::Planned<'_, '_>]) {
     planned.iter().filter(|plan| memref::is_one(plan.op)).for_each(|plan| memref::expand(plan.op));
+    planned.iter().filter(|plan| spirv::is_one(plan.op)).for_each(|plan| spirv::expand(plan.op));
     let device = recognize::device_code(root).into_iter().flat_map(ir::all);
     device.filter(|op| kept::needs_guard(*op)).for_each(kept::guard);
 }

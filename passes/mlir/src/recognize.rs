@@ -25,7 +25,7 @@ use crate::{
     ir::{self, Op},
     kept,
     memory::Memory,
-    memref,
+    memref, spirv,
 };
 
 /// What an op asks for, in the words of LLVM's instructions.
@@ -109,12 +109,13 @@ pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Plann
         return Err(vec![problem]);
     }
     let asked = asked(op)?;
-    if asked.is_empty() {
+    // A barrier may need no fence.
+    if asked.is_empty() && !spirv::is_one(op) {
         return Ok(None);
     }
     let strategies = strategies(op, options).map_err(|problem| vec![problem])?;
     let policy = Policy { strategies, ..options.policy };
-    let (mut replaced, mut problems) = (Vec::new(), Vec::new());
+    let (mut replaced, mut problems) = (Vec::new(), Vec::from_iter(spirv::missing(op, options)));
     for asked in asked {
         let replacement = operation(&asked, options).and_then(|operation| {
             let constants = if takes_constants(&operation.operation) { constants(&asked) } else { [None; 2] };
@@ -135,6 +136,7 @@ fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     match ir::name(op).as_str() {
         "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg" => one(llvm_op(op)),
         "memref.atomic_rmw" | "memref.generic_atomic_rmw" => memref::asked(op),
+        name if name.starts_with("spirv.") => spirv::asked(op),
         _ => Ok(Vec::new()),
     }
 }

@@ -18,7 +18,7 @@ use crate::ir;
 pub const BYTECODE: &[u8] = b"ML\xefR";
 
 /// The dialects of what is built, which must be loaded before.
-pub const BUILT: [&str; 4] = ["arith", "gpu", "llvm", "scf"];
+pub const BUILT: [&str; 5] = ["arith", "gpu", "llvm", "nvvm", "scf"];
 
 /// A context that knows every dialect of MLIR, and works in one thread.
 pub fn context() -> Context {
