@@ -142,8 +142,7 @@ impl Run {
             return Err(format!("{}: {}", expected.status, String::from_utf8_lossy(&expected.stderr)).into());
         }
         if flags.rejected {
-            let [expected, direct, passed] = [&expected, &direct, &passed].map(errors);
-            assert!(!expected.is_empty());
+            let [expected, direct, passed] = [errors(&expected)?, errors(&direct)?, errors(&passed)?];
             return Ok([compare(&expected, &direct, programs), compare(&expected, &passed, programs)].concat());
         }
         let [expected, direct] = [stdout(&expected)?, stdout(&direct)?];
@@ -187,8 +186,11 @@ fn functions(ptx: &str) -> Vec<(String, String)> {
 }
 
 /// Each error: the function that it is in, and its message and help. The lines of the input differ.
-fn errors(output: &Output) -> Vec<(String, String)> {
+fn errors(output: &Output) -> Result<Vec<(String, String)>, Failed> {
     let text = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() != Some(1) || !output.stdout.is_empty() {
+        return Err(format!("{}: {text}", output.status).into());
+    }
     let errors = text.split("\n\n").filter(|error| !error.contains("nothing was written"));
     let said = |error: &str| {
         let lines = error.lines().filter(|line| line.starts_with("error: ") || line.contains("= help: "));
@@ -198,7 +200,7 @@ fn errors(output: &Output) -> Vec<(String, String)> {
         let name = error.split_once("in function '").and_then(|(_, rest)| rest.split_once('\''));
         name.map_or(String::new(), |(name, _)| name.to_owned())
     };
-    errors.map(|error| (function(error), said(error))).collect()
+    Ok(errors.map(|error| (function(error), said(error))).collect())
 }
 
 fn compare(expected: &[(String, String)], found: &[(String, String)], programs: &[Program]) -> Vec<String> {
