@@ -11,7 +11,7 @@ use std::{
 const PREFIX: &str = "LLVM_SYS_221_PREFIX";
 
 /// The archives of the C API, each a thin layer over C++.
-const C_API: [&str; 5] = ["IR", "Arith", "GPU", "LLVM", "SCF"];
+const C_API: [&str; 6] = ["IR", "Arith", "GPU", "LLVM", "NVVM", "SCF"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-env-changed={PREFIX}");

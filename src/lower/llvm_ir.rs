@@ -41,7 +41,7 @@ pub fn work(
     let machine = machine(args, &module, &target)?;
     llvm::expand(&module)?;
     llvm::check(&module, input, &options)?;
-    match finish(args, input, &module, &machine, &options, only.clone()) {
+    match finish(args, input, &module, &machine, &options, false, only.clone()) {
         Ok(lowered) => {
             std::mem::forget(module);
             Ok(lowered)
@@ -52,19 +52,23 @@ pub fn work(
     }
 }
 
-/// Lowers a module that was checked, and generates code.
+/// Lowers a module that was checked, and generates code. `lines_for_us` says that its debug information is only for messages.
 pub fn finish(
     args: &LowerArgs,
     input: &Input,
     module: &Module<'_>,
     machine: &TargetMachine,
     options: &Options,
+    lines_for_us: bool,
     only: Option<Range<usize>>,
 ) -> Result<Lowered, Vec<Diagnostic>> {
     isolate::stage(Stage::Prepare);
     llvm::prepare(module, machine, args.level)?;
     isolate::stage(Stage::Lower);
     let remarks = llvm::lower(module, input, options)?;
+    if lines_for_us {
+        llvm::strip_debug_info(module);
+    }
     isolate::stage(Stage::Emit);
     keep(module, only);
     let bytes = match args.emit {

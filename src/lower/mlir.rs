@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use ptx_atomics::{
-    llvm::{Diagnostic, Input, Options, Settings, inkwell::context::Context},
-    mlir::{self, DeviceModule, each, melior::ir::OperationRef},
+    llvm::{self, Diagnostic, Input, Location, Options, Settings, inkwell::context::Context},
+    mlir::{self, DeviceModule, Translated, each, melior::ir::OperationRef},
 };
 
 use super::{Lowered, llvm_ir};
@@ -14,6 +14,26 @@ use crate::{
 };
 
 pub fn work(
+    args: &LowerArgs,
+    input: &Input,
+    llvm: &Context,
+    only: Option<Range<usize>>,
+) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+    // Text in memory has no name for MLIR.
+    let named = |location: &mut Option<Location>| {
+        if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
+            location.file = input.name().to_owned();
+        }
+    };
+    let mut lowered = lower(args, input, llvm, only);
+    match &mut lowered {
+        Ok(lowered) => lowered.iter_mut().flat_map(|l| &mut l.remarks).for_each(|remark| named(&mut remark.location)),
+        Err(errors) => errors.iter_mut().for_each(|error| named(&mut error.location)),
+    }
+    lowered
+}
+
+fn lower(
     args: &LowerArgs,
     input: &Input,
     llvm: &Context,
@@ -32,22 +52,24 @@ pub fn work(
         let target = device.first().map(|(options, _)| options.target);
         return Ok(vec![Lowered { name: None, bytes, remarks, target }]);
     }
-    let device = selected(args, mlir::device_modules(&mut module, &context, input)?)?;
+    let device = selected(args, mlir::device_modules(&mut module, &context)?)?;
     let device = each(device, |device| Ok((options(args, input, device.op)?, device)))?;
     each(&device, |(options, device)| mlir::check(device.op, options))?;
     let translated = each(&device, |(options, device)| {
         mlir::expand(device.op, options)?;
         mlir::llvm_ir(device, &context, llvm, input)
     })?;
-    let lowered = each(device.iter().zip(translated), |((options, device), module)| {
+    let lowered = each(device.iter().zip(translated), |((options, device), translated)| {
+        let Translated { module, has_lines_for_us } = translated;
+        llvm::expand(&module)?;
         let machine = llvm_ir::machine(args, &module, &options.target)?;
-        let lowered = llvm_ir::finish(args, input, &module, &machine, options, only.clone())?;
+        let lowered = llvm_ir::finish(args, input, &module, &machine, options, has_lines_for_us, only.clone())?;
         std::mem::forget(module);
         Ok(Lowered { name: device.name.clone(), ..lowered })
     });
     match lowered {
         // What only LLVM brought to light has no line yet.
-        Err(_) if !input.keep_lines => work(args, &input.clone().keeping_lines(), llvm, only),
+        Err(_) if !input.keep_lines => lower(args, &input.clone().keeping_lines(), llvm, only),
         lowered => lowered,
     }
 }

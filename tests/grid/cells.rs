@@ -13,15 +13,15 @@ pub struct Cell {
     pub name: String,
     pub op: AtomicOp,
     /// The type in LLVM's words.
-    ty: LlvmType,
-    pointer: Pointer,
-    weak: bool,
+    pub ty: LlvmType,
+    pub pointer: Pointer,
+    pub weak: bool,
     /// Whether the result is returned.
-    read: bool,
+    pub read: bool,
 }
 
 /// A type in LLVM's words, its size in bytes, and the type of its arithmetic.
-type LlvmType = (&'static str, u32, Type);
+pub type LlvmType = (&'static str, u32, Type);
 
 #[rustfmt::skip]
 const INTEGERS: [LlvmType; 5] = [
@@ -47,7 +47,7 @@ const MOVED: [LlvmType; 4] = [
 
 /// Where the address comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pointer {
+pub enum Pointer {
     /// An argument in an address space.
     Argument(&'static str),
     /// A generic argument that is tested for being local.
@@ -127,6 +127,7 @@ fn operations(space: Space) -> impl Iterator<Item = (Operation, LlvmType)> {
     plain.chain(exchanges).chain(rmw).chain(cmpxchg)
 }
 
+#[allow(dead_code, reason = "a test uses the grid in another language")]
 pub fn module<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> String {
     let functions = cells.into_iter().map(llvm_ir).collect::<String>();
     "target triple = \"nvptx64-nvidia-cuda\"\n".to_owned() + &functions

@@ -6,7 +6,7 @@ use inkwell::{
     OptimizationLevel,
     attributes::AttributeLoc,
     context::AsContextRef,
-    llvm_sys::core::LLVMContextSetDiscardValueNames,
+    llvm_sys::{core::LLVMContextSetDiscardValueNames, debuginfo::LLVMStripModuleDebugInfo},
     memory_buffer::MemoryBuffer,
     module::Module,
     passes::PassBuilderOptions,
@@ -160,6 +160,12 @@ pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Res
         .filter(|line| !comments.contains(line))
         .for_each(|line| kept.extend(raised(line)));
     Ok(kept)
+}
+
+/// Removes all debug information.
+pub fn strip_debug_info(module: &Module<'_>) {
+    // SAFETY: the module is live.
+    unsafe { LLVMStripModuleDebugInfo(module.as_mut_ptr()) };
 }
 
 /// The module as text of LLVM IR.

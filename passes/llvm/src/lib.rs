@@ -34,6 +34,7 @@ pub use self::{
     effects::{begin, end},
     emit::{
         RESOLVE, bitcode, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions, require_nvptx64,
+        strip_debug_info,
     },
     fatal::{Handlers, install_handlers},
     message::{Diagnostic, Location, Remark},

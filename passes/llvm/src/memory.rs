@@ -74,7 +74,7 @@ pub fn known() -> &'static str {
 // SAFETY of all calls below: the values are live, and each accessor is called on the kind of value that LLVM's C API
 // defines it for.
 
-pub fn address_space(pointer: LLVMValueRef) -> u32 {
+pub(crate) fn address_space(pointer: LLVMValueRef) -> u32 {
     unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) }
 }
 

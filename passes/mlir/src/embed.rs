@@ -43,12 +43,14 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
         ("has_side_effects", at.unit()),
     ];
     if asm.arguments.first() == Some(&A) && !asm.address_is_integer {
+        // MLIR 22 takes the first for the attributes of the result where the op has none, and counts operands from there.
+        let shift = if asm.result { "" } else { "{}, " };
         let empty = arguments.iter().skip(1).map(|_| ", {}").collect::<String>();
-        attributes.push(("operand_attrs", at.attribute(&format!("[{{elementtype = {ty}}}{empty}]"))));
+        attributes.push(("operand_attrs", at.attribute(&format!("[{shift}{{elementtype = {ty}}}{empty}]"))));
     }
     let results = if asm.result { vec![register_type(at, replacement, ty)] } else { Vec::new() };
     let call = at.op("llvm.inline_asm", &arguments, &attributes, &results);
-    call.result(0).ok().map(|value| value_of(at, replacement, value.into(), ty))
+    ir::result(call).map(|value| value_of(at, replacement, value, ty))
 }
 
 /// The address in the address space that the sequence accesses, as an integer if it computes with it.

@@ -24,6 +24,7 @@ use crate::{
     ir::{self, Op},
     recognize,
     source::diagnosed,
+    spirv,
 };
 
 /// The conversions to the LLVM dialect, in order, each with the dialects for which it is run; the first ones make others
@@ -67,7 +68,6 @@ pub struct DeviceModule<'c, 'a> {
 pub fn device_modules<'c, 'a>(
     module: &'a mut Module<'c>,
     context: &'c Context,
-    input: &Input,
 ) -> Result<Vec<DeviceModule<'c, 'a>>, Vec<Diagnostic>> {
     let found = |name: &str| ir::all(module.as_operation()).into_iter().any(|op| ir::name(op) == name);
     let outline = [
@@ -75,7 +75,7 @@ pub fn device_modules<'c, 'a>(
         (found("gpu.launch") || found("scf.parallel"), "gpu-kernel-outlining"),
     ];
     for (_, pass) in outline.into_iter().filter(|(needed, _)| *needed) {
-        run(context, module, &format!("builtin.module({pass})"), input)?;
+        run(context, module, &format!("builtin.module({pass})"))?;
     }
     if !ir::all(module.as_operation()).into_iter().any(|op| ir::name(op) == "gpu.module") {
         wrap(module, context);
@@ -94,8 +94,15 @@ fn wrap<'c>(module: &Module<'c>, context: &'c Context) {
     let inner = region.append_block(Block::new(&[]));
     let name = StringAttribute::new(context, "device").into();
     let mut attributes = vec![(melior::ir::Identifier::new(context, "sym_name"), name)];
-    attributes
-        .extend(module.as_operation().attributes().filter(|(name, _)| name.as_string_ref().as_str() != Ok("sym_name")));
+    // They move: MLIR combines two equal data layouts, one in the other, by following a null pointer.
+    let moved: Vec<_> = module.as_operation().attributes().collect();
+    for (name, _) in &moved {
+        // SAFETY: module and name are live.
+        unsafe {
+            mlirOperationRemoveDiscardableAttributeByName(module.as_operation().to_raw(), name.as_string_ref().to_raw())
+        };
+    }
+    attributes.extend(moved.into_iter().filter(|(name, _)| name.as_string_ref().as_str() != Ok("sym_name")));
     while let Some(op) = body.first_operation() {
         // SAFETY: the op is in the body, and is put into another block at once.
         inner.append_operation(unsafe {
@@ -149,11 +156,11 @@ fn parameter<'t>(attribute: &'t str, name: &str) -> Option<&'t str> {
 ///
 /// # Errors
 /// What MLIR says, and every op that is left.
-fn convert<'c>(device: Op<'c, '_>, context: &'c Context, input: &Input) -> Result<(), Vec<Diagnostic>> {
-    let mut converted = false;
+fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<(), Vec<Diagnostic>> {
+    let mut converted = spirv::module::convert(device, context)?;
     for (dialects, pass) in CONVERSIONS {
         if ir::all(device).into_iter().skip(1).any(|op| dialects.contains(&dialect(op).as_str())) {
-            run_on(context, device, &format!("gpu.module({pass})"), input)?;
+            run_on(context, device, &format!("gpu.module({pass})"))?;
             converted = true;
         }
     }
@@ -183,7 +190,14 @@ fn dialect(op: Op<'_, '_>) -> String {
     name.split_once('.').map_or(name.clone(), |(dialect, _)| dialect.to_owned())
 }
 
-/// A device module as LLVM IR. With `keep_lines` of the input, instructions know the places of their ops.
+/// A device module as LLVM IR.
+pub struct Translated<'l> {
+    pub module: LlvmModule<'l>,
+    /// Whether it has debug information that the program did not ask for: so that messages know lines.
+    pub has_lines_for_us: bool,
+}
+
+/// Translates a device module. With `keep_lines` of the input, instructions know the places of their ops.
 ///
 /// # Errors
 /// What MLIR says, and every op that nothing converts.
@@ -192,9 +206,13 @@ pub fn llvm_ir<'l>(
     context: &Context,
     llvm: &'l LlvmContext,
     input: &Input,
-) -> Result<LlvmModule<'l>, Vec<Diagnostic>> {
-    convert(device.op, context, input)?;
-    let translated = diagnosed(context, Some(input), || {
+) -> Result<Translated<'l>, Vec<Diagnostic>> {
+    convert(device.op, context)?;
+    let has_lines_for_us = input.keep_lines && !has_debug_info(device.op);
+    if let Some(root) = ir::parents(device.op).last().filter(|_| has_lines_for_us) {
+        run_on(context, root, "builtin.module(ensure-debug-info-scope-on-llvm-func)")?;
+    }
+    let translated = diagnosed(context, || {
         // SAFETY: the op and the context are live, and the module is ours.
         unsafe {
             let module = mlirTranslateModuleToLLVMIR(device.op.to_raw(), llvm.as_ctx_ref().cast());
@@ -202,20 +220,31 @@ pub fn llvm_ir<'l>(
         }
     });
     let module = translated.map_err(|errors| or_unknown(errors, "MLIR cannot translate the module to LLVM IR"))?;
-    Ok(module)
+    Ok(Translated { module, has_lines_for_us })
+}
+
+/// Whether a function says where it stands in a program.
+fn has_debug_info(device: Op<'_, '_>) -> bool {
+    let functions = ir::all(device).into_iter().filter(|op| ir::name(*op) == "llvm.func");
+    let mut locations = functions.map(|function| function.location()).filter(|location| location.is_fused());
+    locations.any(|location| location.to_string().contains("di_subprogram"))
 }
 
 /// Runs passes on a module.
-fn run(context: &Context, module: &mut Module<'_>, pipeline: &str, input: &Input) -> Result<(), Vec<Diagnostic>> {
+fn run(context: &Context, module: &mut Module<'_>, pipeline: &str) -> Result<(), Vec<Diagnostic>> {
     let op = module.as_operation();
     // SAFETY: the op is live as long as the module.
-    run_on(context, unsafe { Op::from_raw(op.to_raw()) }, pipeline, input)
+    run_on(context, unsafe { Op::from_raw(op.to_raw()) }, pipeline)
 }
 
-fn run_on(context: &Context, op: Op<'_, '_>, pipeline: &str, input: &Input) -> Result<(), Vec<Diagnostic>> {
+/// Runs passes on an op of the kind that the pipeline is for.
+///
+/// # Errors
+/// What MLIR says.
+pub fn run_on(context: &Context, op: Op<'_, '_>, pipeline: &str) -> Result<(), Vec<Diagnostic>> {
     static REGISTERED: std::sync::Once = std::sync::Once::new();
     REGISTERED.call_once(register_all_passes);
-    let done = diagnosed(context, Some(input), || {
+    let done = diagnosed(context, || {
         let anchor = pipeline.split('(').next().unwrap_or_default();
         // SAFETY: context and op are live; the manager is ours, and made for ops like this one.
         unsafe {

@@ -90,6 +90,12 @@ pub fn integer(attribute: Attribute<'_>) -> Option<i64> {
     IntegerAttribute::try_from(attribute).ok().map(|number| number.value())
 }
 
+/// The result of an op that may have none. melior's own accessor prints the op, and MLIR verifies its function for that,
+/// to say that there is none.
+pub fn result<'c: 'a, 'a>(op: Op<'c, 'a>) -> Option<Value<'c, 'a>> {
+    op.results().next().map(Value::from)
+}
+
 /// An attribute that belongs to the op's definition.
 pub fn inherent<'c>(op: Op<'c, '_>, name: &str) -> Option<Attribute<'c>> {
     op.inherent_attribute(name).ok()
@@ -142,6 +148,11 @@ impl<'c, 'a> Builder<'c, 'a> {
             block,
             before: Some(op),
         }
+    }
+
+    /// There, for ops that come from another place of the source.
+    pub fn at(self, location: Location<'c>) -> Self {
+        Self { location, ..self }
     }
 
     /// At the end of a block, at the same location.

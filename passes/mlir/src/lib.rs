@@ -9,11 +9,14 @@
 mod embed;
 mod emit;
 mod ir;
+mod kept;
 mod memory;
 mod memref;
+mod nvvm;
 mod pass;
 mod recognize;
 mod source;
+mod spirv;
 
 pub use melior;
 use melior::ir::{OperationRef, operation::OperationLike};
@@ -22,7 +25,7 @@ use ptx_atomics_link as _;
 use ptx_atomics_llvm::{Diagnostic, Options, Remark, Settings, settings::MODULE_FLAG};
 
 pub use self::{
-    emit::{DeviceModule, bytecode, device_modules, llvm_ir, requested_targets, text},
+    emit::{DeviceModule, Translated, bytecode, device_modules, llvm_ir, requested_targets, text},
     pass::{ARGUMENT, DESCRIPTION, pass, run, validate},
     recognize::device_code,
     source::{BUILT, BYTECODE, context, read},
@@ -43,9 +46,10 @@ pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Di
 /// As of [`check`]. The IR is then unchanged.
 pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark>, Vec<Diagnostic>> {
     let planned = recognize::plan(root, options)?;
+    spirv::check_embeddable(&planned)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
     let remarks = reported.iter().flat_map(|plan| plan.remarks()).collect();
-    expand_all(&planned);
+    expand_all(root, &planned);
     for op in recognize::device_code(root).into_iter().flat_map(ir::all) {
         if let Ok(Some(planned)) = recognize::plan_op(op, options) {
             embed::embed(&planned);
@@ -59,11 +63,14 @@ pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark
 /// # Errors
 /// As of [`check`]. The IR is then unchanged.
 pub fn expand(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Diagnostic>> {
-    recognize::plan(root, options).map(|planned| expand_all(&planned))
+    recognize::plan(root, options).map(|planned| expand_all(root, &planned))
 }
 
-fn expand_all(planned: &[recognize::Planned<'_, '_>]) {
+fn expand_all(root: OperationRef<'_, '_>, planned: &[recognize::Planned<'_, '_>]) {
     planned.iter().filter(|plan| memref::is_one(plan.op)).for_each(|plan| memref::expand(plan.op));
+    planned.iter().filter(|plan| spirv::is_one(plan.op)).for_each(|plan| spirv::expand(plan.op));
+    let device = recognize::device_code(root).into_iter().flat_map(ir::all);
+    device.filter(|op| kept::needs_guard(*op)).for_each(kept::guard);
 }
 
 /// What the flag `ptx-atomics` of the module around an op sets, as in LLVM IR.

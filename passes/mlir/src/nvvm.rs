@@ -26,6 +26,9 @@ pub struct Form {
 pub enum Lowering {
     /// An intrinsic, whose attributes say what it does to memory.
     Intrinsic,
+    /// An intrinsic of which LLVM believes that it touches less memory than it orders: only its arguments, or none that
+    /// a program sees.
+    NarrowIntrinsic,
     /// Inline assembly that does not clobber memory. It is `convert-nvvm-to-llvm` that writes it: without this pass the
     /// translation to LLVM IR fails, or drops the op's predicate.
     Asm,
@@ -61,7 +64,7 @@ const TENSOR_MEMORY: &[(u32, Option<PtxVersion>)] =
 #[rustfmt::skip]
 const FORMS: &[Form] = {
     use Condition::Always;
-    use Lowering::Asm;
+    use Lowering::{Asm, NarrowIntrinsic};
     use Needs::TensorMemory;
     const RELAXED: Condition = Condition::Attribute("relaxed", "true");
     const DISTRIBUTED: Condition = Condition::Operand(0, "!llvm.ptr<7>");
@@ -91,7 +94,7 @@ const FORMS: &[Form] = {
         form("fence.sync_restrict",             RELEASE,     since(90, 8, 6), "fence.release.sync_restrict"),
         form("fence.proxy",                     ALIAS,       since(70, 7, 5), "fence.proxy.alias"),
         form("fence.proxy",                     Always,      since(90, 8, 0), "fence.proxy.async"),
-        form("fence.proxy.acquire",             Always,      since(90, 8, 3), "fence.proxy.tensormap::generic.acquire"),
+        form("fence.proxy.acquire",             Always,      since(90, 8, 3), "fence.proxy.tensormap::generic.acquire").by(NarrowIntrinsic),
         form("fence.proxy.release",             Always,      since(90, 8, 3), "fence.proxy.tensormap::generic.release"),
         form("fence.proxy.sync_restrict",       ACQUIRE,     since(90, 8, 6), "fence.proxy.async::generic.acquire"),
         form("fence.proxy.sync_restrict",       RELEASE,     since(90, 8, 6), "fence.proxy.async::generic.release"),
@@ -138,8 +141,8 @@ const FORMS: &[Form] = {
         form("cluster.wait",                    Always,      since(90, 7, 8), "barrier.cluster.wait"),
 
         form("tcgen05.fence",                   Always,      TensorMemory,   "tcgen05.fence"),
-        form("tcgen05.wait",                    Always,      TensorMemory,   "tcgen05.wait"),
-        form("tcgen05.commit",                  Always,      TensorMemory,   "tcgen05.commit"),
+        form("tcgen05.wait",                    Always,      TensorMemory,   "tcgen05.wait").by(NarrowIntrinsic),
+        form("tcgen05.commit",                  Always,      TensorMemory,   "tcgen05.commit").by(NarrowIntrinsic),
     ]
 };
 
@@ -180,6 +183,11 @@ pub fn form_of(
 impl Form {
     const fn by(self, lowering: Lowering) -> Self {
         Self { lowering, ..self }
+    }
+
+    /// Whether LLVM may move accesses of memory across it that it orders.
+    pub fn is_transparent(&self) -> bool {
+        self.lowering != Lowering::Intrinsic
     }
 
     /// What the target lacks for the form, as a message; `None` if it has all.

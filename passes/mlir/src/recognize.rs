@@ -23,8 +23,9 @@ use strum::IntoEnumIterator;
 
 use crate::{
     ir::{self, Op},
+    kept,
     memory::Memory,
-    memref,
+    memref, spirv,
 };
 
 /// What an op asks for, in the words of LLVM's instructions.
@@ -104,13 +105,17 @@ pub fn plan<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'
 
 /// What becomes of an op; nothing if it is neither atomic nor a fence.
 pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Planned<'c, 'a>>, Vec<Problem>> {
+    if let Some(problem) = kept::missing(op, options) {
+        return Err(vec![problem]);
+    }
     let asked = asked(op)?;
-    if asked.is_empty() {
+    // A barrier may need no fence.
+    if asked.is_empty() && !spirv::is_one(op) {
         return Ok(None);
     }
     let strategies = strategies(op, options).map_err(|problem| vec![problem])?;
     let policy = Policy { strategies, ..options.policy };
-    let (mut replaced, mut problems) = (Vec::new(), Vec::new());
+    let (mut replaced, mut problems) = (Vec::new(), Vec::from_iter(spirv::missing(op, options)));
     for asked in asked {
         let replacement = operation(&asked, options).and_then(|operation| {
             let constants = if takes_constants(&operation.operation) { constants(&asked) } else { [None; 2] };
@@ -131,6 +136,7 @@ fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     match ir::name(op).as_str() {
         "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg" => one(llvm_op(op)),
         "memref.atomic_rmw" | "memref.generic_atomic_rmw" => memref::asked(op),
+        name if name.starts_with("spirv.") => spirv::asked(op),
         _ => Ok(Vec::new()),
     }
 }
@@ -188,10 +194,10 @@ fn llvm_op<'c, 'a>(op: Op<'c, 'a>) -> Result<Option<Asked<'c, 'a>>, Vec<Problem>
     if sync_scope.is_none() {
         problems.push(unknown_sync_scope(&format!("\"{name}\"")));
     }
-    let operand = |index: usize| op.operand(index).ok();
+    let operand = |index: usize| op.operands().nth(index);
     let address = if kind == Kind::Fence { None } else { operand(kind.pointer()) };
     let sources: Vec<_> = kind.sources().filter_map(operand).collect();
-    let value = sources.first().copied().or_else(|| op.result(0).ok().map(Value::from));
+    let value = sources.first().copied().or_else(|| ir::result(op));
     match sync_scope {
         Some(sync_scope) if problems.is_empty() => Ok(Some(Asked {
             kind,

@@ -18,8 +18,14 @@ use crate::ir;
 pub const BYTECODE: &[u8] = b"ML\xefR";
 
 /// The dialects of what is built, which must be loaded before.
-pub const BUILT: [fn() -> DialectHandle; 4] =
-    [DialectHandle::arith, DialectHandle::gpu, DialectHandle::llvm, DialectHandle::scf];
+pub const BUILT: [fn() -> DialectHandle; 5] = [
+    DialectHandle::arith,
+    DialectHandle::gpu,
+    DialectHandle::llvm,
+    // SAFETY: a handle is a constant.
+    || unsafe { DialectHandle::from_raw(mlirGetDialectHandle__nvvm__()) },
+    DialectHandle::scf,
+];
 
 /// A context that knows every dialect of MLIR, and works in one thread.
 pub fn context() -> Context {
@@ -42,7 +48,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
     if bytes.is_empty() {
         return Err(Diagnostic::new(format!("'{}' is empty", input.name())).help("give MLIR, text or bytecode").into());
     }
-    let parsed = diagnosed(context, Some(input), || {
+    let parsed = diagnosed(context, || {
         // SAFETY: context and bytes are live, and the result is ours.
         unsafe {
             let text = MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
@@ -67,18 +73,13 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
 }
 
 /// Runs a part of MLIR that reports errors to the context. Nothing is an error if it gives something.
-pub fn diagnosed<T>(
-    context: &Context,
-    input: Option<&Input>,
-    work: impl FnOnce() -> Option<T>,
-) -> Result<T, Vec<Diagnostic>> {
+pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Vec<Diagnostic>> {
     let errors = Rc::new(RefCell::new(Vec::new()));
-    let name = input.map(|input| input.name().to_owned());
     let handler = {
         let errors = errors.clone();
         context.attach_diagnostic_handler(move |diagnostic| {
             if matches!(diagnostic.severity(), DiagnosticSeverity::Error) {
-                errors.borrow_mut().push(error(&diagnostic, name.as_deref()));
+                errors.borrow_mut().push(error(&diagnostic));
             }
             true
         })
@@ -88,15 +89,9 @@ pub fn diagnosed<T>(
     result.ok_or_else(|| errors.take())
 }
 
-fn error(diagnostic: &MlirDiagnostic<'_>, name: Option<&str>) -> Diagnostic {
+fn error(diagnostic: &MlirDiagnostic<'_>) -> Diagnostic {
     let notes = (0..diagnostic.note_count()).filter_map(|index| diagnostic.note(index).ok());
     let notes = notes.map(|note| note.to_string().lines().next().unwrap_or_default().to_owned()).collect();
-    let mut location = ir::file_location(diagnostic.location());
-    // Text in memory has no name for MLIR.
-    if let (Some(location), Some(name)) = (&mut location, name)
-        && location.file == "-"
-    {
-        location.file = name.to_owned();
-    }
+    let location = ir::file_location(diagnostic.location());
     Diagnostic { location, notes, ..Diagnostic::new(diagnostic.to_string()) }
 }

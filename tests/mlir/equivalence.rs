@@ -1,0 +1,260 @@
+//! The same program as LLVM IR and in MLIR's LLVM dialect gives the same PTX, byte for byte, and the same errors.
+//!
+//! The programs are the cells of `tests/grid`, with variables and with constants for operands, in files of many functions.
+//! A part of them is tested; the variable `MLIR_SHARD` names another: `K/N`, the whole is `1/1`.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use itertools::{EitherOrBoth, Itertools, iproduct};
+use libtest_mimic::{Failed, Trial};
+use ptx_atomics::lowering::{AtomicOp, FpAtomics, Strategy, SyncScope, ptx::Scope};
+use strum::IntoEnumIterator;
+
+use crate::{
+    cells::{Pointer, cells},
+    dialect::{self, Program},
+    reasons::reasons,
+    support::{self, exists, ptx_atomics, root, success, target},
+};
+
+/// GPU, PTX version, and the scope that LLVM's default one stands for.
+const TARGETS: [(&str, &str, Scope); 7] = [
+    ("sm_35", "ptx60", Scope::Gpu),
+    ("sm_60", "ptx63", Scope::Sys),
+    ("sm_70", "ptx60", Scope::Sys),
+    ("sm_80", "ptx78", Scope::Sys),
+    ("sm_90", "ptx78", Scope::Sys),
+    ("sm_90", "ptx86", Scope::Sys),
+    ("sm_100", "ptx88", Scope::Cluster),
+];
+
+/// One program in so many is tested where no other part is asked for.
+const SAMPLE: (usize, usize) = (1, 200);
+
+/// The number of functions in a file.
+const FILE: usize = 4_000;
+
+pub fn trials() -> Vec<Trial> {
+    let shard = std::env::var("MLIR_SHARD").map_or(SAMPLE, |text| {
+        let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+        numbers.filter(|(k, n)| (1..=*n).contains(k)).expect("MLIR_SHARD is K/N")
+    });
+    let grid = TARGETS.map(|(sm, ptx, scope)| {
+        let name = format!("equivalence: every cell for {sm} with {ptx}");
+        Trial::test(name, move || Run { sm, ptx, scope, shard }.check())
+    });
+    let missing = (!exists("mlir-translate-22")).then_some("mlir-translate-22");
+    let inputs = fs::read_dir(root().join("tests/inputs")).expect("the inputs").map(|entry| entry.expect("one").path());
+    let imported = inputs.sorted().map(|path| {
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        support::trial(format!("equivalence: {name} imported by MLIR"), missing, move || imported(&path))
+    });
+    let absent = Trial::test("equivalence: what the dialect has not", absent);
+    grid.into_iter().chain(imported).chain([absent]).collect()
+}
+
+struct Run {
+    sm: &'static str,
+    ptx: &'static str,
+    scope: Scope,
+    shard: (usize, usize),
+}
+
+/// What the programs of a file have in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Flags {
+    strategy: &'static str,
+    fp_atomics: &'static str,
+    may_be_local: bool,
+    /// Whether the target lacks them.
+    rejected: bool,
+}
+
+impl Run {
+    fn check(&self) -> Result<(), Failed> {
+        let target = target(self.sm, Some(self.ptx));
+        let policies = iproduct!(Strategy::iter(), FpAtomics::iter()).collect_vec();
+        let mut groups: BTreeMap<Flags, Vec<Program>> = BTreeMap::new();
+        let grid = iproduct!(cells().filter(dialect::has), [false, true]).enumerate();
+        for (index, (cell, constant)) in grid {
+            let scattered = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+            if scattered % self.shard.1 != self.shard.0 - 1 {
+                continue;
+            }
+            // Neither has a part in what differs between the two languages.
+            let (strategy, fp_atomics) = policies[scattered / self.shard.1 % policies.len()];
+            let scope = if cell.op.scope == SyncScope::Threads(Scope::Sys) {
+                SyncScope::Threads(self.scope)
+            } else {
+                cell.op.scope
+            };
+            let rejected = !reasons(&AtomicOp { scope, ..cell.op }, &target).is_empty();
+            let may_be_local = cell.may_be_local();
+            let flags = Flags { strategy: strategy.into(), fp_atomics: fp_atomics.into(), may_be_local, rejected };
+            let program = if constant { Program::constant(cell, scattered) } else { Program::new(cell) };
+            groups.entry(flags).or_default().push(program);
+        }
+        let mut programs = [0; 2];
+        let mut differences = Vec::new();
+        for (flags, group) in &groups {
+            for file in group.chunks(FILE) {
+                programs[usize::from(flags.rejected)] += file.len();
+                differences.extend(self.differences(*flags, file)?);
+            }
+        }
+        let [same, rejected] = programs;
+        let name = format!("equivalence: {} with {}", self.sm, self.ptx);
+        println!(
+            "{name}: {} programs, {rejected} of them rejected, {} differences",
+            same + rejected,
+            differences.len()
+        );
+        if differences.is_empty() { Ok(()) } else { Err(differences.into_iter().take(5).join("\n\n").into()) }
+    }
+
+    fn lower(&self, flags: Flags, file: &Path, more: &[&str]) -> Result<Output, Failed> {
+        let mut command = ptx_atomics();
+        command.arg("lower").arg(file).args(["--mcpu", self.sm, "--mattr", &format!("+{}", self.ptx)]);
+        command.args(["--default-scope", self.scope.into(), "--strategy", flags.strategy]);
+        command.args(["--fp-atomics", flags.fp_atomics]).args(flags.may_be_local.then_some("--generic-may-be-local"));
+        Ok(command.args(more).output()?)
+    }
+
+    /// Programs that do not become the same from both languages, or by the pass in MLIR.
+    fn differences(&self, flags: Flags, programs: &[Program]) -> Result<Vec<String>, Failed> {
+        let folder = tempfile::tempdir()?;
+        let write = |name: &str, text: &[u8]| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).map(|()| path)
+        };
+        let triple = "target triple = \"nvptx64-nvidia-cuda\"\n".to_owned();
+        let llvm_ir = write("a.ll", (triple + &programs.iter().map(Program::llvm_ir).collect::<String>()).as_bytes())?;
+        let mlir = write("a.mlir", programs.iter().map(Program::mlir).collect::<String>().as_bytes())?;
+        let expected = self.lower(flags, &llvm_ir, &[])?;
+        let direct = self.lower(flags, &mlir, &[])?;
+        let passed = self.lower(flags, &mlir, &["--emit", "mlir"])?;
+        if expected.status.success() == flags.rejected {
+            return Err(format!("{}: {}", expected.status, String::from_utf8_lossy(&expected.stderr)).into());
+        }
+        if flags.rejected {
+            let [expected, direct, passed] = [errors(&expected)?, errors(&direct)?, errors(&passed)?];
+            return Ok([compare(&expected, &direct, programs), compare(&expected, &passed, programs)].concat());
+        }
+        let [expected, direct] = [stdout(&expected)?, stdout(&direct)?];
+        let passed = stdout(&passed)?;
+        if let Some(left) = passed.lines().find(|line| is_atomic(line)) {
+            return Err(format!("an atomic after the pass: {left}").into());
+        }
+        let again = self.lower(flags, &write("b.mlir", passed.as_bytes())?, &[])?;
+        let [expected, direct, mut again] = [&expected, &direct, &stdout(&again)?].map(|text| functions(text));
+        let mut differences = compare(&expected, &direct, programs);
+        // On LLVM's way to its pass a stack slot is removed that holds nothing; what the pass in MLIR has embedded stays.
+        let removed = |program: &&Program| program.cell.pointer == Pointer::Alloca;
+        let removed: HashSet<_> = programs.iter().filter(removed).map(|program| &*program.cell.name).collect();
+        let expected = expected.into_iter().filter(|(name, _)| !removed.contains(&**name)).collect_vec();
+        again.retain(|(name, _)| !removed.contains(&**name));
+        differences.extend(compare(&expected, &again, programs));
+        Ok(differences)
+    }
+}
+
+fn stdout(output: &Output) -> Result<String, Failed> {
+    if !output.status.success() {
+        return Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(String::from_utf8(output.stdout.clone())?)
+}
+
+/// Whether a line of MLIR has an atomic or a fence.
+pub fn is_atomic(line: &str) -> bool {
+    let words = ["llvm.atomicrmw", "llvm.cmpxchg", "llvm.fence", "memref.atomic_rmw", "memref.generic_atomic_rmw"];
+    let access = line.contains("llvm.load") || line.contains("llvm.store");
+    words.iter().any(|word| line.contains(word)) || access && line.contains(" atomic ")
+}
+
+/// What stands at the head of a file of PTX, and each function by its name.
+fn functions(ptx: &str) -> Vec<(String, String)> {
+    let mut parts = ptx.split("\t// .globl\t");
+    let head = ("".to_owned(), parts.next().unwrap_or_default().to_owned());
+    let named = parts.map(|part| (part.lines().next().unwrap_or_default().to_owned(), part.to_owned()));
+    [head].into_iter().chain(named).collect()
+}
+
+/// Each error: the function that it is in, and its message and help. The lines of the input differ.
+fn errors(output: &Output) -> Result<Vec<(String, String)>, Failed> {
+    let text = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() != Some(1) || !output.stdout.is_empty() {
+        return Err(format!("{}: {text}", output.status).into());
+    }
+    let errors = text.split("\n\n").filter(|error| !error.contains("nothing was written"));
+    let said = |error: &str| {
+        let lines = error.lines().filter(|line| line.starts_with("error: ") || line.contains("= help: "));
+        lines.map(str::trim).join("\n")
+    };
+    let function = |error: &str| {
+        let name = error.split_once("in function '").and_then(|(_, rest)| rest.split_once('\''));
+        name.map_or(String::new(), |(name, _)| name.to_owned())
+    };
+    Ok(errors.map(|error| (function(error), said(error))).collect())
+}
+
+fn compare(expected: &[(String, String)], found: &[(String, String)], programs: &[Program]) -> Vec<String> {
+    let pairs = expected.iter().zip_longest(found).map(EitherOrBoth::left_and_right);
+    let pairs = pairs.filter(|(expected, found)| expected != found);
+    let show = |part: Option<&(String, String)>| part.map_or("nothing".into(), |(_, text)| text.clone());
+    pairs
+        .map(|(expected, found)| {
+            let name = expected.or(found).map(|(name, _)| name.clone()).unwrap_or_default();
+            let program = programs.iter().find(|program| program.cell.name == name);
+            let program = program.map_or(name, |program| program.llvm_ir() + &program.mlir());
+            format!("{program}expected:\n{}\nfound:\n{}", show(expected), show(found))
+        })
+        .collect()
+}
+
+/// An input of the other tests, as MLIR imports it, gives the PTX that it gives itself.
+fn imported(path: &Path) -> Result<(), Failed> {
+    let Output { status, stdout, stderr } =
+        Command::new("mlir-translate-22").arg("--import-llvm").arg(path).output()?;
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    // They have vectors that are only moved, and arithmetic on 128 bits.
+    assert_eq!(!status.success(), matches!(stem, Some("floats" | "wide")), "{}", String::from_utf8_lossy(&stderr));
+    if !status.success() {
+        return Ok(());
+    }
+    let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
+    fs::write(file.path(), stdout)?;
+    for mattr in ["+ptx78", "+ptx86"] {
+        let lower = |path: &Path| success(ptx_atomics().arg("lower").arg(path).args(["--mattr", mattr]));
+        assert_eq!(lower(path)?, lower(file.path())?);
+    }
+    Ok(())
+}
+
+/// MLIR's verifier rejects what is left out: each kind of operation on each type.
+fn absent() -> Result<(), Failed> {
+    let absent = cells().filter(|cell| !dialect::has(cell)).map(Program::new);
+    let absent = absent.unique_by(|program| {
+        let mlir = program.mlir();
+        let op = mlir.lines().nth(1).and_then(|line| line.split_once("llvm."));
+        let words = op.map(|(_, op)| op.split('%').next().unwrap_or_default().replace(" volatile", ""));
+        (program.cell.ty.0, words)
+    });
+    let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
+    let mut count = 0;
+    for program in absent {
+        fs::write(file.path(), program.mlir())?;
+        let Output { status, stderr, .. } = ptx_atomics().arg("lower").arg(file.path()).output()?;
+        let stderr = String::from_utf8(stderr)?;
+        assert!(status.code() == Some(1) && stderr.contains("is not MLIR"), "{}{stderr}", program.mlir());
+        count += 1;
+    }
+    println!("equivalence: {count} kinds of operation that the dialect has not");
+    assert!(count > 20);
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! The ops that stay as the NVVM dialect has them. Each file of `nvvm/` has an op in all its forms, and says the lowest target
+//! that has them: there they assemble, and below each is an error at its line.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use itertools::Itertools;
+use libtest_mimic::{Failed, Trial};
+
+use crate::support::{self, ASSEMBLERS, ptx_atomics, root, success};
+
+pub fn trials() -> Vec<Trial> {
+    let files =
+        fs::read_dir(root().join("tests/mlir/nvvm")).expect("the files").map(|entry| entry.expect("one").path());
+    let files = files.sorted().map(|path| {
+        let name = format!("kept/{}", path.file_stem().expect("a name").to_string_lossy());
+        support::trial(name, ASSEMBLERS.iter().find_map(|one| one.missing()), move || check(&path))
+    });
+    files.chain([Trial::test("kept/no access passes an op without a clobber", clobbers)]).collect()
+}
+
+fn check(path: &PathBuf) -> Result<(), Failed> {
+    let text = fs::read_to_string(path)?;
+    let header = text.lines().next().and_then(|line| line.strip_prefix("// TARGET: ")).ok_or("no header")?;
+    let (sm, ptx) = header.split_once(' ').ok_or("no version")?;
+    let target = support::target(sm, Some(ptx));
+    let ptx_text = success(lower(path, sm, ptx).arg("-o").arg("-"))?;
+    let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target));
+    known.try_for_each(|assembler| assembler.assemble(&target, ptx_text.as_bytes()))?;
+
+    // sm_75 has PTX versions from 6.3 on, and nothing that younger GPUs brought.
+    if target.sm.number() <= 75 {
+        return Ok(());
+    }
+    let functions = text.matches("llvm.func").count();
+    for emit in ["ptx", "mlir"] {
+        let output = lower(path, "sm_75", ptx).args(["--emit", emit]).output()?;
+        let said = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(output.stdout.is_empty() && said.contains(" requires "), "{said}");
+        let places = said.matches(&format!("--> {}:", path.display())).count();
+        assert!(places >= functions, "{places} errors in {functions} functions:\n{said}");
+    }
+    Ok(())
+}
+
+fn lower(path: &Path, sm: &str, ptx: &str) -> std::process::Command {
+    let mut command = ptx_atomics();
+    command.arg("lower").arg(path).args(["--mcpu", sm, "--mattr", &format!("+{ptx}")]);
+    command
+}
+
+/// Stores and loads of the same memory on both sides of ops that LLVM takes for narrower than they are: all stay.
+fn clobbers() -> Result<(), Failed> {
+    const OPS: [&str; 5] = [
+        "nvvm.mbarrier.try_wait.parity %p, %n, %n : !llvm.ptr<3>, i32, i32",
+        "nvvm.barrier.arrive number_of_threads = %n",
+        "nvvm.fence.proxy.acquire #nvvm.mem_scope<gpu> %g, %size",
+        "nvvm.inline_ptx \"fence.acq_rel.gpu;\"",
+        "nvvm.inline_ptx \"membar.gl;\"",
+    ];
+    for op in OPS {
+        let text = format!(
+            "llvm.func @f(%p: !llvm.ptr<3>, %d: !llvm.ptr<1>, %g: !llvm.ptr {{llvm.noalias}}, %n: i32) -> i32 {{
+               %size = llvm.mlir.constant(128 : i32) : i32
+               llvm.store %n, %d : i32, !llvm.ptr<1>
+               %before = llvm.load %d {{alignment = 4 : i64}} : !llvm.ptr<1> -> i32
+               {op}
+               %after = llvm.load %d : !llvm.ptr<1> -> i32
+               %zero = llvm.mlir.constant(0 : i32) : i32
+               llvm.store %zero, %d : i32, !llvm.ptr<1>
+               %sum = llvm.add %before, %after : i32
+               llvm.return %sum : i32
+             }}"
+        );
+        let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
+        fs::write(file.path(), text)?;
+        let ptx = success(lower(file.path(), "sm_90", "ptx83").arg("-O3"))?;
+        let count = |instruction: &str| ptx.matches(instruction).count();
+        assert_eq!((count("st.global.b32"), count("ld.global.b32")), (2, 1), "{op}\n{ptx}");
+    }
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! MLIR in: against LLVM IR, against MLIR's own lowering, pinned, and wrong.
+
+#[path = "../grid/cells.rs"]
+mod cells;
+mod dialect;
+mod equivalence;
+mod kept;
+#[path = "../../lowering/tests/reasons/mod.rs"]
+mod reasons;
+#[path = "../support/mod.rs"]
+mod support;
+
+use libtest_mimic::Arguments;
+
+fn main() {
+    let trials = [equivalence::trials(), kept::trials()];
+    libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit();
+}
