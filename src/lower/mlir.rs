@@ -46,7 +46,7 @@ fn lower(
         let device = mlir::device_code(module.as_operation()).into_iter();
         let device = selected(args, device.map(|op| DeviceModule { name: mlir::name(op), op }).collect())?;
         let device = each(device, |device| Ok((options(args, input, device.op)?, device)))?;
-        each(&device, |(options, device)| mlir::check(device.op, options))?;
+        each(&device, |(options, device)| mlir::check_lower(device.op, options))?;
         let remarks = each(&device, |(options, device)| mlir::lower(device.op, options))?.concat();
         let bytes = if args.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
         let target = device.first().map(|(options, _)| options.target);

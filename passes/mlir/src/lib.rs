@@ -24,6 +24,7 @@ use melior::ir::{OperationRef, operation::OperationLike};
 use ptx_atomics_link as _;
 use ptx_atomics_llvm::{Diagnostic, Options, Remark, Settings, settings::MODULE_FLAG};
 
+use self::recognize::Planned;
 pub use self::{
     emit::{DeviceModule, Translated, bytecode, device_modules, llvm_ir, requested_targets, text},
     pass::{ARGUMENT, DESCRIPTION, pass, run, validate},
@@ -31,7 +32,7 @@ pub use self::{
     source::{BUILT, BYTECODE, context, read},
 };
 
-/// Reports what [`lower`] and [`expand`] would reject, and changes nothing.
+/// Reports what [`expand`] would reject, and changes nothing.
 ///
 /// # Errors
 /// Everything that has no lowering, and every op that the target lacks.
@@ -39,14 +40,27 @@ pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Di
     recognize::plan(root, options).map(drop)
 }
 
+/// Reports what [`lower`] would reject, and changes nothing.
+///
+/// # Errors
+/// As of [`check`], and everything that has no place for PTX.
+pub fn check_lower(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Diagnostic>> {
+    plan_lower(root, options).map(drop)
+}
+
+fn plan_lower<'c, 'a>(root: ir::Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'c, 'a>>, Vec<Diagnostic>> {
+    let planned = recognize::plan(root, options)?;
+    spirv::check_embeddable(&planned)?;
+    Ok(planned)
+}
+
 /// Lowers every atomic and fence of the device code in `root`, in place. The remarks say what became of each, if the
 /// options ask for them.
 ///
 /// # Errors
-/// As of [`check`]. The IR is then unchanged.
+/// As of [`check_lower`]. The IR is then unchanged.
 pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark>, Vec<Diagnostic>> {
-    let planned = recognize::plan(root, options)?;
-    spirv::check_embeddable(&planned)?;
+    let planned = plan_lower(root, options)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
     let remarks = reported.iter().flat_map(|plan| plan.remarks()).collect();
     expand_all(root, &planned);
@@ -66,7 +80,7 @@ pub fn expand(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<D
     recognize::plan(root, options).map(|planned| expand_all(root, &planned))
 }
 
-fn expand_all(root: OperationRef<'_, '_>, planned: &[recognize::Planned<'_, '_>]) {
+fn expand_all(root: OperationRef<'_, '_>, planned: &[Planned<'_, '_>]) {
     planned.iter().filter(|plan| memref::is_one(plan.op)).for_each(|plan| memref::expand(plan.op));
     planned.iter().filter(|plan| spirv::is_one(plan.op)).for_each(|plan| spirv::expand(plan.op));
     let device = recognize::device_code(root).into_iter().flat_map(ir::all);

@@ -102,7 +102,7 @@ fn lower(op: Op<'_, '_>, options: &str) -> Result<(), Vec<Diagnostic>> {
         options.remarks = settings.remarks.is_some();
         Ok((op, options, settings.remarks))
     })?;
-    crate::each(&device, |(op, options, _)| crate::check(*op, options))?;
+    crate::each(&device, |(op, options, _)| crate::check_lower(*op, options))?;
     crate::each(&device, |(op, options, file)| {
         let made = crate::lower(*op, options)?;
         file.as_ref().map_or(Ok(()), |file| remarks::append(file, &made))
