@@ -49,15 +49,11 @@ fn check(op: &str, ptx: &[&str]) -> Result<(), Failed> {
     let lower =
         |more: &[&str]| success(ptx_atomics().arg("lower").arg(file.path()).args(["--mcpu", "sm_90"]).args(more));
     let found = lower(&[])?;
+    let starts = ["ld.", "st.", "atom.", "red.", "fence.", "call"];
+    let ordered = ["relaxed", "acquire", "release", "acq_rel", "sc", "call"];
     let instruction = |line: &&str| {
         let line = line.trim();
-        ["ld.", "st.", "atom.", "red.", "fence.", "membar.", "call"].iter().any(|start| line.starts_with(start))
-            && !line.contains(".param")
-            && (line.contains("call")
-                || line.contains(".relaxed")
-                || line.contains(".acq")
-                || line.contains(".release")
-                || line.starts_with("fence"))
+        starts.iter().any(|start| line.starts_with(start)) && ordered.iter().any(|word| line.contains(word))
     };
     let lines: Vec<_> = found.lines().filter(instruction).collect();
     assert_eq!(lines.len(), ptx.len(), "{found}");
