@@ -178,7 +178,7 @@ pub fn is_atomic(line: &str) -> bool {
 }
 
 /// What stands at the head of a file of PTX, and each function by its name.
-fn functions(ptx: &str) -> Vec<(String, String)> {
+pub fn functions(ptx: &str) -> Vec<(String, String)> {
     let mut parts = ptx.split("\t// .globl\t");
     let head = ("".to_owned(), parts.next().unwrap_or_default().to_owned());
     let named = parts.map(|part| (part.lines().next().unwrap_or_default().to_owned(), part.to_owned()));

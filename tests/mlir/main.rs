@@ -5,14 +5,16 @@ mod cells;
 mod dialect;
 mod equivalence;
 mod kept;
+mod omp;
 #[path = "../../lowering/tests/reasons/mod.rs"]
 mod reasons;
+mod spirv;
 #[path = "../support/mod.rs"]
 mod support;
 
 use libtest_mimic::Arguments;
 
 fn main() {
-    let trials = [equivalence::trials(), kept::trials()];
+    let trials = [equivalence::trials(), kept::trials(), omp::trials(), spirv::trials()];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit();
 }
