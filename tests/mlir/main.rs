@@ -4,6 +4,7 @@
 mod cells;
 mod dialect;
 mod equivalence;
+mod memref;
 #[path = "../../lowering/tests/reasons/mod.rs"]
 mod reasons;
 #[path = "../support/mod.rs"]
@@ -12,6 +13,6 @@ mod support;
 use libtest_mimic::Arguments;
 
 fn main() {
-    let trials = [equivalence::trials()];
+    let trials = [equivalence::trials(), memref::trials()];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit();
 }
