@@ -127,6 +127,10 @@ impl Run {
 
     /// Programs that do not become the same from both languages, or by the pass in MLIR.
     fn differences(&self, flags: Flags, programs: &[Program]) -> Result<Vec<String>, Failed> {
+        let source = |name: &str| {
+            let program = programs.iter().find(|program| program.cell.name == name);
+            program.map_or(String::new(), |program| program.llvm_ir() + &program.mlir())
+        };
         let folder = tempfile::tempdir()?;
         let write = |name: &str, text: &[u8]| {
             let path = folder.path().join(name);
@@ -143,7 +147,7 @@ impl Run {
         }
         if flags.rejected {
             let [expected, direct, passed] = [errors(&expected)?, errors(&direct)?, errors(&passed)?];
-            return Ok([compare(&expected, &direct, programs), compare(&expected, &passed, programs)].concat());
+            return Ok([compare(&expected, &direct, &source), compare(&expected, &passed, &source)].concat());
         }
         let [expected, direct] = [stdout(&expected)?, stdout(&direct)?];
         let passed = stdout(&passed)?;
@@ -152,13 +156,13 @@ impl Run {
         }
         let again = self.lower(flags, &write("b.mlir", passed.as_bytes())?, &[])?;
         let [expected, direct, mut again] = [&expected, &direct, &stdout(&again)?].map(|text| functions(text));
-        let mut differences = compare(&expected, &direct, programs);
+        let mut differences = compare(&expected, &direct, &source);
         // On LLVM's way to its pass a stack slot is removed that holds nothing; what the pass in MLIR has embedded stays.
         let removed = |program: &&Program| program.cell.pointer == Pointer::Alloca;
         let removed: HashSet<_> = programs.iter().filter(removed).map(|program| &*program.cell.name).collect();
         let expected = expected.into_iter().filter(|(name, _)| !removed.contains(&**name)).collect_vec();
         again.retain(|(name, _)| !removed.contains(&**name));
-        differences.extend(compare(&expected, &again, programs));
+        differences.extend(compare(&expected, &again, &source));
         Ok(differences)
     }
 }
@@ -203,15 +207,19 @@ fn errors(output: &Output) -> Result<Vec<(String, String)>, Failed> {
     Ok(errors.map(|error| (function(error), said(error))).collect())
 }
 
-fn compare(expected: &[(String, String)], found: &[(String, String)], programs: &[Program]) -> Vec<String> {
+/// The parts that differ, each with the program that `source` has for its name.
+pub fn compare(
+    expected: &[(String, String)],
+    found: &[(String, String)],
+    source: &dyn Fn(&str) -> String,
+) -> Vec<String> {
     let pairs = expected.iter().zip_longest(found).map(EitherOrBoth::left_and_right);
     let pairs = pairs.filter(|(expected, found)| expected != found);
     let show = |part: Option<&(String, String)>| part.map_or("nothing".into(), |(_, text)| text.clone());
     pairs
         .map(|(expected, found)| {
             let name = expected.or(found).map(|(name, _)| name.clone()).unwrap_or_default();
-            let program = programs.iter().find(|program| program.cell.name == name);
-            let program = program.map_or(name, |program| program.llvm_ir() + &program.mlir());
+            let program = source(&name);
             format!("{program}expected:\n{}\nfound:\n{}", show(expected), show(found))
         })
         .collect()

@@ -5,6 +5,7 @@ mod cells;
 mod dialect;
 mod equivalence;
 mod kept;
+mod memref;
 mod omp;
 #[path = "../../lowering/tests/reasons/mod.rs"]
 mod reasons;
@@ -15,6 +16,6 @@ mod support;
 use libtest_mimic::Arguments;
 
 fn main() {
-    let trials = [equivalence::trials(), kept::trials(), omp::trials(), spirv::trials()];
+    let trials = [equivalence::trials(), kept::trials(), memref::trials(), omp::trials(), spirv::trials()];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit();
 }

@@ -14,21 +14,12 @@ use ptx_atomics_lowering::ptx::Space;
 
 use crate::ir::{self, Op};
 
-/// The memory spaces of the dialects `gpu` and `nvvm`, and LLVM's address spaces for them. `gpu` has its private memory in
+/// The memory spaces of the dialect `gpu`, and LLVM's address spaces for them. MLIR converts those of `nvvm` in no memref. `gpu` has its private memory in
 /// the generic space, as MLIR's own conversion does.
 const PRIVATE: &str = "#gpu.address_space<private>";
 
-const SPACES: [(&str, u32); 9] = [
-    ("#gpu.address_space<global>", 1),
-    ("#gpu.address_space<workgroup>", 3),
-    (PRIVATE, 0),
-    ("#nvvm.memory_space<generic>", 0),
-    ("#nvvm.memory_space<global>", 1),
-    ("#nvvm.memory_space<shared>", 3),
-    ("#nvvm.memory_space<constant>", 4),
-    ("#nvvm.memory_space<local>", 5),
-    ("#nvvm.memory_space<shared_cluster>", 7),
-];
+const SPACES: [(&str, u32); 3] =
+    [("#gpu.address_space<global>", 1), ("#gpu.address_space<workgroup>", 3), (PRIVATE, 0)];
 
 /// The greatest number of values that are looked at behind a pointer.
 const FARTHEST: usize = 64;
@@ -40,7 +31,8 @@ pub fn of_memref(ty: MemRefType<'_>) -> Result<u32, Problem> {
     let text = space.to_string();
     number.or_else(|| SPACES.iter().find(|(name, _)| *name == text).map(|(_, number)| *number)).ok_or_else(|| {
         let known = SPACES.map(|(name, _)| name).join(", ");
-        (format!("unknown memory space {text}"), Some(format!("the known ones are {known}, and LLVM's by number")))
+        let numbers = memory::known();
+        (format!("unknown memory space {text}"), Some(format!("the known ones are {known}, and by number {numbers}")))
     })
 }
 

@@ -32,7 +32,7 @@ pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to 
 /// # Examples
 /// ```
 /// # use ptx_atomics_link as _;
-/// use ptx_atomics_mlir::melior::{ir::Module, pass::{PassManager, conversion, gpu}};
+/// use ptx_atomics_mlir::melior::{ir::Module, pass::{PassManager, conversion}};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let context = ptx_atomics_mlir::context();
@@ -49,8 +49,8 @@ pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to 
 /// let manager = PassManager::new(&context);
 /// let kernels = manager.nested_under("gpu.module");
 /// kernels.add_pass(ptx_atomics_mlir::pass("strategy=fence,chip=sm_90").map_err(|errors| errors[0].text())?);
-/// kernels.add_pass(gpu::create_convert_gpu_ops_to_nvvm_ops());
-/// kernels.add_pass(conversion::create_reconcile_unrealized_casts_pass());
+/// kernels.add_pass(conversion::create_convert_gpu_ops_to_nvvm_ops());
+/// kernels.add_pass(conversion::create_reconcile_unrealized_casts());
 /// manager.run(&mut module)?;
 /// # assert!(module.as_operation().to_string().contains("atom.relaxed.gpu.global.add.u32"));
 /// # Ok(())
