@@ -49,7 +49,7 @@ pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to 
 /// let manager = PassManager::new(&context);
 /// let kernels = manager.nested_under("gpu.module");
 /// kernels.add_pass(ptx_atomics_mlir::pass("strategy=fence,chip=sm_90").map_err(|errors| errors[0].text())?);
-/// kernels.add_pass(conversion::create_convert_gpu_ops_to_nvvm_ops());
+/// kernels.add_pass(conversion::create_gpu_ops_to_nvvm_ops());
 /// kernels.add_pass(conversion::create_reconcile_unrealized_casts());
 /// manager.run(&mut module)?;
 /// # assert!(module.as_operation().to_string().contains("atom.relaxed.gpu.global.add.u32"));
