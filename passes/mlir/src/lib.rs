@@ -81,8 +81,14 @@ pub fn expand(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<D
 }
 
 fn expand_all(root: OperationRef<'_, '_>, planned: &[Planned<'_, '_>]) {
-    planned.iter().filter(|plan| memref::is_one(plan.op)).for_each(|plan| memref::expand(plan.op));
-    planned.iter().filter(|plan| spirv::is_one(plan.op)).for_each(|plan| spirv::expand(plan.op));
+    // Either erases the op, which nothing may look at again.
+    for plan in planned {
+        match () {
+            () if memref::is_one(plan.op) => memref::expand(plan.op),
+            () if spirv::is_one(plan.op) => spirv::expand(plan.op),
+            () => {}
+        }
+    }
     let device = recognize::device_code(root).into_iter().flat_map(ir::all);
     device.filter(|op| kept::needs_guard(*op)).for_each(kept::guard);
 }
