@@ -106,8 +106,8 @@ impl<L: Language> Skeleton<L> {
     }
 }
 
-/// One path of each thread, with the skeleton of its executions.
-pub(crate) struct Combination<'p, L: Language> {
+/// One path of each thread, with the skeleton of its executions: what a search starts from.
+pub struct Combination<'p, L: Language> {
     pub paths: Vec<&'p Path<L>>,
     /// The index of each thread's first event.
     base: Vec<usize>,
@@ -202,6 +202,23 @@ impl<'p, L: Language> Combination<'p, L> {
             None => Some(self.initial[write]),
             Some(thread) => self.term(thread, self.paths[thread].events[write - self.base[thread]].value, read),
         }
+    }
+
+    /// The thread and the term that a term is a copy of, over as many reads as `source` knows the writes of.
+    pub fn origin(&self, thread: usize, term: Term, source: &impl Fn(usize) -> Option<usize>) -> (usize, Term) {
+        let (mut thread, mut term) = (thread, term);
+        // No value is copied more often than there are events.
+        for _ in 0..MAX_EVENTS {
+            let Some(write) = self.paths[thread].copied(term).and_then(|read| source(self.base[thread] + read)) else {
+                break;
+            };
+            match self.skeleton.events[write].thread {
+                None => return (0, Term::Constant(self.initial[write])),
+                Some(writer) => (thread, term) = (writer, self.paths[writer].events[write - self.base[writer]].value),
+            }
+        }
+        // A constant is the same in every thread.
+        if matches!(term, Term::Constant(_)) { (0, term) } else { (thread, term) }
     }
 
     /// The sources of a term of a thread, as events of the execution.

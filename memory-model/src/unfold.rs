@@ -306,7 +306,11 @@ impl<L: Language> Unfold<'_, L> {
                 let old = state.read(event);
                 let own = if op.uses_old() { Set::one(index) } else { Set(0) };
                 let depends = state.reads(b) | state.reads(c) | own;
-                let mut value = state.node(Node::Rmw(*op, *ty, [old, b, c]), depends);
+                // What an exchange writes is known without the old value.
+                let mut value = match op {
+                    RmwOp::Exch => state.alu(AluOp::Mov, *ty, [b; 3]),
+                    _ => state.node(Node::Rmw(*op, *ty, [old, b, c]), depends),
+                };
                 if *op == RmwOp::Cas && !self.unfolding.failed_cas_writes {
                     value = c;
                     let equal = state.alu(AluOp::Set(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
@@ -487,6 +491,29 @@ impl<L: Language> Path<L> {
             Node::Event(event) => read(event),
             Node::Alu(op, ty, terms) => values(terms).map(|values| op.apply(ty, values)),
             Node::Rmw(op, ty, terms) => values(terms).map(|[old, b, c]| op.apply(ty, old, b, c)),
+        }
+    }
+
+    /// The comparison that a term is.
+    pub fn comparison(&self, term: Term) -> Option<(Cmp, Term, Term)> {
+        match self.node(term)? {
+            Node::Alu(AluOp::Set(cmp), _, [a, b, _]) => Some((cmp, a, b)),
+            _ => None,
+        }
+    }
+
+    /// The event whose value a term is.
+    pub fn copied(&self, term: Term) -> Option<usize> {
+        match self.node(term)? {
+            Node::Event(event) => Some(event),
+            _ => None,
+        }
+    }
+
+    fn node(&self, term: Term) -> Option<Node> {
+        match term {
+            Term::Constant(_) => None,
+            Term::Node(node) => self.nodes.get(node as usize).copied(),
         }
     }
 

@@ -12,9 +12,9 @@
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, relations};
 use crate::{
     barrier,
-    execution::{Combination, Execution},
+    execution::{Combination, Event, Execution},
     outcome::{Budget, Limits, Outcomes, State, Witness},
-    program::{Program, Value},
+    program::{Cmp, Program, Value},
     relation::{MAX_EVENTS, Relation, Set},
     unfold::{self, Ending, Kind, Limit, Path, Term, Unfolding},
 };
@@ -199,7 +199,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let mut sources = [Set(0); MAX_EVENTS];
         for read in x.reads {
             let event = &x.events[read];
-            let later = x.po.row(read).filter(|&write| x.events[write].address == event.address).collect();
+            let ordered = |other: &Event<Ptx>| {
+                other.address == event.address && relations::proxy(other) == relations::proxy(event)
+            };
+            let later = x.po.row(read).filter(|&write| ordered(&x.events[write])).collect();
             sources[read] = (x.writes & x.at(event.location)) - later;
         }
         let registers = program
@@ -410,33 +413,38 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             }
             to.for_each(|read| *choice.observed.row_mut(read) = choice.observed.row(read) | from);
         }
-        let location = self.c.skeleton.events[read].location;
-        if !self.plain {
-            return true;
-        }
-        self.locations.iter().all(|at| {
-            (!synchronized && !at.events.contains(read))
-                || self.c.skeleton.events[at.events.0.trailing_zeros() as usize].location != location && !synchronized
-                || self.may_be_coherent(choice, at)
-        })
+        let affected = |at: &&LocationEvents| synchronized || at.events.contains(read);
+        !self.plain || self.locations.iter().filter(affected).all(|at| self.may_be_coherent(choice, at))
     }
 
-    /// Whether base causality alone does not forbid what is read at a location.
+    /// Whether what is chosen so far does not yet forbid what is read at a location.
     fn may_be_coherent(&self, choice: &Choice, at: &LocationEvents) -> bool {
-        (at.reads & choice.chosen).all(|read| {
-            let source = usize::from(choice.rf[read]);
-            !choice.cb.contains(read, source)
-                && (choice.cb.row(source) & choice.before.row(read) & at.writes).is_empty()
-        })
+        match self.forced_order(choice, &choice.cb, at) {
+            Some((order, causes)) => self.allowed(&Scene { choice, causes: &causes }, at, &order),
+            None => false,
+        }
     }
 
     fn constraints_hold(&self, rf: &[u8; MAX_EVENTS], all_known: bool) -> bool {
         self.constraints.iter().all(|&(thread, term, wanted)| {
             match self.c.term(thread, term, &|event| self.read(rf, event)) {
                 Some(value) => (value != 0) == wanted,
-                None => !all_known,
+                None if all_known => false,
+                None => match self.c.paths[thread].comparison(term) {
+                    Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)) if self.same(rf, thread, a, b) => {
+                        (cmp == Cmp::Eq) == wanted
+                    }
+                    _ => true,
+                },
             }
         })
+    }
+
+    /// Whether two terms have the same value, whatever it is: they lead to the same write.
+    fn same(&self, rf: &[u8; MAX_EVENTS], thread: usize, a: Term, b: Term) -> bool {
+        let origin =
+            |term| self.c.origin(thread, term, &|read| Some(usize::from(rf[read])).filter(|&w| w < MAX_EVENTS));
+        origin(a) == origin(b)
     }
 
     /// What an event gives; `None` where that is not chosen yet.
@@ -553,36 +561,45 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
 
     /// Tries every coherence order of a location, and notes the values that result.
     fn coherence(&self, choice: &Choice, preserved: &Relation, at: &mut LocationEvents) {
-        // Causality order (section 8.9.5) within the location.
-        let mut cause = [Set(0); MAX_EVENTS];
+        if let Some((order, causes)) = self.forced_order(choice, preserved, at) {
+            self.order_writes(&Scene { choice, causes: &causes }, at, order);
+        }
+    }
+
+    /// The part of the coherence order that follows from causality and from what is read, and for each event of the
+    /// location those that precede it in causality order (section 8.9.5). `None` if a read is of a later write.
+    fn forced_order(
+        &self,
+        choice: &Choice,
+        preserved: &Relation,
+        at: &LocationEvents,
+    ) -> Option<(CoherenceOrder, [Set; MAX_EVENTS])> {
+        let mut order = CoherenceOrder { after: [Set(0); MAX_EVENTS], writes: at.writes };
         let mut causes = [Set(0); MAX_EVENTS];
         for event in at.events {
             let observers = choice.observation.row(event);
-            cause[event] = observers.fold(preserved.row(event), |cause, read| cause | preserved.row(read)) & at.events;
-            cause[event].for_each(|later| causes[later].insert(event));
-        }
-        let mut order = CoherenceOrder { after: [Set(0); MAX_EVENTS], writes: at.writes };
-        for write in at.writes {
-            if self.c.skeleton.inits.contains(write) {
-                order.after[write] = at.writes - Set::one(write);
-            } else {
-                order.after[write] = cause[write] & at.writes;
+            let cause = observers.fold(preserved.row(event), |cause, read| cause | preserved.row(read)) & at.events;
+            cause.for_each(|later| causes[later].insert(event));
+            if at.writes.contains(event) {
+                order.after[event] = cause & at.writes;
             }
+        }
+        for init in at.writes & self.c.skeleton.inits {
+            order.after[init] = at.writes - Set::one(init);
         }
         order.close();
         // A read does not return a write that comes later, nor one that is overwritten before it (section 8.10.6). Where
         // coherence order relates the two writes in any case, the other direction follows.
-        for read in at.reads {
+        for read in at.reads & choice.chosen {
             let source = usize::from(choice.rf[read]);
-            if cause[read].contains(source) {
-                return;
+            if causes[source].contains(read) {
+                return None;
             }
             for earlier in causes[read] & self.morally_strong.row(source) & at.writes {
                 order.insert(earlier, source);
             }
         }
-        let scene = Scene { choice, causes: &causes };
-        self.order_writes(&scene, at, order);
+        Some((order, causes))
     }
 
     fn order_writes(&self, scene: &Scene, at: &mut LocationEvents, order: CoherenceOrder) {
@@ -607,14 +624,15 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     /// The axioms on a coherence order, which may still grow.
     fn allowed(&self, scene: &Scene, at: &LocationEvents, order: &CoherenceOrder) -> bool {
         let x = &self.c.skeleton;
-        { at.writes }.all(|write| !order.after[write].contains(write)) && { at.reads }.all(|read| {
-            let overwriting = order.after[usize::from(scene.choice.rf[read])];
-            (overwriting & scene.causes[read]).is_empty()
-                && x.rmw.row(read).all(|write| {
-                    let strong = self.morally_strong.row(read) & self.morally_strong.row(write);
-                    (overwriting & strong).all(|between| !order.after[between].contains(write))
-                })
-        })
+        { at.writes }.all(|write| !order.after[write].contains(write))
+            && (at.reads & scene.choice.chosen).all(|read| {
+                let overwriting = order.after[usize::from(scene.choice.rf[read])];
+                (overwriting & scene.causes[read]).is_empty()
+                    && x.rmw.row(read).all(|write| {
+                        let strong = self.morally_strong.row(read) & self.morally_strong.row(write);
+                        (overwriting & strong).all(|between| !order.after[between].contains(write))
+                    })
+            })
     }
 
     /// Adds the values of an execution of one location: one row for each write that may be the last.

@@ -1,0 +1,26 @@
+//! The search against an enumerator that tries every execution and asks the axioms about each.
+
+mod naive;
+mod random;
+
+use ptx_memory_model::{
+    outcome::Limits,
+    ptx::{self, Conventions},
+};
+
+/// Generated programs with every kind of instruction.
+#[test]
+fn ptx_outcomes() {
+    let (mut states, mut executions) = (0, 0);
+    for seed in 0..4000 {
+        let program = random::program(seed);
+        let conventions = if seed % 4 == 0 { Conventions::DAT3M } else { Conventions::MANUAL };
+        let found = ptx::search::outcomes(&program, conventions, Limits::default());
+        let expected = naive::outcomes(&program, conventions);
+        assert_eq!(found.unknown, None);
+        assert_eq!(found.states, expected.states, "seed {seed}: {}", random::litmus(program));
+        states += found.states.len();
+        executions += expected.executions;
+    }
+    println!("4000 programs, {states} outcomes, {executions} executions");
+}
