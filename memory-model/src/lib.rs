@@ -9,4 +9,5 @@ pub mod place;
 pub mod program;
 pub mod ptx;
 pub mod relation;
+pub mod source;
 pub mod unfold;
