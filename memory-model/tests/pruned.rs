@@ -6,6 +6,7 @@ mod random;
 use ptx_memory_model::{
     outcome::Limits,
     ptx::{self, Conventions},
+    source::{self, ReleaseSequences},
 };
 
 /// Generated programs with every kind of instruction.
@@ -23,4 +24,21 @@ fn ptx_outcomes() {
         executions += expected.executions;
     }
     println!("4000 programs, {states} outcomes, {executions} executions");
+}
+
+#[test]
+fn source_outcomes() {
+    let (mut states, mut undefined) = (0, 0);
+    for seed in 0..3000 {
+        let program = random::source(seed);
+        let rule = if seed % 3 == 0 { ReleaseSequences::Cpp11 } else { ReleaseSequences::Cpp20 };
+        let found = source::search::outcomes(&program, rule, Limits::default());
+        let (expected, race) = naive::source_outcomes(&program, rule);
+        assert_eq!(found.outcomes.unknown, None);
+        assert_eq!(found.outcomes.states, expected, "seed {seed}: {program:?}");
+        assert_eq!(found.race.is_some(), race, "seed {seed}: {program:?}");
+        states += expected.len();
+        undefined += usize::from(race);
+    }
+    println!("3000 programs, {states} outcomes, {undefined} undefined");
 }

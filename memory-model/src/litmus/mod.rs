@@ -22,6 +22,7 @@
 mod print;
 mod read;
 
+pub use print::instruction;
 pub use read::Error;
 
 use crate::{condition::Condition, program::AluOp, program::Cmp, ptx::Program};

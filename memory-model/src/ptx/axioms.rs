@@ -12,6 +12,8 @@ pub struct Judged<'x> {
     pub base_causality: Relation,
     pub causality: Relation,
     pub fr: Relation,
+    pub synchronizes: Relation,
+    pub observation: Relation,
 }
 
 impl<'x> Judged<'x> {
@@ -24,7 +26,39 @@ impl<'x> Judged<'x> {
             base_causality,
             causality: causality_order(&observation_order(x), &preserved),
             fr: x.fr(),
+            synchronizes: synchronizes(x, conventions),
+            observation: observation_order(x),
         }
+    }
+
+    /// The cycle with each step of causality taken apart: into program order, synchronization, Fence-SC order, barriers and
+    /// observation.
+    pub fn in_steps(&self, cycle: &Cycle) -> Cycle {
+        let next = |index: usize| cycle[(index + 1) % cycle.len()].0;
+        let steps = |(index, &(event, name)): (usize, &(usize, &'static str))| {
+            let steps = if name.ends_with("causality") { self.steps(event, next(index)) } else { None };
+            steps.unwrap_or_else(|| vec![(event, name)])
+        };
+        cycle.iter().enumerate().flat_map(steps).collect()
+    }
+
+    /// How causality order leads from one event to another.
+    fn steps(&self, a: usize, b: usize) -> Option<Cycle> {
+        let x = self.execution;
+        let named = [("po", x.skeleton.po), ("sync", self.synchronizes), ("sc", x.sc), ("barrier", x.barriers)];
+        let union = named.iter().fold(Relation::empty(x.skeleton.len()), |union, (_, relation)| union | *relation);
+        let walk = |a: usize, b: usize| {
+            let path = union.path(a, b)?;
+            let step = |pair: &[usize]| {
+                let named = named.iter().find(|(_, relation)| relation.contains(pair[0], pair[1]));
+                (pair[0], named.map_or("before", |(name, _)| name))
+            };
+            Some(path.windows(2).map(step).collect::<Cycle>())
+        };
+        walk(a, b).or_else(|| {
+            let seen = |read: usize| Some([vec![(a, "observation")], walk(read, b)?].concat());
+            self.observation.row(a).find_map(seen)
+        })
     }
 
     /// The first axiom that forbids the execution.

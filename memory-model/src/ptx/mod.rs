@@ -1,9 +1,11 @@
 //! The memory consistency model of PTX (section 8 of the PTX ISA manual, 9.2).
 //!
 //! [`relations`] has the relations and [`axioms`] the axioms, each named as in the manual: a reader holds the two beside
-//! each other. [`search`] finds all outcomes of a program without trying every execution.
+//! each other. [`search`] finds all outcomes of a program without trying every execution; [`explain`] shows why an outcome is
+//! allowed or forbidden.
 
 pub mod axioms;
+pub mod explain;
 pub mod relations;
 pub mod search;
 

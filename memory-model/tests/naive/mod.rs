@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
+use itertools::Itertools;
 use ptx_memory_model::{
     execution::{Combination, Execution},
     outcome::State,
     program::Value,
     ptx::{Conventions, Program, Ptx, axioms::Judged, relations},
     relation::{MAX_EVENTS, Relation, Set},
+    source::{self, Cpp, ReleaseSequences, model},
     unfold::{Ending, Path, Unfolding, unfold},
 };
 use rustc_hash::FxHashSet;
@@ -37,6 +39,62 @@ pub fn outcomes(program: &Program, conventions: Conventions) -> Outcomes {
         }
     }
     outcomes
+}
+
+/// As [`outcomes`], for the source model.
+pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (FxHashSet<State>, bool) {
+    let threads: Vec<Vec<Path<Cpp>>> = program
+        .threads
+        .iter()
+        .map(|thread| {
+            unfold(program, thread, Unfolding { rounds: 4, failed_cas_writes: false }).expect("a small thread")
+        })
+        .collect();
+    let (mut states, mut race) = (FxHashSet::default(), false);
+    for paths in threads.iter().multi_cartesian_product() {
+        let c = Combination::new(program, paths).expect("few events");
+        let x = &c.skeleton;
+        let sources = x.reads.map(|read| (x.at(x.events[read].location) & x.writes).map(move |write| (write, read)));
+        let orders = c.locations.iter().map(|&location| {
+            let writes: Vec<usize> = (x.at(location) & x.writes).collect();
+            let len = writes.len();
+            writes.into_iter().permutations(len)
+        });
+        let choices: Vec<Vec<(usize, usize)>> =
+            sources.map(Iterator::collect::<Vec<_>>).multi_cartesian_product().collect();
+        let orders: Vec<Vec<Vec<usize>>> = orders.map(Iterator::collect::<Vec<_>>).multi_cartesian_product().collect();
+        let choices = if x.reads.is_empty() { vec![Vec::new()] } else { choices };
+        for (choice, orders) in choices.iter().cartesian_product(&orders) {
+            let mut rf = Relation::empty(x.len());
+            choice.iter().for_each(|&(write, read)| rf.insert(write, read));
+            let mut co = Relation::empty(x.len());
+            orders.iter().flat_map(|order| order.iter().array_combinations()).for_each(|[a, b]| co.insert(*a, *b));
+            let mut values: Vec<Option<Value>> = vec![None; MAX_EVENTS];
+            for _ in 0..x.len() {
+                rf.pairs().for_each(|(write, read)| values[read] = c.written(write, &|event| values[event]));
+            }
+            let read = |event: usize| values[event];
+            let holds = |(thread, path): (usize, &&Path<Cpp>)| {
+                path.constraints
+                    .iter()
+                    .all(|&(term, wanted)| c.term(thread, term, &read).is_some_and(|v| (v != 0) == wanted))
+            };
+            let empty = Relation::empty(x.len());
+            let execution =
+                Execution { skeleton: x.clone(), rf, co, sc: empty, barriers: empty, values: values.clone() };
+            if !c.paths.iter().enumerate().all(holds) || model::forbidden(&execution, rule).is_some() {
+                continue;
+            }
+            race |= model::in_order(&execution)
+                && !model::races(&execution, &model::happens_before(&execution, rule)).is_empty();
+            let registers = program.observed().map(|(thread, register)| {
+                c.term(thread, c.paths[thread].registers[usize::from(register.0)], &read).expect("all is read")
+            });
+            let last = orders.iter().filter_map(|order| order.last());
+            states.insert(registers.chain(last.map(|&write| c.written(write, &read).expect("all is read"))).collect());
+        }
+    }
+    (states, race)
 }
 
 /// Every source of every read.

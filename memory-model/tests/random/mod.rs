@@ -6,7 +6,69 @@ use ptx_memory_model::{
     place::{Place, Scope},
     program::{Address, Cmp, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Variable},
     ptx::{Access, Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem, Thread},
+    source,
 };
+
+/// The same for the source model: at most three threads and five memory operations.
+pub fn source(seed: u64) -> source::Program {
+    let mut random = Random(seed);
+    let names = ["x", "y"];
+    let locations: Vec<_> =
+        names.iter().map(|name| Variable { name: name.to_string(), initial: 0, alias: None }).collect();
+    let mut budget = 5;
+    let thread = |_| {
+        let place = Place { gpu: 0, cluster: None, cta: random.one(&[0, 1]) };
+        let (mut code, mut registers): (Vec<_>, Vec<RegisterDeclaration>) = (Vec::new(), Vec::new());
+        for _ in 0..1 + random.below(3) {
+            let a = Address { base: Operand::Address(Location(random.below(2) as u16)), offset: 0 };
+            let scope = random.one(&[Scope::Cta, Scope::Gpu, Scope::Gpu, Scope::Sys]);
+            let ty = Type::U64;
+            let value = Operand::Immediate(1 + random.below(2) as u64);
+            let value =
+                if registers.is_empty() || random.below(4) > 0 { value } else { Operand::Register(Register(0)) };
+            let mut d = || {
+                registers.push(RegisterDeclaration {
+                    name: format!("r{}", registers.len()),
+                    initial: 0,
+                    observed: true,
+                });
+                Register(registers.len() as u16 - 1)
+            };
+            use source::Order::*;
+            let instruction = match random.below(8) {
+                kind @ 0..7 if budget > 0 => {
+                    budget -= 1;
+                    match kind {
+                        0..3 => {
+                            let order = random.one(&[NonAtomic, Relaxed, Acquire, SeqCst]);
+                            source::Instruction::Load { d: d(), a, ty, access: source::Access::new(order, scope) }
+                        }
+                        3..6 => {
+                            let order = random.one(&[NonAtomic, Relaxed, Release, SeqCst]);
+                            source::Instruction::Store { a, b: value, ty, access: source::Access::new(order, scope) }
+                        }
+                        _ => {
+                            let order = random.one(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
+                            let failure = random.one(&[Relaxed, Acquire, SeqCst]);
+                            let op = random.one(&[RmwOp::Add, RmwOp::Exch, RmwOp::Cas]);
+                            let access = source::Access { order, failure, scope };
+                            let c = Operand::Immediate(3);
+                            source::Instruction::Rmw { op, d: Some(d()), a, b: value, c, ty, access }
+                        }
+                    }
+                }
+                _ => source::Instruction::Fence(source::Fence {
+                    order: random.one(&[Acquire, Release, AcqRel, SeqCst]),
+                    scope,
+                }),
+            };
+            code.push(instruction.into());
+        }
+        source::Thread { place, registers, labels: Vec::new(), code }
+    };
+    let threads = (0..2 + seed % 2).map(thread).collect();
+    source::Program { locations, threads }
+}
 
 /// Steele's SplitMix64.
 struct Random(u64);
@@ -56,7 +118,7 @@ fn thread(random: &mut Random, locations: &[Variable<ptx_memory_model::ptx::Ptx>
         let a = Address { base: Operand::Address(Location(location as u16)), offset: 0 };
         let scope = random.one(&[Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Gpu, Scope::Sys]);
         let surface = locations[location].name == "s";
-        let mut access = |random: &mut Random, sems: &[Sem]| match (surface, random.one(sems)) {
+        let access = |random: &mut Random, sems: &[Sem]| match (surface, random.one(sems)) {
             (true, _) => Access { proxy: Proxy::Surface, ..Access::WEAK },
             (false, sem @ (Sem::Weak | Sem::Volatile)) => Access::new(sem, Scope::Sys),
             (false, sem) => Access::new(sem, scope),
@@ -83,11 +145,14 @@ fn thread(random: &mut Random, locations: &[Variable<ptx_memory_model::ptx::Ptx>
                         Instruction::Store { a, b: value(random, &registers), ty, access }
                     }
                     _ => {
-                        let access = access(random, &[Sem::Relaxed, Sem::Acquire, Sem::Release, Sem::AcqRel]);
                         let op = random.one(&[RmwOp::Add, RmwOp::Exch, RmwOp::Cas]);
+                        let red = kind == 8 && op == RmwOp::Add;
+                        let sems = [Sem::Relaxed, Sem::Release, Sem::AcqRel, Sem::Acquire];
+                        let access = access(random, &sems[..if red { 3 } else { 4 }]);
                         let b = value(random, &registers);
-                        let d = if kind == 8 && op == RmwOp::Add { None } else { Some(fresh(&mut registers)) };
-                        Instruction::Rmw { op, d, a, b, c: Operand::Immediate(3), ty, access }
+                        let d = if red { None } else { Some(fresh(&mut registers)) };
+                        let c = Operand::Immediate(if op == RmwOp::Cas { 3 } else { 0 });
+                        Instruction::Rmw { op, d, a, b, c, ty, access }
                     }
                 }
             }
