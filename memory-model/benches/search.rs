@@ -17,7 +17,7 @@ fn grid(threads: usize, length: usize, locations: usize, store: Sem, load: Sem) 
     let thread = |thread: usize| {
         let instruction = |index: usize| {
             let a = Address { base: Operand::Address(Location(((thread + index) % locations) as u16)), offset: 0 };
-            match (thread / 2 + index) % 2 == 0 {
+            match (thread / 2 + index).is_multiple_of(2) {
                 true => {
                     let b = Operand::Immediate((thread * length + index + 1) as u64);
                     Instruction::Store { a, b, ty: Type::U64, access: Access::new(store, Scope::Gpu) }

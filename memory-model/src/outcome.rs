@@ -16,14 +16,14 @@ use crate::{
 pub struct Limits {
     /// How often a thread may enter a loop at its first label.
     pub rounds: usize,
-    /// How many complete candidates are looked at.
-    pub candidates: u64,
+    /// How many choices a search tries: of what a read returns, and of orders.
+    pub choices: u64,
     pub time: Option<Duration>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { rounds: 4, candidates: 100_000_000, time: None }
+        Self { rounds: 4, choices: 100_000_000, time: None }
     }
 }
 
@@ -33,7 +33,7 @@ pub type State = Box<[Value]>;
 #[derive(Clone, Debug, Default)]
 pub struct Outcomes {
     pub states: FxHashSet<State>,
-    /// How many candidates the search completed.
+    /// How many candidates the search completed: choices of everything that is read, for each part that it solves by itself.
     pub candidates: u64,
     /// Why there may be more states.
     pub unknown: Option<Limit>,
@@ -85,29 +85,28 @@ impl Outcomes {
 /// Counts down a search's bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
-    candidates: u64,
+    pub candidates: u64,
+    choices: u64,
     limit: u64,
     deadline: Option<Instant>,
 }
 
 impl Budget {
     pub fn new(limits: Limits) -> Self {
-        Self { candidates: 0, limit: limits.candidates, deadline: limits.time.map(|time| Instant::now() + time) }
+        let deadline = limits.time.map(|time| Instant::now() + time);
+        Self { candidates: 0, choices: 0, limit: limits.choices, deadline }
     }
 
-    pub fn spend(&mut self) -> Result<(), Limit> {
-        self.candidates += 1;
-        if self.candidates > self.limit {
-            return Err(Limit::Candidates);
+    /// Counts a choice.
+    pub fn choose(&mut self) -> Result<(), Limit> {
+        self.choices += 1;
+        if self.choices > self.limit {
+            return Err(Limit::Choices);
         }
         match self.deadline {
-            Some(deadline) if self.candidates % 256 == 0 && Instant::now() > deadline => Err(Limit::Time),
+            Some(deadline) if self.choices.is_multiple_of(256) && Instant::now() > deadline => Err(Limit::Time),
             _ => Ok(()),
         }
-    }
-
-    pub fn spent(self) -> u64 {
-        self.candidates
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Node {
     Event(usize),
     Alu(AluOp, Type, [Term; 3]),
     Rmw(RmwOp, Type, [Term; 3]),
+    /// What the read of a compare and exchange that succeeds returns: what was expected.
+    Expected(usize, Term),
 }
 
 /// What happens at an event.
@@ -32,6 +34,8 @@ pub enum Kind<L: Language> {
     Fence(L::Fence),
     Arrive,
     Wait,
+    /// All that comes behind the bound of a loop.
+    Beyond,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +97,8 @@ pub enum Limit {
     Registers,
     #[error("an address is not that of a variable, or depends on what is read")]
     Address,
-    #[error("more candidate executions than the limit")]
-    Candidates,
+    #[error("more choices than the limit")]
+    Choices,
     #[error("the time limit is over")]
     Time,
     #[error("more paths than the limit")]
@@ -197,6 +201,7 @@ impl<L: Language> Unfold<'_, L> {
                     Round::New => {}
                     Round::Idle => return Ok(()),
                     Round::Beyond => {
+                        state.event(PathEvent::new(Kind::Beyond, pc));
                         state.path.ending = Ending::Cut;
                         self.paths.push(state.path);
                         return Ok(());
@@ -239,13 +244,13 @@ impl<L: Language> Unfold<'_, L> {
         wanted: bool,
         otherwise: impl Fn(&mut State<L>),
     ) -> Result<bool, Limit> {
-        if let Term::Constant(value) = condition {
-            if (value != 0) != wanted {
+        state.control = state.control | state.reads(condition);
+        if let Some(holds) = state.decided(condition) {
+            if holds != wanted {
                 otherwise(state);
             }
-            return Ok((value != 0) == wanted);
+            return Ok(holds == wanted);
         }
-        state.control = state.control | state.reads(condition);
         let mut other = state.clone();
         other.path.constraints.push((condition, !wanted));
         otherwise(&mut other);
@@ -303,7 +308,7 @@ impl<L: Language> Unfold<'_, L> {
                 let reduction = d.is_none();
                 let event = PathEvent { location, vector, reduction, ..PathEvent::new(Kind::Read(*access), pc) };
                 let index = state.path.events.len();
-                let old = state.read(event);
+                let mut old = state.read(event);
                 let own = if op.uses_old() { Set::one(index) } else { Set(0) };
                 let depends = state.reads(b) | state.reads(c) | own;
                 // What an exchange writes is known without the old value.
@@ -326,6 +331,8 @@ impl<L: Language> Unfold<'_, L> {
                         None => self.run(failed)?,
                     }
                     state.path.constraints.push((equal, true));
+                    let expected = state.alu(AluOp::Mov, *ty, [b; 3]);
+                    old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
                 }
                 let write = PathEvent::new(Kind::Write(*access), pc);
                 state.event(PathEvent { location, value, depends, rmw: true, reduction, vector, ..write });
@@ -454,6 +461,44 @@ impl<L: Language> State<L> {
         self.node(Node::Alu(op, ty, sources), reads)
     }
 
+    /// Whether a condition holds, where that is known without the values that are read.
+    fn decided(&self, condition: Term) -> Option<bool> {
+        if let Term::Constant(value) = condition {
+            return Some(value != 0);
+        }
+        let comparison = |term| match self.path.node(term) {
+            Some(Node::Alu(AluOp::Set(cmp), ty, [a, b, _])) => Some((cmp, ty, self.expected(a), self.expected(b))),
+            _ => None,
+        };
+        let (cmp, ty, a, b) = comparison(condition)?;
+        if let (Term::Constant(a), Term::Constant(b)) = (a, b) {
+            return Some(cmp.holds(ty, a, b));
+        }
+        if a == b {
+            return Some(matches!(cmp, Cmp::Eq | Cmp::Le | Cmp::Ge));
+        }
+        // The same question was answered before.
+        let equal = self.path.constraints.iter().find_map(|&(term, wanted)| match comparison(term) {
+            Some((cmp @ (Cmp::Eq | Cmp::Ne), of, c, d)) if of == ty && ((a, b) == (c, d) || (a, b) == (d, c)) => {
+                Some((cmp == Cmp::Eq) == wanted)
+            }
+            _ => None,
+        })?;
+        match cmp {
+            Cmp::Eq => Some(equal),
+            Cmp::Ne => Some(!equal),
+            _ => None,
+        }
+    }
+
+    /// What a compare and exchange expected, in place of what it then read.
+    fn expected(&self, term: Term) -> Term {
+        match self.path.node(term) {
+            Some(Node::Expected(_, expected)) => self.expected(expected),
+            _ => term,
+        }
+    }
+
     fn event(&mut self, mut event: PathEvent<L>) {
         event.depends = event.depends | self.control;
         self.path.events.push(event);
@@ -489,6 +534,7 @@ impl<L: Language> Path<L> {
         };
         match node {
             Node::Event(event) => read(event),
+            Node::Expected(_, expected) => self.value(expected, read),
             Node::Alu(op, ty, terms) => values(terms).map(|values| op.apply(ty, values)),
             Node::Rmw(op, ty, terms) => values(terms).map(|[old, b, c]| op.apply(ty, old, b, c)),
         }
@@ -505,7 +551,7 @@ impl<L: Language> Path<L> {
     /// The event whose value a term is.
     pub fn copied(&self, term: Term) -> Option<usize> {
         match self.node(term)? {
-            Node::Event(event) => Some(event),
+            Node::Event(event) | Node::Expected(event, _) => Some(event),
             _ => None,
         }
     }
@@ -517,11 +563,17 @@ impl<L: Language> Path<L> {
         }
     }
 
+    /// Whether the path stops at a loop's bound.
+    pub fn is_cut(&self) -> bool {
+        self.ending == Ending::Cut
+    }
+
     /// The events whose values a term depends on.
     pub fn sources(&self, term: Term) -> Set {
         let Term::Node(node) = term else { return Set(0) };
         match self.nodes[node as usize] {
             Node::Event(event) => Set::one(event),
+            Node::Expected(event, expected) => Set::one(event) | self.sources(expected),
             Node::Alu(_, _, terms) | Node::Rmw(_, _, terms) => {
                 terms.into_iter().fold(Set(0), |events, term| events | self.sources(term))
             }
@@ -532,6 +584,24 @@ impl<L: Language> Path<L> {
 fn position<L: Language>(thread: &Thread<L>, label: Label) -> Result<usize, Limit> {
     let here = |instruction: &Instruction<L>| *instruction == Instruction::Label(label);
     thread.code.iter().position(|statement| here(&statement.instruction)).ok_or(Limit::Label)
+}
+
+/// The locations that a thread's code may write; `None` if it may be any.
+pub(crate) fn may_write<L: Language>(thread: &Thread<L>) -> Option<Vec<Location>> {
+    fn of<L: Language>(instruction: &Instruction<L>) -> Option<Vec<Location>> {
+        match instruction {
+            Instruction::Store { a, .. } | Instruction::Rmw { a, .. } => match a {
+                Address { base: Operand::Address(location), offset: 0 } => Some(vec![*location]),
+                _ => None,
+            },
+            Instruction::Vector(elements) => {
+                elements.iter().map(of).collect::<Option<Vec<_>>>().map(|all| all.concat())
+            }
+            _ => Some(Vec::new()),
+        }
+    }
+    let all = thread.code.iter().map(|statement| of(&statement.instruction));
+    all.collect::<Option<Vec<_>>>().map(|all| all.concat())
 }
 
 /// For each statement of a thread with loops, the registers that are read from there on before they are written.

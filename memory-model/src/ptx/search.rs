@@ -14,9 +14,9 @@ use crate::{
     barrier,
     execution::{Combination, Event, Execution},
     outcome::{Budget, Limits, Outcomes, State, Witness},
-    program::{Cmp, Program, Value},
+    program::{Cmp, Location, Program, Value},
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{self, Ending, Kind, Limit, Path, Term, Unfolding},
+    unfold::{self, Kind, Limit, Path, Term, Unfolding},
 };
 
 /// Every final state that the model allows.
@@ -25,7 +25,7 @@ pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits
     let mut budget = Budget::new(limits);
     let goal = Goal { outcomes: &mut outcomes, wanted: None, witness: None };
     let limit = run(program, conventions, limits, &mut budget, goal);
-    outcomes.candidates = budget.spent();
+    outcomes.candidates = budget.candidates;
     outcomes.unknown = limit.err();
     outcomes
 }
@@ -44,9 +44,11 @@ pub fn witness(
     witness
 }
 
+type Wanted<'g> = &'g dyn Fn(&[Value]) -> bool;
+
 struct Goal<'g> {
     outcomes: &'g mut Outcomes,
-    wanted: Option<&'g dyn Fn(&[Value]) -> bool>,
+    wanted: Option<Wanted<'g>>,
     witness: Option<&'g mut Option<Witness<Ptx>>>,
 }
 
@@ -68,18 +70,17 @@ fn run(
     let threads = program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()?;
     let mut cut = false;
     combinations(&threads, &mut Vec::with_capacity(threads.len()), &mut |paths| {
-        if goal.reached() {
+        let is_cut = paths.iter().any(|path| path.is_cut());
+        if goal.reached() || is_cut && cut {
             return Ok(());
         }
         let combination = Combination::new(program, paths.to_vec())?;
-        let is_cut = paths.iter().any(|path| path.ending == Ending::Cut);
-        if is_cut && cut {
-            return Ok(());
-        }
         let mut search = Search::new(program, &combination, conventions, budget, &mut goal);
-        search.feasible_only = is_cut;
-        search.run()?;
-        cut |= is_cut && search.feasible;
+        if is_cut {
+            cut = search.is_feasible(program)?;
+        } else {
+            search.run()?;
+        }
         Ok(())
     })?;
     if cut && !goal.reached() { Err(Limit::Unroll) } else { Ok(()) }
@@ -128,9 +129,11 @@ struct Search<'s, 'p, 'g> {
     phases: [Set; MAX_EVENTS],
     barrier_edges: Relation,
     barriers_first: bool,
-    /// Only find out whether there is an execution at all.
+    /// Only find out whether there is an execution at all, in which loops reach their bounds.
     feasible_only: bool,
     feasible: bool,
+    /// The events that stand for all behind such a bound.
+    beyond: Set,
 }
 
 struct LocationEvents {
@@ -234,6 +237,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             barriers_first: false,
             feasible_only: false,
             feasible: false,
+            beyond: Set(0),
         };
         let outer = search.outer_reads();
         let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
@@ -297,6 +301,36 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 return outer;
             }
         }
+    }
+
+    /// Whether a loop may run beyond its bound: whether there is an execution in which it arrives there.
+    ///
+    /// Take any execution, and leave out all that a thread does behind the bound. No axiom forbids an execution with fewer
+    /// events, but what read from those events has lost its source; here it may have any value. What is left of those events
+    /// is that they depend on what led there (section 8.10.4). If there is no such execution, then no execution has a thread
+    /// behind the bound.
+    fn is_feasible(&mut self, program: &Program<Ptx>) -> Result<bool, Limit> {
+        let x = &self.c.skeleton;
+        // Whoever waits at a barrier may wait for those behind the bound.
+        if self.c.barriers().next().is_some() {
+            return Ok(true);
+        }
+        self.beyond = x.filter(|event| event.kind == Kind::Beyond);
+        for beyond in self.beyond {
+            let Some(thread) = x.events[beyond].thread else { continue };
+            let written = unfold::may_write(&program.threads[thread]);
+            for read in x.reads {
+                let at = |&location: &Location| program.physical(location) == x.events[read].location;
+                // A thread reads from its own later writes at most through another proxy.
+                let other = x.events[read].thread != Some(thread) || !self.plain;
+                if other && written.as_ref().is_none_or(|written| written.iter().any(at)) {
+                    self.sources[read].insert(beyond);
+                }
+            }
+        }
+        self.feasible_only = true;
+        self.run()?;
+        Ok(self.feasible)
     }
 
     fn run(&mut self) -> Result<(), Limit> {
@@ -368,6 +402,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             return if self.barriers_first { self.fences(choice) } else { self.barriers(choice) };
         };
         for source in self.sources[read] {
+            self.budget.choose()?;
             let mut next = choice.clone();
             if self.choose(&mut next, read, source) && self.constraints_hold(&next.rf, false) {
                 self.outer(&next, index + 1)?;
@@ -393,6 +428,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             choice.dep.insert_transitive(source, read);
         }
         choice.rf[read] = source as u8;
+        if self.beyond.contains(source) {
+            return true;
+        }
         choice.chosen.insert(read);
         let mut synchronized = false;
         if self.morally_strong.contains(source, read) {
@@ -429,7 +467,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         self.constraints.iter().all(|&(thread, term, wanted)| {
             match self.c.term(thread, term, &|event| self.read(rf, event)) {
                 Some(value) => (value != 0) == wanted,
-                None if all_known => false,
+                None if all_known && !self.feasible_only => false,
                 None => match self.c.paths[thread].comparison(term) {
                     Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)) if self.same(rf, thread, a, b) => {
                         (cmp == Cmp::Eq) == wanted
@@ -442,8 +480,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
 
     /// Whether two terms have the same value, whatever it is: they lead to the same write.
     fn same(&self, rf: &[u8; MAX_EVENTS], thread: usize, a: Term, b: Term) -> bool {
-        let origin =
-            |term| self.c.origin(thread, term, &|read| Some(usize::from(rf[read])).filter(|&w| w < MAX_EVENTS));
+        let origin = |term| self.c.origin(thread, term, &|read| self.source(rf, read));
         origin(a) == origin(b)
     }
 
@@ -453,16 +490,19 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         if self.c.skeleton.events[event].kind == Kind::Wait {
             return barrier::reduced(self.c, event, self.phases[event], &read);
         }
-        let source = usize::from(rf[event]);
-        if source < MAX_EVENTS { self.c.written(source, &read) } else { None }
+        self.source(rf, event).and_then(|source| self.c.written(source, &read))
+    }
+
+    /// The write that is read from, where it is chosen and known.
+    fn source(&self, rf: &[u8; MAX_EVENTS], read: usize) -> Option<usize> {
+        let source = usize::from(rf[read]);
+        (source < MAX_EVENTS && !self.beyond.contains(source)).then_some(source)
     }
 
     /// Orients the pairs of morally strong `fence.sc`.
     fn fences(&mut self, choice: &Choice) -> Result<(), Limit> {
-        if !self.barriers_first || !self.sc_pairs.is_empty() || !self.constraints.is_empty() {
-            if !self.constraints_hold(&choice.rf, true) {
-                return Ok(());
-            }
+        if !self.constraints_hold(&choice.rf, true) {
+            return Ok(());
         }
         let sc = Relation::empty(self.c.skeleton.len());
         self.orient(choice, &sc)
@@ -525,11 +565,12 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         index: usize,
     ) -> Result<(), Limit> {
         let Some(&read) = at.inner.get(index) else {
-            self.budget.spend()?;
+            self.budget.candidates += 1;
             self.coherence(choice, preserved, at);
             return Ok(());
         };
         for source in self.sources[read] {
+            self.budget.choose()?;
             let mut next = choice.clone();
             if self.choose_inner(&mut next, read, source, at) {
                 self.inner(&next, preserved, at, index + 1)?;
@@ -547,6 +588,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             choice.dep.insert_transitive(source, read);
         }
         choice.rf[read] = source as u8;
+        if self.beyond.contains(source) {
+            return true;
+        }
         choice.chosen.insert(read);
         if self.morally_strong.contains(source, read) {
             let x = &self.c.skeleton;

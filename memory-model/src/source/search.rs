@@ -33,7 +33,7 @@ pub fn outcomes(program: &Program, rule: ReleaseSequences, limits: Limits) -> So
     let mut found = SourceOutcomes::default();
     let mut budget = Budget::new(limits);
     let result = run(program, rule, limits, &mut budget, &mut found);
-    found.outcomes.candidates = budget.spent();
+    found.outcomes.candidates = budget.candidates;
     found.outcomes.unknown = result.err();
     found
 }
@@ -114,6 +114,7 @@ impl Search<'_, '_> {
             if dep.contains(read, source) {
                 continue;
             }
+            self.budget.choose()?;
             let (mut x, mut rf, mut dep) = (x.clone(), rf, dep);
             rf[read] = source as u8;
             x.rf.insert(source, read);
@@ -125,7 +126,7 @@ impl Search<'_, '_> {
 
     /// Chooses modification orders. All axioms but sequential consistency are about one location.
     fn modifications(&mut self, x: Execution<Cpp>) -> Result<(), Limit> {
-        self.budget.spend()?;
+        self.budget.candidates += 1;
         let hb = happens_before(&x, self.rule);
         if !hb.is_irreflexive() {
             return Ok(());
@@ -136,7 +137,7 @@ impl Search<'_, '_> {
             let writes = events & x.skeleton.writes;
             let part = Execution { rf: x.rf.between(events, events), ..x.clone() };
             let mut found = Vec::new();
-            total_orders(&hb, writes, writes, Relation::empty(x.skeleton.len()), &mut |co, last| {
+            total_orders(&hb, writes, Relation::empty(x.skeleton.len()), &mut |co, last| {
                 let x = Execution { co, ..part.clone() };
                 if coherence(&x, &hb) && atomicity(&x) {
                     found.push((co, last));
@@ -172,9 +173,7 @@ impl Search<'_, '_> {
             return Ok(());
         };
         for &(co, write) in choices {
-            if index > 0 {
-                self.budget.spend()?;
-            }
+            self.budget.choose()?;
             last.push(write);
             self.product(Execution { co: x.co | co, ..x.clone() }, hb, orders, index + 1, last)?;
             last.pop();
@@ -189,16 +188,17 @@ impl Search<'_, '_> {
         });
         let memory = last.iter().map(|&write| x.values[write].unwrap_or_default());
         self.found.outcomes.states.insert(registers.chain(memory).collect());
-        if self.found.race.is_none() && in_order(&x) {
-            if let Some(events) = races(&x, hb).pairs().next() {
-                self.found.race = Some(Race { execution: x, events });
-            }
+        if self.found.race.is_none()
+            && in_order(&x)
+            && let Some(events) = races(&x, hb).pairs().next()
+        {
+            self.found.race = Some(Race { execution: x, events });
         }
     }
 }
 
 /// Every total order of the writes of a location that agrees with happens-before, with the last write.
-fn total_orders(hb: &Relation, writes: Set, open: Set, order: Relation, each: &mut impl FnMut(Relation, usize)) {
+fn total_orders(hb: &Relation, open: Set, order: Relation, each: &mut impl FnMut(Relation, usize)) {
     for next in open {
         let rest = open - Set::one(next);
         if { rest }.any(|other| hb.contains(other, next)) {
@@ -209,7 +209,7 @@ fn total_orders(hb: &Relation, writes: Set, open: Set, order: Relation, each: &m
         if rest.is_empty() {
             each(order, next);
         } else {
-            total_orders(hb, writes, rest, order, each);
+            total_orders(hb, rest, order, each);
         }
     }
 }
