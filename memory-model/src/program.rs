@@ -184,6 +184,10 @@ pub enum AluOp {
     Shr,
     Set(Cmp),
     Selp,
+    /// `mad.lo`.
+    Mad,
+    /// Bytes of the first two sources, picked by the nibbles of the third.
+    Prmt,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -361,7 +365,7 @@ impl AluOp {
     pub fn arity(self) -> usize {
         match self {
             Self::Mov | Self::Neg | Self::Not | Self::Sext => 1,
-            Self::Selp => 3,
+            Self::Selp | Self::Mad | Self::Prmt => 3,
             _ => 2,
         }
     }
@@ -416,6 +420,17 @@ impl AluOp {
                 } else {
                     b
                 }
+            }
+            Self::Mad => a.wrapping_mul(b).wrapping_add(c),
+            Self::Prmt => {
+                let bytes = (a & u64::from(u32::MAX)) | b << 32;
+                let byte = |index: u64| {
+                    let nibble = c >> (4 * index) & 0xf;
+                    let byte = bytes >> (8 * (nibble & 7)) & 0xff;
+                    let sign = if byte & 0x80 == 0 { 0 } else { 0xff };
+                    (if nibble & 8 == 0 { byte } else { sign }) << (8 * index)
+                };
+                (0..4).map(byte).sum()
             }
         };
         ty.truncate(value)

@@ -1,0 +1,11 @@
+//! Every lowering against the memory models: what a program may do after it, its source may do as well.
+//!
+//! [`translate`] lowers a scoped C++ program with the crate that lowers, and reads the sequences as a PTX program of the model;
+//! [`check`] compares the final states of both. [`programs`] makes the programs.
+
+pub mod check;
+pub mod programs;
+pub mod translate;
+
+pub use check::{Checker, Counterexample, Counts, Verdict};
+pub use translate::{Cache, Mapping, NoProgram};

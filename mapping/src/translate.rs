@@ -1,0 +1,417 @@
+//! A source program as PTX: each operation as the crate that lowers gives it, instruction by instruction.
+
+use std::collections::HashMap;
+
+use ptx_atomics_lowering::{
+    A, Access, AtomicOp, B, C, D, Operation, Ordering, Policy, RmwOp, Sequence, SyncScope, Target, Type, Unsupported, lower,
+    ptx::{self as asm, Instruction as Asm},
+};
+use ptx_memory_model::{
+    place::Scope,
+    program::{
+        Address, AluOp, Cmp, Guard, Instruction, Label, Language, Location, Operand, Program, Register, RegisterDeclaration,
+        Statement, Thread, Type as ModelType, Variable,
+    },
+    ptx::{self, Fence, FenceSem, Ptx, Sem},
+    source::{Cpp, Order},
+};
+
+/// Why there is no PTX program to check.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoProgram {
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Unsupported(Vec<Unsupported>),
+    #[error("the model does not know {0}")]
+    Unmodelled(String),
+}
+
+/// What makes a [`Sequence`] of an operation.
+pub type Lower<'l> = Box<dyn Fn(&AtomicOp) -> Result<Sequence, NoProgram> + Sync + 'l>;
+
+/// A way to lower every operation, on values of one type.
+pub struct Mapping<'l> {
+    pub name: String,
+    /// The type of all atomics. The values of a program must fit.
+    pub ty: Type,
+    lower: Lower<'l>,
+}
+
+impl<'l> Mapping<'l> {
+    pub fn new(policy: Policy, target: Target, ty: Type, name: String) -> Self {
+        let lower = move |op: &AtomicOp| match lower(op, &policy, &target) {
+            Ok(lowering) => Ok(lowering.sequence),
+            Err(errors) => Err(NoProgram::Unsupported(errors)),
+        };
+        Self { name, ty, lower: Box::new(lower) }
+    }
+
+    /// The same, but for what `change` makes of some sequences.
+    pub fn changed(self, name: String, change: impl Fn(&AtomicOp, Sequence) -> Sequence + Sync + 'l) -> Self {
+        let lower = self.lower;
+        Self { name, ty: self.ty, lower: Box::new(move |op| lower(op).map(|sequence| change(op, sequence))) }
+    }
+
+    /// The program in PTX. Its registers are those of the source, in the same order, and more that no outcome has.
+    ///
+    /// # Errors
+    /// If an operation has no lowering, or one with instructions that the model does not know.
+    pub fn translate(&self, source: &Program<Cpp>, cache: &mut Cache) -> Result<Program<Ptx>, NoProgram> {
+        let variable = |v: &Variable<Cpp>| Variable { name: v.name.clone(), initial: v.initial, alias: None };
+        let threads = source.threads.iter().map(|thread| self.thread(thread, cache)).collect::<Result<_, _>>()?;
+        Ok(Program { locations: source.locations.iter().map(variable).collect(), threads })
+    }
+
+    fn thread(&self, source: &Thread<Cpp>, cache: &mut Cache) -> Result<Thread<Ptx>, NoProgram> {
+        let mut thread = Thread {
+            place: source.place,
+            registers: source.registers.clone(),
+            labels: source.labels.clone(),
+            code: Vec::with_capacity(source.code.len()),
+        };
+        for Statement { guard, instruction } in &source.code {
+            let plain = match instruction {
+                Instruction::Load { d, a, ty, access } if access.order == Order::NonAtomic => {
+                    Instruction::Load { d: *d, a: *a, ty: *ty, access: ptx::Access::WEAK }
+                }
+                Instruction::Store { a, b, ty, access } if access.order == Order::NonAtomic => {
+                    Instruction::Store { a: *a, b: *b, ty: *ty, access: ptx::Access::WEAK }
+                }
+                Instruction::Alu { op, ty, d, sources } => {
+                    Instruction::Alu { op: *op, ty: *ty, d: *d, sources: *sources }
+                }
+                Instruction::Branch { when, target } => Instruction::Branch { when: *when, target: *target },
+                Instruction::Label(label) => Instruction::Label(*label),
+                atomic => {
+                    let (op, operands) = self.operation(atomic)?;
+                    let sequence = match cache.0.get(&op) {
+                        Some(sequence) => sequence,
+                        None => cache.0.entry(op).or_insert((self.lower)(&op)?),
+                    };
+                    Inliner { thread: &mut thread, operands, names: HashMap::new(), labels: HashMap::new() }
+                        .inline(sequence)?;
+                    continue;
+                }
+            };
+            thread.code.push(Statement { guard: *guard, instruction: plain });
+        }
+        Ok(thread)
+    }
+
+    /// What an instruction of the source asks for.
+    fn operation(&self, instruction: &Instruction<Cpp>) -> Result<(AtomicOp, Operands), NoProgram> {
+        let access = Access::new(asm::Space::Global, self.ty);
+        let none = Operand::Immediate(0);
+        let of = |a: &Address| location(*a).ok_or_else(|| unmodelled(&instruction));
+        let (operation, order, scope, operands) = match instruction {
+            Instruction::Load { d, a, access: by, .. } => {
+                let operands = Operands { d: Some(*d), a: Some(of(a)?), b: none, c: none };
+                (Operation::Load(access), by.order, by.scope, operands)
+            }
+            Instruction::Store { a, b, access: by, .. } => {
+                let operands = Operands { d: None, a: Some(of(a)?), b: *b, c: none };
+                (Operation::Store(access), by.order, by.scope, operands)
+            }
+            Instruction::Rmw { op, d, a, b, c, ty, access: by } => {
+                let operands = Operands { d: *d, a: Some(of(a)?), b: *b, c: *c };
+                let operation = match rmw(*op, *ty) {
+                    Some(op) => Operation::Rmw(op, access),
+                    None => Operation::CmpXchg { access, failure: ordering(by.failure) },
+                };
+                (operation, by.order, by.scope, operands)
+            }
+            Instruction::Fence(fence) => {
+                (Operation::Fence, fence.order, fence.scope, Operands { d: None, a: None, b: none, c: none })
+            }
+            other => return Err(unmodelled(&other)),
+        };
+        let scope = SyncScope::Threads(match scope {
+            Scope::Cta => asm::Scope::Cta,
+            Scope::Cluster => asm::Scope::Cluster,
+            Scope::Gpu => asm::Scope::Gpu,
+            Scope::Sys => asm::Scope::Sys,
+        });
+        Ok((AtomicOp { operation, ordering: ordering(order), scope }, operands))
+    }
+}
+
+/// The sequences of one mapping, so that each is made once.
+#[derive(Default)]
+pub struct Cache(HashMap<AtomicOp, Sequence>);
+
+/// What stands for the slots of a sequence.
+struct Operands {
+    d: Option<Register>,
+    a: Option<Location>,
+    b: Operand,
+    c: Operand,
+}
+
+fn unmodelled(what: &dyn std::fmt::Debug) -> NoProgram {
+    NoProgram::Unmodelled(format!("{what:?}"))
+}
+
+fn location(address: Address) -> Option<Location> {
+    match address {
+        Address { base: Operand::Address(location), offset: 0 } => Some(location),
+        _ => None,
+    }
+}
+
+fn ordering(order: Order) -> Ordering {
+    match order {
+        Order::NonAtomic | Order::Relaxed => Ordering::Relaxed,
+        Order::Acquire => Ordering::Acquire,
+        Order::Release => Ordering::Release,
+        Order::AcqRel => Ordering::AcqRel,
+        Order::SeqCst => Ordering::SeqCst,
+    }
+}
+
+/// LLVM's operation; nothing for a compare and exchange.
+fn rmw(op: ptx_memory_model::program::RmwOp, ty: ModelType) -> Option<RmwOp> {
+    use ptx_memory_model::program::RmwOp as Model;
+    Some(match op {
+        Model::Cas => return None,
+        Model::Exch => RmwOp::Xchg,
+        Model::Add => RmwOp::Add,
+        Model::Sub => RmwOp::Sub,
+        Model::Inc => RmwOp::UIncWrap,
+        Model::Dec => RmwOp::UDecWrap,
+        Model::Min if ty.signed => RmwOp::Min,
+        Model::Min => RmwOp::UMin,
+        Model::Max if ty.signed => RmwOp::Max,
+        Model::Max => RmwOp::UMax,
+        Model::And => RmwOp::And,
+        Model::Or => RmwOp::Or,
+        Model::Xor => RmwOp::Xor,
+    })
+}
+
+/// Puts a sequence into a thread.
+struct Inliner<'t> {
+    thread: &'t mut Thread<Ptx>,
+    operands: Operands,
+    names: HashMap<asm::Name, Register>,
+    labels: HashMap<asm::Name, Label>,
+}
+
+impl Inliner<'_> {
+    fn inline(&mut self, sequence: &Sequence) -> Result<(), NoProgram> {
+        for statement in &sequence.0 {
+            let (guard, instructions) = match statement {
+                asm::Statement::Reg { .. } => continue,
+                asm::Statement::Label(name) => (None, vec![Instruction::Label(self.label(name))]),
+                asm::Statement::Instruction { guard, instruction } => {
+                    let guard = guard.as_ref().map(|guard| Guard { p: self.register(&guard.p), negated: guard.negated });
+                    (guard, self.instruction(instruction)?)
+                }
+            };
+            let statements = instructions.into_iter().map(|instruction| Statement { guard, instruction });
+            self.thread.code.extend(statements);
+        }
+        Ok(())
+    }
+
+    /// A register that is written, or read if it is no slot.
+    fn register(&mut self, name: &asm::Name) -> Register {
+        if let Some(d) = self.operands.d.filter(|_| *name == D) {
+            return d;
+        }
+        let registers = &mut self.thread.registers;
+        *self.names.entry(name.clone()).or_insert_with(|| {
+            let name = format!("{}.{}", name.0, registers.len());
+            registers.push(RegisterDeclaration { name, initial: 0, observed: false });
+            Register(registers.len() as u16 - 1)
+        })
+    }
+
+    fn label(&mut self, name: &asm::Name) -> Label {
+        let labels = &mut self.thread.labels;
+        *self.labels.entry(name.clone()).or_insert_with(|| {
+            labels.push(format!("{}.{}", name.0, labels.len()));
+            Label(labels.len() as u16 - 1)
+        })
+    }
+
+    fn source(&mut self, operand: &asm::Operand) -> Result<Operand, NoProgram> {
+        match operand {
+            asm::Operand::Immediate(bits) => Ok(Operand::Immediate(*bits)),
+            asm::Operand::Register(name) if *name == A => {
+                self.operands.a.map(Operand::Address).ok_or_else(|| unmodelled(operand))
+            }
+            asm::Operand::Register(name) if *name == B => Ok(self.operands.b),
+            asm::Operand::Register(name) if *name == C => Ok(self.operands.c),
+            asm::Operand::Register(name) => Ok(Operand::Register(self.register(name))),
+            other => Err(unmodelled(other)),
+        }
+    }
+
+    fn destination(&mut self, operand: &asm::Operand) -> Result<Register, NoProgram> {
+        match operand {
+            asm::Operand::Register(name) => Ok(self.register(name)),
+            other => Err(unmodelled(other)),
+        }
+    }
+
+    fn address(&mut self, address: &asm::Address) -> Result<Address, NoProgram> {
+        Ok(Address { base: self.source(&asm::Operand::Register(address.base.clone()))?, offset: address.offset })
+    }
+
+    fn instruction(&mut self, instruction: &Asm) -> Result<Vec<Instruction<Ptx>>, NoProgram> {
+        let one = match instruction {
+            Asm::Fence(fence) => {
+                let sem = match fence.sem {
+                    Some(asm::FenceSem::Sc) => FenceSem::Sc,
+                    None | Some(asm::FenceSem::AcqRel) => FenceSem::AcqRel,
+                    Some(asm::FenceSem::Acquire) => FenceSem::Acquire,
+                    Some(asm::FenceSem::Release) => FenceSem::Release,
+                };
+                Instruction::Fence(Fence::Memory { sem, scope: scope(fence.scope) })
+            }
+            Asm::Membar(level) => {
+                let scope = match level {
+                    asm::MembarLevel::Cta => Scope::Cta,
+                    asm::MembarLevel::Gl => Scope::Gpu,
+                    asm::MembarLevel::Sys => Scope::Sys,
+                };
+                Instruction::Fence(Fence::Memory { sem: FenceSem::Sc, scope })
+            }
+            Asm::Ld(ld) if ld.vec.is_none() => {
+                let sem = match ld.sem {
+                    asm::LdSem::Plain | asm::LdSem::Weak => Sem::Weak,
+                    asm::LdSem::Relaxed | asm::LdSem::MmioRelaxed => Sem::Relaxed,
+                    asm::LdSem::Acquire | asm::LdSem::MmioAcquire => Sem::Acquire,
+                    asm::LdSem::Volatile => Sem::Volatile,
+                };
+                let mmio = matches!(ld.sem, asm::LdSem::MmioRelaxed | asm::LdSem::MmioAcquire);
+                let access = ptx::Access { mmio, ..access(sem, ld.scope) };
+                Instruction::Load { d: self.destination(&ld.d)?, a: self.address(&ld.a)?, ty: ty(ld.ty), access }
+            }
+            Asm::St(st) if st.vec.is_none() => {
+                let sem = match st.sem {
+                    asm::StSem::Plain | asm::StSem::Weak => Sem::Weak,
+                    asm::StSem::Relaxed | asm::StSem::MmioRelaxed => Sem::Relaxed,
+                    asm::StSem::Release | asm::StSem::MmioRelease => Sem::Release,
+                    asm::StSem::Volatile => Sem::Volatile,
+                };
+                let mmio = matches!(st.sem, asm::StSem::MmioRelaxed | asm::StSem::MmioRelease);
+                let access = ptx::Access { mmio, ..access(sem, st.scope) };
+                Instruction::Store { a: self.address(&st.a)?, b: self.source(&st.b)?, ty: ty(st.ty), access }
+            }
+            Asm::Atom(atom) if atom.vec.is_none() => {
+                let sem = match atom.sem {
+                    None | Some(asm::AtomSem::Relaxed) => Sem::Relaxed,
+                    Some(asm::AtomSem::Acquire) => Sem::Acquire,
+                    Some(asm::AtomSem::Release) => Sem::Release,
+                    Some(asm::AtomSem::AcqRel) => Sem::AcqRel,
+                };
+                // The manual lets an `atom` whose result is discarded be a `red`.
+                let d = match &atom.d {
+                    asm::Operand::Sink => None,
+                    d => Some(self.destination(d)?),
+                };
+                let c = atom.c.as_ref().map_or(Ok(Operand::Immediate(0)), |c| self.source(c))?;
+                let (op, a, b) = (atom_op(atom.op), self.address(&atom.a)?, self.source(&atom.b)?);
+                Instruction::Rmw { op, d, a, b, c, ty: ty(atom.ty), access: access_of_atom(sem, atom.scope) }
+            }
+            Asm::Red(red) if red.vec.is_none() => {
+                let sem = match red.sem {
+                    None | Some(asm::RedSem::Relaxed) => Sem::Relaxed,
+                    Some(asm::RedSem::Release) => Sem::Release,
+                };
+                let (op, a, b) = (atom_op(red.op), self.address(&red.a)?, self.source(&red.b)?);
+                let access = access_of_atom(sem, red.scope);
+                Instruction::Rmw { op, d: None, a, b, c: Operand::Immediate(0), ty: ty(red.ty), access }
+            }
+            Asm::Alu { op, ty: of, d, sources } => {
+                let op = alu_op(*op).ok_or_else(|| unmodelled(instruction))?;
+                let mut operands = [Operand::Immediate(0); 3];
+                for (operand, source) in operands.iter_mut().zip(sources) {
+                    *operand = self.source(source)?;
+                }
+                Instruction::Alu { op, ty: ty(*of), d: self.destination(d)?, sources: operands }
+            }
+            Asm::Cvt { rn: false, to, from, d, a } => {
+                let (d, a) = (self.register(d), self.source(a)?);
+                let alu = |op, ty, a| Instruction::Alu { op, ty, d, sources: [a, Operand::Immediate(0), Operand::Immediate(0)] };
+                let widened = alu(if ty(*from).signed { AluOp::Sext } else { AluOp::Mov }, ty(*from), a);
+                return Ok(vec![widened, alu(AluOp::Mov, ty(*to), Operand::Register(d))]);
+            }
+            Asm::Setp { cmp, ty: of, p, a, b } => {
+                let cmp = match cmp {
+                    asm::Cmp::Eq => Cmp::Eq,
+                    asm::Cmp::Ne => Cmp::Ne,
+                    asm::Cmp::Lt => Cmp::Lt,
+                    asm::Cmp::Ge => Cmp::Ge,
+                    asm::Cmp::Gt => Cmp::Gt,
+                    asm::Cmp::Nan => return Err(unmodelled(instruction)),
+                };
+                let sources = [self.source(a)?, self.source(b)?, Operand::Immediate(0)];
+                Instruction::Alu { op: AluOp::Set(cmp), ty: ty(*of), d: self.register(p), sources }
+            }
+            Asm::Bra { target } => Instruction::Branch { when: None, target: self.label(target) },
+            other => return Err(unmodelled(other)),
+        };
+        Ok(vec![one])
+    }
+}
+
+fn scope(scope: asm::Scope) -> Scope {
+    match scope {
+        asm::Scope::Cta => Scope::Cta,
+        asm::Scope::Cluster => Scope::Cluster,
+        asm::Scope::Gpu => Scope::Gpu,
+        asm::Scope::Sys => Scope::Sys,
+    }
+}
+
+/// A load or store; the semantics without a scope reach the system, or have no use for one.
+fn access(sem: Sem, of: Option<asm::Scope>) -> ptx::Access {
+    ptx::Access::new(sem, of.map_or(Scope::Sys, scope))
+}
+
+/// Without a scope, `atom` and `red` reach the GPU.
+fn access_of_atom(sem: Sem, of: Option<asm::Scope>) -> ptx::Access {
+    ptx::Access::new(sem, of.map_or(Scope::Gpu, scope))
+}
+
+fn ty(ty: asm::Type) -> ModelType {
+    let signed = matches!(ty, asm::Type::S8 | asm::Type::S16 | asm::Type::S32 | asm::Type::S64);
+    ModelType { bits: ty.bits().min(64) as u8, signed }
+}
+
+fn atom_op(op: asm::AtomOp) -> ptx_memory_model::program::RmwOp {
+    use ptx_memory_model::program::RmwOp as Model;
+    match op {
+        asm::AtomOp::Exch => Model::Exch,
+        asm::AtomOp::Cas => Model::Cas,
+        asm::AtomOp::Add => Model::Add,
+        asm::AtomOp::Inc => Model::Inc,
+        asm::AtomOp::Dec => Model::Dec,
+        asm::AtomOp::Min => Model::Min,
+        asm::AtomOp::Max => Model::Max,
+        asm::AtomOp::And => Model::And,
+        asm::AtomOp::Or => Model::Or,
+        asm::AtomOp::Xor => Model::Xor,
+    }
+}
+
+fn alu_op(op: asm::AluOp) -> Option<AluOp> {
+    Some(match op {
+        asm::AluOp::Mov => AluOp::Mov,
+        asm::AluOp::Neg => AluOp::Neg,
+        asm::AluOp::Not => AluOp::Not,
+        asm::AluOp::Add => AluOp::Add,
+        asm::AluOp::Sub => AluOp::Sub,
+        asm::AluOp::And => AluOp::And,
+        asm::AluOp::Or => AluOp::Or,
+        asm::AluOp::Xor => AluOp::Xor,
+        asm::AluOp::Min => AluOp::Min,
+        asm::AluOp::Max => AluOp::Max,
+        asm::AluOp::Shl => AluOp::Shl,
+        asm::AluOp::Shr => AluOp::Shr,
+        asm::AluOp::MadLo => AluOp::Mad,
+        asm::AluOp::Prmt => AluOp::Prmt,
+        _ => return None,
+    })
+}
