@@ -1,0 +1,301 @@
+//! The programs that are checked: the classical shapes, and all small programs.
+
+use itertools::{Itertools, iproduct};
+use ptx_memory_model::{
+    place::{Place, Scope},
+    program::{Address, Instruction, Location, Operand, Program, Register, RegisterDeclaration, RmwOp, Thread, Type, Variable},
+    source::{Access, Cpp, Fence, Order},
+};
+use strum::IntoEnumIterator;
+
+/// An operation, but for where and at what scope it is done, and the value that it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Op {
+    Load(Order),
+    Store(Order),
+    /// An exchange, of which the result is read or not.
+    Rmw { order: Order, read: bool },
+    /// Expects the initial value.
+    Cas { success: Order, failure: Order },
+    Fence(Order),
+}
+
+/// An operation of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Letter {
+    pub op: Op,
+    /// The number of the variable; 0 for fences.
+    pub location: usize,
+    pub scope: Scope,
+}
+
+const RMW_ORDERS: [Order; 5] = [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst];
+const LOAD_ORDERS: [Order; 3] = [Order::Relaxed, Order::Acquire, Order::SeqCst];
+const STORE_ORDERS: [Order; 3] = [Order::Relaxed, Order::Release, Order::SeqCst];
+const FENCE_ORDERS: [Order; 4] = [Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst];
+
+impl Op {
+    /// Every atomic operation and fence.
+    pub fn all() -> Vec<Self> {
+        let rmw = iproduct!(RMW_ORDERS, [true, false]).map(|(order, read)| Self::Rmw { order, read });
+        let cas = iproduct!(RMW_ORDERS, LOAD_ORDERS).map(|(success, failure)| Self::Cas { success, failure });
+        let plain = LOAD_ORDERS.map(Self::Load).into_iter().chain(STORE_ORDERS.map(Self::Store));
+        plain.chain(rmw).chain(cas).chain(FENCE_ORDERS.map(Self::Fence)).collect()
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Self::Store(_) | Self::Rmw { .. } | Self::Cas { .. })
+    }
+
+    fn is_fence(self) -> bool {
+        matches!(self, Self::Fence(_))
+    }
+}
+
+/// A program of these threads. Each write writes a value of its own, 1, 2 and so on.
+pub fn program(threads: &[(Place, Vec<Letter>)]) -> Program<Cpp> {
+    let letters = || threads.iter().flat_map(|(_, letters)| letters);
+    let locations = letters().filter(|letter| !letter.op.is_fence()).map(|letter| letter.location + 1).max().unwrap_or(0);
+    let variable = |index: usize| {
+        Variable { name: ["x", "y", "z", "w"].get(index).map_or(format!("v{index}"), |name| (*name).to_owned()), initial: 0, alias: None }
+    };
+    let mut value = 0;
+    let threads = threads.iter().map(|(place, letters)| {
+        let mut registers: Vec<RegisterDeclaration> = Vec::new();
+        let mut code = Vec::with_capacity(letters.len());
+        for letter in letters {
+            let mut d = || {
+                registers.push(RegisterDeclaration { name: format!("r{}", registers.len()), initial: 0, observed: true });
+                Register(registers.len() as u16 - 1)
+            };
+            value += u64::from(letter.op.writes());
+            let a = Address { base: Operand::Address(Location(letter.location as u16)), offset: 0 };
+            let (new, none, ty) = (Operand::Immediate(value), Operand::Immediate(0), Type::U32);
+            let scope = letter.scope;
+            code.push(match letter.op {
+                Op::Load(order) => Instruction::Load { d: d(), a, ty, access: Access::new(order, scope) },
+                Op::Store(order) => Instruction::Store { a, b: new, ty, access: Access::new(order, scope) },
+                Op::Rmw { order, read } => {
+                    let d = read.then(&mut d);
+                    Instruction::Rmw { op: RmwOp::Exch, d, a, b: new, c: none, ty, access: Access::new(order, scope) }
+                }
+                Op::Cas { success, failure } => {
+                    let access = Access { order: success, failure, scope };
+                    Instruction::Rmw { op: RmwOp::Cas, d: Some(d()), a, b: none, c: new, ty, access }
+                }
+                Op::Fence(order) => Instruction::Fence(Fence { order, scope }),
+            }.into());
+        }
+        Thread { place: *place, registers, labels: Vec::new(), code }
+    });
+    let threads = threads.collect();
+    Program { locations: (0..locations).map(variable).collect(), threads }
+}
+
+/// CTAs of one GPU.
+pub fn on_one_gpu(thread: usize) -> Place {
+    Place { gpu: 0, cluster: None, cta: thread as u32 }
+}
+
+/// Reads (`R`) and writes (`W`) of each thread, as the literature names them.
+const SHAPES: [(&str, &str); 21] = [
+    ("SB", "Wx Ry | Wy Rx"),
+    ("MP", "Wx Wy | Ry Rx"),
+    ("LB", "Rx Wy | Ry Wx"),
+    ("R", "Wx Wy | Wy Rx"),
+    ("S", "Wx Wy | Ry Wx"),
+    ("2+2W", "Wx Wy | Wy Wx"),
+    ("WRC", "Wx | Rx Wy | Ry Rx"),
+    ("WWC", "Wx | Rx Wy | Ry Wx"),
+    ("WRW+WR", "Wx | Rx Wy | Wy Rx"),
+    ("ISA2", "Wx Wy | Ry Wz | Rz Rx"),
+    ("IRIW", "Wx | Rx Ry | Wy | Ry Rx"),
+    ("RWC", "Wx | Rx Ry | Wy Rx"),
+    ("W+RWC", "Wx Wy | Ry Rz | Wz Rx"),
+    ("Z6.3", "Wx Wy | Wy Wz | Rz Rx"),
+    ("3SB", "Wx Ry | Wy Rz | Wz Rx"),
+    ("3LB", "Rx Wy | Ry Wz | Rz Wx"),
+    ("3.2W", "Wx Wy | Wy Wz | Wz Wx"),
+    ("CoRR", "Wx | Rx Rx"),
+    ("CoWR", "Wx Rx | Wx"),
+    ("CoRW", "Rx Wx | Wx"),
+    ("CoWW", "Wx Wx | Rx Rx"),
+];
+
+/// A program with its name.
+pub struct Named {
+    pub name: String,
+    pub threads: Vec<(Place, Vec<Letter>)>,
+}
+
+/// How the accesses of a shape are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variants {
+    /// Loads and stores, with each ordering.
+    Accesses,
+    /// Relaxed loads and stores, with each fence or none between two of them.
+    Fences,
+    /// Relaxed or seq_cst loads and stores, or read-modify-writes with each ordering.
+    Rmws,
+}
+
+/// Every shape of at most so many accesses, with each variant at one scope and the threads at these places.
+pub fn shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(usize) -> Place) -> Vec<Named> {
+    let mut found = Vec::new();
+    for (name, text) in SHAPES {
+        let threads: Vec<Vec<(bool, usize)>> = text
+            .split(" | ")
+            .map(|thread| {
+                let slot = |slot: &str| (slot.starts_with('W'), "xyz".find(&slot[1..]).unwrap_or_default());
+                thread.split(' ').map(slot).collect()
+            })
+            .collect();
+        if threads.iter().map(Vec::len).sum::<usize>() > accesses {
+            continue;
+        }
+        let choices: Vec<Vec<Vec<Op>>> = threads.iter().flatten().map(|(writes, _)| ways(variants, *writes)).collect();
+        // Each choice is an operation, with what may stand in front of it.
+        for chosen in choices.iter().map(|ways| ways.iter()).multi_cartesian_product() {
+            let mut chosen = chosen.into_iter();
+            let with = |(index, slots): (usize, &Vec<(bool, usize)>)| {
+                let letters = slots.iter().enumerate().flat_map(|(number, (_, location))| {
+                    let ops = chosen.next().map(|ops| &ops[..]).unwrap_or_default();
+                    // A fence in front of the first access orders nothing.
+                    let ops = if number == 0 { &ops[ops.len() - 1..] } else { ops };
+                    let letter = |op: &Op| Letter { op: *op, location: if op.is_fence() { 0 } else { *location }, scope };
+                    ops.iter().map(letter).collect_vec()
+                });
+                (place(index), letters.collect())
+            };
+            found.push(Named { name: name.to_owned(), threads: threads.iter().enumerate().map(with).collect() });
+        }
+    }
+    found.dedup_by(|a, b| a.threads == b.threads);
+    found
+}
+
+/// What may stand for an access of a shape.
+fn ways(variants: Variants, writes: bool) -> Vec<Vec<Op>> {
+    let plain = |order| if writes { Op::Store(order) } else { Op::Load(order) };
+    match variants {
+        Variants::Accesses if writes => STORE_ORDERS.map(|order| vec![plain(order)]).to_vec(),
+        Variants::Accesses => LOAD_ORDERS.map(|order| vec![plain(order)]).to_vec(),
+        Variants::Fences => {
+            let fenced = FENCE_ORDERS.map(|order| vec![Op::Fence(order), plain(Order::Relaxed)]);
+            [vec![plain(Order::Relaxed)]].into_iter().chain(fenced).collect()
+        }
+        Variants::Rmws => {
+            let rmw = RMW_ORDERS.map(|order| vec![Op::Rmw { order, read: true }]);
+            [Order::Relaxed, Order::SeqCst].map(|order| vec![plain(order)]).into_iter().chain(rmw).collect()
+        }
+    }
+}
+
+/// Every way to place threads, the first one at the origin: in the same CTA, cluster, or GPU as another, or in none.
+pub fn placements(threads: usize) -> Vec<Vec<Place>> {
+    let places = |number: u32| {
+        let place = |gpu, cluster, cta| Place { gpu, cluster: Some(cluster), cta };
+        [place(0, 0, 0), place(0, 0, number), place(0, number, number), place(number, 0, 0)]
+    };
+    let rest = (1..threads).map(|thread| places(thread as u32).into_iter());
+    let origin = Place { gpu: 0, cluster: Some(0), cta: 0 };
+    if threads <= 1 {
+        return vec![vec![origin]; threads];
+    }
+    rest.multi_cartesian_product().map(|rest| [origin].into_iter().chain(rest).collect()).collect()
+}
+
+/// Scopes from the narrowest to the widest.
+pub fn scopes() -> Vec<Scope> {
+    Scope::iter().collect()
+}
+
+/// Calls `each` for every program of so many operations on at most two variables, one for each class of programs that differ in
+/// the names of variables and the order of threads. Fences stand between accesses; threads communicate.
+pub fn all(operations: usize, alphabet: &[Op], each: &mut dyn FnMut(&[Vec<Letter>])) {
+    let letters: Vec<Letter> = alphabet
+        .iter()
+        .flat_map(|op| {
+            let locations = if op.is_fence() { 1 } else { 2 };
+            (0..locations).map(|location| Letter { op: *op, location, scope: Scope::Gpu })
+        })
+        .sorted()
+        .collect();
+    for lengths in partitions(operations, operations) {
+        // A thread alone has nobody to be surprised by.
+        if lengths.len() > 1 {
+            let mut threads = Vec::new();
+            extend(&lengths, &letters, &mut threads, each);
+        }
+    }
+}
+
+/// The sums of a number, the greatest part first.
+fn partitions(number: usize, greatest: usize) -> Vec<Vec<usize>> {
+    if number == 0 {
+        return vec![Vec::new()];
+    }
+    let with = |first: usize| {
+        let rest = partitions(number - first, first).into_iter();
+        rest.map(move |rest| [first].into_iter().chain(rest).collect())
+    };
+    (1..=number.min(greatest)).rev().flat_map(with).collect()
+}
+
+fn extend(lengths: &[usize], letters: &[Letter], threads: &mut Vec<Vec<Letter>>, each: &mut dyn FnMut(&[Vec<Letter>])) {
+    let last = threads.last().map_or(0, Vec::len);
+    if threads.len() == lengths.len() && last == lengths[threads.len() - 1] {
+        if communicates(threads) && is_canonical(threads) {
+            each(threads);
+        }
+        return;
+    }
+    if threads.is_empty() || last == lengths[threads.len() - 1] {
+        threads.push(Vec::new());
+        extend(lengths, letters, threads, each);
+        threads.pop();
+        return;
+    }
+    let length = lengths[threads.len() - 1];
+    for letter in letters {
+        if letter.op.is_fence() && (last == 0 || last + 1 == length) {
+            continue;
+        }
+        // The variable that is used first is the first one.
+        if letter.location == 1 && !threads.iter().flatten().any(|letter| !letter.op.is_fence()) {
+            continue;
+        }
+        threads.last_mut().expect("pushed above").push(*letter);
+        extend(lengths, letters, threads, each);
+        threads.last_mut().expect("pushed above").pop();
+    }
+}
+
+/// Whether each thread shares a variable with another one, and one of the two writes it.
+fn communicates(threads: &[Vec<Letter>]) -> bool {
+    let shares = |a: &[Letter], b: &[Letter]| {
+        iproduct!(a, b).any(|(a, b)| {
+            !a.op.is_fence() && !b.op.is_fence() && a.location == b.location && (a.op.writes() || b.op.writes())
+        })
+    };
+    threads.iter().enumerate().all(|(index, thread)| {
+        threads.iter().enumerate().any(|(other, letters)| other != index && shares(thread, letters))
+    })
+}
+
+/// Whether no other order of the threads and names of the variables come first.
+fn is_canonical(threads: &[Vec<Letter>]) -> bool {
+    let renamed = |threads: &[Vec<Letter>]| -> Vec<Vec<Letter>> {
+        let rename = |letter: &Letter| {
+            let location = if letter.op.is_fence() { 0 } else { 1 - letter.location };
+            Letter { location, ..*letter }
+        };
+        threads.iter().map(|thread| thread.iter().map(rename).collect()).collect()
+    };
+    let mut images = [threads.to_vec(), renamed(threads)];
+    images.iter_mut().for_each(|image| image.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b))));
+    let first = |image: &&Vec<Vec<Letter>>| {
+        image.iter().flatten().find(|letter| !letter.op.is_fence()).is_none_or(|letter| letter.location == 0)
+    };
+    images.iter().filter(first).min().is_some_and(|least| least == threads)
+}
