@@ -58,6 +58,7 @@ impl Goal<'_> {
     }
 }
 
+/// Lets loops run once, then once more, until all that is possible is found, or the bound is reached.
 fn run(
     program: &Program<Ptx>,
     conventions: Conventions,
@@ -65,7 +66,23 @@ fn run(
     budget: &mut Budget,
     mut goal: Goal,
 ) -> Result<(), Limit> {
-    let unfolding = Unfolding { rounds: limits.rounds, failed_cas_writes: conventions.failed_cas_writes };
+    let mut rounds = 1;
+    loop {
+        let unfolding = Unfolding { rounds, failed_cas_writes: conventions.failed_cas_writes };
+        match run_rounds(program, conventions, unfolding, budget, &mut goal) {
+            Err(Limit::Unroll) if rounds < limits.rounds => rounds += 1,
+            result => return result,
+        }
+    }
+}
+
+fn run_rounds(
+    program: &Program<Ptx>,
+    conventions: Conventions,
+    unfolding: Unfolding,
+    budget: &mut Budget,
+    goal: &mut Goal,
+) -> Result<(), Limit> {
     let unfold = |thread| unfold::unfold(program, thread, unfolding);
     let threads = program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()?;
     let mut cut = false;
@@ -75,7 +92,7 @@ fn run(
             return Ok(());
         }
         let combination = Combination::new(program, paths.to_vec())?;
-        let mut search = Search::new(program, &combination, conventions, budget, &mut goal);
+        let mut search = Search::new(program, &combination, conventions, budget, goal);
         if is_cut {
             cut = search.is_feasible(program)?;
         } else {
@@ -116,7 +133,7 @@ struct Search<'s, 'p, 'g> {
     /// For each read, the writes that it may read from.
     sources: [Set; MAX_EVENTS],
     /// Reads that matter beyond their location.
-    outer: Vec<usize>,
+    outer: Set,
     locations: Vec<LocationEvents>,
     sc_pairs: Vec<(usize, usize)>,
     constraints: Vec<(usize, Term, bool)>,
@@ -225,7 +242,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             heads,
             tails,
             sources,
-            outer: Vec::new(),
+            outer: Set(0),
             locations: Vec::with_capacity(c.locations.len()),
             sc_pairs,
             constraints: constraints.collect(),
@@ -241,7 +258,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         };
         let outer = search.outer_reads();
         let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
-        search.outer.extend(outer);
+        search.outer = outer;
         search.locations.extend(c.locations.iter().map(|&location| {
             let events = x.at(location);
             let inner = (events & x.reads) - outer;
@@ -353,14 +370,16 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             if let Some(phases) = barrier::phases(self.c, &known).filter(|phases| phases.len() == 1) {
                 self.barriers_first = true;
                 return match phases.into_iter().next() {
-                    Some(phases) => self.with_phases(&choice, &phases, |search, choice| search.outer(choice, 0)),
+                    Some(phases) => {
+                        self.with_phases(&choice, &phases, |search, choice| search.outer(choice, search.outer))
+                    }
                     None => Ok(()),
                 };
             }
         } else {
             self.barriers_first = true;
         }
-        self.outer(&choice, 0)
+        self.outer(&choice, self.outer)
     }
 
     fn with_phases(
@@ -394,21 +413,31 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         self.goal.reached() || self.feasible_only && self.feasible
     }
 
-    fn outer(&mut self, choice: &Choice, index: usize) -> Result<(), Limit> {
+    /// Chooses sources for the open reads.
+    fn outer(&mut self, choice: &Choice, open: Set) -> Result<(), Limit> {
         if self.done() {
             return Ok(());
         }
-        let Some(&read) = self.outer.get(index) else {
+        let Some(read) = self.next(choice, open) else {
             return if self.barriers_first { self.fences(choice) } else { self.barriers(choice) };
         };
         for source in self.sources[read] {
             self.budget.choose()?;
             let mut next = choice.clone();
             if self.choose(&mut next, read, source) && self.constraints_hold(&next.rf, false) {
-                self.outer(&next, index + 1)?;
+                self.outer(&next, open - Set::one(read))?;
             }
         }
         Ok(())
+    }
+
+    /// The open read to go on with. Where branches depend on values, it is one that a value waits for.
+    fn next(&self, choice: &Choice, mut open: Set) -> Option<usize> {
+        let awaited = |read| self.c.written_sources(usize::from(choice.rf[read])) & open;
+        match self.constraints.is_empty() {
+            true => open.next(),
+            false => choice.chosen.map(awaited).find_map(|mut reads| reads.next()).or_else(|| open.next()),
+        }
     }
 
     fn barriers(&mut self, choice: &Choice) -> Result<(), Limit> {
@@ -706,7 +735,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     /// The outcomes: every combination of what the locations allow.
     fn product(&mut self, choice: &Choice, sc: &Relation) {
         let mut values = [0; MAX_EVENTS];
-        for &read in &self.outer {
+        for read in self.outer {
             values[read] = self.read(&choice.rf, read).unwrap_or_default();
         }
         for (event, phase) in self.phases.iter().enumerate().filter(|(_, phase)| !phase.is_empty()) {
