@@ -353,7 +353,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn run(&mut self) -> Result<(), Limit> {
         let x = &self.c.skeleton;
         let empty = Relation::empty(x.len());
-        let all = Set(!0 >> (MAX_EVENTS - x.len().max(1)));
+        let all = Set::first(x.len());
         let mut choice = Choice {
             rf: [NONE; MAX_EVENTS],
             chosen: Set(0),
@@ -581,7 +581,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         }
         self.feasible = true;
         if !self.feasible_only {
-            self.product(choice, sc);
+            self.product(choice, sc)?;
         }
         Ok(())
     }
@@ -595,8 +595,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     ) -> Result<(), Limit> {
         let Some(&read) = at.inner.get(index) else {
             self.budget.candidates += 1;
-            self.coherence(choice, preserved, at);
-            return Ok(());
+            return self.coherence(choice, preserved, at);
         };
         for source in self.sources[read] {
             self.budget.choose()?;
@@ -633,9 +632,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     }
 
     /// Tries every coherence order of a location, and notes the values that result.
-    fn coherence(&self, choice: &Choice, preserved: &Relation, at: &mut LocationEvents) {
-        if let Some((order, causes)) = self.forced_order(choice, preserved, at) {
-            self.order_writes(&Scene { choice, causes: &causes }, at, order);
+    fn coherence(&mut self, choice: &Choice, preserved: &Relation, at: &mut LocationEvents) -> Result<(), Limit> {
+        match self.forced_order(choice, preserved, at) {
+            Some((order, causes)) => self.order_writes(&Scene { choice, causes: &causes }, at, order),
+            None => Ok(()),
         }
     }
 
@@ -675,9 +675,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         Some((order, causes))
     }
 
-    fn order_writes(&self, scene: &Scene, at: &mut LocationEvents, order: CoherenceOrder) {
+    fn order_writes(&mut self, scene: &Scene, at: &mut LocationEvents, order: CoherenceOrder) -> Result<(), Limit> {
+        self.budget.choose()?;
         if !self.allowed(scene, at, &order) {
-            return;
+            return Ok(());
         }
         for a in at.writes {
             for b in (self.morally_strong.row(a) & at.writes) - order.after[a] {
@@ -685,13 +686,14 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                     for (first, second) in [(a, b), (b, a)] {
                         let mut order = order;
                         order.insert(first, second);
-                        self.order_writes(scene, at, order);
+                        self.order_writes(scene, at, order)?;
                     }
-                    return;
+                    return Ok(());
                 }
             }
         }
         self.note(scene, at, &order);
+        Ok(())
     }
 
     /// The axioms on a coherence order, which may still grow.
@@ -733,7 +735,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     }
 
     /// The outcomes: every combination of what the locations allow.
-    fn product(&mut self, choice: &Choice, sc: &Relation) {
+    fn product(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
         let mut values = [0; MAX_EVENTS];
         for read in self.outer {
             values[read] = self.read(&choice.rf, read).unwrap_or_default();
@@ -745,6 +747,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let mut rows = [0; MAX_EVENTS];
         let mut state: Vec<Value> = vec![0; self.registers.len() + self.locations.len()];
         loop {
+            self.budget.choose()?;
             for (index, at) in self.locations.iter().enumerate() {
                 let width = at.observed.len() + 1;
                 let row = &at.rows[rows[index] * width..][..width];
@@ -761,7 +764,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                         if let Some(slot) = &mut self.goal.witness {
                             **slot = Some(witness);
                         }
-                        return;
+                        return Ok(());
                     }
                 }
                 None => {
@@ -772,7 +775,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             }
             let mut index = 0;
             loop {
-                let Some(at) = self.locations.get(index) else { return };
+                let Some(at) = self.locations.get(index) else { return Ok(()) };
                 rows[index] += 1;
                 if rows[index] * (at.observed.len() + 1) < at.rows.len() {
                     break;

@@ -137,12 +137,15 @@ impl Search<'_, '_> {
             let writes = events & x.skeleton.writes;
             let part = Execution { rf: x.rf.between(events, events), ..x.clone() };
             let mut found = Vec::new();
+            let budget = &mut *self.budget;
             total_orders(&hb, writes, Relation::empty(x.skeleton.len()), &mut |co, last| {
+                budget.choose()?;
                 let x = Execution { co, ..part.clone() };
                 if coherence(&x, &hb) && atomicity(&x) {
                     found.push((co, last));
                 }
-            });
+                Ok(())
+            })?;
             if found.is_empty() {
                 return Ok(());
             }
@@ -198,7 +201,12 @@ impl Search<'_, '_> {
 }
 
 /// Every total order of the writes of a location that agrees with happens-before, with the last write.
-fn total_orders(hb: &Relation, open: Set, order: Relation, each: &mut impl FnMut(Relation, usize)) {
+fn total_orders(
+    hb: &Relation,
+    open: Set,
+    order: Relation,
+    each: &mut impl FnMut(Relation, usize) -> Result<(), Limit>,
+) -> Result<(), Limit> {
     for next in open {
         let rest = open - Set::one(next);
         if { rest }.any(|other| hb.contains(other, next)) {
@@ -207,9 +215,10 @@ fn total_orders(hb: &Relation, open: Set, order: Relation, each: &mut impl FnMut
         let mut order = order;
         *order.row_mut(next) = rest;
         if rest.is_empty() {
-            each(order, next);
+            each(order, next)?;
         } else {
-            total_orders(hb, rest, order, each);
+            total_orders(hb, rest, order, each)?;
         }
     }
+    Ok(())
 }
