@@ -21,7 +21,7 @@ use crate::{
 
 /// Every final state that the model allows.
 pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Outcomes {
-    let mut outcomes = Outcomes::default();
+    let mut outcomes = Outcomes::new(program);
     let mut budget = Budget::new(limits);
     let goal = Goal { outcomes: &mut outcomes, wanted: None, witness: None };
     let limit = run(program, conventions, limits, &mut budget, goal);
@@ -37,7 +37,7 @@ pub fn witness(
     limits: Limits,
     wanted: &dyn Fn(&[Value]) -> bool,
 ) -> Option<Witness<Ptx>> {
-    let mut outcomes = Outcomes::default();
+    let mut outcomes = Outcomes::new(program);
     let mut witness = None;
     let goal = Goal { outcomes: &mut outcomes, wanted: Some(wanted), witness: Some(&mut witness) };
     let _ = run(program, conventions, limits, &mut Budget::new(limits), goal);
@@ -767,11 +767,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                         return Ok(());
                     }
                 }
-                None => {
-                    if !self.goal.outcomes.states.contains(&state[..]) {
-                        self.goal.outcomes.states.insert(state.as_slice().into());
-                    }
-                }
+                None => self.goal.outcomes.states.insert(&state),
             }
             let mut index = 0;
             loop {
