@@ -15,26 +15,19 @@ use ptx_memory_model::{
 /// `threads` threads, each in its own CTA, of `length` accesses: stores and loads in turn, over the locations in turn.
 fn grid(threads: usize, length: usize, locations: usize, store: Sem, load: Sem) -> Program {
     let thread = |thread: usize| {
-        let instruction = |index: usize| {
+        let mut registers = Vec::new();
+        let mut instruction = |index: usize| {
             let a = Address { base: Operand::Address(Location(((thread + index) % locations) as u16)), offset: 0 };
-            match (thread / 2 + index).is_multiple_of(2) {
-                true => {
-                    let b = Operand::Immediate((thread * length + index + 1) as u64);
-                    Instruction::Store { a, b, ty: Type::U64, access: Access::new(store, Scope::Gpu) }
-                }
-                false => {
-                    let d = Register(index as u16);
-                    Instruction::Load { d, a, ty: Type::U64, access: Access::new(load, Scope::Gpu) }
-                }
+            if (thread / 2 + index).is_multiple_of(2) {
+                let b = Operand::Immediate((thread * length + index + 1) as u64);
+                return Instruction::Store { a, b, ty: Type::U64, access: Access::new(store, Scope::Gpu) };
             }
+            let d = Register(registers.len() as u16);
+            registers.push(RegisterDeclaration { name: format!("r{index}"), initial: 0, observed: true });
+            Instruction::Load { d, a, ty: Type::U64, access: Access::new(load, Scope::Gpu) }
         };
-        let register = |index| RegisterDeclaration { name: format!("r{index}"), initial: 0, observed: true };
-        Thread {
-            place: Place { cta: thread as u32, ..Place::default() },
-            registers: (0..length).map(register).collect(),
-            labels: Vec::new(),
-            code: (0..length).map(|index| instruction(index).into()).collect(),
-        }
+        let code = (0..length).map(|index| instruction(index).into()).collect();
+        Thread { place: Place { cta: thread as u32, ..Place::default() }, registers, labels: Vec::new(), code }
     };
     let variable = |index| Variable { name: format!("x{index}"), initial: 0, alias: None };
     Program { locations: (0..locations).map(variable).collect(), threads: (0..threads).map(thread).collect() }

@@ -140,7 +140,7 @@ impl<'p, L: Language> Combination<'p, L> {
         };
         let mut events: Vec<Event<L>> = Vec::with_capacity(len);
         events.extend(locations.iter().map(init));
-        let inits = Set((1 << events.len()) - 1);
+        let inits = Set::first(events.len());
         let empty = Relation::empty(len);
         let mut skeleton = Skeleton {
             events,

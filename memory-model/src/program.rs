@@ -291,10 +291,15 @@ impl<L: Language> Program<L> {
 
     /// The variable that stands for the virtual address.
     pub fn address(&self, location: Location) -> Location {
-        match self.locations[usize::from(location.0)].alias {
-            Some((alias, of)) if L::same_address(alias) && of < location => self.address(of),
-            _ => location,
+        let mut location = location;
+        for _ in 0..self.locations.len() {
+            let Some((alias, next)) = self.locations[usize::from(location.0)].alias else { break };
+            if !L::same_address(alias) {
+                break;
+            }
+            location = next;
         }
+        location
     }
 
     /// The registers that an outcome has, with their threads.

@@ -14,6 +14,11 @@ impl Set {
         Self(1 << event)
     }
 
+    /// The first `events` events.
+    pub fn first(events: usize) -> Self {
+        if events < MAX_EVENTS { Self((1 << events) - 1) } else { Self(!0) }
+    }
+
     pub fn contains(self, event: usize) -> bool {
         self.0 >> event & 1 != 0
     }

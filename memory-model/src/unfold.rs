@@ -103,12 +103,17 @@ pub enum Limit {
     Time,
     #[error("more paths than the limit")]
     Paths,
+    #[error("a path computes more than {MAX_NODES} values")]
+    Values,
     #[error("a branch leads to a label that is not there")]
     Label,
 }
 
 pub const MAX_REGISTERS: usize = 128;
 const MAX_PATHS: usize = 4096;
+/// Of branches that depend on what is read, along one path.
+const MAX_CONSTRAINTS: usize = 256;
+pub const MAX_NODES: usize = 1024;
 
 /// How threads are unfolded.
 #[derive(Clone, Copy, Debug)]
@@ -178,8 +183,11 @@ struct State<L: Language> {
 impl<L: Language> Unfold<'_, L> {
     fn run(&mut self, mut state: State<L>) -> Result<(), Limit> {
         loop {
-            if self.paths.len() >= MAX_PATHS {
+            if self.paths.len() >= MAX_PATHS || state.path.constraints.len() >= MAX_CONSTRAINTS {
                 return Err(Limit::Paths);
+            }
+            if state.path.nodes.len() > MAX_NODES {
+                return Err(Limit::Values);
             }
             if state.path.events.len() > MAX_EVENTS {
                 return Err(Limit::Events);
@@ -309,7 +317,7 @@ impl<L: Language> Unfold<'_, L> {
                 let event = PathEvent { location, vector, reduction, ..PathEvent::new(Kind::Read(*access), pc) };
                 let index = state.path.events.len();
                 let mut old = state.read(event);
-                let own = if op.uses_old() { Set::one(index) } else { Set(0) };
+                let own = if op.uses_old() { one(index) } else { Set(0) };
                 let depends = state.reads(b) | state.reads(c) | own;
                 // What an exchange writes is known without the old value.
                 let mut value = match op {
@@ -466,6 +474,9 @@ impl<L: Language> State<L> {
         if let Term::Constant(value) = condition {
             return Some(value != 0);
         }
+        if let Some((_, holds)) = self.path.constraints.iter().find(|(term, _)| *term == condition) {
+            return Some(*holds);
+        }
         let comparison = |term| match self.path.node(term) {
             Some(Node::Alu(AluOp::Set(cmp), ty, [a, b, _])) => Some((cmp, ty, self.expected(a), self.expected(b))),
             _ => None,
@@ -508,7 +519,7 @@ impl<L: Language> State<L> {
     fn read(&mut self, event: PathEvent<L>) -> Term {
         let index = self.path.events.len();
         self.event(event);
-        self.node(Node::Event(index), Set(1u64.checked_shl(index as u32).unwrap_or(0)))
+        self.node(Node::Event(index), one(index))
     }
 
     /// What a register holds after it was loaded: only a signed type changes what is in memory.
@@ -579,6 +590,11 @@ impl<L: Language> Path<L> {
             }
         }
     }
+}
+
+/// The set of one event, which may be one too many for now.
+fn one(event: usize) -> Set {
+    if event < MAX_EVENTS { Set::one(event) } else { Set(0) }
 }
 
 fn position<L: Language>(thread: &Thread<L>, label: Label) -> Result<usize, Limit> {

@@ -81,6 +81,12 @@ fn a_loop_that_counts_what_it_waits_for() {
     check(&[&["loop:", "bra loop"]], "exists (x == 0)", rounds(1), (Some(false), KNOWN));
 }
 
+#[test]
+fn a_round_that_writes_is_no_idle_one() {
+    let count = ["loop:", "red.relaxed.gpu.add x, 1", "ld.relaxed.gpu r0, y", "beq r0, 0, loop"];
+    check(&[&count, &["st.relaxed.gpu y, 1"]], "exists (x == 3)", rounds(3), (Some(true), Some(Limit::Unroll)));
+}
+
 /// P0 goes into its second round only if P1 reads what P0 writes afterwards.
 #[test]
 fn a_round_may_depend_on_what_comes_after_it() {
@@ -102,6 +108,16 @@ fn bounds() {
     check(&[&long, &long], "exists (x == 29)", no_time, (None, Some(Limit::Time)));
     let longer: Vec<&str> = std::iter::repeat_n("st.weak x, 1", 64).collect();
     check(&[&longer], "exists (x == 7)", Limits::default(), (None, Some(Limit::Events)));
+    check(&[&longer[..62]], "exists (x == 7)", Limits::default(), (Some(false), KNOWN));
+    let sum: Vec<&str> =
+        std::iter::once("ld.weak r0, x").chain(std::iter::repeat_n("add r0, r0, 1", 100_000)).collect();
+    check(&[&sum], "exists (x == 7)", Limits::default(), (None, Some(Limit::Values)));
+    let writes: Vec<&str> = std::iter::repeat_n("st.relaxed.sys x, 1", 8).collect();
+    check(&[&writes, &writes, &writes], "exists (x == 7)", choices(100_000), (None, Some(Limit::Choices)));
+    let branches: Vec<String> = (0..1000).map(|index| format!("beq r0, {index}, end")).collect();
+    let branches = ["ld.weak r0, x"].into_iter().chain(branches.iter().map(|branch| &branch[..])).chain(["end:"]);
+    check(&[&branches.collect::<Vec<_>>()], "exists (x == 7)", Limits::default(), (None, Some(Limit::Paths)));
+    check(&[&[]], "exists (x == 7)", Limits::default(), (Some(false), KNOWN));
     check(
         &[&["ld.weak r0, x", "ld.weak r1, [r0]"]],
         "exists (x == 7)",

@@ -120,8 +120,9 @@ fn instructions() {
 #[test]
 fn errors_have_places() {
     let check = |text: &str, expected: &str| {
-        let error = Litmus::read(text).expect_err(text);
-        assert_eq!(error.to_string(), expected, "{text}");
+        let start = &text[..text.len().min(300)];
+        let error = Litmus::read(text).expect_err(start);
+        assert_eq!(error.to_string(), expected, "{start}");
     };
     let cell = |text: &str, expected: &str| {
         check(&format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\n{text} ;\nexists (x == 0)"), expected);
@@ -147,6 +148,14 @@ fn errors_have_places() {
     cell(" | st.weak x, 1", "4:4: there are more columns than threads");
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (y == 0)", "4:9: there is no variable `y`");
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (x == 0) x", "4:17: the end of the text expected, not `x`");
+    let deep = format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\nexists {}x == 0", "(".repeat(100_000));
+    check(&deep, "4:109: the condition is too large");
+    let long = format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\nexists x == 0{}", " /\\ x == 0".repeat(100_000));
+    check(&long, "4:10008: the condition is too large");
+    check(
+        &format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\nld.weak r0, {}x;", "[".repeat(100_000)),
+        "4:14: a number expected, not `[`",
+    );
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\n", "4:1: `exists`, `~exists` or `forall` expected, not the end of the text");
 }
 

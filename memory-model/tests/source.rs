@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use proptest::prelude::*;
 use ptx_memory_model::{
     outcome::{Layout, Limits},
     source::{
@@ -163,4 +164,20 @@ fn shared_programs() {
     let names: Vec<&str> = programs.iter().filter(|source| undefined(source)).map(|source| &source.name[..]).collect();
     println!("{} programs, undefined: {names:?}", programs.len());
     assert_eq!(names, ["MIXSCOPE-rmw-ar", "MIXSCOPE-rmw-sc", "MIXSCOPE-rmw-ar-write"]);
+}
+
+proptest! {
+    /// Whatever is done to a text, reading it ends in programs or in an error inside the text.
+    #[test]
+    fn damaged_text(from in 0usize..200, len in 0usize..10, insert in "[ -~\n]{0,6}|[=;@/.:]{1,3}|é") {
+        let text = "name: a\nP0@0.0: st.rlx.gpu x 1; fence.sc.gpu; r0=cas.ar/acq.gpu y 0 5\n# no\nP1@1.0: r0=rmw.add.sc.gpu x -1; st.na y r0\n";
+        let mut damaged: Vec<char> = text.chars().collect();
+        let from = from % damaged.len();
+        let to = (from + len).min(damaged.len());
+        damaged.splice(from..to, insert.chars());
+        let damaged: String = damaged.into_iter().collect();
+        if let Err(error) = sources(&damaged) {
+            prop_assert!(error.line <= damaged.lines().count() && error.column > 0);
+        }
+    }
 }

@@ -53,7 +53,7 @@ pub fn litmus(text: &str) -> Result<Litmus, Error> {
     let Some(name) = line.strip_prefix("PTX").filter(|name| name.is_empty() || name.starts_with([' ', '\t'])) else {
         return Err(error(text, skipped, "a litmus test begins with `PTX` and its name".into()));
     };
-    let mut reader = Reader { text, tokens: tokens(text, skipped + line.len())?, next: 0 };
+    let mut reader = Reader { text, tokens: tokens(text, skipped + line.len())?, next: 0, comparisons: 0 };
     reader.file(name.trim().into())
 }
 
@@ -100,10 +100,16 @@ fn tokens(text: &str, start: usize) -> Result<Vec<(usize, Token<'_>)>, Error> {
     Ok(tokens)
 }
 
+/// Of the parentheses of a condition.
+const MAX_DEPTH: usize = 100;
+const MAX_COMPARISONS: usize = 1000;
+
 struct Reader<'t> {
     text: &'t str,
     tokens: Vec<(usize, Token<'t>)>,
     next: usize,
+    /// How many comparisons the condition has so far.
+    comparisons: usize,
 }
 
 /// An operand whose name is not resolved yet.
@@ -268,6 +274,9 @@ impl<'t> Reader<'t> {
                     self.expect("=")?;
                     declared.initial = self.number()?;
                 }
+                if program.locations.len() >= usize::from(u16::MAX) {
+                    return self.error_at(token, "there are too many variables");
+                }
                 program.locations.push(declared);
             }
             if !self.accept(";") && !matches!(self.peek(), Token::Symbol("}")) {
@@ -366,7 +375,7 @@ impl<'t> Reader<'t> {
 
     fn operand(&mut self) -> Result<Raw<'t>, Error> {
         if self.accept("[") {
-            let base = self.operand()?;
+            let base = self.element()?;
             let mut offset = 0i64;
             if self.accept("+") || matches!(self.peek(), Token::Symbol("-")) {
                 offset = self.number()? as i64;
@@ -443,8 +452,9 @@ impl<'t> Reader<'t> {
     }
 
     fn comparison(&mut self, program: &mut Program, depth: usize) -> Result<Formula, Error> {
-        if depth > 100 {
-            return self.error("the condition is nested too deeply");
+        self.comparisons += 1;
+        if depth > MAX_DEPTH || self.comparisons > MAX_COMPARISONS {
+            return self.error("the condition is too large");
         }
         if self.accept("(") {
             let formula = self.disjunction(program, depth + 1)?;

@@ -104,7 +104,7 @@ pub fn synchronizes(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
 /// Section 8.9.5.
 pub fn base_causality_order(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
     let inits = x.skeleton.inits;
-    let before_all = Relation::product(x.skeleton.len(), inits, Set((1 << (x.skeleton.len() - 1) << 1) - 1) - inits);
+    let before_all = Relation::product(x.skeleton.len(), inits, Set::first(x.skeleton.len()) - inits);
     (x.skeleton.po | synchronizes(x, conventions) | x.sc | x.barriers | before_all).closure()
 }
 

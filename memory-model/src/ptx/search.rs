@@ -21,7 +21,7 @@ use crate::{
 
 /// Every final state that the model allows.
 pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Outcomes {
-    let mut outcomes = Outcomes::default();
+    let mut outcomes = Outcomes::new(program);
     let mut budget = Budget::new(limits);
     let goal = Goal { outcomes: &mut outcomes, wanted: None, witness: None };
     let limit = run(program, conventions, limits, &mut budget, goal);
@@ -37,7 +37,7 @@ pub fn witness(
     limits: Limits,
     wanted: &dyn Fn(&[Value]) -> bool,
 ) -> Option<Witness<Ptx>> {
-    let mut outcomes = Outcomes::default();
+    let mut outcomes = Outcomes::new(program);
     let mut witness = None;
     let goal = Goal { outcomes: &mut outcomes, wanted: Some(wanted), witness: Some(&mut witness) };
     let _ = run(program, conventions, limits, &mut Budget::new(limits), goal);
@@ -58,6 +58,7 @@ impl Goal<'_> {
     }
 }
 
+/// Lets loops run once, then once more, until all that is possible is found, or the bound is reached.
 fn run(
     program: &Program<Ptx>,
     conventions: Conventions,
@@ -65,7 +66,23 @@ fn run(
     budget: &mut Budget,
     mut goal: Goal,
 ) -> Result<(), Limit> {
-    let unfolding = Unfolding { rounds: limits.rounds, failed_cas_writes: conventions.failed_cas_writes };
+    let mut rounds = 1;
+    loop {
+        let unfolding = Unfolding { rounds, failed_cas_writes: conventions.failed_cas_writes };
+        match run_rounds(program, conventions, unfolding, budget, &mut goal) {
+            Err(Limit::Unroll) if rounds < limits.rounds => rounds += 1,
+            result => return result,
+        }
+    }
+}
+
+fn run_rounds(
+    program: &Program<Ptx>,
+    conventions: Conventions,
+    unfolding: Unfolding,
+    budget: &mut Budget,
+    goal: &mut Goal,
+) -> Result<(), Limit> {
     let unfold = |thread| unfold::unfold(program, thread, unfolding);
     let threads = program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()?;
     let mut cut = false;
@@ -75,7 +92,7 @@ fn run(
             return Ok(());
         }
         let combination = Combination::new(program, paths.to_vec())?;
-        let mut search = Search::new(program, &combination, conventions, budget, &mut goal);
+        let mut search = Search::new(program, &combination, conventions, budget, goal);
         if is_cut {
             cut = search.is_feasible(program)?;
         } else {
@@ -116,7 +133,7 @@ struct Search<'s, 'p, 'g> {
     /// For each read, the writes that it may read from.
     sources: [Set; MAX_EVENTS],
     /// Reads that matter beyond their location.
-    outer: Vec<usize>,
+    outer: Set,
     locations: Vec<LocationEvents>,
     sc_pairs: Vec<(usize, usize)>,
     constraints: Vec<(usize, Term, bool)>,
@@ -225,7 +242,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             heads,
             tails,
             sources,
-            outer: Vec::new(),
+            outer: Set(0),
             locations: Vec::with_capacity(c.locations.len()),
             sc_pairs,
             constraints: constraints.collect(),
@@ -241,7 +258,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         };
         let outer = search.outer_reads();
         let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
-        search.outer.extend(outer);
+        search.outer = outer;
         search.locations.extend(c.locations.iter().map(|&location| {
             let events = x.at(location);
             let inner = (events & x.reads) - outer;
@@ -336,7 +353,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn run(&mut self) -> Result<(), Limit> {
         let x = &self.c.skeleton;
         let empty = Relation::empty(x.len());
-        let all = Set(!0 >> (MAX_EVENTS - x.len().max(1)));
+        let all = Set::first(x.len());
         let mut choice = Choice {
             rf: [NONE; MAX_EVENTS],
             chosen: Set(0),
@@ -353,14 +370,16 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             if let Some(phases) = barrier::phases(self.c, &known).filter(|phases| phases.len() == 1) {
                 self.barriers_first = true;
                 return match phases.into_iter().next() {
-                    Some(phases) => self.with_phases(&choice, &phases, |search, choice| search.outer(choice, 0)),
+                    Some(phases) => {
+                        self.with_phases(&choice, &phases, |search, choice| search.outer(choice, search.outer))
+                    }
                     None => Ok(()),
                 };
             }
         } else {
             self.barriers_first = true;
         }
-        self.outer(&choice, 0)
+        self.outer(&choice, self.outer)
     }
 
     fn with_phases(
@@ -394,21 +413,31 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         self.goal.reached() || self.feasible_only && self.feasible
     }
 
-    fn outer(&mut self, choice: &Choice, index: usize) -> Result<(), Limit> {
+    /// Chooses sources for the open reads.
+    fn outer(&mut self, choice: &Choice, open: Set) -> Result<(), Limit> {
         if self.done() {
             return Ok(());
         }
-        let Some(&read) = self.outer.get(index) else {
+        let Some(read) = self.next(choice, open) else {
             return if self.barriers_first { self.fences(choice) } else { self.barriers(choice) };
         };
         for source in self.sources[read] {
             self.budget.choose()?;
             let mut next = choice.clone();
             if self.choose(&mut next, read, source) && self.constraints_hold(&next.rf, false) {
-                self.outer(&next, index + 1)?;
+                self.outer(&next, open - Set::one(read))?;
             }
         }
         Ok(())
+    }
+
+    /// The open read to go on with. Where branches depend on values, it is one that a value waits for.
+    fn next(&self, choice: &Choice, mut open: Set) -> Option<usize> {
+        let awaited = |read| self.c.written_sources(usize::from(choice.rf[read])) & open;
+        match self.constraints.is_empty() {
+            true => open.next(),
+            false => choice.chosen.map(awaited).find_map(|mut reads| reads.next()).or_else(|| open.next()),
+        }
     }
 
     fn barriers(&mut self, choice: &Choice) -> Result<(), Limit> {
@@ -552,7 +581,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         }
         self.feasible = true;
         if !self.feasible_only {
-            self.product(choice, sc);
+            self.product(choice, sc)?;
         }
         Ok(())
     }
@@ -566,8 +595,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     ) -> Result<(), Limit> {
         let Some(&read) = at.inner.get(index) else {
             self.budget.candidates += 1;
-            self.coherence(choice, preserved, at);
-            return Ok(());
+            return self.coherence(choice, preserved, at);
         };
         for source in self.sources[read] {
             self.budget.choose()?;
@@ -604,9 +632,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     }
 
     /// Tries every coherence order of a location, and notes the values that result.
-    fn coherence(&self, choice: &Choice, preserved: &Relation, at: &mut LocationEvents) {
-        if let Some((order, causes)) = self.forced_order(choice, preserved, at) {
-            self.order_writes(&Scene { choice, causes: &causes }, at, order);
+    fn coherence(&mut self, choice: &Choice, preserved: &Relation, at: &mut LocationEvents) -> Result<(), Limit> {
+        match self.forced_order(choice, preserved, at) {
+            Some((order, causes)) => self.order_writes(&Scene { choice, causes: &causes }, at, order),
+            None => Ok(()),
         }
     }
 
@@ -646,9 +675,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         Some((order, causes))
     }
 
-    fn order_writes(&self, scene: &Scene, at: &mut LocationEvents, order: CoherenceOrder) {
+    fn order_writes(&mut self, scene: &Scene, at: &mut LocationEvents, order: CoherenceOrder) -> Result<(), Limit> {
+        self.budget.choose()?;
         if !self.allowed(scene, at, &order) {
-            return;
+            return Ok(());
         }
         for a in at.writes {
             for b in (self.morally_strong.row(a) & at.writes) - order.after[a] {
@@ -656,13 +686,14 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                     for (first, second) in [(a, b), (b, a)] {
                         let mut order = order;
                         order.insert(first, second);
-                        self.order_writes(scene, at, order);
+                        self.order_writes(scene, at, order)?;
                     }
-                    return;
+                    return Ok(());
                 }
             }
         }
         self.note(scene, at, &order);
+        Ok(())
     }
 
     /// The axioms on a coherence order, which may still grow.
@@ -704,9 +735,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     }
 
     /// The outcomes: every combination of what the locations allow.
-    fn product(&mut self, choice: &Choice, sc: &Relation) {
+    fn product(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
         let mut values = [0; MAX_EVENTS];
-        for &read in &self.outer {
+        for read in self.outer {
             values[read] = self.read(&choice.rf, read).unwrap_or_default();
         }
         for (event, phase) in self.phases.iter().enumerate().filter(|(_, phase)| !phase.is_empty()) {
@@ -716,6 +747,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let mut rows = [0; MAX_EVENTS];
         let mut state: Vec<Value> = vec![0; self.registers.len() + self.locations.len()];
         loop {
+            self.budget.choose()?;
             for (index, at) in self.locations.iter().enumerate() {
                 let width = at.observed.len() + 1;
                 let row = &at.rows[rows[index] * width..][..width];
@@ -732,18 +764,14 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                         if let Some(slot) = &mut self.goal.witness {
                             **slot = Some(witness);
                         }
-                        return;
+                        return Ok(());
                     }
                 }
-                None => {
-                    if !self.goal.outcomes.states.contains(&state[..]) {
-                        self.goal.outcomes.states.insert(state.as_slice().into());
-                    }
-                }
+                None => self.goal.outcomes.states.insert(&state),
             }
             let mut index = 0;
             loop {
-                let Some(at) = self.locations.get(index) else { return };
+                let Some(at) = self.locations.get(index) else { return Ok(()) };
                 rows[index] += 1;
                 if rows[index] * (at.observed.len() + 1) < at.rows.len() {
                     break;

@@ -13,7 +13,7 @@ use crate::{
     unfold::{self, Ending, Limit, Unfolding},
 };
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SourceOutcomes {
     pub outcomes: Outcomes,
     /// An execution with a race: the program is undefined, and every outcome is allowed.
@@ -30,7 +30,7 @@ pub struct Race {
 /// Every final state that the model allows. Which are allowed is decided without RC11's axiom against load buffering, and
 /// what is undefined with it: so speculation excuses no wrong mapping.
 pub fn outcomes(program: &Program, rule: ReleaseSequences, limits: Limits) -> SourceOutcomes {
-    let mut found = SourceOutcomes::default();
+    let mut found = SourceOutcomes { outcomes: Outcomes::new(program), race: None };
     let mut budget = Budget::new(limits);
     let result = run(program, rule, limits, &mut budget, &mut found);
     found.outcomes.candidates = budget.candidates;
@@ -137,12 +137,15 @@ impl Search<'_, '_> {
             let writes = events & x.skeleton.writes;
             let part = Execution { rf: x.rf.between(events, events), ..x.clone() };
             let mut found = Vec::new();
+            let budget = &mut *self.budget;
             total_orders(&hb, writes, Relation::empty(x.skeleton.len()), &mut |co, last| {
+                budget.choose()?;
                 let x = Execution { co, ..part.clone() };
                 if coherence(&x, &hb) && atomicity(&x) {
                     found.push((co, last));
                 }
-            });
+                Ok(())
+            })?;
             if found.is_empty() {
                 return Ok(());
             }
@@ -187,7 +190,7 @@ impl Search<'_, '_> {
             self.c.term(thread, self.c.paths[thread].registers[usize::from(register.0)], &read).unwrap_or_default()
         });
         let memory = last.iter().map(|&write| x.values[write].unwrap_or_default());
-        self.found.outcomes.states.insert(registers.chain(memory).collect());
+        self.found.outcomes.states.insert(&registers.chain(memory).collect::<Vec<_>>());
         if self.found.race.is_none()
             && in_order(&x)
             && let Some(events) = races(&x, hb).pairs().next()
@@ -198,7 +201,12 @@ impl Search<'_, '_> {
 }
 
 /// Every total order of the writes of a location that agrees with happens-before, with the last write.
-fn total_orders(hb: &Relation, open: Set, order: Relation, each: &mut impl FnMut(Relation, usize)) {
+fn total_orders(
+    hb: &Relation,
+    open: Set,
+    order: Relation,
+    each: &mut impl FnMut(Relation, usize) -> Result<(), Limit>,
+) -> Result<(), Limit> {
     for next in open {
         let rest = open - Set::one(next);
         if { rest }.any(|other| hb.contains(other, next)) {
@@ -207,9 +215,10 @@ fn total_orders(hb: &Relation, open: Set, order: Relation, each: &mut impl FnMut
         let mut order = order;
         *order.row_mut(next) = rest;
         if rest.is_empty() {
-            each(order, next);
+            each(order, next)?;
         } else {
-            total_orders(hb, rest, order, each);
+            total_orders(hb, rest, order, each)?;
         }
     }
+    Ok(())
 }

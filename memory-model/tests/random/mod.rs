@@ -131,7 +131,16 @@ fn thread(random: &mut Random, locations: &[Variable<ptx_memory_model::ptx::Ptx>
             registers.push(RegisterDeclaration { name: format!("r{}", registers.len()), initial: 0, observed: true });
             Register(registers.len() as u16 - 1)
         };
-        let instruction = match random.below(if surface { 6 } else { 12 }) {
+        let instruction = match random.below(if surface { 6 } else { 13 }) {
+            12 if *budget > 1 => {
+                *budget -= 2;
+                let access = access(random, &[Sem::Weak, Sem::Relaxed]);
+                let load = |location| {
+                    let a = Address { base: Operand::Address(Location(location)), offset: 0 };
+                    Instruction::Load { d: fresh(&mut registers), a, ty: Type::U64, access }
+                };
+                Instruction::Vector([0, 1].map(load).into())
+            }
             kind @ 0..=8 | kind @ 11 if *budget > 0 => {
                 *budget -= 1;
                 let ty = Type::U64;
