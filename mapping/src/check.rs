@@ -47,7 +47,8 @@ pub fn judge(admitted: &Admitted, lowered: &ptx::Program, limits: Limits) -> Ver
         Admitted::States(found) => &found.outcomes.states,
     };
     let found = ptx::search::outcomes(lowered, Conventions::MANUAL, limits);
-    let wrong: Vec<State> = found.states.into_iter().filter(|state| !source.contains(state)).collect();
+    let wrong = found.states.iter().filter(|state| !source.contains(state));
+    let wrong: Vec<State> = wrong.map(Into::into).collect();
     match found.unknown {
         _ if !wrong.is_empty() => Verdict::Unsound(wrong),
         Some(limit) => Verdict::Unknown(limit),

@@ -9,7 +9,7 @@ use ptx_atomics_lowering::{
 use ptx_memory_model::{
     place::Scope,
     program::{
-        Address, AluOp, Cmp, Guard, Instruction, Label, Language, Location, Operand, Program, Register, RegisterDeclaration,
+        Address, AluOp, Cmp, Guard, Instruction, Label, Location, Operand, Program, Register, RegisterDeclaration,
         Statement, Thread, Type as ModelType, Variable,
     },
     ptx::{self, Fence, FenceSem, Ptx, Sem},

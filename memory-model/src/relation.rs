@@ -123,6 +123,10 @@ impl Relation {
         self.rows[..self.len].iter().all(|row| row.is_empty())
     }
 
+    pub fn remove(&mut self, a: usize, b: usize) {
+        self.rows[a] = self.rows[a] - Set::one(b);
+    }
+
     pub fn insert(&mut self, a: usize, b: usize) {
         self.rows[a].insert(b);
     }

@@ -58,8 +58,9 @@ fn run(
         let execution =
             Execution { skeleton: x.clone(), rf: empty, co: empty, sc: empty, barriers: empty, values: Vec::new() };
         let has_sc = !seq_cst(x).is_empty();
-        let mut search = Search { program, c: &combination, rule, budget, found, has_sc };
-        search.sources(execution, [u8::MAX; MAX_EVENTS], x.dep.closure(), x.reads)
+        let (dep, reads) = (x.dep.closure(), x.reads);
+        let rf = [u8::MAX; MAX_EVENTS];
+        Search { program, c: &combination, rule, budget, found, has_sc, x: execution, rf }.sources(dep, reads)
     })
 }
 
@@ -70,44 +71,35 @@ struct Search<'s, 'p> {
     budget: &'s mut Budget,
     found: &'s mut SourceOutcomes,
     has_sc: bool,
+    /// What is chosen so far. It is changed in place, and a change is taken back after what follows from it.
+    x: Execution<Cpp>,
+    /// The same as `x.rf`: the source of each read.
+    rf: [u8; MAX_EVENTS],
 }
 
 impl Search<'_, '_> {
-    fn read(&self, rf: &[u8; MAX_EVENTS], event: usize) -> Option<Value> {
-        let source = usize::from(rf[event]);
-        if source < MAX_EVENTS { self.c.written(source, &|event| self.read(rf, event)) } else { None }
+    fn read(&self, event: usize) -> Option<Value> {
+        let source = usize::from(self.rf[event]);
+        if source < MAX_EVENTS { self.c.written(source, &|event| self.read(event)) } else { None }
+    }
+
+    /// Whether the chosen values lead along these paths.
+    fn follows_paths(&self) -> bool {
+        self.c.paths.iter().enumerate().all(|(thread, path)| {
+            path.constraints.iter().all(|&(term, wanted)| {
+                let value = self.c.term(thread, term, &|event| self.read(event));
+                value.is_none_or(|value| (value != 0) == wanted)
+            })
+        })
     }
 
     /// Chooses a source for each open read.
-    fn sources(
-        &mut self,
-        mut x: Execution<Cpp>,
-        rf: [u8; MAX_EVENTS],
-        dep: Relation,
-        mut open: Set,
-    ) -> Result<(), Limit> {
-        let constraint_holds = |&(thread, term, wanted): &(usize, unfold::Term, bool)| {
-            self.c.term(thread, term, &|event| self.read(&rf, event)).is_none_or(|value| (value != 0) == wanted)
-        };
-        let constraints = self
-            .c
-            .paths
-            .iter()
-            .enumerate()
-            .flat_map(|(thread, path)| path.constraints.iter().map(move |&(term, wanted)| (thread, term, wanted)));
-        if !constraints.into_iter().all(|constraint| constraint_holds(&constraint)) {
+    fn sources(&mut self, dep: Relation, mut open: Set) -> Result<(), Limit> {
+        if !self.follows_paths() {
             return Ok(());
         }
-        let Some(read) = open.next() else {
-            x.values = (0..x.skeleton.len())
-                .map(|event| match x.skeleton.writes.contains(event) {
-                    true => self.c.written(event, &|event| self.read(&rf, event)),
-                    false => self.read(&rf, event),
-                })
-                .collect();
-            return self.modifications(x);
-        };
-        let skeleton = &x.skeleton;
+        let Some(read) = open.next() else { return self.modifications() };
+        let skeleton = &self.x.skeleton;
         let location = skeleton.at(skeleton.events[read].location);
         for source in (location & skeleton.writes) - skeleton.po.row(read) {
             // No thin air.
@@ -115,41 +107,45 @@ impl Search<'_, '_> {
                 continue;
             }
             self.budget.choose()?;
-            let (mut x, mut rf, mut dep) = (x.clone(), rf, dep);
-            rf[read] = source as u8;
-            x.rf.insert(source, read);
+            let mut dep = dep;
             dep.insert_transitive(source, read);
-            self.sources(x, rf, dep, open)?;
+            self.rf[read] = source as u8;
+            self.x.rf.insert(source, read);
+            self.sources(dep, open)?;
+            self.x.rf.remove(source, read);
+            self.rf[read] = u8::MAX;
         }
         Ok(())
     }
 
     /// Chooses modification orders. All axioms but sequential consistency are about one location.
-    fn modifications(&mut self, x: Execution<Cpp>) -> Result<(), Limit> {
+    fn modifications(&mut self) -> Result<(), Limit> {
         self.budget.candidates += 1;
-        let hb = happens_before(&x, self.rule);
+        let hb = happens_before(&self.x, self.rule);
         if !hb.is_irreflexive() {
             return Ok(());
         }
+        let rf = self.x.rf;
         let mut orders: Vec<Vec<(Relation, usize)>> = Vec::new();
         for &location in &self.c.locations {
-            let events = x.skeleton.at(location);
-            let writes = events & x.skeleton.writes;
-            let part = Execution { rf: x.rf.between(events, events), ..x.clone() };
+            let events = self.x.skeleton.at(location);
+            let writes = events & self.x.skeleton.writes;
             let mut found = Vec::new();
-            let budget = &mut *self.budget;
-            total_orders(&hb, writes, Relation::empty(x.skeleton.len()), &mut |co, last| {
-                budget.choose()?;
-                let x = Execution { co, ..part.clone() };
-                if coherence(&x, &hb) && atomicity(&x) {
+            self.x.rf = rf.between(events, events);
+            total_orders(&hb, writes, Relation::empty(self.x.skeleton.len()), &mut |co, last| {
+                self.budget.choose()?;
+                self.x.co = co;
+                if coherence(&self.x, &hb) && atomicity(&self.x) {
                     found.push((co, last));
                 }
                 Ok(())
             })?;
-            if found.is_empty() {
-                return Ok(());
-            }
             orders.push(found);
+        }
+        self.x.rf = rf;
+        self.x.co = Relation::empty(rf.len());
+        if orders.iter().any(Vec::is_empty) {
+            return Ok(());
         }
         if !self.has_sc {
             // Each location by itself: only which write is the last matters.
@@ -158,44 +154,51 @@ impl Search<'_, '_> {
                 found.dedup_by_key(|(_, last)| *last);
             }
         }
-        self.product(x, &hb, &orders, 0, &mut Vec::new())
+        let value = |event: usize| match self.x.skeleton.writes.contains(event) {
+            true => self.c.written(event, &|event| self.read(event)),
+            false => self.read(event),
+        };
+        self.x.values = (0..rf.len()).map(value).collect();
+        self.product(&hb, &orders, &mut Vec::new())
     }
 
     fn product(
         &mut self,
-        x: Execution<Cpp>,
         hb: &Relation,
         orders: &[Vec<(Relation, usize)>],
-        index: usize,
         last: &mut Vec<usize>,
     ) -> Result<(), Limit> {
-        let Some(choices) = orders.get(index) else {
-            if !self.has_sc || sequential_consistency(&x, hb) {
-                self.note(x, hb, last);
+        let Some((choices, rest)) = orders.split_first() else {
+            if !self.has_sc || sequential_consistency(&self.x, hb) {
+                self.note(hb, last);
             }
             return Ok(());
         };
+        let before = self.x.co;
         for &(co, write) in choices {
             self.budget.choose()?;
             last.push(write);
-            self.product(Execution { co: x.co | co, ..x.clone() }, hb, orders, index + 1, last)?;
+            self.x.co = before | co;
+            self.product(hb, rest, last)?;
             last.pop();
         }
+        self.x.co = before;
         Ok(())
     }
 
-    fn note(&mut self, x: Execution<Cpp>, hb: &Relation, last: &[usize]) {
-        let read = |event: usize| x.values[event];
+    fn note(&mut self, hb: &Relation, last: &[usize]) {
+        let read = |event: usize| self.x.values[event];
         let registers = self.program.observed().map(|(thread, register)| {
             self.c.term(thread, self.c.paths[thread].registers[usize::from(register.0)], &read).unwrap_or_default()
         });
-        let memory = last.iter().map(|&write| x.values[write].unwrap_or_default());
-        self.found.outcomes.states.insert(&registers.chain(memory).collect::<Vec<_>>());
+        let memory = last.iter().map(|&write| self.x.values[write].unwrap_or_default());
+        let state: Vec<_> = registers.chain(memory).collect();
+        self.found.outcomes.states.insert(&state);
         if self.found.race.is_none()
-            && in_order(&x)
-            && let Some(events) = races(&x, hb).pairs().next()
+            && in_order(&self.x)
+            && let Some(events) = races(&self.x, hb).pairs().next()
         {
-            self.found.race = Some(Race { execution: x, events });
+            self.found.race = Some(Race { execution: self.x.clone(), events });
         }
     }
 }
