@@ -1,5 +1,8 @@
 //! Whether a lowering admits only what its source program admits.
 
+use std::collections::HashMap;
+
+use ptx_atomics_lowering::{AtomicOp, Sequence};
 use ptx_memory_model::{
     outcome::{Limits, State},
     program::Program,
@@ -8,7 +11,7 @@ use ptx_memory_model::{
     unfold::Limit,
 };
 
-use crate::translate::{Cache, Mapping, NoProgram};
+use crate::translate::{Mapping, NoProgram, inline, operations};
 
 /// What a source program admits.
 #[derive(Clone, Debug)]
@@ -59,7 +62,10 @@ pub fn judge(admitted: &Admitted, lowered: &ptx::Program, limits: Limits) -> Ver
 /// Lowers programs by several mappings, and judges what differs among the results once.
 pub struct Checker<'m, 'l> {
     mappings: &'m [Mapping<'l>],
-    caches: Vec<Cache>,
+    /// What each mapping makes of an operation, as a number; nothing if the target has no lowering.
+    known: Vec<HashMap<(AtomicOp, bool), Option<usize>>>,
+    /// The sequences by their numbers.
+    sequences: Vec<Sequence>,
     rule: ReleaseSequences,
     limits: Limits,
     pub counts: Counts,
@@ -92,8 +98,8 @@ pub struct Counterexample {
 
 impl<'m, 'l> Checker<'m, 'l> {
     pub fn new(mappings: &'m [Mapping<'l>], rule: ReleaseSequences, limits: Limits) -> Self {
-        let caches = mappings.iter().map(|_| Cache::default()).collect();
-        Self { mappings, caches, rule, limits, counts: Counts::default() }
+        let known = mappings.iter().map(|_| HashMap::new()).collect();
+        Self { mappings, known, sequences: Vec::new(), rule, limits, counts: Counts::default() }
     }
 
     /// Checks a program under every mapping.
@@ -101,42 +107,71 @@ impl<'m, 'l> Checker<'m, 'l> {
     /// # Errors
     /// If a lowering has instructions that the model does not know.
     pub fn check(&mut self, program: &Program<Cpp>) -> Result<Vec<Counterexample>, NoProgram> {
-        let counts = &mut self.counts;
-        counts.programs += 1;
+        self.counts.programs += 1;
         let admitted = admitted(program, self.rule, self.limits);
         if matches!(admitted, Admitted::All) {
-            counts.undefined += 1;
+            self.counts.undefined += 1;
             return Ok(Vec::new());
         }
-        let mut judged: Vec<(Program<Ptx>, Verdict)> = Vec::new();
+        let mut judged: Vec<(Vec<usize>, Program<Ptx>, Verdict)> = Vec::new();
         let mut found = Vec::new();
-        for (index, (mapping, cache)) in self.mappings.iter().zip(&mut self.caches).enumerate() {
-            let lowered = match mapping.translate(program, cache) {
-                Ok(lowered) => lowered,
-                Err(NoProgram::Unsupported(_)) => {
-                    counts.unsupported += 1;
-                    continue;
-                }
-                Err(unmodelled) => return Err(unmodelled),
+        for mapping in 0..self.mappings.len() {
+            let Some(numbers) = self.numbers(program, mapping)? else {
+                self.counts.unsupported += 1;
+                continue;
             };
-            counts.pairs += 1;
-            let known = judged.iter().position(|(other, _)| *other == lowered);
-            let known = known.unwrap_or_else(|| {
-                counts.lowered += 1;
-                let verdict = judge(&admitted, &lowered, self.limits);
-                judged.push((lowered, verdict));
-                judged.len() - 1
-            });
-            match &judged[known] {
-                (_, Verdict::Sound) => {}
-                (_, Verdict::Unknown(_)) => counts.unknown += 1,
-                (lowered, Verdict::Unsound(states)) => {
-                    counts.unsound += 1;
-                    let (lowered, states) = (lowered.clone(), states.clone());
-                    found.push(Counterexample { mapping: index, lowered, states });
+            self.counts.pairs += 1;
+            let index = match judged.iter().position(|(known, ..)| *known == numbers) {
+                Some(index) => index,
+                None => {
+                    self.counts.lowered += 1;
+                    let sequences: Vec<_> = numbers.iter().map(|&number| &self.sequences[number]).collect();
+                    let lowered = inline(program, &sequences)?;
+                    let verdict = judge(&admitted, &lowered, self.limits);
+                    judged.push((numbers, lowered, verdict));
+                    judged.len() - 1
+                }
+            };
+            match &judged[index] {
+                (.., Verdict::Sound) => {}
+                (.., Verdict::Unknown(_)) => self.counts.unknown += 1,
+                (_, lowered, Verdict::Unsound(states)) => {
+                    self.counts.unsound += 1;
+                    found.push(Counterexample { mapping, lowered: lowered.clone(), states: states.clone() });
                 }
             }
         }
         Ok(found)
+    }
+
+    /// The numbers of the sequences that a mapping has for the operations of a program.
+    fn numbers(&mut self, program: &Program<Cpp>, mapping: usize) -> Result<Option<Vec<usize>>, NoProgram> {
+        let mut numbers = Vec::with_capacity(8);
+        for (op, read) in operations(program, self.mappings[mapping].ty)? {
+            let known = self.known[mapping].get(&(op, read)).copied();
+            let number = match known {
+                Some(number) => number,
+                None => {
+                    let number = match self.mappings[mapping].sequence(&op, read) {
+                        Ok(sequence) => Some(self.number(sequence)),
+                        Err(NoProgram::Unsupported(_)) => None,
+                        Err(unmodelled) => return Err(unmodelled),
+                    };
+                    self.known[mapping].insert((op, read), number);
+                    number
+                }
+            };
+            let Some(number) = number else { return Ok(None) };
+            numbers.push(number);
+        }
+        Ok(Some(numbers))
+    }
+
+    fn number(&mut self, sequence: Sequence) -> usize {
+        let known = self.sequences.iter().position(|known| *known == sequence);
+        known.unwrap_or_else(|| {
+            self.sequences.push(sequence);
+            self.sequences.len() - 1
+        })
     }
 }

@@ -8,4 +8,4 @@ pub mod programs;
 pub mod translate;
 
 pub use check::{Checker, Counterexample, Counts, Verdict};
-pub use translate::{Cache, Mapping, NoProgram};
+pub use translate::{Mapping, NoProgram};

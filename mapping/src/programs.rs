@@ -3,10 +3,12 @@
 use itertools::{Itertools, iproduct};
 use ptx_memory_model::{
     place::{Place, Scope},
-    program::{Address, Instruction, Location, Operand, Program, Register, RegisterDeclaration, RmwOp, Thread, Type, Variable},
+    program::{
+        Address, Instruction, Location, Operand, Program, Register, RegisterDeclaration, RmwOp, Thread, Type, Variable,
+    },
     source::{Access, Cpp, Fence, Order},
 };
-use strum::IntoEnumIterator;
+use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// An operation, but for where and at what scope it is done, and the value that it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,9 +16,15 @@ pub enum Op {
     Load(Order),
     Store(Order),
     /// An exchange, of which the result is read or not.
-    Rmw { order: Order, read: bool },
+    Rmw {
+        order: Order,
+        read: bool,
+    },
     /// Expects the initial value.
-    Cas { success: Order, failure: Order },
+    Cas {
+        success: Order,
+        failure: Order,
+    },
     Fence(Order),
 }
 
@@ -55,9 +63,12 @@ impl Op {
 /// A program of these threads. Each write writes a value of its own, 1, 2 and so on.
 pub fn program(threads: &[(Place, Vec<Letter>)]) -> Program<Cpp> {
     let letters = || threads.iter().flat_map(|(_, letters)| letters);
-    let locations = letters().filter(|letter| !letter.op.is_fence()).map(|letter| letter.location + 1).max().unwrap_or(0);
-    let variable = |index: usize| {
-        Variable { name: ["x", "y", "z", "w"].get(index).map_or(format!("v{index}"), |name| (*name).to_owned()), initial: 0, alias: None }
+    let locations =
+        letters().filter(|letter| !letter.op.is_fence()).map(|letter| letter.location + 1).max().unwrap_or(0);
+    let variable = |index: usize| Variable {
+        name: ["x", "y", "z", "w"].get(index).map_or(format!("v{index}"), |name| (*name).to_owned()),
+        initial: 0,
+        alias: None,
     };
     let mut value = 0;
     let threads = threads.iter().map(|(place, letters)| {
@@ -65,26 +76,41 @@ pub fn program(threads: &[(Place, Vec<Letter>)]) -> Program<Cpp> {
         let mut code = Vec::with_capacity(letters.len());
         for letter in letters {
             let mut d = || {
-                registers.push(RegisterDeclaration { name: format!("r{}", registers.len()), initial: 0, observed: true });
+                registers.push(RegisterDeclaration {
+                    name: format!("r{}", registers.len()),
+                    initial: 0,
+                    observed: true,
+                });
                 Register(registers.len() as u16 - 1)
             };
             value += u64::from(letter.op.writes());
             let a = Address { base: Operand::Address(Location(letter.location as u16)), offset: 0 };
             let (new, none, ty) = (Operand::Immediate(value), Operand::Immediate(0), Type::U32);
             let scope = letter.scope;
-            code.push(match letter.op {
-                Op::Load(order) => Instruction::Load { d: d(), a, ty, access: Access::new(order, scope) },
-                Op::Store(order) => Instruction::Store { a, b: new, ty, access: Access::new(order, scope) },
-                Op::Rmw { order, read } => {
-                    let d = read.then(&mut d);
-                    Instruction::Rmw { op: RmwOp::Exch, d, a, b: new, c: none, ty, access: Access::new(order, scope) }
+            code.push(
+                match letter.op {
+                    Op::Load(order) => Instruction::Load { d: d(), a, ty, access: Access::new(order, scope) },
+                    Op::Store(order) => Instruction::Store { a, b: new, ty, access: Access::new(order, scope) },
+                    Op::Rmw { order, read } => {
+                        let d = read.then(&mut d);
+                        Instruction::Rmw {
+                            op: RmwOp::Exch,
+                            d,
+                            a,
+                            b: new,
+                            c: none,
+                            ty,
+                            access: Access::new(order, scope),
+                        }
+                    }
+                    Op::Cas { success, failure } => {
+                        let access = Access { order: success, failure, scope };
+                        Instruction::Rmw { op: RmwOp::Cas, d: Some(d()), a, b: none, c: new, ty, access }
+                    }
+                    Op::Fence(order) => Instruction::Fence(Fence { order, scope }),
                 }
-                Op::Cas { success, failure } => {
-                    let access = Access { order: success, failure, scope };
-                    Instruction::Rmw { op: RmwOp::Cas, d: Some(d()), a, b: none, c: new, ty, access }
-                }
-                Op::Fence(order) => Instruction::Fence(Fence { order, scope }),
-            }.into());
+                .into(),
+            );
         }
         Thread { place: *place, registers, labels: Vec::new(), code }
     });
@@ -97,8 +123,8 @@ pub fn on_one_gpu(thread: usize) -> Place {
     Place { gpu: 0, cluster: None, cta: thread as u32 }
 }
 
-/// Reads (`R`) and writes (`W`) of each thread, as the literature names them.
-const SHAPES: [(&str, &str); 21] = [
+/// Reads (`R`), writes (`W`) and read-modify-writes (`U`) of each thread, as the literature names them.
+const SHAPES: [(&str, &str); 22] = [
     ("SB", "Wx Ry | Wy Rx"),
     ("MP", "Wx Wy | Ry Rx"),
     ("LB", "Rx Wy | Ry Wx"),
@@ -120,6 +146,8 @@ const SHAPES: [(&str, &str); 21] = [
     ("CoWR", "Wx Rx | Wx"),
     ("CoRW", "Rx Wx | Wx"),
     ("CoWW", "Wx Wx | Rx Rx"),
+    // Figure 12 of the paper: does a release sequence go on behind an update?
+    ("MP+rs", "Wx Wy | Uy Wy | Ry Rx"),
 ];
 
 /// A program with its name.
@@ -143,26 +171,22 @@ pub enum Variants {
 pub fn shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(usize) -> Place) -> Vec<Named> {
     let mut found = Vec::new();
     for (name, text) in SHAPES {
-        let threads: Vec<Vec<(bool, usize)>> = text
-            .split(" | ")
-            .map(|thread| {
-                let slot = |slot: &str| (slot.starts_with('W'), "xyz".find(&slot[1..]).unwrap_or_default());
-                thread.split(' ').map(slot).collect()
-            })
-            .collect();
+        let slot = |slot: &'static str| (&slot[..1], "xyz".find(&slot[1..]).unwrap_or_default());
+        let threads = text.split(" | ").map(|thread| thread.split(' ').map(slot).collect_vec()).collect_vec();
         if threads.iter().map(Vec::len).sum::<usize>() > accesses {
             continue;
         }
-        let choices: Vec<Vec<Vec<Op>>> = threads.iter().flatten().map(|(writes, _)| ways(variants, *writes)).collect();
+        let choices: Vec<Vec<Vec<Op>>> = threads.iter().flatten().map(|(access, _)| ways(variants, access)).collect();
         // Each choice is an operation, with what may stand in front of it.
         for chosen in choices.iter().map(|ways| ways.iter()).multi_cartesian_product() {
             let mut chosen = chosen.into_iter();
-            let with = |(index, slots): (usize, &Vec<(bool, usize)>)| {
+            let with = |(index, slots): (usize, &Vec<(&str, usize)>)| {
                 let letters = slots.iter().enumerate().flat_map(|(number, (_, location))| {
                     let ops = chosen.next().map(|ops| &ops[..]).unwrap_or_default();
                     // A fence in front of the first access orders nothing.
                     let ops = if number == 0 { &ops[ops.len() - 1..] } else { ops };
-                    let letter = |op: &Op| Letter { op: *op, location: if op.is_fence() { 0 } else { *location }, scope };
+                    let letter =
+                        |op: &Op| Letter { op: *op, location: if op.is_fence() { 0 } else { *location }, scope };
                     ops.iter().map(letter).collect_vec()
                 });
                 (place(index), letters.collect())
@@ -175,18 +199,21 @@ pub fn shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(
 }
 
 /// What may stand for an access of a shape.
-fn ways(variants: Variants, writes: bool) -> Vec<Vec<Op>> {
-    let plain = |order| if writes { Op::Store(order) } else { Op::Load(order) };
+fn ways(variants: Variants, access: &str) -> Vec<Vec<Op>> {
+    let rmws = || RMW_ORDERS.map(|order| vec![Op::Rmw { order, read: true }]).to_vec();
+    let (plain, orders): (fn(Order) -> Op, _) = match access {
+        "R" => (Op::Load, LOAD_ORDERS),
+        "W" => (Op::Store, STORE_ORDERS),
+        _ => return rmws(),
+    };
     match variants {
-        Variants::Accesses if writes => STORE_ORDERS.map(|order| vec![plain(order)]).to_vec(),
-        Variants::Accesses => LOAD_ORDERS.map(|order| vec![plain(order)]).to_vec(),
+        Variants::Accesses => orders.map(|order| vec![plain(order)]).to_vec(),
         Variants::Fences => {
             let fenced = FENCE_ORDERS.map(|order| vec![Op::Fence(order), plain(Order::Relaxed)]);
             [vec![plain(Order::Relaxed)]].into_iter().chain(fenced).collect()
         }
         Variants::Rmws => {
-            let rmw = RMW_ORDERS.map(|order| vec![Op::Rmw { order, read: true }]);
-            [Order::Relaxed, Order::SeqCst].map(|order| vec![plain(order)]).into_iter().chain(rmw).collect()
+            [Order::Relaxed, Order::SeqCst].map(|order| vec![plain(order)]).into_iter().chain(rmws()).collect()
         }
     }
 }
@@ -203,11 +230,6 @@ pub fn placements(threads: usize) -> Vec<Vec<Place>> {
         return vec![vec![origin]; threads];
     }
     rest.multi_cartesian_product().map(|rest| [origin].into_iter().chain(rest).collect()).collect()
-}
-
-/// Scopes from the narrowest to the widest.
-pub fn scopes() -> Vec<Scope> {
-    Scope::iter().collect()
 }
 
 /// Calls `each` for every program of so many operations on at most two variables, one for each class of programs that differ in
@@ -299,3 +321,91 @@ fn is_canonical(threads: &[Vec<Letter>]) -> bool {
     };
     images.iter().filter(first).min().is_some_and(|least| least == threads)
 }
+
+/// Programs that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Set {
+    /// All programs of two operations.
+    Two,
+    Three,
+    /// All of four, with the failure orderings of a compare and exchange that differ.
+    Four,
+    /// All of five of a small alphabet: what an unread update and the fences around it can go wrong with.
+    Five,
+    /// The shapes, of loads and stores.
+    Accesses,
+    /// The shapes, with fences.
+    Fences,
+    /// The shapes, with read-modify-writes.
+    Rmws,
+    /// The shapes of two and three threads, at every scope and every placement of the threads.
+    Placements,
+}
+
+/// Calls `each` for the programs of a set, with their names; of `shard.1` programs, for number `shard.0`.
+pub fn each(set: Set, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
+    let mut number = 0;
+    let mut take = |name: &str, threads: &[(Place, Vec<Letter>)]| {
+        number += 1;
+        if number % shard.1 == shard.0 % shard.1 {
+            each(name, &program(threads));
+        }
+    };
+    let mut small = |operations, alphabet: &[Op]| {
+        all(operations, alphabet, &mut |threads| {
+            let placed: Vec<_> =
+                threads.iter().enumerate().map(|(index, thread)| (on_one_gpu(index), thread.clone())).collect();
+            take(set.into(), &placed);
+        });
+    };
+    let shape = |variants, accesses| shapes(variants, accesses, Scope::Gpu, &on_one_gpu);
+    match set {
+        Set::Two => small(2, &Op::all()),
+        Set::Three => small(3, &Op::all()),
+        Set::Four => small(4, &some_failures()),
+        Set::Five => small(5, &SMALL_ALPHABET),
+        Set::Accesses => shape(Variants::Accesses, 6).iter().for_each(|named| take(&named.name, &named.threads)),
+        Set::Fences => shape(Variants::Fences, 6).iter().for_each(|named| take(&named.name, &named.threads)),
+        Set::Rmws => shape(Variants::Rmws, 5).iter().for_each(|named| take(&named.name, &named.threads)),
+        Set::Placements => {
+            for scope in Scope::iter() {
+                for named in shapes(Variants::Accesses, 5, scope, &on_one_gpu) {
+                    for places in placements(named.threads.len()) {
+                        let threads: Vec<_> = places
+                            .iter()
+                            .zip(&named.threads)
+                            .map(|(place, (_, thread))| (*place, thread.clone()))
+                            .collect();
+                        take(&named.name, &threads);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every operation, but of the compare and exchanges those of which the failure ordering is no part of the success ordering,
+/// and one of each success ordering.
+fn some_failures() -> Vec<Op> {
+    let differs = |op: &Op| match op {
+        Op::Cas { success, failure } => {
+            *failure == Order::Relaxed
+                || !success.acquires()
+                || (*failure == Order::SeqCst && *success != Order::SeqCst)
+        }
+        _ => true,
+    };
+    Op::all().into_iter().filter(differs).collect()
+}
+
+const SMALL_ALPHABET: [Op; 8] = [
+    Op::Load(Order::Relaxed),
+    Op::Load(Order::Acquire),
+    Op::Store(Order::Relaxed),
+    Op::Store(Order::Release),
+    Op::Rmw { order: Order::Relaxed, read: false },
+    Op::Rmw { order: Order::AcqRel, read: false },
+    Op::Fence(Order::Acquire),
+    Op::Fence(Order::SeqCst),
+];

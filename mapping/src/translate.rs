@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use ptx_atomics_lowering::{
-    A, Access, AtomicOp, B, C, D, Operation, Ordering, Policy, RmwOp, Sequence, SyncScope, Target, Type, Unsupported, lower,
+    A, Access, AtomicOp, B, C, D, Operation, Ordering, Policy, RmwOp, Sequence, SyncScope, Target, Type, Unsupported,
+    lower,
     ptx::{self as asm, Instruction as Asm},
 };
 use ptx_memory_model::{
@@ -25,8 +26,8 @@ pub enum NoProgram {
     Unmodelled(String),
 }
 
-/// What makes a [`Sequence`] of an operation.
-pub type Lower<'l> = Box<dyn Fn(&AtomicOp) -> Result<Sequence, NoProgram> + Sync + 'l>;
+/// What makes a [`Sequence`] of an operation, of which the result is read or not.
+type Lower<'l> = Box<dyn Fn(&AtomicOp, bool) -> Result<Sequence, NoProgram> + Sync + 'l>;
 
 /// A way to lower every operation, on values of one type.
 pub struct Mapping<'l> {
@@ -38,7 +39,7 @@ pub struct Mapping<'l> {
 
 impl<'l> Mapping<'l> {
     pub fn new(policy: Policy, target: Target, ty: Type, name: String) -> Self {
-        let lower = move |op: &AtomicOp| match lower(op, &policy, &target) {
+        let lower = move |op: &AtomicOp, _| match lower(op, &policy, &target) {
             Ok(lowering) => Ok(lowering.sequence),
             Err(errors) => Err(NoProgram::Unsupported(errors)),
         };
@@ -46,97 +47,128 @@ impl<'l> Mapping<'l> {
     }
 
     /// The same, but for what `change` makes of some sequences.
-    pub fn changed(self, name: String, change: impl Fn(&AtomicOp, Sequence) -> Sequence + Sync + 'l) -> Self {
+    pub fn changed(self, name: String, change: impl Fn(&AtomicOp, bool, Sequence) -> Sequence + Sync + 'l) -> Self {
         let lower = self.lower;
-        Self { name, ty: self.ty, lower: Box::new(move |op| lower(op).map(|sequence| change(op, sequence))) }
+        Self {
+            name,
+            ty: self.ty,
+            lower: Box::new(move |op, read| lower(op, read).map(|sequence| change(op, read, sequence))),
+        }
     }
 
-    /// The program in PTX. Its registers are those of the source, in the same order, and more that no outcome has.
+    /// What implements an operation, of which the result is read or not.
+    ///
+    /// # Errors
+    /// If the target has no lowering.
+    pub fn sequence(&self, op: &AtomicOp, read: bool) -> Result<Sequence, NoProgram> {
+        (self.lower)(op, read)
+    }
+
+    /// The program in PTX.
     ///
     /// # Errors
     /// If an operation has no lowering, or one with instructions that the model does not know.
-    pub fn translate(&self, source: &Program<Cpp>, cache: &mut Cache) -> Result<Program<Ptx>, NoProgram> {
-        let variable = |v: &Variable<Cpp>| Variable { name: v.name.clone(), initial: v.initial, alias: None };
-        let threads = source.threads.iter().map(|thread| self.thread(thread, cache)).collect::<Result<_, _>>()?;
-        Ok(Program { locations: source.locations.iter().map(variable).collect(), threads })
-    }
-
-    fn thread(&self, source: &Thread<Cpp>, cache: &mut Cache) -> Result<Thread<Ptx>, NoProgram> {
-        let mut thread = Thread {
-            place: source.place,
-            registers: source.registers.clone(),
-            labels: source.labels.clone(),
-            code: Vec::with_capacity(source.code.len()),
-        };
-        for Statement { guard, instruction } in &source.code {
-            let plain = match instruction {
-                Instruction::Load { d, a, ty, access } if access.order == Order::NonAtomic => {
-                    Instruction::Load { d: *d, a: *a, ty: *ty, access: ptx::Access::WEAK }
-                }
-                Instruction::Store { a, b, ty, access } if access.order == Order::NonAtomic => {
-                    Instruction::Store { a: *a, b: *b, ty: *ty, access: ptx::Access::WEAK }
-                }
-                Instruction::Alu { op, ty, d, sources } => {
-                    Instruction::Alu { op: *op, ty: *ty, d: *d, sources: *sources }
-                }
-                Instruction::Branch { when, target } => Instruction::Branch { when: *when, target: *target },
-                Instruction::Label(label) => Instruction::Label(*label),
-                atomic => {
-                    let (op, operands) = self.operation(atomic)?;
-                    let sequence = match cache.0.get(&op) {
-                        Some(sequence) => sequence,
-                        None => cache.0.entry(op).or_insert((self.lower)(&op)?),
-                    };
-                    Inliner { thread: &mut thread, operands, names: HashMap::new(), labels: HashMap::new() }
-                        .inline(sequence)?;
-                    continue;
-                }
-            };
-            thread.code.push(Statement { guard: *guard, instruction: plain });
-        }
-        Ok(thread)
-    }
-
-    /// What an instruction of the source asks for.
-    fn operation(&self, instruction: &Instruction<Cpp>) -> Result<(AtomicOp, Operands), NoProgram> {
-        let access = Access::new(asm::Space::Global, self.ty);
-        let none = Operand::Immediate(0);
-        let of = |a: &Address| location(*a).ok_or_else(|| unmodelled(&instruction));
-        let (operation, order, scope, operands) = match instruction {
-            Instruction::Load { d, a, access: by, .. } => {
-                let operands = Operands { d: Some(*d), a: Some(of(a)?), b: none, c: none };
-                (Operation::Load(access), by.order, by.scope, operands)
-            }
-            Instruction::Store { a, b, access: by, .. } => {
-                let operands = Operands { d: None, a: Some(of(a)?), b: *b, c: none };
-                (Operation::Store(access), by.order, by.scope, operands)
-            }
-            Instruction::Rmw { op, d, a, b, c, ty, access: by } => {
-                let operands = Operands { d: *d, a: Some(of(a)?), b: *b, c: *c };
-                let operation = match rmw(*op, *ty) {
-                    Some(op) => Operation::Rmw(op, access),
-                    None => Operation::CmpXchg { access, failure: ordering(by.failure) },
-                };
-                (operation, by.order, by.scope, operands)
-            }
-            Instruction::Fence(fence) => {
-                (Operation::Fence, fence.order, fence.scope, Operands { d: None, a: None, b: none, c: none })
-            }
-            other => return Err(unmodelled(&other)),
-        };
-        let scope = SyncScope::Threads(match scope {
-            Scope::Cta => asm::Scope::Cta,
-            Scope::Cluster => asm::Scope::Cluster,
-            Scope::Gpu => asm::Scope::Gpu,
-            Scope::Sys => asm::Scope::Sys,
-        });
-        Ok((AtomicOp { operation, ordering: ordering(order), scope }, operands))
+    pub fn translate(&self, source: &Program<Cpp>) -> Result<Program<Ptx>, NoProgram> {
+        let sequences = operations(source, self.ty)?.into_iter().map(|(op, read)| self.sequence(&op, read));
+        let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
+        inline(source, &sequences.iter().collect::<Vec<_>>())
     }
 }
 
-/// The sequences of one mapping, so that each is made once.
-#[derive(Default)]
-pub struct Cache(HashMap<AtomicOp, Sequence>);
+/// What the atomic operations and fences of a program ask for, in its order, on values of a type; and whether the result is read.
+///
+/// # Errors
+/// If the program has what no language has.
+pub fn operations(source: &Program<Cpp>, ty: Type) -> Result<Vec<(AtomicOp, bool)>, NoProgram> {
+    let code = source.threads.iter().flat_map(|thread| &thread.code);
+    code.filter(|statement| plain(&statement.instruction).is_none())
+        .map(|statement| {
+            let (op, operands) = operation(&statement.instruction, ty)?;
+            Ok((op, operands.d.is_some()))
+        })
+        .collect()
+}
+
+/// The program with these sequences in place of its [`operations`]. Its registers are those of the source, in the same order,
+/// and more that no outcome has.
+///
+/// # Errors
+/// If a sequence has instructions that the model does not know.
+pub fn inline(source: &Program<Cpp>, sequences: &[&Sequence]) -> Result<Program<Ptx>, NoProgram> {
+    let mut sequences = sequences.iter();
+    let variable = |v: &Variable<Cpp>| Variable { name: v.name.clone(), initial: v.initial, alias: None };
+    let mut threads = Vec::with_capacity(source.threads.len());
+    for from in &source.threads {
+        let mut thread = Thread {
+            place: from.place,
+            registers: from.registers.clone(),
+            labels: from.labels.clone(),
+            code: Vec::with_capacity(from.code.len()),
+        };
+        for Statement { guard, instruction } in &from.code {
+            if let Some(instruction) = plain(instruction) {
+                thread.code.push(Statement { guard: *guard, instruction });
+                continue;
+            }
+            // The type has no part in the operands.
+            let (_, operands) = operation(instruction, Type::I32)?;
+            let sequence = sequences.next().expect("one for each operation");
+            Inliner { thread: &mut thread, operands, names: HashMap::new(), labels: HashMap::new() }
+                .inline(sequence)?;
+        }
+        threads.push(thread);
+    }
+    Ok(Program { locations: source.locations.iter().map(variable).collect(), threads })
+}
+
+/// An instruction that is no atomic operation, as PTX has it.
+fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> {
+    Some(match instruction {
+        Instruction::Load { d, a, ty, access } if access.order == Order::NonAtomic => {
+            Instruction::Load { d: *d, a: *a, ty: *ty, access: ptx::Access::WEAK }
+        }
+        Instruction::Store { a, b, ty, access } if access.order == Order::NonAtomic => {
+            Instruction::Store { a: *a, b: *b, ty: *ty, access: ptx::Access::WEAK }
+        }
+        Instruction::Alu { op, ty, d, sources } => Instruction::Alu { op: *op, ty: *ty, d: *d, sources: *sources },
+        Instruction::Branch { when, target } => Instruction::Branch { when: *when, target: *target },
+        Instruction::Label(label) => Instruction::Label(*label),
+        _ => return None,
+    })
+}
+
+/// What an atomic operation or fence asks for, and with what.
+fn operation(instruction: &Instruction<Cpp>, ty: Type) -> Result<(AtomicOp, Operands), NoProgram> {
+    let access = Access::new(asm::Space::Global, ty);
+    let none = Operand::Immediate(0);
+    let of = |a: &Address| location(*a).map(Some).ok_or_else(|| unmodelled(&instruction));
+    let (operation, order, scope, operands) = match instruction {
+        Instruction::Load { d, a, access: by, .. } => {
+            (Operation::Load(access), by.order, by.scope, Operands { d: Some(*d), a: of(a)?, b: none, c: none })
+        }
+        Instruction::Store { a, b, access: by, .. } => {
+            (Operation::Store(access), by.order, by.scope, Operands { d: None, a: of(a)?, b: *b, c: none })
+        }
+        Instruction::Rmw { op, d, a, b, c, ty, access: by } => {
+            let operation = match rmw(*op, *ty) {
+                Some(op) => Operation::Rmw(op, access),
+                None => Operation::CmpXchg { access, failure: ordering(by.failure) },
+            };
+            (operation, by.order, by.scope, Operands { d: *d, a: of(a)?, b: *b, c: *c })
+        }
+        Instruction::Fence(fence) => {
+            (Operation::Fence, fence.order, fence.scope, Operands { d: None, a: None, b: none, c: none })
+        }
+        other => return Err(unmodelled(&other)),
+    };
+    let scope = SyncScope::Threads(match scope {
+        Scope::Cta => asm::Scope::Cta,
+        Scope::Cluster => asm::Scope::Cluster,
+        Scope::Gpu => asm::Scope::Gpu,
+        Scope::Sys => asm::Scope::Sys,
+    });
+    Ok((AtomicOp { operation, ordering: ordering(order), scope }, operands))
+}
 
 /// What stands for the slots of a sequence.
 struct Operands {
@@ -202,7 +234,8 @@ impl Inliner<'_> {
                 asm::Statement::Reg { .. } => continue,
                 asm::Statement::Label(name) => (None, vec![Instruction::Label(self.label(name))]),
                 asm::Statement::Instruction { guard, instruction } => {
-                    let guard = guard.as_ref().map(|guard| Guard { p: self.register(&guard.p), negated: guard.negated });
+                    let guard =
+                        guard.as_ref().map(|guard| Guard { p: self.register(&guard.p), negated: guard.negated });
                     (guard, self.instruction(instruction)?)
                 }
             };
@@ -333,7 +366,12 @@ impl Inliner<'_> {
             }
             Asm::Cvt { rn: false, to, from, d, a } => {
                 let (d, a) = (self.register(d), self.source(a)?);
-                let alu = |op, ty, a| Instruction::Alu { op, ty, d, sources: [a, Operand::Immediate(0), Operand::Immediate(0)] };
+                let alu = |op, ty, a| Instruction::Alu {
+                    op,
+                    ty,
+                    d,
+                    sources: [a, Operand::Immediate(0), Operand::Immediate(0)],
+                };
                 let widened = alu(if ty(*from).signed { AluOp::Sext } else { AluOp::Mov }, ty(*from), a);
                 return Ok(vec![widened, alu(AluOp::Mov, ty(*to), Operand::Register(d))]);
             }

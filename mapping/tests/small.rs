@@ -1,30 +1,49 @@
+use itertools::{Itertools, iproduct};
+use ptx_atomics_lowering::{Policy, PtxVersion, Strategy, Target, Type};
+use ptx_atomics_mapping::{
+    Checker, Mapping,
+    programs::{self, Set},
+};
+use ptx_memory_model::{outcome::Limits, source::ReleaseSequences};
 use std::time::Instant;
-use ptx_atomics_mapping::programs::{self, Op};
-use ptx_memory_model::{outcome::Limits, source::{self, ReleaseSequences, Order}, place::Scope};
+use strum::IntoEnumIterator;
+
+const TARGETS: [(&str, PtxVersion); 5] = [
+    ("sm_60", PtxVersion(6, 0)),
+    ("sm_70", PtxVersion(6, 0)),
+    ("sm_80", PtxVersion(7, 8)),
+    ("sm_90", PtxVersion(7, 8)),
+    ("sm_90", PtxVersion(8, 6)),
+];
+
 #[test]
 fn count() {
-    let all = Op::all();
-    println!("{} ops", all.len());
-    for n in 2..=3 {
+    for set in Set::iter() {
+        let start = Instant::now();
         let mut c = 0;
-        let start = Instant::now();
-        programs::all(n, &all, &mut |_| c += 1);
-        println!("{n}: {c} {:?}", start.elapsed());
-        let start = Instant::now();
-        let mut i = 0;
-        let mut done = 0;
-        programs::all(n, &all, &mut |threads| { i += 1; if i % 7 == 0 { done += 1;
-            let p = programs::program(&threads.iter().enumerate().map(|(i, t)| (programs::on_one_gpu(i), t.clone())).collect::<Vec<_>>());
-            let f = source::search::outcomes(&p, ReleaseSequences::Cpp20, Limits::default());
-            assert!(f.race.is_none()); } });
-        println!("source {done} {:?}", start.elapsed());
-    }
-    let small = [Op::Load(Order::Relaxed), Op::Load(Order::Acquire), Op::Load(Order::SeqCst), Op::Store(Order::Relaxed), Op::Store(Order::Release), Op::Store(Order::SeqCst)];
-    let mut c = 0;
-    let start = Instant::now();
-    programs::all(4, &small, &mut |_| c += 1);
-    println!("4 small: {c} {:?}", start.elapsed());
-    for v in [programs::Variants::Accesses, programs::Variants::Fences, programs::Variants::Rmws] {
-        println!("{v:?} {}", programs::shapes(v, 6, Scope::Gpu, &programs::on_one_gpu).len());
+        programs::each(set, (1, 1), &mut |_, _| c += 1);
+        println!("{set}: {c} {:?}", start.elapsed());
+        let mappings = iproduct!(Strategy::iter(), TARGETS, [Type::I32])
+            .map(|(strategy, (sm, ptx), ty)| {
+                Mapping::new(
+                    Policy::from(strategy),
+                    Target::new(sm.parse().unwrap(), Some(ptx)).unwrap(),
+                    ty,
+                    format!("{strategy} {sm} {ptx:?} {ty}"),
+                )
+            })
+            .collect_vec();
+        for rule in ReleaseSequences::iter() {
+            let start = Instant::now();
+            let mut checker = Checker::new(&mappings, rule, Limits { rounds: 2, ..Limits::default() });
+            let mut first = None;
+            programs::each(set, (1, c / 5000 + 1), &mut |name, program| {
+                let found = checker.check(program).unwrap();
+                if let (None, Some(f)) = (&first, found.first()) {
+                    first = Some((name.to_owned(), mappings[f.mapping].name.clone(), program.clone()))
+                }
+            });
+            println!("  {rule} {:?} {:?} {:?}", checker.counts, start.elapsed(), first.map(|f| (f.0, f.1)));
+        }
     }
 }
