@@ -163,7 +163,7 @@ pub enum Variants {
     Accesses,
     /// Relaxed loads and stores, with each fence or none between two of them.
     Fences,
-    /// Relaxed or seq_cst loads and stores, or read-modify-writes with each ordering.
+    /// Relaxed or seq_cst loads and stores, or read-modify-writes with each ordering, and compare and exchanges that fail.
     Rmws,
 }
 
@@ -198,25 +198,40 @@ pub fn shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(
     found
 }
 
-/// What may stand for an access of a shape.
+/// What may stand for an access of a shape: an operation, with a fence in front of it or none.
 fn ways(variants: Variants, access: &str) -> Vec<Vec<Op>> {
-    let rmws = || RMW_ORDERS.map(|order| vec![Op::Rmw { order, read: true }]).to_vec();
+    let rmws = |read| RMW_ORDERS.map(|order| vec![Op::Rmw { order, read }]).into_iter();
     let (plain, orders): (fn(Order) -> Op, _) = match access {
         "R" => (Op::Load, LOAD_ORDERS),
         "W" => (Op::Store, STORE_ORDERS),
-        _ => return rmws(),
+        _ => return rmws(true).collect(),
     };
+    // An update whose result is not read observes with what it leaves in memory.
+    let reads = access == "R";
     match variants {
         Variants::Accesses => orders.map(|order| vec![plain(order)]).to_vec(),
         Variants::Fences => {
             let fenced = FENCE_ORDERS.map(|order| vec![Op::Fence(order), plain(Order::Relaxed)]);
-            [vec![plain(Order::Relaxed)]].into_iter().chain(fenced).collect()
+            let update = reads.then(|| vec![Op::Rmw { order: Order::Relaxed, read: false }]);
+            [vec![plain(Order::Relaxed)]].into_iter().chain(fenced).chain(update).collect()
         }
         Variants::Rmws => {
-            [Order::Relaxed, Order::SeqCst].map(|order| vec![plain(order)]).into_iter().chain(rmws()).collect()
+            let failing = reads.then(|| FAILURES.map(|(success, failure)| vec![Op::Cas { success, failure }]));
+            let read = reads.then(|| rmws(true)).into_iter().flatten();
+            let plain = [Order::Relaxed, Order::SeqCst].map(|order| vec![plain(order)]).into_iter();
+            plain.chain(read).chain(rmws(false)).chain(failing.into_iter().flatten()).collect()
         }
     }
 }
+
+/// Orderings of a compare and exchange, of success and failure.
+const FAILURES: [(Order, Order); 5] = [
+    (Order::Relaxed, Order::Acquire),
+    (Order::Relaxed, Order::SeqCst),
+    (Order::Release, Order::Acquire),
+    (Order::AcqRel, Order::Relaxed),
+    (Order::SeqCst, Order::SeqCst),
+];
 
 /// Every way to place threads, the first one at the origin: in the same CTA, cluster, or GPU as another, or in none.
 pub fn placements(threads: usize) -> Vec<Vec<Place>> {
@@ -367,7 +382,7 @@ pub fn each(set: Set, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program
         Set::Five => small(5, &SMALL_ALPHABET),
         Set::Accesses => shape(Variants::Accesses, 6).iter().for_each(|named| take(&named.name, &named.threads)),
         Set::Fences => shape(Variants::Fences, 6).iter().for_each(|named| take(&named.name, &named.threads)),
-        Set::Rmws => shape(Variants::Rmws, 5).iter().for_each(|named| take(&named.name, &named.threads)),
+        Set::Rmws => shape(Variants::Rmws, 4).iter().for_each(|named| take(&named.name, &named.threads)),
         Set::Placements => {
             for scope in Scope::iter() {
                 for named in shapes(Variants::Accesses, 5, scope, &on_one_gpu) {
