@@ -746,6 +746,20 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         }
         let mut rows = [0; MAX_EVENTS];
         let mut state: Vec<Value> = vec![0; self.registers.len() + self.locations.len()];
+        // Most registers hold what was read, or what does not change here.
+        let c = self.c;
+        let value = |(thread, term), values: &[Value; MAX_EVENTS]| {
+            c.term(thread, term, &|event| Some(values[event])).unwrap_or_default()
+        };
+        let inner = self.locations.iter().flat_map(|at| &at.observed).copied().collect::<Set>();
+        let (mut copies, mut computed) = (Vec::new(), Vec::new());
+        for (index, &(thread, term)) in self.registers.iter().enumerate() {
+            match c.copy(thread, term) {
+                Some(read) if inner.contains(read) => copies.push((index, read)),
+                None if !(c.sources(thread, term) & inner).is_empty() => computed.push(index),
+                _ => state[index] = value((thread, term), &values),
+            }
+        }
         loop {
             self.budget.choose()?;
             for (index, at) in self.locations.iter().enumerate() {
@@ -754,9 +768,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 at.observed.iter().zip(row).for_each(|(&read, &value)| values[read] = value);
                 state[self.registers.len() + index] = row[width - 1];
             }
-            for (index, &(thread, term)) in self.registers.iter().enumerate() {
-                state[index] = self.c.term(thread, term, &|event| Some(values[event])).unwrap_or_default();
-            }
+            copies.iter().for_each(|&(index, read)| state[index] = values[read]);
+            computed.iter().for_each(|&index| state[index] = value(self.registers[index], &values));
             match self.goal.wanted {
                 Some(wanted) => {
                     if wanted(&state) {
