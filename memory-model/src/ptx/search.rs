@@ -123,6 +123,8 @@ pub(crate) fn combinations<'p, L: crate::program::Language>(
     Ok(())
 }
 
+/// Arrivals and waits at barriers with a quorum, which may form phases in many ways.
+const MAX_QUORUM_EVENTS: usize = 24;
 /// No source chosen.
 const NONE: u8 = u8::MAX;
 
@@ -327,6 +329,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             dep: if self.has_dependencies { x.dep.closure() } else { empty },
         };
         choice.before = choice.cb.inverse();
+        let of_quorum = self.c.barriers().filter(|(.., barrier)| barrier.quorum.is_some());
+        if of_quorum.count() > MAX_QUORUM_EVENTS {
+            return Err(Limit::Quorum);
+        }
         if self.c.barriers().next().is_some() {
             // Barriers whose names are constants are settled before all else.
             let known = |_: usize| None;
