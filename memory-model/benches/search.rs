@@ -1,5 +1,4 @@
-//! How long it takes to find all outcomes. `cargo bench -p ptx-memory-model`; the anchors of other tools are in
-//! `scripts/bench`.
+//! How long it takes to find all outcomes: `cargo bench -p ptx-memory-model`.
 
 use std::{fs, hint::black_box, path::Path};
 
@@ -10,6 +9,7 @@ use ptx_memory_model::{
     place::{Place, Scope},
     program::{Address, Location, Operand, Register, RegisterDeclaration, Type, Variable},
     ptx::{Access, Conventions, Instruction, Program, Sem, Thread, search},
+    source::{self, ReleaseSequences, read},
 };
 
 /// `threads` threads, each in its own CTA, of `length` accesses: stores and loads in turn, over the locations in turn.
@@ -73,5 +73,17 @@ fn bench(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, bench);
+fn bench_sources(c: &mut Criterion) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/litmus/mapping-sources.txt");
+    let Some(sources) = fs::read_to_string(path).ok().and_then(|text| read::sources(&text).ok()) else { return };
+    c.bench_function(&format!("{} source programs", sources.len()), |b| {
+        b.iter(|| {
+            for source in &sources {
+                black_box(source::search::outcomes(&source.program, ReleaseSequences::Cpp20, Limits::default()));
+            }
+        })
+    });
+}
+
+criterion_group!(benches, bench, bench_sources);
 criterion_main!(benches);

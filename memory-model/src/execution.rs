@@ -174,7 +174,7 @@ impl<'p, L: Language> Combination<'p, L> {
                 if event.rmw {
                     skeleton.rmw.insert(here - 1, here);
                 }
-                if !matches!(event.kind, Kind::Fence(_) | Kind::Arrive | Kind::Wait) {
+                if !matches!(event.kind, Kind::Fence(_) | Kind::Wait) {
                     event.depends.for_each(|read| skeleton.dep.insert(first + read, here));
                 }
                 skeleton.events.push(Event {
@@ -202,6 +202,11 @@ impl<'p, L: Language> Combination<'p, L> {
             None => Some(self.initial[write]),
             Some(thread) => self.term(thread, self.paths[thread].events[write - self.base[thread]].value, read),
         }
+    }
+
+    /// The event whose value a term of a thread is.
+    pub fn copy(&self, thread: usize, term: Term) -> Option<usize> {
+        self.paths[thread].copied(term).map(|event| self.base[thread] + event)
     }
 
     /// The thread and the term that a term is a copy of, over as many reads as `source` knows the writes of.
