@@ -14,10 +14,10 @@ use ptx_atomics_lowering::ptx::Space;
 
 use crate::ir::{self, Op};
 
-/// The memory spaces of the dialect `gpu`, and LLVM's address spaces for them. MLIR converts those of `nvvm` in no memref. `gpu` has its private memory in
-/// the generic space, as MLIR's own conversion does.
 const PRIVATE: &str = "#gpu.address_space<private>";
 
+/// The memory spaces of the dialect `gpu`, and LLVM's address spaces for them: private memory is in the generic one, as in
+/// MLIR's own conversion, which takes those of the dialect `nvvm` in no memref.
 const SPACES: [(&str, u32); 3] =
     [("#gpu.address_space<global>", 1), ("#gpu.address_space<workgroup>", 3), (PRIVATE, 0)];
 

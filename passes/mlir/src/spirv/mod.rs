@@ -287,7 +287,7 @@ fn build<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>) -> Option<Value<'c,
         at.op("llvm.fence", &[], &attributes, &[]);
         return None;
     };
-    let mut operands = vec![cast(at, pointer, at.pointer(1))];
+    let mut operands = vec![cast(at, pointer, at.pointer(0))];
     if space != 0 {
         operands[0] = at.value("llvm.addrspacecast", &operands, &[], at.pointer(space));
     }
