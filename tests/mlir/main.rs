@@ -7,6 +7,7 @@ mod equivalence;
 mod kept;
 mod memref;
 mod omp;
+mod pinned;
 #[path = "../../lowering/tests/reasons/mod.rs"]
 mod reasons;
 mod spirv;
@@ -16,6 +17,7 @@ mod support;
 use libtest_mimic::Arguments;
 
 fn main() {
-    let trials = [equivalence::trials(), kept::trials(), memref::trials(), omp::trials(), spirv::trials()];
+    let trials =
+        [equivalence::trials(), kept::trials(), memref::trials(), omp::trials(), pinned::trials(), spirv::trials()];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit();
 }

@@ -1,6 +1,6 @@
 // Bodies of memref.generic_atomic_rmw, and results that are used.
 gpu.module @kernels {
-  func.func @saturating(%m: memref<?xi32, 1>, %i: index, %v: i32) -> i32 {
+  gpu.func @saturating(%m: memref<?xi32, 1>, %i: index, %v: i32) -> i32 {
     %old = memref.generic_atomic_rmw %m[%i] : memref<?xi32, 1> {
     ^bb0(%was: i32):
       %sum = arith.addi %was, %v : i32
@@ -9,17 +9,17 @@ gpu.module @kernels {
       %new = arith.select %wrapped, %max, %sum : i32
       memref.atomic_yield %new : i32
     } {ptx.ordering = "relaxed", ptx.scope = "gpu"}
-    return %old : i32
+    gpu.return %old : i32
   }
-  func.func @float_product(%m: memref<?xf32, 3>, %i: index, %v: f32) -> f32 {
+  gpu.func @float_product(%m: memref<?xf32, 3>, %i: index, %v: f32) -> f32 {
     %old = memref.generic_atomic_rmw %m[%i] : memref<?xf32, 3> {
     ^bb0(%was: f32):
       %new = arith.mulf %was, %v : f32
       memref.atomic_yield %new : f32
     } {ptx.ordering = "release", ptx.scope = "cta"}
-    return %old : f32
+    gpu.return %old : f32
   }
-  func.func @half(%m: memref<?xf16, 1>, %i: index, %v: f16) {
+  gpu.func @half(%m: memref<?xf16, 1>, %i: index, %v: f16) {
     %old = memref.generic_atomic_rmw %m[%i] : memref<?xf16, 1> {
     ^bb0(%was: f16):
       %a = arith.extf %was : f16 to f32
@@ -28,17 +28,17 @@ gpu.module @kernels {
       %new = arith.truncf %c : f32 to f16
       memref.atomic_yield %new : f16
     }
-    return
+    gpu.return
   }
-  func.func @byte(%m: memref<?xi8, 1>, %i: index, %v: i8) -> i8 {
+  gpu.func @byte(%m: memref<?xi8, 1>, %i: index, %v: i8) -> i8 {
     %old = memref.generic_atomic_rmw %m[%i] : memref<?xi8, 1> {
     ^bb0(%was: i8):
       %new = arith.maxui %was, %v : i8
       memref.atomic_yield %new : i8
     } {ptx.ordering = "seq_cst"}
-    return %old : i8
+    gpu.return %old : i8
   }
-  func.func @in_a_loop(%m: memref<?xi64, 1>, %n: index, %v: i64) -> i64 {
+  gpu.func @in_a_loop(%m: memref<?xi64, 1>, %n: index, %v: i64) -> i64 {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %zero = arith.constant 0 : i64
@@ -51,6 +51,6 @@ gpu.module @kernels {
       %next = arith.addi %so_far, %old : i64
       scf.yield %next : i64
     }
-    return %sum : i64
+    gpu.return %sum : i64
   }
 }
