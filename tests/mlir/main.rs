@@ -1,7 +1,9 @@
 //! MLIR in: against LLVM IR, against MLIR's own lowering, pinned, and wrong.
 
+mod bad;
 #[path = "../grid/cells.rs"]
 mod cells;
+mod command;
 mod dialect;
 mod equivalence;
 mod kept;
@@ -17,7 +19,15 @@ mod support;
 use libtest_mimic::Arguments;
 
 fn main() {
-    let trials =
-        [equivalence::trials(), kept::trials(), memref::trials(), omp::trials(), pinned::trials(), spirv::trials()];
+    let trials = [
+        bad::trials(),
+        command::trials(),
+        equivalence::trials(),
+        kept::trials(),
+        memref::trials(),
+        omp::trials(),
+        pinned::trials(),
+        spirv::trials(),
+    ];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit();
 }

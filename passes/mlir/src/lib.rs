@@ -32,12 +32,14 @@ pub use self::{
     source::{BUILT, BYTECODE, context, read},
 };
 
-/// Reports what [`expand`] would reject, and changes nothing.
+/// Reports what [`expand`] or [`llvm_ir`] would reject as far as ops show it, and changes nothing.
 ///
 /// # Errors
-/// Everything that has no lowering, and every op that the target lacks.
+/// Everything that has no lowering, every op that the target lacks, and every op of a dialect that nothing converts.
 pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Diagnostic>> {
-    recognize::plan(root, options).map(drop)
+    let mut errors = recognize::plan(root, options).err().unwrap_or_default();
+    errors.extend(emit::unconvertible(root));
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Reports what [`lower`] would reject, and changes nothing.
@@ -103,7 +105,11 @@ pub fn settings(op: OperationRef<'_, '_>) -> Result<Settings, Vec<Diagnostic>> {
         let key = format!("\"{MODULE_FLAG}\", \"");
         let text = ir::inherent(op, "flags").map(|flags| flags.to_string()).unwrap_or_default();
         if let Some((list, _)) = text.split_once(&key).and_then(|(_, rest)| rest.split_once('"')) {
-            settings.override_with(list, &format!("the module flag \"{MODULE_FLAG}\""))?;
+            let place = format!("the module flag \"{MODULE_FLAG}\"");
+            settings.override_with(list, &place).map_err(|errors| {
+                let at = |error| Diagnostic { location: recognize::location_of(op), ..error };
+                errors.into_iter().map(at).collect::<Vec<_>>()
+            })?;
         }
     }
     Ok(settings)

@@ -2,7 +2,7 @@
 //!
 //! All device code is looked at before anything is changed, and everything that has no lowering is reported.
 
-use std::rc::Rc;
+use std::{collections::HashSet, rc::Rc};
 
 use melior::ir::{
     Attribute, Type, TypeLike, Value, ValueLike,
@@ -127,6 +127,9 @@ pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Plann
             Err(found) => problems.extend(found),
         }
     }
+    // The operations of a loop may lack the same.
+    let mut said = HashSet::new();
+    problems.retain(|problem| said.insert(problem.clone()));
     if problems.is_empty() { Ok(Some(Planned { op, asked: replaced })) } else { Err(problems) }
 }
 
