@@ -20,15 +20,19 @@ use crate::{
     cells::cells,
     dialect::{self, Program},
     equivalence::is_atomic,
+    kept::target_of,
     reasons::reasons,
     support::{self, ASSEMBLERS, exists, plugin::mlir_plugin, ptx_atomics, root, success, target},
     table,
 };
 
+/// A test: its name, what is missing for it, and what it does.
+type Test = (&'static str, Option<&'static str>, fn() -> Result<(), Failed>);
+
 pub fn trials() -> Vec<Trial> {
     let missing = ["mlir-opt-22", "mlir-translate-22", "llc-22"].into_iter().find(|program| !exists(program));
     let assembler = missing.or(ASSEMBLERS.iter().find_map(|assembler| assembler.missing()));
-    let tests: [(&str, Option<&str>, fn() -> Result<(), Failed>); 12] = [
+    let tests: [Test; 12] = [
         ("as the command, on files", missing, files),
         ("as the command, on the ops of the table", missing, ops),
         ("as the command, on the grid", missing, grid),
@@ -42,9 +46,7 @@ pub fn trials() -> Vec<Trial> {
         ("another version of LLVM", None, another_version),
         ("the contents of the file", None, contents),
     ];
-    tests
-        .map(|(name, missing, test)| support::trial(format!("plugin: {name}"), missing, test))
-        .into()
+    tests.map(|(name, missing, test)| support::trial(format!("plugin: {name}"), missing, test)).into()
 }
 
 /// mlir-opt with the plugin, on a pipeline in which `ATOMICS` stands for the pass with its options.
@@ -115,7 +117,7 @@ const OPTIONS: [&[&str]; 5] = [
     &["strategy=auto", "volatile-as-mmio"],
 ];
 
-/// The files of `nvvm/`, each for the target that it names and for one that lacks the ops; the examples.
+/// The files of `nvvm/`, each for the target that it names and for one that lacks the ops; those of `inputs/`; the examples.
 fn files() -> Result<(), Failed> {
     let mut outcomes = [0; 2];
     let mut check = |path: &Path, options: &[&str]| -> Result<(), Failed> {
@@ -123,13 +125,18 @@ fn files() -> Result<(), Failed> {
     };
     for path in table::nvvm_files() {
         let text = fs::read_to_string(&path)?;
-        let header = text.lines().next().and_then(|line| line.strip_prefix("// TARGET: ")).ok_or("no header")?;
-        let (sm, ptx) = header.split_once(' ').ok_or("no version")?;
+        let (sm, ptx) = target_of(&text).ok_or("no target")?;
         check(&path, &[&format!("mcpu={sm}"), &format!("mattr=+{ptx}")])?;
         check(&path, &["mcpu=sm_35", "mattr=+ptx60"])?;
     }
-    for (name, options) in iproduct!(["histogram", "reduce"], OPTIONS) {
-        check(&root().join(format!("examples/mlir/{name}.mlir")), &[&["mcpu=sm_90"], options].concat())?;
+    let inputs = fs::read_dir(root().join("tests/mlir/inputs"))?;
+    let inputs: Vec<_> = inputs.map(|entry| entry.map(|entry| entry.path())).try_collect()?;
+    let targets = [["mcpu=sm_60", "mattr=+ptx63"], ["mcpu=sm_90", "mattr=+ptx86"]];
+    for ((input, target), options) in iproduct!(inputs.iter().sorted(), targets).zip(OPTIONS.iter().cycle()) {
+        check(input, &[&target, *options].concat())?;
+    }
+    for ((name, _), options) in iproduct!(EXAMPLES, OPTIONS) {
+        check(&example(name), &[&["mcpu=sm_90"], options].concat())?;
     }
     let [same, rejected] = outcomes;
     println!("plugin: {same} runs give the MLIR of the command, {rejected} its errors");
@@ -137,7 +144,7 @@ fn files() -> Result<(), Failed> {
     Ok(())
 }
 
-/// An op of each kind and dialect, and of what the grid has not: types and shapes of memrefs.
+/// Every op that orders.
 fn ops() -> Result<(), Failed> {
     let mut lowered = 0;
     for (index, row) in table::rows().enumerate() {
@@ -146,21 +153,6 @@ fn ops() -> Result<(), Failed> {
         lowered += usize::from(same(file.path(), &options)?.is_ok());
     }
     assert!(lowered > 50, "{lowered}");
-    let kinds = ["addi", "andi", "assign", "maxs", "maxu", "mins", "minu", "muli", "ori", "xori"];
-    let layouts = ["", "4x?x3x", "?x?x"];
-    let functions = iproduct!(kinds, ["i1", "i8", "i16", "i32", "i64", "index"], layouts, ["", ", 1", ", 3"]);
-    let functions = functions.filter(|(kind, ty, ..)| *ty != "i1" || !kind.starts_with(['m', 'a']) || *kind == "assign");
-    let functions = functions.enumerate().map(|(number, (kind, ty, shape, space))| {
-        let memref = format!("memref<{shape}{ty}{space}>");
-        let indices = vec!["%i"; shape.matches('x').count()].join(", ");
-        let words = ["", " {ptx.ordering = \"relaxed\", ptx.scope = \"cta\"}", " {ptx.ordering = \"seq_cst\"}"][number % 3];
-        format!(
-            "func.func @k{number}(%m: {memref}, %i: index, %v: {ty}) -> {ty} {{\n  %old = memref.atomic_rmw {kind} %v, \
-             %m[{indices}]{words} : ({ty}, {memref}) -> {ty}\n  return %old : {ty}\n}}\n"
-        )
-    });
-    let file = file(&functions.collect::<String>())?;
-    same(file.path(), &["mcpu=sm_70"])?.map_err(|errors| errors.join("\n"))?;
     Ok(())
 }
 
@@ -199,7 +191,11 @@ fn grid() -> Result<(), Failed> {
             }
         }
     }
-    println!("plugin: {} programs of the grid as the command, {} of them rejected", programs[0] + programs[1], programs[1]);
+    println!(
+        "plugin: {} programs of the grid as the command, {} of them rejected",
+        programs[0] + programs[1],
+        programs[1]
+    );
     assert!(programs.iter().all(|count| *count > 100), "{programs:?}");
     Ok(())
 }
@@ -215,9 +211,6 @@ const EVERY: &str = "llvm.func @f(%p: !llvm.ptr<1>, %g: !llvm.ptr, %v: i32, %x: 
 }
 ";
 
-/// The sink of remarks: what is written to it is not looked at, but once.
-const SINK: &str = "/dev/null";
-
 /// Each option: right, and what then stands in the IR, which is not there without it; wrong, and what is said.
 #[rustfmt::skip]
 const SETTING: [(&str, &str, &str, &str, &str); 10] = [
@@ -230,7 +223,7 @@ const SETTING: [(&str, &str, &str, &str, &str); 10] = [
     ("fp-atomics",           "ieee",      "add.rn.f32",                           "fast",    "unknown policy 'fast'"),
     ("generic-may-be-local", "true",      "isspacep.local",                       "perhaps", "'perhaps' is "),
     ("volatile-as-mmio",     "true",      "ld.mmio.relaxed.sys.global.b32",       "perhaps", "'perhaps' is "),
-    ("remarks",              SINK,        "",                                     "/none/x", "cannot write remarks to '/none/x'"),
+    ("remarks",              "/dev/null", "",                                     "/none/x", "cannot write remarks to '/none/x'"),
 ];
 
 /// Each option, as one of the pass and in the module flag, of which the pass's wins.
@@ -240,9 +233,8 @@ fn options() -> Result<(), Failed> {
     let flagged = |list: &str| {
         file(&format!("llvm.module_flags [#llvm.mlir.module_flag<override, \"{MODULE_FLAG}\", {list}>]\n{EVERY}"))
     };
-    let output = |path: &Path, options: &[&str]| -> Result<Output, Failed> {
-        Ok(mlir_opt("ATOMICS", options, path)?.output()?)
-    };
+    let output =
+        |path: &Path, options: &[&str]| -> Result<Output, Failed> { Ok(mlir_opt("ATOMICS", options, path)?.output()?) };
     let ir = |path: &Path, options: &[&str]| -> Result<String, Failed> {
         let ir = success(&mut mlir_opt("ATOMICS", options, path)?)?;
         Ok(ir.lines().filter(|line| !line.contains("module_flags")).join("\n"))
@@ -270,16 +262,19 @@ fn options() -> Result<(), Failed> {
         assert_eq!(ir(flag.path(), base)?, with, "{right} in the module flag");
         let place = format!("in the module flag \"{MODULE_FLAG}\": ");
         rejected(output(flagged(&format!("\"{wrong}\""))?.path(), &[])?, &[&place, message])?;
-        let weaker = flagged(&format!("\"{}\"", if name == "strategy" { "strategy=proven" } else { "default-scope=cta" }))?;
+        let weaker =
+            flagged(&format!("\"{}\"", if name == "strategy" { "strategy=proven" } else { "default-scope=cta" }))?;
         if matches!(name, "strategy" | "default-scope") {
             assert_eq!(ir(weaker.path(), &[&right])?, with, "{right} over the module flag");
         }
     }
     // A list for one row; a flag without a value; all that is wrong; what is no option.
-    let shown = |options: &[&str], needle: &str| ir(plain.path(), options).map(|ir| assert!(ir.contains(needle), "{ir}"));
+    let shown =
+        |options: &[&str], needle: &str| ir(plain.path(), options).map(|ir| assert!(ir.contains(needle), "{ir}"));
     shown(&["strategy=fence,rmw.acq_rel=recommended"], "atom.acq_rel.sys.global.add.u32")?;
     shown(&["generic-may-be-local"], "isspacep.local")?;
-    let wrong = SETTING.iter().filter(|(name, ..)| !name.contains("-as-") && !name.contains("-may-") && *name != "remarks");
+    let wrong =
+        SETTING.iter().filter(|(name, ..)| !name.contains("-as-") && !name.contains("-may-") && *name != "remarks");
     let (wrong, messages): (Vec<_>, Vec<_>) =
         wrong.map(|(name, _, _, wrong, message)| (format!("{name}={wrong}"), *message)).unzip();
     let all: Vec<_> = wrong.iter().map(|option| &**option).collect();
@@ -381,9 +376,8 @@ fn assembly(ir: &str) -> Result<String, Failed> {
 fn lower_to_nvvm() -> Result<(), Failed> {
     let [sm, ptx] = GPU;
     for (name, atomics) in EXAMPLES {
-        let pipeline = format!(
-            "ATOMICS,gpu-lower-to-nvvm-pipeline{{cubin-chip={sm} cubin-features=+{ptx} cubin-format=isa}}"
-        );
+        let pipeline =
+            format!("ATOMICS,gpu-lower-to-nvvm-pipeline{{cubin-chip={sm} cubin-features=+{ptx} cubin-format=isa}}");
         let run = |flags: &[&str]| -> Result<Output, Failed> {
             Ok(mlir_opt(&pipeline, &[&format!("chip={sm}")], &example(name))?.args(flags).output()?)
         };
@@ -427,7 +421,7 @@ fn translate(path: &Path, conversions: &str, [sm, ptx]: [&str; 2]) -> Result<Str
     let folder = tempfile::tempdir()?;
     let at = |name: &str| folder.path().join(name);
     let ir = success(&mut mlir_opt(conversions, &[&format!("mcpu={sm}"), &format!("mattr=+{ptx}")], path)?)?;
-    if let Some(left) = ir.lines().find(|line| is_atomic(line) && !line.contains("syncscope(\"singlethread\")")) {
+    if let Some(left) = ir.lines().find(|line| is_atomic(line)) {
         return Err(format!("{}: an atomic after the pass: {left}", path.display()).into());
     }
     fs::write(at("b.mlir"), ir)?;
@@ -441,8 +435,7 @@ fn translate(path: &Path, conversions: &str, [sm, ptx]: [&str; 2]) -> Result<Str
 fn translated() -> Result<(), Failed> {
     for path in table::nvvm_files() {
         let text = fs::read_to_string(&path)?;
-        let header = text.lines().next().and_then(|line| line.strip_prefix("// TARGET: ")).ok_or("no header")?;
-        let (sm, feature) = header.split_once(' ').ok_or("no version")?;
+        let (sm, feature) = target_of(&text).ok_or("no target")?;
         let ptx = translate(&path, "ATOMICS,convert-nvvm-to-llvm", [sm, feature])?;
         assemble([sm, feature], &ptx)?;
     }
@@ -495,8 +488,10 @@ fn anchors() -> Result<(), Failed> {
     };
     let functions: String = (0..200).map(memref).collect();
     let device = functions.replace("func.func", "gpu.func").replace("return %c", "gpu.return %c");
-    let device = format!("gpu.module @m {{\n{device}}}\nfunc.func @host(%m: memref<i32>, %v: i32) {{\n  \
-                          %a = memref.atomic_rmw addi %v, %m[] : (i32, memref<i32>) -> i32\n  return\n}}\n");
+    let device = format!(
+        "gpu.module @m {{\n{device}}}\nfunc.func @host(%m: memref<i32>, %v: i32) {{\n  \
+                          %a = memref.atomic_rmw addi %v, %m[] : (i32, memref<i32>) -> i32\n  return\n}}\n"
+    );
     let cases: [(&str, &[&str], usize); 3] = [
         (&llvm, &["llvm.func(ATOMICS)", "any(ATOMICS)"], 0),
         (&functions, &["func.func(ATOMICS)", "any(ATOMICS)"], 0),
@@ -508,7 +503,7 @@ fn anchors() -> Result<(), Failed> {
         let options = ["chip=sm_90", "features=+ptx86", "strategy=auto"];
         let run = |pipeline: &str, more: &[&str]| success(mlir_opt(pipeline, &options, file.path())?.args(more));
         let expected = run("ATOMICS", &["--mlir-disable-threading"])?;
-        assert_eq!(expected.lines().filter(|line| is_atomic(line) && !line.contains("singlethread")).count(), left);
+        assert_eq!(expected.lines().filter(|line| is_atomic(line)).count(), left);
         assert_eq!(run("ATOMICS", &[])?, expected);
         for (pipeline, more) in iproduct!(pipelines, [&[][..], &["--mlir-disable-threading"]]) {
             assert_eq!(run(pipeline, more)?, expected, "{pipeline} {more:?}");
@@ -535,7 +530,16 @@ fn another_version() -> Result<(), Failed> {
     let (source, binary) = (folder.path().join("host.c"), folder.path().join("host"));
     fs::write(&source, program)?;
     // It has MLIR's data, which the loader wants at once, and not its version.
-    let link = ["-rdynamic", "-L/usr/lib/llvm-22/lib", "-Wl,-rpath,/usr/lib/llvm-22/lib", "-Wl,--no-as-needed", "-lMLIR", "-lLLVM-22", "-ldl", "-o"];
+    let link = [
+        "-rdynamic",
+        "-L/usr/lib/llvm-22/lib",
+        "-Wl,-rpath,/usr/lib/llvm-22/lib",
+        "-Wl,--no-as-needed",
+        "-lMLIR",
+        "-lLLVM-22",
+        "-ldl",
+        "-o",
+    ];
     success(Command::new("cc").arg(&source).args(link).arg(&binary))?;
     let Output { status, stdout, stderr } = Command::new(&binary).arg(mlir_plugin()?).output()?;
     let said = String::from_utf8(stdout)? + &String::from_utf8(stderr)?;
