@@ -32,7 +32,7 @@ type Test = (&'static str, Option<&'static str>, fn() -> Result<(), Failed>);
 pub fn trials() -> Vec<Trial> {
     let missing = ["mlir-opt-22", "mlir-translate-22", "llc-22"].into_iter().find(|program| !exists(program));
     let assembler = missing.or(ASSEMBLERS.iter().find_map(|assembler| assembler.missing()));
-    let tests: [Test; 12] = [
+    let tests: [Test; 13] = [
         ("as the command, on files", missing, files),
         ("as the command, on the ops of the table", missing, ops),
         ("as the command, on the grid", missing, grid),
@@ -43,6 +43,7 @@ pub fn trials() -> Vec<Trial> {
         ("before MLIR's conversions of a gpu.module, and behind", assembler, around_conversions),
         ("mlir-translate and llc behind it", assembler, translated),
         ("on every op that holds functions, in one thread and in many", missing, anchors),
+        ("the lines of docs/plugin.md", missing, lines_of_the_document),
         ("another version of LLVM", None, another_version),
         ("the contents of the file", None, contents),
     ];
@@ -509,6 +510,25 @@ fn anchors() -> Result<(), Failed> {
             assert_eq!(run(pipeline, more)?, expected, "{pipeline} {more:?}");
         }
     }
+    Ok(())
+}
+
+/// Each line of mlir-opt runs, from the shell, and gives what is said below it.
+fn lines_of_the_document() -> Result<(), Failed> {
+    let document = fs::read_to_string(root().join("docs/plugin.md"))?;
+    let section = document.split("\n## ").find(|section| section.starts_with("mlir-opt\n")).ok_or("no section")?;
+    let console = section.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).ok_or("no lines")?;
+    let lines: Vec<_> = console.split("$ ").filter(|line| line.starts_with("mlir-opt-22 ")).collect();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    let run = |line: &str| -> Result<String, Failed> {
+        let line = line.replace("target/release/libptx_atomics_mlir.so", &mlir_plugin()?.display().to_string());
+        success(Command::new("sh").arg("-c").arg(line).current_dir(root()))
+    };
+    let (alone, ptx, converted) = (run(lines[0])?, run(lines[1])?, run(lines[2])?);
+    let command = success(&mut lower(&["mcpu=sm_90"], &example("reduce")))?;
+    assert_eq!(alone.trim_end(), command.trim_end());
+    check_ptx(&assembly(&ptx)?, &["atom.acq_rel.gpu"])?;
+    assert!(converted.contains("atom.acq_rel.gpu.global.add.u32") && !converted.lines().any(is_atomic), "{converted}");
     Ok(())
 }
 
