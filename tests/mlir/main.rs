@@ -10,11 +10,13 @@ mod kept;
 mod memref;
 mod omp;
 mod pinned;
+mod plugin;
 #[path = "../../lowering/tests/reasons/mod.rs"]
 mod reasons;
 mod spirv;
 #[path = "../support/mod.rs"]
 mod support;
+mod table;
 
 use libtest_mimic::Arguments;
 
@@ -27,7 +29,9 @@ fn main() {
         memref::trials(),
         omp::trials(),
         pinned::trials(),
+        plugin::trials(),
         spirv::trials(),
+        table::trials(),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit();
 }

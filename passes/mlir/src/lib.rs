@@ -66,7 +66,10 @@ pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark
     let reported = if options.remarks { &planned[..] } else { &[] };
     let remarks = reported.iter().flat_map(|plan| plan.remarks()).collect();
     expand_all(root, &planned);
-    for op in recognize::device_code(root).into_iter().flat_map(ir::all) {
+    let device = recognize::device_code(root).into_iter().flat_map(ir::all);
+    // Embedding also erases the ops that take a pair apart, which nothing may look at again.
+    let atomics: Vec<_> = device.filter(|op| recognize::is_of_llvm(&ir::name(*op))).collect();
+    for op in atomics {
         if let Ok(Some(planned)) = recognize::plan_op(op, options) {
             embed::embed(&planned);
         }
@@ -98,21 +101,21 @@ fn expand_all(root: OperationRef<'_, '_>, planned: &[Planned<'_, '_>]) {
 /// What the flag `ptx-atomics` of the module around an op sets, as in LLVM IR.
 ///
 /// # Errors
-/// If it is not a list of options.
+/// If it is no string, or not a list of options, or names a file.
 pub fn settings(op: OperationRef<'_, '_>) -> Result<Settings, Vec<Diagnostic>> {
-    let mut settings = Settings::default();
     for op in ir::children(module_of(op)).filter(|op| ir::name(*op) == "llvm.module_flags") {
-        let key = format!("\"{MODULE_FLAG}\", \"");
         let text = ir::inherent(op, "flags").map(|flags| flags.to_string()).unwrap_or_default();
-        if let Some((list, _)) = text.split_once(&key).and_then(|(_, rest)| rest.split_once('"')) {
-            let place = format!("the module flag \"{MODULE_FLAG}\"");
-            settings.override_with(list, &place).map_err(|errors| {
+        if let Some((_, value)) = text.split_once(&format!("\"{MODULE_FLAG}\", ")) {
+            let list = value.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+            let help = format!("write #llvm.mlir.module_flag<override, \"{MODULE_FLAG}\", \"strategy=fence\">");
+            let no_string = || error_at(op, format!("the module flag \"{MODULE_FLAG}\" is no string"), &help);
+            return Settings::of_flag(list.ok_or_else(no_string)?.0).map_err(|errors| {
                 let at = |error| Diagnostic { location: recognize::location_of(op), ..error };
-                errors.into_iter().map(at).collect::<Vec<_>>()
-            })?;
+                errors.into_iter().map(at).collect()
+            });
         }
     }
-    Ok(settings)
+    Ok(Settings::default())
 }
 
 /// The options for the code in an op: the GPU and the PTX version are those that are set, else those that the module around

@@ -137,11 +137,16 @@ pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Plann
 fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let one = |asked: Result<Option<Asked<'c, 'a>>, Vec<Problem>>| asked.map(|asked| asked.into_iter().collect());
     match ir::name(op).as_str() {
-        "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg" => one(llvm_op(op)),
+        name if is_of_llvm(name) => one(llvm_op(op)),
         "memref.atomic_rmw" | "memref.generic_atomic_rmw" => memref::asked(op),
         name if name.starts_with("spirv.") => spirv::asked(op),
         _ => Ok(Vec::new()),
     }
+}
+
+/// Whether an op of this name is one of the LLVM dialect that may be atomic, or a fence.
+pub fn is_of_llvm(name: &str) -> bool {
+    matches!(name, "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg")
 }
 
 /// The operations of LLVM's `atomicrmw`, by the numbers of MLIR (`LLVMEnums.td`).
