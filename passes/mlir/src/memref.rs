@@ -303,11 +303,19 @@ impl<'c, 'a> Access<'c, 'a> {
         let constant = |number: i64| at.value("llvm.mlir.constant", &[], &[("value", at.i64(number))], i64);
         // SAFETY: a type of the C API; the number for what is not static is always the same.
         let dynamic = unsafe { mlirShapedTypeGetDynamicStrideOrOffset() };
-        let mut sum: Option<Value<'c, 'a>> = match offset {
-            0 => None,
-            offset if offset == dynamic => Some(field("2", i64)),
-            offset => Some(constant(offset)),
+        let attributes = [
+            ("elem_type", at.attribute(&self.stored.to_string())),
+            ("rawConstantIndices", at.attribute("array<i32: -2147483648>")),
+        ];
+        let element = |base, index| at.value("llvm.getelementptr", &[base, index], &attributes, pointer);
+        // In MLIR's own order, so that LLVM makes the same of it.
+        let base = field("1", pointer);
+        let base = match offset {
+            0 => base,
+            offset if offset == dynamic => element(base, field("2", i64)),
+            offset => element(base, constant(offset)),
         };
+        let mut sum = None;
         for (number, (index, stride)) in self.indices.iter().zip(strides).enumerate() {
             let index = at.value("arith.index_cast", &[*index], &[], i64);
             let term = match stride {
@@ -319,13 +327,7 @@ impl<'c, 'a> Access<'c, 'a> {
             };
             sum = Some(sum.map_or(term, |sum| at.value("llvm.add", &[sum, term], &[], i64)));
         }
-        let base = field("1", pointer);
-        let Some(sum) = sum else { return base };
-        let attributes = [
-            ("elem_type", at.attribute(&self.stored.to_string())),
-            ("rawConstantIndices", at.attribute("array<i32: -2147483648>")),
-        ];
-        at.value("llvm.getelementptr", &[base, sum], &attributes, pointer)
+        sum.map_or(base, |sum| element(base, sum))
     }
 
     /// A loop that computes the new value and swaps it in, unless another thread was faster; the value before.
