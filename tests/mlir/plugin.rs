@@ -282,6 +282,12 @@ fn options() -> Result<(), Failed> {
     rejected(output(plain.path(), &all)?, &messages)?;
     rejected(output(plain.path(), &["speed=high"])?, &["no such option speed"])?;
     rejected(output(flagged("1 : i32")?.path(), &[])?, &["the module flag \"ptx-atomics\" is no string"])?;
+    // MLIR prints the options, in its own way, and reads them again.
+    let options = ["strategy=fence,rmw.acq_rel=recommended", "chip=sm_90", "generic-may-be-local"];
+    let mut command = mlir_opt("ATOMICS", &options, plain.path())?;
+    let printed = String::from_utf8(command.arg("--dump-pass-pipeline").output()?.stderr)?;
+    let pass = printed.lines().find_map(|line| line.trim().strip_prefix("ptx-atomics{")?.strip_suffix('}'));
+    assert_eq!(ir(plain.path(), &[pass.ok_or("no pipeline")?])?, ir(plain.path(), &options)?, "{printed}");
     let folder = tempfile::tempdir()?;
     let remarks = folder.path().join("remarks.yaml");
     ir(plain.path(), &[&format!("remarks={}", remarks.display())])?;
