@@ -7,6 +7,7 @@ mod command;
 mod dialect;
 mod equivalence;
 mod kept;
+mod launch;
 mod memref;
 mod omp;
 mod pinned;
@@ -26,6 +27,7 @@ fn main() {
         command::trials(),
         equivalence::trials(),
         kept::trials(),
+        launch::trials(),
         memref::trials(),
         omp::trials(),
         pinned::trials(),

@@ -70,7 +70,7 @@ fn lower(options: &[&str], path: &Path) -> Command {
 }
 
 /// A file with this text.
-fn file(text: &str) -> Result<tempfile::NamedTempFile, Failed> {
+fn file_of(text: &str) -> Result<tempfile::NamedTempFile, Failed> {
     let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
     fs::write(file.path(), text)?;
     Ok(file)
@@ -149,7 +149,7 @@ fn files() -> Result<(), Failed> {
 fn ops() -> Result<(), Failed> {
     let mut lowered = 0;
     for (index, row) in table::rows().enumerate() {
-        let file = file(&row.text()?)?;
+        let file = file_of(&row.text()?)?;
         let options = [&["mcpu=sm_100a", "mattr=+ptx88"], OPTIONS[index % OPTIONS.len()]].concat();
         lowered += usize::from(same(file.path(), &options)?.is_ok());
     }
@@ -180,7 +180,7 @@ fn grid() -> Result<(), Failed> {
         for (options, texts) in OPTIONS.into_iter().zip(files) {
             let [of_mlir, of_llvm] = [&of_mlir, &of_llvm].map(|of| [&[&*of[0], &*of[1]], options].concat());
             for (text, rejected) in texts.iter().zip([false, true]).filter(|(text, _)| !text.is_empty()) {
-                let file = file(text)?;
+                let file = file_of(text)?;
                 // MLIR's words for the target are the same options.
                 let outcome = same(file.path(), &of_llvm)?;
                 let output = mlir_opt("ATOMICS", &of_mlir, file.path())?.output()?;
@@ -230,9 +230,9 @@ const SETTING: [(&str, &str, &str, &str, &str); 10] = [
 /// Each option, as one of the pass and in the module flag, of which the pass's wins.
 fn options() -> Result<(), Failed> {
     assert_eq!(SETTING.map(|(name, ..)| name), SETTINGS.each_ref().map(|setting| setting.name));
-    let plain = file(EVERY)?;
+    let plain = file_of(EVERY)?;
     let flagged = |list: &str| {
-        file(&format!("llvm.module_flags [#llvm.mlir.module_flag<override, \"{MODULE_FLAG}\", {list}>]\n{EVERY}"))
+        file_of(&format!("llvm.module_flags [#llvm.mlir.module_flag<override, \"{MODULE_FLAG}\", {list}>]\n{EVERY}"))
     };
     let output =
         |path: &Path, options: &[&str]| -> Result<Output, Failed> { Ok(mlir_opt("ATOMICS", options, path)?.output()?) };
@@ -282,6 +282,12 @@ fn options() -> Result<(), Failed> {
     rejected(output(plain.path(), &all)?, &messages)?;
     rejected(output(plain.path(), &["speed=high"])?, &["no such option speed"])?;
     rejected(output(flagged("1 : i32")?.path(), &[])?, &["the module flag \"ptx-atomics\" is no string"])?;
+    // MLIR prints the options, in its own way, and reads them again.
+    let options = ["strategy=fence,rmw.acq_rel=recommended", "chip=sm_90", "generic-may-be-local"];
+    let mut command = mlir_opt("ATOMICS", &options, plain.path())?;
+    let printed = String::from_utf8(command.arg("--dump-pass-pipeline").output()?.stderr)?;
+    let pass = printed.lines().find_map(|line| line.trim().strip_prefix("ptx-atomics{")?.strip_suffix('}'));
+    assert_eq!(ir(plain.path(), &[pass.ok_or("no pipeline")?])?, ir(plain.path(), &options)?, "{printed}");
     let folder = tempfile::tempdir()?;
     let remarks = folder.path().join("remarks.yaml");
     ir(plain.path(), &[&format!("remarks={}", remarks.display())])?;
@@ -314,7 +320,7 @@ const MESSAGES: [(&str, &str); 5] = [
 
 /// Whatever the pass runs on: each error once, with its place.
 fn errors() -> Result<(), Failed> {
-    let file = file(WRONG)?;
+    let file = file_of(WRONG)?;
     let expected = MESSAGES.map(|(place, message)| format!("{}:{place}: {message}", file.path().display()));
     for pipeline in ["ATOMICS", "gpu.module(ATOMICS)", "gpu.module(gpu.func(ATOMICS))", "any(any(ATOMICS))"] {
         let Output { status, stdout, stderr } = mlir_opt(pipeline, &["chip=sm_70"], file.path())?.output()?;
@@ -322,6 +328,12 @@ fn errors() -> Result<(), Failed> {
         assert_eq!((status.code(), &*stdout), (Some(1), &b""[..]), "{pipeline}: {said}");
         assert_eq!(of_host(&said), expected, "{pipeline}: {said}");
     }
+    // All or nothing, of several modules.
+    let right = "gpu.module @right {\n  gpu.func @f() kernel {\n    llvm.fence acq_rel\n    gpu.return\n  }\n}\n";
+    let file = file_of(&[right, WRONG].concat())?;
+    let mut command = mlir_opt("ATOMICS", &["chip=sm_70"], file.path())?;
+    let said = String::from_utf8(command.arg("--mlir-print-ir-after-failure").output()?.stderr)?;
+    assert!(said.contains("    llvm.fence acq_rel\n") && !said.contains("inline_asm"), "{said}");
     Ok(())
 }
 
@@ -334,7 +346,7 @@ fn verified() -> Result<(), Failed> {
         expected += &format!("// expected-error@-{up} {{{{{message}}}}}\n");
     }
     for (text, code) in [(&expected, 0), (&expected.replace("ptx.scope is", "the scope is"), 1)] {
-        let file = file(text)?;
+        let file = file_of(text)?;
         let mut command = mlir_opt("ATOMICS", &["chip=sm_70"], file.path())?;
         let Output { status, stderr, .. } = command.arg("--verify-diagnostics").output()?;
         assert_eq!(status.code(), Some(code), "{}", String::from_utf8(stderr)?);
@@ -440,7 +452,7 @@ fn translated() -> Result<(), Failed> {
         let ptx = translate(&path, "ATOMICS,convert-nvvm-to-llvm", [sm, feature])?;
         assemble([sm, feature], &ptx)?;
     }
-    let memref = file(
+    let memref = file_of(
         "func.func @f(%m: memref<?xf32>, %i: index, %v: f32) -> f32 {
            %a = memref.atomic_rmw addf %v, %m[%i] {ptx.ordering = \"relaxed\", ptx.scope = \"gpu\"} : (f32, memref<?xf32>) -> f32
            %b = memref.generic_atomic_rmw %m[%i] : memref<?xf32> {
@@ -454,7 +466,7 @@ fn translated() -> Result<(), Failed> {
     let conversions = "ATOMICS,convert-scf-to-cf,convert-arith-to-llvm,finalize-memref-to-llvm,convert-cf-to-llvm,\
                        convert-func-to-llvm,reconcile-unrealized-casts";
     check_ptx(&translate(memref.path(), conversions, GPU)?, &["atom.relaxed.gpu", "atom.acq_rel.sys"])?;
-    let spirv = file(
+    let spirv = file_of(
         "spirv.func @f(%p: !spirv.ptr<i32, CrossWorkgroup>, %v: i32) -> i32 \"None\" {
            %r = spirv.AtomicIAdd <Device> <AcquireRelease> %p, %v : !spirv.ptr<i32, CrossWorkgroup>
            spirv.ControlBarrier <Workgroup>, <Device>, <AcquireRelease>
@@ -500,7 +512,7 @@ fn anchors() -> Result<(), Failed> {
         (&device, &["gpu.module(ATOMICS)", "gpu.module(gpu.func(ATOMICS))", "any(ATOMICS)"], 1),
     ];
     for (text, pipelines, left) in cases {
-        let file = file(text)?;
+        let file = file_of(text)?;
         let options = ["chip=sm_90", "features=+ptx86", "strategy=auto"];
         let run = |pipeline: &str, more: &[&str]| success(mlir_opt(pipeline, &options, file.path())?.args(more));
         let expected = run("ATOMICS", &["--mlir-disable-threading"])?;

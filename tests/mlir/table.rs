@@ -114,6 +114,7 @@ pub fn nvvm_files() -> Vec<PathBuf> {
     files.map(|entry| entry.expect("one").path()).sorted().collect()
 }
 
+/// Every row, dialect by dialect.
 pub fn rows() -> impl Iterator<Item = Row> {
     let listed = OPS.into_iter().map(|(op, form, body)| (op.to_owned(), form, body.to_owned()));
     let spirv = SPIRV.into_iter().map(|name| {
@@ -195,20 +196,9 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The first words of instructions that order or synchronize; loads and stores do by their second.
+#[rustfmt::skip]
 const ORDERING: [&str; 13] = [
-    "atom",
-    "red",
-    "fence",
-    "membar",
-    "bar",
-    "barrier",
-    "mbarrier",
-    "cp",
-    "tcgen05",
-    "wgmma",
-    "griddepcontrol",
-    "ld",
-    "st",
+    "atom", "red", "fence", "membar", "bar", "barrier", "mbarrier", "cp", "tcgen05", "wgmma", "griddepcontrol", "ld", "st",
 ];
 
 /// Whether the PTX has an instruction that orders.
@@ -309,10 +299,12 @@ const OTHERS: [(&str, &[&str], &str); 6] = [
     ("spirv", &["SPIRV/IR/SPIRVOps.td"],
         "ARM.* AccessChain B* CL.* Comp* Const* Conv* CopyMemory Dot EXT.Const* EXT.Emit* EXT.Set* EXT.Spec* Em* En* Ex* F* G* \
          I* KHR.* Kill L* Mat* N* O* P* R* S* T* U* V* f* m*"),
+    // Regions and tasks order by calls of OpenMP's library, which are not atomics of the program.
     ("omp", &["OpenMP/OpenMPOps.td"],
         "allocate_dir c* d* loop* ma* new_cli o* p* s* t* un* work* wsloop yield"),
 ];
 
+/// What says in a name that the op belongs in the table.
 const ABOUT: [&str; 4] = ["atomic", "barrier", "fence", "flush"];
 
 /// Every op of the dialects is in the table or has nothing to do with it, and what is in either exists.

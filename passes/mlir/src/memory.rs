@@ -136,14 +136,16 @@ fn sources<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<'c, 'a> {
     let Some((op, _)) = ir::defining(value) else {
         return if is_parameter_of_kernel(value) { Source::Object(Object::In(Space::Global)) } else { unknown };
     };
+    // What lies outside of the kernel becomes a parameter of it, the stack of the host, too.
+    if is_outside_of_launch(value) {
+        return Source::Object(Object::In(Space::Global));
+    }
     let name = ir::name(op);
     match name.as_str() {
         "llvm.alloca" | "memref.alloca" => Source::Object(Object::In(Space::Local)),
         "llvm.select" | "arith.select" => Source::Values(op.operands().skip(1).collect()),
         "llvm.extractvalue" => field(op).map_or(unknown, |value| Source::Values(vec![value])),
         name if PASSING.contains(&name) => op.operand(0).map_or(unknown, |value| Source::Values(vec![value])),
-        // What lies outside of the kernel becomes a parameter of it.
-        _ if is_outside_of_launch(value) => Source::Object(Object::In(Space::Global)),
         _ => unknown,
     }
 }
