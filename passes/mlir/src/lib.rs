@@ -68,7 +68,7 @@ pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark
     expand_all(root, &planned);
     let device = recognize::device_code(root).into_iter().flat_map(ir::all);
     // Embedding also erases the ops that take a pair apart, which nothing may look at again.
-    let atomics: Vec<_> = device.filter(|op| recognize::is_of_llvm(&ir::name(*op))).collect();
+    let atomics: Vec<_> = device.filter(|op| recognize::is_of_llvm(ir::name(*op))).collect();
     for op in atomics {
         if let Ok(Some(planned)) = recognize::plan_op(op, options) {
             embed::embed(&planned);
@@ -138,7 +138,7 @@ pub fn options(settings: &Settings, op: OperationRef<'_, '_>) -> Result<Options,
 
 /// The module around an op, or itself.
 fn module_of<'c, 'a>(op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
-    ir::parents(op).find(|parent| matches!(ir::name(*parent).as_str(), "gpu.module" | "builtin.module")).unwrap_or(op)
+    ir::parents(op).find(|parent| matches!(ir::name(*parent), "gpu.module" | "builtin.module")).unwrap_or(op)
 }
 
 /// Does something for each; all the errors, if there is one.

@@ -141,7 +141,7 @@ fn sources<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<'c, 'a> {
         return Source::Object(Object::In(Space::Global));
     }
     let name = ir::name(op);
-    match name.as_str() {
+    match name {
         "llvm.alloca" | "memref.alloca" => Source::Object(Object::In(Space::Local)),
         "llvm.select" | "arith.select" => Source::Values(op.operands().skip(1).collect()),
         "llvm.extractvalue" => field(op).map_or(unknown, |value| Source::Values(vec![value])),
@@ -182,7 +182,7 @@ fn is_parameter_of_kernel(value: Value<'_, '_>) -> bool {
 /// Whether the op of a value stands around the `gpu.launch` that uses it.
 fn is_outside_of_launch(value: Value<'_, '_>) -> bool {
     let Some((op, _)) = ir::defining(value) else { return false };
-    let in_device = ir::parents(op).any(|parent| matches!(ir::name(parent).as_str(), "gpu.launch" | "gpu.module"));
-    let used_in_launch = |user| ir::parents(user).any(|parent| matches!(ir::name(parent).as_str(), "gpu.launch"));
+    let in_device = ir::parents(op).any(|parent| matches!(ir::name(parent), "gpu.launch" | "gpu.module"));
+    let used_in_launch = |user| ir::parents(user).any(|parent| matches!(ir::name(parent), "gpu.launch"));
     !in_device && ir::users(value).into_iter().any(used_in_launch)
 }

@@ -258,7 +258,7 @@ fn side_effects(op: Op<'_, '_>) -> Vec<Problem> {
     let impure = inner.filter(|op| {
         let name = ir::name(*op);
         let pure = PURE.iter().any(|known| name.starts_with(known)) || name.starts_with("llvm.");
-        !pure || IMPURE.contains(&name.as_str()) || name.starts_with("llvm.atomic") || name == "llvm.cmpxchg"
+        !pure || IMPURE.contains(&name) || name.starts_with("llvm.atomic") || name == "llvm.cmpxchg"
     });
     let problem = |op| {
         let help = "the body runs again whenever another thread was faster: compute only, and load before it";
@@ -381,5 +381,5 @@ impl<'c, 'a> Access<'c, 'a> {
 
 /// Whether the op is an atomic of the memref dialect.
 pub fn is_one(op: Op<'_, '_>) -> bool {
-    matches!(ir::name(op).as_str(), "memref.atomic_rmw" | "memref.generic_atomic_rmw")
+    matches!(ir::name(op), "memref.atomic_rmw" | "memref.generic_atomic_rmw")
 }

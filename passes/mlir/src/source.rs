@@ -95,8 +95,8 @@ fn unregistered(context: &Context, bytes: &[u8]) -> Vec<Diagnostic> {
     let unregistered = ops.filter_map(|op| {
         let name = ir::name(op);
         // SAFETY: context and name are live.
-        let known = unsafe { mlirContextIsRegisteredOperation(context.to_raw(), ir::string_ref(&name)) };
-        (!known).then(|| recognize::diagnostic(op, (unknown(&name), Some(LOWER_FIRST.to_owned()))))
+        let known = unsafe { mlirContextIsRegisteredOperation(context.to_raw(), ir::string_ref(name)) };
+        (!known).then(|| recognize::diagnostic(op, (unknown(name), Some(LOWER_FIRST.to_owned()))))
     });
     unregistered.collect()
 }
