@@ -2,7 +2,7 @@
 //! its ordering and scope.
 //!
 //! [`read`] takes text or bytecode. [`lower`] is the pass itself, for the middle of a pipeline of MLIR: it [`expand`]s the
-//! atomics of other dialects to those of the LLVM dialect, and embeds PTX for these. [`modules`] goes on instead to LLVM IR,
+//! atomics of other dialects to those of the LLVM dialect, and embeds PTX for these. [`llvm_ir`] goes on instead to LLVM IR,
 //! by MLIR's own conversions, and leaves the atomics to the pass over LLVM IR, which finds out more about addresses. No
 //! ordering is decided here: operations are recognized, `ptx-atomics-lowering` is asked, and its answers are embedded, all or none.
 

@@ -205,7 +205,7 @@ fn numbers(attribute: &str) -> Option<String> {
 fn take_variables(device: Op<'_, '_>) -> Vec<(String, u32)> {
     let (variables, others): (Vec<_>, Vec<_>) =
         ir::all(device).into_iter().partition(|op| ir::name(*op) == "spirv.GlobalVariable");
-    let addresses: Vec<_> = others.into_iter().filter(|op| ir::name(*op) == "spirv.mlir.addressof").collect();
+    let mut addresses: Vec<_> = others.into_iter().filter(|op| ir::name(*op) == "spirv.mlir.addressof").collect();
     let mut taken = Vec::new();
     for variable in variables {
         let symbol = crate::name(variable).unwrap_or_default();
@@ -213,9 +213,8 @@ fn take_variables(device: Op<'_, '_>) -> Vec<(String, u32)> {
             ir::inherent(*op, "variable").is_some_and(|name| name.to_string() == format!("@{symbol}"))
                 && ir::parents(*op).any(|parent| Some(parent) == variable.parent_operation())
         };
-        let addresses = addresses.iter().copied().filter(refers);
         if let Some(name) = ir::inherent(variable, "built_in").and_then(ir::string) {
-            addresses.for_each(|address| read_registers(address, &name));
+            addresses.extract_if(.., |op| refers(op)).for_each(|address| read_registers(address, &name));
             ir::erase(variable);
             continue;
         }
