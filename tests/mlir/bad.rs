@@ -12,7 +12,7 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use crate::support::{ptx_atomics, root, success};
+use crate::support::{self, ptx_atomics, root, success};
 
 /// What `timeout` exits with when it had to stop a program.
 const TIMEOUT: i32 = 124;
@@ -56,20 +56,8 @@ fn damaged(flags: &[&str], message: &str) -> Result<(), Failed> {
     let path = folder.path().join("damaged.mlir");
     success(ptx_atomics().args(["lower", "examples/mlir/histogram.mlir", "-o"]).arg(&path).args(flags))?;
     let whole = fs::read(&path)?;
-    let mut seed = 0x9E37_79B9_7F4A_7C15u64;
-    let mut random = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed as usize % below
-    };
     let (mut outcomes, mut endless) = ([0, 0], 0);
-    for _ in 0..150 {
-        let mut damaged = whole.clone();
-        for _ in 0..=random(4) {
-            let index = 4 + random(damaged.len() - 4);
-            damaged[index] = random(256) as u8;
-        }
+    for damaged in support::damaged(&whole, 4) {
         fs::write(&path, &damaged)?;
         // On damaged bytecode, MLIR's reader may follow a type into itself: each level doubles its time.
         let mut limited = Command::new("timeout");
