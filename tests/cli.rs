@@ -163,20 +163,8 @@ fn wrong_usage() -> Result<(), Failed> {
 fn damaged_bitcode() -> Result<(), Failed> {
     let bitcode = bitcode_of("tests/inputs/cmpxchg.ll")?;
     let file = tempfile::NamedTempFile::new()?;
-    let mut seed = 0x9E37_79B9_7F4A_7C15u64;
-    let mut random = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed as usize % below
-    };
     let mut outcomes = [0, 0];
-    for _ in 0..150 {
-        let mut damaged = bitcode.clone();
-        for _ in 0..=random(4) {
-            let index = 8 + random(damaged.len() - 8);
-            damaged[index] = random(256) as u8;
-        }
+    for damaged in support::damaged(&bitcode, 8) {
         fs::write(file.path(), &damaged)?;
         let Output { status, stdout, stderr } = lower(&file.path().display().to_string());
         let stderr = String::from_utf8_lossy(&stderr);

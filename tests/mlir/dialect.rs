@@ -89,7 +89,12 @@ impl Program {
     /// With constants for operands, those of this number.
     pub fn constant(cell: Cell, number: usize) -> Self {
         let known = constants(cell.ty.0);
-        Self { constants: Some([0, 1].map(|operand| known[(number + operand) % known.len()])), cell }
+        // In a file with the other one.
+        let name = format!("{}_constant", cell.name);
+        Self {
+            constants: Some([0, 1].map(|operand| known[(number + operand) % known.len()])),
+            cell: Cell { name, ..cell },
+        }
     }
 
     /// As a function of LLVM IR.

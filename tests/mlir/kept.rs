@@ -23,8 +23,7 @@ pub fn trials() -> Vec<Trial> {
 
 fn check(path: &PathBuf) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
-    let header = text.lines().next().and_then(|line| line.strip_prefix("// TARGET: ")).ok_or("no header")?;
-    let (sm, ptx) = header.split_once(' ').ok_or("no version")?;
+    let (sm, ptx) = target_of(&text).ok_or("no target")?;
     let target = support::target(sm, Some(ptx));
     let ptx_text = success(lower(path, sm, ptx).arg("-o").arg("-"))?;
     let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target));
@@ -44,6 +43,11 @@ fn check(path: &PathBuf) -> Result<(), Failed> {
         assert!(places >= functions, "{places} errors in {functions} functions:\n{said}");
     }
     Ok(())
+}
+
+/// The GPU and the PTX version that a file's first line names.
+pub fn target_of(text: &str) -> Option<(&str, &str)> {
+    text.lines().next()?.strip_prefix("// TARGET: ")?.split_once(' ')
 }
 
 fn lower(path: &Path, sm: &str, ptx: &str) -> std::process::Command {

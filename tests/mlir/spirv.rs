@@ -263,8 +263,8 @@ fn is_synchronizing(line: &str) -> bool {
 
 fn assemble(sm: &str, ptx: &str, text: &str) -> Result<(), Failed> {
     let target = target(sm, Some(ptx));
-    let assemblers = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target) && assembler.missing().is_none());
-    assemblers.map(|assembler| assembler.assemble(&target, text.as_bytes())).collect()
+    let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target) && assembler.missing().is_none());
+    known.try_for_each(|assembler| assembler.assemble(&target, text.as_bytes()))
 }
 
 /// The ops of the installed dialect that are atomic or wait.

@@ -46,6 +46,25 @@ pub fn trial(name: String, missing: Option<&str>, test: impl FnOnce() -> Result<
     Trial::test(name, test).with_ignored_flag(missing.is_some())
 }
 
+/// Copies of bytes, each with a few of them changed behind the header; the same ones in every run.
+pub fn damaged(whole: &[u8], header: usize) -> impl Iterator<Item = Vec<u8>> {
+    let mut seed = 0x9E37_79B9_7F4A_7C15u64;
+    let mut random = move |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed as usize % below
+    };
+    (0..150).map(move |_| {
+        let mut damaged = whole.to_vec();
+        for _ in 0..=random(4) {
+            let index = header + random(damaged.len() - header);
+            damaged[index] = random(256) as u8;
+        }
+        damaged
+    })
+}
+
 /// One generation of NVIDIA's assembler.
 #[derive(Clone, Copy)]
 pub struct Assembler {

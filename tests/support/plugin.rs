@@ -1,4 +1,4 @@
-//! The plugin, as users get it.
+//! The plugins: that of LLVM as users get it.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use std::{
@@ -6,6 +6,8 @@ use std::{
     process::Command,
     sync::OnceLock,
 };
+
+use libtest_mimic::Failed;
 
 use super::{root, success};
 
@@ -33,4 +35,18 @@ pub fn build() {
 pub fn flag(source: &Path) -> String {
     let rust = source.extension().is_some_and(|suffix| suffix == "rs");
     format!("{}={}", if rust { "-Zllvm-plugins" } else { "-fpass-plugin" }, plugin().display())
+}
+
+/// The plugin for mlir-opt, in the profile of the tests, whose checks of itself are on.
+pub fn mlir_plugin() -> Result<&'static Path, Failed> {
+    static PLUGIN: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let made = PLUGIN.get_or_init(|| {
+        let debug = Path::new(env!("CARGO_BIN_EXE_ptx-atomics")).parent().expect("a folder");
+        let arguments = ["build", "--quiet", "--package", "ptx-atomics-plugin-mlir", "--target-dir"];
+        let target = debug.parent().expect("a folder");
+        let built = success(Command::new(env!("CARGO")).args(arguments).arg(target).current_dir(root()));
+        built.map_err(|error| error.message().unwrap_or_default().to_owned())?;
+        Ok(debug.join("libptx_atomics_mlir.so"))
+    });
+    made.as_deref().map_err(|error| format!("the plugin does not build: {error}").into())
 }

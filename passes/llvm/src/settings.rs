@@ -90,14 +90,20 @@ impl Settings {
     /// # Errors
     /// If the flag is no string, or not a list of options, or names a file.
     pub fn of_module(module: &Module<'_>) -> Result<Self, Vec<Diagnostic>> {
+        module_flag(module)?.map_or(Ok(Self::default()), |text| Self::of_flag(&text))
+    }
+
+    /// What the text of a module's flag sets.
+    ///
+    /// # Errors
+    /// If it is not a list of options, or names a file.
+    pub fn of_flag(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let mut settings = Self::default();
-        if let Some(text) = module_flag(module)? {
-            let place = format!("the module flag \"{MODULE_FLAG}\"");
-            settings.override_with(&text, &place)?;
-            // A module comes from anywhere, and files are its reader's.
-            if settings.remarks.is_some() {
-                return Err(Diagnostic::new(format!("in {place}: a module cannot name a file for remarks")).into());
-            }
+        let place = format!("the module flag \"{MODULE_FLAG}\"");
+        settings.override_with(text, &place)?;
+        // A module comes from anywhere, and files are its reader's.
+        if settings.remarks.is_some() {
+            return Err(Diagnostic::new(format!("in {place}: a module cannot name a file for remarks")).into());
         }
         Ok(settings)
     }

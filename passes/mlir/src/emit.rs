@@ -159,7 +159,7 @@ fn parameter<'t>(attribute: &'t str, name: &str) -> Option<&'t str> {
 fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<(), Vec<Diagnostic>> {
     let mut converted = spirv::module::convert(device, context)?;
     for (dialects, pass) in CONVERSIONS {
-        if ir::all(device).into_iter().skip(1).any(|op| dialects.contains(&dialect(op).as_str())) {
+        if ir::all(device).into_iter().skip(1).any(|op| dialects.contains(&dialect(op))) {
             run_on(context, device, &format!("gpu.module({pass})"))?;
             converted = true;
         }
@@ -167,13 +167,24 @@ fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<(), Vec<Diagn
     if converted {
         simplify(device);
     }
-    let left = ir::all(device).into_iter().skip(1).filter(|op| !TRANSLATED.contains(&dialect(*op).as_str()));
+    let errors = left_over(device, &|dialect| TRANSLATED.contains(&dialect));
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Ops of dialects that no conversion takes.
+pub fn unconvertible(device: Op<'_, '_>) -> Vec<Diagnostic> {
+    let converted = |dialect: &str| CONVERSIONS.iter().any(|(dialects, _)| dialects.contains(&dialect));
+    left_over(device, &|dialect| converted(dialect) || dialect == "spirv" || TRANSLATED.contains(&dialect))
+}
+
+/// An error for each op in a device module whose dialect is no such one.
+fn left_over(device: Op<'_, '_>, fine: &dyn Fn(&str) -> bool) -> Vec<Diagnostic> {
+    let left = ir::all(device).into_iter().skip(1).filter(|op| !fine(dialect(*op)));
     let problem = |op| {
         let help = "convert it to the LLVM dialect first, or to a dialect that MLIR converts for NVIDIA GPUs";
         recognize::diagnostic(op, (format!("no conversion to LLVM IR for {}", ir::name(op)), Some(help.into())))
     };
-    let errors: Vec<_> = left.map(problem).collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    left.map(problem).collect()
 }
 
 /// Takes the descriptors of memrefs apart where they have just been put together, so that LLVM sees where pointers come from.
@@ -185,9 +196,8 @@ fn simplify(device: Op<'_, '_>) {
     }
 }
 
-fn dialect(op: Op<'_, '_>) -> String {
-    let name = ir::name(op);
-    name.split_once('.').map_or(name.clone(), |(dialect, _)| dialect.to_owned())
+fn dialect<'c>(op: Op<'c, '_>) -> &'c str {
+    ir::name(op).split('.').next().unwrap_or_default()
 }
 
 /// A device module as LLVM IR.

@@ -41,9 +41,14 @@ pub fn all<'c, 'a>(root: Op<'c, 'a>) -> Vec<Op<'c, 'a>> {
 }
 
 /// The name of an op, as `llvm.fence`.
-pub fn name<'a>(op: impl OperationLike<'a, 'a>) -> String {
+pub fn name<'c>(op: Op<'c, '_>) -> &'c str {
     // SAFETY: the name lives as long as the context.
-    unsafe { text(mlirIdentifierStr(mlirOperationGetName(op.to_raw()))) }
+    let bytes = unsafe {
+        let name = mlirIdentifierStr(mlirOperationGetName(op.to_raw()));
+        std::slice::from_raw_parts(name.data.cast::<u8>(), name.length)
+    };
+    // No op of ours has a name that is not UTF-8.
+    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 /// The op and its parents, from the inside out.

@@ -54,7 +54,7 @@ pub fn problem(form: &Form, options: &Options) -> Option<Problem> {
 
 /// Whether [`guard`] has something to do.
 pub fn needs_guard(op: Op<'_, '_>) -> bool {
-    match ir::name(op).as_str() {
+    match ir::name(op) {
         "nvvm.inline_ptx" => ir::inherent(op, "ptxCode").and_then(ir::string).is_some_and(|ptx| orders(&ptx)),
         _ => form(op).is_some_and(Form::is_transparent),
     }

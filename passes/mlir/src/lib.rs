@@ -2,7 +2,7 @@
 //! its ordering and scope.
 //!
 //! [`read`] takes text or bytecode. [`lower`] is the pass itself, for the middle of a pipeline of MLIR: it [`expand`]s the
-//! atomics of other dialects to those of the LLVM dialect, and embeds PTX for these. [`modules`] goes on instead to LLVM IR,
+//! atomics of other dialects to those of the LLVM dialect, and embeds PTX for these. [`llvm_ir`] goes on instead to LLVM IR,
 //! by MLIR's own conversions, and leaves the atomics to the pass over LLVM IR, which finds out more about addresses. No
 //! ordering is decided here: operations are recognized, `ptx-atomics-lowering` is asked, and its answers are embedded, all or none.
 
@@ -32,12 +32,14 @@ pub use self::{
     source::{BUILT, BYTECODE, context, read},
 };
 
-/// Reports what [`expand`] would reject, and changes nothing.
+/// Reports what [`expand`] or [`llvm_ir`] would reject as far as ops show it, and changes nothing.
 ///
 /// # Errors
-/// Everything that has no lowering, and every op that the target lacks.
+/// Everything that has no lowering, every op that the target lacks, and every op of a dialect that nothing converts.
 pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Diagnostic>> {
-    recognize::plan(root, options).map(drop)
+    let mut errors = recognize::plan(root, options).err().unwrap_or_default();
+    errors.extend(emit::unconvertible(root));
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Reports what [`lower`] would reject, and changes nothing.
@@ -64,7 +66,10 @@ pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark
     let reported = if options.remarks { &planned[..] } else { &[] };
     let remarks = reported.iter().flat_map(|plan| plan.remarks()).collect();
     expand_all(root, &planned);
-    for op in recognize::device_code(root).into_iter().flat_map(ir::all) {
+    let device = recognize::device_code(root).into_iter().flat_map(ir::all);
+    // Embedding also erases the ops that take a pair apart, which nothing may look at again.
+    let atomics: Vec<_> = device.filter(|op| recognize::is_of_llvm(ir::name(*op))).collect();
+    for op in atomics {
         if let Ok(Some(planned)) = recognize::plan_op(op, options) {
             embed::embed(&planned);
         }
@@ -96,17 +101,21 @@ fn expand_all(root: OperationRef<'_, '_>, planned: &[Planned<'_, '_>]) {
 /// What the flag `ptx-atomics` of the module around an op sets, as in LLVM IR.
 ///
 /// # Errors
-/// If it is not a list of options.
+/// If it is no string, or not a list of options, or names a file.
 pub fn settings(op: OperationRef<'_, '_>) -> Result<Settings, Vec<Diagnostic>> {
-    let mut settings = Settings::default();
     for op in ir::children(module_of(op)).filter(|op| ir::name(*op) == "llvm.module_flags") {
-        let key = format!("\"{MODULE_FLAG}\", \"");
         let text = ir::inherent(op, "flags").map(|flags| flags.to_string()).unwrap_or_default();
-        if let Some((list, _)) = text.split_once(&key).and_then(|(_, rest)| rest.split_once('"')) {
-            settings.override_with(list, &format!("the module flag \"{MODULE_FLAG}\""))?;
+        if let Some((_, value)) = text.split_once(&format!("\"{MODULE_FLAG}\", ")) {
+            let list = value.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+            let help = format!("write #llvm.mlir.module_flag<override, \"{MODULE_FLAG}\", \"strategy=fence\">");
+            let no_string = || error_at(op, format!("the module flag \"{MODULE_FLAG}\" is no string"), &help);
+            return Settings::of_flag(list.ok_or_else(no_string)?.0).map_err(|errors| {
+                let at = |error| Diagnostic { location: recognize::location_of(op), ..error };
+                errors.into_iter().map(at).collect()
+            });
         }
     }
-    Ok(settings)
+    Ok(Settings::default())
 }
 
 /// The options for the code in an op: the GPU and the PTX version are those that are set, else those that the module around
@@ -129,7 +138,7 @@ pub fn options(settings: &Settings, op: OperationRef<'_, '_>) -> Result<Options,
 
 /// The module around an op, or itself.
 fn module_of<'c, 'a>(op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
-    ir::parents(op).find(|parent| matches!(ir::name(*parent).as_str(), "gpu.module" | "builtin.module")).unwrap_or(op)
+    ir::parents(op).find(|parent| matches!(ir::name(*parent), "gpu.module" | "builtin.module")).unwrap_or(op)
 }
 
 /// Does something for each; all the errors, if there is one.

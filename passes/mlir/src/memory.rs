@@ -14,10 +14,10 @@ use ptx_atomics_lowering::ptx::Space;
 
 use crate::ir::{self, Op};
 
-/// The memory spaces of the dialect `gpu`, and LLVM's address spaces for them. MLIR converts those of `nvvm` in no memref. `gpu` has its private memory in
-/// the generic space, as MLIR's own conversion does.
 const PRIVATE: &str = "#gpu.address_space<private>";
 
+/// The memory spaces of the dialect `gpu`, and LLVM's address spaces for them: private memory is in the generic one, as in
+/// MLIR's own conversion, which takes those of the dialect `nvvm` in no memref.
 const SPACES: [(&str, u32); 3] =
     [("#gpu.address_space<global>", 1), ("#gpu.address_space<workgroup>", 3), (PRIVATE, 0)];
 
@@ -136,14 +136,16 @@ fn sources<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<'c, 'a> {
     let Some((op, _)) = ir::defining(value) else {
         return if is_parameter_of_kernel(value) { Source::Object(Object::In(Space::Global)) } else { unknown };
     };
+    // What lies outside of the kernel becomes a parameter of it, the stack of the host, too.
+    if is_outside_of_launch(value) {
+        return Source::Object(Object::In(Space::Global));
+    }
     let name = ir::name(op);
-    match name.as_str() {
+    match name {
         "llvm.alloca" | "memref.alloca" => Source::Object(Object::In(Space::Local)),
         "llvm.select" | "arith.select" => Source::Values(op.operands().skip(1).collect()),
         "llvm.extractvalue" => field(op).map_or(unknown, |value| Source::Values(vec![value])),
         name if PASSING.contains(&name) => op.operand(0).map_or(unknown, |value| Source::Values(vec![value])),
-        // What lies outside of the kernel becomes a parameter of it.
-        _ if is_outside_of_launch(value) => Source::Object(Object::In(Space::Global)),
         _ => unknown,
     }
 }
@@ -180,7 +182,7 @@ fn is_parameter_of_kernel(value: Value<'_, '_>) -> bool {
 /// Whether the op of a value stands around the `gpu.launch` that uses it.
 fn is_outside_of_launch(value: Value<'_, '_>) -> bool {
     let Some((op, _)) = ir::defining(value) else { return false };
-    let in_device = ir::parents(op).any(|parent| matches!(ir::name(parent).as_str(), "gpu.launch" | "gpu.module"));
-    let used_in_launch = |user| ir::parents(user).any(|parent| matches!(ir::name(parent).as_str(), "gpu.launch"));
+    let in_device = ir::parents(op).any(|parent| matches!(ir::name(parent), "gpu.launch" | "gpu.module"));
+    let used_in_launch = |user| ir::parents(user).any(|parent| matches!(ir::name(parent), "gpu.launch"));
     !in_device && ir::users(value).into_iter().any(used_in_launch)
 }

@@ -258,7 +258,7 @@ fn side_effects(op: Op<'_, '_>) -> Vec<Problem> {
     let impure = inner.filter(|op| {
         let name = ir::name(*op);
         let pure = PURE.iter().any(|known| name.starts_with(known)) || name.starts_with("llvm.");
-        !pure || IMPURE.contains(&name.as_str()) || name.starts_with("llvm.atomic") || name == "llvm.cmpxchg"
+        !pure || IMPURE.contains(&name) || name.starts_with("llvm.atomic") || name == "llvm.cmpxchg"
     });
     let problem = |op| {
         let help = "the body runs again whenever another thread was faster: compute only, and load before it";
@@ -303,11 +303,19 @@ impl<'c, 'a> Access<'c, 'a> {
         let constant = |number: i64| at.value("llvm.mlir.constant", &[], &[("value", at.i64(number))], i64);
         // SAFETY: a type of the C API; the number for what is not static is always the same.
         let dynamic = unsafe { mlirShapedTypeGetDynamicStrideOrOffset() };
-        let mut sum: Option<Value<'c, 'a>> = match offset {
-            0 => None,
-            offset if offset == dynamic => Some(field("2", i64)),
-            offset => Some(constant(offset)),
+        let attributes = [
+            ("elem_type", at.attribute(&self.stored.to_string())),
+            ("rawConstantIndices", at.attribute("array<i32: -2147483648>")),
+        ];
+        let element = |base, index| at.value("llvm.getelementptr", &[base, index], &attributes, pointer);
+        // In MLIR's own order, so that LLVM makes the same of it.
+        let base = field("1", pointer);
+        let base = match offset {
+            0 => base,
+            offset if offset == dynamic => element(base, field("2", i64)),
+            offset => element(base, constant(offset)),
         };
+        let mut sum = None;
         for (number, (index, stride)) in self.indices.iter().zip(strides).enumerate() {
             let index = at.value("arith.index_cast", &[*index], &[], i64);
             let term = match stride {
@@ -319,13 +327,7 @@ impl<'c, 'a> Access<'c, 'a> {
             };
             sum = Some(sum.map_or(term, |sum| at.value("llvm.add", &[sum, term], &[], i64)));
         }
-        let base = field("1", pointer);
-        let Some(sum) = sum else { return base };
-        let attributes = [
-            ("elem_type", at.attribute(&self.stored.to_string())),
-            ("rawConstantIndices", at.attribute("array<i32: -2147483648>")),
-        ];
-        at.value("llvm.getelementptr", &[base, sum], &attributes, pointer)
+        sum.map_or(base, |sum| element(base, sum))
     }
 
     /// A loop that computes the new value and swaps it in, unless another thread was faster; the value before.
@@ -379,5 +381,5 @@ impl<'c, 'a> Access<'c, 'a> {
 
 /// Whether the op is an atomic of the memref dialect.
 pub fn is_one(op: Op<'_, '_>) -> bool {
-    matches!(ir::name(op).as_str(), "memref.atomic_rmw" | "memref.generic_atomic_rmw")
+    matches!(ir::name(op), "memref.atomic_rmw" | "memref.generic_atomic_rmw")
 }

@@ -132,3 +132,20 @@ fn report(op: Op<'_, '_>, error: &Diagnostic) {
         mlirEmitError(location, text.as_ptr());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// The example of `docs/mlir.md` is the one of [`super::pass`], which is compiled and runs.
+    #[test]
+    fn the_document_has_the_example() {
+        let block = |text: &str, start: &str| {
+            let lines = text.lines().skip_while(|line| *line != start).skip(1);
+            let lines = lines.map(|line| line.trim_start_matches("///").trim()).take_while(|line| *line != "```");
+            let shown = lines.filter(|line| !line.starts_with("# ") && !line.is_empty());
+            shown.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let example = block(include_str!("pass.rs"), "/// ```");
+        assert!(example.iter().any(|line| line.contains("pass(\"strategy=fence")), "{example:?}");
+        assert_eq!(block(include_str!("../../../docs/mlir.md"), "```rust"), example);
+    }
+}

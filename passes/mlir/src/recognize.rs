@@ -2,7 +2,7 @@
 //!
 //! All device code is looked at before anything is changed, and everything that has no lowering is reported.
 
-use std::rc::Rc;
+use std::{collections::HashSet, rc::Rc};
 
 use melior::ir::{
     Attribute, Type, TypeLike, Value, ValueLike,
@@ -73,7 +73,7 @@ impl Asked<'_, '_> {
 
 /// The ops that are compiled for the GPU: each `gpu.module` and the body of each `gpu.launch`, or all, if there is neither.
 pub fn device_code<'c, 'a>(root: Op<'c, 'a>) -> Vec<Op<'c, 'a>> {
-    let is_device = |op: Op<'c, 'a>| matches!(ir::name(op).as_str(), "gpu.module" | "gpu.launch");
+    let is_device = |op: Op<'c, 'a>| matches!(ir::name(op), "gpu.module" | "gpu.launch");
     if ir::parents(root).any(is_device) {
         return vec![root];
     }
@@ -127,18 +127,26 @@ pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Plann
             Err(found) => problems.extend(found),
         }
     }
+    // The operations of a loop may lack the same.
+    let mut said = HashSet::new();
+    problems.retain(|problem| said.insert(problem.clone()));
     if problems.is_empty() { Ok(Some(Planned { op, asked: replaced })) } else { Err(problems) }
 }
 
 /// What an op asks for; nothing, if it is neither atomic nor a fence.
 fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let one = |asked: Result<Option<Asked<'c, 'a>>, Vec<Problem>>| asked.map(|asked| asked.into_iter().collect());
-    match ir::name(op).as_str() {
-        "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg" => one(llvm_op(op)),
+    match ir::name(op) {
+        name if is_of_llvm(name) => one(llvm_op(op)),
         "memref.atomic_rmw" | "memref.generic_atomic_rmw" => memref::asked(op),
         name if name.starts_with("spirv.") => spirv::asked(op),
         _ => Ok(Vec::new()),
     }
+}
+
+/// Whether an op of this name is one of the LLVM dialect that may be atomic, or a fence.
+pub fn is_of_llvm(name: &str) -> bool {
+    matches!(name, "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg")
 }
 
 /// The operations of LLVM's `atomicrmw`, by the numbers of MLIR (`LLVMEnums.td`).
@@ -176,7 +184,7 @@ fn llvm_op<'c, 'a>(op: Op<'c, 'a>) -> Result<Option<Asked<'c, 'a>>, Vec<Problem>
     let number = |name| attribute(name).and_then(ir::integer);
     let ordering =
         |name| ORDERINGS.iter().find(|(_, known)| Some(*known) == number(name)).map(|(ordering, _)| *ordering);
-    let (kind, ordering_name) = match ir::name(op).as_str() {
+    let (kind, ordering_name) = match ir::name(op) {
         "llvm.fence" => (Kind::Fence, "ordering"),
         "llvm.load" => (Kind::Load, "ordering"),
         "llvm.store" => (Kind::Store, "ordering"),
@@ -304,7 +312,7 @@ fn constants(asked: &Asked<'_, '_>) -> Constants {
 /// The bits of a constant integer, null pointer, float or double.
 fn constant(value: Value<'_, '_>) -> Option<u64> {
     let (op, _) = ir::defining(value)?;
-    match ir::name(op).as_str() {
+    match ir::name(op) {
         "llvm.mlir.zero" => return Some(0),
         "llvm.mlir.constant" | "arith.constant" => {}
         _ => return None,
@@ -342,6 +350,6 @@ pub fn location_of(op: Op<'_, '_>) -> Option<Location> {
 /// The name of the function around an op.
 fn function_of(op: Op<'_, '_>) -> Option<String> {
     let functions = ["llvm.func", "func.func", "gpu.func", "spirv.func"];
-    let function = ir::parents(op).find(|parent| functions.contains(&ir::name(*parent).as_str()))?;
+    let function = ir::parents(op).find(|parent| functions.contains(&ir::name(*parent)))?;
     function.attribute("sym_name").ok().and_then(ir::string)
 }

@@ -1,18 +1,17 @@
 //! Reading a module: text or bytecode.
 
-use std::{cell::RefCell, rc::Rc};
+use std::ffi::c_void;
 
 use melior::{
     Context,
-    diagnostic::{Diagnostic as MlirDiagnostic, DiagnosticSeverity},
     dialect::{DialectHandle, DialectRegistry},
-    ir::Module,
+    ir::{Location, Module},
     utility::{register_all_dialects, register_all_llvm_translations},
 };
 use mlir_sys::*;
 use ptx_atomics_llvm::{Diagnostic, Input};
 
-use crate::ir;
+use crate::{ir, recognize};
 
 /// The first bytes of MLIR's bytecode.
 pub const BYTECODE: &[u8] = b"ML\xefR";
@@ -48,50 +47,119 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
     if bytes.is_empty() {
         return Err(Diagnostic::new(format!("'{}' is empty", input.name())).help("give MLIR, text or bytecode").into());
     }
-    let parsed = diagnosed(context, || {
+    parse(context, bytes).map_err(|mut errors| {
+        if errors.iter().any(|error| error.message.contains("unregistered dialect")) {
+            let unregistered = unregistered(context, bytes);
+            if !unregistered.is_empty() {
+                return unregistered;
+            }
+        }
+        let kind = if bytes.starts_with(BYTECODE) { "damaged MLIR bytecode" } else { "not MLIR" };
+        if errors.is_empty() {
+            errors.push(Diagnostic::new("it cannot be read"));
+        }
+        for error in &mut errors {
+            match unknown_syntax(&error.message) {
+                Some(op) => {
+                    error.message = unknown(op);
+                    error.notes.clear();
+                    error.help = Some(LOWER_FIRST.to_owned());
+                }
+                None => error.message = format!("'{}' is {kind}: {}", input.name(), error.message),
+            }
+        }
+        errors
+    })
+}
+
+const LOWER_FIRST: &str = "lower it to the dialects of MLIR 22 itself first";
+
+fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Vec<Diagnostic>> {
+    diagnosed(context, || {
         // SAFETY: context and bytes are live, and the result is ours.
         unsafe {
             let text = MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
             let module = mlirModuleCreateParse(context.to_raw(), text);
             (!module.ptr.is_null()).then(|| Module::from_raw(module))
         }
+    })
+}
+
+/// The ops of which MLIR has no dialect, in a module that can be read in spite of them.
+fn unregistered(context: &Context, bytes: &[u8]) -> Vec<Diagnostic> {
+    context.set_allow_unregistered_dialects(true);
+    let parsed = parse(context, bytes);
+    context.set_allow_unregistered_dialects(false);
+    let Ok(module) = parsed else { return Vec::new() };
+    let ops = ir::all(module.as_operation()).into_iter();
+    let unregistered = ops.filter_map(|op| {
+        let name = ir::name(op);
+        // SAFETY: context and name are live.
+        let known = unsafe { mlirContextIsRegisteredOperation(context.to_raw(), ir::string_ref(name)) };
+        (!known).then(|| recognize::diagnostic(op, (unknown(name), Some(LOWER_FIRST.to_owned()))))
     });
-    let module = parsed.map_err(|mut errors| {
-        let kind = if bytes.starts_with(BYTECODE) { "damaged MLIR bytecode" } else { "not MLIR" };
-        if errors.is_empty() {
-            errors.push(Diagnostic::new("it cannot be read"));
-        }
-        for error in &mut errors {
-            let unknown =
-                error.message.contains("unregistered dialect") || error.message.contains("not found for custom op");
-            error.help = unknown.then(|| "lower the dialect to those of MLIR 22 itself first".to_owned());
-            error.message = format!("'{}' is {kind}: {}", input.name(), error.message);
-        }
-        errors
-    })?;
-    Ok(module)
+    unregistered.collect()
+}
+
+fn unknown(op: &str) -> String {
+    let dialect = op.split('.').next().unwrap_or_default();
+    format!("{op} is of the dialect {dialect}, which MLIR 22 does not have")
+}
+
+/// The op of which MLIR's parser says that it has no dialect.
+fn unknown_syntax(message: &str) -> Option<&str> {
+    let (dialect, rest) = message.strip_prefix("Dialect `")?.split_once("' not found for custom op '")?;
+    let (op, _) = rest.split_once('\'').filter(|_| !dialect.is_empty())?;
+    Some(op)
 }
 
 /// Runs a part of MLIR that reports errors to the context. Nothing is an error if it gives something.
 pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Vec<Diagnostic>> {
-    let errors = Rc::new(RefCell::new(Vec::new()));
-    let handler = {
-        let errors = errors.clone();
-        context.attach_diagnostic_handler(move |diagnostic| {
-            if matches!(diagnostic.severity(), DiagnosticSeverity::Error) {
-                errors.borrow_mut().push(error(&diagnostic));
+    unsafe extern "C" fn handle(diagnostic: MlirDiagnostic, errors: *mut c_void) -> MlirLogicalResult {
+        // SAFETY: both live during the call, and nothing else holds the errors.
+        unsafe {
+            if mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticSeverity_MlirDiagnosticError {
+                (*errors.cast::<Vec<Diagnostic>>()).push(error(diagnostic));
             }
-            true
-        })
+        }
+        MlirLogicalResult { value: 1 }
+    }
+    let mut errors = Vec::new();
+    // SAFETY: the handler is detached before the errors are gone.
+    let result = unsafe {
+        let to = (&raw mut errors).cast();
+        let handler = mlirContextAttachDiagnosticHandler(context.to_raw(), Some(handle), to, None);
+        let result = work();
+        mlirContextDetachDiagnosticHandler(context.to_raw(), handler);
+        result
     };
-    let result = work();
-    context.detach_diagnostic_handler(handler);
-    result.ok_or_else(|| errors.take())
+    result.ok_or(errors)
 }
 
-fn error(diagnostic: &MlirDiagnostic<'_>) -> Diagnostic {
-    let notes = (0..diagnostic.note_count()).filter_map(|index| diagnostic.note(index).ok());
-    let notes = notes.map(|note| note.to_string().lines().next().unwrap_or_default().to_owned()).collect();
-    let location = ir::file_location(diagnostic.location());
-    Diagnostic { location, notes, ..Diagnostic::new(diagnostic.to_string()) }
+/// # Safety
+/// The diagnostic is live.
+unsafe fn error(diagnostic: MlirDiagnostic) -> Diagnostic {
+    // SAFETY: the notes live as long as the diagnostic.
+    let (notes, location) = unsafe {
+        let notes = (0..mlirDiagnosticGetNumNotes(diagnostic)).map(|index| mlirDiagnosticGetNote(diagnostic, index));
+        let notes = notes.map(|note| message(note).lines().next().unwrap_or_default().trim_end().to_owned());
+        (notes.collect::<Vec<_>>(), ir::file_location(Location::from_raw(mlirDiagnosticGetLocation(diagnostic))))
+    };
+    // MLIR cites nothing where the op is too large.
+    let notes = notes.into_iter().filter(|note| note != "see current operation:").collect();
+    Diagnostic { location, notes, ..Diagnostic::new(unsafe { message(diagnostic) }) }
+}
+
+/// The text of a diagnostic, which may cite strings that are not UTF-8.
+///
+/// # Safety
+/// The diagnostic is live.
+unsafe fn message(diagnostic: MlirDiagnostic) -> String {
+    unsafe extern "C" fn append(text: MlirStringRef, to: *mut c_void) {
+        // SAFETY: both live during the call.
+        unsafe { (*to.cast::<String>()).push_str(&ir::text(text)) };
+    }
+    let mut text = String::new();
+    unsafe { mlirDiagnosticPrint(diagnostic, Some(append), (&raw mut text).cast()) };
+    text
 }

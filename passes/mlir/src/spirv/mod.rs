@@ -91,8 +91,8 @@ impl Barrier {
 }
 
 /// The name of an op of the dialect, without the dialect.
-fn short(op: Op<'_, '_>) -> Option<String> {
-    ir::name(op).strip_prefix("spirv.").map(str::to_owned)
+fn short<'c>(op: Op<'c, '_>) -> Option<&'c str> {
+    ir::name(op).strip_prefix("spirv.")
 }
 
 /// Whether the op is an atomic or a barrier of the SPIR-V dialect.
@@ -100,7 +100,7 @@ pub fn is_one(op: Op<'_, '_>) -> bool {
     short(op).is_some_and(|name| {
         UPDATES.iter().any(|(known, _)| *known == name)
             || matches!(
-                name.as_str(),
+                name,
                 "AtomicCompareExchange" | "AtomicCompareExchangeWeak" | "MemoryBarrier" | "ControlBarrier"
             )
     })
@@ -112,7 +112,7 @@ pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>>
     if let Some((_, rmw)) = UPDATES.iter().find(|(known, _)| *known == name) {
         return update(op, *rmw);
     }
-    match name.as_str() {
+    match name {
         "AtomicCompareExchange" | "AtomicCompareExchangeWeak" => compare_exchange(op),
         "MemoryBarrier" => Ok(fence(op, None)?.into_iter().collect()),
         "ControlBarrier" => control_barrier(op),
@@ -253,7 +253,7 @@ pub fn missing(op: Op<'_, '_>, options: &Options) -> Option<Problem> {
 pub fn expand(op: Op<'_, '_>) {
     let asked = asked(op).unwrap_or_else(|_| unreachable!("only what was recognized is expanded"));
     let at = Builder::before(op);
-    if short(op).as_deref() == Some("ControlBarrier") {
+    if short(op) == Some("ControlBarrier") {
         let (before, after) = asked.split_at(asked.len() / 2);
         before.iter().for_each(|fence| _ = build(at, fence));
         let all_lanes = || at.value("llvm.mlir.constant", &[], &[("value", at.attribute("-1 : i32"))], at.int(32));
@@ -287,7 +287,7 @@ fn build<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>) -> Option<Value<'c,
         at.op("llvm.fence", &[], &attributes, &[]);
         return None;
     };
-    let mut operands = vec![cast(at, pointer, at.pointer(1))];
+    let mut operands = vec![cast(at, pointer, at.pointer(0))];
     if space != 0 {
         operands[0] = at.value("llvm.addrspacecast", &operands, &[], at.pointer(space));
     }

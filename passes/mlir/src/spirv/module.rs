@@ -69,7 +69,7 @@ pub fn check(op: Op<'_, '_>) -> Result<(), Vec<Problem>> {
             Err((format!("the {what} {found} has no lowering"), format!("the supported ones are {}", known.join(", "))))
         }
     };
-    let problem = match short(op).unwrap_or_default().as_str() {
+    let problem = match short(op).unwrap_or_default() {
         "EntryPoint" => one_of("execution model", enumerator(op, "execution_model"), &KERNELS),
         "ExecutionMode" => one_of("execution mode", enumerator(op, "execution_mode"), &MODES),
         "GlobalVariable" => match ir::inherent(op, "built_in").and_then(ir::string) {
@@ -169,7 +169,7 @@ fn kernels(device: Op<'_, '_>) -> Vec<Kernel> {
     let mut found: Vec<Kernel> = Vec::new();
     let mut sizes = Vec::new();
     for op in ir::all(device) {
-        match short(op).unwrap_or_default().as_str() {
+        match short(op).unwrap_or_default() {
             "func" => {
                 let abi = op.attribute("spirv.entry_point_abi").map(|abi| abi.to_string());
                 let kernel = |abi: String| Some(Kernel { name: crate::name(op)?, block: numbers(&abi) });
@@ -205,7 +205,7 @@ fn numbers(attribute: &str) -> Option<String> {
 fn take_variables(device: Op<'_, '_>) -> Vec<(String, u32)> {
     let (variables, others): (Vec<_>, Vec<_>) =
         ir::all(device).into_iter().partition(|op| ir::name(*op) == "spirv.GlobalVariable");
-    let addresses: Vec<_> = others.into_iter().filter(|op| ir::name(*op) == "spirv.mlir.addressof").collect();
+    let mut addresses: Vec<_> = others.into_iter().filter(|op| ir::name(*op) == "spirv.mlir.addressof").collect();
     let mut taken = Vec::new();
     for variable in variables {
         let symbol = crate::name(variable).unwrap_or_default();
@@ -213,9 +213,8 @@ fn take_variables(device: Op<'_, '_>) -> Vec<(String, u32)> {
             ir::inherent(*op, "variable").is_some_and(|name| name.to_string() == format!("@{symbol}"))
                 && ir::parents(*op).any(|parent| Some(parent) == variable.parent_operation())
         };
-        let addresses = addresses.iter().copied().filter(refers);
         if let Some(name) = ir::inherent(variable, "built_in").and_then(ir::string) {
-            addresses.for_each(|address| read_registers(address, &name));
+            addresses.extract_if(.., |op| refers(op)).for_each(|address| read_registers(address, &name));
             ir::erase(variable);
             continue;
         }
@@ -273,7 +272,7 @@ fn read_registers(address: Op<'_, '_>, name: &str) {
 fn place(device: Op<'_, '_>, variables: &[(String, u32)]) {
     let space = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, space)| *space);
     for op in ir::all(device) {
-        match ir::name(op).as_str() {
+        match ir::name(op) {
             "llvm.mlir.global" => {
                 if let Some(space) = crate::name(op).and_then(|name| space(&name)) {
                     set(op, "addr_space", &format!("{space} : i32"));
@@ -313,7 +312,7 @@ fn wrap<'c, 'a>(device: Op<'c, 'a>) -> Op<'c, 'a> {
 /// Moves what `module` holds, and what modules in it hold, in front of another op, and erases it.
 fn unwrap(module: Op<'_, '_>, before: Op<'_, '_>) {
     for op in ir::all(module).into_iter().skip(1).filter(|op| op.parent_operation() == Some(module)) {
-        match ir::name(op).as_str() {
+        match ir::name(op) {
             "builtin.module" => unwrap(op, before),
             // SAFETY: both are live, and neither holds the other's destination.
             _ => unsafe { mlirOperationMoveBefore(op.to_raw(), before.to_raw()) },

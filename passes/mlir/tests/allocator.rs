@@ -1,0 +1,72 @@
+//! No op is looked at after its end: on the way to LLVM IR and by the pass in MLIR, with an allocator that overwrites what is
+//! freed.
+
+use std::{env, fs, path::Path, process::Command};
+
+use ptx_atomics_link as _;
+use ptx_atomics_llvm::{Diagnostic, Input, Settings, inkwell};
+use ptx_atomics_mlir as mlir;
+
+/// glibc's allocator then overwrites all that is freed, at once.
+const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_PERTURB_", "165"), ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0")];
+
+/// Built-in variables go with the ops that take their addresses.
+const BUILT_IN: &str = r#"spirv.module Logical GLSL450 {
+  spirv.GlobalVariable @a built_in("SubgroupSize") : !spirv.ptr<i32, Input>
+  spirv.GlobalVariable @b built_in("SubgroupLocalInvocationId") : !spirv.ptr<i32, Input>
+  spirv.func @f() -> i32 "None" {
+    %a = spirv.mlir.addressof @a : !spirv.ptr<i32, Input>
+    %b = spirv.mlir.addressof @b : !spirv.ptr<i32, Input>
+    %x = spirv.Load "Input" %a : i32
+    %y = spirv.Load "Input" %b : i32
+    %sum = spirv.IAdd %x, %y : i32
+    spirv.ReturnValue %sum : i32
+  }
+}"#;
+
+#[test]
+fn no_op_is_looked_at_after_its_end() {
+    if env::var_os(ALLOCATOR[0].0).is_none() {
+        let mut again = Command::new(env::current_exe().expect("a program"));
+        let output = again.arg("--nocapture").envs(ALLOCATOR).output().expect("it runs");
+        assert!(output.status.success(), "{}{}", output.status, String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = ["examples/mlir", "tests/mlir/inputs", "tests/mlir/nvvm"].map(|folder| root.join(folder));
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a folder"));
+    let texts = files.map(|file| fs::read_to_string(file.expect("a file").path()).expect("text"));
+    let mut done = 0;
+    for text in texts.chain([BUILT_IN.to_owned()]) {
+        for way in [to_llvm_ir, in_mlir] {
+            // What has no lowering is changed by neither.
+            done += usize::from(way(&text).is_ok());
+        }
+    }
+    assert!(done > 100, "{done}");
+}
+
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.override_with("mcpu=sm_100a,mattr=+ptx88", "this test").expect("a target");
+    settings
+}
+
+fn to_llvm_ir(text: &str) -> Result<(), Vec<Diagnostic>> {
+    let (context, llvm, input) = (mlir::context(), inkwell::context::Context::create(), Input::new("a.mlir", text));
+    let mut module = mlir::read(&context, &input)?;
+    for device in mlir::device_modules(&mut module, &context)? {
+        mlir::expand(device.op, &mlir::options(&settings(), device.op)?)?;
+        mlir::llvm_ir(&device, &context, &llvm, &input)?.module.verify().expect("LLVM IR");
+    }
+    Ok(())
+}
+
+fn in_mlir(text: &str) -> Result<(), Vec<Diagnostic>> {
+    let context = mlir::context();
+    let module = mlir::read(&context, &Input::new("a.mlir", text))?;
+    for device in mlir::device_code(module.as_operation()) {
+        mlir::lower(device, &mlir::options(&settings(), device)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,7 @@
+// RUN: --emit mlir
+spirv.module Logical GLSL450 {
+  spirv.func @f() "None" {
+    spirv.MemoryBarrier <Device>, <Acquire>
+    spirv.Return
+  }
+}

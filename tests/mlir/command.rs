@@ -1,0 +1,197 @@
+//! The command line on MLIR: inputs, outputs, targets; and the examples, compiled end to end.
+
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use itertools::Itertools;
+use libtest_mimic::{Failed, Trial};
+
+use crate::{
+    equivalence::is_atomic,
+    support::{self, ASSEMBLERS, exists, ptx_atomics, root, success, target},
+};
+
+type Test = fn() -> Result<(), Failed>;
+
+pub fn trials() -> Vec<Trial> {
+    let tests: [(&str, Test); 5] = [
+        ("standard input, text and bytecode", standard_input),
+        ("a file for each module", folder),
+        ("the target of flags, module, default", targets),
+        ("remarks and -v", remarks),
+        ("code of the host stays", host),
+    ];
+    let tests = tests.map(|(name, test)| Trial::test(format!("command: {name}"), test));
+    let llc = (!exists("llc-22")).then_some("llc-22");
+    let llvm_ir = support::trial("command: LLVM IR goes through llc".into(), llc, llvm_ir);
+    let missing = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
+    let examples = EXAMPLES.iter().map(|example| {
+        support::trial(format!("command: examples/mlir/{} for every GPU", example.name), missing, || example.check())
+    });
+    tests.into_iter().chain([llvm_ir]).chain(examples).collect()
+}
+
+/// Runs `ptx-atomics lower` with arguments between spaces.
+fn lower(arguments: &str) -> Command {
+    let mut command = ptx_atomics();
+    command.arg("lower").args(arguments.split_whitespace());
+    command
+}
+
+fn with_input(arguments: &str, input: &[u8]) -> Result<Output, Failed> {
+    let mut command = lower(arguments);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    child.stdin.take().ok_or("no input")?.write_all(input)?;
+    Ok(child.wait_with_output()?)
+}
+
+const HISTOGRAM: &str = "examples/mlir/histogram.mlir";
+
+fn standard_input() -> Result<(), Failed> {
+    let text = fs::read(root().join(HISTOGRAM))?;
+    let expected = success(&mut lower(HISTOGRAM))?;
+    let read = with_input("--input mlir", &text)?;
+    assert_eq!((read.status.code(), String::from_utf8(read.stdout)?), (Some(0), expected.clone()));
+    let bytecode = with_input("--input mlir --emit mlir-bc", &text)?.stdout;
+    assert!(bytecode.starts_with(b"ML\xefR"));
+    // Bytecode is known by its first bytes.
+    let lowered = String::from_utf8(with_input("", &bytecode)?.stdout)?;
+    assert_eq!(lowered.matches("atom.relaxed.").count(), 2, "{lowered}");
+    let passed = String::from_utf8(with_input("--input mlir --emit mlir", &text)?.stdout)?;
+    let again = with_input("--input mlir --emit mlir", &bytecode)?;
+    assert_eq!(String::from_utf8(again.stdout)?, passed);
+    // Errors name the stream and the line.
+    let wrong =
+        with_input("--input mlir", b"llvm.func @f() {\n  llvm.fence syncscope(\"warp\") acquire\n  llvm.return\n}")?;
+    let stderr = String::from_utf8(wrong.stderr)?;
+    assert!(wrong.status.code() == Some(1) && stderr.contains("--> <stdin>:2:3"), "{stderr}");
+    Ok(())
+}
+
+/// Two modules for two GPUs.
+const MODULES: &str = "module attributes {gpu.container_module} {
+  gpu.module @old [#nvvm.target<chip = \"sm_70\">] {
+    llvm.func @f() { llvm.fence acquire
+      llvm.return }
+  }
+  gpu.module @new [#nvvm.target<chip = \"sm_90\", features = \"+ptx86\">] {
+    llvm.func @f() { llvm.fence acquire
+      llvm.return }
+  }
+}
+";
+
+fn folder() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let input = folder.path().join("two.mlir");
+    fs::write(&input, MODULES)?;
+    // A folder that is not there yet, then the same again.
+    let out = folder.path().join("out");
+    for _ in 0..2 {
+        success(&mut lower(&format!("{} -o {}/", input.display(), out.display())))?;
+        let names = fs::read_dir(&out)?.map(|entry| entry.map(|entry| entry.file_name().into_string()));
+        let names: Vec<_> = names.try_collect()?;
+        assert_eq!(names.into_iter().sorted().collect_vec(), [Ok("new.ptx".to_owned()), Ok("old.ptx".to_owned())]);
+    }
+    let read = |name: &str| fs::read_to_string(out.join(name));
+    let one = success(&mut lower(&format!("{} --module new", input.display())))?;
+    assert_eq!(one, read("new.ptx")?);
+    assert!(one.contains("fence.acquire.sys;") && read("old.ptx")?.contains("fence.acq_rel.sys;"));
+    // A module without a name of its own has that of the file.
+    let fences = root().join("tests/mlir/inputs/llvm_orderings.mlir");
+    success(&mut lower(&format!("{} -o {}", fences.display(), out.display())))?;
+    assert!(out.join("llvm_orderings.ptx").exists());
+    // One wrong module, and nothing of the others is written.
+    let wrong = folder.path().join("wrong");
+    let status = lower(&format!("tests/mlir/bad/errors_in_modules.mlir -o {}/", wrong.display())).output()?.status;
+    assert!(status.code() == Some(1) && !wrong.exists());
+    Ok(())
+}
+
+fn targets() -> Result<(), Failed> {
+    let head = |flags: &str, input: &str| -> Result<String, Failed> {
+        let output = with_input(&format!("--input mlir {flags}"), input.as_bytes())?;
+        let text = String::from_utf8(output.stdout)?;
+        let mut lines = text.lines().filter(|line| line.starts_with(".version") || line.starts_with(".target"));
+        Ok(lines.join(" "))
+    };
+    assert_eq!(head("--module old", MODULES)?, ".version 6.0 .target sm_70");
+    assert_eq!(head("--module new", MODULES)?, ".version 8.6 .target sm_90");
+    assert_eq!(head("--module old --mcpu sm_80", MODULES)?, ".version 7.0 .target sm_80");
+    assert_eq!(head("--module new --mattr +ptx78", MODULES)?, ".version 7.8 .target sm_90");
+    assert_eq!(head("", "llvm.func @f() { llvm.return }")?, ".version 7.8 .target sm_90");
+    Ok(())
+}
+
+fn remarks() -> Result<(), Failed> {
+    let file = tempfile::NamedTempFile::new()?;
+    for emit in ["ptx", "mlir"] {
+        let arguments = format!("{HISTOGRAM} -v --emit {emit} -o /dev/null --remarks {}", file.path().display());
+        let output = lower(&arguments).output()?;
+        let said = String::from_utf8(output.stderr)?;
+        assert!(said.contains("examples/mlir/histogram.mlir:34: in 'histogram"), "{said}");
+        assert!(said.contains("2 atomics and fences lowered for sm_90"), "{said}");
+        let remarks = fs::read_to_string(file.path())?;
+        assert!(remarks.contains("Line: 34") || remarks.contains("Line:            34"), "{remarks}");
+    }
+    Ok(())
+}
+
+/// Neither the atomics of the host nor ops that only the host can have are looked at.
+fn host() -> Result<(), Failed> {
+    let passed = success(&mut lower("tests/mlir/inputs/launch.mlir --emit mlir"))?;
+    assert_eq!(passed.lines().filter(|line| is_atomic(line)).count(), 1);
+    let text = "gpu.module @m { llvm.func @f() { llvm.fence acquire
+                  llvm.return } }
+                func.func private @cpu(%t: tensor<4xi32>) -> tensor<4xi32> { return %t : tensor<4xi32> }";
+    let output = with_input("--input mlir", text.as_bytes())?;
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+fn llvm_ir() -> Result<(), Failed> {
+    let file = tempfile::Builder::new().suffix(".ll").tempfile()?;
+    success(&mut lower(&format!("{HISTOGRAM} --emit llvm-ir -o {}", file.path().display())))?;
+    let mut llc = Command::new("llc-22");
+    let ptx = success(llc.args(["-mcpu=sm_90", "-mattr=+ptx78", "-o", "-"]).arg(file.path()))?;
+    assert!(ptx.contains("atom.relaxed.cta.shared.add.u32") && ptx.contains("atom.relaxed.gpu.global.add.u32"));
+    Ok(())
+}
+
+/// An example, and what its PTX for sm_90 must have.
+struct Example {
+    name: &'static str,
+    expected: &'static [&'static str],
+}
+
+static EXAMPLES: [Example; 2] = [
+    Example {
+        name: "histogram.mlir",
+        expected: &["atom.relaxed.cta.shared.add.u32", "atom.relaxed.gpu.global.add.u32", "bar.sync", "st.shared.b32"],
+    },
+    Example { name: "reduce.mlir", expected: &["atom.acq_rel.gpu.global.add.u32", "bar.sync", "shfl.sync"] },
+];
+
+impl Example {
+    fn check(&self) -> Result<(), Failed> {
+        let path = Path::new("examples/mlir").join(self.name);
+        for (sm, ptx) in
+            [("sm_60", "ptx63"), ("sm_75", "ptx63"), ("sm_86", "ptx78"), ("sm_90", "ptx78"), ("sm_120", "ptx88")]
+        {
+            let target = target(sm, Some(ptx));
+            let text = success(&mut lower(&format!("{} --mcpu {sm} --mattr +{ptx}", path.display())))?;
+            assert!(text.contains(".visible .entry "));
+            let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target));
+            known.try_for_each(|assembler| assembler.assemble(&target, text.as_bytes()))?;
+            if sm == "sm_90" {
+                let missing = self.expected.iter().filter(|expected| !text.contains(**expected)).join(", ");
+                assert!(missing.is_empty(), "no {missing} in\n{text}");
+            }
+        }
+        Ok(())
+    }
+}

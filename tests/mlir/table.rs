@@ -1,0 +1,342 @@
+//! The table of `docs/mlir.md`: every op of MLIR's dialects that is atomic, a fence or a barrier, and what becomes of it, as
+//! measured here.
+//!
+//! To accept a change: `INSTA_UPDATE=always cargo test --test mlir table`, then read the difference.
+
+use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
+
+use itertools::Itertools;
+use libtest_mimic::{Failed, Trial};
+
+use crate::support::{self, exists, ptx_atomics, root, success};
+
+pub fn trials() -> Vec<Trial> {
+    let missing = ["llvm-tblgen-22", "llvm-config-22"].into_iter().find(|program| !exists(program));
+    vec![
+        Trial::test("table: docs/mlir.md has it as measured", documented),
+        support::trial("table: no op of MLIR's dialects is missing".into(), missing, none_is_missing),
+    ]
+}
+
+/// An op, or a form of one.
+pub struct Row {
+    op: String,
+    /// What tells the form from others; nothing for most.
+    form: String,
+    source: Source,
+}
+
+enum Source {
+    /// What stands in a function.
+    Body(String),
+    /// One of `nvvm/`.
+    File(PathBuf),
+}
+
+/// What has all the ops but those of `nvvm/`, which name their targets.
+const TARGET: (&str, &str) = ("sm_90a", "ptx86");
+
+/// The form of an access that is one.
+const ATOMIC: &str = "atomic";
+
+const HEADER: &str = "| op | PTX, LLVM IR | MLIR |\n| --- | --- | --- |\n";
+
+/// The ops, each with its form and how it is written.
+#[rustfmt::skip]
+const OPS: [(&str, &str, &str); 39] = [
+    ("llvm.load",            ATOMIC,    "%r = llvm.load %p atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32"),
+    ("llvm.store",           ATOMIC,    "llvm.store %v, %p atomic release {alignment = 4 : i64} : i32, !llvm.ptr<1>"),
+    ("llvm.atomicrmw",       "",        "%r = llvm.atomicrmw add %p, %v acq_rel : !llvm.ptr<1>, i32"),
+    ("llvm.cmpxchg",         "",        "%r = llvm.cmpxchg %p, %v, %v seq_cst acquire : !llvm.ptr<1>, i32"),
+    ("llvm.fence",           "",        "llvm.fence syncscope(\"device\") acq_rel"),
+    ("llvm.call_intrinsic",  "",        "llvm.call_intrinsic \"llvm.nvvm.membar.gl\"() : () -> ()"),
+    ("llvm.inline_asm",      "",        "llvm.inline_asm has_side_effects \"fence.sc.gpu;\", \"~{memory}\" : () -> ()"),
+    ("memref.atomic_rmw",    "",        "%r = memref.atomic_rmw addi %v, %m[%i] : (i32, memref<?xi32>) -> i32"),
+    ("memref.generic_atomic_rmw", "",   "%r = memref.generic_atomic_rmw %m[%i] : memref<?xi32> {\n^bb0(%was: i32):\n\
+                                         memref.atomic_yield %v : i32\n}"),
+    ("memref.dma_start",     "",        "memref.dma_start %m[%i], %m[%i], %i, %t[%i] : memref<?xi32>, memref<?xi32>, memref<1xi32>"),
+    ("memref.dma_wait",      "",        "memref.dma_wait %t[%i], %i : memref<1xi32>"),
+    ("gpu.barrier",          "",        "gpu.barrier"),
+    ("gpu.all_reduce",       "",        "%r = gpu.all_reduce add %v uniform {} : (i32) -> i32"),
+    ("nvvm.inline_ptx",      "",        "nvvm.inline_ptx \"fence.sc.gpu;\""),
+    ("nvvm.cp.async.commit.group", "",  "nvvm.cp.async.commit.group"),
+    ("nvvm.cp.async.wait.group", "",    "nvvm.cp.async.wait.group 0"),
+    ("nvvm.cp.async.bulk.commit.group", "", "nvvm.cp.async.bulk.commit.group"),
+    ("nvvm.cp.async.bulk.wait_group", "", "nvvm.cp.async.bulk.wait_group 0"),
+    ("nvvm.cp.async.bulk.tensor.reduce", "", "nvvm.cp.async.bulk.tensor.reduce %g, %s, box[%v] {redKind = #nvvm.tma_redux_kind<add>} \
+                                         : !llvm.ptr, !llvm.ptr<3>"),
+    ("nvvm.griddepcontrol",  "",        "nvvm.griddepcontrol wait"),
+    ("nvvm.wgmma.fence.aligned", "",    "nvvm.wgmma.fence.aligned"),
+    ("nvvm.wgmma.commit.group.sync.aligned", "", "nvvm.wgmma.commit.group.sync.aligned"),
+    ("nvvm.wgmma.wait.group.sync.aligned", "", "nvvm.wgmma.wait.group.sync.aligned 0"),
+    ("spirv.AtomicCompareExchange", "", "%r = spirv.AtomicCompareExchange <Device> <Acquire> <None> %q, %v, %v : POINTER"),
+    ("spirv.AtomicCompareExchangeWeak", "", "%r = spirv.AtomicCompareExchangeWeak <Device> <Acquire> <None> %q, %v, %v : POINTER"),
+    ("spirv.AtomicIIncrement", "",      "%r = spirv.AtomicIIncrement <Device> <None> %q : POINTER"),
+    ("spirv.AtomicIDecrement", "",      "%r = spirv.AtomicIDecrement <Device> <None> %q : POINTER"),
+    ("spirv.EXT.AtomicFAdd", "",        "%r = spirv.EXT.AtomicFAdd <Device> <None> %f, %x : !spirv.ptr<f32, CrossWorkgroup>"),
+    ("spirv.MemoryBarrier",  "",        "spirv.MemoryBarrier <Device>, <AcquireRelease>"),
+    ("spirv.ControlBarrier", "",        "spirv.ControlBarrier <Workgroup>, <Workgroup>, <AcquireRelease>"),
+    ("spirv.ControlBarrier", "memory scope wider than execution scope", "spirv.ControlBarrier <Workgroup>, <Device>, <AcquireRelease>"),
+    ("spirv.INTEL.ControlBarrierArrive", "", "spirv.INTEL.ControlBarrierArrive <Workgroup> <Device> <Acquire>"),
+    ("spirv.INTEL.ControlBarrierWait", "", "spirv.INTEL.ControlBarrierWait <Workgroup> <Device> <Acquire>"),
+    ("omp.atomic.read",      "",        "omp.atomic.read %g = %p memory_order(acquire) : !llvm.ptr, !llvm.ptr<1>, i32"),
+    ("omp.atomic.write",     "",        "omp.atomic.write %g = %v memory_order(release) : !llvm.ptr, i32"),
+    ("omp.atomic.update",    "",        UPDATE),
+    ("omp.atomic.capture",   "",        "omp.atomic.capture memory_order(acq_rel) {\nomp.atomic.read %h = %g : !llvm.ptr, !llvm.ptr, i32\nUPDATE\n}"),
+    ("omp.flush",            "",        "omp.flush"),
+    ("omp.barrier",          "",        "omp.barrier"),
+];
+
+const UPDATE: &str =
+    "omp.atomic.update %g : !llvm.ptr {\n^bb0(%was: i32):\n%n = llvm.add %was, %v : i32\nomp.yield(%n : i32)\n}";
+
+/// The atomics of SPIR-V that take one value.
+const SPIRV: [&str; 10] = ["And", "Exchange", "IAdd", "ISub", "Or", "SMax", "SMin", "UMax", "UMin", "Xor"];
+
+/// The functions in which the ops of a dialect stand; the first that begins a name.
+const AROUND: [(&str, &str); 4] = [
+    ("memref.", "func.func @f(%m: memref<?xi32>, %t: memref<1xi32>, %i: index, %v: i32) {\nBODY\nreturn\n}\n"),
+    ("gpu.", "gpu.module @m {\ngpu.func @f(%v: i32) kernel {\nBODY\ngpu.return\n}\n}\n"),
+    (
+        "spirv.",
+        "spirv.func @f(%q: POINTER, %f: !spirv.ptr<f32, CrossWorkgroup>, %v: i32, %x: f32) \"None\" {\nBODY\n\
+         spirv.Return\n}\n",
+    ),
+    (
+        "",
+        "llvm.func @f(%p: !llvm.ptr<1>, %s: !llvm.ptr<3>, %g: !llvm.ptr, %h: !llvm.ptr, %v: i32) {\nBODY\nllvm.return\n}\n",
+    ),
+];
+
+/// The files of `nvvm/`: an op each, and behind a hyphen its form.
+pub fn nvvm_files() -> Vec<PathBuf> {
+    let files = fs::read_dir(root().join("tests/mlir/nvvm")).expect("the files");
+    files.map(|entry| entry.expect("one").path()).sorted().collect()
+}
+
+/// Every row, dialect by dialect.
+pub fn rows() -> impl Iterator<Item = Row> {
+    let listed = OPS.into_iter().map(|(op, form, body)| (op.to_owned(), form, body.to_owned()));
+    let spirv = SPIRV.into_iter().map(|name| {
+        let op = format!("spirv.Atomic{name}");
+        (op.clone(), "", format!("%r = {op} <Device> <AcquireRelease> %q, %v : POINTER"))
+    });
+    let listed = listed.chain(spirv).map(|(op, form, body)| Row { op, form: form.into(), source: Source::Body(body) });
+    let files = nvvm_files().into_iter().map(|path| {
+        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let (op, form) = stem.split_once('-').unwrap_or((&stem, ""));
+        Row { op: format!("nvvm.{op}"), form: form.into(), source: Source::File(path) }
+    });
+    let dialects = ["llvm", "memref", "gpu", "nvvm", "spirv", "omp"];
+    let place = move |row: &Row| dialects.iter().position(|dialect| row.op.starts_with(&format!("{dialect}.")));
+    listed.chain(files).sorted_by_key(place)
+}
+
+impl Row {
+    /// A module with the op.
+    pub fn text(&self) -> Result<String, Failed> {
+        let body = match &self.source {
+            Source::File(path) => return Ok(fs::read_to_string(path)?),
+            Source::Body(body) => body.replace("UPDATE", UPDATE),
+        };
+        let (_, around) = AROUND.iter().find(|(dialect, _)| self.op.starts_with(dialect)).ok_or("no function")?;
+        Ok(around.replace("BODY", &body).replace("POINTER", "!spirv.ptr<i32, CrossWorkgroup>"))
+    }
+
+    /// What becomes of the op on the way to PTX, and by the pass in MLIR.
+    fn measure(&self) -> Result<[String; 2], Failed> {
+        let text = self.text()?;
+        assert!(text.contains(&self.op), "{}:\n{text}", self.op);
+        let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
+        fs::write(file.path(), &text)?;
+        let (sm, ptx) = super::kept::target_of(&text).unwrap_or(TARGET);
+        let target = ["--mcpu", sm, "--mattr", &format!("+{ptx}")];
+        let lower = |emit: &str| -> Result<Result<String, String>, Failed> {
+            let output = ptx_atomics().arg("lower").args(target).args(["--emit", emit]).arg(file.path()).output()?;
+            if output.status.success() {
+                return Ok(Ok(String::from_utf8(output.stdout)?));
+            }
+            let said = String::from_utf8(output.stderr)?;
+            assert_eq!(output.status.code(), Some(1), "{text}{said}");
+            let mut errors = said.lines().filter_map(|line| line.strip_prefix("error: "));
+            let message =
+                errors.clone().find(|error| error.contains(&self.op)).or_else(|| errors.next()).ok_or("no error")?;
+            Ok(Err(format!("error: {}", message.replace(&self.op, "the op"))))
+        };
+        let ptx = lower("ptx")?.map(|ptx| in_ptx(&ptx));
+        let mlir = lower("mlir")?.map(|mlir| self.in_mlir(&text, &mlir));
+        Ok([ptx, mlir].map(|result| result.unwrap_or_else(|error| error)))
+    }
+
+    /// What the pass in MLIR makes of the op.
+    fn in_mlir(&self, before: &str, after: &str) -> String {
+        // An access that is atomic says it behind its name.
+        let count = |text: &str| {
+            let lines = text.lines().filter(|line| self.form != ATOMIC || line.contains(" atomic "));
+            lines.flat_map(words).filter(|word| *word == self.op).count()
+        };
+        let fenced = after.contains("llvm.inline_asm has_side_effects \"\", \"~{memory}\"");
+        let fences = if fenced { ", between fences of the compiler" } else { "" };
+        if count(after) >= count(before) {
+            return format!("stays{fences}");
+        }
+        let before: BTreeSet<_> = before.lines().flat_map(words).collect();
+        let made = after.lines().filter(|line| !line.contains("_asm has_side_effects \"\"")).flat_map(words);
+        let made = made.filter(|word| MADE.contains(word) && !before.contains(word)).unique();
+        format!("{}{fences}", made.map(|word| format!("`{word}`")).join(", "))
+    }
+}
+
+/// The ops that stand for what was there; others compute addresses and values for them.
+const MADE: [&str; 5] = ["llvm.inline_asm", "llvm.call_intrinsic", "nvvm.barrier0", "nvvm.bar.warp.sync", "scf.while"];
+
+/// The names of ops, and much else.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_'))
+}
+
+/// The first words of instructions that order or synchronize; loads and stores do by their second.
+#[rustfmt::skip]
+const ORDERING: [&str; 13] = [
+    "atom", "red", "fence", "membar", "bar", "barrier", "mbarrier", "cp", "tcgen05", "wgmma", "griddepcontrol", "ld", "st",
+];
+
+/// Whether the PTX has an instruction that orders.
+fn in_ptx(ptx: &str) -> String {
+    let orders = |line: &&str| {
+        // It may stand behind a predicate.
+        let instruction = line.trim().split(' ').find(|word| !word.starts_with('@')).unwrap_or_default();
+        let mut words = instruction.split(['.', ';', '\t']);
+        let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        ORDERING.contains(&first)
+            && (!matches!(first, "ld" | "st") || matches!(second, "acquire" | "release" | "relaxed"))
+    };
+    if ptx.lines().any(|line| orders(&line)) {
+        return "works".into();
+    }
+    let called =
+        ptx.lines().flat_map(words).filter(|word| word.starts_with("__kmpc_") && !word.contains("_param_")).unique();
+    let called = called.map(|name| format!("`{name}`")).join(", ");
+    if called.is_empty() { "nothing is left".into() } else { format!("a call of {called}") }
+}
+
+/// How the names of ops begin of which all are in the table.
+const FAMILIES: [&str; 5] = ["nvvm.mbarrier.", "nvvm.fence.", "nvvm.cluster.", "spirv.Atomic", "omp.atomic."];
+
+/// The table: ops of the same fate are one row.
+fn measured() -> Result<String, Failed> {
+    let mut fates: Vec<([String; 2], Vec<Row>)> = Vec::new();
+    for row in rows() {
+        let fate = row.measure()?;
+        let dialect = |row: &Row| row.op.split('.').next().unwrap_or_default().to_owned();
+        match fates.iter_mut().find(|(known, rows)| *known == fate && dialect(&rows[0]) == dialect(&row)) {
+            Some((_, rows)) => rows.push(row),
+            None => fates.push((fate, vec![row])),
+        }
+    }
+    let all: Vec<_> = fates.iter().flat_map(|(_, rows)| rows).collect();
+    let lines = fates.iter().map(|([ptx, mlir], rows)| {
+        let counts = |of: &dyn Fn(&Row) -> bool| {
+            (rows.iter().filter(|row| of(row)).count(), all.iter().filter(|row| of(row)).count())
+        };
+        let names = rows.iter().map(|row| {
+            let family = FAMILIES.into_iter().find(|family| row.op.starts_with(family));
+            let of_family = family.map(|family| (family, counts(&|row| row.op.starts_with(family))));
+            let (forms, all_forms) = counts(&|other| other.op == row.op);
+            match of_family {
+                Some((family, (here, all))) if here == all => format!("`{family}*`"),
+                Some((family, (here, all))) if 2 * here > all => format!("the other `{family}*`"),
+                _ if row.form.is_empty() || forms == all_forms && row.form != ATOMIC => format!("`{}`", row.op),
+                _ => format!("`{}` ({})", row.op, row.form),
+            }
+        });
+        let names: Vec<_> = names.unique().collect();
+        format!("| {} | {ptx} | {mlir} |\n", names.join(", "))
+    });
+    Ok(HEADER.to_owned() + &lines.collect::<String>())
+}
+
+/// The table in the document is the one that is measured.
+fn documented() -> Result<(), Failed> {
+    let path = root().join("docs/mlir.md");
+    let document = fs::read_to_string(&path)?;
+    let start = document.find(HEADER.lines().next().unwrap_or_default()).ok_or("docs/mlir.md has no table of ops")?;
+    let (before, rest) = document.split_at(start);
+    let end = rest.find("\n\n").map_or(rest.len(), |end| end + 1);
+    let measured = measured()?;
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        fs::write(&path, format!("{before}{measured}{}", &rest[end..]))?;
+        return Ok(());
+    }
+    let mut differences = rest[..end].lines().zip_longest(measured.lines()).filter_map(|pair| {
+        let (written, measured) = pair.left_and_right();
+        (written != measured)
+            .then(|| format!("written:  {}\nmeasured: {}", written.unwrap_or("nothing"), measured.unwrap_or("nothing")))
+    });
+    let differences = differences.join("\n");
+    if differences.is_empty() { Ok(()) } else { Err(format!("docs/mlir.md is not as measured:\n{differences}").into()) }
+}
+
+/// Each dialect: where its ops are defined, and those that have nothing to do with the order of memory. A `*` stands for the
+/// rest of a name.
+#[rustfmt::skip]
+const OTHERS: [(&str, &[&str], &str); 6] = [
+    ("llvm", &["LLVMIR/LLVMOps.td", "LLVMIR/LLVMIntrinsicOps.td"],
+        "a* b* call com* cond_br dso_local_equivalent e* fadd fcmp fdiv fmul fneg fp* freeze frem fsub func getelementptr icmp \
+         in* l* m* or ptrtoint re* s* trunc u* va_arg xor zext"),
+    ("memref", &["MemRef/IR/MemRefOps.td"],
+        "alloc* assume_alignment atomic_yield c* dealloc dim distinct_objects e* get_global global load memory_space_cast prefetch \
+         r* s* t* view"),
+    // `gpu.wait` is of the host; the lanes of a warp exchange values without memory.
+    ("gpu", &["GPU/IR/GPUOps.td"],
+        "alloc binary block_* c* d* func g* host_* l* mem* module num_subgroups printf r* s* t* wait warp_* yield"),
+    // What names lanes of a warp exchanges values, and orders no memory. Copies are ordered by what waits for them.
+    ("nvvm", &["LLVMIR/NVVMOps.td"],
+        "breakpoint clusterlaunchcontrol.* convert.* cp.async.bulk.global.* cp.async.bulk.prefetch cp.async.bulk.shared.* \
+         cp.async.bulk.tensor.global.* cp.async.bulk.tensor.prefetch cp.async.bulk.tensor.shared.* cp.async.shared.global dot.* \
+         elect.sync exit ldmatrix mapa match.sync mma.* nanosleep p* r* s* tcgen05.alloc tcgen05.cp tcgen05.dealloc tcgen05.ld \
+         tcgen05.mma* tcgen05.relinquish_alloc_permit tcgen05.shift tcgen05.st vote.sync wgmma.mma_async wmma.*"),
+    ("spirv", &["SPIRV/IR/SPIRVOps.td"],
+        "ARM.* AccessChain B* CL.* Comp* Const* Conv* CopyMemory Dot EXT.Const* EXT.Emit* EXT.Set* EXT.Spec* Em* En* Ex* F* G* \
+         I* KHR.* Kill L* Mat* N* O* P* R* S* T* U* V* f* m*"),
+    // Regions and tasks order by calls of OpenMP's library, which are not atomics of the program.
+    ("omp", &["OpenMP/OpenMPOps.td"],
+        "allocate_dir c* d* loop* ma* new_cli o* p* s* t* un* work* wsloop yield"),
+];
+
+/// What says in a name that the op belongs in the table.
+const ABOUT: [&str; 4] = ["atomic", "barrier", "fence", "flush"];
+
+/// Every op of the dialects is in the table or has nothing to do with it, and what is in either exists.
+fn none_is_missing() -> Result<(), Failed> {
+    let include = success(Command::new("llvm-config-22").arg("--includedir"))?;
+    let include = include.trim();
+    let rows: BTreeSet<_> = rows().map(|row| row.op).collect();
+    for (dialect, files, others) in OTHERS {
+        let mut installed = BTreeSet::new();
+        for file in files {
+            let file = format!("{include}/mlir/Dialect/{file}");
+            let records = success(Command::new("llvm-tblgen-22").args(["--print-records", &file, "-I", include]))?;
+            let name =
+                |line: &str| Some(line.trim().strip_prefix("string opName = \"")?.strip_suffix("\";")?.to_owned());
+            installed.extend(records.lines().filter_map(name));
+        }
+        let start = format!("{dialect}.");
+        let listed: BTreeSet<_> = rows.iter().filter_map(|op| op.strip_prefix(&start)).map(str::to_owned).collect();
+        let unknown: Vec<_> = listed.difference(&installed).collect();
+        assert!(unknown.is_empty(), "not in the dialect {dialect}: {unknown:?}");
+        // The rest of a name may not say what the table is about.
+        let matches = |pattern: &str, op: &str| match pattern.strip_suffix('*') {
+            Some(start) => op.starts_with(start) && !ABOUT.iter().any(|word| op.to_lowercase().contains(word)),
+            None => op == pattern,
+        };
+        let (mut left, patterns): (BTreeSet<_>, Vec<_>) = (&installed - &listed, others.split_whitespace().collect());
+        for pattern in patterns {
+            let before = left.len();
+            left.retain(|op| !matches(pattern, op));
+            assert!(left.len() < before, "no other op of the dialect {dialect} is {pattern}");
+        }
+        assert!(left.is_empty(), "not in the table: {dialect} {left:?}");
+    }
+    Ok(())
+}
