@@ -87,6 +87,18 @@ pub struct Counts {
     pub unknown: u64,
 }
 
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.programs += other.programs;
+        self.undefined += other.undefined;
+        self.pairs += other.pairs;
+        self.lowered += other.lowered;
+        self.unsupported += other.unsupported;
+        self.unsound += other.unsound;
+        self.unknown += other.unknown;
+    }
+}
+
 /// A program that a mapping does not keep.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
@@ -147,7 +159,7 @@ impl<'m, 'l> Checker<'m, 'l> {
     /// The numbers of the sequences that a mapping has for the operations of a program.
     fn numbers(&mut self, program: &Program<Cpp>, mapping: usize) -> Result<Option<Vec<usize>>, NoProgram> {
         let mut numbers = Vec::with_capacity(8);
-        for (op, read) in operations(program, self.mappings[mapping].ty)? {
+        for (op, read) in operations(program, self.mappings[mapping].access)? {
             let known = self.known[mapping].get(&(op, read)).copied();
             let number = match known {
                 Some(number) => number,

@@ -6,6 +6,7 @@
 pub mod check;
 pub mod programs;
 pub mod translate;
+pub mod verify;
 
 pub use check::{Checker, Counterexample, Counts, Verdict};
 pub use translate::{Mapping, NoProgram};

@@ -15,7 +15,7 @@ use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 pub enum Op {
     Load(Order),
     Store(Order),
-    /// An exchange, of which the result is read or not.
+    /// A read-modify-write, of which the result is read or not.
     Rmw {
         order: Order,
         read: bool,
@@ -60,8 +60,20 @@ impl Op {
     }
 }
 
+/// What read-modify-writes do, and how wide the values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Values {
+    pub update: RmwOp,
+    pub ty: Type,
+}
+
+impl Values {
+    /// Exchanges of 32 bits: no other operation tells more about the order.
+    pub const EXCHANGE: Self = Self { update: RmwOp::Exch, ty: Type::U32 };
+}
+
 /// A program of these threads. Each write writes a value of its own, 1, 2 and so on.
-pub fn program(threads: &[(Place, Vec<Letter>)]) -> Program<Cpp> {
+pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp> {
     let letters = || threads.iter().flat_map(|(_, letters)| letters);
     let locations =
         letters().filter(|letter| !letter.op.is_fence()).map(|letter| letter.location + 1).max().unwrap_or(0);
@@ -85,7 +97,7 @@ pub fn program(threads: &[(Place, Vec<Letter>)]) -> Program<Cpp> {
             };
             value += u64::from(letter.op.writes());
             let a = Address { base: Operand::Address(Location(letter.location as u16)), offset: 0 };
-            let (new, none, ty) = (Operand::Immediate(value), Operand::Immediate(0), Type::U32);
+            let (new, none, ty) = (Operand::Immediate(value), Operand::Immediate(0), values.ty);
             let scope = letter.scope;
             code.push(
                 match letter.op {
@@ -94,7 +106,7 @@ pub fn program(threads: &[(Place, Vec<Letter>)]) -> Program<Cpp> {
                     Op::Rmw { order, read } => {
                         let d = read.then(&mut d);
                         Instruction::Rmw {
-                            op: RmwOp::Exch,
+                            op: values.update,
                             d,
                             a,
                             b: new,
@@ -358,13 +370,13 @@ pub enum Set {
     Placements,
 }
 
-/// Calls `each` for the programs of a set, with their names; of `shard.1` programs, for number `shard.0`.
-pub fn each(set: Set, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
+/// Calls `each` for the programs of a set, with their names; of `shard.1` programs, for number `shard.0`, from 1 on.
+pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
     let mut number = 0;
     let mut take = |name: &str, threads: &[(Place, Vec<Letter>)]| {
         number += 1;
         if number % shard.1 == shard.0 % shard.1 {
-            each(name, &program(threads));
+            each(name, &program(threads, values));
         }
     };
     let mut small = |operations, alphabet: &[Op]| {

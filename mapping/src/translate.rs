@@ -32,18 +32,18 @@ type Lower<'l> = Box<dyn Fn(&AtomicOp, bool) -> Result<Sequence, NoProgram> + Sy
 /// A way to lower every operation, on values of one type.
 pub struct Mapping<'l> {
     pub name: String,
-    /// The type of all atomics. The values of a program must fit.
-    pub ty: Type,
+    /// What all atomics access. The values of a program must fit.
+    pub access: Access,
     lower: Lower<'l>,
 }
 
 impl<'l> Mapping<'l> {
-    pub fn new(policy: Policy, target: Target, ty: Type, name: String) -> Self {
+    pub fn new(policy: Policy, target: Target, access: Access, name: String) -> Self {
         let lower = move |op: &AtomicOp, _| match lower(op, &policy, &target) {
             Ok(lowering) => Ok(lowering.sequence),
             Err(errors) => Err(NoProgram::Unsupported(errors)),
         };
-        Self { name, ty, lower: Box::new(lower) }
+        Self { name, access, lower: Box::new(lower) }
     }
 
     /// The same, but for what `change` makes of some sequences.
@@ -51,7 +51,7 @@ impl<'l> Mapping<'l> {
         let lower = self.lower;
         Self {
             name,
-            ty: self.ty,
+            access: self.access,
             lower: Box::new(move |op, read| lower(op, read).map(|sequence| change(op, read, sequence))),
         }
     }
@@ -69,21 +69,21 @@ impl<'l> Mapping<'l> {
     /// # Errors
     /// If an operation has no lowering, or one with instructions that the model does not know.
     pub fn translate(&self, source: &Program<Cpp>) -> Result<Program<Ptx>, NoProgram> {
-        let sequences = operations(source, self.ty)?.into_iter().map(|(op, read)| self.sequence(&op, read));
+        let sequences = operations(source, self.access)?.into_iter().map(|(op, read)| self.sequence(&op, read));
         let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
         inline(source, &sequences.iter().collect::<Vec<_>>())
     }
 }
 
-/// What the atomic operations and fences of a program ask for, in its order, on values of a type; and whether the result is read.
+/// What the atomic operations and fences of a program ask for, in its order, on such memory; and whether the result is read.
 ///
 /// # Errors
 /// If the program has what no language has.
-pub fn operations(source: &Program<Cpp>, ty: Type) -> Result<Vec<(AtomicOp, bool)>, NoProgram> {
+pub fn operations(source: &Program<Cpp>, access: Access) -> Result<Vec<(AtomicOp, bool)>, NoProgram> {
     let code = source.threads.iter().flat_map(|thread| &thread.code);
     code.filter(|statement| plain(&statement.instruction).is_none())
         .map(|statement| {
-            let (op, operands) = operation(&statement.instruction, ty)?;
+            let (op, operands) = operation(&statement.instruction, access)?;
             Ok((op, operands.d.is_some()))
         })
         .collect()
@@ -110,8 +110,8 @@ pub fn inline(source: &Program<Cpp>, sequences: &[&Sequence]) -> Result<Program<
                 thread.code.push(Statement { guard: *guard, instruction });
                 continue;
             }
-            // The type has no part in the operands.
-            let (_, operands) = operation(instruction, Type::I32)?;
+            // The memory has no part in the operands.
+            let (_, operands) = operation(instruction, Access::new(asm::Space::Global, Type::I32))?;
             let sequence = sequences.next().expect("one for each operation");
             Inliner { thread: &mut thread, operands, names: HashMap::new(), labels: HashMap::new() }
                 .inline(sequence)?;
@@ -138,8 +138,7 @@ fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> {
 }
 
 /// What an atomic operation or fence asks for, and with what.
-fn operation(instruction: &Instruction<Cpp>, ty: Type) -> Result<(AtomicOp, Operands), NoProgram> {
-    let access = Access::new(asm::Space::Global, ty);
+fn operation(instruction: &Instruction<Cpp>, access: Access) -> Result<(AtomicOp, Operands), NoProgram> {
     let none = Operand::Immediate(0);
     let of = |a: &Address| location(*a).map(Some).ok_or_else(|| unmodelled(&instruction));
     let (operation, order, scope, operands) = match instruction {

@@ -3,15 +3,15 @@
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics_lowering::{
-    AtomicOp, Operation, Ordering, Policy, Sequence, Strategy, SyncScope, Target, Type,
+    Access, AtomicOp, Operation, Ordering, Policy, Sequence, Strategy, Target, Type,
     ptx::{
-        Atom, AtomOp, AtomSem, Fence, FenceSem, Instruction, Ld, LdSem, Operand, Red, RedSem, Scope, St, StSem,
+        Atom, AtomOp, AtomSem, Fence, FenceSem, Instruction, Ld, LdSem, Operand, Red, RedSem, Scope, Space, St, StSem,
         Statement,
     },
 };
 use ptx_atomics_mapping::{
     Checker, Mapping,
-    programs::{self, Set},
+    programs::{self, Set, Values},
 };
 use ptx_memory_model::{outcome::Limits, source::ReleaseSequences};
 
@@ -221,7 +221,7 @@ fn weak(code: &[Instruction]) -> Vec<Instruction> {
     code.iter().map(with).collect()
 }
 
-/// Each `atom` as a `red` of the same operation; an exchange as an addition, which writes as much where there was nothing.
+/// Each `atom` as a `red` of the same operation, an exchange too, which the model knows, unlike PTX.
 fn reduced(code: &[Instruction]) -> Vec<Instruction> {
     let with = |instruction: &Instruction| match instruction {
         Instruction::Atom(Atom { sem, scope, space, ty, a, b, .. }) => Instruction::Red(Red {
@@ -273,7 +273,14 @@ impl Mutant {
     /// The check finds a counterexample for the mutant, and none for what it is made from.
     fn check(&self) -> Result<(), Failed> {
         let target = Target::new("sm_90".parse()?, Some("ptx86".parse()?))?;
-        let right = || Mapping::new(Policy::from(self.strategy), target, Type::I32, self.strategy.to_string());
+        let right = || {
+            Mapping::new(
+                Policy::from(self.strategy),
+                target,
+                Access::new(Space::Global, Type::I32),
+                self.strategy.to_string(),
+            )
+        };
         let change = |op: &AtomicOp, read, sequence: Sequence| {
             let code = sequence.instructions().cloned().collect_vec();
             (self.change)(op, read, &code).map_or(sequence, |code| code.into_iter().map(Statement::from).collect())
@@ -282,7 +289,7 @@ impl Mutant {
         let mut checker = Checker::new(&mappings, ReleaseSequences::Cpp20, Limits { rounds: 2, ..Limits::default() });
         let (mut found, mut error) = (None, None);
         for set in self.sets {
-            programs::each(*set, (1, 1), &mut |name, program| {
+            programs::each(*set, Values::EXCHANGE, (1, 1), &mut |name, program| {
                 if found.is_some() || error.is_some() {
                     return;
                 }

@@ -48,11 +48,11 @@ impl Litmus {
 
 /// Arithmetic, by its names; comparisons are `setp.eq` and so on.
 #[rustfmt::skip]
-const ALU: [(&str, AluOp); 15] = [
+const ALU: [(&str, AluOp); 17] = [
     ("mov",  AluOp::Mov), ("neg",  AluOp::Neg), ("not", AluOp::Not), ("sext", AluOp::Sext),
     ("add",  AluOp::Add), ("sub",  AluOp::Sub), ("and", AluOp::And), ("or",   AluOp::Or), ("xor", AluOp::Xor),
     ("min",  AluOp::Min), ("max",  AluOp::Max), ("mul", AluOp::Mul), ("shl",  AluOp::Shl), ("shr", AluOp::Shr),
-    ("selp", AluOp::Selp),
+    ("selp", AluOp::Selp), ("mad", AluOp::Mad), ("prmt", AluOp::Prmt),
 ];
 
 /// Branches that compare.

@@ -2,6 +2,7 @@
 //! Consistency Model' (ASPLOS 2019), Figure 10.
 
 pub mod model;
+pub mod print;
 pub mod read;
 pub mod search;
 

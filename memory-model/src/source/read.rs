@@ -6,7 +6,7 @@
 //! P1@1.0: r0=ld.acq.gpu y; r1=ld.rlx.gpu x
 //! ```
 //!
-//! A thread runs at `cta.gpu`. Instructions are `rN=ld.order[.scope] x`, `st.order[.scope] x value`,
+//! A thread runs at `cta.gpu`, or at `cta.cluster.gpu`. Instructions are `rN=ld.order[.scope] x`, `st.order[.scope] x value`,
 //! `[rN=]rmw.op.order.scope x value`, `rN=cas.success/failure.scope x expected new` and `fence.order.scope`; values are
 //! numbers or registers. Variables begin as 0. What begins with `#` is a comment.
 
@@ -59,12 +59,16 @@ fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
     let expected = || (line, format!("`P{}@cta.gpu:` expected", program.threads.len()));
     let (head, code) = line.split_once(':').ok_or_else(expected)?;
     let (name, place) = head.split_once('@').ok_or_else(expected)?;
-    let (cta, gpu) = place.trim().split_once('.').ok_or_else(expected)?;
+    let parts: Vec<&str> = place.trim().split('.').collect();
     if name.trim() != format!("P{}", program.threads.len()) {
         return Err(expected());
     }
     let number = |digits: &str| digits.parse().map_err(|_| expected());
-    let place = Place { cta: number(cta)?, gpu: number(gpu)?, cluster: None };
+    let place = match parts[..] {
+        [cta, gpu] => Place { cta: number(cta)?, gpu: number(gpu)?, cluster: None },
+        [cta, cluster, gpu] => Place { cta: number(cta)?, gpu: number(gpu)?, cluster: Some(number(cluster)?) },
+        _ => return Err(expected()),
+    };
     let mut thread = Thread { place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() };
     for statement in code.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
         let instruction = instruction(program, &mut thread, statement)?;

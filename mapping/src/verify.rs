@@ -1,0 +1,201 @@
+//! The whole check: every strategy on every family of targets, with every expansion, against sets of programs.
+
+use std::{num::NonZero, thread};
+
+use itertools::iproduct;
+use ptx_atomics_lowering::{Access, Policy, PtxVersion, Strategy, Target, Type, ptx::Space};
+use ptx_memory_model::{
+    condition::{Atom, Condition, Formula, Quantifier},
+    litmus::Litmus,
+    outcome::{Layout, Limits},
+    program::{Location, Program, RmwOp, Type as ModelType},
+    ptx::Ptx,
+    source::{Cpp, ReleaseSequences, read::Source},
+};
+use strum::IntoEnumIterator;
+
+use crate::{
+    check::{Checker, Counterexample, Counts},
+    programs::{self, Set, Values},
+    translate::{Mapping, NoProgram},
+};
+
+/// A GPU and a PTX version of each family that lowers differently: by `membar`, with the memory model, with scope cluster, with
+/// one-sided fences; and of each for which `auto` may choose otherwise.
+pub const TARGETS: [(&str, PtxVersion); 8] = [
+    ("sm_60", PtxVersion(6, 0)),
+    ("sm_70", PtxVersion(6, 0)),
+    ("sm_75", PtxVersion(6, 3)),
+    ("sm_80", PtxVersion(7, 8)),
+    ("sm_90", PtxVersion(7, 8)),
+    ("sm_90", PtxVersion(8, 6)),
+    ("sm_100", PtxVersion(8, 8)),
+    ("sm_120", PtxVersion(8, 8)),
+];
+
+/// What atomics are done on, and by which operation: each expansion that the models can follow.
+#[derive(Clone, Copy, Debug)]
+pub struct Expansion {
+    pub name: &'static str,
+    ty: Type,
+    volatile: bool,
+    update: RmwOp,
+    /// How often a thread may go round a loop before the answer is unknown.
+    rounds: usize,
+}
+
+const fn expansion(name: &'static str, ty: Type, update: RmwOp) -> Expansion {
+    Expansion { name, ty, volatile: false, update, rounds: 3 }
+}
+
+pub const EXPANSIONS: [Expansion; 8] = [
+    expansion("native", Type::I32, RmwOp::Exch),
+    expansion("native, 64 bits", Type::I64, RmwOp::Add),
+    Expansion { volatile: true, ..expansion("volatile", Type::I32, RmwOp::Exch) },
+    expansion("addition of the negated operand", Type::I32, RmwOp::Sub),
+    expansion("compare-and-swap loop", Type::I64, RmwOp::Inc),
+    expansion("word around the value", Type::I16, RmwOp::Or),
+    expansion("word around the value, in a loop", Type::I8, RmwOp::Add),
+    expansion("word around the value, exchanged", Type::I8, RmwOp::Exch),
+];
+
+impl Expansion {
+    pub fn values(&self) -> Values {
+        Values { update: self.update, ty: ModelType { bits: self.ty.bits() as u8, signed: false } }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { rounds: self.rounds, ..Limits::default() }
+    }
+
+    /// Every strategy on every family of targets.
+    pub fn mappings(&self) -> Vec<Mapping<'static>> {
+        let access = Access { volatile: self.volatile, ..Access::new(Space::Global, self.ty) };
+        let mapping = |(strategy, (sm, ptx)): (Strategy, (&str, PtxVersion))| {
+            let sm = sm.parse().expect("a GPU");
+            let target = Target::new(sm, Some(ptx)).expect("the versions are those of the GPUs");
+            Mapping::new(Policy::from(strategy), target, access, format!("{strategy} for {target}"))
+        };
+        iproduct!(Strategy::iter(), TARGETS).map(mapping).collect()
+    }
+}
+
+/// What came of a set of programs.
+pub struct Report {
+    pub counts: Counts,
+    /// The first program that each mapping does not keep.
+    pub found: Vec<Found>,
+}
+
+pub struct Found {
+    pub mapping: String,
+    pub source: Source,
+    pub example: Counterexample,
+}
+
+impl Found {
+    /// The lowered program, with an outcome that the source does not have as its condition.
+    pub fn litmus(&self) -> Litmus {
+        let program = self.example.lowered.clone();
+        let formula = state_formula(&program, &self.example.states[0]);
+        Litmus {
+            name: self.source.name.replace(' ', "-"),
+            comments: vec![format!("{}; the source does not end so", self.mapping)],
+            program,
+            condition: Condition { quantifier: Quantifier::Exists, formula },
+        }
+    }
+}
+
+/// The conjunction of what a final state has.
+fn state_formula(program: &Program<Ptx>, state: &[u64]) -> Formula {
+    let layout = Layout::new(program);
+    let registers = layout.registers().iter().map(|&(thread, register)| {
+        (Atom::Register { thread, register }, layout.register(state, thread, register).unwrap_or_default())
+    });
+    let memory = (0..program.locations.len()).map(|index| {
+        let location = Location(index as u16);
+        (Atom::Location(location), layout.location(state, location).unwrap_or_default())
+    });
+    let equal = registers.chain(memory).map(|(atom, value)| Formula::Equal(atom, Atom::Value(value)));
+    equal.reduce(|all, one| Formula::And(Box::new(all), Box::new(one))).unwrap_or(Formula::True)
+}
+
+/// Checks a set of programs with one expansion, on all cores; of every `shard.1` programs, number `shard.0`.
+///
+/// # Errors
+/// If a lowering has instructions that the model does not know.
+pub fn verify(
+    set: Set,
+    expansion: &Expansion,
+    rule: ReleaseSequences,
+    shard: (usize, usize),
+) -> Result<Report, NoProgram> {
+    let each = |shard, check: &mut dyn FnMut(&str, &Program<Cpp>)| {
+        programs::each(set, expansion.values(), shard, check);
+    };
+    run(&expansion.mappings(), expansion.limits(), rule, shard, &each)
+}
+
+/// Checks programs that are given, with one expansion.
+///
+/// # Errors
+/// As of [`verify`].
+pub fn verify_these(sources: &[Source], expansion: &Expansion, rule: ReleaseSequences) -> Result<Report, NoProgram> {
+    let each = |(k, n): (usize, usize), check: &mut dyn FnMut(&str, &Program<Cpp>)| {
+        sources.iter().skip(k - 1).step_by(n).for_each(|source| check(&source.name, &source.program));
+    };
+    run(&expansion.mappings(), expansion.limits(), rule, (1, 1), &each)
+}
+
+type Each<'e> = &'e (dyn Fn((usize, usize), &mut dyn FnMut(&str, &Program<Cpp>)) + Sync);
+
+fn run(
+    mappings: &[Mapping<'_>],
+    limits: Limits,
+    rule: ReleaseSequences,
+    (k, n): (usize, usize),
+    each: Each<'_>,
+) -> Result<Report, NoProgram> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let work = |index: usize| {
+        let mut checker = Checker::new(mappings, rule, limits);
+        let mut found: Vec<Found> = Vec::new();
+        let mut error = None;
+        each((k + index * n, n * threads), &mut |name, program| {
+            if error.is_some() {
+                return;
+            }
+            match checker.check(program) {
+                Ok(examples) => found.extend(
+                    examples
+                        .into_iter()
+                        .filter_map(|example| {
+                            let mapping = mappings[example.mapping].name.clone();
+                            let known = found.iter().any(|found| found.mapping == mapping);
+                            let source = Source { name: name.to_owned(), program: program.clone() };
+                            (!known).then_some(Found { mapping, source, example })
+                        })
+                        .collect::<Vec<_>>(),
+                ),
+                Err(unmodelled) => error = Some(unmodelled),
+            }
+        });
+        error.map_or(Ok(Report { counts: checker.counts, found }), Err)
+    };
+    let reports = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|index| scope.spawn(move || work(index))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("the work does not panic")).collect::<Result<Vec<_>, _>>()
+    })?;
+    let mut whole = Report { counts: Counts::default(), found: Vec::new() };
+    for report in reports {
+        whole.counts += report.counts;
+        for found in report.found {
+            if !whole.found.iter().any(|known| known.mapping == found.mapping) {
+                whole.found.push(found);
+            }
+        }
+    }
+    whole.found.sort_by(|a, b| a.mapping.cmp(&b.mapping));
+    Ok(whole)
+}
