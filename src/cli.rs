@@ -1,12 +1,14 @@
 //! The arguments.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, str::FromStr};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptx_atomics::{
     llvm::settings::{self, Settings},
     lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
+use ptx_atomics_mapping::{programs::Set, verify::EXPANSIONS};
+use ptx_memory_model::source::ReleaseSequences;
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
 #[derive(Parser)]
@@ -21,6 +23,7 @@ pub enum Command {
     Lower(LowerArgs),
     Table(TableArgs),
     Check(CheckArgs),
+    VerifyMapping(VerifyMappingArgs),
 }
 
 /// Lower LLVM IR or MLIR to PTX
@@ -133,6 +136,55 @@ pub struct TargetArgs {
     /// The PTX version, as +ptx86 [default: that of the module, or else the lowest that has the GPU]
     #[arg(long, value_name = "FEATURES", value_parser = settings::version)]
     pub mattr: Option<PtxVersion>,
+}
+
+/// Check with the memory models that lowered programs do only what their sources may do
+///
+/// Every strategy on every family of targets lowers sets of small programs in scoped C++; each outcome that the PTX memory
+/// model allows for the result must be one that the C++ model allows for the source.
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics verify-mapping
+  ptx-atomics verify-mapping --set four --programs 0 --shard 1/16
+  ptx-atomics verify-mapping --set accesses --rule c++11 --counterexamples found
+
+Exit status: 0 every mapping is kept, 1 some is not or the answer is unknown, 2 wrong usage.")]
+pub struct VerifyMappingArgs {
+    /// Programs in the format of mapping-sources, instead of the sets
+    #[arg(value_name = "FILE", conflicts_with_all = ["sets", "programs", "shard"])]
+    pub files: Vec<PathBuf>,
+    /// Which programs: two, three, four, five (all programs of so many operations; five of a small alphabet), accesses, fences, rmws
+    /// (the classical shapes), placements (at every scope and place) [default: all of these]
+    #[arg(long = "set", value_name = "SET", value_parser = named::<Set>)]
+    pub sets: Vec<Set>,
+    /// How atomics are done: each expansion, by its number in the output [default: 0, which is native, on all sets; the
+    /// others on the programs of two operations]
+    #[arg(long = "expansion", value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(..EXPANSIONS.len() as i64))]
+    pub expansions: Vec<u8>,
+    /// What continues a release sequence: c++20 (LLVM and Rust: read-modify-writes), c++11 (to C++17: later writes of
+    /// the thread, too)
+    #[arg(long, value_name = "RULE", default_value = "c++20", value_parser = named::<ReleaseSequences>)]
+    pub rule: ReleaseSequences,
+    /// At most about so many programs of each set; 0 is all
+    #[arg(long, default_value_t = 2000)]
+    pub programs: usize,
+    /// Every N-th of these, from the K-th on
+    #[arg(long, value_name = "K/N", default_value = "1/1", value_parser = shard)]
+    pub shard: (usize, usize),
+    /// A folder for the first counterexample of each mapping: the source, and its PTX as a litmus test
+    #[arg(long, value_name = "FOLDER")]
+    pub counterexamples: Option<PathBuf>,
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+fn named<T: FromStr>(name: &str) -> Result<T, String> {
+    name.parse().map_err(|_| "see --help for what there is".to_owned())
+}
+
+fn shard(text: &str) -> Result<(usize, usize), String> {
+    let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+    numbers.filter(|(k, n)| (1..=*n).contains(k)).ok_or_else(|| "it is K/N, with K from 1 to N".to_owned())
 }
 
 #[derive(Args)]

@@ -5,6 +5,7 @@ mod cli;
 mod format;
 mod isolate;
 mod lower;
+mod mapping;
 mod output;
 mod render;
 mod sass_table;
@@ -27,5 +28,6 @@ fn main() -> ExitCode {
         Command::Lower(args) => lower::run(args),
         Command::Table(args) => table::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::VerifyMapping(args) => mapping::run(&args),
     }
 }

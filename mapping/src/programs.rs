@@ -293,13 +293,20 @@ fn partitions(number: usize, greatest: usize) -> Vec<Vec<usize>> {
 
 fn extend(lengths: &[usize], letters: &[Letter], threads: &mut Vec<Vec<Letter>>, each: &mut dyn FnMut(&[Vec<Letter>])) {
     let last = threads.last().map_or(0, Vec::len);
-    if threads.len() == lengths.len() && last == lengths[threads.len() - 1] {
-        if communicates(threads) && is_canonical(threads) {
-            each(threads);
-        }
-        return;
-    }
     if threads.is_empty() || last == lengths[threads.len() - 1] {
+        // Of threads of one length, the lesser ones come first.
+        if let [.., before, this] = &threads[..]
+            && before.len() == this.len()
+            && before > this
+        {
+            return;
+        }
+        if threads.len() == lengths.len() {
+            if communicates(threads) && is_canonical(threads) {
+                each(threads);
+            }
+            return;
+        }
         threads.push(Vec::new());
         extend(lengths, letters, threads, each);
         threads.pop();
@@ -332,21 +339,17 @@ fn communicates(threads: &[Vec<Letter>]) -> bool {
     })
 }
 
-/// Whether no other order of the threads and names of the variables come first.
+/// Whether the program, whose threads are in order, comes before the one with the other names of the variables.
 fn is_canonical(threads: &[Vec<Letter>]) -> bool {
-    let renamed = |threads: &[Vec<Letter>]| -> Vec<Vec<Letter>> {
-        let rename = |letter: &Letter| {
-            let location = if letter.op.is_fence() { 0 } else { 1 - letter.location };
-            Letter { location, ..*letter }
-        };
-        threads.iter().map(|thread| thread.iter().map(rename).collect()).collect()
+    let first =
+        |threads: &[Vec<Letter>]| threads.iter().flatten().find(|letter| !letter.op.is_fence()).map(|l| l.location);
+    let rename = |letter: &Letter| {
+        let location = if letter.op.is_fence() { 0 } else { 1 - letter.location };
+        Letter { location, ..*letter }
     };
-    let mut images = [threads.to_vec(), renamed(threads)];
-    images.iter_mut().for_each(|image| image.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b))));
-    let first = |image: &&Vec<Vec<Letter>>| {
-        image.iter().flatten().find(|letter| !letter.op.is_fence()).is_none_or(|letter| letter.location == 0)
-    };
-    images.iter().filter(first).min().is_some_and(|least| least == threads)
+    let mut other: Vec<Vec<Letter>> = threads.iter().map(|thread| thread.iter().map(rename).collect()).collect();
+    other.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    first(threads) == Some(0) && (first(&other) != Some(0) || threads <= &other[..])
 }
 
 /// Programs that belong together.
