@@ -145,13 +145,13 @@ pub struct TargetArgs {
 #[derive(Args)]
 #[command(after_help = "Example:
   ptx-atomics verify-mapping
-  ptx-atomics verify-mapping --set four --programs 0 --shard 1/16
+  ptx-atomics verify-mapping --set four --all --shard 1/16
   ptx-atomics verify-mapping --set accesses --rule c++11 --counterexamples found
 
 Exit status: 0 every mapping is kept, 1 some is not or the answer is unknown, 2 wrong usage.")]
 pub struct VerifyMappingArgs {
     /// Programs in the format of mapping-sources, instead of the sets
-    #[arg(value_name = "FILE", conflicts_with_all = ["sets", "programs", "shard"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["sets", "all", "shard"])]
     pub files: Vec<PathBuf>,
     /// Which programs: two, three, four, five (all programs of so many operations; five of a small alphabet), accesses, fences, rmws
     /// (the classical shapes), placements (at every scope and place) [default: all of these]
@@ -165,9 +165,9 @@ pub struct VerifyMappingArgs {
     /// the thread, too)
     #[arg(long, value_name = "RULE", default_value = "c++20", value_parser = named::<ReleaseSequences>)]
     pub rule: ReleaseSequences,
-    /// At most about so many programs of each set; 0 is all
-    #[arg(long, default_value_t = 2000)]
-    pub programs: usize,
+    /// All programs of the sets, not a sample of each
+    #[arg(long)]
+    pub all: bool,
     /// Every N-th of these, from the K-th on
     #[arg(long, value_name = "K/N", default_value = "1/1", value_parser = shard)]
     pub shard: (usize, usize),

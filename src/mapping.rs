@@ -11,7 +11,7 @@ use std::{
 use ptx_atomics::llvm::{Diagnostic, Location};
 use ptx_atomics_mapping::{
     NoProgram,
-    programs::{self, Set},
+    programs::Set,
     verify::{EXPANSIONS, Expansion, Report, verify, verify_these},
 };
 use ptx_memory_model::source::read::{Source, sources};
@@ -126,12 +126,7 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Vec<Diagnostic>> {
 /// The part of a set that is checked.
 fn shard(args: &VerifyMappingArgs, set: Set) -> (usize, usize) {
     let (k, n) = args.shard;
-    if args.programs == 0 {
-        return (k, n);
-    }
-    let mut total = 0usize;
-    programs::each(set, EXPANSIONS[0].values(), (1, 1), &mut |_, _| total += 1);
-    let every = total.div_ceil(args.programs).max(1);
+    let every = if args.all { 1 } else { set.sample() };
     (1 + (k - 1) * every, n * every)
 }
 

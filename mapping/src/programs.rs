@@ -259,9 +259,9 @@ pub fn placements(threads: usize) -> Vec<Vec<Place>> {
     rest.multi_cartesian_product().map(|rest| [origin].into_iter().chain(rest).collect()).collect()
 }
 
-/// Calls `each` for every program of so many operations on at most two variables, one for each class of programs that differ in
-/// the names of variables and the order of threads. Fences stand between accesses; threads communicate.
-pub fn all(operations: usize, alphabet: &[Op], each: &mut dyn FnMut(&[Vec<Letter>])) {
+/// Calls `each` for every program of so many operations on at most two variables, with fences between accesses. Among them is
+/// one for each class of programs that differ in the names of variables and the order of threads, which [`is_one_of_all`] knows.
+fn all(operations: usize, alphabet: &[Op], each: &mut dyn FnMut(&[Vec<Letter>])) {
     let letters: Vec<Letter> = alphabet
         .iter()
         .flat_map(|op| {
@@ -302,10 +302,7 @@ fn extend(lengths: &[usize], letters: &[Letter], threads: &mut Vec<Vec<Letter>>,
             return;
         }
         if threads.len() == lengths.len() {
-            if communicates(threads) && is_canonical(threads) {
-                each(threads);
-            }
-            return;
+            return each(threads);
         }
         threads.push(Vec::new());
         extend(lengths, letters, threads, each);
@@ -325,6 +322,11 @@ fn extend(lengths: &[usize], letters: &[Letter], threads: &mut Vec<Vec<Letter>>,
         extend(lengths, letters, threads, each);
         threads.last_mut().expect("pushed above").pop();
     }
+}
+
+/// Whether the program is the one of its class, and its threads communicate.
+fn is_one_of_all(threads: &[Vec<Letter>]) -> bool {
+    communicates(threads) && is_canonical(threads)
 }
 
 /// Whether each thread shares a variable with another one, and one of the two writes it.
@@ -373,43 +375,61 @@ pub enum Set {
     Placements,
 }
 
+impl Set {
+    /// One program in so many is a sample of a thousand or two.
+    pub fn sample(self) -> usize {
+        match self {
+            Self::Two => 1,
+            Self::Three => 100,
+            Self::Four => 8_000,
+            Self::Five => 400,
+            Self::Accesses => 4,
+            Self::Fences => 120,
+            Self::Rmws | Self::Placements => 40,
+        }
+    }
+}
+
 /// Calls `each` for the programs of a set, with their names; of `shard.1` programs, for number `shard.0`, from 1 on.
 pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
     let mut number = 0;
-    let mut take = |name: &str, threads: &[(Place, Vec<Letter>)]| {
+    let mut take = |name: &str, threads: &dyn Fn() -> Option<Vec<(Place, Vec<Letter>)>>| {
         number += 1;
-        if number % shard.1 == shard.0 % shard.1 {
-            each(name, &program(threads, values));
+        if number % shard.1 == shard.0 % shard.1
+            && let Some(threads) = threads()
+        {
+            each(name, &program(&threads, values));
         }
     };
     let mut small = |operations, alphabet: &[Op]| {
         all(operations, alphabet, &mut |threads| {
-            let placed: Vec<_> =
-                threads.iter().enumerate().map(|(index, thread)| (on_one_gpu(index), thread.clone())).collect();
-            take(set.into(), &placed);
+            take(set.into(), &|| {
+                let placed = || threads.iter().enumerate().map(|(index, thread)| (on_one_gpu(index), thread.clone()));
+                is_one_of_all(threads).then(|| placed().collect())
+            });
         });
     };
-    let shape = |variants, accesses| shapes(variants, accesses, Scope::Gpu, &on_one_gpu);
-    match set {
-        Set::Two => small(2, &Op::all()),
-        Set::Three => small(3, &Op::all()),
-        Set::Four => small(4, &some_failures()),
-        Set::Five => small(5, &SMALL_ALPHABET),
-        Set::Accesses => shape(Variants::Accesses, 6).iter().for_each(|named| take(&named.name, &named.threads)),
-        Set::Fences => shape(Variants::Fences, 6).iter().for_each(|named| take(&named.name, &named.threads)),
-        Set::Rmws => shape(Variants::Rmws, 4).iter().for_each(|named| take(&named.name, &named.threads)),
-        Set::Placements => {
-            for scope in Scope::iter() {
-                for named in shapes(Variants::Accesses, 5, scope, &on_one_gpu) {
-                    for places in placements(named.threads.len()) {
-                        let threads: Vec<_> = places
-                            .iter()
-                            .zip(&named.threads)
-                            .map(|(place, (_, thread))| (*place, thread.clone()))
-                            .collect();
-                        take(&named.name, &threads);
-                    }
-                }
+    let (variants, accesses) = match set {
+        Set::Two => return small(2, &Op::all()),
+        Set::Three => return small(3, &Op::all()),
+        Set::Four => return small(4, &some_failures()),
+        Set::Five => return small(5, &SMALL_ALPHABET),
+        Set::Accesses => (Variants::Accesses, 6),
+        Set::Fences => (Variants::Fences, 6),
+        Set::Rmws => (Variants::Rmws, 4),
+        Set::Placements => (Variants::Accesses, 5),
+    };
+    if set != Set::Placements {
+        for Named { name, threads } in shapes(variants, accesses, Scope::Gpu, &on_one_gpu) {
+            take(&name, &|| Some(threads.clone()));
+        }
+        return;
+    }
+    for scope in Scope::iter() {
+        for Named { name, threads } in shapes(variants, accesses, scope, &on_one_gpu) {
+            for places in placements(threads.len()) {
+                let placed = || places.iter().zip(&threads).map(|(place, (_, thread))| (*place, thread.clone()));
+                take(&name, &|| Some(placed().collect()));
             }
         }
     }
