@@ -8,6 +8,7 @@ use ptx_memory_model::{
     program::Program,
     ptx::{self, Conventions, Ptx},
     source::{self, Cpp, ReleaseSequences},
+    states::States,
     unfold::Limit,
 };
 
@@ -17,7 +18,7 @@ use crate::translate::{Mapping, NoProgram, inline, operations};
 #[derive(Clone, Debug)]
 pub enum Admitted {
     /// These final states.
-    States(source::search::SourceOutcomes),
+    States(States),
     /// Everything: some execution races.
     All,
     Unknown(Limit),
@@ -38,7 +39,7 @@ pub fn admitted(program: &Program<Cpp>, rule: ReleaseSequences, limits: Limits) 
     match (&found.race, found.outcomes.unknown) {
         (Some(_), _) => Admitted::All,
         (None, Some(limit)) => Admitted::Unknown(limit),
-        (None, None) => Admitted::States(found),
+        (None, None) => Admitted::States(found.outcomes.states),
     }
 }
 
@@ -47,7 +48,7 @@ pub fn judge(admitted: &Admitted, lowered: &ptx::Program, limits: Limits) -> Ver
     let source = match admitted {
         Admitted::All => return Verdict::Sound,
         Admitted::Unknown(limit) => return Verdict::Unknown(*limit),
-        Admitted::States(found) => &found.outcomes.states,
+        Admitted::States(states) => states,
     };
     let found = ptx::search::outcomes(lowered, Conventions::MANUAL, limits);
     let wrong = found.states.iter().filter(|state| !source.contains(state));

@@ -131,7 +131,7 @@ static MUTANTS: &[Mutant] = &[
         (is_store(op) && op.ordering == Ordering::Relaxed).then(|| weak(code))
     }),
     mutant("rmw as load, operation, store", Recommended, &[Two], |op, _, code| {
-        is_rmw(op).then(|| code.iter().flat_map(|one| torn(one)).collect())
+        is_rmw(op).then(|| code.iter().flat_map(torn).collect())
     }),
     mutant("merged fences at the narrower scope", Recommended, &[Fences], |op, _, code| {
         is_fence(op).then(|| scoped(code, Scope::Gpu, Scope::Cta))
