@@ -1,0 +1,84 @@
+//! How long it takes to find all outcomes. `cargo bench -p ptx-memory-model`; the anchors of other tools are in
+//! `scripts/bench`.
+
+use std::{fs, hint::black_box, path::Path};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use ptx_memory_model::{
+    litmus::Litmus,
+    outcome::{Layout, Limits},
+    place::{Place, Scope},
+    program::{Address, Location, Operand, Register, RegisterDeclaration, Type, Variable},
+    ptx::{Access, Conventions, Instruction, Program, Sem, Thread, search},
+};
+
+/// `threads` threads, each in its own CTA, of `length` accesses: stores and loads in turn, over the locations in turn.
+fn grid(threads: usize, length: usize, locations: usize, store: Sem, load: Sem) -> Program {
+    let thread = |thread: usize| {
+        let instruction = |index: usize| {
+            let a = Address { base: Operand::Address(Location(((thread + index) % locations) as u16)), offset: 0 };
+            match (thread / 2 + index).is_multiple_of(2) {
+                true => {
+                    let b = Operand::Immediate((thread * length + index + 1) as u64);
+                    Instruction::Store { a, b, ty: Type::U64, access: Access::new(store, Scope::Gpu) }
+                }
+                false => {
+                    let d = Register(index as u16);
+                    Instruction::Load { d, a, ty: Type::U64, access: Access::new(load, Scope::Gpu) }
+                }
+            }
+        };
+        let register = |index| RegisterDeclaration { name: format!("r{index}"), initial: 0, observed: true };
+        Thread {
+            place: Place { cta: thread as u32, ..Place::default() },
+            registers: (0..length).map(register).collect(),
+            labels: Vec::new(),
+            code: (0..length).map(|index| instruction(index).into()).collect(),
+        }
+    };
+    let variable = |index| Variable { name: format!("x{index}"), initial: 0, alias: None };
+    Program { locations: (0..locations).map(variable).collect(), threads: (0..threads).map(thread).collect() }
+}
+
+fn count(program: &Program) -> usize {
+    let outcomes = search::outcomes(black_box(program), Conventions::MANUAL, Limits::default());
+    assert_eq!(outcomes.unknown, None);
+    outcomes.states.len()
+}
+
+fn bench(c: &mut Criterion) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in ["MP", "SB-sc"] {
+        let text = fs::read_to_string(root.join("litmus").join(name).with_extension("litmus")).unwrap();
+        let litmus = Litmus::read(&text).unwrap();
+        c.bench_function(name, |b| b.iter(|| count(&litmus.program)));
+    }
+    let semantics = [
+        ("weak", Sem::Weak, Sem::Weak),
+        ("relaxed", Sem::Relaxed, Sem::Relaxed),
+        ("release-acquire", Sem::Release, Sem::Acquire),
+    ];
+    for (threads, length, locations) in [(3, 4, 2), (4, 3, 2), (4, 4, 4), (4, 4, 2)] {
+        for (name, store, load) in semantics {
+            let program = grid(threads, length, locations, store, load);
+            println!("{} outcomes", count(&program));
+            let mut group = c.benchmark_group(format!("{threads}x{length}, {locations} locations"));
+            group.sample_size(10).bench_function(name, |b| b.iter(|| count(&program)));
+        }
+    }
+    let folder = root.join("../../shared/litmus/dat3m");
+    let Ok(table) = fs::read_to_string(folder.join("expected.csv")) else { return };
+    let read = |line: &str| Litmus::read(&fs::read_to_string(folder.join(line.rsplit_once(',')?.0)).ok()?).ok();
+    let tests: Vec<Litmus> = table.lines().skip(1).filter_map(read).collect();
+    c.bench_function(&format!("Dat3M's {} tests", tests.len()), |b| {
+        b.iter(|| {
+            for litmus in &tests {
+                let outcomes = search::outcomes(&litmus.program, Conventions::MANUAL, Limits::default());
+                black_box(outcomes.holds(&litmus.condition, &Layout::new(&litmus.program)));
+            }
+        })
+    });
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);

@@ -1,0 +1,169 @@
+//! Which arrivals at barriers and which waits belong to one phase.
+
+use crate::{
+    execution::Combination,
+    place::Place,
+    program::{BarrierName, Language, Reduction, Value},
+    relation::Set,
+    unfold::{Ending, Kind},
+};
+
+/// For each phase of each barrier, its arrivals and its waits.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Phases(pub Vec<(Set, Set)>);
+
+/// A barrier: its threads' place (of the CTA, or of any CTA of the cluster), its instance and its id.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Resource {
+    Cta(Place, u32, Value),
+    Cluster(Place),
+}
+
+/// One use of a barrier by a thread.
+#[derive(Clone, Copy)]
+struct Use {
+    thread: usize,
+    resource: Resource,
+    arrival: Option<usize>,
+    wait: Option<usize>,
+    quorum: Option<Value>,
+    blocked: bool,
+}
+
+/// Every way to form phases. Without a quorum there is one: the n-th uses of all threads are the n-th phase. `None` if the
+/// name of a barrier is not known yet.
+pub(crate) fn phases<L: Language>(c: &Combination<L>, read: &impl Fn(usize) -> Option<Value>) -> Option<Vec<Phases>> {
+    let uses = uses(c, read)?;
+    let mut all = vec![Phases::default()];
+    let mut resources: Vec<Resource> = Vec::new();
+    for used in &uses {
+        if !resources.contains(&used.resource) {
+            resources.push(used.resource);
+        }
+    }
+    for resource in resources {
+        let of: Vec<Use> = uses.iter().filter(|used| used.resource == resource).copied().collect();
+        let ways = match of.iter().find_map(|used| used.quorum) {
+            None => vec![in_step(&of)],
+            Some(quorum) => {
+                let mut ways = Vec::new();
+                gather(&of, quorum.max(1) as usize, &mut Vec::new(), &mut vec![false; of.len()], &mut ways);
+                ways
+            }
+        };
+        let extended = |phases: &Phases| {
+            let phases = phases.clone();
+            ways.iter().map(move |way| Phases([&phases.0[..], &way[..]].concat())).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(extended).collect();
+    }
+    Some(all)
+}
+
+fn uses<L: Language>(c: &Combination<L>, read: &impl Fn(usize) -> Option<Value>) -> Option<Vec<Use>> {
+    let mut uses: Vec<Use> = Vec::new();
+    for (thread, event, barrier) in c.barriers() {
+        let place = c.skeleton.places[thread];
+        let resource = match barrier.name {
+            BarrierName::Cta { instance, .. } => Resource::Cta(place, instance, c.term(thread, barrier.id, read)?),
+            BarrierName::Cluster { .. } => {
+                Resource::Cluster(if place.cluster.is_some() { Place { cta: 0, ..place } } else { place })
+            }
+        };
+        let quorum = match barrier.quorum {
+            Some(quorum) => Some(c.term(thread, quorum, read)?),
+            None => None,
+        };
+        let last = uses.iter_mut().rev().find(|used| used.thread == thread && used.resource == resource);
+        match (c.skeleton.events[event].kind, last) {
+            (Kind::Wait, Some(last)) if last.wait.is_none() => last.wait = Some(event),
+            (kind, _) => {
+                let arrival = (kind == Kind::Arrive).then_some(event);
+                let wait = (kind == Kind::Wait).then_some(event);
+                uses.push(Use { thread, resource, arrival, wait, quorum, blocked: false });
+            }
+        }
+    }
+    for (thread, path) in c.paths.iter().enumerate().filter(|(_, path)| path.ending == Ending::Blocked) {
+        let last = uses.iter_mut().rev().find(|used| used.thread == thread && path.ending == Ending::Blocked);
+        last.into_iter().for_each(|used| used.blocked = true);
+    }
+    Some(uses)
+}
+
+fn phase<'u>(uses: impl Iterator<Item = &'u Use> + Clone) -> (Set, Set) {
+    (uses.clone().filter_map(|used| used.arrival).collect(), uses.filter_map(|used| used.wait).collect())
+}
+
+/// The n-th uses of all threads together.
+fn in_step(uses: &[Use]) -> Vec<(Set, Set)> {
+    let number = |index: usize| uses[..index].iter().filter(|earlier| earlier.thread == uses[index].thread).count();
+    let numbers: Vec<usize> = (0..uses.len()).map(number).collect();
+    let last = numbers.iter().max().map_or(0, |last| last + 1);
+    (0..last).map(|n| phase(uses.iter().zip(&numbers).filter(move |(_, m)| **m == n).map(|(used, _)| used))).collect()
+}
+
+/// Phases of exactly `quorum` threads. Whoever waits and is not blocked takes part in one; those left over are too few for
+/// another.
+fn gather(
+    uses: &[Use],
+    quorum: usize,
+    phases: &mut Vec<Vec<usize>>,
+    settled: &mut Vec<bool>,
+    ways: &mut Vec<Vec<(Set, Set)>>,
+) {
+    let Some(first) = settled.iter().position(|settled| !settled) else {
+        let together: usize = phases.iter().map(Vec::len).sum();
+        if uses.len() - together < quorum {
+            ways.push(phases.iter().map(|members| phase(members.iter().map(|&index| &uses[index]))).collect());
+        }
+        return;
+    };
+    let before = settled.clone();
+    settled[first] = true;
+    if uses[first].blocked || uses[first].wait.is_none() {
+        gather(uses, quorum, phases, settled, ways);
+    }
+    if !uses[first].blocked {
+        let others: Vec<usize> =
+            (first + 1..uses.len()).filter(|&other| !settled[other] && !uses[other].blocked).collect();
+        for members in 0..1u64.checked_shl(others.len() as u32).unwrap_or(0) {
+            if members.count_ones() as usize + 1 != quorum {
+                continue;
+            }
+            let chosen: Vec<usize> = std::iter::once(first).chain(Set(members).map(|index| others[index])).collect();
+            let distinct =
+                |(index, &a): (usize, &usize)| chosen[..index].iter().all(|&b| uses[a].thread != uses[b].thread);
+            if chosen.iter().enumerate().all(distinct) {
+                *settled = before.clone();
+                chosen.iter().for_each(|&index| settled[index] = true);
+                phases.push(chosen);
+                gather(uses, quorum, phases, settled, ways);
+                phases.pop();
+            }
+        }
+    }
+    *settled = before;
+}
+
+/// Whether an arrival orders memory accesses.
+pub(crate) fn orders<L: Language>(c: &Combination<L>, arrival: usize) -> bool {
+    let of = c.barriers().find(|&(_, event, _)| event == arrival);
+    of.is_some_and(|(_, _, barrier)| !matches!(barrier.name, BarrierName::Cluster { relaxed: true }))
+}
+
+/// What a `bar.red` gives: the reduction of what the arrivals of its phase brought along.
+pub(crate) fn reduced<L: Language>(
+    c: &Combination<L>,
+    wait: usize,
+    arrivals: Set,
+    read: &impl Fn(usize) -> Option<Value>,
+) -> Option<Value> {
+    let (_, _, barrier) = c.barriers().find(|&(_, event, _)| event == wait)?;
+    let brought = arrivals.map(|arrival| c.written(arrival, read)).collect::<Option<Vec<_>>>()?;
+    Some(match barrier.reduction? {
+        Reduction::And => brought.iter().all(|&p| p != 0).into(),
+        Reduction::Or => brought.iter().any(|&p| p != 0).into(),
+        Reduction::Popc => brought.iter().filter(|&&p| p != 0).count() as Value,
+    })
+}

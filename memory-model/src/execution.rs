@@ -1,0 +1,246 @@
+//! Executions: events, and the relations between them.
+
+use crate::{
+    place::Place,
+    program::{Language, Location, Program, Value},
+    relation::{MAX_EVENTS, Relation, Set},
+    unfold::{Kind, Limit, Path, PathBarrier, PathEvent, Term},
+};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Event<L: Language> {
+    /// `None` for the initial writes.
+    pub thread: Option<usize>,
+    pub kind: Kind<L>,
+    /// The virtual address; meaningless for what is no memory operation.
+    pub address: Location,
+    /// The memory location behind it.
+    pub location: Location,
+    /// Part of a read-modify-write without a destination: of a `red`.
+    pub reduction: bool,
+    /// The index into the thread's code.
+    pub statement: usize,
+}
+
+/// What all executions of one choice of paths have in common.
+#[derive(Clone, Debug)]
+pub struct Skeleton<L: Language> {
+    pub events: Vec<Event<L>>,
+    /// Where each thread runs.
+    pub places: Vec<Place>,
+    /// Program order (section 8.9.1).
+    pub po: Relation,
+    /// From the read of a read-modify-write to its write.
+    pub rmw: Relation,
+    /// From a read to what depends on it, through values or branches (section 8.10.4).
+    pub dep: Relation,
+    pub inits: Set,
+    pub reads: Set,
+    /// With the initial writes.
+    pub writes: Set,
+    pub fences: Set,
+}
+
+/// A candidate execution: the choices that the axioms judge.
+#[derive(Clone, Debug)]
+pub struct Execution<L: Language> {
+    pub skeleton: Skeleton<L>,
+    /// From a write to the reads that return its value.
+    pub rf: Relation,
+    /// Coherence order (section 8.9.6); the modification order of C++.
+    pub co: Relation,
+    /// Fence-SC order (section 8.9.3).
+    pub sc: Relation,
+    /// From the arrivals to the waits of the same phase of a barrier.
+    pub barriers: Relation,
+    /// What each memory operation reads or writes; `None` where a cycle of values defines none.
+    pub values: Vec<Option<Value>>,
+}
+
+impl<L: Language> Execution<L> {
+    /// From a read to the writes that are after the one it reads from (section 8.9.7).
+    pub fn fr(&self) -> Relation {
+        self.rf.inverse().then(&self.co)
+    }
+}
+
+impl<L: Language> Skeleton<L> {
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Memory operations.
+    pub fn memory(&self) -> Set {
+        self.reads | self.writes
+    }
+
+    pub fn filter(&self, holds: impl Fn(&Event<L>) -> bool) -> Set {
+        (0..self.len()).filter(|&event| holds(&self.events[event])).collect()
+    }
+
+    /// The memory operations at the same physical location.
+    pub fn at(&self, location: Location) -> Set {
+        self.memory().filter(|&event| self.events[event].location == location).collect()
+    }
+
+    /// Pairs of memory operations at the same physical location.
+    pub fn same_location(&self) -> Relation {
+        let mut same = Relation::empty(self.len());
+        for event in self.memory() {
+            *same.row_mut(event) = self.at(self.events[event].location);
+        }
+        same
+    }
+
+    /// Whether both events are of one thread.
+    pub fn same_thread(&self, a: usize, b: usize) -> bool {
+        self.events[a].thread.is_some() && self.events[a].thread == self.events[b].thread
+    }
+
+    pub fn place(&self, event: usize) -> Option<Place> {
+        self.events[event].thread.map(|thread| self.places[thread])
+    }
+}
+
+/// One path of each thread, with the skeleton of its executions: what a search starts from.
+pub struct Combination<'p, L: Language> {
+    pub paths: Vec<&'p Path<L>>,
+    /// The index of each thread's first event.
+    base: Vec<usize>,
+    pub skeleton: Skeleton<L>,
+    /// The physical locations, in the order of their initial writes.
+    pub locations: Vec<Location>,
+    initial: Vec<Value>,
+}
+
+impl<'p, L: Language> Combination<'p, L> {
+    /// # Errors
+    /// If there are more events than a relation holds.
+    pub fn new(program: &Program<L>, paths: Vec<&'p Path<L>>) -> Result<Self, Limit> {
+        let all = 0..program.locations.len();
+        let locations: Vec<Location> = all
+            .map(|index| Location(index as u16))
+            .filter(|&location| program.physical(location) == location)
+            .collect();
+        let len = locations.len() + paths.iter().map(|path| path.events.len()).sum::<usize>();
+        if len > MAX_EVENTS {
+            return Err(Limit::Events);
+        }
+        let init = |&location: &Location| Event {
+            thread: None,
+            kind: Kind::Init,
+            address: location,
+            location,
+            reduction: false,
+            statement: 0,
+        };
+        let mut events: Vec<Event<L>> = Vec::with_capacity(len);
+        events.extend(locations.iter().map(init));
+        let inits = Set::first(events.len());
+        let empty = Relation::empty(len);
+        let mut skeleton = Skeleton {
+            events,
+            places: program.threads.iter().map(|thread| thread.place).collect(),
+            po: empty,
+            rmw: empty,
+            dep: empty,
+            inits,
+            reads: Set(0),
+            writes: inits,
+            fences: Set(0),
+        };
+        let mut base = Vec::with_capacity(paths.len());
+        for (thread, path) in paths.iter().enumerate() {
+            let first = skeleton.len();
+            base.push(first);
+            for (index, event) in path.events.iter().enumerate() {
+                let here = skeleton.len();
+                match event.kind {
+                    Kind::Read(_) => skeleton.reads.insert(here),
+                    Kind::Write(_) => skeleton.writes.insert(here),
+                    Kind::Fence(_) => skeleton.fences.insert(here),
+                    _ => {}
+                }
+                for earlier in 0..index {
+                    let other = &path.events[earlier];
+                    if event.vector.is_none() || event.vector != other.vector || (event.rmw && earlier + 1 == index) {
+                        skeleton.po.insert(first + earlier, here);
+                    }
+                }
+                if event.rmw {
+                    skeleton.rmw.insert(here - 1, here);
+                }
+                if !matches!(event.kind, Kind::Fence(_) | Kind::Arrive | Kind::Wait) {
+                    event.depends.for_each(|read| skeleton.dep.insert(first + read, here));
+                }
+                skeleton.events.push(Event {
+                    thread: Some(thread),
+                    kind: event.kind,
+                    address: program.address(event.location),
+                    location: program.physical(event.location),
+                    reduction: event.reduction,
+                    statement: event.statement,
+                });
+            }
+        }
+        let initial = locations.iter().map(|location| program.locations[usize::from(location.0)].initial).collect();
+        Ok(Self { paths, base, skeleton, locations, initial })
+    }
+
+    /// The value of a term of a thread, if `read` knows what the events that it depends on give.
+    pub fn term(&self, thread: usize, term: Term, read: &impl Fn(usize) -> Option<Value>) -> Option<Value> {
+        self.paths[thread].value(term, &|event| read(self.base[thread] + event))
+    }
+
+    /// What a write writes.
+    pub fn written(&self, write: usize, read: &impl Fn(usize) -> Option<Value>) -> Option<Value> {
+        match self.skeleton.events[write].thread {
+            None => Some(self.initial[write]),
+            Some(thread) => self.term(thread, self.paths[thread].events[write - self.base[thread]].value, read),
+        }
+    }
+
+    /// The thread and the term that a term is a copy of, over as many reads as `source` knows the writes of.
+    pub fn origin(&self, thread: usize, term: Term, source: &impl Fn(usize) -> Option<usize>) -> (usize, Term) {
+        let (mut thread, mut term) = (thread, term);
+        // No value is copied more often than there are events.
+        for _ in 0..MAX_EVENTS {
+            let Some(write) = self.paths[thread].copied(term).and_then(|read| source(self.base[thread] + read)) else {
+                break;
+            };
+            match self.skeleton.events[write].thread {
+                None => return (0, Term::Constant(self.initial[write])),
+                Some(writer) => (thread, term) = (writer, self.paths[writer].events[write - self.base[writer]].value),
+            }
+        }
+        // A constant is the same in every thread.
+        if matches!(term, Term::Constant(_)) { (0, term) } else { (thread, term) }
+    }
+
+    /// The sources of a term of a thread, as events of the execution.
+    pub fn sources(&self, thread: usize, term: Term) -> Set {
+        Set(self.paths[thread].sources(term).0.checked_shl(self.base[thread] as u32).unwrap_or(0))
+    }
+
+    /// The sources of what a write writes.
+    pub fn written_sources(&self, write: usize) -> Set {
+        match self.skeleton.events[write].thread {
+            None => Set(0),
+            Some(thread) => self.sources(thread, self.paths[thread].events[write - self.base[thread]].value),
+        }
+    }
+
+    /// The events of barriers, in program order of each thread: thread, event, name.
+    pub fn barriers(&self) -> impl Iterator<Item = (usize, usize, &PathBarrier)> {
+        self.paths.iter().enumerate().flat_map(move |(thread, path)| {
+            let barrier = move |(index, event): (usize, &'p PathEvent<L>)| {
+                Some((thread, self.base[thread] + index, event.barrier.as_ref()?))
+            };
+            path.events.iter().enumerate().filter_map(barrier)
+        })
+    }
+}

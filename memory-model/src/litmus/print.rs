@@ -1,0 +1,253 @@
+//! The printer.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{ALU, BRANCHES, Litmus};
+use crate::{
+    condition::{Atom, Formula},
+    program::{Address, AluOp, BarrierName, BarrierPart, Location, Operand, Register, Statement, Type, Value},
+    ptx::{Access, Fence, Instruction, Program, Proxy, ProxyFence, Ptx, Sem, Thread},
+};
+
+impl Display for Litmus {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "PTX {}", self.name)?;
+        for comment in &self.comments {
+            writeln!(f, "\"{comment}\"")?;
+        }
+        writeln!(f, "{{")?;
+        for variable in &self.program.locations {
+            match variable.alias {
+                Some((proxy, of)) => {
+                    writeln!(f, "{} @ {proxy} aliases {};", variable.name, name(&self.program, of))?;
+                }
+                None => writeln!(f, "{}={};", variable.name, number(variable.initial))?,
+            }
+        }
+        for (index, thread) in self.program.threads.iter().enumerate() {
+            for register in &thread.registers {
+                writeln!(f, "P{index}:{}={};", register.name, number(register.initial))?;
+            }
+        }
+        writeln!(f, "}}")?;
+        table(f, &self.program)?;
+        writeln!(f, "{}", self.condition.quantifier)?;
+        write!(f, "(")?;
+        formula(f, &self.program, &self.condition.formula)?;
+        writeln!(f, ")")
+    }
+}
+
+/// One column for each thread, as wide as its widest cell.
+fn table(f: &mut Formatter<'_>, program: &Program) -> fmt::Result {
+    let columns: Vec<Vec<String>> = program.threads.iter().enumerate().map(|column| cells(program, column)).collect();
+    let width = |cells: &Vec<String>| cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.iter().map(width).collect();
+    let height = columns.iter().map(Vec::len).max().unwrap_or(0);
+    for row in 0..height {
+        for (index, (column, width)) in columns.iter().zip(&widths).enumerate() {
+            let cell = column.get(row).map_or("", |cell| cell);
+            write!(f, "{} {cell:width$} ", if index == 0 { "" } else { "|" })?;
+        }
+        writeln!(f, ";")?;
+    }
+    Ok(())
+}
+
+fn cells(program: &Program, (index, thread): (usize, &Thread)) -> Vec<String> {
+    let place = thread.place;
+    let cluster = place.cluster.map(|cluster| format!("cluster {cluster},")).unwrap_or_default();
+    let header = format!("P{index}@cta {},{cluster}gpu {}", place.cta, place.gpu);
+    let statements = thread.code.iter().map(|statement| instruction(program, thread, statement));
+    std::iter::once(header).chain(statements).collect()
+}
+
+/// Small negative numbers look like what was written; they are the same bits.
+fn number(value: Value) -> String {
+    if value > Value::MAX - (1 << 32) { (value as i64).to_string() } else { value.to_string() }
+}
+
+fn name(program: &Program, location: Location) -> &str {
+    program.locations.get(usize::from(location.0)).map_or("?", |variable| &variable.name)
+}
+
+/// The statement as text, as it stands in a column.
+pub fn instruction(program: &Program, thread: &Thread, statement: &Statement<Ptx>) -> String {
+    let words = Words { program, thread };
+    let guard =
+        statement.guard.map(|guard| format!("@{}{} ", if guard.negated { "!" } else { "" }, words.register(guard.p)));
+    guard.unwrap_or_default() + &words.instruction(&statement.instruction)
+}
+
+/// The names that operands have.
+struct Words<'p> {
+    program: &'p Program,
+    thread: &'p Thread,
+}
+
+impl Words<'_> {
+    fn register(&self, register: Register) -> &str {
+        self.thread.registers.get(usize::from(register.0)).map_or("?", |register| &register.name)
+    }
+
+    fn label(&self, label: crate::program::Label) -> &str {
+        self.thread.labels.get(usize::from(label.0)).map_or("?", |label| label)
+    }
+
+    fn operand(&self, operand: Operand) -> String {
+        match operand {
+            Operand::Register(register) => self.register(register).into(),
+            Operand::Immediate(value) => number(value),
+            Operand::Address(location) => name(self.program, location).into(),
+        }
+    }
+
+    fn address(&self, a: Address) -> String {
+        let base = self.operand(a.base);
+        match a.offset {
+            0 => base,
+            offset if offset < 0 => format!("[{base}{offset}]"),
+            offset => format!("[{base}+{offset}]"),
+        }
+    }
+
+    fn instruction(&self, instruction: &Instruction) -> String {
+        match instruction {
+            Instruction::Load { d, a, ty, access } => {
+                let mnemonic = match access.proxy {
+                    Proxy::Surface => "suld",
+                    Proxy::Texture => "tld",
+                    Proxy::Constant => "cold",
+                    Proxy::Generic | Proxy::Async => "ld",
+                };
+                format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.register(*d), self.address(*a))
+            }
+            Instruction::Store { a, b, ty, access } => {
+                let mnemonic = if access.proxy == Proxy::Surface { "sust" } else { "st" };
+                format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.address(*a), self.operand(*b))
+            }
+            Instruction::Rmw { op, d, a, b, c, ty, access } => {
+                let (mnemonic, d) = match d {
+                    Some(d) => ("atom", format!("{}, ", self.register(*d))),
+                    None => ("red", String::new()),
+                };
+                let c = match op {
+                    crate::program::RmwOp::Cas => format!(", {}", self.operand(*c)),
+                    _ => String::new(),
+                };
+                let (a, b) = (self.address(*a), self.operand(*b));
+                format!("{mnemonic}{}.{op}{} {d}{a}, {b}{c}", modifiers(*access), suffix(*ty))
+            }
+            Instruction::Vector(elements) => self.vector(elements),
+            Instruction::Fence(Fence::Memory { sem, scope }) => format!("fence.{sem}.{scope}"),
+            Instruction::Fence(Fence::Proxy(ProxyFence::Alias)) => "fence.proxy.alias".into(),
+            Instruction::Fence(Fence::Proxy(ProxyFence::Of(proxy))) => format!("fence.proxy.{proxy}"),
+            Instruction::Barrier(barrier) => match barrier.of {
+                BarrierName::Cta { instance, id, quorum } => {
+                    let part = match barrier.part {
+                        BarrierPart::Sync => "sync ".into(),
+                        BarrierPart::Arrive => "arrive ".into(),
+                        BarrierPart::Wait => "wait ".into(),
+                        BarrierPart::Red { op, d, p } => {
+                            format!("red.{op} {}, {}, ", self.register(d), self.operand(p))
+                        }
+                    };
+                    let quorum = quorum.map(|quorum| format!(", {}", self.operand(quorum))).unwrap_or_default();
+                    format!("bar.cta.{part}{instance}, {}{quorum}", self.operand(id))
+                }
+                BarrierName::Cluster { relaxed } => match barrier.part {
+                    BarrierPart::Wait => "barrier.cluster.wait".into(),
+                    _ if relaxed => "barrier.cluster.arrive.relaxed".into(),
+                    _ => "barrier.cluster.arrive".into(),
+                },
+            },
+            Instruction::Alu { op, ty, d, sources } => {
+                let mnemonic = match op {
+                    AluOp::Set(cmp) => format!("setp.{cmp}"),
+                    op => ALU.iter().find(|(_, other)| other == op).map_or("?", |(name, _)| name).to_string(),
+                };
+                let sources = sources[..op.arity()].iter().map(|source| format!(", {}", self.operand(*source)));
+                format!("{mnemonic}{} {}{}", suffix(*ty), self.register(*d), sources.collect::<String>())
+            }
+            Instruction::Branch { when: None, target } => format!("bra {}", self.label(*target)),
+            Instruction::Branch { when: Some((cmp, a, b)), target } => {
+                let mnemonic = BRANCHES.iter().find(|(_, other)| other == cmp).map_or("?", |(name, _)| name);
+                format!("{mnemonic} {}, {}, {}", self.operand(*a), self.operand(*b), self.label(*target))
+            }
+            Instruction::Label(label) => format!("{}:", self.label(*label)),
+        }
+    }
+
+    fn vector(&self, elements: &[Instruction]) -> String {
+        let list = |items: Vec<String>| format!("{{{}}}", items.join(", "));
+        let pairs = elements.iter().filter_map(|element| match element {
+            Instruction::Load { d, a, .. } => Some((self.register(*d).to_string(), self.address(*a))),
+            Instruction::Store { a, b, .. } => Some((self.address(*a), self.operand(*b))),
+            _ => None,
+        });
+        let (first, second): (Vec<_>, Vec<_>) = pairs.unzip();
+        let (mnemonic, ty, access) = match elements.first() {
+            Some(Instruction::Load { ty, access, .. }) => ("ld", *ty, *access),
+            Some(Instruction::Store { ty, access, .. }) => ("st", *ty, *access),
+            _ => ("?", Type::U64, Access::WEAK),
+        };
+        let modifiers = modifiers(access);
+        format!("{mnemonic}{modifiers}.v{}{} {}, {}", elements.len(), suffix(ty), list(first), list(second))
+    }
+}
+
+fn modifiers(access: Access) -> String {
+    let mmio = if access.mmio { ".mmio" } else { "" };
+    match access.sem {
+        Sem::Weak | Sem::Volatile => format!(".{}", access.sem),
+        sem => format!("{mmio}.{sem}.{}", access.scope),
+    }
+}
+
+fn suffix(ty: Type) -> String {
+    match ty {
+        Type::U64 => String::new(),
+        Type { bits, signed } => format!(".{}{bits}", if signed { 's' } else { 'u' }),
+    }
+}
+
+fn formula(f: &mut Formatter<'_>, program: &Program, of: &Formula) -> fmt::Result {
+    let atom = |atom: &Atom| match *atom {
+        Atom::Register { thread, register } => {
+            let name = program.threads.get(thread).and_then(|thread| thread.registers.get(usize::from(register.0)));
+            format!("P{thread}:{}", name.map_or("?", |register| &register.name))
+        }
+        Atom::Location(location) => name(program, location).into(),
+        Atom::Value(value) => number(value),
+    };
+    match of {
+        Formula::Equal(a, b) => write!(f, "{} == {}", atom(a), atom(b)),
+        Formula::Unequal(a, b) => write!(f, "{} != {}", atom(a), atom(b)),
+        Formula::True => write!(f, "true"),
+        Formula::Not(inner) => {
+            write!(f, "~(")?;
+            formula(f, program, inner)?;
+            write!(f, ")")
+        }
+        // Both are left-associative.
+        Formula::And(a, b) => {
+            nested(f, program, a, matches!(**a, Formula::Or(..)))?;
+            write!(f, " /\\ ")?;
+            nested(f, program, b, matches!(**b, Formula::Or(..) | Formula::And(..)))
+        }
+        Formula::Or(a, b) => {
+            formula(f, program, a)?;
+            write!(f, " \\/ ")?;
+            nested(f, program, b, matches!(**b, Formula::Or(..)))
+        }
+    }
+}
+
+fn nested(f: &mut Formatter<'_>, program: &Program, of: &Formula, parenthesized: bool) -> fmt::Result {
+    if !parenthesized {
+        return formula(f, program, of);
+    }
+    write!(f, "(")?;
+    formula(f, program, of)?;
+    write!(f, ")")
+}

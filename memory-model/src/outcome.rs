@@ -1,0 +1,118 @@
+//! Final states, and what is known about all of them.
+
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashSet;
+
+use crate::{
+    condition::Condition,
+    execution::Execution,
+    program::{Language, Location, Program, Register, Value},
+    unfold::Limit,
+};
+
+/// Bounds of a search. Where one is hit, the answer says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How often a thread may enter a loop at its first label.
+    pub rounds: usize,
+    /// How many choices a search tries: of what a read returns, and of orders.
+    pub choices: u64,
+    pub time: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { rounds: 4, choices: 100_000_000, time: None }
+    }
+}
+
+/// A final state: the values of the observed registers ([`Program::observed`]), then of the physical locations.
+pub type State = Box<[Value]>;
+
+#[derive(Clone, Debug, Default)]
+pub struct Outcomes {
+    pub states: FxHashSet<State>,
+    /// How many candidates the search completed: choices of everything that is read, for each part that it solves by itself.
+    pub candidates: u64,
+    /// Why there may be more states.
+    pub unknown: Option<Limit>,
+}
+
+/// Where the values of a final state stand.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    registers: Vec<(usize, Register)>,
+    /// For each location, the index of its physical location.
+    locations: Vec<usize>,
+}
+
+impl Layout {
+    pub fn new<L: Language>(program: &Program<L>) -> Self {
+        let all = || (0..program.locations.len()).map(|index| Location(index as u16));
+        let physical: Vec<_> = all().filter(|&location| program.physical(location) == location).collect();
+        let index = |location| physical.iter().position(|&other| other == program.physical(location)).unwrap_or(0);
+        Self { registers: program.observed().collect(), locations: all().map(index).collect() }
+    }
+
+    pub fn register(&self, state: &[Value], thread: usize, register: Register) -> Option<Value> {
+        let index = self.registers.iter().position(|&observed| observed == (thread, register))?;
+        state.get(index).copied()
+    }
+
+    pub fn location(&self, state: &[Value], location: Location) -> Option<Value> {
+        state.get(self.registers.len() + self.locations.get(usize::from(location.0))?).copied()
+    }
+
+    pub fn registers(&self) -> &[(usize, Register)] {
+        &self.registers
+    }
+}
+
+impl Outcomes {
+    /// Whether the condition holds; `None` if that is not known.
+    pub fn holds(&self, condition: &Condition, layout: &Layout) -> Option<bool> {
+        let (witness, verdict) = condition.decided_by();
+        let found = self.states.iter().any(|state| condition.formula.holds(layout, state) == witness);
+        match (found, self.unknown) {
+            (true, _) => Some(verdict),
+            (false, None) => Some(!verdict),
+            (false, Some(_)) => None,
+        }
+    }
+}
+
+/// Counts down a search's bounds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub candidates: u64,
+    choices: u64,
+    limit: u64,
+    deadline: Option<Instant>,
+}
+
+impl Budget {
+    pub fn new(limits: Limits) -> Self {
+        let deadline = limits.time.map(|time| Instant::now() + time);
+        Self { candidates: 0, choices: 0, limit: limits.choices, deadline }
+    }
+
+    /// Counts a choice.
+    pub fn choose(&mut self) -> Result<(), Limit> {
+        self.choices += 1;
+        if self.choices > self.limit {
+            return Err(Limit::Choices);
+        }
+        match self.deadline {
+            Some(deadline) if self.choices.is_multiple_of(256) && Instant::now() > deadline => Err(Limit::Time),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An execution with its final state.
+#[derive(Clone, Debug)]
+pub struct Witness<L: Language> {
+    pub execution: Execution<L>,
+    pub state: State,
+}

@@ -1,0 +1,59 @@
+//! Where a thread runs, and which threads a scope reaches.
+
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
+
+/// Section 8.5. From narrow to wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
+/// The CTA of a thread. CTAs are numbered within a cluster, and clusters within a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    pub gpu: u32,
+    /// Without clusters, each CTA is a cluster of its own.
+    pub cluster: Option<u32>,
+    pub cta: u32,
+}
+
+impl Place {
+    /// Whether an operation at this place with this scope reaches a thread at the other place (section 8.5).
+    pub fn includes(self, scope: Scope, other: Self) -> bool {
+        match scope {
+            Scope::Sys => true,
+            Scope::Gpu => self.gpu == other.gpu,
+            Scope::Cluster => self.gpu == other.gpu && self.cluster_id() == other.cluster_id(),
+            Scope::Cta => self == other,
+        }
+    }
+
+    fn cluster_id(self) -> (bool, u32) {
+        (self.cluster.is_some(), self.cluster.unwrap_or(self.cta))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strum::IntoEnumIterator;
+
+    #[test]
+    fn scopes_of_places() {
+        let place = |cta, cluster, gpu| Place { gpu, cluster, cta };
+        let check = |other: Place, narrowest: Scope| {
+            for scope in Scope::iter() {
+                assert_eq!(place(0, Some(0), 0).includes(scope, other), scope >= narrowest, "{scope} {other:?}");
+            }
+        };
+        check(place(0, Some(0), 0), Scope::Cta);
+        check(place(1, Some(0), 0), Scope::Cluster);
+        check(place(0, Some(1), 0), Scope::Gpu);
+        check(place(0, Some(0), 1), Scope::Sys);
+        assert!(!place(0, None, 0).includes(Scope::Cluster, place(1, None, 0)));
+    }
+}

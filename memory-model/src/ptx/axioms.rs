@@ -1,0 +1,170 @@
+//! The axioms (section 8.10). Each gives a contradiction that it finds in an execution, or none.
+
+use strum::{Display, EnumIter, IntoEnumIterator};
+
+use super::{Conventions, Ptx, relations::*};
+use crate::{execution::Execution, relation::Relation};
+
+/// An execution with the relations that the axioms speak of.
+pub struct Judged<'x> {
+    pub execution: &'x Execution<Ptx>,
+    pub morally_strong: Relation,
+    pub base_causality: Relation,
+    pub causality: Relation,
+    pub fr: Relation,
+    pub synchronizes: Relation,
+    pub observation: Relation,
+}
+
+impl<'x> Judged<'x> {
+    pub fn new(x: &'x Execution<Ptx>, conventions: Conventions) -> Self {
+        let base_causality = base_causality_order(x, conventions);
+        let preserved = proxy_preserved_base_causality_order(&x.skeleton, &base_causality);
+        Self {
+            execution: x,
+            morally_strong: morally_strong(&x.skeleton),
+            base_causality,
+            causality: causality_order(&observation_order(x), &preserved),
+            fr: x.fr(),
+            synchronizes: synchronizes(x, conventions),
+            observation: observation_order(x),
+        }
+    }
+
+    /// The cycle with each step of causality taken apart: into program order, synchronization, Fence-SC order, barriers and
+    /// observation.
+    pub fn in_steps(&self, cycle: &Cycle) -> Cycle {
+        let next = |index: usize| cycle[(index + 1) % cycle.len()].0;
+        let steps = |(index, &(event, name)): (usize, &(usize, &'static str))| {
+            let steps = if name.ends_with("causality") { self.steps(event, next(index)) } else { None };
+            steps.unwrap_or_else(|| vec![(event, name)])
+        };
+        cycle.iter().enumerate().flat_map(steps).collect()
+    }
+
+    /// How causality order leads from one event to another.
+    fn steps(&self, a: usize, b: usize) -> Option<Cycle> {
+        let x = self.execution;
+        let named = [("po", x.skeleton.po), ("sync", self.synchronizes), ("sc", x.sc), ("barrier", x.barriers)];
+        let union = named.iter().fold(Relation::empty(x.skeleton.len()), |union, (_, relation)| union | *relation);
+        let walk = |a: usize, b: usize| {
+            let path = union.path(a, b)?;
+            let step = |pair: &[usize]| {
+                let named = named.iter().find(|(_, relation)| relation.contains(pair[0], pair[1]));
+                (pair[0], named.map_or("before", |(name, _)| name))
+            };
+            Some(path.windows(2).map(step).collect::<Cycle>())
+        };
+        walk(a, b).or_else(|| {
+            let seen = |read: usize| Some([vec![(a, "observation")], walk(read, b)?].concat());
+            self.observation.row(a).find_map(seen)
+        })
+    }
+
+    /// The first axiom that forbids the execution.
+    pub fn forbidden(&self) -> Option<(Axiom, Cycle)> {
+        Axiom::iter().find_map(|axiom| Some((axiom, axiom.contradiction(self)?)))
+    }
+}
+
+/// Events in a circle, each with the relation that leads from it to the next.
+pub type Cycle = Vec<(usize, &'static str)>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter)]
+pub enum Axiom {
+    #[strum(serialize = "Coherence")]
+    Coherence,
+    #[strum(serialize = "Fence-SC")]
+    FenceSc,
+    #[strum(serialize = "Atomicity")]
+    Atomicity,
+    #[strum(serialize = "No Thin Air")]
+    NoThinAir,
+    #[strum(serialize = "Sequential Consistency Per Location")]
+    ScPerLocation,
+    #[strum(serialize = "Causality")]
+    Causality,
+}
+
+impl Axiom {
+    pub fn section(self) -> &'static str {
+        match self {
+            Self::Coherence => "8.10.1",
+            Self::FenceSc => "8.10.2",
+            Self::Atomicity => "8.10.3",
+            Self::NoThinAir => "8.10.4",
+            Self::ScPerLocation => "8.10.5",
+            Self::Causality => "8.10.6",
+        }
+    }
+
+    pub fn contradiction(self, x: &Judged) -> Option<Cycle> {
+        match self {
+            Self::Coherence => coherence(x),
+            Self::FenceSc => fence_sc(x),
+            Self::Atomicity => atomicity(x),
+            Self::NoThinAir => no_thin_air(x),
+            Self::ScPerLocation => sc_per_location(x),
+            Self::Causality => causality(x),
+        }
+    }
+}
+
+/// Section 8.10.1: causality between overlapping writes is in coherence order, which is an order.
+pub fn coherence(x: &Judged) -> Option<Cycle> {
+    let writes = x.execution.skeleton.writes;
+    let caused = x.causality.between(writes, writes) & x.execution.skeleton.same_location();
+    cycle(&[("causality", caused), ("co", x.execution.co)])
+}
+
+/// Section 8.10.2. The text says causality order, which relates no fences; base causality is meant.
+pub fn fence_sc(x: &Judged) -> Option<Cycle> {
+    alternating(("sc", x.execution.sc), ("base causality", x.base_causality))
+}
+
+/// Section 8.10.3: between the read and the write of an atomic operation comes no morally strong write.
+pub fn atomicity(x: &Judged) -> Option<Cycle> {
+    let (fr, co) = (x.morally_strong & x.fr, x.morally_strong & x.execution.co);
+    let (read, write) = (fr.then(&co) & x.execution.skeleton.rmw).pairs().next()?;
+    let between = fr.row(read).find(|&between| co.contains(between, write))?;
+    Some(vec![(read, "fr"), (between, "co"), (write, "rmw")])
+}
+
+/// Section 8.10.4.
+pub fn no_thin_air(x: &Judged) -> Option<Cycle> {
+    cycle(&[("rf", x.execution.rf), ("dependency", x.execution.skeleton.dep)])
+}
+
+/// Section 8.10.5.
+pub fn sc_per_location(x: &Judged) -> Option<Cycle> {
+    let skeleton = &x.execution.skeleton;
+    cycle(&[
+        ("po", skeleton.po & skeleton.same_location() & x.morally_strong),
+        ("rf", x.morally_strong & x.execution.rf),
+        ("co", x.morally_strong & x.execution.co),
+        ("fr", x.morally_strong & x.fr),
+    ])
+}
+
+/// Section 8.10.6.
+pub fn causality(x: &Judged) -> Option<Cycle> {
+    alternating(("rf", x.execution.rf), ("causality", x.causality))
+        .or_else(|| alternating(("fr", x.fr), ("causality", x.causality)))
+}
+
+/// A shortest cycle of the union of relations.
+fn cycle(relations: &[(&'static str, Relation)]) -> Option<Cycle> {
+    let first = relations.first()?.1;
+    let union = relations.iter().fold(Relation::empty(first.len()), |union, (_, relation)| union | *relation);
+    let closure = union.closure();
+    let cycles = (0..union.len()).filter(|&event| closure.contains(event, event));
+    let shortest = cycles.filter_map(|event| union.path(event, event)).min_by_key(Vec::len)?;
+    let name = |a, b| relations.iter().find(|(_, relation)| relation.contains(a, b)).map_or("", |(name, _)| name);
+    Some(shortest.windows(2).map(|pair| (pair[0], name(pair[0], pair[1]))).collect())
+}
+
+/// An event that the first relation and then the second leads back to.
+fn alternating(first: (&'static str, Relation), second: (&'static str, Relation)) -> Option<Cycle> {
+    let (a, b) = first.1.pairs().find(|&(a, b)| second.1.contains(b, a))?;
+    Some(vec![(a, first.0), (b, second.0)])
+}

@@ -1,0 +1,231 @@
+//! Why an outcome is allowed or forbidden.
+
+use super::{
+    Conventions, Program, Ptx,
+    axioms::{Axiom, Cycle, Judged},
+    relations,
+    search::{combinations, witness},
+};
+use strum::IntoEnumIterator;
+
+use crate::{
+    condition::{Atom, Formula},
+    execution::{Combination, Execution},
+    outcome::{Layout, Limits, Witness},
+    program::{Location, Value},
+    relation::{MAX_EVENTS, Relation, Set},
+    unfold::{self, Ending, Limit, Unfolding},
+};
+
+#[derive(Clone, Debug)]
+pub enum Explanation {
+    /// An execution that the model allows, with a final state for which the formula holds.
+    Allowed(Box<Witness<Ptx>>),
+    /// What is wrong with an execution for which the formula holds. Of those that were looked at, it is one that the fewest
+    /// axioms forbid.
+    Forbidden(Box<Contradiction>),
+    /// Whatever is read from where, the formula does not hold, or no values are defined.
+    NoCandidate,
+    Unknown(Limit),
+}
+
+#[derive(Clone, Debug)]
+pub struct Contradiction {
+    pub execution: Execution<Ptx>,
+    pub axiom: Axiom,
+    pub cycle: Cycle,
+}
+
+/// How many forbidden candidates are compared.
+const CANDIDATES: usize = 20_000;
+
+/// Explains whether the formula can hold in a final state.
+pub fn explain(program: &Program, formula: &Formula, conventions: Conventions, limits: Limits) -> Explanation {
+    let layout = Layout::new(program);
+    if let Some(found) = witness(program, conventions, limits, &|state| formula.holds(&layout, state)) {
+        return Explanation::Allowed(Box::new(found));
+    }
+    let outcomes = super::search::outcomes(program, conventions, limits);
+    if let Some(limit) = outcomes.unknown {
+        return Explanation::Unknown(limit);
+    }
+    let unfolding = Unfolding { rounds: limits.rounds, failed_cas_writes: conventions.failed_cas_writes };
+    let unfold = |thread| unfold::unfold(program, thread, unfolding);
+    let threads = match program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>() {
+        Ok(threads) => threads,
+        Err(limit) => return Explanation::Unknown(limit),
+    };
+    let mut finder = Finder { program, formula, layout, conventions, best: None, looked_at: 0 };
+    let result = combinations(&threads, &mut Vec::new(), &mut |paths| {
+        if paths.iter().any(|path| path.ending == Ending::Cut) {
+            return Ok(());
+        }
+        let combination = Combination::new(program, paths.to_vec())?;
+        finder.sources(&combination, [u8::MAX; MAX_EVENTS], combination.skeleton.reads);
+        Ok(())
+    });
+    match (finder.best, result) {
+        (Some((_, contradiction)), _) => Explanation::Forbidden(Box::new(contradiction)),
+        (None, Err(limit)) => Explanation::Unknown(limit),
+        (None, Ok(())) => Explanation::NoCandidate,
+    }
+}
+
+struct Finder<'p> {
+    program: &'p Program,
+    formula: &'p Formula,
+    layout: Layout,
+    conventions: Conventions,
+    /// With the number of axioms that forbid it and the length of its cycle.
+    best: Option<((usize, usize), Contradiction)>,
+    looked_at: usize,
+}
+
+impl Finder<'_> {
+    fn done(&self) -> bool {
+        self.looked_at >= CANDIDATES
+    }
+
+    fn sources(&mut self, c: &Combination<Ptx>, rf: [u8; MAX_EVENTS], mut open: Set) {
+        if self.done() {
+            return;
+        }
+        let x = &c.skeleton;
+        let Some(read) = open.next() else { return self.values(c, &rf) };
+        for source in x.at(x.events[read].location) & x.writes {
+            let mut rf = rf;
+            rf[read] = source as u8;
+            self.sources(c, rf, open);
+        }
+    }
+
+    fn values(&mut self, c: &Combination<Ptx>, sources: &[u8; MAX_EVENTS]) {
+        self.looked_at += 1;
+        let x = &c.skeleton;
+        let mut rf = Relation::empty(x.len());
+        x.reads.for_each(|read| rf.insert(usize::from(sources[read]), read));
+        let phases = crate::barrier::phases(c, &|_| None).and_then(|mut phases| phases.pop()).unwrap_or_default();
+        let mut barriers = Relation::empty(x.len());
+        for (arrivals, waits) in &phases.0 {
+            let ordering = arrivals.filter(|&arrival| crate::barrier::orders(c, arrival)).collect();
+            barriers = barriers | Relation::product(x.len(), ordering, *waits);
+        }
+        // As many rounds as there are events settle all values that are defined.
+        let mut values: Vec<Option<Value>> = vec![None; x.len()];
+        for _ in 0..x.len() {
+            let round = values.clone();
+            let read = |event: usize| round[event];
+            x.reads.for_each(|event| values[event] = c.written(usize::from(sources[event]), &read));
+            for (arrivals, waits) in &phases.0 {
+                waits.for_each(|wait| values[wait] = crate::barrier::reduced(c, wait, *arrivals, &read));
+            }
+        }
+        let reads = values.clone();
+        let read = |event: usize| reads[event];
+        x.writes.for_each(|write| values[write] = c.written(write, &read));
+        let holds = |(thread, path): (usize, &&unfold::Path<Ptx>)| {
+            path.constraints
+                .iter()
+                .all(|&(term, wanted)| c.term(thread, term, &read).is_some_and(|v| (v != 0) == wanted))
+        };
+        if !c.paths.iter().enumerate().all(holds) || x.writes.clone().any(|write| values[write].is_none()) {
+            return;
+        }
+        let registers = self.program.observed().map(|(thread, register)| {
+            c.term(thread, c.paths[thread].registers[usize::from(register.0)], &read).unwrap_or_default()
+        });
+        let registers: Vec<Value> = registers.collect();
+        let ms = relations::morally_strong(x);
+        let fences = relations::sc_fences(x);
+        let empty = Relation::empty(x.len());
+        let base = Execution { skeleton: x.clone(), rf, co: empty, sc: empty, barriers, values: values.clone() };
+        let inits = Relation::product(x.len(), x.inits, x.writes - x.inits) & x.same_location();
+        let mentioned: Vec<Location> =
+            c.locations.iter().copied().filter(|&location| mentions(self.program, self.formula, location)).collect();
+        let strong_writes = ms.between(x.writes, x.writes);
+        let fence_pairs: Vec<_> = ms.between(fences, fences).pairs().filter(|(a, b)| a < b).collect();
+        let write_pairs: Vec<_> = strong_writes.pairs().filter(|(a, b)| a < b && !x.inits.contains(*a)).collect();
+        each_orientation(&fence_pairs, empty, &mut |sc| {
+            let execution = Execution { sc, ..base.clone() };
+            let judged = Judged::new(&execution, self.conventions);
+            let caused = judged.causality.between(x.writes, x.writes) & x.same_location();
+            each_orientation(&write_pairs, inits, &mut |order| {
+                if self.done() {
+                    return;
+                }
+                for last in last_writes(c, &order, &mentioned) {
+                    let final_value = |location: &Location| {
+                        let index = mentioned.iter().position(|other| other == location);
+                        index.and_then(|index| values[last[index]]).unwrap_or_default()
+                    };
+                    let state: Vec<Value> =
+                        registers.iter().copied().chain(c.locations.iter().map(final_value)).collect();
+                    if !self.formula.holds(&self.layout, &state) {
+                        continue;
+                    }
+                    // What the formula says to be last is last.
+                    let mut claimed = order;
+                    for &write in &last {
+                        let others = (x.at(x.events[write].location) & x.writes) - Set::one(write);
+                        others.for_each(|other| claimed.insert(other, write));
+                    }
+                    let claimed = claimed.closure();
+                    let with_causality = (claimed | caused).closure();
+                    // Where causality contradicts it, the axiom of coherence shows how.
+                    let co = if with_causality.is_irreflexive() { with_causality } else { claimed };
+                    self.judge(Execution { co, ..execution.clone() });
+                }
+            });
+        });
+    }
+
+    fn judge(&mut self, execution: Execution<Ptx>) {
+        self.looked_at += 1;
+        let judged = Judged::new(&execution, self.conventions);
+        let found: Vec<(Axiom, Cycle)> =
+            Axiom::iter().filter_map(|axiom| Some((axiom, axiom.contradiction(&judged)?))).collect();
+        // Causality shows what is read; its cycles say more than a shorter one of writes alone.
+        let Some((axiom, cycle)) = found.iter().min_by_key(|(axiom, cycle)| (*axiom != Axiom::Causality, cycle.len()))
+        else {
+            return;
+        };
+        let cycle = judged.in_steps(cycle);
+        let rank = (found.len(), cycle.len());
+        if self.best.as_ref().is_none_or(|(best, _)| rank < *best) {
+            self.best = Some((rank, Contradiction { axiom: *axiom, cycle, execution: execution.clone() }));
+        }
+    }
+}
+
+/// Whether the formula speaks of a physical location.
+fn mentions(program: &Program, formula: &Formula, location: Location) -> bool {
+    let is = |atom: &Atom| matches!(*atom, Atom::Location(of) if program.physical(of) == location);
+    match formula {
+        Formula::Equal(a, b) | Formula::Unequal(a, b) => is(a) || is(b),
+        Formula::Not(inner) => mentions(program, inner, location),
+        Formula::And(a, b) | Formula::Or(a, b) => mentions(program, a, location) || mentions(program, b, location),
+        Formula::True => false,
+    }
+}
+
+/// Each way to direct the pairs that, with a relation, is acyclic; transitively closed.
+fn each_orientation(pairs: &[(usize, usize)], with: Relation, each: &mut impl FnMut(Relation)) {
+    let Some((&(a, b), rest)) = pairs.split_first() else { return each(with.closure()) };
+    for (first, second) in [(a, b), (b, a)] {
+        let mut with = with.closure();
+        if !with.contains(second, first) {
+            with.insert(first, second);
+            each_orientation(rest, with, each);
+        }
+    }
+}
+
+/// Every choice of a last write for each of the locations.
+fn last_writes(c: &Combination<Ptx>, order: &Relation, locations: &[Location]) -> Vec<Vec<usize>> {
+    let x = &c.skeleton;
+    locations.iter().fold(vec![Vec::new()], |choices, &location| {
+        let last = (x.at(location) & x.writes).filter(|&write| order.row(write).is_empty());
+        let last: Vec<usize> = last.collect();
+        choices.iter().flat_map(|choice| last.iter().map(move |&write| [&choice[..], &[write]].concat())).collect()
+    })
+}

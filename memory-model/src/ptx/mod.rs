@@ -1,0 +1,145 @@
+//! The memory consistency model of PTX (section 8 of the PTX ISA manual, 9.2).
+//!
+//! [`relations`] has the relations and [`axioms`] the axioms, each named as in the manual: a reader holds the two beside
+//! each other. [`search`] finds all outcomes of a program without trying every execution; [`explain`] shows why an outcome is
+//! allowed or forbidden.
+
+pub mod axioms;
+pub mod explain;
+pub mod relations;
+pub mod search;
+
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
+
+use crate::{
+    place::Scope,
+    program::{self, Language},
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ptx;
+
+pub type Program = program::Program<Ptx>;
+pub type Thread = program::Thread<Ptx>;
+pub type Instruction = program::Instruction<Ptx>;
+
+impl Language for Ptx {
+    type Access = Access;
+    type Fence = Fence;
+    type Alias = Proxy;
+
+    /// `s @ surface aliases x` is `x` through the surface proxy; `y @ generic aliases x` is another address.
+    fn same_address(alias: Proxy) -> bool {
+        alias != Proxy::Generic
+    }
+}
+
+/// Semantics of memory operations (section 8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Sem {
+    Weak,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    /// As `relaxed.sys` (section 8.4.2).
+    Volatile,
+}
+
+/// Methods of memory access (section 8.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Proxy {
+    Generic,
+    Surface,
+    Texture,
+    Constant,
+    Async,
+}
+
+/// What a memory operation carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    pub sem: Sem,
+    /// Without meaning for weak operations.
+    pub scope: Scope,
+    /// `.mmio`: the same relations as without it (section 8.4.1).
+    pub mmio: bool,
+    pub proxy: Proxy,
+}
+
+impl Access {
+    pub const WEAK: Self = Self { sem: Sem::Weak, scope: Scope::Sys, mmio: false, proxy: Proxy::Generic };
+
+    pub fn new(sem: Sem, scope: Scope) -> Self {
+        Self { sem, scope, ..Self::WEAK }
+    }
+
+    /// Table 20: strong operation.
+    pub fn strong(self) -> bool {
+        self.sem != Sem::Weak
+    }
+
+    /// Table 20: acquire operation.
+    pub fn acquires(self) -> bool {
+        matches!(self.sem, Sem::Acquire | Sem::AcqRel)
+    }
+
+    /// Table 20: release operation.
+    pub fn releases(self) -> bool {
+        matches!(self.sem, Sem::Release | Sem::AcqRel)
+    }
+}
+
+/// Semantics of `fence`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum FenceSem {
+    Sc,
+    AcqRel,
+    Acquire,
+    Release,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fence {
+    /// `membar` is the `fence.sc` of the same scope.
+    Memory {
+        sem: FenceSem,
+        scope: Scope,
+    },
+    Proxy(ProxyFence),
+}
+
+/// `fence.proxy` (section 8.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProxyFence {
+    /// Between virtual aliases.
+    Alias,
+    /// Between the generic proxy and this one.
+    Of(Proxy),
+}
+
+/// How to read the manual where it leaves room, or where another tool reads it otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Conventions {
+    /// A `cas` that fails writes the old value back. Table 20 calls an atomic operation a write only "if it results in a
+    /// write".
+    pub failed_cas_writes: bool,
+    /// `fence.sc` is a release and an acquire fence in patterns (section 8.8), as the Atomics ABI needs it.
+    pub fence_sc_in_patterns: bool,
+    /// `red` forms acquire patterns, against section 8.11.1.
+    pub red_acquires: bool,
+}
+
+impl Conventions {
+    pub const MANUAL: Self = Self { failed_cas_writes: false, fence_sc_in_patterns: true, red_acquires: false };
+    pub const DAT3M: Self = Self { failed_cas_writes: true, fence_sc_in_patterns: false, red_acquires: true };
+}
+
+impl Default for Conventions {
+    fn default() -> Self {
+        Self::MANUAL
+    }
+}

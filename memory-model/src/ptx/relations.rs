@@ -1,0 +1,145 @@
+//! The relations of the manual, in its order. Those above [`observation_order`] depend on the program alone.
+
+use super::{Conventions, Fence, FenceSem, Proxy, ProxyFence, Ptx};
+use crate::{
+    execution::{Event, Execution, Skeleton},
+    place::Scope,
+    relation::{Relation, Set},
+    unfold::Kind,
+};
+
+/// Table 20: the scope of a strong operation; `None` for what is not strong.
+fn strong_scope(event: &Event<Ptx>) -> Option<Scope> {
+    match event.kind {
+        Kind::Read(access) | Kind::Write(access) => access.strong().then_some(access.scope),
+        Kind::Fence(Fence::Memory { scope, .. }) => Some(scope),
+        _ => None,
+    }
+}
+
+/// Section 8.4, Table 20: strong operations.
+pub fn strong(x: &Skeleton<Ptx>) -> Set {
+    x.filter(|event| strong_scope(event).is_some())
+}
+
+/// Section 8.6: the proxy of a memory operation. Initial writes and fences count as generic.
+pub fn proxy(event: &Event<Ptx>) -> Proxy {
+    match event.kind {
+        Kind::Read(access) | Kind::Write(access) => access.proxy,
+        _ => Proxy::Generic,
+    }
+}
+
+/// Section 8.7. Irreflexive and symmetric.
+pub fn morally_strong(x: &Skeleton<Ptx>) -> Relation {
+    let memory = x.memory();
+    Relation::from_fn(x.len(), |a, b| {
+        let (first, second) = (&x.events[a], &x.events[b]);
+        let includes = |event: &Event<Ptx>, other| {
+            let place = event.thread.map(|thread| x.places[thread]);
+            place
+                .zip(other)
+                .zip(strong_scope(event))
+                .is_some_and(|((place, other), scope)| place.includes(scope, other))
+        };
+        let related = x.po.contains(a, b)
+            || x.po.contains(b, a)
+            || (a != b && includes(first, x.place(b)) && includes(second, x.place(a)));
+        let both_memory = memory.contains(a) && memory.contains(b);
+        related && proxy(first) == proxy(second) && (!both_memory || first.address == second.address)
+    })
+}
+
+/// Program order between operations on the same address.
+fn po_loc(x: &Skeleton<Ptx>) -> Relation {
+    let mut result = Relation::empty(x.len());
+    for event in x.memory() {
+        let address = x.events[event].address;
+        *result.row_mut(event) = (x.po.row(event) & x.memory()).filter(|&b| x.events[b].address == address).collect();
+    }
+    result
+}
+
+fn fences(x: &Skeleton<Ptx>, holds: impl Fn(FenceSem) -> bool) -> Set {
+    x.filter(|event| matches!(event.kind, Kind::Fence(Fence::Memory { sem, .. }) if holds(sem)))
+}
+
+/// The `fence.sc` operations.
+pub fn sc_fences(x: &Skeleton<Ptx>) -> Set {
+    fences(x, |sem| sem == FenceSem::Sc)
+}
+
+/// Section 8.8: from the first operation of each release pattern to its strong write.
+pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
+    let sc = conventions.fence_sc_in_patterns;
+    let releases = x.filter(|event| matches!(event.kind, Kind::Write(access) if access.releases()));
+    let fences = fences(x, |sem| matches!(sem, FenceSem::AcqRel | FenceSem::Release) || sc && sem == FenceSem::Sc);
+    let writes = x.writes & strong(x);
+    po_loc(x).optional().between(releases, writes) | x.po.between(fences, writes)
+}
+
+/// Section 8.8: from the strong read of each acquire pattern to its last operation. Section 8.11.1 leaves out `red`.
+pub fn acquire_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
+    let sc = conventions.fence_sc_in_patterns;
+    let red = if conventions.red_acquires { Set(0) } else { x.filter(|event| event.reduction) };
+    let acquires = x.filter(|event| matches!(event.kind, Kind::Read(access) if access.acquires())) - red;
+    let fences = fences(x, |sem| matches!(sem, FenceSem::AcqRel | FenceSem::Acquire) || sc && sem == FenceSem::Sc);
+    let reads = (x.reads & strong(x)) - red;
+    po_loc(x).optional().between(reads, acquires) | x.po.between(reads, fences)
+}
+
+/// Section 8.9.2.
+pub fn observation_order(x: &Execution<Ptx>) -> Relation {
+    let strong_rf = morally_strong(&x.skeleton) & x.rf;
+    let chain = x.skeleton.rmw.then(&strong_rf);
+    strong_rf.then(&chain.closure().optional())
+}
+
+/// Section 8.9.4: what patterns synchronize. Fences and barriers do as well: see [`base_causality_order`].
+pub fn synchronizes(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
+    let observed = release_patterns(&x.skeleton, conventions).then(&observation_order(x));
+    morally_strong(&x.skeleton) & observed.then(&acquire_patterns(&x.skeleton, conventions))
+}
+
+/// Section 8.9.5.
+pub fn base_causality_order(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
+    let inits = x.skeleton.inits;
+    let before_all = Relation::product(x.skeleton.len(), inits, Set::first(x.skeleton.len()) - inits);
+    (x.skeleton.po | synchronizes(x, conventions) | x.sc | x.barriers | before_all).closure()
+}
+
+/// Section 8.9.5. The text gives cases for the generic proxy, for one proxy within one CTA, and for aliases; a fence of
+/// another proxy orders as in 'Mixed-Proxy Extensions for the NVIDIA PTX Memory Consistency Model' (ISCA 2022).
+pub fn proxy_preserved_base_causality_order(x: &Skeleton<Ptx>, cb: &Relation) -> Relation {
+    let memory = x.memory();
+    let same_address = Relation::from_fn(x.len(), |a, b| x.events[a].address == x.events[b].address);
+    let generic = memory & x.filter(|event| proxy(event) == Proxy::Generic);
+    let same_location = x.same_location();
+    let cb_memory = cb.between(memory, memory);
+    let proxy_fences = x.filter(|event| matches!(event.kind, Kind::Fence(Fence::Proxy(_))));
+    if generic == memory && proxy_fences.is_empty() {
+        return cb_memory & same_address;
+    }
+    let same_cta = |a: usize, b: usize| x.place(a).is_some() && x.place(a) == x.place(b);
+    let of = |fence: usize, operation: usize| {
+        let Kind::Fence(Fence::Proxy(ProxyFence::Of(of))) = x.events[fence].kind else { return false };
+        of == proxy(&x.events[operation]) && same_cta(fence, operation)
+    };
+    let same_proxy = Relation::from_fn(x.len(), |a, b| proxy(&x.events[a]) == proxy(&x.events[b]) && same_cta(a, b));
+    let leave = *cb & Relation::from_fn(x.len(), |a, fence| memory.contains(a) && of(fence, a));
+    let enter = *cb & Relation::from_fn(x.len(), |fence, b| memory.contains(b) && of(fence, b));
+    let aliases = x.filter(|event| event.kind == Kind::Fence(Fence::Proxy(ProxyFence::Alias)));
+    let through = |middle: &Relation| {
+        middle.between(generic, generic)
+            | leave.then(middle).between(memory, generic)
+            | middle.then(&enter).between(generic, memory)
+            | leave.then(middle).then(&enter)
+    };
+    let via_alias = cb.then(&Relation::identity(x.len(), aliases)).then(cb);
+    (same_address & (through(cb) | (cb_memory & same_proxy))) | (same_location & through(&via_alias))
+}
+
+/// Section 8.9.5.
+pub fn causality_order(observation: &Relation, proxy_preserved: &Relation) -> Relation {
+    *proxy_preserved | observation.then(proxy_preserved)
+}

@@ -1,0 +1,862 @@
+//! All outcomes of a PTX program.
+//!
+//! Causality depends on what is read from where, and on the order of fences, but never on coherence order; and every axiom
+//! about coherence is about one location. So the search has two parts:
+//!
+//! 1. It chooses sources for the reads that can matter beyond their location: those that may synchronize, and those whose
+//!    values reach other locations, branches or barriers. Then the phases of barriers and the Fence-SC order are chosen.
+//!    After each choice, what base causality already forbids is given up.
+//! 2. Base causality is now fixed. For each location by itself, it chooses the sources of the other reads and a coherence
+//!    order. The outcomes are the products of what the locations allow.
+
+use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, relations};
+use crate::{
+    barrier,
+    execution::{Combination, Event, Execution},
+    outcome::{Budget, Limits, Outcomes, State, Witness},
+    program::{Cmp, Location, Program, Value},
+    relation::{MAX_EVENTS, Relation, Set},
+    unfold::{self, Kind, Limit, Path, Term, Unfolding},
+};
+
+/// Every final state that the model allows.
+pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Outcomes {
+    let mut outcomes = Outcomes::default();
+    let mut budget = Budget::new(limits);
+    let goal = Goal { outcomes: &mut outcomes, wanted: None, witness: None };
+    let limit = run(program, conventions, limits, &mut budget, goal);
+    outcomes.candidates = budget.candidates;
+    outcomes.unknown = limit.err();
+    outcomes
+}
+
+/// An execution whose final state is as wanted. `None` if there is none within the limits.
+pub fn witness(
+    program: &Program<Ptx>,
+    conventions: Conventions,
+    limits: Limits,
+    wanted: &dyn Fn(&[Value]) -> bool,
+) -> Option<Witness<Ptx>> {
+    let mut outcomes = Outcomes::default();
+    let mut witness = None;
+    let goal = Goal { outcomes: &mut outcomes, wanted: Some(wanted), witness: Some(&mut witness) };
+    let _ = run(program, conventions, limits, &mut Budget::new(limits), goal);
+    witness
+}
+
+type Wanted<'g> = &'g dyn Fn(&[Value]) -> bool;
+
+struct Goal<'g> {
+    outcomes: &'g mut Outcomes,
+    wanted: Option<Wanted<'g>>,
+    witness: Option<&'g mut Option<Witness<Ptx>>>,
+}
+
+impl Goal<'_> {
+    fn reached(&self) -> bool {
+        self.witness.as_ref().is_some_and(|witness| witness.is_some())
+    }
+}
+
+/// Lets loops run once, then once more, until all that is possible is found, or the bound is reached.
+fn run(
+    program: &Program<Ptx>,
+    conventions: Conventions,
+    limits: Limits,
+    budget: &mut Budget,
+    mut goal: Goal,
+) -> Result<(), Limit> {
+    let mut rounds = 1;
+    loop {
+        let unfolding = Unfolding { rounds, failed_cas_writes: conventions.failed_cas_writes };
+        match run_rounds(program, conventions, unfolding, budget, &mut goal) {
+            Err(Limit::Unroll) if rounds < limits.rounds => rounds += 1,
+            result => return result,
+        }
+    }
+}
+
+fn run_rounds(
+    program: &Program<Ptx>,
+    conventions: Conventions,
+    unfolding: Unfolding,
+    budget: &mut Budget,
+    goal: &mut Goal,
+) -> Result<(), Limit> {
+    let unfold = |thread| unfold::unfold(program, thread, unfolding);
+    let threads = program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()?;
+    let mut cut = false;
+    combinations(&threads, &mut Vec::with_capacity(threads.len()), &mut |paths| {
+        let is_cut = paths.iter().any(|path| path.is_cut());
+        if goal.reached() || is_cut && cut {
+            return Ok(());
+        }
+        let combination = Combination::new(program, paths.to_vec())?;
+        let mut search = Search::new(program, &combination, conventions, budget, goal);
+        if is_cut {
+            cut = search.is_feasible(program)?;
+        } else {
+            search.run()?;
+        }
+        Ok(())
+    })?;
+    if cut && !goal.reached() { Err(Limit::Unroll) } else { Ok(()) }
+}
+
+/// Calls `each` with one path of each thread, for all choices.
+pub(crate) fn combinations<'p, L: crate::program::Language>(
+    threads: &'p [Vec<Path<L>>],
+    chosen: &mut Vec<&'p Path<L>>,
+    each: &mut impl FnMut(&[&'p Path<L>]) -> Result<(), Limit>,
+) -> Result<(), Limit> {
+    let Some(paths) = threads.get(chosen.len()) else { return each(chosen) };
+    for path in paths {
+        chosen.push(path);
+        combinations(threads, chosen, each)?;
+        chosen.pop();
+    }
+    Ok(())
+}
+
+/// No source chosen.
+const NONE: u8 = u8::MAX;
+
+struct Search<'s, 'p, 'g> {
+    c: &'s Combination<'p, Ptx>,
+    budget: &'s mut Budget,
+    goal: &'s mut Goal<'g>,
+    morally_strong: Relation,
+    /// From the write of a release pattern to the operations that begin it.
+    heads: Relation,
+    /// From the read of an acquire pattern to the operations that end it.
+    tails: Relation,
+    /// For each read, the writes that it may read from.
+    sources: [Set; MAX_EVENTS],
+    /// Reads that matter beyond their location.
+    outer: Set,
+    locations: Vec<LocationEvents>,
+    sc_pairs: Vec<(usize, usize)>,
+    constraints: Vec<(usize, Term, bool)>,
+    /// The last values of the observed registers.
+    registers: Vec<(usize, Term)>,
+    /// All accesses are generic, and no variable has an alias: causality follows from base causality at once.
+    plain: bool,
+    has_dependencies: bool,
+    /// For each wait at a barrier, the arrivals of its phase.
+    phases: [Set; MAX_EVENTS],
+    barrier_edges: Relation,
+    barriers_first: bool,
+    /// Only find out whether there is an execution at all, in which loops reach their bounds.
+    feasible_only: bool,
+    feasible: bool,
+    /// The events that stand for all behind such a bound.
+    beyond: Set,
+}
+
+struct LocationEvents {
+    events: Set,
+    writes: Set,
+    reads: Set,
+    /// Reads whose sources are chosen for this location alone.
+    inner: Vec<usize>,
+    /// Those of them whose values are observed.
+    observed: Vec<usize>,
+    /// Rows of values: of the observed reads, then the final value.
+    rows: Vec<Value>,
+    /// For each row, how it comes about; only where a witness is wanted.
+    causes: Vec<([u8; MAX_EVENTS], Relation)>,
+}
+
+/// The choices so far, and what follows from them.
+#[derive(Clone)]
+struct Choice {
+    rf: [u8; MAX_EVENTS],
+    chosen: Set,
+    /// Base causality order, and its inverse.
+    cb: Relation,
+    before: Relation,
+    /// Observation order, and its inverse.
+    observation: Relation,
+    observed: Relation,
+    /// The transitive closure of dependencies and reads-from.
+    dep: Relation,
+}
+
+impl Choice {
+    /// Adds to base causality.
+    fn order(&mut self, a: usize, b: usize) {
+        if self.cb.contains(a, b) {
+            return;
+        }
+        let before = self.before.row(a) | Set::one(a);
+        let after = self.cb.row(b) | Set::one(b);
+        before.for_each(|event| *self.cb.row_mut(event) = self.cb.row(event) | after);
+        after.for_each(|event| *self.before.row_mut(event) = self.before.row(event) | before);
+    }
+}
+
+impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
+    fn new(
+        program: &Program<Ptx>,
+        c: &'s Combination<'p, Ptx>,
+        conventions: Conventions,
+        budget: &'s mut Budget,
+        goal: &'s mut Goal<'g>,
+    ) -> Self {
+        let x = &c.skeleton;
+        let morally_strong = relations::morally_strong(x);
+        let heads = relations::release_patterns(x, conventions).inverse();
+        let tails = relations::acquire_patterns(x, conventions);
+        let sc = relations::sc_fences(x);
+        let pair = |a: usize| (sc & morally_strong.row(a)).filter(move |&b| a < b).map(move |b| (a, b));
+        let sc_pairs = sc.flat_map(pair).collect();
+        let proxied = |event: usize| match x.events[event].kind {
+            Kind::Read(access) | Kind::Write(access) => access.proxy != Proxy::Generic,
+            Kind::Fence(Fence::Proxy(fence)) => fence != ProxyFence::Alias,
+            _ => false,
+        };
+        let plain = c.locations.len() == program.locations.len() && !(0..x.len()).any(proxied);
+        let mut sources = [Set(0); MAX_EVENTS];
+        for read in x.reads {
+            let event = &x.events[read];
+            let ordered = |other: &Event<Ptx>| {
+                other.address == event.address && relations::proxy(other) == relations::proxy(event)
+            };
+            let later = x.po.row(read).filter(|&write| ordered(&x.events[write])).collect();
+            sources[read] = (x.writes & x.at(event.location)) - later;
+        }
+        let registers = program
+            .observed()
+            .map(|(thread, register)| (thread, c.paths[thread].registers[usize::from(register.0)]))
+            .collect::<Vec<_>>();
+        let constraints = c
+            .paths
+            .iter()
+            .enumerate()
+            .flat_map(|(thread, path)| path.constraints.iter().map(move |&(term, wanted)| (thread, term, wanted)));
+        let mut search = Self {
+            c,
+            budget,
+            goal,
+            morally_strong,
+            heads,
+            tails,
+            sources,
+            outer: Set(0),
+            locations: Vec::with_capacity(c.locations.len()),
+            sc_pairs,
+            constraints: constraints.collect(),
+            registers,
+            plain,
+            has_dependencies: !x.dep.is_empty(),
+            phases: [Set(0); MAX_EVENTS],
+            barrier_edges: Relation::empty(x.len()),
+            barriers_first: false,
+            feasible_only: false,
+            feasible: false,
+            beyond: Set(0),
+        };
+        let outer = search.outer_reads();
+        let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
+        search.outer = outer;
+        search.locations.extend(c.locations.iter().map(|&location| {
+            let events = x.at(location);
+            let inner = (events & x.reads) - outer;
+            LocationEvents {
+                events,
+                writes: events & x.writes,
+                reads: events & x.reads,
+                inner: inner.collect(),
+                observed: (inner & observed).collect(),
+                rows: Vec::new(),
+                causes: Vec::new(),
+            }
+        }));
+        search
+    }
+
+    /// The reads that matter beyond their location.
+    fn outer_reads(&self) -> Set {
+        let x = &self.c.skeleton;
+        let values = self.constraints.iter().map(|&(thread, term, _)| self.c.sources(thread, term));
+        let mut outer = values.fold(Set(0), |outer, sources| outer | sources) & x.reads;
+        for (thread, event, barrier) in self.c.barriers() {
+            let brought = if x.events[event].kind == Kind::Arrive { self.c.written_sources(event) } else { Set(0) };
+            let quorum = barrier.quorum.map_or(Set(0), |quorum| self.c.sources(thread, quorum));
+            outer = outer | ((self.c.sources(thread, barrier.id) | quorum | brought) & x.reads);
+        }
+        for write in x.writes - x.inits {
+            let location = x.events[write].location;
+            let elsewhere = self.c.written_sources(write).filter(|&read| x.events[read].location != location);
+            outer = outer | (elsewhere.collect::<Set>() & x.reads);
+        }
+        for &location in &self.c.locations {
+            let events = x.at(location);
+            let heads = (events & x.writes).fold(Set(0), |heads, write| heads | self.heads.row(write));
+            let synchronizes = |read: &usize| {
+                self.tails.row(*read).any(|tail| {
+                    let others = |&head: &usize| self.morally_strong.contains(head, tail) && !x.same_thread(head, tail);
+                    { heads }.any(|head| others(&head))
+                })
+            };
+            let synchronizing: Set = (events & x.reads).filter(synchronizes).collect();
+            if !synchronizing.is_empty() {
+                outer = outer | synchronizing | (x.rmw.domain() & events);
+            }
+        }
+        // What an outer read returns must not depend on an inner one.
+        loop {
+            let before = outer;
+            for &location in &self.c.locations {
+                let events = x.at(location);
+                if !(events & outer).is_empty() {
+                    let writes = (events & x.writes) - x.inits;
+                    outer = writes.fold(outer, |outer, write| outer | (self.c.written_sources(write) & x.reads));
+                }
+            }
+            if outer == before {
+                return outer;
+            }
+        }
+    }
+
+    /// Whether a loop may run beyond its bound: whether there is an execution in which it arrives there.
+    ///
+    /// Take any execution, and leave out all that a thread does behind the bound. No axiom forbids an execution with fewer
+    /// events, but what read from those events has lost its source; here it may have any value. What is left of those events
+    /// is that they depend on what led there (section 8.10.4). If there is no such execution, then no execution has a thread
+    /// behind the bound.
+    fn is_feasible(&mut self, program: &Program<Ptx>) -> Result<bool, Limit> {
+        let x = &self.c.skeleton;
+        // Whoever waits at a barrier may wait for those behind the bound.
+        if self.c.barriers().next().is_some() {
+            return Ok(true);
+        }
+        self.beyond = x.filter(|event| event.kind == Kind::Beyond);
+        for beyond in self.beyond {
+            let Some(thread) = x.events[beyond].thread else { continue };
+            let written = unfold::may_write(&program.threads[thread]);
+            for read in x.reads {
+                let at = |&location: &Location| program.physical(location) == x.events[read].location;
+                // A thread reads from its own later writes at most through another proxy.
+                let other = x.events[read].thread != Some(thread) || !self.plain;
+                if other && written.as_ref().is_none_or(|written| written.iter().any(at)) {
+                    self.sources[read].insert(beyond);
+                }
+            }
+        }
+        self.feasible_only = true;
+        self.run()?;
+        Ok(self.feasible)
+    }
+
+    fn run(&mut self) -> Result<(), Limit> {
+        let x = &self.c.skeleton;
+        let empty = Relation::empty(x.len());
+        let all = Set::first(x.len());
+        let mut choice = Choice {
+            rf: [NONE; MAX_EVENTS],
+            chosen: Set(0),
+            cb: x.po.closure() | Relation::product(x.len(), x.inits, all - x.inits),
+            before: empty,
+            observation: empty,
+            observed: empty,
+            dep: if self.has_dependencies { x.dep.closure() } else { empty },
+        };
+        choice.before = choice.cb.inverse();
+        if self.c.barriers().next().is_some() {
+            // Barriers whose names are constants are settled before all else.
+            let known = |_: usize| None;
+            if let Some(phases) = barrier::phases(self.c, &known).filter(|phases| phases.len() == 1) {
+                self.barriers_first = true;
+                return match phases.into_iter().next() {
+                    Some(phases) => {
+                        self.with_phases(&choice, &phases, |search, choice| search.outer(choice, search.outer))
+                    }
+                    None => Ok(()),
+                };
+            }
+        } else {
+            self.barriers_first = true;
+        }
+        self.outer(&choice, self.outer)
+    }
+
+    fn with_phases(
+        &mut self,
+        choice: &Choice,
+        phases: &barrier::Phases,
+        then: impl Fn(&mut Self, &Choice) -> Result<(), Limit>,
+    ) -> Result<(), Limit> {
+        let mut choice = choice.clone();
+        self.barrier_edges = Relation::empty(self.c.skeleton.len());
+        for (arrivals, waits) in &phases.0 {
+            for wait in *waits {
+                self.phases[wait] = *arrivals;
+            }
+            for arrival in arrivals.filter(|&arrival| barrier::orders(self.c, arrival)) {
+                for wait in *waits {
+                    self.barrier_edges.insert(arrival, wait);
+                    choice.order(arrival, wait);
+                }
+            }
+        }
+        // Nobody passes a barrier before those who pass it after him.
+        let waits = phases.0.iter().fold(Set(0), |all, (_, waits)| all | *waits);
+        if { waits }.any(|wait| choice.cb.contains(wait, wait)) {
+            return Ok(());
+        }
+        then(self, &choice)
+    }
+
+    fn done(&self) -> bool {
+        self.goal.reached() || self.feasible_only && self.feasible
+    }
+
+    /// Chooses sources for the open reads.
+    fn outer(&mut self, choice: &Choice, open: Set) -> Result<(), Limit> {
+        if self.done() {
+            return Ok(());
+        }
+        let Some(read) = self.next(choice, open) else {
+            return if self.barriers_first { self.fences(choice) } else { self.barriers(choice) };
+        };
+        for source in self.sources[read] {
+            self.budget.choose()?;
+            let mut next = choice.clone();
+            if self.choose(&mut next, read, source) && self.constraints_hold(&next.rf, false) {
+                self.outer(&next, open - Set::one(read))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The open read to go on with. Where branches depend on values, it is one that a value waits for.
+    fn next(&self, choice: &Choice, mut open: Set) -> Option<usize> {
+        let awaited = |read| self.c.written_sources(usize::from(choice.rf[read])) & open;
+        match self.constraints.is_empty() {
+            true => open.next(),
+            false => choice.chosen.map(awaited).find_map(|mut reads| reads.next()).or_else(|| open.next()),
+        }
+    }
+
+    fn barriers(&mut self, choice: &Choice) -> Result<(), Limit> {
+        let rf = choice.rf;
+        for phases in barrier::phases(self.c, &|read| self.read(&rf, read)).unwrap_or_default() {
+            self.with_phases(choice, &phases, |search, choice| search.fences(choice))?;
+        }
+        Ok(())
+    }
+
+    /// Reads from a source. False if that is forbidden, whatever else is chosen.
+    fn choose(&self, choice: &mut Choice, read: usize, source: usize) -> bool {
+        if self.has_dependencies {
+            if choice.dep.contains(read, source) {
+                return false;
+            }
+            choice.dep.insert_transitive(source, read);
+        }
+        choice.rf[read] = source as u8;
+        if self.beyond.contains(source) {
+            return true;
+        }
+        choice.chosen.insert(read);
+        let mut synchronized = false;
+        if self.morally_strong.contains(source, read) {
+            let x = &self.c.skeleton;
+            let is_rmw = source > 0 && x.rmw.contains(source - 1, source);
+            let from = Set::one(source) | if is_rmw { choice.observed.row(source - 1) } else { Set(0) };
+            let to = x.rmw.row(read).fold(Set::one(read), |to, write| to | choice.observation.row(write));
+            for write in from {
+                *choice.observation.row_mut(write) = choice.observation.row(write) | to;
+                for head in self.heads.row(write) {
+                    for tail in to.fold(Set(0), |tails, read| tails | self.tails.row(read)) {
+                        if self.morally_strong.contains(head, tail) && !choice.cb.contains(head, tail) {
+                            choice.order(head, tail);
+                            synchronized = true;
+                        }
+                    }
+                }
+            }
+            to.for_each(|read| *choice.observed.row_mut(read) = choice.observed.row(read) | from);
+        }
+        let affected = |at: &&LocationEvents| synchronized || at.events.contains(read);
+        !self.plain || self.locations.iter().filter(affected).all(|at| self.may_be_coherent(choice, at))
+    }
+
+    /// Whether what is chosen so far does not yet forbid what is read at a location.
+    fn may_be_coherent(&self, choice: &Choice, at: &LocationEvents) -> bool {
+        match self.forced_order(choice, &choice.cb, at) {
+            Some((order, causes)) => self.allowed(&Scene { choice, causes: &causes }, at, &order),
+            None => false,
+        }
+    }
+
+    fn constraints_hold(&self, rf: &[u8; MAX_EVENTS], all_known: bool) -> bool {
+        self.constraints.iter().all(|&(thread, term, wanted)| {
+            match self.c.term(thread, term, &|event| self.read(rf, event)) {
+                Some(value) => (value != 0) == wanted,
+                None if all_known && !self.feasible_only => false,
+                None => match self.c.paths[thread].comparison(term) {
+                    Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)) if self.same(rf, thread, a, b) => {
+                        (cmp == Cmp::Eq) == wanted
+                    }
+                    _ => true,
+                },
+            }
+        })
+    }
+
+    /// Whether two terms have the same value, whatever it is: they lead to the same write.
+    fn same(&self, rf: &[u8; MAX_EVENTS], thread: usize, a: Term, b: Term) -> bool {
+        let origin = |term| self.c.origin(thread, term, &|read| self.source(rf, read));
+        origin(a) == origin(b)
+    }
+
+    /// What an event gives; `None` where that is not chosen yet.
+    fn read(&self, rf: &[u8; MAX_EVENTS], event: usize) -> Option<Value> {
+        let read = |event| self.read(rf, event);
+        if self.c.skeleton.events[event].kind == Kind::Wait {
+            return barrier::reduced(self.c, event, self.phases[event], &read);
+        }
+        self.source(rf, event).and_then(|source| self.c.written(source, &read))
+    }
+
+    /// The write that is read from, where it is chosen and known.
+    fn source(&self, rf: &[u8; MAX_EVENTS], read: usize) -> Option<usize> {
+        let source = usize::from(rf[read]);
+        (source < MAX_EVENTS && !self.beyond.contains(source)).then_some(source)
+    }
+
+    /// Orients the pairs of morally strong `fence.sc`.
+    fn fences(&mut self, choice: &Choice) -> Result<(), Limit> {
+        if !self.constraints_hold(&choice.rf, true) {
+            return Ok(());
+        }
+        let sc = Relation::empty(self.c.skeleton.len());
+        self.orient(choice, &sc)
+    }
+
+    fn orient(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
+        if self.done() {
+            return Ok(());
+        }
+        let open = |&&(a, b): &&(usize, usize)| !sc.contains(a, b) && !sc.contains(b, a);
+        let forced = |&&(a, b): &&(usize, usize)| choice.cb.contains(a, b) || choice.cb.contains(b, a);
+        let pair = self.sc_pairs.iter().filter(open).find(forced).or_else(|| self.sc_pairs.iter().find(open));
+        let Some(&(a, b)) = pair else { return self.locations(choice, sc) };
+        for (first, second) in [(a, b), (b, a)] {
+            if choice.cb.contains(second, first) {
+                continue;
+            }
+            let (mut choice, mut sc) = (choice.clone(), *sc);
+            sc.insert(first, second);
+            let news = !choice.cb.contains(first, second);
+            choice.order(first, second);
+            if !news || !self.plain || self.locations.iter().all(|at| self.may_be_coherent(&choice, at)) {
+                self.orient(&choice, &sc)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Solves each location, and multiplies.
+    fn locations(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
+        let preserved = if self.plain {
+            choice.cb
+        } else {
+            relations::proxy_preserved_base_causality_order(&self.c.skeleton, &choice.cb)
+        };
+        for index in 0..self.locations.len() {
+            let mut at = std::mem::replace(&mut self.locations[index], LocationEvents::empty());
+            at.rows.clear();
+            at.causes.clear();
+            let solved = self.inner(choice, &preserved, &mut at, 0);
+            let none = at.rows.is_empty();
+            self.locations[index] = at;
+            solved?;
+            if none {
+                return Ok(());
+            }
+        }
+        self.feasible = true;
+        if !self.feasible_only {
+            self.product(choice, sc)?;
+        }
+        Ok(())
+    }
+
+    fn inner(
+        &mut self,
+        choice: &Choice,
+        preserved: &Relation,
+        at: &mut LocationEvents,
+        index: usize,
+    ) -> Result<(), Limit> {
+        let Some(&read) = at.inner.get(index) else {
+            self.budget.candidates += 1;
+            return self.coherence(choice, preserved, at);
+        };
+        for source in self.sources[read] {
+            self.budget.choose()?;
+            let mut next = choice.clone();
+            if self.choose_inner(&mut next, read, source, at) {
+                self.inner(&next, preserved, at, index + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::choose`], where nothing can synchronize.
+    fn choose_inner(&self, choice: &mut Choice, read: usize, source: usize, at: &LocationEvents) -> bool {
+        if self.has_dependencies {
+            if choice.dep.contains(read, source) {
+                return false;
+            }
+            choice.dep.insert_transitive(source, read);
+        }
+        choice.rf[read] = source as u8;
+        if self.beyond.contains(source) {
+            return true;
+        }
+        choice.chosen.insert(read);
+        if self.morally_strong.contains(source, read) {
+            let x = &self.c.skeleton;
+            let is_rmw = source > 0 && x.rmw.contains(source - 1, source);
+            let from = Set::one(source) | if is_rmw { choice.observed.row(source - 1) } else { Set(0) };
+            let to = x.rmw.row(read).fold(Set::one(read), |to, write| to | choice.observation.row(write));
+            from.for_each(|write| *choice.observation.row_mut(write) = choice.observation.row(write) | to);
+            to.for_each(|read| *choice.observed.row_mut(read) = choice.observed.row(read) | from);
+        }
+        !self.plain || self.may_be_coherent(choice, at)
+    }
+
+    /// Tries every coherence order of a location, and notes the values that result.
+    fn coherence(&mut self, choice: &Choice, preserved: &Relation, at: &mut LocationEvents) -> Result<(), Limit> {
+        match self.forced_order(choice, preserved, at) {
+            Some((order, causes)) => self.order_writes(&Scene { choice, causes: &causes }, at, order),
+            None => Ok(()),
+        }
+    }
+
+    /// The part of the coherence order that follows from causality and from what is read, and for each event of the
+    /// location those that precede it in causality order (section 8.9.5). `None` if a read is of a later write.
+    fn forced_order(
+        &self,
+        choice: &Choice,
+        preserved: &Relation,
+        at: &LocationEvents,
+    ) -> Option<(CoherenceOrder, [Set; MAX_EVENTS])> {
+        let mut order = CoherenceOrder { after: [Set(0); MAX_EVENTS], writes: at.writes };
+        let mut causes = [Set(0); MAX_EVENTS];
+        for event in at.events {
+            let observers = choice.observation.row(event);
+            let cause = observers.fold(preserved.row(event), |cause, read| cause | preserved.row(read)) & at.events;
+            cause.for_each(|later| causes[later].insert(event));
+            if at.writes.contains(event) {
+                order.after[event] = cause & at.writes;
+            }
+        }
+        for init in at.writes & self.c.skeleton.inits {
+            order.after[init] = at.writes - Set::one(init);
+        }
+        order.close();
+        // A read does not return a write that comes later, nor one that is overwritten before it (section 8.10.6). Where
+        // coherence order relates the two writes in any case, the other direction follows.
+        for read in at.reads & choice.chosen {
+            let source = usize::from(choice.rf[read]);
+            if causes[source].contains(read) {
+                return None;
+            }
+            for earlier in causes[read] & self.morally_strong.row(source) & at.writes {
+                order.insert(earlier, source);
+            }
+        }
+        Some((order, causes))
+    }
+
+    fn order_writes(&mut self, scene: &Scene, at: &mut LocationEvents, order: CoherenceOrder) -> Result<(), Limit> {
+        self.budget.choose()?;
+        if !self.allowed(scene, at, &order) {
+            return Ok(());
+        }
+        for a in at.writes {
+            for b in (self.morally_strong.row(a) & at.writes) - order.after[a] {
+                if b > a && !order.after[b].contains(a) {
+                    for (first, second) in [(a, b), (b, a)] {
+                        let mut order = order;
+                        order.insert(first, second);
+                        self.order_writes(scene, at, order)?;
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        self.note(scene, at, &order);
+        Ok(())
+    }
+
+    /// The axioms on a coherence order, which may still grow.
+    fn allowed(&self, scene: &Scene, at: &LocationEvents, order: &CoherenceOrder) -> bool {
+        let x = &self.c.skeleton;
+        { at.writes }.all(|write| !order.after[write].contains(write))
+            && (at.reads & scene.choice.chosen).all(|read| {
+                let overwriting = order.after[usize::from(scene.choice.rf[read])];
+                (overwriting & scene.causes[read]).is_empty()
+                    && x.rmw.row(read).all(|write| {
+                        let strong = self.morally_strong.row(read) & self.morally_strong.row(write);
+                        (overwriting & strong).all(|between| !order.after[between].contains(write))
+                    })
+            })
+    }
+
+    /// Adds the values of an execution of one location: one row for each write that may be the last.
+    fn note(&self, scene: &Scene, at: &mut LocationEvents, order: &CoherenceOrder) {
+        let rf = &scene.choice.rf;
+        let width = at.observed.len() + 1;
+        for last in at.writes {
+            if !order.after[last].is_empty() {
+                continue;
+            }
+            let start = at.rows.len();
+            for index in 0..at.observed.len() {
+                at.rows.push(self.read(rf, at.observed[index]).unwrap_or_default());
+            }
+            at.rows.push(self.c.written(last, &|event| self.read(rf, event)).unwrap_or_default());
+            let (known, new) = at.rows.split_at(start);
+            if known.chunks_exact(width).any(|row| row == new) {
+                at.rows.truncate(start);
+            } else if self.goal.wanted.is_some() {
+                let mut co = Relation::empty(self.c.skeleton.len());
+                at.writes.for_each(|write| *co.row_mut(write) = order.after[write]);
+                at.causes.push((*rf, co));
+            }
+        }
+    }
+
+    /// The outcomes: every combination of what the locations allow.
+    fn product(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
+        let mut values = [0; MAX_EVENTS];
+        for read in self.outer {
+            values[read] = self.read(&choice.rf, read).unwrap_or_default();
+        }
+        for (event, phase) in self.phases.iter().enumerate().filter(|(_, phase)| !phase.is_empty()) {
+            let read = |event| self.read(&choice.rf, event);
+            values[event] = barrier::reduced(self.c, event, *phase, &read).unwrap_or_default();
+        }
+        let mut rows = [0; MAX_EVENTS];
+        let mut state: Vec<Value> = vec![0; self.registers.len() + self.locations.len()];
+        loop {
+            self.budget.choose()?;
+            for (index, at) in self.locations.iter().enumerate() {
+                let width = at.observed.len() + 1;
+                let row = &at.rows[rows[index] * width..][..width];
+                at.observed.iter().zip(row).for_each(|(&read, &value)| values[read] = value);
+                state[self.registers.len() + index] = row[width - 1];
+            }
+            for (index, &(thread, term)) in self.registers.iter().enumerate() {
+                state[index] = self.c.term(thread, term, &|event| Some(values[event])).unwrap_or_default();
+            }
+            match self.goal.wanted {
+                Some(wanted) => {
+                    if wanted(&state) {
+                        let witness = self.witness(choice, sc, &rows, state.into());
+                        if let Some(slot) = &mut self.goal.witness {
+                            **slot = Some(witness);
+                        }
+                        return Ok(());
+                    }
+                }
+                None => {
+                    if !self.goal.outcomes.states.contains(&state[..]) {
+                        self.goal.outcomes.states.insert(state.as_slice().into());
+                    }
+                }
+            }
+            let mut index = 0;
+            loop {
+                let Some(at) = self.locations.get(index) else { return Ok(()) };
+                rows[index] += 1;
+                if rows[index] * (at.observed.len() + 1) < at.rows.len() {
+                    break;
+                }
+                rows[index] = 0;
+                index += 1;
+            }
+        }
+    }
+
+    fn witness(&self, choice: &Choice, sc: &Relation, rows: &[usize], state: State) -> Witness<Ptx> {
+        let x = &self.c.skeleton;
+        let mut sources = choice.rf;
+        let mut co = Relation::empty(x.len());
+        for (at, &row) in self.locations.iter().zip(rows) {
+            let (rf, order) = &at.causes[row];
+            at.inner.iter().for_each(|&read| sources[read] = rf[read]);
+            co = co | *order;
+        }
+        let mut rf = Relation::empty(x.len());
+        x.reads.for_each(|read| rf.insert(usize::from(sources[read]), read));
+        let value = |event: usize| match x.writes.contains(event) || x.events[event].kind == Kind::Arrive {
+            true => self.c.written(event, &|event| self.read(&sources, event)),
+            false if x.reads.contains(event) => self.read(&sources, event),
+            false => None,
+        };
+        let values = (0..x.len()).map(value).collect();
+        let execution = Execution { skeleton: x.clone(), rf, co, sc: *sc, barriers: self.barrier_edges, values };
+        Witness { execution, state }
+    }
+}
+
+impl LocationEvents {
+    fn empty() -> Self {
+        Self {
+            events: Set(0),
+            writes: Set(0),
+            reads: Set(0),
+            inner: Vec::new(),
+            observed: Vec::new(),
+            rows: Vec::new(),
+            causes: Vec::new(),
+        }
+    }
+}
+
+/// What is fixed while the writes of a location are ordered.
+struct Scene<'c> {
+    choice: &'c Choice,
+    /// For each event of the location, those that precede it in causality order.
+    causes: &'c [Set; MAX_EVENTS],
+}
+
+/// A transitive relation on the writes of one location (section 8.9.6).
+#[derive(Clone, Copy)]
+struct CoherenceOrder {
+    after: [Set; MAX_EVENTS],
+    writes: Set,
+}
+
+impl CoherenceOrder {
+    fn close(&mut self) {
+        for via in self.writes {
+            let row = self.after[via];
+            for write in self.writes {
+                if self.after[write].contains(via) {
+                    self.after[write] = self.after[write] | row;
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, a: usize, b: usize) {
+        if self.after[a].contains(b) {
+            return;
+        }
+        let row = self.after[b] | Set::one(b);
+        for write in self.writes {
+            if write == a || self.after[write].contains(a) {
+                self.after[write] = self.after[write] | row;
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Source programs as text.
+//!
+//! ```text
+//! name: MP
+//! P0@0.0: st.rlx.gpu x 1; st.rel.gpu y 1
+//! P1@1.0: r0=ld.acq.gpu y; r1=ld.rlx.gpu x
+//! ```
+//!
+//! A thread runs at `cta.gpu`. Instructions are `rN=ld.order[.scope] x`, `st.order[.scope] x value`,
+//! `[rN=]rmw.op.order.scope x value`, `rN=cas.success/failure.scope x expected new` and `fence.order.scope`; values are
+//! numbers or registers. Variables begin as 0. What begins with `#` is a comment.
+
+use super::{Access, Fence, Instruction, Order, Program, Thread};
+use crate::{
+    litmus::Error,
+    place::{Place, Scope},
+    program::{Address, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Variable},
+};
+
+/// A named source program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub name: String,
+    pub program: Program,
+}
+
+/// Reads the programs of a text.
+///
+/// # Errors
+/// At the first thing that is not as expected, with its place.
+pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
+    let mut sources: Vec<Source> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let at = |part: &str, message: String| {
+            let column = (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize) + 1;
+            Error { line: number + 1, column, message }
+        };
+        let content = line.split('#').next().unwrap_or_default();
+        if content.trim().is_empty() {
+            continue;
+        }
+        if let Some(name) = content.trim_start().strip_prefix("name:") {
+            let program = Program { locations: Vec::new(), threads: Vec::new() };
+            sources.push(Source { name: name.trim().into(), program });
+            continue;
+        }
+        let Some(source) = sources.last_mut() else {
+            return Err(at(content.trim(), "a program begins with `name:`".into()));
+        };
+        thread(&mut source.program, content.trim()).map_err(|(part, message)| at(part, message))?;
+    }
+    Ok(sources)
+}
+
+type Result_<'t, T> = Result<T, (&'t str, String)>;
+
+fn thread<'t>(program: &mut Program, line: &'t str) -> Result_<'t, ()> {
+    let expected = || (line, format!("`P{}@cta.gpu:` expected", program.threads.len()));
+    let (head, code) = line.split_once(':').ok_or_else(expected)?;
+    let (name, place) = head.split_once('@').ok_or_else(expected)?;
+    let (cta, gpu) = place.trim().split_once('.').ok_or_else(expected)?;
+    if name.trim() != format!("P{}", program.threads.len()) {
+        return Err(expected());
+    }
+    let number = |digits: &str| digits.parse().map_err(|_| expected());
+    let place = Place { cta: number(cta)?, gpu: number(gpu)?, cluster: None };
+    let mut thread = Thread { place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() };
+    for statement in code.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+        let instruction = instruction(program, &mut thread, statement)?;
+        thread.code.push(instruction.into());
+    }
+    program.threads.push(thread);
+    Ok(())
+}
+
+fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) -> Result_<'t, Instruction> {
+    let (d, operation) = match text.split_once('=') {
+        Some((d, operation)) => (Some(register(thread, d.trim())), operation.trim()),
+        None => (None, text),
+    };
+    let mut words = operation.split_whitespace();
+    let mnemonic = words.next().unwrap_or(text);
+    let operands: Vec<&str> = words.collect();
+    let count = |expected: usize| match operands.len() == expected {
+        true => Ok(()),
+        false => Err((text, format!("`{mnemonic}` takes {expected} operands, not {}", operands.len()))),
+    };
+    let parts: Vec<&str> = mnemonic.split('.').collect();
+    let order = |word: &'t str| word.parse::<Order>().map_err(|_| (word, format!("`{word}` is no order")));
+    let scope = |word: &'t str| word.parse::<Scope>().map_err(|_| (word, format!("`{word}` is no scope")));
+    let ty = Type::U64;
+    match (parts[..].split_first(), d) {
+        (Some((&"ld", [word, rest @ ..])), Some(d)) => {
+            count(1)?;
+            let access = Access::new(order(word)?, scope(rest.first().unwrap_or(&"sys"))?);
+            if matches!(access.order, Order::Release | Order::AcqRel) {
+                return Err((word, format!("a load is not `{word}`")));
+            }
+            Ok(Instruction::Load { d, a: address(program, operands[0]), ty, access })
+        }
+        (Some((&"st", [word, rest @ ..])), None) => {
+            count(2)?;
+            let access = Access::new(order(word)?, scope(rest.first().unwrap_or(&"sys"))?);
+            if matches!(access.order, Order::Acquire | Order::AcqRel) {
+                return Err((word, format!("a store is not `{word}`")));
+            }
+            Ok(Instruction::Store { a: address(program, operands[0]), b: value(thread, operands[1])?, ty, access })
+        }
+        (Some((&"rmw", [op, word, level])), d) => {
+            count(2)?;
+            let op: RmwOp = op.parse().map_err(|_| (*op, format!("`{op}` is no operation")))?;
+            let access = Access::new(atomic(order(word)?, word)?, scope(level)?);
+            let (a, b) = (address(program, operands[0]), value(thread, operands[1])?);
+            if op == RmwOp::Cas {
+                return Err((text, "a compare and exchange is written `cas`".into()));
+            }
+            Ok(Instruction::Rmw { op, d, a, b, c: Operand::Immediate(0), ty, access })
+        }
+        (Some((&"cas", [orders, level])), Some(d)) => {
+            count(3)?;
+            let both = || (*orders, "the orders of success and failure expected".to_string());
+            let (success, failure) = orders.split_once('/').ok_or_else(both)?;
+            let access = Access {
+                order: atomic(order(success)?, success)?,
+                failure: atomic(order(failure)?, failure)?,
+                scope: scope(level)?,
+            };
+            if matches!(access.failure, Order::Release | Order::AcqRel) {
+                return Err((failure, "a failed exchange does not release".into()));
+            }
+            let a = address(program, operands[0]);
+            let (b, c) = (value(thread, operands[1])?, value(thread, operands[2])?);
+            Ok(Instruction::Rmw { op: RmwOp::Cas, d: Some(d), a, b, c, ty, access })
+        }
+        (Some((&"fence", [word, level])), None) => {
+            count(0)?;
+            match order(word)? {
+                Order::NonAtomic | Order::Relaxed => Err((word, format!("there is no `{word}` fence"))),
+                order => Ok(Instruction::Fence(Fence { order, scope: scope(level)? })),
+            }
+        }
+        _ => Err((text, format!("`{text}` is no instruction of a source program"))),
+    }
+}
+
+fn atomic<'t>(order: Order, word: &'t str) -> Result_<'t, Order> {
+    match order {
+        Order::NonAtomic => Err((word, "a read-modify-write is atomic".into())),
+        order => Ok(order),
+    }
+}
+
+fn register(thread: &mut Thread, name: &str) -> Register {
+    let index = thread.registers.iter().position(|register| register.name == name).unwrap_or_else(|| {
+        thread.registers.push(RegisterDeclaration { name: name.into(), initial: 0, observed: true });
+        thread.registers.len() - 1
+    });
+    Register(index as u16)
+}
+
+fn address(program: &mut Program, name: &str) -> Address {
+    let index = program.locations.iter().position(|variable| variable.name == name).unwrap_or_else(|| {
+        program.locations.push(Variable { name: name.into(), initial: 0, alias: None });
+        program.locations.len() - 1
+    });
+    Address { base: Operand::Address(Location(index as u16)), offset: 0 }
+}
+
+fn value<'t>(thread: &mut Thread, text: &'t str) -> Result_<'t, Operand> {
+    if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+        let number = text.parse::<i128>().ok().filter(|number| (i64::MIN.into()..=u64::MAX.into()).contains(number));
+        return number
+            .map(|number| Operand::Immediate(number as u64))
+            .ok_or_else(|| (text, format!("`{text}` is no number of 64 bits")));
+    }
+    Ok(Operand::Register(register(thread, text)))
+}

@@ -1,0 +1,92 @@
+//! Witnesses and contradictions.
+
+#[allow(dead_code)]
+mod random;
+
+use std::{collections::HashSet, fs, path::Path};
+
+use ptx_memory_model::{
+    condition::{Atom, Formula},
+    litmus::Litmus,
+    outcome::{Layout, Limits},
+    ptx::{
+        Conventions,
+        axioms::{Axiom, Judged},
+        explain::{Explanation, explain},
+        search,
+    },
+};
+
+fn own(name: &str) -> Litmus {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus").join(name).with_extension("litmus");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Litmus::read(&text).unwrap_or_else(|error| panic!("{name}:{error}"))
+}
+
+fn explanation(litmus: &Litmus) -> Explanation {
+    explain(&litmus.program, &litmus.condition.formula, Conventions::MANUAL, Limits::default())
+}
+
+/// The axiom and the cycle, each event by its thread and its instruction.
+#[track_caller]
+fn forbidden(name: &str, axiom: Axiom, relations: &[&str]) {
+    let litmus = own(name);
+    let Explanation::Forbidden(found) = explanation(&litmus) else { panic!("{name}: no contradiction") };
+    let mut names: Vec<&str> = found.cycle.iter().map(|(_, name)| *name).collect();
+    let start = (0..names.len()).min_by_key(|&start| [&names[start..], &names[..start]].concat()).unwrap_or(0);
+    names.rotate_left(start);
+    assert_eq!((found.axiom, &names[..]), (axiom, relations), "{name}");
+}
+
+#[test]
+fn cycles() {
+    forbidden("SB-sc", Axiom::Causality, &["fr", "po", "sc", "po"]);
+    forbidden("MP", Axiom::Causality, &["fr", "po", "sync", "po"]);
+    forbidden("MP-fence-sc", Axiom::Causality, &["fr", "po", "sync", "po"]);
+    forbidden("CoRR", Axiom::Causality, &["fr", "observation", "po"]);
+    forbidden("LB-ra", Axiom::Causality, &["po", "rf", "po", "sync"]);
+    forbidden("LB-branch", Axiom::NoThinAir, &["dependency", "rf", "dependency", "rf"]);
+    forbidden("2+2W-sc", Axiom::Coherence, &["co", "po", "sc", "po"]);
+}
+
+/// Every outcome of generated programs has a witness that the axioms allow, and every other state a contradiction or no
+/// candidate.
+#[test]
+fn generated() {
+    let (mut witnesses, mut contradictions) = (0, 0);
+    for seed in 0..600 {
+        let program = random::program(seed);
+        let layout = Layout::new(&program);
+        let found = search::outcomes(&program, Conventions::MANUAL, Limits::default());
+        for state in &found.states {
+            let witness = search::witness(&program, Conventions::MANUAL, Limits::default(), &|other| *other == **state);
+            let witness = witness.unwrap_or_else(|| panic!("seed {seed}: no witness of {state:?}"));
+            assert_eq!(witness.state, *state);
+            assert_eq!(Judged::new(&witness.execution, Conventions::MANUAL).forbidden(), None, "seed {seed}");
+            witnesses += 1;
+        }
+        // States that differ from an outcome in one register.
+        let registers: Vec<_> = layout.registers().to_vec();
+        let all: HashSet<_> = found.states.iter().collect();
+        for index in 0..registers.len().min(2) {
+            let Some(near) = all.iter().next() else { continue };
+            let mut state = near.to_vec();
+            state[index] = 1 - state[index].min(1);
+            if found.states.contains(&state[..]) {
+                continue;
+            }
+            let equal = |&(thread, register): &(usize, _), value| {
+                Formula::Equal(Atom::Register { thread, register }, Atom::Value(value))
+            };
+            let formulas = registers.iter().zip(&state).map(|(register, &value)| equal(register, value));
+            let formula = formulas.fold(Formula::True, |all, one| Formula::And(Box::new(all), Box::new(one)));
+            if let Explanation::Forbidden(found) = explain(&program, &formula, Conventions::MANUAL, Limits::default()) {
+                assert!(!found.cycle.is_empty());
+                assert!(Judged::new(&found.execution, Conventions::MANUAL).forbidden().is_some(), "seed {seed}");
+                contradictions += 1;
+            }
+        }
+    }
+    println!("{witnesses} witnesses, {contradictions} contradictions");
+    assert!(contradictions > 20);
+}

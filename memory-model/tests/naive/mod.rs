@@ -1,0 +1,190 @@
+//! Every candidate execution, one by one.
+
+use std::collections::HashSet;
+
+use itertools::Itertools;
+use ptx_memory_model::{
+    execution::{Combination, Execution},
+    outcome::State,
+    program::Value,
+    ptx::{Conventions, Program, Ptx, axioms::Judged, relations},
+    relation::{MAX_EVENTS, Relation, Set},
+    source::{self, Cpp, ReleaseSequences, model},
+    unfold::{Ending, Path, Unfolding, unfold},
+};
+use rustc_hash::FxHashSet;
+
+#[derive(Default)]
+pub struct Outcomes {
+    pub states: FxHashSet<State>,
+    pub executions: usize,
+}
+
+pub fn outcomes(program: &Program, conventions: Conventions) -> Outcomes {
+    let unfolding = Unfolding { rounds: 4, failed_cas_writes: conventions.failed_cas_writes };
+    let threads: Vec<Vec<Path<Ptx>>> =
+        program.threads.iter().map(|thread| unfold(program, thread, unfolding).expect("a small thread")).collect();
+    let mut outcomes = Outcomes::default();
+    for index in 0..threads.iter().map(Vec::len).product() {
+        let mut rest = index;
+        let mut paths = Vec::new();
+        for thread in &threads {
+            paths.push(&thread[rest % thread.len()]);
+            rest /= thread.len();
+        }
+        if paths.iter().all(|path| path.ending == Ending::Returned) {
+            let c = Combination::new(program, paths).expect("few events");
+            let rf = Relation::empty(c.skeleton.len());
+            sources(program, &c, conventions, rf, c.skeleton.reads, &mut outcomes);
+        }
+    }
+    outcomes
+}
+
+/// As [`outcomes`], for the source model.
+pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (FxHashSet<State>, bool) {
+    let threads: Vec<Vec<Path<Cpp>>> = program
+        .threads
+        .iter()
+        .map(|thread| {
+            unfold(program, thread, Unfolding { rounds: 4, failed_cas_writes: false }).expect("a small thread")
+        })
+        .collect();
+    let (mut states, mut race) = (FxHashSet::default(), false);
+    for paths in threads.iter().multi_cartesian_product() {
+        let c = Combination::new(program, paths).expect("few events");
+        let x = &c.skeleton;
+        let sources = x.reads.map(|read| (x.at(x.events[read].location) & x.writes).map(move |write| (write, read)));
+        let orders = c.locations.iter().map(|&location| {
+            let writes: Vec<usize> = (x.at(location) & x.writes).collect();
+            let len = writes.len();
+            writes.into_iter().permutations(len)
+        });
+        let choices: Vec<Vec<(usize, usize)>> =
+            sources.map(Iterator::collect::<Vec<_>>).multi_cartesian_product().collect();
+        let orders: Vec<Vec<Vec<usize>>> = orders.map(Iterator::collect::<Vec<_>>).multi_cartesian_product().collect();
+        let choices = if x.reads.is_empty() { vec![Vec::new()] } else { choices };
+        for (choice, orders) in choices.iter().cartesian_product(&orders) {
+            let mut rf = Relation::empty(x.len());
+            choice.iter().for_each(|&(write, read)| rf.insert(write, read));
+            let mut co = Relation::empty(x.len());
+            orders.iter().flat_map(|order| order.iter().array_combinations()).for_each(|[a, b]| co.insert(*a, *b));
+            let mut values: Vec<Option<Value>> = vec![None; MAX_EVENTS];
+            for _ in 0..x.len() {
+                rf.pairs().for_each(|(write, read)| values[read] = c.written(write, &|event| values[event]));
+            }
+            let read = |event: usize| values[event];
+            let holds = |(thread, path): (usize, &&Path<Cpp>)| {
+                path.constraints
+                    .iter()
+                    .all(|&(term, wanted)| c.term(thread, term, &read).is_some_and(|v| (v != 0) == wanted))
+            };
+            let empty = Relation::empty(x.len());
+            let execution =
+                Execution { skeleton: x.clone(), rf, co, sc: empty, barriers: empty, values: values.clone() };
+            if !c.paths.iter().enumerate().all(holds) || model::forbidden(&execution, rule).is_some() {
+                continue;
+            }
+            race |= model::in_order(&execution)
+                && !model::races(&execution, &model::happens_before(&execution, rule)).is_empty();
+            let registers = program.observed().map(|(thread, register)| {
+                c.term(thread, c.paths[thread].registers[usize::from(register.0)], &read).expect("all is read")
+            });
+            let last = orders.iter().filter_map(|order| order.last());
+            states.insert(registers.chain(last.map(|&write| c.written(write, &read).expect("all is read"))).collect());
+        }
+    }
+    (states, race)
+}
+
+/// Every source of every read.
+fn sources(
+    program: &Program,
+    c: &Combination<Ptx>,
+    conventions: Conventions,
+    rf: Relation,
+    mut open: Set,
+    outcomes: &mut Outcomes,
+) {
+    let x = &c.skeleton;
+    let Some(read) = open.next() else { return values(program, c, conventions, rf, outcomes) };
+    for write in x.at(x.events[read].location) & x.writes {
+        let mut rf = rf;
+        rf.insert(write, read);
+        sources(program, c, conventions, rf, open, outcomes);
+    }
+}
+
+fn values(program: &Program, c: &Combination<Ptx>, conventions: Conventions, rf: Relation, outcomes: &mut Outcomes) {
+    let x = &c.skeleton;
+    if !(rf | x.dep).is_acyclic() {
+        return;
+    }
+    // Without cycles, as many rounds as there are events settle all values.
+    let mut values: Vec<Option<Value>> = vec![None; MAX_EVENTS];
+    for _ in 0..x.len() {
+        for (write, read) in rf.pairs() {
+            values[read] = c.written(write, &|event| values[event]);
+        }
+    }
+    let read = |event: usize| values[event];
+    let constraints = |(thread, path): (usize, &&Path<Ptx>)| {
+        path.constraints.iter().all(|&(term, wanted)| c.term(thread, term, &read).is_some_and(|v| (v != 0) == wanted))
+    };
+    if !c.paths.iter().enumerate().all(constraints) {
+        return;
+    }
+    let ms = relations::morally_strong(x);
+    let empty = Relation::empty(x.len());
+    let fences = relations::sc_fences(x);
+    let execution = Execution { skeleton: x.clone(), rf, co: empty, sc: empty, barriers: empty, values: Vec::new() };
+    let mut last_writes: HashSet<Vec<usize>> = HashSet::new();
+    for sc in orientations(&ms.between(fences, fences), empty) {
+        let execution = Execution { sc, ..execution.clone() };
+        let cb = relations::base_causality_order(&execution, conventions);
+        let preserved = relations::proxy_preserved_base_causality_order(x, &cb);
+        let cause = relations::causality_order(&relations::observation_order(&execution), &preserved);
+        let same = x.same_location();
+        let inits = Relation::product(x.len(), x.inits, x.writes - x.inits);
+        let base = (inits | cause.between(x.writes, x.writes)) & same;
+        for co in orientations(&ms.between(x.writes, x.writes), base) {
+            outcomes.executions += 1;
+            let execution = Execution { co, ..execution.clone() };
+            if Judged::new(&execution, conventions).forbidden().is_none() {
+                let last = |&location: &_| {
+                    (x.at(location) & x.writes).filter(|&write| co.row(write).is_empty()).collect::<Vec<_>>()
+                };
+                let last: Vec<Vec<usize>> = c.locations.iter().map(last).collect();
+                for index in 0..last.iter().map(Vec::len).product() {
+                    let mut rest = index;
+                    let mut choice = Vec::new();
+                    for writes in &last {
+                        choice.push(writes[rest % writes.len()]);
+                        rest /= writes.len();
+                    }
+                    last_writes.insert(choice);
+                }
+            }
+        }
+    }
+    for last in last_writes {
+        let registers = program.observed().map(|(thread, register)| {
+            c.term(thread, c.paths[thread].registers[usize::from(register.0)], &read).expect("all is read")
+        });
+        let memory = last.iter().map(|&write| c.written(write, &read).expect("all is read"));
+        outcomes.states.insert(registers.chain(memory).collect());
+    }
+}
+
+/// Every way to give each pair of a symmetric relation one direction, together with a relation, transitively closed.
+fn orientations(pairs: &Relation, with: Relation) -> Vec<Relation> {
+    let pairs: Vec<(usize, usize)> = pairs.pairs().filter(|(a, b)| a < b).collect();
+    let oriented = |choice: usize| {
+        let mut relation = with;
+        for (index, &(a, b)) in pairs.iter().enumerate() {
+            if choice >> index & 1 == 0 { relation.insert(a, b) } else { relation.insert(b, a) }
+        }
+        relation.closure()
+    };
+    (0..1 << pairs.len()).map(oriented).filter(Relation::is_irreflexive).collect()
+}
