@@ -10,31 +10,25 @@ use ptx_memory_model::{
     place::{Place, Scope},
     program::{Address, Location, Operand, Register, RegisterDeclaration, Type, Variable},
     ptx::{Access, Conventions, Instruction, Program, Sem, Thread, search},
+    source::{self, ReleaseSequences, read},
 };
 
 /// `threads` threads, each in its own CTA, of `length` accesses: stores and loads in turn, over the locations in turn.
 fn grid(threads: usize, length: usize, locations: usize, store: Sem, load: Sem) -> Program {
     let thread = |thread: usize| {
-        let instruction = |index: usize| {
+        let mut registers = Vec::new();
+        let mut instruction = |index: usize| {
             let a = Address { base: Operand::Address(Location(((thread + index) % locations) as u16)), offset: 0 };
-            match (thread / 2 + index).is_multiple_of(2) {
-                true => {
-                    let b = Operand::Immediate((thread * length + index + 1) as u64);
-                    Instruction::Store { a, b, ty: Type::U64, access: Access::new(store, Scope::Gpu) }
-                }
-                false => {
-                    let d = Register(index as u16);
-                    Instruction::Load { d, a, ty: Type::U64, access: Access::new(load, Scope::Gpu) }
-                }
+            if (thread / 2 + index).is_multiple_of(2) {
+                let b = Operand::Immediate((thread * length + index + 1) as u64);
+                return Instruction::Store { a, b, ty: Type::U64, access: Access::new(store, Scope::Gpu) };
             }
+            let d = Register(registers.len() as u16);
+            registers.push(RegisterDeclaration { name: format!("r{index}"), initial: 0, observed: true });
+            Instruction::Load { d, a, ty: Type::U64, access: Access::new(load, Scope::Gpu) }
         };
-        let register = |index| RegisterDeclaration { name: format!("r{index}"), initial: 0, observed: true };
-        Thread {
-            place: Place { cta: thread as u32, ..Place::default() },
-            registers: (0..length).map(register).collect(),
-            labels: Vec::new(),
-            code: (0..length).map(|index| instruction(index).into()).collect(),
-        }
+        let code = (0..length).map(|index| instruction(index).into()).collect();
+        Thread { place: Place { cta: thread as u32, ..Place::default() }, registers, labels: Vec::new(), code }
     };
     let variable = |index| Variable { name: format!("x{index}"), initial: 0, alias: None };
     Program { locations: (0..locations).map(variable).collect(), threads: (0..threads).map(thread).collect() }
@@ -80,5 +74,17 @@ fn bench(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, bench);
+fn bench_sources(c: &mut Criterion) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/litmus/mapping-sources.txt");
+    let Some(sources) = fs::read_to_string(path).ok().and_then(|text| read::sources(&text).ok()) else { return };
+    c.bench_function(&format!("{} source programs", sources.len()), |b| {
+        b.iter(|| {
+            for source in &sources {
+                black_box(source::search::outcomes(&source.program, ReleaseSequences::Cpp20, Limits::default()));
+            }
+        })
+    });
+}
+
+criterion_group!(benches, bench, bench_sources);
 criterion_main!(benches);

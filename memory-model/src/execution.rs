@@ -204,6 +204,11 @@ impl<'p, L: Language> Combination<'p, L> {
         }
     }
 
+    /// The event whose value a term of a thread is.
+    pub fn copy(&self, thread: usize, term: Term) -> Option<usize> {
+        self.paths[thread].copied(term).map(|event| self.base[thread] + event)
+    }
+
     /// The thread and the term that a term is a copy of, over as many reads as `source` knows the writes of.
     pub fn origin(&self, thread: usize, term: Term, source: &impl Fn(usize) -> Option<usize>) -> (usize, Term) {
         let (mut thread, mut term) = (thread, term);

@@ -52,4 +52,5 @@ pub mod program;
 pub mod ptx;
 pub mod relation;
 pub mod source;
+pub mod states;
 pub mod unfold;

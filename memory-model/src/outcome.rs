@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashSet;
-
 use crate::{
     condition::Condition,
     execution::Execution,
     program::{Language, Location, Program, Register, Value},
+    states::States,
     unfold::Limit,
 };
 
@@ -30,9 +29,9 @@ impl Default for Limits {
 /// A final state: the values of the observed registers ([`Program::observed`]), then of the physical locations.
 pub type State = Box<[Value]>;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Outcomes {
-    pub states: FxHashSet<State>,
+    pub states: States,
     /// How many candidates the search completed: choices of everything that is read, for each part that it solves by itself.
     pub candidates: u64,
     /// Why there may be more states.
@@ -55,6 +54,11 @@ impl Layout {
         Self { registers: program.observed().collect(), locations: all().map(index).collect() }
     }
 
+    /// The number of values of a final state.
+    pub fn width(&self) -> usize {
+        self.registers.len() + self.locations.iter().max().map_or(0, |last| last + 1)
+    }
+
     pub fn register(&self, state: &[Value], thread: usize, register: Register) -> Option<Value> {
         let index = self.registers.iter().position(|&observed| observed == (thread, register))?;
         state.get(index).copied()
@@ -70,6 +74,11 @@ impl Layout {
 }
 
 impl Outcomes {
+    /// None found yet.
+    pub(crate) fn new<L: Language>(program: &Program<L>) -> Self {
+        Self { states: States::new(Layout::new(program).width()), candidates: 0, unknown: None }
+    }
+
     /// Whether the condition holds; `None` if that is not known.
     pub fn holds(&self, condition: &Condition, layout: &Layout) -> Option<bool> {
         let (witness, verdict) = condition.decided_by();

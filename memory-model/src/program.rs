@@ -1,5 +1,8 @@
 //! Programs of both models: threads of instructions over registers, with branches and loops.
 //!
+//! Registers, labels and locations are indices into the lists of their thread or program, and must be inside of them. A
+//! translation of PTX gives its scratch registers `observed: false`.
+//!
 //! A model's own words (the semantics of an access, the kinds of fences and barriers) are those of its [`Language`].
 
 use std::fmt::Debug;

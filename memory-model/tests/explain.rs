@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod random;
 
-use std::{collections::HashSet, fs, path::Path};
+use std::{fs, path::Path};
 
 use ptx_memory_model::{
     condition::{Atom, Formula},
@@ -58,18 +58,17 @@ fn generated() {
         let program = random::program(seed);
         let layout = Layout::new(&program);
         let found = search::outcomes(&program, Conventions::MANUAL, Limits::default());
-        for state in &found.states {
-            let witness = search::witness(&program, Conventions::MANUAL, Limits::default(), &|other| *other == **state);
+        for state in found.states.iter() {
+            let witness = search::witness(&program, Conventions::MANUAL, Limits::default(), &|other| other == state);
             let witness = witness.unwrap_or_else(|| panic!("seed {seed}: no witness of {state:?}"));
-            assert_eq!(witness.state, *state);
+            assert_eq!(&*witness.state, state);
             assert_eq!(Judged::new(&witness.execution, Conventions::MANUAL).forbidden(), None, "seed {seed}");
             witnesses += 1;
         }
         // States that differ from an outcome in one register.
         let registers: Vec<_> = layout.registers().to_vec();
-        let all: HashSet<_> = found.states.iter().collect();
         for index in 0..registers.len().min(2) {
-            let Some(near) = all.iter().next() else { continue };
+            let Some(near) = found.states.iter().next() else { continue };
             let mut state = near.to_vec();
             state[index] = 1 - state[index].min(1);
             if found.states.contains(&state[..]) {

@@ -21,7 +21,7 @@ use crate::{
 
 /// Every final state that the model allows.
 pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Outcomes {
-    let mut outcomes = Outcomes::default();
+    let mut outcomes = Outcomes::new(program);
     let mut budget = Budget::new(limits);
     let goal = Goal { outcomes: &mut outcomes, wanted: None, witness: None };
     let limit = run(program, conventions, limits, &mut budget, goal);
@@ -37,7 +37,7 @@ pub fn witness(
     limits: Limits,
     wanted: &dyn Fn(&[Value]) -> bool,
 ) -> Option<Witness<Ptx>> {
-    let mut outcomes = Outcomes::default();
+    let mut outcomes = Outcomes::new(program);
     let mut witness = None;
     let goal = Goal { outcomes: &mut outcomes, wanted: Some(wanted), witness: Some(&mut witness) };
     let _ = run(program, conventions, limits, &mut Budget::new(limits), goal);
@@ -746,6 +746,20 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         }
         let mut rows = [0; MAX_EVENTS];
         let mut state: Vec<Value> = vec![0; self.registers.len() + self.locations.len()];
+        // Most registers hold what was read, or what does not change here.
+        let c = self.c;
+        let value = |(thread, term), values: &[Value; MAX_EVENTS]| {
+            c.term(thread, term, &|event| Some(values[event])).unwrap_or_default()
+        };
+        let inner = self.locations.iter().flat_map(|at| &at.observed).copied().collect::<Set>();
+        let (mut copies, mut computed) = (Vec::new(), Vec::new());
+        for (index, &(thread, term)) in self.registers.iter().enumerate() {
+            match c.copy(thread, term) {
+                Some(read) if inner.contains(read) => copies.push((index, read)),
+                None if !(c.sources(thread, term) & inner).is_empty() => computed.push(index),
+                _ => state[index] = value((thread, term), &values),
+            }
+        }
         loop {
             self.budget.choose()?;
             for (index, at) in self.locations.iter().enumerate() {
@@ -754,9 +768,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 at.observed.iter().zip(row).for_each(|(&read, &value)| values[read] = value);
                 state[self.registers.len() + index] = row[width - 1];
             }
-            for (index, &(thread, term)) in self.registers.iter().enumerate() {
-                state[index] = self.c.term(thread, term, &|event| Some(values[event])).unwrap_or_default();
-            }
+            copies.iter().for_each(|&(index, read)| state[index] = values[read]);
+            computed.iter().for_each(|&index| state[index] = value(self.registers[index], &values));
             match self.goal.wanted {
                 Some(wanted) => {
                     if wanted(&state) {
@@ -767,11 +780,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                         return Ok(());
                     }
                 }
-                None => {
-                    if !self.goal.outcomes.states.contains(&state[..]) {
-                        self.goal.outcomes.states.insert(state.as_slice().into());
-                    }
-                }
+                None => self.goal.outcomes.states.insert(&state),
             }
             let mut index = 0;
             loop {

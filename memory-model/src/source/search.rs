@@ -13,7 +13,7 @@ use crate::{
     unfold::{self, Ending, Limit, Unfolding},
 };
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SourceOutcomes {
     pub outcomes: Outcomes,
     /// An execution with a race: the program is undefined, and every outcome is allowed.
@@ -30,7 +30,7 @@ pub struct Race {
 /// Every final state that the model allows. Which are allowed is decided without RC11's axiom against load buffering, and
 /// what is undefined with it: so speculation excuses no wrong mapping.
 pub fn outcomes(program: &Program, rule: ReleaseSequences, limits: Limits) -> SourceOutcomes {
-    let mut found = SourceOutcomes::default();
+    let mut found = SourceOutcomes { outcomes: Outcomes::new(program), race: None };
     let mut budget = Budget::new(limits);
     let result = run(program, rule, limits, &mut budget, &mut found);
     found.outcomes.candidates = budget.candidates;
@@ -190,7 +190,7 @@ impl Search<'_, '_> {
             self.c.term(thread, self.c.paths[thread].registers[usize::from(register.0)], &read).unwrap_or_default()
         });
         let memory = last.iter().map(|&write| x.values[write].unwrap_or_default());
-        self.found.outcomes.states.insert(registers.chain(memory).collect());
+        self.found.outcomes.states.insert(&registers.chain(memory).collect::<Vec<_>>());
         if self.found.race.is_none()
             && in_order(&x)
             && let Some(events) = races(&x, hb).pairs().next()

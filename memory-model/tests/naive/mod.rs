@@ -5,18 +5,17 @@ use std::collections::HashSet;
 use itertools::Itertools;
 use ptx_memory_model::{
     execution::{Combination, Execution},
-    outcome::State,
+    outcome::Layout,
     program::Value,
     ptx::{Conventions, Program, Ptx, axioms::Judged, relations},
     relation::{MAX_EVENTS, Relation, Set},
     source::{self, Cpp, ReleaseSequences, model},
+    states::States,
     unfold::{Ending, Path, Unfolding, unfold},
 };
-use rustc_hash::FxHashSet;
 
-#[derive(Default)]
 pub struct Outcomes {
-    pub states: FxHashSet<State>,
+    pub states: States,
     pub executions: usize,
 }
 
@@ -24,7 +23,7 @@ pub fn outcomes(program: &Program, conventions: Conventions) -> Outcomes {
     let unfolding = Unfolding { rounds: 4, failed_cas_writes: conventions.failed_cas_writes };
     let threads: Vec<Vec<Path<Ptx>>> =
         program.threads.iter().map(|thread| unfold(program, thread, unfolding).expect("a small thread")).collect();
-    let mut outcomes = Outcomes::default();
+    let mut outcomes = Outcomes { states: States::new(Layout::new(program).width()), executions: 0 };
     for index in 0..threads.iter().map(Vec::len).product() {
         let mut rest = index;
         let mut paths = Vec::new();
@@ -42,7 +41,7 @@ pub fn outcomes(program: &Program, conventions: Conventions) -> Outcomes {
 }
 
 /// As [`outcomes`], for the source model.
-pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (FxHashSet<State>, bool) {
+pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (States, bool) {
     let threads: Vec<Vec<Path<Cpp>>> = program
         .threads
         .iter()
@@ -50,7 +49,7 @@ pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (Fx
             unfold(program, thread, Unfolding { rounds: 4, failed_cas_writes: false }).expect("a small thread")
         })
         .collect();
-    let (mut states, mut race) = (FxHashSet::default(), false);
+    let (mut states, mut race) = (States::new(Layout::new(program).width()), false);
     for paths in threads.iter().multi_cartesian_product() {
         let c = Combination::new(program, paths).expect("few events");
         let x = &c.skeleton;
@@ -91,7 +90,9 @@ pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (Fx
                 c.term(thread, c.paths[thread].registers[usize::from(register.0)], &read).expect("all is read")
             });
             let last = orders.iter().filter_map(|order| order.last());
-            states.insert(registers.chain(last.map(|&write| c.written(write, &read).expect("all is read"))).collect());
+            states.insert(
+                &registers.chain(last.map(|&write| c.written(write, &read).expect("all is read"))).collect::<Vec<_>>(),
+            );
         }
     }
     (states, race)
@@ -172,7 +173,7 @@ fn values(program: &Program, c: &Combination<Ptx>, conventions: Conventions, rf:
             c.term(thread, c.paths[thread].registers[usize::from(register.0)], &read).expect("all is read")
         });
         let memory = last.iter().map(|&write| c.written(write, &read).expect("all is read"));
-        outcomes.states.insert(registers.chain(memory).collect());
+        outcomes.states.insert(&registers.chain(memory).collect::<Vec<_>>());
     }
 }
 

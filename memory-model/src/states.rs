@@ -1,0 +1,97 @@
+//! Sets of final states.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{HashTable, hash_table::Entry};
+use rustc_hash::FxBuildHasher;
+
+use crate::program::Value;
+
+/// A set of rows of one width, in the order in which they were found. It takes 8 bytes for each value, and little more.
+#[derive(Clone, Debug, Default)]
+pub struct States {
+    width: usize,
+    values: Vec<Value>,
+    /// Row numbers, by the hash of the row.
+    rows: HashTable<u32>,
+}
+
+impl States {
+    pub fn new(width: usize) -> Self {
+        Self { width, ..Self::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &[Value]> {
+        (0..self.len() as u32).map(|row| self.row(row))
+    }
+
+    pub fn contains(&self, state: &[Value]) -> bool {
+        self.rows.find(hash(state), |&row| self.row(row) == state).is_some()
+    }
+
+    /// Adds a state of the set's width.
+    pub fn insert(&mut self, state: &[Value]) {
+        let Self { width, values, rows } = self;
+        debug_assert_eq!(state.len(), *width);
+        let row = |row: u32| &values[row as usize * *width..][..*width];
+        let number = rows.len() as u32;
+        if let Entry::Vacant(entry) = rows.entry(hash(state), |&other| row(other) == state, |&other| hash(row(other))) {
+            entry.insert(number);
+            values.extend_from_slice(state);
+        }
+    }
+
+    fn row(&self, row: u32) -> &[Value] {
+        &self.values[row as usize * self.width..][..self.width]
+    }
+
+    /// Whether every state of this set is in the other.
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.iter().all(|state| other.contains(state))
+    }
+}
+
+fn hash(state: &[Value]) -> u64 {
+    FxBuildHasher.hash_one(state)
+}
+
+impl PartialEq for States {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.is_subset(other)
+    }
+}
+
+impl Eq for States {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_rows() {
+        let mut states = States::new(2);
+        for state in [[1, 2], [2, 1], [1, 2]] {
+            states.insert(&state);
+        }
+        assert_eq!(states.iter().collect::<Vec<_>>(), [[1, 2], [2, 1]]);
+        assert!(states.contains(&[2, 1]) && !states.contains(&[2, 2]));
+        let mut other = States::new(2);
+        other.insert(&[2, 1]);
+        assert!(other.is_subset(&states) && !states.is_subset(&other) && states != other);
+        other.insert(&[1, 2]);
+        assert_eq!(states, other);
+        // Without observed values, there is one state.
+        let mut empty = States::new(0);
+        empty.insert(&[]);
+        empty.insert(&[]);
+        assert_eq!((empty.len(), empty.iter().count()), (1, 1));
+    }
+}
