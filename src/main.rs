@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod format;
 mod isolate;
+mod litmus;
 mod lower;
 mod output;
 mod render;
@@ -27,5 +28,6 @@ fn main() -> ExitCode {
         Command::Lower(args) => lower::run(args),
         Command::Table(args) => table::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Litmus(args) => litmus::run(&args),
     }
 }
