@@ -6,7 +6,7 @@ use ptx_atomics::memory_model::{
     place::Place,
     ptx::{
         Conventions, Ptx,
-        axioms::{Axiom, Cycle, Judged},
+        axioms::{Cycle, Judged},
     },
     relation::Relation,
     unfold::Kind,
@@ -77,7 +77,7 @@ pub const RELATIONS: [Relations; 13] = [
     Relations { name: "before",         color: "#57606a", words: "precedes" },
 ];
 
-/// The names are those of [`Axiom`]'s cycles.
+/// The names are those of the library's cycles.
 fn relation(name: &str) -> &'static Relations {
     RELATIONS.iter().find(|relation| relation.name == name).unwrap_or(&RELATIONS[RELATIONS.len() - 1])
 }
@@ -154,11 +154,6 @@ impl Diagram {
     }
 }
 
-/// What forbids an execution, in words.
-pub fn forbidden(axiom: Axiom) -> String {
-    format!("the axiom {axiom}, section {} of the PTX manual", axiom.section())
-}
-
 /// Whether two events, one after the other, are of one execution of an instruction.
 fn same_instruction(execution: &Execution<Ptx>, a: usize, b: usize) -> bool {
     let x = &execution.skeleton;
@@ -180,6 +175,7 @@ fn drawn(
     let between_threads = Relation::from_fn(x.len(), |a, b| !x.same_thread(a, b));
     let uninitialized = Relation::product(x.len(), !x.inits, !x.inits);
     let causality = judged.causality & x.same_location() & between_threads & uninitialized;
+    let causality = causality - x.po.then(&causality) - causality.then(&x.po) - judged.synchronizes;
     let relations = [
         ("po", reduced(x.po)),
         ("rf", execution.rf),

@@ -2,28 +2,24 @@
 
 use ptx_atomics::memory_model::{
     condition::{Formula, Quantifier},
-    execution::Execution,
     litmus::{self, Litmus},
     outcome::{Layout, Limits, Outcomes},
     program::{Location, Register, Value},
     ptx::{
-        Conventions, Ptx,
+        Conventions,
         axioms::Cycle,
-        explain::{Explanation, explain},
+        explain::{Contradiction, Explanation, explain},
         search,
     },
     unfold::Limit,
 };
 
-use super::{
-    Judged, Verdict,
-    diagram::{Diagram, forbidden},
-};
+use super::{Judged, Verdict, diagram::Diagram};
 use crate::format::columns;
 
 /// The execution that decides the condition.
 pub struct Shown {
-    /// What the picture is of, in a sentence.
+    /// What is known of the outcome, in a sentence.
     caption: String,
     pub diagram: Option<Diagram>,
 }
@@ -38,35 +34,36 @@ pub fn show(litmus: &Litmus, outcomes: &Outcomes, conventions: Conventions, limi
     };
     let wanted = condition.decided_by().0;
     let decides = |state: &[Value]| condition.formula.holds(&layout, state) == wanted;
-    let drawn = |execution: &Execution<Ptx>, caption: &str, cycle: &Cycle| {
-        Some(Diagram::new(litmus, execution, conventions, caption.to_owned(), cycle))
-    };
-    let allowed = |decides: &dyn Fn(&[Value]) -> bool, caption: String| {
+    let witness = |decides: &dyn Fn(&[Value]) -> bool| {
         let witness = search::witness(program, conventions, limits, decides);
-        let diagram = witness.and_then(|witness| drawn(&witness.execution, &caption, &Vec::new()));
-        Shown { caption, diagram }
+        witness.map(|witness| (witness.execution, Cycle::new()))
     };
-    if outcomes.states.iter().any(|state| decides(state)) {
-        return allowed(&decides, format!("{formula} is allowed"));
-    }
-    if let Some(limit) = outcomes.unknown {
-        return Shown { caption: format!("Whether {formula} is allowed is unknown: {}", why(limit)), diagram: None };
-    }
-    let negated = Formula::Not(Box::new(condition.formula.clone()));
-    let of = if wanted { &condition.formula } else { &negated };
-    match explain(program, of, conventions, limits) {
-        Explanation::Forbidden(found) => {
-            let caption = format!("{formula} is forbidden by {}", forbidden(found.axiom));
-            Shown { diagram: drawn(&found.execution, &caption, &found.cycle), caption }
+    let (caption, execution) = match outcomes.unknown {
+        _ if outcomes.states.iter().any(|state| decides(state)) => (format!("{formula} is allowed"), witness(&decides)),
+        Some(limit) => (format!("Whether {formula} is allowed is unknown: {}", why(limit)), None),
+        None => {
+            let negated = Formula::Not(Box::new(condition.formula.clone()));
+            let wanted = if wanted { &condition.formula } else { &negated };
+            match explain(program, wanted, conventions, limits) {
+                Explanation::Forbidden(found) => {
+                    let Contradiction { execution, axiom, cycle } = *found;
+                    let section = axiom.section();
+                    let by = format!("by the axiom {axiom}, section {section} of the PTX manual");
+                    (format!("{formula} is forbidden {by}"), Some((execution, cycle)))
+                }
+                Explanation::Unknown(limit) => {
+                    (format!("{formula} is forbidden; why was not found: {limit}"), witness(&|_| true))
+                }
+                // Allowed it is not: all outcomes are known.
+                Explanation::NoCandidate | Explanation::Allowed(_) => {
+                    (format!("{formula} is impossible, whatever is read from where"), witness(&|_| true))
+                }
+            }
         }
-        // All outcomes are known by now.
-        Explanation::Unknown(limit) => {
-            allowed(&|_| true, format!("{formula} is forbidden; why was not found: {}", why(limit)))
-        }
-        Explanation::NoCandidate | Explanation::Allowed(_) => {
-            allowed(&|_| true, format!("{formula} is impossible, whatever is read from where"))
-        }
-    }
+    };
+    let diagram =
+        execution.map(|(execution, cycle)| Diagram::new(litmus, &execution, conventions, caption.clone(), &cycle));
+    Shown { caption, diagram }
 }
 
 /// Why a verdict is unknown, and what to do.
@@ -156,7 +153,8 @@ pub fn execution(Shown { caption, diagram }: &Shown) -> String {
         vec![node.name.clone(), thread.to_owned(), node.instruction.clone()]
     };
     let rows = (0..nodes.len()).map(|index| [words(index), vec![nodes[index].effect_from.clone()]].concat());
-    let execution = format!("\n{caption}. An execution:\n\n{}", columns(rows));
+    let it = if cycle.is_empty() { "An execution" } else { "An execution with it would be" };
+    let execution = format!("\n{caption}. {it}:\n\n{}", columns(rows));
     if cycle.is_empty() {
         return execution;
     }
@@ -164,5 +162,5 @@ pub fn execution(Shown { caption, diagram }: &Shown) -> String {
         [words(index), vec![format!("{}:", relation.name), relation.words.to_owned()]].concat()
     });
     let back = [words(cycle[0].0), vec![String::new(), String::new()]].concat();
-    format!("{execution}\nIts cycle:\n\n{}", columns(steps.chain([back])))
+    format!("{execution}\nThe cycle in it:\n\n{}", columns(steps.chain([back])))
 }

@@ -89,7 +89,8 @@ struct Layout<'d> {
     /// Left edges of columns and their widths; tops of rows and their heights.
     x: Vec<(f64, f64)>,
     y: Vec<(f64, f64)>,
-    /// Of the names of GPUs, clusters, CTAs and threads.
+    /// The levels of places that there are, and where their bars begin.
+    levels: Vec<&'static Level>,
     header: f64,
     routes: Vec<Route>,
     height: f64,
@@ -126,7 +127,9 @@ impl<'d> Layout<'d> {
         let header = MARGIN + 2.0 * (LINE + 4.0);
         let mut y = Vec::new();
         let mut lanes = Vec::new();
-        let mut at = header + LEVELS.len() as f64 * (LINE + 4.0) + LINE;
+        let present = |level: &&Level| diagram.threads.iter().any(|thread| level.2(&thread.place).is_some());
+        let levels: Vec<&Level> = LEVELS.iter().filter(present).collect();
+        let mut at = header + levels.len() as f64 * (LINE + 4.0) + LINE;
         for row in 0..=rows {
             lanes.push(at + 10.0);
             at += 20.0 + horizontal.counts[row] as f64 * LANE;
@@ -136,9 +139,9 @@ impl<'d> Layout<'d> {
                 at += height;
             }
         }
-        let height = at + MARGIN + LINE * (diagram.legend().count() + 1) as f64;
+        let height = at + MARGIN + LINE * (legend_lines(diagram) + 1) as f64;
 
-        let mut layout = Self { diagram, cells, columns, x, y, header, routes: Vec::new(), height };
+        let mut layout = Self { diagram, cells, columns, x, y, levels, header, routes: Vec::new(), height };
         let place = |index: usize, way: &Way| {
             let [from, to] = [(way.from, 0), (way.to, 1)].map(|(end, which)| layout.port(end, ports.of[index][which]));
             let lane = |which: usize| gutters[way.gutters[which]] + vertical.of[index][which] as f64 * LANE;
@@ -214,9 +217,9 @@ impl<'d> Layout<'d> {
     /// Bars over the threads of one place, and the threads' names.
     fn groups(&self, body: &mut String) {
         let threads = &self.diagram.threads;
-        for (level, (name, color, of)) in LEVELS.iter().enumerate() {
+        for (level, (name, color, of)) in self.levels.iter().enumerate() {
             let key = |thread: usize| {
-                LEVELS[..=level].iter().map(|(_, _, of)| of(&threads[thread].place)).collect::<Vec<_>>()
+                self.levels[..=level].iter().map(|(_, _, of)| of(&threads[thread].place)).collect::<Vec<_>>()
             };
             let mut first = 0;
             while first < threads.len() {
@@ -236,7 +239,7 @@ impl<'d> Layout<'d> {
                 first = last + 1;
             }
         }
-        let y = self.header + LEVELS.len() as f64 * (LINE + 4.0) + 12.0;
+        let y = self.header + self.levels.len() as f64 * (LINE + 4.0) + 12.0;
         for (thread, (x, width)) in threads.iter().zip(&self.x) {
             let x = x + width / 2.0;
             *body += &format!(
@@ -247,20 +250,33 @@ impl<'d> Layout<'d> {
     }
 
     fn legend(&self, body: &mut String) {
-        let mut y = self.height - MARGIN - LINE * (self.diagram.legend().count() as f64 - 1.0);
+        let mut y = self.height - MARGIN - LINE * (legend_lines(self.diagram) as f64 - 1.0);
+        if !self.diagram.cycle.is_empty() {
+            *body += &format!(
+                "<line x1=\"{MARGIN}\" y1=\"{0:.1}\" x2=\"{1:.1}\" y2=\"{0:.1}\" stroke=\"{HIGHLIGHT}\" \
+                 stroke-width=\"7\"/>\n<text x=\"{2:.1}\" y=\"{y:.1}\" font-size=\"11\">the cycle</text>\n",
+                y - 4.0,
+                MARGIN + 24.0,
+                MARGIN + 32.0
+            );
+            y += LINE;
+        }
         for relation in self.diagram.legend() {
             let Relations { name, color, words } = relation;
             *body += &format!(
-                "<line x1=\"{MARGIN}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{color}\" stroke-width=\"1.5\"/>\n\
-                 <text x=\"{:.1}\" y=\"{y:.1}\" font-size=\"11\"><tspan fill=\"{color}\">{name}</tspan>: {words}</text>\n",
+                "<line x1=\"{MARGIN}\" y1=\"{0:.1}\" x2=\"{1:.1}\" y2=\"{0:.1}\" stroke=\"{color}\" stroke-width=\"1.5\"/>\n\
+                 <text x=\"{2:.1}\" y=\"{y:.1}\" font-size=\"11\"><tspan fill=\"{color}\">{name}</tspan>: {words}</text>\n",
                 y - 4.0,
                 MARGIN + 24.0,
-                y - 4.0,
                 MARGIN + 32.0
             );
             y += LINE;
         }
     }
+}
+
+fn legend_lines(diagram: &Diagram) -> usize {
+    diagram.legend().count() + usize::from(!diagram.cycle.is_empty())
 }
 
 type Level = (&'static str, &'static str, fn(&Place) -> Option<u32>);
@@ -460,8 +476,8 @@ fn name(body: &mut String, edge: &Edge, route: &Route) {
     let weight = if edge.in_cycle { "bold" } else { "normal" };
     let Relations { name, color, .. } = edge.relation;
     *body += &format!(
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"10\" font-weight=\"{weight}\" text-anchor=\"{anchor}\" fill=\"{color}\" \
-         stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\">{name}</text>\n"
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"10\" font-weight=\"{weight}\" text-anchor=\"{anchor}\" \
+         fill=\"{color}\">{name}</text>\n"
     );
 }
 
