@@ -1,5 +1,4 @@
-//! How long it takes to find all outcomes. `cargo bench -p ptx-memory-model`; the anchors of other tools are in
-//! `scripts/bench`.
+//! How long it takes to find all outcomes: `cargo bench -p ptx-memory-model`.
 
 use std::{fs, hint::black_box, path::Path};
 

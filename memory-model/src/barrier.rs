@@ -152,13 +152,22 @@ pub(crate) fn orders<L: Language>(c: &Combination<L>, arrival: usize) -> bool {
     of.is_some_and(|(_, _, barrier)| !matches!(barrier.name, BarrierName::Cluster { relaxed: true }))
 }
 
-/// What a `bar.red` gives: the reduction of what the arrivals of its phase brought along.
+/// Whether a wait gives a value.
+pub(crate) fn reduces<L: Language>(c: &Combination<L>, wait: usize) -> bool {
+    let of = c.barriers().find(|&(_, event, _)| event == wait);
+    of.is_some_and(|(_, _, barrier)| barrier.reduction.is_some())
+}
+
+/// What a `bar.red` gives, where its phase is known: the reduction of what the arrivals of its phase brought along.
 pub(crate) fn reduced<L: Language>(
     c: &Combination<L>,
     wait: usize,
     arrivals: Set,
     read: &impl Fn(usize) -> Option<Value>,
 ) -> Option<Value> {
+    if arrivals.is_empty() {
+        return None;
+    }
     let (_, _, barrier) = c.barriers().find(|&(_, event, _)| event == wait)?;
     let brought = arrivals.map(|arrival| c.written(arrival, read)).collect::<Option<Vec<_>>>()?;
     Some(match barrier.reduction? {

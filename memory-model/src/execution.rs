@@ -174,7 +174,7 @@ impl<'p, L: Language> Combination<'p, L> {
                 if event.rmw {
                     skeleton.rmw.insert(here - 1, here);
                 }
-                if !matches!(event.kind, Kind::Fence(_) | Kind::Arrive | Kind::Wait) {
+                if !matches!(event.kind, Kind::Fence(_) | Kind::Wait) {
                     event.depends.for_each(|read| skeleton.dep.insert(first + read, here));
                 }
                 skeleton.events.push(Event {

@@ -105,6 +105,10 @@ pub enum Limit {
     Paths,
     #[error("a path computes more than {MAX_NODES} values")]
     Values,
+    #[error("the source model has no barriers")]
+    Barrier,
+    #[error("more uses of barriers with a quorum than the limit")]
+    Quorum,
     #[error("a branch leads to a label that is not there")]
     Label,
 }

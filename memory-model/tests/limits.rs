@@ -117,6 +117,9 @@ fn bounds() {
     let branches: Vec<String> = (0..1000).map(|index| format!("beq r0, {index}, end")).collect();
     let branches = ["ld.weak r0, x"].into_iter().chain(branches.iter().map(|branch| &branch[..])).chain(["end:"]);
     check(&[&branches.collect::<Vec<_>>()], "exists (x == 7)", Limits::default(), (None, Some(Limit::Paths)));
+    let many: Vec<&str> = std::iter::repeat_n("bar.cta.sync 0, 0, 1", 13).collect();
+    check(&[&many], "exists (x == 7)", Limits::default(), (None, Some(Limit::Quorum)));
+    check(&[&many[..12]], "exists (x == 7)", Limits::default(), (Some(false), KNOWN));
     check(&[&[]], "exists (x == 7)", Limits::default(), (Some(false), KNOWN));
     check(
         &[&["ld.weak r0, x", "ld.weak r1, [r0]"]],

@@ -9,11 +9,16 @@
 //! 2. Base causality is now fixed. For each location by itself, it chooses the sources of the other reads and a coherence
 //!    order. The outcomes are the products of what the locations allow.
 
+mod choice;
+mod location;
+mod product;
+
+use self::{choice::Choice, location::LocationEvents};
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, relations};
 use crate::{
     barrier,
-    execution::{Combination, Event, Execution},
-    outcome::{Budget, Limits, Outcomes, State, Witness},
+    execution::{Combination, Event},
+    outcome::{Budget, Limits, Outcomes, Witness},
     program::{Cmp, Location, Program, Value},
     relation::{MAX_EVENTS, Relation, Set},
     unfold::{self, Kind, Limit, Path, Term, Unfolding},
@@ -118,6 +123,8 @@ pub(crate) fn combinations<'p, L: crate::program::Language>(
     Ok(())
 }
 
+/// Arrivals and waits at barriers with a quorum, which may form phases in many ways.
+const MAX_QUORUM_EVENTS: usize = 24;
 /// No source chosen.
 const NONE: u8 = u8::MAX;
 
@@ -151,48 +158,6 @@ struct Search<'s, 'p, 'g> {
     feasible: bool,
     /// The events that stand for all behind such a bound.
     beyond: Set,
-}
-
-struct LocationEvents {
-    events: Set,
-    writes: Set,
-    reads: Set,
-    /// Reads whose sources are chosen for this location alone.
-    inner: Vec<usize>,
-    /// Those of them whose values are observed.
-    observed: Vec<usize>,
-    /// Rows of values: of the observed reads, then the final value.
-    rows: Vec<Value>,
-    /// For each row, how it comes about; only where a witness is wanted.
-    causes: Vec<([u8; MAX_EVENTS], Relation)>,
-}
-
-/// The choices so far, and what follows from them.
-#[derive(Clone)]
-struct Choice {
-    rf: [u8; MAX_EVENTS],
-    chosen: Set,
-    /// Base causality order, and its inverse.
-    cb: Relation,
-    before: Relation,
-    /// Observation order, and its inverse.
-    observation: Relation,
-    observed: Relation,
-    /// The transitive closure of dependencies and reads-from.
-    dep: Relation,
-}
-
-impl Choice {
-    /// Adds to base causality.
-    fn order(&mut self, a: usize, b: usize) {
-        if self.cb.contains(a, b) {
-            return;
-        }
-        let before = self.before.row(a) | Set::one(a);
-        let after = self.cb.row(b) | Set::one(b);
-        before.for_each(|event| *self.cb.row_mut(event) = self.cb.row(event) | after);
-        after.for_each(|event| *self.before.row_mut(event) = self.before.row(event) | before);
-    }
 }
 
 impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
@@ -364,6 +329,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             dep: if self.has_dependencies { x.dep.closure() } else { empty },
         };
         choice.before = choice.cb.inverse();
+        let of_quorum = self.c.barriers().filter(|(.., barrier)| barrier.quorum.is_some());
+        if of_quorum.count() > MAX_QUORUM_EVENTS {
+            return Err(Limit::Quorum);
+        }
         if self.c.barriers().next().is_some() {
             // Barriers whose names are constants are settled before all else.
             let known = |_: usize| None;
@@ -393,6 +362,15 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         for (arrivals, waits) in &phases.0 {
             for wait in *waits {
                 self.phases[wait] = *arrivals;
+            }
+            // What a reduction gives depends on what all bring along, and not on itself.
+            for wait in waits.filter(|&wait| barrier::reduces(self.c, wait)) {
+                for arrival in *arrivals {
+                    if choice.dep.contains(wait, arrival) {
+                        return Ok(());
+                    }
+                    choice.dep.insert_transitive(arrival, wait);
+                }
             }
             for arrival in arrivals.filter(|&arrival| barrier::orders(self.c, arrival)) {
                 for wait in *waits {
@@ -446,50 +424,6 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             self.with_phases(choice, &phases, |search, choice| search.fences(choice))?;
         }
         Ok(())
-    }
-
-    /// Reads from a source. False if that is forbidden, whatever else is chosen.
-    fn choose(&self, choice: &mut Choice, read: usize, source: usize) -> bool {
-        if self.has_dependencies {
-            if choice.dep.contains(read, source) {
-                return false;
-            }
-            choice.dep.insert_transitive(source, read);
-        }
-        choice.rf[read] = source as u8;
-        if self.beyond.contains(source) {
-            return true;
-        }
-        choice.chosen.insert(read);
-        let mut synchronized = false;
-        if self.morally_strong.contains(source, read) {
-            let x = &self.c.skeleton;
-            let is_rmw = source > 0 && x.rmw.contains(source - 1, source);
-            let from = Set::one(source) | if is_rmw { choice.observed.row(source - 1) } else { Set(0) };
-            let to = x.rmw.row(read).fold(Set::one(read), |to, write| to | choice.observation.row(write));
-            for write in from {
-                *choice.observation.row_mut(write) = choice.observation.row(write) | to;
-                for head in self.heads.row(write) {
-                    for tail in to.fold(Set(0), |tails, read| tails | self.tails.row(read)) {
-                        if self.morally_strong.contains(head, tail) && !choice.cb.contains(head, tail) {
-                            choice.order(head, tail);
-                            synchronized = true;
-                        }
-                    }
-                }
-            }
-            to.for_each(|read| *choice.observed.row_mut(read) = choice.observed.row(read) | from);
-        }
-        let affected = |at: &&LocationEvents| synchronized || at.events.contains(read);
-        !self.plain || self.locations.iter().filter(affected).all(|at| self.may_be_coherent(choice, at))
-    }
-
-    /// Whether what is chosen so far does not yet forbid what is read at a location.
-    fn may_be_coherent(&self, choice: &Choice, at: &LocationEvents) -> bool {
-        match self.forced_order(choice, &choice.cb, at) {
-            Some((order, causes)) => self.allowed(&Scene { choice, causes: &causes }, at, &order),
-            None => false,
-        }
     }
 
     fn constraints_hold(&self, rf: &[u8; MAX_EVENTS], all_known: bool) -> bool {
@@ -584,288 +518,5 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             self.product(choice, sc)?;
         }
         Ok(())
-    }
-
-    fn inner(
-        &mut self,
-        choice: &Choice,
-        preserved: &Relation,
-        at: &mut LocationEvents,
-        index: usize,
-    ) -> Result<(), Limit> {
-        let Some(&read) = at.inner.get(index) else {
-            self.budget.candidates += 1;
-            return self.coherence(choice, preserved, at);
-        };
-        for source in self.sources[read] {
-            self.budget.choose()?;
-            let mut next = choice.clone();
-            if self.choose_inner(&mut next, read, source, at) {
-                self.inner(&next, preserved, at, index + 1)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// As [`Self::choose`], where nothing can synchronize.
-    fn choose_inner(&self, choice: &mut Choice, read: usize, source: usize, at: &LocationEvents) -> bool {
-        if self.has_dependencies {
-            if choice.dep.contains(read, source) {
-                return false;
-            }
-            choice.dep.insert_transitive(source, read);
-        }
-        choice.rf[read] = source as u8;
-        if self.beyond.contains(source) {
-            return true;
-        }
-        choice.chosen.insert(read);
-        if self.morally_strong.contains(source, read) {
-            let x = &self.c.skeleton;
-            let is_rmw = source > 0 && x.rmw.contains(source - 1, source);
-            let from = Set::one(source) | if is_rmw { choice.observed.row(source - 1) } else { Set(0) };
-            let to = x.rmw.row(read).fold(Set::one(read), |to, write| to | choice.observation.row(write));
-            from.for_each(|write| *choice.observation.row_mut(write) = choice.observation.row(write) | to);
-            to.for_each(|read| *choice.observed.row_mut(read) = choice.observed.row(read) | from);
-        }
-        !self.plain || self.may_be_coherent(choice, at)
-    }
-
-    /// Tries every coherence order of a location, and notes the values that result.
-    fn coherence(&mut self, choice: &Choice, preserved: &Relation, at: &mut LocationEvents) -> Result<(), Limit> {
-        match self.forced_order(choice, preserved, at) {
-            Some((order, causes)) => self.order_writes(&Scene { choice, causes: &causes }, at, order),
-            None => Ok(()),
-        }
-    }
-
-    /// The part of the coherence order that follows from causality and from what is read, and for each event of the
-    /// location those that precede it in causality order (section 8.9.5). `None` if a read is of a later write.
-    fn forced_order(
-        &self,
-        choice: &Choice,
-        preserved: &Relation,
-        at: &LocationEvents,
-    ) -> Option<(CoherenceOrder, [Set; MAX_EVENTS])> {
-        let mut order = CoherenceOrder { after: [Set(0); MAX_EVENTS], writes: at.writes };
-        let mut causes = [Set(0); MAX_EVENTS];
-        for event in at.events {
-            let observers = choice.observation.row(event);
-            let cause = observers.fold(preserved.row(event), |cause, read| cause | preserved.row(read)) & at.events;
-            cause.for_each(|later| causes[later].insert(event));
-            if at.writes.contains(event) {
-                order.after[event] = cause & at.writes;
-            }
-        }
-        for init in at.writes & self.c.skeleton.inits {
-            order.after[init] = at.writes - Set::one(init);
-        }
-        order.close();
-        // A read does not return a write that comes later, nor one that is overwritten before it (section 8.10.6). Where
-        // coherence order relates the two writes in any case, the other direction follows.
-        for read in at.reads & choice.chosen {
-            let source = usize::from(choice.rf[read]);
-            if causes[source].contains(read) {
-                return None;
-            }
-            for earlier in causes[read] & self.morally_strong.row(source) & at.writes {
-                order.insert(earlier, source);
-            }
-        }
-        Some((order, causes))
-    }
-
-    fn order_writes(&mut self, scene: &Scene, at: &mut LocationEvents, order: CoherenceOrder) -> Result<(), Limit> {
-        self.budget.choose()?;
-        if !self.allowed(scene, at, &order) {
-            return Ok(());
-        }
-        for a in at.writes {
-            for b in (self.morally_strong.row(a) & at.writes) - order.after[a] {
-                if b > a && !order.after[b].contains(a) {
-                    for (first, second) in [(a, b), (b, a)] {
-                        let mut order = order;
-                        order.insert(first, second);
-                        self.order_writes(scene, at, order)?;
-                    }
-                    return Ok(());
-                }
-            }
-        }
-        self.note(scene, at, &order);
-        Ok(())
-    }
-
-    /// The axioms on a coherence order, which may still grow.
-    fn allowed(&self, scene: &Scene, at: &LocationEvents, order: &CoherenceOrder) -> bool {
-        let x = &self.c.skeleton;
-        { at.writes }.all(|write| !order.after[write].contains(write))
-            && (at.reads & scene.choice.chosen).all(|read| {
-                let overwriting = order.after[usize::from(scene.choice.rf[read])];
-                (overwriting & scene.causes[read]).is_empty()
-                    && x.rmw.row(read).all(|write| {
-                        let strong = self.morally_strong.row(read) & self.morally_strong.row(write);
-                        (overwriting & strong).all(|between| !order.after[between].contains(write))
-                    })
-            })
-    }
-
-    /// Adds the values of an execution of one location: one row for each write that may be the last.
-    fn note(&self, scene: &Scene, at: &mut LocationEvents, order: &CoherenceOrder) {
-        let rf = &scene.choice.rf;
-        let width = at.observed.len() + 1;
-        for last in at.writes {
-            if !order.after[last].is_empty() {
-                continue;
-            }
-            let start = at.rows.len();
-            for index in 0..at.observed.len() {
-                at.rows.push(self.read(rf, at.observed[index]).unwrap_or_default());
-            }
-            at.rows.push(self.c.written(last, &|event| self.read(rf, event)).unwrap_or_default());
-            let (known, new) = at.rows.split_at(start);
-            if known.chunks_exact(width).any(|row| row == new) {
-                at.rows.truncate(start);
-            } else if self.goal.wanted.is_some() {
-                let mut co = Relation::empty(self.c.skeleton.len());
-                at.writes.for_each(|write| *co.row_mut(write) = order.after[write]);
-                at.causes.push((*rf, co));
-            }
-        }
-    }
-
-    /// The outcomes: every combination of what the locations allow.
-    fn product(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
-        let mut values = [0; MAX_EVENTS];
-        for read in self.outer {
-            values[read] = self.read(&choice.rf, read).unwrap_or_default();
-        }
-        for (event, phase) in self.phases.iter().enumerate().filter(|(_, phase)| !phase.is_empty()) {
-            let read = |event| self.read(&choice.rf, event);
-            values[event] = barrier::reduced(self.c, event, *phase, &read).unwrap_or_default();
-        }
-        let mut rows = [0; MAX_EVENTS];
-        let mut state: Vec<Value> = vec![0; self.registers.len() + self.locations.len()];
-        // Most registers hold what was read, or what does not change here.
-        let c = self.c;
-        let value = |(thread, term), values: &[Value; MAX_EVENTS]| {
-            c.term(thread, term, &|event| Some(values[event])).unwrap_or_default()
-        };
-        let inner = self.locations.iter().flat_map(|at| &at.observed).copied().collect::<Set>();
-        let (mut copies, mut computed) = (Vec::new(), Vec::new());
-        for (index, &(thread, term)) in self.registers.iter().enumerate() {
-            match c.copy(thread, term) {
-                Some(read) if inner.contains(read) => copies.push((index, read)),
-                None if !(c.sources(thread, term) & inner).is_empty() => computed.push(index),
-                _ => state[index] = value((thread, term), &values),
-            }
-        }
-        loop {
-            self.budget.choose()?;
-            for (index, at) in self.locations.iter().enumerate() {
-                let width = at.observed.len() + 1;
-                let row = &at.rows[rows[index] * width..][..width];
-                at.observed.iter().zip(row).for_each(|(&read, &value)| values[read] = value);
-                state[self.registers.len() + index] = row[width - 1];
-            }
-            copies.iter().for_each(|&(index, read)| state[index] = values[read]);
-            computed.iter().for_each(|&index| state[index] = value(self.registers[index], &values));
-            match self.goal.wanted {
-                Some(wanted) => {
-                    if wanted(&state) {
-                        let witness = self.witness(choice, sc, &rows, state.into());
-                        if let Some(slot) = &mut self.goal.witness {
-                            **slot = Some(witness);
-                        }
-                        return Ok(());
-                    }
-                }
-                None => self.goal.outcomes.states.insert(&state),
-            }
-            let mut index = 0;
-            loop {
-                let Some(at) = self.locations.get(index) else { return Ok(()) };
-                rows[index] += 1;
-                if rows[index] * (at.observed.len() + 1) < at.rows.len() {
-                    break;
-                }
-                rows[index] = 0;
-                index += 1;
-            }
-        }
-    }
-
-    fn witness(&self, choice: &Choice, sc: &Relation, rows: &[usize], state: State) -> Witness<Ptx> {
-        let x = &self.c.skeleton;
-        let mut sources = choice.rf;
-        let mut co = Relation::empty(x.len());
-        for (at, &row) in self.locations.iter().zip(rows) {
-            let (rf, order) = &at.causes[row];
-            at.inner.iter().for_each(|&read| sources[read] = rf[read]);
-            co = co | *order;
-        }
-        let mut rf = Relation::empty(x.len());
-        x.reads.for_each(|read| rf.insert(usize::from(sources[read]), read));
-        let value = |event: usize| match x.writes.contains(event) || x.events[event].kind == Kind::Arrive {
-            true => self.c.written(event, &|event| self.read(&sources, event)),
-            false if x.reads.contains(event) => self.read(&sources, event),
-            false => None,
-        };
-        let values = (0..x.len()).map(value).collect();
-        let execution = Execution { skeleton: x.clone(), rf, co, sc: *sc, barriers: self.barrier_edges, values };
-        Witness { execution, state }
-    }
-}
-
-impl LocationEvents {
-    fn empty() -> Self {
-        Self {
-            events: Set(0),
-            writes: Set(0),
-            reads: Set(0),
-            inner: Vec::new(),
-            observed: Vec::new(),
-            rows: Vec::new(),
-            causes: Vec::new(),
-        }
-    }
-}
-
-/// What is fixed while the writes of a location are ordered.
-struct Scene<'c> {
-    choice: &'c Choice,
-    /// For each event of the location, those that precede it in causality order.
-    causes: &'c [Set; MAX_EVENTS],
-}
-
-/// A transitive relation on the writes of one location (section 8.9.6).
-#[derive(Clone, Copy)]
-struct CoherenceOrder {
-    after: [Set; MAX_EVENTS],
-    writes: Set,
-}
-
-impl CoherenceOrder {
-    fn close(&mut self) {
-        for via in self.writes {
-            let row = self.after[via];
-            for write in self.writes {
-                if self.after[write].contains(via) {
-                    self.after[write] = self.after[write] | row;
-                }
-            }
-        }
-    }
-
-    fn insert(&mut self, a: usize, b: usize) {
-        if self.after[a].contains(b) {
-            return;
-        }
-        let row = self.after[b] | Set::one(b);
-        for write in self.writes {
-            if write == a || self.after[write].contains(a) {
-                self.after[write] = self.after[write] | row;
-            }
-        }
     }
 }

@@ -52,9 +52,10 @@ pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
     Ok(sources)
 }
 
-type Result_<'t, T> = Result<T, (&'t str, String)>;
+/// With the part of the line that an error is about.
+type Parsed<'t, T> = Result<T, (&'t str, String)>;
 
-fn thread<'t>(program: &mut Program, line: &'t str) -> Result_<'t, ()> {
+fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
     let expected = || (line, format!("`P{}@cta.gpu:` expected", program.threads.len()));
     let (head, code) = line.split_once(':').ok_or_else(expected)?;
     let (name, place) = head.split_once('@').ok_or_else(expected)?;
@@ -73,7 +74,7 @@ fn thread<'t>(program: &mut Program, line: &'t str) -> Result_<'t, ()> {
     Ok(())
 }
 
-fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) -> Result_<'t, Instruction> {
+fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) -> Parsed<'t, Instruction> {
     let (d, operation) = match text.split_once('=') {
         Some((d, operation)) => (Some(register(thread, d.trim())), operation.trim()),
         None => (None, text),
@@ -143,7 +144,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
     }
 }
 
-fn atomic<'t>(order: Order, word: &'t str) -> Result_<'t, Order> {
+fn atomic<'t>(order: Order, word: &'t str) -> Parsed<'t, Order> {
     match order {
         Order::NonAtomic => Err((word, "a read-modify-write is atomic".into())),
         order => Ok(order),
@@ -166,7 +167,7 @@ fn address(program: &mut Program, name: &str) -> Address {
     Address { base: Operand::Address(Location(index as u16)), offset: 0 }
 }
 
-fn value<'t>(thread: &mut Thread, text: &'t str) -> Result_<'t, Operand> {
+fn value<'t>(thread: &mut Thread, text: &'t str) -> Parsed<'t, Operand> {
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         let number = text.parse::<i128>().ok().filter(|number| (i64::MIN.into()..=u64::MAX.into()).contains(number));
         return number

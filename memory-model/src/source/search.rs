@@ -53,6 +53,9 @@ fn run(
         if paths.iter().any(|path| path.ending != Ending::Returned) {
             return Err(Limit::Unroll);
         }
+        if combination.barriers().next().is_some() {
+            return Err(Limit::Barrier);
+        }
         let x = &combination.skeleton;
         let empty = Relation::empty(x.len());
         let execution =

@@ -1,0 +1,76 @@
+//! What follows from reading from a write.
+
+use super::{LocationEvents, Search};
+use crate::relation::{MAX_EVENTS, Relation, Set};
+
+/// The choices so far, and what follows from them.
+#[derive(Clone)]
+pub(super) struct Choice {
+    pub(super) rf: [u8; MAX_EVENTS],
+    pub(super) chosen: Set,
+    /// Base causality order, and its inverse.
+    pub(super) cb: Relation,
+    pub(super) before: Relation,
+    /// Observation order, and its inverse.
+    pub(super) observation: Relation,
+    pub(super) observed: Relation,
+    /// The transitive closure of dependencies and reads-from.
+    pub(super) dep: Relation,
+}
+
+impl Choice {
+    /// Adds to base causality.
+    pub(super) fn order(&mut self, a: usize, b: usize) {
+        if self.cb.contains(a, b) {
+            return;
+        }
+        let before = self.before.row(a) | Set::one(a);
+        let after = self.cb.row(b) | Set::one(b);
+        before.for_each(|event| *self.cb.row_mut(event) = self.cb.row(event) | after);
+        after.for_each(|event| *self.before.row_mut(event) = self.before.row(event) | before);
+    }
+}
+
+impl Search<'_, '_, '_> {
+    /// Reads from a source. False if that is forbidden, whatever else is chosen.
+    pub(super) fn choose(&self, choice: &mut Choice, read: usize, source: usize) -> bool {
+        let Some(synchronized) = self.take(choice, read, source) else { return false };
+        let affected = |at: &&LocationEvents| synchronized || at.events.contains(read);
+        !self.plain || self.locations.iter().filter(affected).all(|at| self.may_be_coherent(choice, at))
+    }
+
+    /// Reads from a source, and draws the consequences: whether something synchronized. `None` for values out of thin air.
+    pub(super) fn take(&self, choice: &mut Choice, read: usize, source: usize) -> Option<bool> {
+        if self.has_dependencies {
+            if choice.dep.contains(read, source) {
+                return None;
+            }
+            choice.dep.insert_transitive(source, read);
+        }
+        choice.rf[read] = source as u8;
+        if self.beyond.contains(source) {
+            return Some(false);
+        }
+        choice.chosen.insert(read);
+        let mut synchronized = false;
+        if self.morally_strong.contains(source, read) {
+            let x = &self.c.skeleton;
+            let is_rmw = source > 0 && x.rmw.contains(source - 1, source);
+            let from = Set::one(source) | if is_rmw { choice.observed.row(source - 1) } else { Set(0) };
+            let to = x.rmw.row(read).fold(Set::one(read), |to, write| to | choice.observation.row(write));
+            for write in from {
+                *choice.observation.row_mut(write) = choice.observation.row(write) | to;
+                for head in self.heads.row(write) {
+                    for tail in to.fold(Set(0), |tails, read| tails | self.tails.row(read)) {
+                        if self.morally_strong.contains(head, tail) && !choice.cb.contains(head, tail) {
+                            choice.order(head, tail);
+                            synchronized = true;
+                        }
+                    }
+                }
+            }
+            to.for_each(|read| *choice.observed.row_mut(read) = choice.observed.row(read) | from);
+        }
+        Some(synchronized)
+    }
+}

@@ -1,0 +1,212 @@
+//! One location by itself, with base causality fixed: what its reads return, and in which order its writes are.
+
+use super::{Choice, Search};
+use crate::{
+    program::Value,
+    relation::{MAX_EVENTS, Relation, Set},
+    unfold::Limit,
+};
+
+/// The memory operations of one location, and what was found of them.
+pub(super) struct LocationEvents {
+    pub(super) events: Set,
+    pub(super) writes: Set,
+    pub(super) reads: Set,
+    /// Reads whose sources are chosen for this location alone.
+    pub(super) inner: Vec<usize>,
+    /// Those of them whose values are observed.
+    pub(super) observed: Vec<usize>,
+    /// Rows of values: of the observed reads, then the final value.
+    pub(super) rows: Vec<Value>,
+    /// For each row, how it comes about; only where a witness is wanted.
+    pub(super) causes: Vec<([u8; MAX_EVENTS], Relation)>,
+}
+
+impl Search<'_, '_, '_> {
+    /// Chooses sources for the reads from `index` on that matter for this location alone.
+    pub(super) fn inner(
+        &mut self,
+        choice: &Choice,
+        preserved: &Relation,
+        at: &mut LocationEvents,
+        index: usize,
+    ) -> Result<(), Limit> {
+        let Some(&read) = at.inner.get(index) else {
+            self.budget.candidates += 1;
+            return self.coherence(choice, preserved, at);
+        };
+        for source in self.sources[read] {
+            self.budget.choose()?;
+            let mut next = choice.clone();
+            let taken = self.take(&mut next, read, source).is_some();
+            if taken && (!self.plain || self.may_be_coherent(&next, at)) {
+                self.inner(&next, preserved, at, index + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what is chosen so far does not yet forbid what is read at a location.
+    pub(super) fn may_be_coherent(&self, choice: &Choice, at: &LocationEvents) -> bool {
+        match self.forced_order(choice, &choice.cb, at) {
+            Some((order, causes)) => self.allowed(&Scene { choice, causes: &causes }, at, &order),
+            None => false,
+        }
+    }
+
+    /// Tries every coherence order of a location, and notes the values that result.
+    fn coherence(&mut self, choice: &Choice, preserved: &Relation, at: &mut LocationEvents) -> Result<(), Limit> {
+        match self.forced_order(choice, preserved, at) {
+            Some((order, causes)) => self.order_writes(&Scene { choice, causes: &causes }, at, order),
+            None => Ok(()),
+        }
+    }
+
+    /// The part of the coherence order that follows from causality and from what is read, and for each event of the
+    /// location those that precede it in causality order (section 8.9.5). `None` if a read is of a later write.
+    fn forced_order(
+        &self,
+        choice: &Choice,
+        preserved: &Relation,
+        at: &LocationEvents,
+    ) -> Option<(CoherenceOrder, [Set; MAX_EVENTS])> {
+        let mut order = CoherenceOrder { after: [Set(0); MAX_EVENTS], writes: at.writes };
+        let mut causes = [Set(0); MAX_EVENTS];
+        for event in at.events {
+            let observers = choice.observation.row(event);
+            let cause = observers.fold(preserved.row(event), |cause, read| cause | preserved.row(read)) & at.events;
+            cause.for_each(|later| causes[later].insert(event));
+            if at.writes.contains(event) {
+                order.after[event] = cause & at.writes;
+            }
+        }
+        for init in at.writes & self.c.skeleton.inits {
+            order.after[init] = at.writes - Set::one(init);
+        }
+        order.close();
+        // A read does not return a write that comes later, nor one that is overwritten before it (section 8.10.6). Where
+        // coherence order relates the two writes in any case, the other direction follows.
+        for read in at.reads & choice.chosen {
+            let source = usize::from(choice.rf[read]);
+            if causes[source].contains(read) {
+                return None;
+            }
+            for earlier in causes[read] & self.morally_strong.row(source) & at.writes {
+                order.insert(earlier, source);
+            }
+        }
+        Some((order, causes))
+    }
+
+    fn order_writes(&mut self, scene: &Scene, at: &mut LocationEvents, order: CoherenceOrder) -> Result<(), Limit> {
+        self.budget.choose()?;
+        if !self.allowed(scene, at, &order) {
+            return Ok(());
+        }
+        for a in at.writes {
+            for b in (self.morally_strong.row(a) & at.writes) - order.after[a] {
+                if b > a && !order.after[b].contains(a) {
+                    for (first, second) in [(a, b), (b, a)] {
+                        let mut order = order;
+                        order.insert(first, second);
+                        self.order_writes(scene, at, order)?;
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        self.note(scene, at, &order);
+        Ok(())
+    }
+
+    /// The axioms on a coherence order, which may still grow.
+    fn allowed(&self, scene: &Scene, at: &LocationEvents, order: &CoherenceOrder) -> bool {
+        let x = &self.c.skeleton;
+        { at.writes }.all(|write| !order.after[write].contains(write))
+            && (at.reads & scene.choice.chosen).all(|read| {
+                let overwriting = order.after[usize::from(scene.choice.rf[read])];
+                (overwriting & scene.causes[read]).is_empty()
+                    && x.rmw.row(read).all(|write| {
+                        let strong = self.morally_strong.row(read) & self.morally_strong.row(write);
+                        (overwriting & strong).all(|between| !order.after[between].contains(write))
+                    })
+            })
+    }
+
+    /// Adds the values of an execution of one location: one row for each write that may be the last.
+    fn note(&self, scene: &Scene, at: &mut LocationEvents, order: &CoherenceOrder) {
+        let rf = &scene.choice.rf;
+        let width = at.observed.len() + 1;
+        for last in at.writes {
+            if !order.after[last].is_empty() {
+                continue;
+            }
+            let start = at.rows.len();
+            for index in 0..at.observed.len() {
+                at.rows.push(self.read(rf, at.observed[index]).unwrap_or_default());
+            }
+            at.rows.push(self.c.written(last, &|event| self.read(rf, event)).unwrap_or_default());
+            let (known, new) = at.rows.split_at(start);
+            if known.chunks_exact(width).any(|row| row == new) {
+                at.rows.truncate(start);
+            } else if self.goal.wanted.is_some() {
+                let mut co = Relation::empty(self.c.skeleton.len());
+                at.writes.for_each(|write| *co.row_mut(write) = order.after[write]);
+                at.causes.push((*rf, co));
+            }
+        }
+    }
+}
+
+impl LocationEvents {
+    pub(super) fn empty() -> Self {
+        Self {
+            events: Set(0),
+            writes: Set(0),
+            reads: Set(0),
+            inner: Vec::new(),
+            observed: Vec::new(),
+            rows: Vec::new(),
+            causes: Vec::new(),
+        }
+    }
+}
+
+/// What is fixed while the writes of a location are ordered.
+struct Scene<'c> {
+    choice: &'c Choice,
+    /// For each event of the location, those that precede it in causality order.
+    causes: &'c [Set; MAX_EVENTS],
+}
+
+/// A transitive relation on the writes of one location (section 8.9.6).
+#[derive(Clone, Copy)]
+struct CoherenceOrder {
+    after: [Set; MAX_EVENTS],
+    writes: Set,
+}
+
+impl CoherenceOrder {
+    fn close(&mut self) {
+        for via in self.writes {
+            let row = self.after[via];
+            for write in self.writes {
+                if self.after[write].contains(via) {
+                    self.after[write] = self.after[write] | row;
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, a: usize, b: usize) {
+        if self.after[a].contains(b) {
+            return;
+        }
+        let row = self.after[b] | Set::one(b);
+        for write in self.writes {
+            if write == a || self.after[write].contains(a) {
+                self.after[write] = self.after[write] | row;
+            }
+        }
+    }
+}
