@@ -108,7 +108,7 @@ pub fn text(judged: &[Judged], files: usize, in_full: bool) -> String {
         text += &format!("\n{files} tests: {yes} hold, {no} do not, {unknown} unknown");
         text += &match files - judged.len() {
             0 => "\n".to_owned(),
-            wrong => format!(", {wrong} wrong\n"),
+            wrong => format!(", {wrong} with errors\n"),
         };
     }
     text

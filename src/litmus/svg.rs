@@ -165,7 +165,8 @@ impl<'d> Layout<'d> {
     }
 
     fn width(&self) -> f64 {
-        let caption = self.diagram.caption.chars().count() as f64 * CHARACTER;
+        let title = self.diagram.name.chars().count() as f64 * CHARACTER * 15.0 / 12.0;
+        let caption = title.max(self.diagram.caption.chars().count() as f64 * CHARACTER);
         let legend = self.diagram.legend().map(|relation| relation.words.len() as f64 * CHARACTER + 160.0);
         let content = self.x[self.columns].0.max(caption + MARGIN);
         legend.fold(content, f64::max) + MARGIN
