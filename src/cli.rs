@@ -1,6 +1,6 @@
 //! The arguments.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptx_atomics::{
@@ -23,6 +23,7 @@ pub enum Command {
     Lower(LowerArgs),
     Table(TableArgs),
     Check(CheckArgs),
+    Litmus(LitmusArgs),
     VerifyMapping(VerifyMappingArgs),
 }
 
@@ -128,6 +129,50 @@ pub struct CheckArgs {
     pub json: bool,
 }
 
+/// Say which outcomes of a litmus test the memory model of PTX allows
+///
+/// Every execution of the test is judged by the axioms of the PTX manual, section 8. For one file, the command also shows an
+/// execution with the outcome that the condition names, or which axiom forbids it. docs/memory-model.md says how to write
+/// a test, and what the model leaves out.
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics litmus examples/litmus/store_buffering.litmus --svg execution.svg
+  ptx-atomics litmus tests/ --format json --time-limit 10
+
+Exit status: 0 every verdict is known, whatever it is, 1 one is unknown or an input is wrong, 2 wrong usage.")]
+pub struct LitmusArgs {
+    /// Litmus tests, or folders that are searched for *.litmus; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub paths: Vec<PathBuf>,
+    /// Print every outcome
+    #[arg(long)]
+    pub outcomes: bool,
+    /// Show an execution for each of several files too
+    #[arg(long)]
+    pub explain: bool,
+    /// Draw the execution, for graphviz; one test only
+    #[arg(long, value_name = "FILE")]
+    pub dot: Option<PathBuf>,
+    /// Draw the execution; one test only
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// The format
+    #[arg(long, value_enum, default_value_t = LitmusFormat::Text)]
+    pub format: LitmusFormat,
+    /// How to read the manual where it leaves room: as it says, or as Dat3M does
+    #[arg(long, value_enum, default_value_t = Convention::Manual)]
+    pub convention: Convention,
+    /// The verdict is unknown if the search takes longer
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub time_limit: Option<Duration>,
+    /// The verdict is unknown if the search takes more choices, of what a read returns and of orders
+    #[arg(long, value_name = "N", default_value_t = 100_000_000)]
+    pub choices: u64,
+    /// How often a thread may enter a loop. Rounds that only wait do not count
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+}
+
 #[derive(Args, Default)]
 pub struct TargetArgs {
     /// The GPU, sm_20 to sm_121f [default: that of the module, or else sm_90]
@@ -230,6 +275,18 @@ pub enum Format {
     Json,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LitmusFormat {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Convention {
+    Manual,
+    Dat3m,
+}
+
 impl LowerArgs {
     /// What the flags set, over what the module sets.
     pub fn settings(&self, module: Settings) -> Settings {
@@ -268,4 +325,9 @@ impl TargetArgs {
 
 fn strategies(list: &str) -> Result<String, String> {
     settings::strategies(list).map(|_| list.to_owned())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=1e9).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or("expected seconds, from 0 to 1000000000".to_owned())
 }

@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod format;
 mod isolate;
+mod litmus;
 mod lower;
 mod mapping;
 mod output;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Lower(args) => lower::run(args),
         Command::Table(args) => table::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Litmus(args) => litmus::run(&args),
         Command::VerifyMapping(args) => mapping::run(&args),
     }
 }

@@ -467,7 +467,7 @@ fn sass_table() -> Result<(), Failed> {
 }
 
 fn help() -> Result<(), Failed> {
-    for command in ["lower", "table"] {
+    for command in ["lower", "table", "litmus"] {
         let text = success(ptx_atomics().args([command, "--help"]))?;
         assert!(text.contains(&format!("Example:\n  ptx-atomics {command} ")), "{text}");
     }

@@ -49,6 +49,24 @@ fn cycles() {
     forbidden("2+2W-sc", Axiom::Coherence, &["co", "po", "sc", "po"]);
 }
 
+/// An explanation is found, or given up, long before all orders of the fences are tried.
+#[test]
+fn many_fences() {
+    let thread = |mine: usize| {
+        let stores = (1..=3).flat_map(|value| [format!("st.relaxed.gpu x{mine}, {value}"), "fence.sc.gpu".into()]);
+        stores.chain([format!("ld.relaxed.gpu r0, x{}", (mine + 1) % 3)]).collect::<Vec<_>>()
+    };
+    let threads: Vec<_> = (0..3).map(thread).collect();
+    let rows = (0..7).map(|row| format!("{} | {} | {};\n", threads[0][row], threads[1][row], threads[2][row]));
+    let litmus = Litmus::read(&format!(
+        "PTX fences\n{{ x0=0; x1=0; x2=0; }}\nP0@cta 0 | P1@cta 1 | P2@cta 2;\n{}\
+         exists (P0:r0 == 0 /\\ P1:r0 == 0 /\\ P2:r0 == 0)",
+        rows.collect::<String>()
+    ));
+    let Explanation::Forbidden(found) = explanation(&litmus.expect("a test")) else { panic!("no contradiction") };
+    assert_eq!(found.axiom, Axiom::Causality);
+}
+
 /// Every outcome of generated programs has a witness that the axioms allow, and every other state a contradiction or no
 /// candidate.
 #[test]

@@ -92,7 +92,7 @@ pub fn read(path: &Path) -> Result<Input, Vec<Diagnostic>> {
     Ok(Input::new(path.display().to_string(), bytes))
 }
 
-fn cannot(what: &str, path: &Path, error: &io::Error) -> Vec<Diagnostic> {
+pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Vec<Diagnostic> {
     Diagnostic::new(format!("cannot {what} '{}': {error}", path.display())).into()
 }
 

@@ -22,7 +22,7 @@
 mod print;
 mod read;
 
-pub use print::instruction;
+pub use print::{instruction, number};
 pub use read::Error;
 
 use crate::{condition::Condition, program::AluOp, program::Cmp, ptx::Program};
@@ -43,6 +43,13 @@ impl Litmus {
     /// At the first thing that is not as expected, with its place.
     pub fn read(text: &str) -> Result<Self, Error> {
         read::litmus(text)
+    }
+
+    /// The formula of the condition, as text.
+    pub fn formula(&self) -> String {
+        let mut text = String::new();
+        print::formula(&mut text, &self.program, &self.condition.formula).expect("a string takes all text");
+        text
     }
 }
 

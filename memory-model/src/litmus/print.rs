@@ -32,9 +32,7 @@ impl Display for Litmus {
         writeln!(f, "}}")?;
         table(f, &self.program)?;
         writeln!(f, "{}", self.condition.quantifier)?;
-        write!(f, "(")?;
-        formula(f, &self.program, &self.condition.formula)?;
-        writeln!(f, ")")
+        writeln!(f, "({})", self.formula())
     }
 }
 
@@ -62,8 +60,8 @@ fn cells(program: &Program, (index, thread): (usize, &Thread)) -> Vec<String> {
     std::iter::once(header).chain(statements).collect()
 }
 
-/// Small negative numbers look like what was written; they are the same bits.
-fn number(value: Value) -> String {
+/// A value as text. Small negative numbers look like what was written; they are the same bits.
+pub fn number(value: Value) -> String {
     if value > Value::MAX - (1 << 32) { (value as i64).to_string() } else { value.to_string() }
 }
 
@@ -211,7 +209,7 @@ fn suffix(ty: Type) -> String {
     }
 }
 
-fn formula(f: &mut Formatter<'_>, program: &Program, of: &Formula) -> fmt::Result {
+pub fn formula(f: &mut dyn fmt::Write, program: &Program, of: &Formula) -> fmt::Result {
     let atom = |atom: &Atom| match *atom {
         Atom::Register { thread, register } => {
             let name = program.threads.get(thread).and_then(|thread| thread.registers.get(usize::from(register.0)));
@@ -243,7 +241,7 @@ fn formula(f: &mut Formatter<'_>, program: &Program, of: &Formula) -> fmt::Resul
     }
 }
 
-fn nested(f: &mut Formatter<'_>, program: &Program, of: &Formula, parenthesized: bool) -> fmt::Result {
+fn nested(f: &mut dyn fmt::Write, program: &Program, of: &Formula, parenthesized: bool) -> fmt::Result {
     if !parenthesized {
         return formula(f, program, of);
     }

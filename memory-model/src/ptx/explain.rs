@@ -6,6 +6,8 @@ use super::{
     relations,
     search::{combinations, witness},
 };
+use std::time::Instant;
+
 use strum::IntoEnumIterator;
 
 use crate::{
@@ -55,7 +57,8 @@ pub fn explain(program: &Program, formula: &Formula, conventions: Conventions, l
         Ok(threads) => threads,
         Err(limit) => return Explanation::Unknown(limit),
     };
-    let mut finder = Finder { program, formula, layout, conventions, best: None, looked_at: 0 };
+    let deadline = limits.time.map(|time| Instant::now() + time);
+    let mut finder = Finder { program, formula, layout, conventions, best: None, looked_at: 0, deadline };
     let result = combinations(&threads, &mut Vec::new(), &mut |paths| {
         if paths.iter().any(|path| path.ending == Ending::Cut) {
             return Ok(());
@@ -64,10 +67,12 @@ pub fn explain(program: &Program, formula: &Formula, conventions: Conventions, l
         finder.sources(&combination, [u8::MAX; MAX_EVENTS], combination.skeleton.reads);
         Ok(())
     });
+    let all = !finder.done();
     match (finder.best, result) {
         (Some((_, contradiction)), _) => Explanation::Forbidden(Box::new(contradiction)),
         (None, Err(limit)) => Explanation::Unknown(limit),
-        (None, Ok(())) => Explanation::NoCandidate,
+        (None, Ok(())) if all => Explanation::NoCandidate,
+        (None, Ok(())) => Explanation::Unknown(Limit::Choices),
     }
 }
 
@@ -79,11 +84,12 @@ struct Finder<'p> {
     /// With the number of axioms that forbid it and the length of its cycle.
     best: Option<((usize, usize), Contradiction)>,
     looked_at: usize,
+    deadline: Option<Instant>,
 }
 
 impl Finder<'_> {
     fn done(&self) -> bool {
-        self.looked_at >= CANDIDATES
+        self.looked_at >= CANDIDATES || self.deadline.is_some_and(|deadline| Instant::now() > deadline)
     }
 
     fn sources(&mut self, c: &Combination<Ptx>, rf: [u8; MAX_EVENTS], mut open: Set) {
@@ -145,22 +151,29 @@ impl Finder<'_> {
         let strong_writes = ms.between(x.writes, x.writes);
         let fence_pairs: Vec<_> = ms.between(fences, fences).pairs().filter(|(a, b)| a < b).collect();
         let write_pairs: Vec<_> = strong_writes.pairs().filter(|(a, b)| a < b && !x.inits.contains(*a)).collect();
+        // The state in which these writes are the last ones.
+        let state = |last: &[usize]| {
+            let final_value = |location: &Location| {
+                let index = mentioned.iter().position(|other| other == location);
+                index.and_then(|index| values[last[index]]).unwrap_or_default()
+            };
+            registers.iter().copied().chain(c.locations.iter().map(final_value)).collect::<Vec<Value>>()
+        };
+        let holds = |last: &Vec<usize>| self.formula.holds(&self.layout, &state(last));
+        if !last_writes(c, &inits, &mentioned).iter().any(holds) {
+            return;
+        }
         each_orientation(&fence_pairs, empty, &mut |sc| {
             let execution = Execution { sc, ..base.clone() };
             let judged = Judged::new(&execution, self.conventions);
             let caused = judged.causality.between(x.writes, x.writes) & x.same_location();
             each_orientation(&write_pairs, inits, &mut |order| {
-                if self.done() {
-                    return;
-                }
+                self.looked_at += 1;
                 for last in last_writes(c, &order, &mentioned) {
-                    let final_value = |location: &Location| {
-                        let index = mentioned.iter().position(|other| other == location);
-                        index.and_then(|index| values[last[index]]).unwrap_or_default()
-                    };
-                    let state: Vec<Value> =
-                        registers.iter().copied().chain(c.locations.iter().map(final_value)).collect();
-                    if !self.formula.holds(&self.layout, &state) {
+                    if self.done() {
+                        return false;
+                    }
+                    if !self.formula.holds(&self.layout, &state(&last)) {
                         continue;
                     }
                     // What the formula says to be last is last.
@@ -175,7 +188,8 @@ impl Finder<'_> {
                     let co = if with_causality.is_irreflexive() { with_causality } else { claimed };
                     self.judge(Execution { co, ..execution.clone() });
                 }
-            });
+                true
+            })
         });
     }
 
@@ -208,16 +222,17 @@ fn mentions(program: &Program, formula: &Formula, location: Location) -> bool {
     }
 }
 
-/// Each way to direct the pairs that, with a relation, is acyclic; transitively closed.
-fn each_orientation(pairs: &[(usize, usize)], with: Relation, each: &mut impl FnMut(Relation)) {
+/// Each way to direct the pairs that, with a relation, is acyclic; transitively closed. Ends early where `each` is false,
+/// and says so.
+fn each_orientation(pairs: &[(usize, usize)], with: Relation, each: &mut impl FnMut(Relation) -> bool) -> bool {
     let Some((&(a, b), rest)) = pairs.split_first() else { return each(with.closure()) };
-    for (first, second) in [(a, b), (b, a)] {
+    [(a, b), (b, a)].into_iter().all(|(first, second)| {
         let mut with = with.closure();
-        if !with.contains(second, first) {
+        with.contains(second, first) || {
             with.insert(first, second);
-            each_orientation(rest, with, each);
+            each_orientation(rest, with, each)
         }
-    }
+    })
 }
 
 /// Every choice of a last write for each of the locations.

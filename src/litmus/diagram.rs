@@ -1,0 +1,230 @@
+//! An execution as a picture has it: instructions, and the relations between them that a reader wants to see.
+
+use ptx_atomics::memory_model::{
+    execution::Execution,
+    litmus::{self, Litmus},
+    place::Place,
+    ptx::{
+        Conventions, Ptx,
+        axioms::{Cycle, Judged},
+    },
+    relation::Relation,
+    unfold::Kind,
+};
+
+pub struct Diagram {
+    pub name: String,
+    /// What is shown: that the outcome is allowed, or what forbids it.
+    pub caption: String,
+    /// In the order of their places.
+    pub threads: Vec<Thread>,
+    /// First the initial writes, then thread by thread, in program order.
+    pub nodes: Vec<Node>,
+    pub edges: Vec<Edge>,
+    /// Indices of nodes, each with the relation that leads to the next.
+    pub cycle: Vec<(usize, &'static Relations)>,
+}
+
+pub struct Thread {
+    pub name: String,
+    pub place: Place,
+}
+
+/// An initial write, or one execution of an instruction: its read and its write, or all elements of a vector, together.
+pub struct Node {
+    /// A letter, by which texts speak of it.
+    pub name: String,
+    /// An index into [`Diagram::threads`].
+    pub thread: Option<usize>,
+    pub instruction: String,
+    /// What it reads and writes.
+    pub effect: String,
+    /// The same, with where it reads from.
+    pub effect_from: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Edge {
+    pub from: usize,
+    pub to: usize,
+    pub relation: &'static Relations,
+    pub in_cycle: bool,
+}
+
+/// A relation, as pictures and texts name it.
+#[derive(PartialEq, Eq)]
+pub struct Relations {
+    pub name: &'static str,
+    pub color: &'static str,
+    /// Between two events.
+    pub words: &'static str,
+}
+
+#[rustfmt::skip]
+pub const RELATIONS: [Relations; 13] = [
+    Relations { name: "po",             color: "#8a8f98", words: "precedes in program order" },
+    Relations { name: "rf",             color: "#1a7f37", words: "is read by" },
+    Relations { name: "co",             color: "#9a6700", words: "precedes in coherence order" },
+    Relations { name: "fr",             color: "#cf222e", words: "reads a value older than the write" },
+    Relations { name: "sync",           color: "#0969da", words: "synchronizes with" },
+    Relations { name: "sc",             color: "#8250df", words: "precedes in Fence-SC order" },
+    Relations { name: "barrier",        color: "#0b7285", words: "arrives at the barrier of the wait" },
+    Relations { name: "causality",      color: "#bf3989", words: "precedes in causality order" },
+    Relations { name: "base causality", color: "#a04aa0", words: "precedes in base causality order" },
+    Relations { name: "observation",    color: "#4c8c2b", words: "is observed, at once or through atomics, by" },
+    Relations { name: "dependency",     color: "#57606a", words: "gives a value that decides" },
+    Relations { name: "rmw",            color: "#57606a", words: "is of one atomic operation with" },
+    Relations { name: "before",         color: "#57606a", words: "precedes" },
+];
+
+/// The names are those of the library's cycles.
+fn relation(name: &str) -> &'static Relations {
+    RELATIONS.iter().find(|relation| relation.name == name).unwrap_or(&RELATIONS[RELATIONS.len() - 1])
+}
+
+impl Diagram {
+    pub fn new(
+        litmus: &Litmus,
+        execution: &Execution<Ptx>,
+        conventions: Conventions,
+        caption: String,
+        cycle: &Cycle,
+    ) -> Self {
+        let x = &execution.skeleton;
+        let place = |thread: &usize| {
+            let Place { gpu, cluster, cta } = x.places[*thread];
+            (gpu, cluster, cta)
+        };
+        let mut order: Vec<usize> = (0..x.places.len()).collect();
+        order.sort_by_key(place);
+        let threads = order.iter().map(|&index| Thread { name: format!("P{index}"), place: x.places[index] }).collect();
+
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let column =
+            |event: usize| x.events[event].thread.and_then(|thread| order.iter().position(|&other| other == thread));
+        let mut events: Vec<usize> = (0..x.len()).collect();
+        events.sort_by_key(|&event| (column(event), event));
+        for event in events {
+            match groups.last_mut() {
+                Some(group) if same_instruction(execution, group[group.len() - 1], event) => group.push(event),
+                _ => groups.push(vec![event]),
+            }
+        }
+        let mut node_of = vec![0; x.len()];
+        for (node, group) in groups.iter().enumerate() {
+            group.iter().for_each(|&event| node_of[event] = node);
+        }
+        let node = |group: &Vec<usize>| Node {
+            name: letters(node_of[group[0]]),
+            thread: column(group[0]),
+            instruction: instruction(litmus, execution, group[0]),
+            effect: effect(litmus, execution, group, None),
+            effect_from: effect(litmus, execution, group, Some(&node_of)),
+        };
+        let nodes = groups.iter().map(node).collect();
+
+        let steps = cycle.iter().enumerate().map(|(index, &(event, name))| {
+            let next = cycle[(index + 1) % cycle.len()].0;
+            (node_of[event], node_of[next], relation(name))
+        });
+        // The read and the write of an atomic operation are one node.
+        let steps: Vec<_> = steps.filter(|(from, to, _)| from != to).collect();
+        let mut edges: Vec<Edge> = Vec::new();
+        for (from, to, relation) in steps.iter().copied().chain(drawn(execution, conventions, &node_of)) {
+            if !edges.iter().any(|edge| (edge.from, edge.to, edge.relation) == (from, to, relation)) {
+                edges.push(Edge { from, to, relation, in_cycle: edges.len() < steps.len() });
+            }
+        }
+        let cycle = steps.into_iter().map(|(from, _, relation)| (from, relation)).collect();
+        Self { name: litmus.name.clone(), caption, threads, nodes, edges, cycle }
+    }
+
+    /// The relations of the edges.
+    pub fn legend(&self) -> impl Iterator<Item = &'static Relations> {
+        RELATIONS.iter().filter(|relation| self.edges.iter().any(|edge| edge.relation == *relation))
+    }
+
+    pub fn in_cycle(&self, node: usize) -> bool {
+        self.cycle.iter().any(|&(other, _)| other == node)
+    }
+
+    /// Whether a node follows another at once in one thread.
+    pub fn adjacent(&self, from: usize, to: usize) -> bool {
+        from + 1 == to && self.nodes[from].thread.is_some() && self.nodes[from].thread == self.nodes[to].thread
+    }
+}
+
+/// Whether two events, one after the other, are of one execution of an instruction.
+fn same_instruction(execution: &Execution<Ptx>, a: usize, b: usize) -> bool {
+    let x = &execution.skeleton;
+    let (first, second) = (&x.events[a], &x.events[b]);
+    let synchronizes = (first.kind, second.kind) == (Kind::Arrive, Kind::Wait);
+    let one = x.rmw.contains(a, b) || synchronizes || !x.po.contains(a, b);
+    first.thread.is_some() && (first.thread, first.statement) == (second.thread, second.statement) && one
+}
+
+/// The edges that each picture has. What follows from others is left out.
+fn drawn(
+    execution: &Execution<Ptx>,
+    conventions: Conventions,
+    node_of: &[usize],
+) -> Vec<(usize, usize, &'static Relations)> {
+    let x = &execution.skeleton;
+    let judged = Judged::new(execution, conventions);
+    let reduced = |relation: Relation| relation - relation.then(&relation);
+    let between_threads = Relation::from_fn(x.len(), |a, b| !x.same_thread(a, b));
+    let uninitialized = Relation::product(x.len(), !x.inits, !x.inits);
+    let causality = judged.causality & x.same_location() & between_threads & uninitialized;
+    let causality = causality - x.po.then(&causality) - causality.then(&x.po) - judged.synchronizes;
+    let relations = [
+        ("po", reduced(x.po)),
+        ("rf", execution.rf),
+        ("co", reduced(execution.co) & uninitialized),
+        ("fr", judged.fr - judged.fr.then(&execution.co)),
+        ("sync", judged.synchronizes & between_threads),
+        ("sc", reduced(execution.sc)),
+        ("barrier", execution.barriers & between_threads),
+        ("causality", causality),
+    ];
+    let pairs = relations.iter().flat_map(|(name, pairs)| pairs.pairs().map(|pair| (*name, pair)));
+    let edges = pairs.map(|(name, (a, b))| (node_of[a], node_of[b], relation(name)));
+    edges.filter(|(from, to, _)| from != to).collect()
+}
+
+fn variable(litmus: &Litmus, execution: &Execution<Ptx>, event: usize) -> String {
+    let location = usize::from(execution.skeleton.events[event].address.0);
+    litmus.program.locations.get(location).map_or_else(|| "?".into(), |variable| variable.name.clone())
+}
+
+fn instruction(litmus: &Litmus, execution: &Execution<Ptx>, event: usize) -> String {
+    let event = &execution.skeleton.events[event];
+    let thread = event.thread.and_then(|thread| litmus.program.threads.get(thread));
+    match thread.and_then(|thread| Some((thread, thread.code.get(event.statement)?))) {
+        Some((thread, statement)) => litmus::instruction(&litmus.program, thread, statement),
+        None => "initial value".into(),
+    }
+}
+
+/// What events read and write; with `names`, from where they read.
+fn effect(litmus: &Litmus, execution: &Execution<Ptx>, events: &[usize], names: Option<&Vec<usize>>) -> String {
+    let x = &execution.skeleton;
+    let of = |event: usize| {
+        let value = execution.values[event].map_or_else(|| "?".into(), litmus::number);
+        let access = format!("{} = {value}", variable(litmus, execution, event));
+        let source = names.and_then(|names| Some(letters(names[execution.rf.inverse().row(event).next()?])));
+        let from = source.map(|source| format!(" from {source}")).unwrap_or_default();
+        match x.events[event].kind {
+            Kind::Init => Some(access),
+            Kind::Read(_) => Some(format!("reads {access}{from}")),
+            Kind::Write(_) => Some(format!("writes {access}")),
+            Kind::Fence(_) | Kind::Arrive | Kind::Wait | Kind::Beyond => None,
+        }
+    };
+    events.iter().filter_map(|&event| of(event)).collect::<Vec<_>>().join(", ")
+}
+
+/// a, b, and so on to z, then aa.
+fn letters(index: usize) -> String {
+    let last = char::from(b'a' + (index % 26) as u8);
+    if index < 26 { last.into() } else { letters(index / 26 - 1) + &last.to_string() }
+}

@@ -1,0 +1,231 @@
+//! `ptx-atomics litmus`.
+
+mod diagram;
+mod dot;
+mod report;
+mod svg;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use clap::{CommandFactory, error::ErrorKind};
+use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
+use ptx_atomics::{
+    llvm::{Diagnostic, Input, Location},
+    memory_model::{
+        litmus::Litmus,
+        outcome::{Layout, Limits, Outcomes},
+        ptx::{Conventions, search},
+    },
+};
+use rayon::prelude::*;
+use serde::{Serialize, Serializer};
+use walkdir::WalkDir;
+
+use crate::{
+    cli::{Cli, Convention, LitmusArgs, LitmusFormat},
+    format,
+    lower::{cannot, read},
+    output::Output,
+    render,
+};
+use diagram::Diagram;
+use report::{Shown, show};
+
+/// What is known of one test.
+#[derive(Serialize)]
+struct Verdict {
+    file: String,
+    name: String,
+    /// Whether the condition holds; `None` if that is not known.
+    holds: Option<bool>,
+    outcomes: usize,
+    candidates: u64,
+    #[serde(rename = "ms", serialize_with = "milliseconds")]
+    time: Duration,
+    #[serde(skip)]
+    unknown: Option<String>,
+}
+
+/// A test that was judged, with what is printed and drawn of it.
+struct Judged {
+    verdict: Verdict,
+    text: String,
+    diagram: Option<Diagram>,
+}
+
+/// A file that is none, and its text where errors point to it.
+type Failure = (Vec<Diagnostic>, Option<Input>);
+
+/// Deep conditions and many threads are recursions of the search.
+const STACK: usize = 64 << 20;
+
+pub fn run(args: &LitmusArgs) -> ExitCode {
+    let (paths, errors) = files(&args.paths);
+    if let Some(wrong) = wrong_usage(args, &paths) {
+        Cli::command().error(ErrorKind::ArgumentConflict, wrong).exit();
+    }
+    errors.iter().for_each(|error| render::error(error, None));
+    let explain = args.explain || args.format == LitmusFormat::Text && paths.len() == 1;
+
+    let bar = progress(paths.len());
+    let judge_all = || paths.par_iter().progress_with(bar).map(|path| judge(args, path, explain)).collect();
+    let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
+    let judged: Vec<Result<Judged, Failure>> = match pool {
+        Ok(pool) => pool.install(judge_all),
+        // Where threads cannot be had, one goes through all.
+        Err(_) => paths.iter().map(|path| judge(args, path, explain)).collect(),
+    };
+
+    let mut known = errors.is_empty();
+    let mut good = Vec::new();
+    for result in judged {
+        match result {
+            Ok(judged) => good.push(judged),
+            Err((errors, input)) => {
+                errors.iter().for_each(|error| render::error(error, input.as_ref()));
+                known = false;
+            }
+        }
+    }
+    known &= good.iter().all(|judged| judged.verdict.holds.is_some());
+    let drawn = draw(args, &good);
+    let text = match args.format {
+        LitmusFormat::Json => {
+            let verdicts: Vec<&Verdict> = good.iter().map(|judged| &judged.verdict).collect();
+            for Verdict { file, unknown, .. } in verdicts.iter() {
+                unknown.iter().for_each(|why| render::say(&format!("warning: {file}: the verdict is unknown: {why}")));
+            }
+            format::json(&verdicts)
+        }
+        LitmusFormat::Text => report::text(&good, paths.len(), explain || args.outcomes),
+    };
+    let errors: Vec<_> = [drawn, write(Path::new("-"), &text)].into_iter().filter_map(Result::err).flatten().collect();
+    errors.iter().for_each(|error| render::error(error, None));
+    if known && errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The files in the order of the arguments; those of folders by name.
+fn files(arguments: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
+    let (mut files, mut errors) = (Vec::new(), Vec::new());
+    for argument in arguments {
+        if !argument.is_dir() {
+            files.push(argument.clone());
+            continue;
+        }
+        let before = files.len() + errors.len();
+        for entry in WalkDir::new(argument).sort_by_file_name() {
+            match entry {
+                Ok(entry) if entry.path().extension().is_some_and(|extension| extension == "litmus") => {
+                    files.extend((!entry.path().is_dir()).then(|| entry.into_path()));
+                }
+                Ok(_) => {}
+                Err(error) => errors.push(Diagnostic::new(format!("cannot search '{}': {error}", argument.display()))),
+            }
+        }
+        if files.len() + errors.len() == before {
+            let message = format!("'{}' has no litmus tests", argument.display());
+            errors.push(Diagnostic::new(message).help("their names end with .litmus"));
+        }
+    }
+    (files, errors)
+}
+
+/// Options that do not go together.
+fn wrong_usage(args: &LitmusArgs, files: &[PathBuf]) -> Option<String> {
+    let drawing = args.dot.is_some() || args.svg.is_some();
+    let json = args.format == LitmusFormat::Json;
+    match () {
+        () if drawing && files.len() > 1 => Some(format!("--dot and --svg draw one test, not {}", files.len())),
+        () if json && (args.outcomes || args.explain) => Some("--outcomes and --explain are for --format text".into()),
+        () => None,
+    }
+}
+
+/// Drawn where standard error is a terminal.
+fn progress(files: usize) -> ProgressBar {
+    if files < 2 {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} tests, {elapsed}");
+    ProgressBar::new(files as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<Judged, Failure> {
+    let input = read(path).map_err(|errors| (errors, None))?;
+    let Ok(text) = std::str::from_utf8(input.bytes()) else {
+        let message = format!("'{}' is no text", input.name());
+        return Err((Diagnostic::new(message).help("give a litmus test, which begins with `PTX`").into(), None));
+    };
+    let litmus = match Litmus::read(text) {
+        Ok(litmus) => litmus,
+        Err(error) => {
+            let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            let (line, column) = (place(error.line), place(error.column));
+            let location = Some(Location { file: input.name().to_owned(), line, column });
+            return Err((Diagnostic { location, ..Diagnostic::new(error.message) }.into(), Some(input)));
+        }
+    };
+    let conventions = match args.convention {
+        Convention::Manual => Conventions::MANUAL,
+        Convention::Dat3m => Conventions::DAT3M,
+    };
+    let limits = Limits { rounds: args.rounds as usize, choices: args.choices, time: args.time_limit };
+
+    let start = Instant::now();
+    let outcomes = search::outcomes(&litmus.program, conventions, limits);
+    let time = start.elapsed();
+    let verdict = verdict(&litmus, &outcomes, input.name(), time);
+    let wanted = explain || args.dot.is_some() || args.svg.is_some();
+    let shown = wanted.then(|| show(&litmus, &outcomes, conventions, limits));
+    let mut text = report::heading(&verdict, &litmus);
+    if args.outcomes {
+        text += &report::outcomes(&litmus, &outcomes);
+    }
+    if let Some(shown) = shown.as_ref().filter(|_| explain) {
+        text += &report::execution(shown);
+    }
+    Ok(Judged { verdict, text, diagram: shown.and_then(|Shown { diagram, .. }| diagram) })
+}
+
+fn verdict(litmus: &Litmus, outcomes: &Outcomes, file: &str, time: Duration) -> Verdict {
+    let holds = outcomes.holds(&litmus.condition, &Layout::new(&litmus.program));
+    Verdict {
+        file: file.to_owned(),
+        name: litmus.name.clone(),
+        holds,
+        outcomes: outcomes.states.len(),
+        candidates: outcomes.candidates,
+        time,
+        unknown: outcomes.unknown.filter(|_| holds.is_none()).map(report::why),
+    }
+}
+
+/// Draws the one test; nothing is drawn where there is none.
+fn draw(args: &LitmusArgs, judged: &[Judged]) -> Result<(), Vec<Diagnostic>> {
+    let [judged] = judged else { return Ok(()) };
+    let drawings: [(_, fn(&Diagram) -> String); 2] = [(&args.dot, dot::dot), (&args.svg, svg::svg)];
+    for (path, drawing) in drawings.iter().filter_map(|(path, drawing)| Some((path.as_deref()?, drawing))) {
+        let diagram = judged.diagram.as_ref().ok_or_else(|| {
+            Diagnostic::new(format!("cannot draw '{}': no execution was found", path.display()))
+                .help("raise the limits of the search")
+        })?;
+        write(path, &drawing(diagram))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Vec<Diagnostic>> {
+    let written = Output::open(path).and_then(|output| {
+        output.write(text.as_bytes())?;
+        output.commit()
+    });
+    written.map_err(|error| cannot("write", path, &error))
+}
+
+fn milliseconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_micros() as f64 / 1e3)
+}

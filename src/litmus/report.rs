@@ -1,0 +1,166 @@
+//! What is known of litmus tests, as text.
+
+use ptx_atomics::memory_model::{
+    condition::{Formula, Quantifier},
+    litmus::{self, Litmus},
+    outcome::{Layout, Limits, Outcomes},
+    program::{Location, Register, Value},
+    ptx::{
+        Conventions,
+        axioms::Cycle,
+        explain::{Contradiction, Explanation, explain},
+        search,
+    },
+    unfold::Limit,
+};
+
+use super::{Judged, Verdict, diagram::Diagram};
+use crate::format::columns;
+
+/// The execution that decides the condition.
+pub struct Shown {
+    /// What is known of the outcome, in a sentence.
+    caption: String,
+    pub diagram: Option<Diagram>,
+}
+
+/// What has the outcome of the condition, or what is wrong with an execution that had it.
+pub fn show(litmus: &Litmus, outcomes: &Outcomes, conventions: Conventions, limits: Limits) -> Shown {
+    let Litmus { program, condition, .. } = litmus;
+    let layout = Layout::new(program);
+    let formula = match condition.quantifier {
+        Quantifier::Forall => format!("~({})", litmus.formula()),
+        Quantifier::Exists | Quantifier::NotExists => litmus.formula(),
+    };
+    let wanted = condition.decided_by().0;
+    let decides = |state: &[Value]| condition.formula.holds(&layout, state) == wanted;
+    let witness = |decides: &dyn Fn(&[Value]) -> bool| {
+        let witness = search::witness(program, conventions, limits, decides);
+        witness.map(|witness| (witness.execution, Cycle::new()))
+    };
+    let (caption, execution) = match outcomes.unknown {
+        _ if outcomes.states.iter().any(|state| decides(state)) => (format!("{formula} is allowed"), witness(&decides)),
+        Some(limit) => (format!("Whether {formula} is allowed is unknown: {}", why(limit)), None),
+        None => {
+            let negated = Formula::Not(Box::new(condition.formula.clone()));
+            let wanted = if wanted { &condition.formula } else { &negated };
+            match explain(program, wanted, conventions, limits) {
+                Explanation::Forbidden(found) => {
+                    let Contradiction { execution, axiom, cycle } = *found;
+                    let section = axiom.section();
+                    let by = format!("by the axiom {axiom}, section {section} of the PTX manual");
+                    (format!("{formula} is forbidden {by}"), Some((execution, cycle)))
+                }
+                Explanation::Unknown(limit) => {
+                    (format!("{formula} is forbidden; why was not found: {limit}"), witness(&|_| true))
+                }
+                // Allowed it is not: all outcomes are known.
+                Explanation::NoCandidate | Explanation::Allowed(_) => {
+                    (format!("{formula} is impossible, whatever is read from where"), witness(&|_| true))
+                }
+            }
+        }
+    };
+    let diagram =
+        execution.map(|(execution, cycle)| Diagram::new(litmus, &execution, conventions, caption.clone(), &cycle));
+    Shown { caption, diagram }
+}
+
+/// Why a verdict is unknown, and what to do.
+pub fn why(limit: Limit) -> String {
+    let option = match limit {
+        Limit::Unroll => " (--rounds)",
+        Limit::Choices => " (--choices)",
+        Limit::Time => " (--time-limit)",
+        _ => "",
+    };
+    format!("{limit}{option}")
+}
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict.holds {
+        Some(true) => "holds",
+        Some(false) => "does not hold",
+        None => "unknown",
+    }
+}
+
+fn counts(verdict: &Verdict) -> [String; 3] {
+    let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let time = format!("{:.2} ms", verdict.time.as_secs_f64() * 1e3);
+    [counted(verdict.outcomes as u64, "outcome"), counted(verdict.candidates, "candidate"), time]
+}
+
+/// All tests: what is said of each, or a line for each; and how many there are of each kind.
+pub fn text(judged: &[Judged], files: usize, in_full: bool) -> String {
+    let line = |Judged { verdict, .. }: &Judged| {
+        let why = verdict.unknown.iter().map(|why| format!(": {why}")).collect::<String>();
+        let cells = [word(verdict).to_owned()].into_iter().chain(counts(verdict));
+        cells.chain([verdict.file.clone() + &why]).collect::<Vec<_>>()
+    };
+    let mut text: String = match in_full {
+        true => judged.iter().map(|judged| &judged.text[..]).collect::<Vec<_>>().join("\n"),
+        false => columns(judged.iter().map(line)),
+    };
+    if files > 1 {
+        let count = |holds| judged.iter().filter(|judged| judged.verdict.holds == holds).count();
+        let (yes, no, unknown) = (count(Some(true)), count(Some(false)), count(None));
+        text += &format!("\n{files} tests: {yes} hold, {no} do not, {unknown} unknown");
+        text += &match files - judged.len() {
+            0 => "\n".to_owned(),
+            wrong => format!(", {wrong} with errors\n"),
+        };
+    }
+    text
+}
+
+/// The verdict of one test.
+pub fn heading(verdict: &Verdict, litmus: &Litmus) -> String {
+    let mut text = format!("{}: {} {}\n", verdict.file, verdict.name, word(verdict));
+    verdict.unknown.iter().for_each(|why| text += &format!("  because {why}\n"));
+    text += &format!("  {} ({})\n", litmus.condition.quantifier, litmus.formula());
+    text + &format!("  {}\n", counts(verdict).join(", "))
+}
+
+/// Every final state; a star marks those in which the formula holds.
+pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes) -> String {
+    let program = &litmus.program;
+    let layout = Layout::new(program);
+    let register = |&(thread, register): &(usize, _)| {
+        let Register(index) = register;
+        format!("P{thread}:{}", program.threads[thread].registers[usize::from(index)].name)
+    };
+    let locations = (0..program.locations.len()).map(|index| Location(index as u16));
+    let physical = locations.filter(|&location| program.physical(location) == location);
+    let names = layout.registers().iter().map(register);
+    let names = names.chain(physical.map(|location| program.locations[usize::from(location.0)].name.clone()));
+    let mut states: Vec<&[Value]> = outcomes.states.iter().collect();
+    states.sort();
+    let header = names.chain([String::new()]).collect();
+    let rows = states.into_iter().map(|state| {
+        let star = if litmus.condition.formula.holds(&layout, state) { "*" } else { "" };
+        state.iter().map(|&value| litmus::number(value)).chain([star.to_owned()]).collect::<Vec<_>>()
+    });
+    format!("\nOutcomes (*: {}):\n\n", litmus.formula()) + &columns(std::iter::once(header).chain(rows))
+}
+
+/// The execution, instruction by instruction, and the cycle.
+pub fn execution(Shown { caption, diagram }: &Shown) -> String {
+    let Some(Diagram { threads, nodes, cycle, .. }) = diagram else { return format!("\n{caption}.\n") };
+    let words = |index: usize| {
+        let node = &nodes[index];
+        let thread = node.thread.map_or("", |thread| &threads[thread].name);
+        vec![node.name.clone(), thread.to_owned(), node.instruction.clone()]
+    };
+    let rows = (0..nodes.len()).map(|index| [words(index), vec![nodes[index].effect_from.clone()]].concat());
+    let it = if cycle.is_empty() { "An execution" } else { "An execution with it would be" };
+    let execution = format!("\n{caption}. {it}:\n\n{}", columns(rows));
+    if cycle.is_empty() {
+        return execution;
+    }
+    let steps = cycle.iter().map(|&(index, relation)| {
+        [words(index), vec![format!("{}:", relation.name), relation.words.to_owned()]].concat()
+    });
+    let back = [words(cycle[0].0), vec![String::new(), String::new()]].concat();
+    format!("{execution}\nThe cycle in it:\n\n{}", columns(steps.chain([back])))
+}

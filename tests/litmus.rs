@@ -1,0 +1,616 @@
+//! `ptx-atomics litmus`: verdicts, explanations, drawings, bad input.
+//!
+//! What it prints and draws for each of `memory-model/litmus` is pinned in `snapshots/litmus`. To accept a change:
+//! `INSTA_UPDATE=always cargo test --test litmus`, then read the difference.
+
+#[allow(dead_code)]
+#[path = "../memory-model/tests/random/mod.rs"]
+mod random;
+mod support;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use itertools::Itertools;
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics::memory_model::{
+    litmus::Litmus,
+    outcome::{Layout, Limits},
+    ptx::{Conventions, search},
+};
+use serde_json::Value;
+use support::{exists, ptx_atomics, root, success, trial};
+
+type Test = fn() -> Result<(), Failed>;
+
+fn main() {
+    let own = files("memory-model/litmus").into_iter().chain(files("examples/litmus"));
+    let pinned = own.map(|path| Trial::test(format!("pinned/{}", name(&path)), move || pinned(&path)));
+    let shared = [("spec", 22), ("dat3m", 146)].map(|(suite, count)| {
+        let folder = root().join("../shared/litmus").join(suite);
+        let missing = (!folder.is_dir()).then(|| format!(" (skipped: {} is not there)", folder.display()));
+        let name = format!("shared/litmus/{suite}{}", missing.clone().unwrap_or_default());
+        Trial::test(name, move || agrees(&folder, count)).with_ignored_flag(missing.is_some())
+    });
+    let tests: &[(&str, Test)] = &[
+        ("store buffering with fence.acq_rel is allowed", allowed),
+        ("store buffering with fence.sc is forbidden", forbidden),
+        ("every pattern holds, and is what the program says", examples),
+        ("the guide", guide),
+        ("conventions", conventions),
+        ("limits give no verdict", limits),
+        ("wrong usage", wrong_usage),
+        ("all errors, with their places", errors),
+        ("standard input and output", streams),
+        ("an error touches no output", an_error_touches_no_output),
+        ("damaged files", damaged),
+        ("many files give what each gives", many),
+        ("drawings are well-formed, and nothing lies on anything else", drawings),
+    ];
+    let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
+    let graphviz = trial("graphviz draws".into(), (!exists("dot")).then_some("dot"), graphviz);
+    let trials = pinned.chain(shared).chain(tests).chain([graphviz]).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// The litmus tests of a folder of ours, as paths from the root.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).expect(folder).map(|entry| entry.expect("a file").file_name());
+    entries.map(|name| Path::new(folder).join(name)).sorted().collect()
+}
+
+fn name(path: &Path) -> String {
+    path.file_stem().expect("a name").to_string_lossy().into_owned()
+}
+
+fn litmus() -> Command {
+    let mut command = ptx_atomics();
+    command.arg("litmus");
+    command
+}
+
+/// Runs the command with words separated by spaces, and expects an exit status, and words on standard output and error.
+#[track_caller]
+fn check(arguments: &str, status: i32, stdout: &[&str], stderr: &[&str]) -> Result<(), Failed> {
+    let output = litmus().args(arguments.split_whitespace()).output()?;
+    let (out, err) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+    let lacks = |text: &str, words: &[&str]| words.iter().filter(|word| !text.contains(**word)).join("', '");
+    let missing = lacks(&out, stdout) + &lacks(&err, stderr);
+    let silent = |text: &str, words: &[&str]| words.is_empty() && !text.is_empty();
+    if output.status.code() == Some(status) && missing.is_empty() && !silent(&err, stderr) {
+        return Ok(());
+    }
+    Err(format!("litmus {arguments}: {}, lacks '{missing}':\n{out}\n{err}", output.status).into())
+}
+
+/// The objects of `--format json`, by file.
+fn json(command: &mut Command) -> Result<BTreeMap<String, Value>, Failed> {
+    let output = command.args(["--format", "json"]).output()?;
+    let array: Vec<Value> = serde_json::from_slice(&output.stdout)?;
+    let file = |object: &Value| object["file"].as_str().map(str::to_owned).ok_or("no file");
+    array.into_iter().map(|object| Ok((file(&object)?, object))).collect()
+}
+
+/// Times differ from run to run.
+fn without_time(text: &str) -> String {
+    let line = |line: &str| match line.rsplit_once(", ") {
+        Some((counts, time)) if line.starts_with("  ") && time.ends_with(" ms") => counts.to_owned(),
+        _ => line.to_owned(),
+    };
+    text.lines().map(line).join("\n") + "\n"
+}
+
+struct Drawn {
+    text: String,
+    dot: String,
+    svg: String,
+}
+
+fn draw(path: &Path) -> Result<Drawn, Failed> {
+    let folder = tempfile::tempdir()?;
+    let [dot, svg] = ["dot", "svg"].map(|name| folder.path().join(name));
+    let text = success(litmus().arg(path).arg("--outcomes").arg("--dot").arg(&dot).arg("--svg").arg(&svg))?;
+    Ok(Drawn { text: without_time(&text), dot: fs::read_to_string(dot)?, svg: fs::read_to_string(svg)? })
+}
+
+fn pinned(path: &Path) -> Result<(), Failed> {
+    let Drawn { text, dot, svg } = draw(path)?;
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(root().join("snapshots/litmus"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    for (kind, content) in [("text", text), ("dot", dot), ("svg", svg)] {
+        settings.bind(|| insta::assert_snapshot!(format!("{}.{kind}", name(path)), content));
+    }
+    Ok(())
+}
+
+/// What the suite says of each test, the command says.
+fn agrees(folder: &Path, count: usize) -> Result<(), Failed> {
+    let found = json(litmus().arg(folder))?;
+    let table = fs::read_to_string(folder.join("expected.csv"))?;
+    let expected: Vec<_> = table.lines().skip(1).filter_map(|line| line.rsplit_once(',')).collect();
+    let differs = |(name, holds): &&(&str, &str)| {
+        let path = folder.join(name).display().to_string();
+        found.get(&path).and_then(|object| object["holds"].as_bool()) != Some(*holds == "1")
+    };
+    let wrong = expected.iter().filter(differs).map(|(name, _)| name).join(", ");
+    println!("{}: {} verdicts, wrong: {wrong:?}", folder.display(), expected.len());
+    assert_eq!((expected.len(), found.len(), &wrong[..]), (count, count, ""));
+    Ok(())
+}
+
+fn allowed() -> Result<(), Failed> {
+    let Drawn { text, svg, .. } = draw(Path::new("memory-model/litmus/SB-acq_rel.litmus"))?;
+    let expected = "  P0:r0  P1:r0  x  y
+  0      0      1  1  *
+  0      1      1  1
+  1      0      1  1
+  1      1      1  1
+
+P0:r0 == 0 /\\ P1:r0 == 0 is allowed. An execution:
+";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains("h  P1  ld.relaxed.gpu r0, x  reads x = 0 from a\n"), "{text}");
+    assert!(!text.contains("cycle") && svg.contains("is allowed") && !svg.contains("cycle"), "{text}");
+    Ok(())
+}
+
+fn forbidden() -> Result<(), Failed> {
+    let Drawn { text, dot, svg } = draw(Path::new("memory-model/litmus/SB-sc.litmus"))?;
+    let expected = "
+P0:r0 == 0 /\\ P1:r0 == 0 is forbidden by the axiom Causality, section 8.10.6 of the PTX manual.";
+    let cycle = "
+  h  P1  ld.relaxed.gpu r0, x  fr:  reads a value older than the write
+  c  P0  st.relaxed.gpu x, 1   po:  precedes in program order
+  d  P0  fence.sc.gpu          sc:  precedes in Fence-SC order
+  g  P1  fence.sc.gpu          po:  precedes in program order
+  h  P1  ld.relaxed.gpu r0, x
+";
+    assert!(text.contains(expected) && text.ends_with(cycle), "{text}");
+    assert_eq!(dot.lines().filter(|line| line.contains("->") && line.contains("penwidth=3")).count(), 4);
+    // And a line in the legend.
+    assert_eq!(svg.matches("stroke-width=\"7\"").count(), 5);
+    Ok(())
+}
+
+fn examples() -> Result<(), Failed> {
+    let found = json(litmus().arg("examples/litmus"))?;
+    println!("{} patterns", found.len());
+    assert_eq!(found.len(), 7);
+    for (file, object) in &found {
+        assert_eq!(object["holds"], Value::Bool(true), "{file}");
+        let text = fs::read_to_string(root().join(file))?;
+        let litmus = Litmus::read(&text).map_err(|error| format!("{file}:{error}"))?;
+        assert!(!litmus.comments.is_empty() && litmus.name == name(Path::new(file)), "{file} says what it shows");
+    }
+    // Each pattern breaks without the ordering that its comment names.
+    let breaks = |file: &str, from: &str, to: &str| -> Result<(), Failed> {
+        let text = fs::read_to_string(root().join("examples/litmus").join(file))?;
+        assert!(text.contains(from), "{file} has no `{from}`");
+        let litmus = Litmus::read(&text.replace(from, to)).map_err(|error| format!("{file}:{error}"))?;
+        let outcomes = search::outcomes(&litmus.program, Conventions::MANUAL, Limits::default());
+        assert_eq!(outcomes.holds(&litmus.condition, &Layout::new(&litmus.program)), Some(false), "{file}: {to}");
+        Ok(())
+    };
+    breaks("message_passing.litmus", "st.release.gpu flag", "st.relaxed.gpu flag")?;
+    breaks("message_passing.litmus", "ld.acquire.gpu", "ld.acquire.cta")?;
+    breaks("spinlock.litmus", "atom.acquire.gpu.cas", "atom.relaxed.gpu.cas")?;
+    breaks("ticket_lock.litmus", "st.release.gpu", "st.relaxed.gpu")?;
+    breaks("ticket_lock.litmus", "ld.acquire.gpu", "ld.relaxed.gpu")?;
+    breaks("store_buffering.litmus", "fence.acq_rel", "fence.sc")?;
+    breaks("store_buffering_sc.litmus", "fence.sc", "fence.acq_rel")?;
+    breaks("cta_flag.litmus", "st.release.cta", "st.release.gpu")?;
+    breaks("cluster_flag.litmus", "(P1:r0 == 1 /\\ P1:r1 == 0)", "(P2:r0 == 1 /\\ P2:r1 == 0)")
+}
+
+/// What the guide shows is what the command gives.
+fn guide() -> Result<(), Failed> {
+    let guide = fs::read_to_string(root().join("docs/memory-model.md"))?;
+    let blocks: Vec<&str> = guide.split("```").skip(1).step_by(2).collect();
+    let console = blocks.iter().filter_map(|block| block.strip_prefix("console\n$ ptx-atomics litmus "));
+    let mut count = 0;
+    for block in console {
+        let (arguments, shown) = block.split_once('\n').ok_or("no output")?;
+        let folder = tempfile::tempdir()?;
+        let mut command = litmus();
+        for word in arguments.split_whitespace() {
+            // Drawings are compared with those of the guide.
+            match word.strip_prefix("docs/") {
+                Some(drawing) => command.arg(folder.path().join(drawing)),
+                None => command.arg(word),
+            };
+        }
+        assert_eq!(without_time(&success(&mut command)?), without_time(shown), "{arguments}");
+        for drawing in fs::read_dir(folder.path())? {
+            let drawing = drawing?;
+            let expected = root().join("docs").join(drawing.file_name());
+            if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+                fs::copy(drawing.path(), &expected)?;
+            }
+            assert_eq!(fs::read_to_string(drawing.path())?, fs::read_to_string(&expected)?, "{}", expected.display());
+            assert!(guide.contains(&format!("]({})", drawing.file_name().to_string_lossy())), "it is shown");
+        }
+        count += 1;
+    }
+    assert!(count >= 2, "{count} runs");
+    let tests = blocks.iter().filter_map(|block| block.strip_prefix("ptx\n")).filter(|test| test.starts_with("PTX "));
+    let copies = tests.filter(|test| {
+        files("examples/litmus")
+            .iter()
+            .any(|path| fs::read_to_string(root().join(path)).is_ok_and(|text| text == **test))
+    });
+    assert!(copies.count() >= 1, "the test of the guide is one of the examples");
+    Ok(())
+}
+
+fn conventions() -> Result<(), Failed> {
+    check("memory-model/litmus/red-no-acquire.litmus", 0, &["red-no-acquire holds"], &[])?;
+    check("memory-model/litmus/red-no-acquire.litmus --convention dat3m", 0, &["does not hold"], &[])?;
+    check("memory-model/litmus/red-no-acquire.litmus --convention mine", 2, &[], &["manual, dat3m"])
+}
+
+/// Writes a litmus test of columns to a file.
+fn write(folder: &Path, name: &str, threads: &[&[String]], condition: &str) -> Result<String, Failed> {
+    let rows = threads.iter().map(|thread| thread.len()).max().unwrap_or(0);
+    let header = (0..threads.len()).map(|thread| format!("P{thread}@cta {thread},gpu 0")).join(" | ");
+    let row = |row: usize| threads.iter().map(|thread| thread.get(row).map_or("", |cell| cell)).join(" | ");
+    let body = std::iter::once(header).chain((0..rows).map(row)).join(" ;\n");
+    let path = folder.join(name).with_extension("litmus");
+    fs::write(&path, format!("PTX {name}\n{{ x=0; y=0; }}\n{body} ;\n{condition}\n"))?;
+    Ok(path.display().to_string())
+}
+
+fn limits() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let lines = |lines: &[&str]| lines.iter().map(ToString::to_string).collect_vec();
+    let adds = lines(&["atom.relaxed.sys.add r0, x, 1"; 14]);
+    let adds = write(folder.path(), "adds", &[&adds, &adds], "exists (x == 29)")?;
+    let counts = lines(&["again:", "add r1, r1, 1", "ld.relaxed.gpu r0, x", "beq r0, 0, again"]);
+    let sets = lines(&["st.relaxed.gpu x, 1"]);
+    let rounds = write(folder.path(), "rounds", &[&counts, &sets], "exists (P0:r1 == 9)")?;
+    let found = write(folder.path(), "found", &[&counts, &sets], "exists (P0:r1 == 2)")?;
+
+    check(
+        &format!("{adds} --time-limit 0.2"),
+        1,
+        &["adds unknown", "because the time limit is over (--time-limit)"],
+        &[],
+    )?;
+    check(&format!("{adds} --choices 1000"), 1, &["adds unknown", "more choices than the limit (--choices)"], &[])?;
+    check(&rounds, 1, &["rounds unknown", "because a loop may run more often than the bound (--rounds)"], &[])?;
+    check(&format!("{rounds} --rounds 10"), 0, &["rounds holds"], &[])?;
+    // What is found is found.
+    check(&found, 0, &["found holds", "is allowed. An execution"], &[])?;
+    check(
+        &format!("{rounds} --format json"),
+        1,
+        &["\"holds\": null"],
+        &["rounds.litmus: the verdict is unknown: a loop may run more often than the bound"],
+    )?;
+    let all = format!("{} --choices 1000", folder.path().display());
+    check(&all, 1, &["unknown", "adds.litmus: more choices", "3 tests: 1 hold, 0 do not, 2 unknown\n"], &[])?;
+    check(&format!("{rounds} --svg none/x.svg"), 1, &["unknown"], &["cannot draw 'none/x.svg': no execution was found"])
+}
+
+fn wrong_usage() -> Result<(), Failed> {
+    check("", 2, &[], &["<FILE>..."])?;
+    check("memory-model/litmus --svg x.svg", 2, &[], &["--dot and --svg draw one test, not 3"])?;
+    check("memory-model/litmus --format json --outcomes", 2, &[], &["--outcomes and --explain are for --format text"])?;
+    check("x --time-limit=-1", 2, &[], &["expected seconds"])?;
+    check("x --time-limit NaN", 2, &[], &["expected seconds, from 0 to 1000000000"])?;
+    check("x --time-limit 1e300", 2, &[], &["expected seconds"])?;
+    check("x --rounds 0", 2, &[], &["0 is not in 1.."])?;
+    check("x --choices many", 2, &[], &["--choices"])
+}
+
+fn errors() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).map(|()| path.display().to_string())
+    };
+    let release = file("a.litmus", b"PTX t\n{ x=0; }\n P0@cta 0 ;\n ld.release.gpu r0, x ;\nexists (x == 0)\n")?;
+    let variable = file("b.litmus", b"PTX t\n{ x=0; }\n P0@cta 0 ;\n st.weak x, 1 ;\nexists (y == 0)\n")?;
+    let bytes = file("c.litmus", b"PTX \xff\xfe")?;
+    let other = file("d.txt", b"X86 SB\n")?;
+    let empty = file("e.litmus", b"")?;
+    let good = "memory-model/litmus/MP.litmus";
+    let sub = folder.path().join("sub");
+    fs::create_dir(&sub)?;
+    check(
+        &format!("{release} {good} {variable} {bytes} {other} {empty} none.litmus {}", sub.display()),
+        1,
+        &["holds", good, "7 tests: 1 hold, 0 do not, 0 unknown, 6 with errors"],
+        &[
+            "error: there is no `ld.release`",
+            "a.litmus:4:2\n",
+            "4 |  ld.release.gpu r0, x ;\n  |  ^^^^^^^^^^^^^^",
+            "error: there is no variable `y`",
+            "b.litmus:5:9\n",
+            "c.litmus' is no text",
+            "error: a litmus test begins with `PTX` and its name",
+            "d.txt:1:1\n",
+            "cannot read 'none.litmus': No such file",
+            "sub' has no litmus tests",
+        ],
+    )?;
+    // The good ones are in the array; nothing else is.
+    let found = json(litmus().args([&release, good, &variable]))?;
+    assert_eq!(found.keys().collect_vec(), [good]);
+    let keys = found[good].as_object().ok_or("no object")?.keys().cloned().collect_vec();
+    assert_eq!(keys, ["candidates", "file", "holds", "ms", "name", "outcomes"]);
+    check(&format!("{release} --format json"), 1, &["[]"], &["there is no `ld.release`"])
+}
+
+fn streams() -> Result<(), Failed> {
+    let mut child = litmus().arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    child.stdin.take().ok_or("no stdin")?.write_all(&fs::read(root().join("memory-model/litmus/MP.litmus"))?)?;
+    let output = child.wait_with_output()?;
+    let text = String::from_utf8(output.stdout)?;
+    assert!(output.status.success() && text.starts_with("<stdin>: MP holds\n"), "{text}");
+    // Many files: no progress where standard error is no terminal.
+    check("memory-model/litmus examples/litmus", 0, &[" hold, 0 do not, 0 unknown\n"], &[])?;
+    check(
+        "memory-model/litmus/MP.litmus examples/litmus/cta_flag.litmus --explain --outcomes",
+        0,
+        &["fr:", "is allowed"],
+        &[],
+    )
+}
+
+fn an_error_touches_no_output() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let svg = folder.path().join("out.svg");
+    fs::write(&svg, "before")?;
+    check(&format!("none.litmus --svg {}", svg.display()), 1, &[], &["cannot read"])?;
+    assert_eq!(fs::read_to_string(&svg)?, "before");
+    check("memory-model/litmus/MP.litmus --svg none/out.svg", 1, &["holds"], &["cannot write 'none/out.svg'"])?;
+    check("memory-model/litmus/MP.litmus --svg /dev/full", 1, &["holds"], &["cannot write '/dev/full': No space left"])
+}
+
+/// Numbers from a seed.
+fn xorshift(mut seed: u64) -> impl FnMut(usize) -> usize {
+    move |below| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed as usize % below
+    }
+}
+
+/// Bytes cut out, overwritten, doubled: a verdict or an error for each, and no panic.
+fn damaged() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut random = xorshift(0x9E37_79B9_7F4A_7C15);
+    let originals: Vec<_> =
+        files("memory-model/litmus").into_iter().map(|path| fs::read(root().join(path))).try_collect()?;
+    for index in 0..1500 {
+        let mut bytes = originals[random(originals.len())].clone();
+        for _ in 0..=random(3) {
+            let from = random(bytes.len());
+            let to = (from + random(12)).min(bytes.len());
+            match random(3) {
+                0 => drop(bytes.drain(from..to)),
+                1 => bytes[from] = b"{}|;@~:.[]()/=0P \xff"[random(18)],
+                _ => bytes.splice(from..from, bytes[from..to].to_vec()).for_each(drop),
+            }
+        }
+        fs::write(folder.path().join(format!("{index}.litmus")), bytes)?;
+    }
+    let run = |format: &[&str]| litmus().arg(folder.path()).args(["--choices", "100000"]).args(format).output();
+    let output = run(&["--format", "json"])?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let judged = serde_json::from_slice::<Vec<Value>>(&output.stdout)?.len();
+    let errors = stderr.lines().filter(|line| line.starts_with("error: ")).count();
+    println!("{judged} judged, {errors} errors");
+    assert_eq!(
+        (output.status.code(), judged + errors, stderr.contains("panicked")),
+        (Some(1), 1500, false),
+        "{stderr}"
+    );
+    assert!(judged > 200 && errors > 200, "{judged} judged, {errors} errors");
+    let output = run(&["--explain", "--outcomes"])?;
+    assert!(output.status.code() == Some(1) && !String::from_utf8_lossy(&output.stderr).contains("panicked"));
+    Ok(())
+}
+
+/// Generated programs in one run, on all cores, against the library, one by one.
+fn many() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = |seed: u64| folder.path().join(format!("{seed}.litmus"));
+    let tests = (0..3000).map(|seed| (seed, random::litmus(random::program(seed)))).collect_vec();
+    tests.iter().try_for_each(|(seed, litmus)| fs::write(path(*seed), litmus.to_string()))?;
+    let found = json(litmus().args(tests.iter().map(|(seed, _)| path(*seed))))?;
+    assert_eq!(found.len(), tests.len());
+    for (seed, litmus) in &tests {
+        let outcomes = search::outcomes(&litmus.program, Conventions::MANUAL, Limits::default());
+        let holds = outcomes.holds(&litmus.condition, &Layout::new(&litmus.program));
+        let object = &found[&path(*seed).display().to_string()];
+        let expected = (Value::from(holds), Value::from(outcomes.states.len()), Value::from(outcomes.candidates));
+        assert_eq!(
+            (&object["holds"], &object["outcomes"], &object["candidates"]),
+            (&expected.0, &expected.1, &expected.2)
+        );
+    }
+    // The order is that of the arguments, on however many threads.
+    let files = tests[..300].iter().map(|(seed, _)| path(*seed)).rev().collect_vec();
+    let order = |threads: &str| -> Result<Vec<Value>, Failed> {
+        let text = success(litmus().args(&files).args(["--format", "json"]).env("RAYON_NUM_THREADS", threads))?;
+        let mut objects: Vec<Value> = serde_json::from_str(&text)?;
+        objects.iter_mut().for_each(|object| object["ms"] = Value::Null);
+        Ok(objects)
+    };
+    assert_eq!(order("1")?, order("8")?);
+    let names = order("8")?.iter().map(|object| object["file"].as_str().unwrap_or_default().to_owned()).collect_vec();
+    assert_eq!(names, files.iter().map(|file| file.display().to_string()).collect_vec());
+    Ok(())
+}
+
+type Point = (f64, f64);
+
+/// A horizontal or vertical line, from its left or upper end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Segment(Point, Point);
+
+/// What a drawing has, read back from its XML.
+#[derive(Default)]
+struct Picture {
+    size: Point,
+    /// Left, top, right, bottom.
+    boxes: Vec<[f64; 4]>,
+    /// The segments of each edge.
+    edges: Vec<Vec<Segment>>,
+    /// Places of the names of edges: as boxes.
+    names: Vec<[f64; 4]>,
+    /// The right ends of all text.
+    texts: Vec<f64>,
+}
+
+fn read_picture(svg: &str) -> Result<Picture, Failed> {
+    let document = roxmltree::Document::parse(svg)?;
+    let mut picture = Picture::default();
+    let number = |node: &roxmltree::Node, name: &str| node.attribute(name).and_then(|text| text.parse::<f64>().ok());
+    let size = |name| number(&document.root_element(), name).ok_or("no size");
+    picture.size = (size("width")?, size("height")?);
+    for node in document.descendants() {
+        let at = |name: &str| number(&node, name).unwrap_or(0.0);
+        let width =
+            node.text().unwrap_or_default().chars().count() as f64 * number(&node, "font-size").unwrap_or(12.0) * 0.61;
+        match node.tag_name().name() {
+            "rect" if node.attribute("rx") == Some("4") => {
+                picture.boxes.push([at("x"), at("y"), at("x") + at("width"), at("y") + at("height")]);
+            }
+            "polyline" if node.attribute("marker-end").is_some() => {
+                let point = |text: &str| {
+                    let (x, y) = text.split_once(',')?;
+                    Some((x.parse::<f64>().ok()?, y.parse::<f64>().ok()?))
+                };
+                let points = node.attribute("points").unwrap_or_default().split(' ').filter_map(point);
+                let segment = |(a, b): (Point, Point)| if a <= b { Segment(a, b) } else { Segment(b, a) };
+                picture.edges.push(points.tuple_windows().map(segment).collect());
+            }
+            "text" if node.attribute("font-size") == Some("10") => {
+                let left = if node.attribute("text-anchor") == Some("end") { at("x") - width } else { at("x") };
+                picture.names.push([left, at("y") - 8.0, left + width, at("y")]);
+            }
+            "text" if node.attribute("text-anchor").is_none() => picture.texts.push(at("x") + width),
+            _ => {}
+        }
+    }
+    Ok(picture)
+}
+
+/// Whether the insides of two boxes meet.
+fn overlap(a: [f64; 4], b: [f64; 4]) -> bool {
+    a[0] < b[2] - 0.2 && b[0] < a[2] - 0.2 && a[1] < b[3] - 0.2 && b[1] < a[3] - 0.2
+}
+
+/// What is wrong with a picture.
+fn flaws(picture: &Picture) -> Vec<String> {
+    let mut flaws = Vec::new();
+    let mut flaw = |what: &str, where_: &dyn std::fmt::Debug| flaws.push(format!("{what}: {where_:?}"));
+    let segment_box = |Segment(a, b): Segment| [a.0 - 0.3, a.1 - 0.3, b.0 + 0.3, b.1 + 0.3];
+    for (a, b) in picture.boxes.iter().tuple_combinations().filter(|(a, b)| overlap(**a, **b)) {
+        flaw("two instructions lie on each other", &(a, b));
+    }
+    for (a, b) in picture.names.iter().tuple_combinations().filter(|(a, b)| overlap(**a, **b)) {
+        flaw("two names lie on each other", &(a, b));
+    }
+    let segments =
+        picture.edges.iter().enumerate().flat_map(|(edge, segments)| segments.iter().map(move |s| (edge, *s)));
+    let segments = segments.collect_vec();
+    for (_, segment) in &segments {
+        let crosses = |rectangle: &&[f64; 4]| {
+            let [left, top, right, bottom] = **rectangle;
+            overlap(segment_box(*segment), [left + 0.5, top + 0.5, right - 0.5, bottom - 0.5])
+        };
+        picture
+            .boxes
+            .iter()
+            .filter(crosses)
+            .for_each(|rectangle| flaw("an edge crosses an instruction", &(segment, rectangle)));
+        if segment.0.0 != segment.1.0 && segment.0.1 != segment.1.1 {
+            flaw("an edge is oblique", segment);
+        }
+        if segment.0.0 < 0.0 || segment.1.0 > picture.size.0 || segment.1.1 > picture.size.1 {
+            flaw("an edge leaves the picture", segment);
+        }
+    }
+    for ((a, first), (b, second)) in segments.iter().tuple_combinations() {
+        let length = |Segment(from, to): &Segment| (to.0 - from.0) + (to.1 - from.1);
+        let collinear = |axis: fn(Point) -> (f64, f64)| {
+            let [f0, f1, s0, s1] = [first.0, first.1, second.0, second.1].map(axis);
+            f0.1 == f1.1 && s0.1 == s1.1 && (f0.1 - s0.1).abs() < 1.0 && f0.0.max(s0.0) < f1.0.min(s1.0) - 1.0
+        };
+        if a != b && length(first) > 0.0 && length(second) > 0.0 && (collinear(|p| p) || collinear(|p| (p.1, p.0))) {
+            flaw("two edges run on each other", &(first, second));
+        }
+    }
+    for end in picture.texts.iter().chain(picture.boxes.iter().map(|rectangle| &rectangle[2])) {
+        if *end > picture.size.0 {
+            flaw("text leaves the picture", end);
+        }
+    }
+    flaws
+}
+
+fn drawings() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let random = (0..150).map(|seed| {
+        let path = folder.path().join(format!("{seed}.litmus"));
+        fs::write(&path, random::litmus(random::program(seed)).to_string()).map(|()| path)
+    });
+    let strange = folder.path().join("strange.litmus");
+    fs::write(&strange, "PTX <&> \"quoted\" \u{1}]]> \\ é\n{ x=0; }\nP0@cta 0;\nst.weak x, 1;\nexists (x == 1)\n")?;
+    let own = files("memory-model/litmus").into_iter().chain(files("examples/litmus")).map(Ok);
+    let paths: Vec<PathBuf> = own.chain(random).chain([Ok(strange)]).try_collect()?;
+    let (mut boxes, mut edges) = (0, 0);
+    for path in &paths {
+        let Drawn { svg, dot, .. } = draw(path)?;
+        let picture = read_picture(&svg).map_err(|error| format!("{}: {error:?}", path.display()))?;
+        let flaws = flaws(&picture);
+        assert!(flaws.is_empty(), "{}:\n{}", path.display(), flaws.join("\n"));
+        // Both drawings have the same edges and the same instructions.
+        assert_eq!(
+            picture.edges.len(),
+            dot.lines().filter(|line| line.contains("\" -> \"")).count(),
+            "{}",
+            path.display()
+        );
+        assert_eq!(
+            picture.boxes.len(),
+            dot.matches("[label=\"").count(),
+            "{}",
+            path.display()
+        );
+        let quotes = dot.replace("\\\\", "").replace("\\\"", "").matches('"').count();
+        assert_eq!((quotes % 2, dot.matches('{').count()), (0, dot.matches('}').count()), "{dot}");
+        boxes += picture.boxes.len();
+        edges += picture.edges.len();
+    }
+    println!("{} drawings, {boxes} instructions, {edges} edges", paths.len());
+    assert!(boxes > 500 && edges > 1000);
+    let again = |path: &PathBuf| Ok::<_, Failed>((draw(path)?.svg, draw(path)?.dot));
+    assert_eq!(again(&paths[0])?, again(&paths[0])?);
+    Ok(())
+}
+
+fn graphviz() -> Result<(), Failed> {
+    for path in files("memory-model/litmus") {
+        let mut child = Command::new("dot").arg("-Tsvg").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        child.stdin.take().ok_or("no stdin")?.write_all(draw(&path)?.dot.as_bytes())?;
+        let output = child.wait_with_output()?;
+        assert!(output.status.success(), "{}", path.display());
+        roxmltree::Document::parse_with_options(
+            &String::from_utf8(output.stdout)?,
+            roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() },
+        )?;
+    }
+    Ok(())
+}
