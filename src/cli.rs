@@ -3,12 +3,12 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
+use ptx_atomics::memory_model::source::ReleaseSequences;
 use ptx_atomics::{
     llvm::settings::{self, Settings},
     lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
-use ptx_atomics_mapping::{programs::Set, verify::EXPANSIONS};
-use ptx_memory_model::source::ReleaseSequences;
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
 #[derive(Parser)]
@@ -142,8 +142,19 @@ pub struct CheckArgs {
 Exit status: 0 every verdict is known, whatever it is, 1 one is unknown or an input is wrong, 2 wrong usage.")]
 pub struct LitmusArgs {
     /// Litmus tests, or folders that are searched for *.litmus; - is standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "from_source", value_name = "FILE")]
     pub paths: Vec<PathBuf>,
+    /// Programs in scoped C++: each is lowered, printed as a litmus test, and its outcomes compared with those of the source
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "dot", "svg", "format", "convention"])]
+    pub from_source: Option<PathBuf>,
+    #[command(flatten)]
+    pub strategy: StrategyArgs,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What continues a release sequence of --from-source: c++20 (LLVM and Rust: read-modify-writes), c++11 (to C++17:
+    /// later writes of the thread, too)
+    #[arg(long, value_name = "RULE", default_value = "c++20", value_parser = named::<ReleaseSequences>)]
+    pub rule: ReleaseSequences,
     /// Print every outcome
     #[arg(long)]
     pub outcomes: bool,

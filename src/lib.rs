@@ -16,11 +16,13 @@
 //! ```
 //!
 //! [`lowering`] is the part without LLVM: the ABI tables, targets, typed PTX. [`llvm`] is the pass over
-//! LLVM IR, in steps, and [`mlir`] that over MLIR. [`memory_model`] gives every outcome that PTX allows a program.
+//! LLVM IR, in steps, and [`mlir`] that over MLIR. [`memory_model`] gives every outcome that PTX allows a
+//! program, and [`mapping`] checks with it that a lowered program does only what its source may do.
 
 use ptx_atomics_link as _;
 pub use ptx_atomics_llvm as llvm;
 pub use ptx_atomics_lowering as lowering;
+pub use ptx_atomics_mapping as mapping;
 pub use ptx_atomics_mlir as mlir;
 pub use ptx_memory_model as memory_model;
 

@@ -9,12 +9,12 @@ use std::{
 };
 
 use ptx_atomics::llvm::{Diagnostic, Location};
-use ptx_atomics_mapping::{
+use ptx_atomics::mapping::{
     NoProgram,
     programs::Set,
     verify::{EXPANSIONS, Expansion, Report, verify, verify_these},
 };
-use ptx_memory_model::source::read::{Source, sources};
+use ptx_atomics::memory_model::source::read::{Source, sources};
 use serde::Serialize;
 use strum::IntoEnumIterator;
 

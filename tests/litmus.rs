@@ -583,12 +583,7 @@ fn drawings() -> Result<(), Failed> {
             "{}",
             path.display()
         );
-        assert_eq!(
-            picture.boxes.len(),
-            dot.matches("[label=\"").count(),
-            "{}",
-            path.display()
-        );
+        assert_eq!(picture.boxes.len(), dot.matches("[label=\"").count(), "{}", path.display());
         let quotes = dot.replace("\\\\", "").replace("\\\"", "").matches('"').count();
         assert_eq!((quotes % 2, dot.matches('{').count()), (0, dot.matches('}').count()), "{dot}");
         boxes += picture.boxes.len();

@@ -2,6 +2,7 @@
 
 mod diagram;
 mod dot;
+mod from_source;
 mod report;
 mod svg;
 
@@ -64,6 +65,9 @@ type Failure = (Vec<Diagnostic>, Option<Input>);
 const STACK: usize = 64 << 20;
 
 pub fn run(args: &LitmusArgs) -> ExitCode {
+    if let Some(path) = &args.from_source {
+        return from_source(args, path);
+    }
     let (paths, errors) = files(&args.paths);
     if let Some(wrong) = wrong_usage(args, &paths) {
         Cli::command().error(ErrorKind::ArgumentConflict, wrong).exit();
@@ -106,6 +110,25 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     let errors: Vec<_> = [drawn, write(Path::new("-"), &text)].into_iter().filter_map(Result::err).flatten().collect();
     errors.iter().for_each(|error| render::error(error, None));
     if known && errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn from_source(args: &LitmusArgs, path: &Path) -> ExitCode {
+    let done = from_source::run(args, path, limits(args)).and_then(|(text, kept)| {
+        write(Path::new("-"), &text)?;
+        Ok(kept)
+    });
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(errors) => {
+            errors.iter().for_each(|error| render::error(error, None));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn limits(args: &LitmusArgs) -> Limits {
+    Limits { rounds: args.rounds as usize, choices: args.choices, time: args.time_limit }
 }
 
 /// The files in the order of the arguments; those of folders by name.
@@ -173,7 +196,7 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<Judged, Failur
         Convention::Manual => Conventions::MANUAL,
         Convention::Dat3m => Conventions::DAT3M,
     };
-    let limits = Limits { rounds: args.rounds as usize, choices: args.choices, time: args.time_limit };
+    let limits = limits(args);
 
     let start = Instant::now();
     let outcomes = search::outcomes(&litmus.program, conventions, limits);

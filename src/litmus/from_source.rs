@@ -1,0 +1,101 @@
+//! `ptx-atomics litmus --from-source`: programs in scoped C++, lowered, with the outcomes of both.
+
+use std::path::Path;
+
+use ptx_atomics::mapping::Mapping;
+use ptx_atomics::{
+    llvm::{Diagnostic, Location},
+    lowering::{Access, Policy, Type, ptx::Space},
+    memory_model::{
+        condition::{Condition, Formula, Quantifier},
+        litmus::Litmus,
+        outcome::{Layout, Limits, Outcomes},
+        ptx::{Conventions, search},
+        source::{
+            self,
+            read::{Source, sources},
+            search::SourceOutcomes,
+        },
+        states::States,
+    },
+};
+
+use crate::{cli::LitmusArgs, format::columns, lower::read};
+
+/// What is printed, and whether every program ends only as its source may.
+pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bool), Vec<Diagnostic>> {
+    let input = read(path)?;
+    let text = String::from_utf8_lossy(input.bytes()).into_owned();
+    let sources = sources(&text).map_err(|error| {
+        let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let (line, column) = (place(error.line), place(error.column));
+        let location = Some(Location { file: input.name().to_owned(), line, column });
+        Diagnostic { location, ..Diagnostic::new(error.message) }
+    })?;
+    let target = args.target.target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
+    let policy = Policy::from(args.strategy.strategies());
+    let mapping = Mapping::new(policy, target, Access::new(Space::Global, Type::I32), target.to_string());
+    let (mut text, mut kept, mut errors) = (String::new(), true, Vec::new());
+    for source in sources {
+        match compare(args, &source, &mapping, limits) {
+            Ok((part, is_kept)) => {
+                text += &part;
+                kept &= is_kept;
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok((text, kept)) } else { Err(errors) }
+}
+
+fn compare(
+    args: &LitmusArgs,
+    source: &Source,
+    mapping: &Mapping<'_>,
+    limits: Limits,
+) -> Result<(String, bool), Diagnostic> {
+    let lowered = mapping.translate(&source.program);
+    let program = lowered.map_err(|error| Diagnostic::new(format!("{}: {error}", source.name)))?;
+    let admitted = source::search::outcomes(&source.program, args.rule, limits);
+    let found = search::outcomes(&program, Conventions::MANUAL, limits);
+    let (verdict, kept) = verdict(&admitted, &found);
+    let table = table(&program, &admitted.outcomes.states, &found.states);
+    let litmus = Litmus {
+        name: source.name.replace(' ', "-"),
+        comments: vec![mapping.name.clone()],
+        program,
+        condition: Condition { quantifier: Quantifier::Exists, formula: Formula::True },
+    };
+    Ok((format!("{source}\n{litmus}\n{table}{}: {verdict}\n\n", source.name), kept))
+}
+
+/// The verdict in words, and whether the lowered program keeps what the source says.
+fn verdict(admitted: &SourceOutcomes, found: &Outcomes) -> (String, bool) {
+    let wrong = found.states.iter().filter(|state| !admitted.outcomes.states.contains(state)).count();
+    match (&admitted.race, admitted.outcomes.unknown.or(found.unknown)) {
+        (Some(_), _) => ("undefined: it races, so that every outcome is allowed".into(), true),
+        (None, Some(limit)) => (format!("unknown: {}", super::report::why(limit)), false),
+        (None, None) if wrong > 0 => (format!("not kept: {wrong} outcomes that the source does not have"), false),
+        (None, None) => ("kept: every outcome is one of the source".into(), true),
+    }
+}
+
+/// Every outcome of either, and which of the two has it.
+fn table(program: &ptx_atomics::memory_model::ptx::Program, source: &States, lowered: &States) -> String {
+    let layout = Layout::new(program);
+    let registers = layout.registers().iter().map(|&(thread, register)| {
+        let declared = &program.threads[thread].registers[usize::from(register.0)];
+        format!("P{thread}:{}", declared.name)
+    });
+    let memory = program.locations.iter().map(|variable| variable.name.clone());
+    let header = registers.chain(memory).chain(["source".into(), "PTX".into()]).collect();
+    let mut states: Vec<&[u64]> = source.iter().chain(lowered.iter()).collect();
+    states.sort_unstable();
+    states.dedup();
+    let mark = |states: &States, state: &[u64]| if states.contains(state) { "yes" } else { "-" }.to_owned();
+    let row = |state: &[u64]| {
+        let values = state.iter().map(ToString::to_string);
+        values.chain([mark(source, state), mark(lowered, state)]).collect()
+    };
+    columns([header].into_iter().chain(states.into_iter().map(row)))
+}
