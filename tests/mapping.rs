@@ -1,0 +1,165 @@
+//! `ptx-atomics verify-mapping`, and `litmus --from-source`.
+
+mod support;
+
+use std::fs;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics::lowering::Strategy;
+use serde_json::Value;
+use strum::IntoEnumIterator;
+use support::ptx_atomics;
+
+type Test = fn() -> Result<(), Failed>;
+
+fn main() {
+    let tests: [(&str, Test); 6] = [
+        ("every mapping is kept", kept),
+        ("a counterexample is a pair of files that show it", counterexample),
+        ("shards are parts of the whole", shards),
+        ("a source, its PTX, the outcomes of both", from_source),
+        ("a source under every strategy", every_strategy),
+        ("wrong usage and wrong sources", wrong),
+    ];
+    let tests = tests.map(|(name, test)| Trial::test(name, test));
+    libtest_mimic::run(&Arguments::from_args(), tests.into()).exit();
+}
+
+/// Exit status, standard output, standard error.
+fn run(arguments: &[&str]) -> Result<(i32, String, String), Failed> {
+    let output = ptx_atomics().args(arguments).output()?;
+    let code = output.status.code().ok_or("killed")?;
+    Ok((code, String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?))
+}
+
+fn rows(arguments: &[&str]) -> Result<(i32, Vec<Value>), Failed> {
+    let (code, stdout, stderr) = run(&[&["verify-mapping", "--format", "json"], arguments].concat())?;
+    let rows = serde_json::from_str(&stdout).map_err(|error| format!("{error}: {stderr}"))?;
+    Ok((code, rows))
+}
+
+fn sum(rows: &[Value], field: &str) -> u64 {
+    rows.iter().filter_map(|row| row[field].as_u64()).sum()
+}
+
+fn kept() -> Result<(), Failed> {
+    let (code, rows) = rows(&[])?;
+    let count = |field| sum(&rows, field);
+    println!(
+        "{} programs, {} of them undefined, {} lowered, {} different PTX programs, {} not kept, {} unknown",
+        count("programs"),
+        count("undefined"),
+        count("mapped"),
+        count("ptx_programs"),
+        count("not_kept"),
+        count("unknown")
+    );
+    assert_eq!((code, count("not_kept"), count("unknown")), (0, 0, 0));
+    assert!(count("programs") > 10_000 && count("ptx_programs") > 50_000);
+    Ok(())
+}
+
+fn counterexample() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().to_str().ok_or("a path")?;
+    let arguments = ["--set", "accesses", "--rule", "c++11", "--counterexamples", path];
+    let (code, rows) = rows(&arguments)?;
+    let mappings = rows[0]["mappings"].as_array().ok_or("no mappings")?;
+    assert!(code == 1 && !mappings.is_empty());
+    assert!(!mappings.iter().any(|mapping| mapping.to_string().contains("proven")), "{mappings:?}");
+    for entry in fs::read_dir(folder.path())? {
+        let path = entry?.path();
+        let name = path.to_str().ok_or("a path")?;
+        if name.ends_with(".litmus") {
+            let (code, stdout, _) = run(&["litmus", name])?;
+            assert!(code == 0 && stdout.contains("is allowed"), "{stdout}");
+        } else {
+            let (code, ..) = run(&["verify-mapping", "--rule", "c++11", name])?;
+            let (other, ..) = run(&["verify-mapping", name])?;
+            assert_eq!((code, other), (1, 0), "{name}");
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path())?.count(), 2 * mappings.len());
+    Ok(())
+}
+
+fn shards() -> Result<(), Failed> {
+    let programs = |arguments: &[&str]| rows(arguments).map(|(_, rows)| sum(&rows, "programs"));
+    let part = |shard| programs(&["--set", "two", "--expansion", "0", "--all", "--shard", shard]);
+    assert_eq!(part("1/3")? + part("2/3")? + part("3/3")?, part("1/1")?);
+    Ok(())
+}
+
+const PROGRAMS: &str = "name: MP
+P0@0.0: st.rlx.gpu x 1; st.rel.gpu y 1
+P1@1.0: r0=ld.acq.gpu y; r1=ld.rlx.gpu x
+name: too narrow
+P0@0.0: st.rlx.gpu x 1; st.rel.cta y 1
+P1@1.0: r0=ld.acq.cta y; r1=ld.rlx.gpu x
+name: Figure 12
+P0@0.0: st.rlx.gpu x 1; st.rel.gpu y 1
+P1@1.0: r0=rmw.exch.sc.gpu y 2; st.rlx.gpu y 3
+P2@2.0: r0=ld.acq.gpu y; r1=ld.rlx.gpu x
+";
+
+fn from_source() -> Result<(), Failed> {
+    let file = tempfile::NamedTempFile::new()?;
+    fs::write(file.path(), PROGRAMS)?;
+    let path = file.path().to_str().ok_or("a path")?;
+    let with = |more: &[&str]| run(&[&["litmus", "--from-source", path, "--mcpu", "sm_70"], more].concat());
+    let (code, stdout, _) = with(&["--strategy", "fence"])?;
+    assert_eq!(code, 0, "{stdout}");
+    for expected in [
+        "P1@1.0: r0=ld.acq.gpu y; r1=ld.rlx.gpu x",
+        " fence.acq_rel.gpu       | fence.acq_rel.gpu        ;",
+        "MP: kept: every outcome is one of the source",
+        "too narrow: undefined",
+        "Figure 12: kept",
+    ] {
+        assert!(stdout.contains(expected), "no {expected:?} in {stdout}");
+    }
+    let (code, stdout, _) = with(&["--rule", "c++11"])?;
+    assert!(code == 1 && stdout.contains("Figure 12: not kept: 1 outcomes"), "{stdout}");
+    let (code, stdout, _) = with(&["--rule", "c++11", "--strategy", "proven"])?;
+    assert!(code == 0 && stdout.contains("Figure 12: kept"), "{stdout}");
+    fs::write(file.path(), "name: reference count\nP0@0.0: r0=rmw.add.rlx.sys x 1\n")?;
+    let (code, _, stderr) = run(&["litmus", "--from-source", path, "--mcpu", "sm_35"])?;
+    assert!(
+        code == 1 && stderr.contains("reference count: a read-modify-write of system scope requires sm_60"),
+        "{stderr}"
+    );
+    Ok(())
+}
+
+fn every_strategy() -> Result<(), Failed> {
+    let file = tempfile::NamedTempFile::new()?;
+    fs::write(file.path(), PROGRAMS)?;
+    let path = file.path().to_str().ok_or("a path")?;
+    for strategy in Strategy::iter() {
+        let (code, stdout, stderr) = run(&["litmus", "--from-source", path, "--strategy", strategy.into()])?;
+        assert_eq!(code, 0, "{stdout}{stderr}");
+    }
+    Ok(())
+}
+
+fn wrong() -> Result<(), Failed> {
+    let check = |arguments: &[&str], code: i32, said: &str| -> Result<(), Failed> {
+        let (found, stdout, stderr) = run(arguments)?;
+        assert!(
+            found == code && stdout.is_empty() && stderr.contains(said),
+            "{arguments:?}: {found}\n{stdout}{stderr}"
+        );
+        Ok(())
+    };
+    let file = tempfile::NamedTempFile::new()?;
+    let path = file.path().to_str().ok_or("a path")?;
+    check(&["verify-mapping", "--set", "six"], 2, "'six'")?;
+    check(&["verify-mapping", "--shard", "3/2"], 2, "K from 1 to N")?;
+    check(&["verify-mapping", "--rule", "c++98"], 2, "c++98")?;
+    check(&["verify-mapping", "--set", "two", path], 2, "cannot be used with")?;
+    check(&["verify-mapping", "none.txt"], 1, "cannot read 'none.txt'")?;
+    check(&["litmus", "--from-source", "none.txt"], 1, "cannot read 'none.txt'")?;
+    fs::write(file.path(), "name: x\nP0@0.0: st.strong.gpu x 1\n")?;
+    check(&["verify-mapping", path], 1, ":2:")?;
+    check(&["litmus", "--from-source", path], 1, "`strong` is no order")
+}
