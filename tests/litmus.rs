@@ -31,11 +31,12 @@ type Test = fn() -> Result<(), Failed>;
 fn main() {
     let own = files("memory-model/litmus").into_iter().chain(files("examples/litmus"));
     let pinned = own.map(|path| Trial::test(format!("pinned/{}", name(&path)), move || pinned(&path)));
-    let shared = [("spec", 22), ("dat3m", 146)].map(|(suite, count)| {
+    let suites = [("spec", 22, "manual"), ("dat3m", 146, "manual"), ("dat3m", 146, "dat3m")];
+    let shared = suites.map(|(suite, count, convention)| {
         let folder = root().join("../shared/litmus").join(suite);
         let missing = (!folder.is_dir()).then(|| format!(" (skipped: {} is not there)", folder.display()));
-        let name = format!("shared/litmus/{suite}{}", missing.clone().unwrap_or_default());
-        Trial::test(name, move || agrees(&folder, count)).with_ignored_flag(missing.is_some())
+        let name = format!("shared/litmus/{suite}, {convention}{}", missing.clone().unwrap_or_default());
+        Trial::test(name, move || agrees(&folder, count, convention)).with_ignored_flag(missing.is_some())
     });
     let tests: &[(&str, Test)] = &[
         ("store buffering with fence.acq_rel is allowed", allowed),
@@ -131,8 +132,8 @@ fn pinned(path: &Path) -> Result<(), Failed> {
 }
 
 /// What the suite says of each test, the command says.
-fn agrees(folder: &Path, count: usize) -> Result<(), Failed> {
-    let found = json(litmus().arg(folder))?;
+fn agrees(folder: &Path, count: usize, convention: &str) -> Result<(), Failed> {
+    let found = json(litmus().arg(folder).args(["--convention", convention]))?;
     let table = fs::read_to_string(folder.join("expected.csv"))?;
     let expected: Vec<_> = table.lines().skip(1).filter_map(|line| line.rsplit_once(',')).collect();
     let differs = |(name, holds): &&(&str, &str)| {
@@ -182,7 +183,7 @@ P0:r0 == 0 /\\ P1:r0 == 0 is forbidden by the axiom Causality, section 8.10.6 of
 fn examples() -> Result<(), Failed> {
     let found = json(litmus().arg("examples/litmus"))?;
     println!("{} patterns", found.len());
-    assert_eq!(found.len(), 7);
+    assert_eq!(found.len(), 9);
     for (file, object) in &found {
         assert_eq!(object["holds"], Value::Bool(true), "{file}");
         let text = fs::read_to_string(root().join(file))?;
@@ -206,6 +207,8 @@ fn examples() -> Result<(), Failed> {
     breaks("store_buffering.litmus", "fence.acq_rel", "fence.sc")?;
     breaks("store_buffering_sc.litmus", "fence.sc", "fence.acq_rel")?;
     breaks("cta_flag.litmus", "st.release.cta", "st.release.gpu")?;
+    breaks("last_block.litmus", "| atom.relaxed", "| atom.acquire")?;
+    breaks("last_block_fenced.litmus", "| fence.acq_rel.gpu", "| fence.acq_rel.cta")?;
     breaks("cluster_flag.litmus", "(P1:r0 == 1 /\\ P1:r1 == 0)", "(P2:r0 == 1 /\\ P2:r1 == 0)")
 }
 
@@ -583,12 +586,7 @@ fn drawings() -> Result<(), Failed> {
             "{}",
             path.display()
         );
-        assert_eq!(
-            picture.boxes.len(),
-            dot.matches("[label=\"").count(),
-            "{}",
-            path.display()
-        );
+        assert_eq!(picture.boxes.len(), dot.matches("[label=\"").count(), "{}", path.display());
         let quotes = dot.replace("\\\\", "").replace("\\\"", "").matches('"').count();
         assert_eq!((quotes % 2, dot.matches('{').count()), (0, dot.matches('}').count()), "{dot}");
         boxes += picture.boxes.len();
