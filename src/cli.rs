@@ -161,10 +161,10 @@ pub struct LitmusArgs {
     /// Show an execution for each of several files too
     #[arg(long)]
     pub explain: bool,
-    /// Draw the execution, for graphviz; one test only
+    /// Draw the execution of one test, for graphviz; - is standard output, in place of the text
     #[arg(long, value_name = "FILE")]
     pub dot: Option<PathBuf>,
-    /// Draw the execution; one test only
+    /// Draw the execution of one test; - is standard output, in place of the text
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// The format

@@ -31,13 +31,15 @@ type Test = fn() -> Result<(), Failed>;
 fn main() {
     let own = files("memory-model/litmus").into_iter().chain(files("examples/litmus"));
     let pinned = own.map(|path| Trial::test(format!("pinned/{}", name(&path)), move || pinned(&path)));
-    let shared = [("spec", 22), ("dat3m", 146)].map(|(suite, count)| {
+    let suites = [("spec", 22, "manual"), ("dat3m", 146, "manual"), ("dat3m", 146, "dat3m")];
+    let shared = suites.map(|(suite, count, convention)| {
         let folder = root().join("../shared/litmus").join(suite);
         let missing = (!folder.is_dir()).then(|| format!(" (skipped: {} is not there)", folder.display()));
-        let name = format!("shared/litmus/{suite}{}", missing.clone().unwrap_or_default());
-        Trial::test(name, move || agrees(&folder, count)).with_ignored_flag(missing.is_some())
+        let name = format!("shared/litmus/{suite}, {convention}{}", missing.clone().unwrap_or_default());
+        Trial::test(name, move || agrees(&folder, count, convention)).with_ignored_flag(missing.is_some())
     });
     let tests: &[(&str, Test)] = &[
+        ("no snapshot is left of what is gone", none_left),
         ("store buffering with fence.acq_rel is allowed", allowed),
         ("store buffering with fence.sc is forbidden", forbidden),
         ("every pattern holds, and is what the program says", examples),
@@ -130,9 +132,20 @@ fn pinned(path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
+fn none_left() -> Result<(), Failed> {
+    let names =
+        files("memory-model/litmus").into_iter().chain(files("examples/litmus")).map(|path| name(&path)).collect_vec();
+    let left = files("snapshots/litmus").into_iter().filter(|path| {
+        let path = path.with_extension("");
+        !names.contains(&name(&path))
+    });
+    let left = left.map(|path| path.display().to_string()).join(", ");
+    if left.is_empty() { Ok(()) } else { Err(format!("snapshots of no trial: {left}").into()) }
+}
+
 /// What the suite says of each test, the command says.
-fn agrees(folder: &Path, count: usize) -> Result<(), Failed> {
-    let found = json(litmus().arg(folder))?;
+fn agrees(folder: &Path, count: usize, convention: &str) -> Result<(), Failed> {
+    let found = json(litmus().arg(folder).args(["--convention", convention]))?;
     let table = fs::read_to_string(folder.join("expected.csv"))?;
     let expected: Vec<_> = table.lines().skip(1).filter_map(|line| line.rsplit_once(',')).collect();
     let differs = |(name, holds): &&(&str, &str)| {
@@ -182,7 +195,7 @@ P0:r0 == 0 /\\ P1:r0 == 0 is forbidden by the axiom Causality, section 8.10.6 of
 fn examples() -> Result<(), Failed> {
     let found = json(litmus().arg("examples/litmus"))?;
     println!("{} patterns", found.len());
-    assert_eq!(found.len(), 7);
+    assert_eq!(found.len(), 9);
     for (file, object) in &found {
         assert_eq!(object["holds"], Value::Bool(true), "{file}");
         let text = fs::read_to_string(root().join(file))?;
@@ -206,6 +219,8 @@ fn examples() -> Result<(), Failed> {
     breaks("store_buffering.litmus", "fence.acq_rel", "fence.sc")?;
     breaks("store_buffering_sc.litmus", "fence.sc", "fence.acq_rel")?;
     breaks("cta_flag.litmus", "st.release.cta", "st.release.gpu")?;
+    breaks("last_block.litmus", "| atom.relaxed", "| atom.acquire")?;
+    breaks("last_block_fenced.litmus", "| fence.acq_rel.gpu", "| fence.acq_rel.cta")?;
     breaks("cluster_flag.litmus", "(P1:r0 == 1 /\\ P1:r1 == 0)", "(P2:r0 == 1 /\\ P2:r1 == 0)")
 }
 
@@ -354,6 +369,8 @@ fn streams() -> Result<(), Failed> {
     let output = child.wait_with_output()?;
     let text = String::from_utf8(output.stdout)?;
     assert!(output.status.success() && text.starts_with("<stdin>: MP holds\n"), "{text}");
+    let svg = success(litmus().args(["memory-model/litmus/MP.litmus", "--svg", "-"]))?;
+    assert!(!read_picture(&svg)?.edges.is_empty());
     // Many files: no progress where standard error is no terminal.
     check("memory-model/litmus examples/litmus", 0, &[" hold, 0 do not, 0 unknown\n"], &[])?;
     check(
@@ -516,10 +533,10 @@ fn flaws(picture: &Picture) -> Vec<String> {
     let mut flaws = Vec::new();
     let mut flaw = |what: &str, where_: &dyn std::fmt::Debug| flaws.push(format!("{what}: {where_:?}"));
     let segment_box = |Segment(a, b): Segment| [a.0 - 0.3, a.1 - 0.3, b.0 + 0.3, b.1 + 0.3];
-    for (a, b) in picture.boxes.iter().tuple_combinations().filter(|(a, b)| overlap(**a, **b)) {
+    for [a, b] in picture.boxes.iter().array_combinations().filter(|[a, b]| overlap(**a, **b)) {
         flaw("two instructions lie on each other", &(a, b));
     }
-    for (a, b) in picture.names.iter().tuple_combinations().filter(|(a, b)| overlap(**a, **b)) {
+    for [a, b] in picture.names.iter().array_combinations().filter(|[a, b]| overlap(**a, **b)) {
         flaw("two names lie on each other", &(a, b));
     }
     let segments =
@@ -542,7 +559,7 @@ fn flaws(picture: &Picture) -> Vec<String> {
             flaw("an edge leaves the picture", segment);
         }
     }
-    for ((a, first), (b, second)) in segments.iter().tuple_combinations() {
+    for [(a, first), (b, second)] in segments.iter().array_combinations() {
         let length = |Segment(from, to): &Segment| (to.0 - from.0) + (to.1 - from.1);
         let collinear = |axis: fn(Point) -> (f64, f64)| {
             let [f0, f1, s0, s1] = [first.0, first.1, second.0, second.1].map(axis);
@@ -567,7 +584,9 @@ fn drawings() -> Result<(), Failed> {
         fs::write(&path, random::litmus(random::program(seed)).to_string()).map(|()| path)
     });
     let strange = folder.path().join("strange.litmus");
-    fs::write(&strange, "PTX <&> \"quoted\" \u{1}]]> \\ é\n{ x=0; }\nP0@cta 0;\nst.weak x, 1;\nexists (x == 1)\n")?;
+    fs::write(&strange, "PTX <&> \"quoted\" \u{1}]]> \\ é\n{ x=0; }\nP0@cta 0;\nst.weak x, 1;\nexists (x == 1")?;
+    let mut long = fs::OpenOptions::new().append(true).open(&strange)?;
+    long.write_all((" \\/ x == 12345".repeat(50) + ")\n").as_bytes())?;
     let own = files("memory-model/litmus").into_iter().chain(files("examples/litmus")).map(Ok);
     let paths: Vec<PathBuf> = own.chain(random).chain([Ok(strange)]).try_collect()?;
     let (mut boxes, mut edges) = (0, 0);

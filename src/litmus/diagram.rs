@@ -30,6 +30,19 @@ pub struct Thread {
     pub place: Place,
 }
 
+/// What groups threads, from wide to narrow.
+pub struct Level {
+    pub name: &'static str,
+    pub color: &'static str,
+    pub of: fn(&Place) -> Option<u32>,
+}
+
+pub const LEVELS: [Level; 3] = [
+    Level { name: "gpu", color: "#dbe7f5", of: |place| Some(place.gpu) },
+    Level { name: "cluster", color: "#e3f1e3", of: |place| place.cluster },
+    Level { name: "cta", color: "#f5ecdb", of: |place| Some(place.cta) },
+];
+
 /// An initial write, or one execution of an instruction: its read and its write, or all elements of a vector, together.
 pub struct Node {
     /// A letter, by which texts speak of it.
@@ -175,7 +188,8 @@ fn drawn(
     let between_threads = Relation::from_fn(x.len(), |a, b| !x.same_thread(a, b));
     let uninitialized = Relation::product(x.len(), !x.inits, !x.inits);
     let causality = judged.causality & x.same_location() & between_threads & uninitialized;
-    let causality = causality - x.po.then(&causality) - causality.then(&x.po) - judged.synchronizes;
+    let shown = judged.synchronizes | execution.rf | execution.co;
+    let causality = causality - x.po.then(&causality) - causality.then(&x.po) - shown;
     let relations = [
         ("po", reduced(x.po)),
         ("rf", execution.rf),

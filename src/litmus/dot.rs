@@ -1,8 +1,6 @@
 //! The picture as a graph for graphviz.
 
-use ptx_atomics::memory_model::place::Place;
-
-use super::diagram::Diagram;
+use super::diagram::{Diagram, LEVELS};
 
 pub fn dot(diagram: &Diagram) -> String {
     let mut text = format!("digraph {} {{\n", quoted(&diagram.name));
@@ -33,11 +31,9 @@ pub fn dot(diagram: &Diagram) -> String {
 
 /// Clusters within clusters: GPUs, clusters of CTAs, CTAs, threads.
 fn places(diagram: &Diagram) -> String {
-    let levels: [(&str, fn(&Place) -> Option<u32>); 3] =
-        [("gpu", |place| Some(place.gpu)), ("cluster", |place| place.cluster), ("cta", |place| Some(place.cta))];
     let path = |thread: usize| {
         let place = diagram.threads[thread].place;
-        let groups = levels.iter().filter_map(|(name, of)| Some(format!("{name} {}", of(&place)?)));
+        let groups = LEVELS.iter().filter_map(|level| Some(format!("{} {}", level.name, (level.of)(&place)?)));
         groups.chain([diagram.threads[thread].name.clone()]).collect::<Vec<_>>()
     };
     let (mut text, mut open, mut count) = (String::new(), Vec::<String>::new(), 0);

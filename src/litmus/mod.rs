@@ -13,7 +13,7 @@ use std::{
 };
 
 use clap::{CommandFactory, error::ErrorKind};
-use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
+use indicatif::{ParallelProgressIterator, ProgressBar, ProgressFinish, ProgressStyle};
 use ptx_atomics::{
     llvm::{Diagnostic, Input, Location},
     memory_model::{
@@ -107,6 +107,9 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
         }
         LitmusFormat::Text => report::text(&good, paths.len(), explain || args.outcomes),
     };
+    // A drawing on standard output has it for itself.
+    let drawn_there = [&args.dot, &args.svg].into_iter().flatten().any(|path| path == Path::new("-"));
+    let text = if drawn_there { String::new() } else { text };
     let errors: Vec<_> = [drawn, write(Path::new("-"), &text)].into_iter().filter_map(Result::err).flatten().collect();
     errors.iter().for_each(|error| render::error(error, None));
     if known && errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -174,7 +177,8 @@ fn progress(files: usize) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} tests, {elapsed}");
-    ProgressBar::new(files as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(files as u64).with_style(style).with_finish(ProgressFinish::AndClear)
 }
 
 fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<Judged, Failure> {
@@ -230,7 +234,7 @@ fn verdict(litmus: &Litmus, outcomes: &Outcomes, file: &str, time: Duration) -> 
 /// Draws the one test; nothing is drawn where there is none.
 fn draw(args: &LitmusArgs, judged: &[Judged]) -> Result<(), Vec<Diagnostic>> {
     let [judged] = judged else { return Ok(()) };
-    let drawings: [(_, fn(&Diagram) -> String); 2] = [(&args.dot, dot::dot), (&args.svg, svg::svg)];
+    let drawings = [(&args.dot, dot::dot as fn(&Diagram) -> String), (&args.svg, svg::svg)];
     for (path, drawing) in drawings.iter().filter_map(|(path, drawing)| Some((path.as_deref()?, drawing))) {
         let diagram = judged.diagram.as_ref().ok_or_else(|| {
             Diagnostic::new(format!("cannot draw '{}': no execution was found", path.display()))

@@ -39,7 +39,7 @@ pub fn show(litmus: &Litmus, outcomes: &Outcomes, conventions: Conventions, limi
         witness.map(|witness| (witness.execution, Cycle::new()))
     };
     let (caption, execution) = match outcomes.unknown {
-        _ if outcomes.states.iter().any(|state| decides(state)) => (format!("{formula} is allowed"), witness(&decides)),
+        _ if outcomes.states.iter().any(decides) => (format!("{formula} is allowed"), witness(&decides)),
         Some(limit) => (format!("Whether {formula} is allowed is unknown: {}", why(limit)), None),
         None => {
             let negated = Formula::Not(Box::new(condition.formula.clone()));

@@ -4,14 +4,16 @@
 //! between rows, so that none crosses an instruction: an edge leaves the side of one, runs along a lane of its own, and
 //! enters the side of another. Its name stands where it leaves.
 
-use ptx_atomics::memory_model::place::Place;
-
-use super::diagram::{Diagram, Edge, Relations};
+use super::diagram::{Diagram, Edge, LEVELS, Level, Node, Relations};
 
 /// Of a character of the monospaced fonts that browsers have, at 12 px.
 const CHARACTER: f64 = 7.3;
 const SMALL_CHARACTER: f64 = 6.1;
 const LINE: f64 = 16.0;
+const SPACED_LINE: f64 = LINE + 4.0;
+const TITLE: f64 = 15.0;
+/// How many characters of a sentence stand on a line.
+const SENTENCE: usize = 100;
 /// Between the ends of edges at one side of a box; those at the left side are half as much lower, so that no two meet.
 const PORT: f64 = 14.0;
 const LANE: f64 = 9.0;
@@ -24,13 +26,12 @@ const HIGHLIGHT: &str = "#ffd8a8";
 pub fn svg(diagram: &Diagram) -> String {
     let layout = Layout::new(diagram);
     let mut body = String::new();
-    let mut y = MARGIN + 12.0;
-    for (size, weight, text) in [(15, "bold", &diagram.name), (12, "normal", &diagram.caption)] {
-        body += &format!(
-            "<text x=\"{MARGIN}\" y=\"{y:.1}\" font-size=\"{size}\" font-weight=\"{weight}\">{}</text>\n",
-            escaped(text)
-        );
-        y += LINE + 4.0;
+    let title = format!("font-size=\"{TITLE}\" font-weight=\"bold\"");
+    let caption = wrapped(&diagram.caption);
+    let lines = std::iter::once((&diagram.name, &title[..])).chain(caption.iter().map(|line| (line, "")));
+    for (index, (line, style)) in lines.enumerate() {
+        let y = MARGIN + 12.0 + index as f64 * SPACED_LINE;
+        body += &format!("<text x=\"{MARGIN}\" y=\"{y:.1}\" {style}>{}</text>\n", escaped(line));
     }
     layout.groups(&mut body);
     // What comes later is on top.
@@ -124,12 +125,12 @@ impl<'d> Layout<'d> {
         }
         x.push((at, 0.0));
 
-        let header = MARGIN + 2.0 * (LINE + 4.0);
+        let header = MARGIN + (1 + wrapped(&diagram.caption).len()) as f64 * SPACED_LINE;
         let mut y = Vec::new();
         let mut lanes = Vec::new();
-        let present = |level: &&Level| diagram.threads.iter().any(|thread| level.2(&thread.place).is_some());
+        let present = |level: &&Level| diagram.threads.iter().any(|thread| (level.of)(&thread.place).is_some());
         let levels: Vec<&Level> = LEVELS.iter().filter(present).collect();
-        let mut at = header + levels.len() as f64 * (LINE + 4.0) + LINE;
+        let mut at = header + levels.len() as f64 * SPACED_LINE + LINE;
         for row in 0..=rows {
             lanes.push(at + 10.0);
             at += 20.0 + horizontal.counts[row] as f64 * LANE;
@@ -165,10 +166,11 @@ impl<'d> Layout<'d> {
     }
 
     fn width(&self) -> f64 {
-        let title = self.diagram.name.chars().count() as f64 * CHARACTER * 15.0 / 12.0;
-        let caption = title.max(self.diagram.caption.chars().count() as f64 * CHARACTER);
+        let title = self.diagram.name.chars().count() as f64 * CHARACTER * TITLE / 12.0;
+        let captions = wrapped(&self.diagram.caption);
+        let longest = captions.iter().map(|line| line.chars().count() as f64 * CHARACTER).fold(title, f64::max);
         let legend = self.diagram.legend().map(|relation| relation.words.len() as f64 * CHARACTER + 160.0);
-        let content = self.x[self.columns].0.max(caption + MARGIN);
+        let content = self.x[self.columns].0.max(longest + MARGIN);
         legend.fold(content, f64::max) + MARGIN
     }
 
@@ -218,9 +220,9 @@ impl<'d> Layout<'d> {
     /// Bars over the threads of one place, and the threads' names.
     fn groups(&self, body: &mut String) {
         let threads = &self.diagram.threads;
-        for (level, (name, color, of)) in self.levels.iter().enumerate() {
+        for (level, Level { name, color, of }) in self.levels.iter().enumerate() {
             let key = |thread: usize| {
-                self.levels[..=level].iter().map(|(_, _, of)| of(&threads[thread].place)).collect::<Vec<_>>()
+                self.levels[..=level].iter().map(|level| (level.of)(&threads[thread].place)).collect::<Vec<_>>()
             };
             let mut first = 0;
             while first < threads.len() {
@@ -228,7 +230,7 @@ impl<'d> Layout<'d> {
                     (first..threads.len()).take_while(|&thread| key(thread) == key(first)).last().unwrap_or(first);
                 if let Some(number) = of(&threads[first].place) {
                     let (left, right) = (self.x[first].0, self.x[last].0 + self.x[last].1);
-                    let y = self.header + level as f64 * (LINE + 4.0);
+                    let y = self.header + level as f64 * SPACED_LINE;
                     *body += &format!(
                         "<rect x=\"{left:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{LINE}\" rx=\"3\" fill=\"{color}\"/>\n\
                          <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\">{name} {number}</text>\n",
@@ -240,7 +242,7 @@ impl<'d> Layout<'d> {
                 first = last + 1;
             }
         }
-        let y = self.header + self.levels.len() as f64 * (LINE + 4.0) + 12.0;
+        let y = self.header + self.levels.len() as f64 * SPACED_LINE + 12.0;
         for (thread, (x, width)) in threads.iter().zip(&self.x) {
             let x = x + width / 2.0;
             *body += &format!(
@@ -280,19 +282,11 @@ fn legend_lines(diagram: &Diagram) -> usize {
     diagram.legend().count() + usize::from(!diagram.cycle.is_empty())
 }
 
-type Level = (&'static str, &'static str, fn(&Place) -> Option<u32>);
-
-const LEVELS: [Level; 3] = [
-    ("gpu", "#dbe7f5", |place| Some(place.gpu)),
-    ("cluster", "#e3f1e3", |place| place.cluster),
-    ("cta", "#f5ecdb", |place| Some(place.cta)),
-];
-
 /// Initial writes above, as many in a row as there are threads.
 fn cells(diagram: &Diagram, columns: usize) -> Vec<Cell> {
     let initial = diagram.nodes.iter().filter(|node| node.thread.is_none()).count();
     let mut below = vec![initial.div_ceil(columns); columns];
-    let cell = |(index, node): (usize, &super::diagram::Node)| match node.thread {
+    let cell = |(index, node): (usize, &Node)| match node.thread {
         None => Cell { column: index % columns, row: index / columns },
         Some(column) => {
             let row = below[column];
@@ -329,7 +323,7 @@ impl Ports {
     fn new(diagram: &Diagram, ways: &[Option<Way>], cells: &[Cell]) -> Self {
         let mut of = vec![[0; 2]; ways.len()];
         let mut counts = vec![0; diagram.nodes.len()];
-        for node in 0..diagram.nodes.len() {
+        for (node, count) in counts.iter_mut().enumerate() {
             for side in [true, false] {
                 let ends = ways.iter().enumerate().filter_map(|(edge, way)| Some((edge, way.as_ref()?)));
                 let ends =
@@ -337,7 +331,7 @@ impl Ports {
                 let mut ends: Vec<_> = ends.filter(|(_, _, end, _)| end.node == node && end.right == side).collect();
                 // Upwards above downwards: fewer edges cross.
                 ends.sort_by_key(|&(edge, _, _, other)| (cells[other].row, edge));
-                counts[node] = counts[node].max(ends.len());
+                *count = ends.len().max(*count);
                 ends.iter().enumerate().for_each(|(port, &(edge, which, ..))| of[edge][which] = port);
             }
         }
@@ -480,6 +474,17 @@ fn name(body: &mut String, edge: &Edge, route: &Route) {
         "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"10\" font-weight=\"{weight}\" text-anchor=\"{anchor}\" \
          fill=\"{color}\">{name}</text>\n"
     );
+}
+
+/// A sentence in lines. No word is broken.
+fn wrapped(text: &str) -> Vec<String> {
+    text.split_whitespace().fold(Vec::new(), |mut lines: Vec<String>, word| {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < SENTENCE => line.extend([" ", word]),
+            _ => lines.push(word.to_owned()),
+        }
+        lines
+    })
 }
 
 /// Text between tags. XML has no control characters.
