@@ -45,8 +45,14 @@ fn main() {
         let name = format!("under C++11 {strategies} is {}", if kept { "kept" } else { "not kept" });
         Trial::test(name, move || release_sequences(strategies, kept))
     });
+    let many_fences = Trial::test("fences at the ends of many threads", || {
+        let thread = |number| format!("P{number}@{number}.0: rmw.exch.ar.gpu x {}\n", number + 1);
+        let text = format!("name: five updates\n{}", (0..5).map(thread).collect::<String>());
+        let sources = sources(&text).map_err(|error| error.to_string())?;
+        check(&verify_these(&sources, &EXPANSIONS[0], Cpp20)?, "five updates", Cpp20)
+    });
     let litmus = Trial::test("counterexamples are litmus tests", litmus);
-    let trials = sets.chain(expansions).chain(figure_12).chain([given, litmus]);
+    let trials = sets.chain(expansions).chain(figure_12).chain([given, many_fences, litmus]);
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 

@@ -17,7 +17,7 @@ use self::{choice::Choice, location::LocationEvents};
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, relations};
 use crate::{
     barrier,
-    execution::{Combination, Event},
+    execution::{Combination, Event, Skeleton},
     outcome::{Budget, Limits, Outcomes, Witness},
     program::{Cmp, Location, Program, Value},
     relation::{MAX_EVENTS, Relation, Set},
@@ -160,6 +160,22 @@ struct Search<'s, 'p, 'g> {
     beyond: Set,
 }
 
+/// The pairs of `fence.sc` whose order the search chooses.
+///
+/// Where every two are ordered, the order of two that nothing precedes in their threads tells nothing: what comes before one of
+/// them does so through another fence, which has its own order with the second. The same holds of two that nothing follows.
+fn ordered_fences(x: &Skeleton<Ptx>, morally_strong: &Relation) -> Vec<(usize, usize)> {
+    let fences = relations::sc_fences(x);
+    let others = Set::first(x.len()) - fences - x.inits;
+    let all = fences.into_iter().all(|a| (fences - Set::one(a) - morally_strong.row(a)).is_empty());
+    let before = x.po.inverse();
+    let first: Set = fences.into_iter().filter(|&fence| all && (before.row(fence) & others).is_empty()).collect();
+    let last: Set = fences.into_iter().filter(|&fence| all && (x.po.row(fence) & others).is_empty()).collect();
+    let alike = |a: usize, b: usize| [first, last].iter().any(|set| set.contains(a) && set.contains(b));
+    let pairs = fences.into_iter().flat_map(|a| (fences & morally_strong.row(a)).map(move |b| (a, b)));
+    pairs.filter(|&(a, b)| a < b && !alike(a, b)).collect()
+}
+
 impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn new(
         program: &Program<Ptx>,
@@ -172,9 +188,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let morally_strong = relations::morally_strong(x);
         let heads = relations::release_patterns(x, conventions).inverse();
         let tails = relations::acquire_patterns(x, conventions);
-        let sc = relations::sc_fences(x);
-        let pair = |a: usize| (sc & morally_strong.row(a)).filter(move |&b| a < b).map(move |b| (a, b));
-        let sc_pairs = sc.flat_map(pair).collect();
+        let sc_pairs = ordered_fences(x, &morally_strong);
         let proxied = |event: usize| match x.events[event].kind {
             Kind::Read(access) | Kind::Write(access) => access.proxy != Proxy::Generic,
             Kind::Fence(Fence::Proxy(fence)) => fence != ProxyFence::Alias,
