@@ -45,6 +45,21 @@ fn main() {
         let name = format!("under C++11 {strategies} is {}", if kept { "kept" } else { "not kept" });
         Trial::test(name, move || release_sequences(strategies, kept))
     });
+    let loops = [4, 6].map(|number| {
+        let expansion = &EXPANSIONS[number];
+        let name = format!("release sequences, {}", expansion.name);
+        Trial::test(name.clone(), move || {
+            // The update of Figure 12, in a loop.
+            let text = "name: P\nP0@0.0: st.rlx.gpu x 1; st.rel.gpu y 1\nP1@1.0: r0=rmw.OP.ar.gpu y 7; st.rlx.gpu y 3\n\
+                        P2@2.0: r0=ld.acq.gpu y; r1=ld.rlx.gpu x\n";
+            let sources = sources(&text.replace("OP", if number == 4 { "inc" } else { "add" }));
+            let sources = sources.map_err(|error| error.to_string())?;
+            let report = verify_these(&sources, expansion, Cpp11)?;
+            assert!(report.found.iter().any(|found| found.mapping.starts_with("recommended for sm_90 with PTX 8.6")));
+            check(&report, &name, Cpp11)?;
+            check(&verify_these(&sources, expansion, Cpp20)?, &name, Cpp20)
+        })
+    });
     let many_fences = Trial::test("fences at the ends of many threads", || {
         let thread = |number| format!("P{number}@{number}.0: rmw.exch.ar.gpu x {}\n", number + 1);
         let text = format!("name: five updates\n{}", (0..5).map(thread).collect::<String>());
@@ -52,7 +67,7 @@ fn main() {
         check(&verify_these(&sources, &EXPANSIONS[0], Cpp20)?, "five updates", Cpp20)
     });
     let litmus = Trial::test("counterexamples are litmus tests", litmus);
-    let trials = sets.chain(expansions).chain(figure_12).chain([given, many_fences, litmus]);
+    let trials = sets.chain(expansions).chain(figure_12).chain(loops).chain([given, many_fences, litmus]);
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
