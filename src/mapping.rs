@@ -36,6 +36,8 @@ struct Row {
     mapped: u64,
     /// Different PTX programs among these.
     ptx_programs: u64,
+    /// Executions that were looked at, of both models.
+    candidates: u64,
     not_kept: u64,
     unknown: u64,
     seconds: f64,
@@ -43,8 +45,10 @@ struct Row {
     mappings: Vec<String>,
 }
 
-const HEADER: [&str; 9] =
-    ["programs of", "expansion", "programs", "undefined", "mapped", "PTX programs", "not kept", "unknown", "seconds"];
+#[rustfmt::skip]
+const HEADER: [&str; 10] = [
+    "programs of", "expansion", "programs", "undefined", "mapped", "PTX programs", "candidates", "not kept", "unknown", "seconds",
+];
 
 pub fn run(args: &VerifyMappingArgs) -> ExitCode {
     match work(args) {
@@ -79,6 +83,7 @@ fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Vec<Diagnostic>> {
             undefined: counts.undefined,
             mapped: counts.pairs,
             ptx_programs: counts.lowered,
+            candidates: counts.candidates,
             not_kept: counts.unsound,
             unknown: counts.unknown,
             seconds: start.elapsed().as_secs_f64(),
@@ -160,7 +165,8 @@ fn write(folder: &Path, report: &Report) -> Result<(), (String, std::io::Error)>
 
 fn text(args: &VerifyMappingArgs, rows: &[Row]) -> String {
     let cells = |row: &Row| {
-        let counts = [row.programs, row.undefined, row.mapped, row.ptx_programs, row.not_kept, row.unknown];
+        let counts =
+            [row.programs, row.undefined, row.mapped, row.ptx_programs, row.candidates, row.not_kept, row.unknown];
         let mut cells = vec![row.programs_of.clone(), row.expansion.to_owned()];
         cells.extend(counts.iter().map(ToString::to_string));
         cells.push(format!("{:.2}", row.seconds));

@@ -33,31 +33,34 @@ pub enum Verdict {
     Unknown(Limit),
 }
 
-/// What a program admits.
-pub fn admitted(program: &Program<Cpp>, rule: ReleaseSequences, limits: Limits) -> Admitted {
+/// What a program admits, and the number of executions that were looked at.
+pub fn admitted(program: &Program<Cpp>, rule: ReleaseSequences, limits: Limits) -> (Admitted, u64) {
     let found = source::search::outcomes(program, rule, limits);
-    match (&found.race, found.outcomes.unknown) {
+    let admitted = match (&found.race, found.outcomes.unknown) {
         (Some(_), _) => Admitted::All,
         (None, Some(limit)) => Admitted::Unknown(limit),
         (None, None) => Admitted::States(found.outcomes.states),
-    }
+    };
+    (admitted, found.outcomes.candidates)
 }
 
-/// Judges a lowered program. Its states are laid out like those of the source.
-pub fn judge(admitted: &Admitted, lowered: &ptx::Program, limits: Limits) -> Verdict {
+/// Judges a lowered program, whose states are laid out like those of the source; and the number of executions that were
+/// looked at.
+pub fn judge(admitted: &Admitted, lowered: &ptx::Program, limits: Limits) -> (Verdict, u64) {
     let source = match admitted {
-        Admitted::All => return Verdict::Sound,
-        Admitted::Unknown(limit) => return Verdict::Unknown(*limit),
+        Admitted::All => return (Verdict::Sound, 0),
+        Admitted::Unknown(limit) => return (Verdict::Unknown(*limit), 0),
         Admitted::States(states) => states,
     };
     let found = ptx::search::outcomes(lowered, Conventions::MANUAL, limits);
     let wrong = found.states.iter().filter(|state| !source.contains(state));
     let wrong: Vec<State> = wrong.map(Into::into).collect();
-    match found.unknown {
+    let verdict = match found.unknown {
         _ if !wrong.is_empty() => Verdict::Unsound(wrong),
         Some(limit) => Verdict::Unknown(limit),
         None => Verdict::Sound,
-    }
+    };
+    (verdict, found.candidates)
 }
 
 /// Lowers programs by several mappings, and judges what differs among the results once.
@@ -82,6 +85,8 @@ pub struct Counts {
     pub pairs: u64,
     /// Different PTX programs among these.
     pub lowered: u64,
+    /// Executions that the searches of both models completed.
+    pub candidates: u64,
     /// Pairs that the target has no lowering for.
     pub unsupported: u64,
     pub unsound: u64,
@@ -94,6 +99,7 @@ impl std::ops::AddAssign for Counts {
         self.undefined += other.undefined;
         self.pairs += other.pairs;
         self.lowered += other.lowered;
+        self.candidates += other.candidates;
         self.unsupported += other.unsupported;
         self.unsound += other.unsound;
         self.unknown += other.unknown;
@@ -121,7 +127,8 @@ impl<'m, 'l> Checker<'m, 'l> {
     /// If a lowering has instructions that the model does not know.
     pub fn check(&mut self, program: &Program<Cpp>) -> Result<Vec<Counterexample>, NoProgram> {
         self.counts.programs += 1;
-        let admitted = admitted(program, self.rule, self.limits);
+        let (admitted, candidates) = admitted(program, self.rule, self.limits);
+        self.counts.candidates += candidates;
         if matches!(admitted, Admitted::All) {
             self.counts.undefined += 1;
             return Ok(Vec::new());
@@ -140,7 +147,8 @@ impl<'m, 'l> Checker<'m, 'l> {
                     self.counts.lowered += 1;
                     let sequences: Vec<_> = numbers.iter().map(|&number| &self.sequences[number]).collect();
                     let lowered = inline(program, &sequences)?;
-                    let verdict = judge(&admitted, &lowered, self.limits);
+                    let (verdict, candidates) = judge(&admitted, &lowered, self.limits);
+                    self.counts.candidates += candidates;
                     judged.push((numbers, lowered, verdict));
                     judged.len() - 1
                 }

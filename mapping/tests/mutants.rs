@@ -266,7 +266,9 @@ fn torn(instruction: &Instruction) -> Vec<Instruction> {
 
 fn main() {
     let caught = MUTANTS.iter().map(|mutant| Trial::test(format!("caught: {}", mutant.name), || mutant.check()));
-    libtest_mimic::run(&Arguments::from_args(), caught.collect()).exit();
+    let done = libtest_mimic::run(&Arguments::from_args(), caught.collect());
+    println!("mutants: {} of {} caught", done.num_passed, MUTANTS.len() as u64 - done.num_filtered_out);
+    done.exit();
 }
 
 impl Mutant {
