@@ -1,14 +1,19 @@
 //! The picture as a graph for graphviz.
 
-use super::diagram::{Diagram, LEVELS};
+use super::diagram::{Diagram, LEVELS, Relations};
 
 pub fn dot(diagram: &Diagram) -> String {
     let mut text = format!("digraph {} {{\n", quoted(&diagram.name));
     text += &format!("  label={};\n  labelloc=t;\n", quoted(&format!("{}\n{}", diagram.name, diagram.caption)));
-    text += "  fontname=monospace;\n  node [shape=box, fontname=monospace];\n  edge [fontname=monospace];\n";
-    let initial = (0..diagram.nodes.len()).filter(|&node| diagram.nodes[node].thread.is_none());
-    text += &format!("  {{ rank=min; {} }}\n", initial.map(|index| node(diagram, index)).collect::<Vec<_>>().join(" "));
+    text += "  fontname=Courier;\n  node [shape=box, fontname=Courier];\n  edge [fontname=Courier];\n";
+    let initial: Vec<usize> = (0..diagram.nodes.len()).filter(|&node| diagram.nodes[node].thread.is_none()).collect();
+    initial.iter().for_each(|&index| text += &format!("  {}\n", node(diagram, index)));
     text += &places(diagram);
+    // Initial writes stand above all threads.
+    let first = |thread| diagram.nodes.iter().find(|node| node.thread == Some(thread));
+    for first in (0..diagram.threads.len()).filter_map(first) {
+        initial.iter().for_each(|&index| text += &invisible(&diagram.nodes[index].name, &first.name));
+    }
     for edge in &diagram.edges {
         let color = quoted(edge.relation.color);
         let label = if edge.relation.name == "po" && !edge.in_cycle { "" } else { edge.relation.name };
@@ -17,16 +22,30 @@ pub fn dot(diagram: &Diagram) -> String {
             attributes += ", penwidth=3";
         }
         // Only program order puts instructions below each other.
-        if !diagram.adjacent(edge.from, edge.to) && diagram.nodes[edge.from].thread.is_some() {
-            attributes += ", constraint=false";
-        }
+        attributes += match diagram.nodes[edge.from].thread {
+            _ if diagram.adjacent(edge.from, edge.to) => ", weight=9",
+            Some(_) => ", constraint=false",
+            None => "",
+        };
         let [from, to] = [edge.from, edge.to].map(|node| quoted(&diagram.nodes[node].name));
         text += &format!("  {from} -> {to} [{attributes}];\n");
     }
-    let legend =
-        diagram.legend().map(|relation| format!("{}: {}\\l", relation.name, relation.words)).collect::<String>();
-    text += &format!("  legend [shape=note, label=\"{legend}\"];\n");
-    text + "}\n"
+    text + &legend(diagram) + "}\n"
+}
+
+/// The names of the relations, below each other.
+fn legend(diagram: &Diagram) -> String {
+    let mut text = "  subgraph cluster_legend { label=\"\";\n".to_owned();
+    for Relations { name, color, words } in diagram.legend() {
+        let (color, label) = (quoted(color), quoted(&format!("{name}: {words}")));
+        text += &format!("    {} [shape=plaintext, fontcolor={color}, label={label}];\n", quoted(name));
+    }
+    diagram.legend().zip(diagram.legend().skip(1)).for_each(|(a, b)| text += &invisible(a.name, b.name));
+    text + "  }\n"
+}
+
+fn invisible(from: &str, to: &str) -> String {
+    format!("  {} -> {} [style=invis];\n", quoted(from), quoted(to))
 }
 
 /// Clusters within clusters: GPUs, clusters of CTAs, CTAs, threads.

@@ -190,8 +190,11 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<Judged, Failur
     let litmus = match Litmus::read(text) {
         Ok(litmus) => litmus,
         Err(error) => {
+            // The reader counts characters, and what renders errors counts bytes.
+            let line = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
+            let before = line.chars().take(error.column.saturating_sub(1)).map(char::len_utf8).sum::<usize>();
             let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-            let (line, column) = (place(error.line), place(error.column));
+            let (line, column) = (place(error.line), place(before + 1));
             let location = Some(Location { file: input.name().to_owned(), line, column });
             return Err((Diagnostic { location, ..Diagnostic::new(error.message) }.into(), Some(input)));
         }
