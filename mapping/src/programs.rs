@@ -390,12 +390,14 @@ impl Set {
     }
 }
 
-/// Calls `each` for the programs of a set, with their names; of `shard.1` programs, for number `shard.0`, from 1 on.
+/// Calls `each` for the programs of a set, with their names; the part `shard.0`, from 1 on, of `shard.1`.
 pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
     let mut number = 0;
     let mut take = |name: &str, threads: &dyn Fn() -> Option<Vec<(Place, Vec<Letter>)>>| {
-        number += 1;
-        if number % shard.1 == shard.0 % shard.1
+        number += 1u64;
+        // Neighbours differ in one operation: the numbers are scattered, so that every shard has some of all.
+        let scattered = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        if scattered as usize % shard.1 == shard.0 - 1
             && let Some(threads) = threads()
         {
             each(name, &program(&threads, values));

@@ -42,7 +42,7 @@ pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bo
                 text += &part;
                 kept &= is_kept;
             }
-            Err(error) => errors.push(error),
+            Err(found) => errors.extend(found),
         }
     }
     if errors.is_empty() { Ok((text, kept)) } else { Err(errors) }
@@ -53,7 +53,7 @@ fn compare(
     source: &Source,
     mapping: &Mapping<'_>,
     limits: Limits,
-) -> Result<(String, bool), Diagnostic> {
+) -> Result<(String, bool), Vec<Diagnostic>> {
     let lowered = mapping.translate(&source.program);
     let program = lowered.map_err(|error| Diagnostic::new(format!("{}: {error}", source.name)))?;
     let admitted = source::search::outcomes(&source.program, args.rule, limits);
