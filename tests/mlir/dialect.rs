@@ -97,6 +97,12 @@ impl Program {
         }
     }
 
+    /// Whether an operand is a constant vector that is not zero.
+    pub fn has_constant_vector(&self) -> bool {
+        let splat = |constant: &Constant| constant.0.starts_with("splat");
+        self.constants.is_some_and(|constants| constants.iter().any(splat))
+    }
+
     /// As a function of LLVM IR.
     pub fn llvm_ir(&self) -> String {
         let text = cells::llvm_ir(&self.cell);
