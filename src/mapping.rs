@@ -8,20 +8,19 @@ use std::{
     time::Instant,
 };
 
-use ptx_atomics::llvm::{Diagnostic, Location};
+use ptx_atomics::llvm::Diagnostic;
 use ptx_atomics::mapping::{
     NoProgram,
     programs::Set,
     verify::{EXPANSIONS, Expansion, Report, verify, verify_these},
 };
-use ptx_atomics::memory_model::source::read::{Source, sources};
 use serde::Serialize;
 use strum::IntoEnumIterator;
 
 use crate::{
     cli::{Format, VerifyMappingArgs},
     format::{columns, json, markdown_table},
-    render,
+    litmus, render,
 };
 
 /// What came of a set of programs, with the field names of JSON.
@@ -105,7 +104,7 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Vec<Diagnostic>> {
     let mut tasks: Vec<Task<'_>> = Vec::new();
     if !args.files.is_empty() {
         for path in &args.files {
-            let sources = read(path)?;
+            let sources = litmus::read_sources(path)?;
             for expansion in chosen(&[0]) {
                 let sources = sources.clone();
                 let check = Box::new(move || verify_these(&sources, expansion, args.rule));
@@ -133,16 +132,6 @@ fn shard(args: &VerifyMappingArgs, set: Set) -> (usize, usize) {
     let (k, n) = args.shard;
     let every = if args.all { 1 } else { set.sample() };
     (1 + (k - 1) * every, n * every)
-}
-
-fn read(path: &Path) -> Result<Vec<Source>, Vec<Diagnostic>> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| Diagnostic::new(format!("cannot read '{}': {error}", path.display())))?;
-    sources(&text).map_err(|error| {
-        let file = path.display().to_string();
-        let location = Location { file, line: error.line as u32, column: error.column as u32 };
-        Diagnostic { location: Some(location), ..Diagnostic::new(error.message) }.into()
-    })
 }
 
 /// Writes the first program that each mapping does not keep, and its PTX.

@@ -3,7 +3,7 @@
 //! What it prints and draws for each of `memory-model/litmus` is pinned in `snapshots/litmus`. To accept a change:
 //! `INSTA_UPDATE=always cargo test --test litmus`, then read the difference.
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each test uses a part")]
 #[path = "../memory-model/tests/random/mod.rs"]
 mod random;
 mod support;

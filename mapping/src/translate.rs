@@ -16,6 +16,7 @@ use ptx_memory_model::{
     ptx::{self, Fence, FenceSem, Ptx, Sem},
     source::{Cpp, Order},
 };
+use strum::IntoEnumIterator;
 
 /// Why there is no PTX program to check.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -160,12 +161,8 @@ fn operation(instruction: &Instruction<Cpp>, access: Access) -> Result<(AtomicOp
         }
         other => return Err(unmodelled(&other)),
     };
-    let scope = SyncScope::Threads(match scope {
-        Scope::Cta => asm::Scope::Cta,
-        Scope::Cluster => asm::Scope::Cluster,
-        Scope::Gpu => asm::Scope::Gpu,
-        Scope::Sys => asm::Scope::Sys,
-    });
+    let same = asm::Scope::iter().find(|asm| self::scope(*asm) == scope);
+    let scope = SyncScope::Threads(same.expect("both have the scopes of PTX"));
     Ok((AtomicOp { operation, ordering: ordering(order), scope }, operands))
 }
 

@@ -1,6 +1,6 @@
 //! Witnesses and contradictions.
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each test uses a part")]
 mod random;
 
 use std::{fs, path::Path};

@@ -1,6 +1,6 @@
 //! The reader and the printer of litmus tests.
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each test uses a part")]
 mod random;
 
 use std::{

@@ -20,18 +20,11 @@ use ptx_atomics::{
     },
 };
 
-use crate::{cli::LitmusArgs, format::columns, lower::read};
+use crate::{cli::LitmusArgs, format::columns, lower};
 
 /// What is printed, and whether every program ends only as its source may.
 pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bool), Vec<Diagnostic>> {
-    let input = read(path)?;
-    let text = String::from_utf8_lossy(input.bytes()).into_owned();
-    let sources = sources(&text).map_err(|error| {
-        let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let (line, column) = (place(error.line), place(error.column));
-        let location = Some(Location { file: input.name().to_owned(), line, column });
-        Diagnostic { location, ..Diagnostic::new(error.message) }
-    })?;
+    let sources = read(path)?;
     let target = args.target.target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
     let policy = Policy::from(args.strategy.strategies());
     let mapping = Mapping::new(policy, target, Access::new(Space::Global, Type::I32), target.to_string());
@@ -46,6 +39,18 @@ pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bo
         }
     }
     if errors.is_empty() { Ok((text, kept)) } else { Err(errors) }
+}
+
+/// Reads programs in scoped C++; `-` is standard input.
+pub fn read(path: &Path) -> Result<Vec<Source>, Vec<Diagnostic>> {
+    let input = lower::read(path)?;
+    let text = String::from_utf8_lossy(input.bytes());
+    sources(&text).map_err(|error| {
+        let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let (line, column) = (place(error.line), place(error.column));
+        let location = Some(Location { file: input.name().to_owned(), line, column });
+        Diagnostic { location, ..Diagnostic::new(error.message) }.into()
+    })
 }
 
 fn compare(

@@ -64,6 +64,8 @@ type Failure = (Vec<Diagnostic>, Option<Input>);
 /// Deep conditions and many threads are recursions of the search.
 const STACK: usize = 64 << 20;
 
+pub use from_source::read as read_sources;
+
 pub fn run(args: &LitmusArgs) -> ExitCode {
     if let Some(path) = &args.from_source {
         return from_source(args, path);
