@@ -5,7 +5,7 @@ use ptx_atomics::lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Scope, Space},
 };
-use strum::IntoEnumIterator;
+use strum::{EnumIter, IntoEnumIterator};
 
 /// One function of the grid.
 #[derive(Clone)]
@@ -53,7 +53,42 @@ pub enum Pointer {
     /// A generic argument that is tested for being local.
     MaybeLocal,
     Alloca,
+    /// The address of a variable, which LLVM writes into the instruction.
+    Variable(Variable),
 }
+
+/// A variable, an array of the type of the value, and how an instruction names its second element or its start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Variable {
+    /// Linkage, visibility and the like, in LLVM's words.
+    linkage: &'static str,
+    address_space: u32,
+    form: Form,
+}
+
+/// How an instruction names an address.
+#[derive(Clone, Copy, PartialEq, Eq, EnumIter)]
+pub enum Form {
+    Itself,
+    /// A constant expression with an offset.
+    Offset,
+    /// An instruction that adds an offset.
+    Computed,
+    /// A constant expression that casts to a generic address.
+    Cast,
+    /// An instruction that casts to a generic address with an offset.
+    CastComputed,
+    /// One of two.
+    Chosen,
+}
+
+/// All that LLVM has for variables; an `appending` one is read by LLVM alone, and PTX has no aliases of variables.
+#[rustfmt::skip]
+const LINKAGES: [&str; 19] = [
+    "", "dso_local", "protected", "hidden", "private", "internal", "local_unnamed_addr", "dso_local unnamed_addr",
+    "weak", "weak dso_local", "weak_odr dso_local", "linkonce", "linkonce_odr dso_local", "common", "common dso_local",
+    "external", "external dso_local", "external hidden", "available_externally dso_local",
+];
 
 /// State spaces, and the pointers into them.
 const POINTERS: [(Space, Pointer); 8] = [
@@ -97,6 +132,83 @@ pub fn cells() -> impl Iterator<Item = Cell> {
         weak,
         read,
     })
+}
+
+/// Cells whose address is a variable: linkage × state space × form × 8 and 32 bits, with the kinds of operation in turn.
+pub fn addresses() -> impl Iterator<Item = Cell> {
+    // LLVM finds out that a variable of the generic address space is global, and what a cast was cast from.
+    let spaces = [(0, Space::Global), (1, Space::Global), (3, Space::Shared), (4, Space::Const)];
+    let variables = iproduct!(LINKAGES, spaces, Form::iter(), INTEGERS.into_iter().take(3).step_by(2));
+    // PTX has `.common` for global memory only.
+    let variables = variables.filter(|(linkage, (number, _), form, _)| {
+        let cast = matches!(form, Form::Cast | Form::CastComputed);
+        (*number < 2 || !linkage.contains("common")) && (*number > 0 || !cast)
+    });
+    variables.enumerate().map(|(index, (linkage, (address_space, space), form, ty))| {
+        let access = Access::new(space, ty.2);
+        let kinds = [
+            (Operation::Load(access), Ordering::Acquire),
+            (Operation::Store(access), Ordering::Release),
+            (Operation::Rmw(RmwOp::Add, access), Ordering::Relaxed),
+            (Operation::Rmw(RmwOp::Nand, access), Ordering::AcqRel),
+            (Operation::CmpXchg { access, failure: Ordering::Relaxed }, Ordering::SeqCst),
+        ];
+        let (operation, ordering) = if space == Space::Const { kinds[0] } else { kinds[index % kinds.len()] };
+        Cell {
+            name: format!("c{index}"),
+            op: AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Gpu) },
+            ty,
+            pointer: Pointer::Variable(Variable { linkage, address_space, form }),
+            weak: false,
+            read: !matches!(operation, Operation::Store(_)),
+        }
+    })
+}
+
+/// How a cell writes its address.
+struct Address {
+    /// The definitions of variables in front of the function.
+    variables: String,
+    /// The parameter, with a comma.
+    parameter: String,
+    /// The instructions in front of the operation.
+    instructions: String,
+    /// The operand with its type.
+    operand: String,
+}
+
+impl Variable {
+    fn address(&self, cell: &str, (ty, align, _): LlvmType) -> Address {
+        let Self { linkage, address_space, form } = *self;
+        let pointer = if address_space == 0 { "ptr".into() } else { format!("ptr addrspace({address_space})") };
+        let variable = |name: &str| {
+            let space = pointer.strip_prefix("ptr").unwrap_or_default();
+            let kind = if address_space == 4 { "constant" } else { "global" };
+            let value = match address_space {
+                _ if linkage.starts_with("external") => "",
+                3 => " poison",
+                _ => " zeroinitializer",
+            };
+            format!("@{cell}{name} = {linkage}{space} {kind} [4 x {ty}]{value}, align {align}\n")
+        };
+        let array = format!("[4 x {ty}]");
+        let (instructions, operand) = match form {
+            Form::Itself => (String::new(), format!("{pointer} @{cell}v")),
+            Form::Offset => (String::new(), format!("{pointer} getelementptr ({array}, {pointer} @{cell}v, i64 0, i64 1)")),
+            Form::Computed => (format!("%p = getelementptr {array}, {pointer} @{cell}v, i64 0, i64 1\n  "), format!("{pointer} %p")),
+            Form::Cast => (String::new(), format!("ptr addrspacecast ({pointer} @{cell}v to ptr)")),
+            Form::CastComputed => {
+                let cast = format!("%q = addrspacecast {pointer} @{cell}v to ptr\n  ");
+                (cast + &format!("%p = getelementptr {array}, ptr %q, i64 0, i64 1\n  "), "ptr %p".into())
+            }
+            Form::Chosen => {
+                let select = format!("%p = select i1 %which, {pointer} @{cell}v, {pointer} @{cell}w\n  ");
+                (format!("%which = icmp eq {ty} %b, %c\n  {select}"), format!("{pointer} %p"))
+            }
+        };
+        let variables = if form == Form::Chosen { variable("v") + &variable("w") } else { variable("v") };
+        Address { variables, parameter: String::new(), instructions, operand }
+    }
 }
 
 impl Cell {
@@ -144,27 +256,39 @@ pub fn llvm_ir(cell: &Cell) -> String {
         SyncScope::Threads(Scope::Gpu) => r#"syncscope("device") "#,
         SyncScope::Threads(Scope::Sys) => "",
     };
-    let (argument, pointer, alloca) = match pointer {
-        Pointer::Argument(pointer) => (format!("{pointer} %p, "), *pointer, String::new()),
-        Pointer::MaybeLocal => ("ptr %p, ".into(), "ptr", String::new()),
-        Pointer::Alloca => (String::new(), "ptr", format!("%p = alloca {ty}, align {align}\n  ")),
+    let argument = |pointer: &str| Address {
+        variables: String::new(),
+        parameter: format!("{pointer} %p, "),
+        instructions: String::new(),
+        operand: format!("{pointer} %p"),
+    };
+    let Address { variables, parameter, instructions, operand: pointer } = match pointer {
+        Pointer::Argument(pointer) => argument(pointer),
+        Pointer::MaybeLocal => argument("ptr"),
+        Pointer::Alloca => Address {
+            parameter: String::new(),
+            instructions: format!("%p = alloca {ty}, align {align}\n  "),
+            ..argument("ptr")
+        },
+        Pointer::Variable(variable) => variable.address(name, cell.ty),
     };
     let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };
     let ordering = order(op.ordering);
     let body = match op.operation {
         Operation::Fence => format!("fence {scope}{ordering}"),
-        Operation::Load(_) => format!("%r = load atomic {volatile}{ty}, {pointer} %p {scope}{ordering}, align {align}"),
-        Operation::Store(_) => format!("store atomic {volatile}{ty} %b, {pointer} %p {scope}{ordering}, align {align}"),
+        Operation::Load(_) => format!("%r = load atomic {volatile}{ty}, {pointer} {scope}{ordering}, align {align}"),
+        Operation::Store(_) => format!("store atomic {volatile}{ty} %b, {pointer} {scope}{ordering}, align {align}"),
         Operation::Rmw(rmw, _) => {
-            format!("%r = atomicrmw {volatile}{rmw} {pointer} %p, {ty} %b {scope}{ordering}, align {align}")
+            format!("%r = atomicrmw {volatile}{rmw} {pointer}, {ty} %b {scope}{ordering}, align {align}")
         }
         Operation::CmpXchg { failure, .. } => {
             let weak = if *weak { "weak " } else { "" };
             let failure = order(failure);
-            let operands = format!("{pointer} %p, {ty} %b, {ty} %c {scope}{ordering} {failure}, align {align}");
+            let operands = format!("{pointer}, {ty} %b, {ty} %c {scope}{ordering} {failure}, align {align}");
             format!("%pair = cmpxchg {weak}{volatile}{operands}\n  %r = extractvalue {{ {ty}, i1 }} %pair, 0")
         }
     };
     let (result, ret) = if *read { (*ty, format!("ret {ty} %r")) } else { ("void", "ret void".to_owned()) };
-    format!("define {result} @{name}({argument}{ty} %b, {ty} %c) {{\n  {alloca}{body}\n  {ret}\n}}\n")
+    let head = format!("define {result} @{name}({parameter}{ty} %b, {ty} %c)");
+    format!("{variables}{head} {{\n  {instructions}{body}\n  {ret}\n}}\n")
 }

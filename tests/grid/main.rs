@@ -18,7 +18,7 @@ use std::{
     fmt::Write,
 };
 
-use cells::{Cell, cells, llvm_ir, module};
+use cells::{Cell, addresses, cells, llvm_ir, module};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
@@ -64,12 +64,17 @@ fn main() {
         let target = target(sm, Some(ptx));
         Trial::test(format!("every cell for {target}, {policy}"), move || Run { target, policy, shard }.check())
     });
+    // How an address is spelled depends on no target but for the forms of the instruction.
+    let named = TARGETS.into_iter().skip(1).step_by(3).map(|(sm, ptx)| {
+        let run = Run { target: target(sm, Some(ptx)), policy: FpAtomics::default(), shard };
+        Trial::test(format!("addresses of variables for {}", run.target), move || run.addresses())
+    });
     let missing = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing());
     let skipped = missing.map(|what| support::trial("assembling".into(), Some(what), || Ok(())));
     let first = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let gpus =
         Sm::all().map(|sm| support::trial(format!("{sm} has every operation"), first, move || every_operation(sm)));
-    libtest_mimic::run(&Arguments::from_args(), runs.chain(skipped).chain(gpus).collect()).exit();
+    libtest_mimic::run(&Arguments::from_args(), runs.chain(named).chain(skipped).chain(gpus).collect()).exit();
 }
 
 /// Every N-th cell, from the K-th on.
@@ -151,6 +156,19 @@ impl Run {
         rejected.iter().for_each(|(reason, count)| println!("grid: rejected: {reason}: {count}"));
         println!("grid: accepted: {target}: {checked}");
         println!("grid: functions: {}", functions.seen.len());
+        Ok(())
+    }
+
+    /// Every spelling of the address of a variable is one that the assemblers take.
+    fn addresses(&self) -> Result<(), Failed> {
+        let cells = addresses().filter(|cell| reasons(&cell.op, &self.target).is_empty()).collect_vec();
+        assert!(cells.len() > 500);
+        for cells in cells.chunks(FILE) {
+            let ptx = self.ptx(cells, Strategy::Recommended)?;
+            self.strong(cells, Strategy::Recommended, &ptx)?;
+            let mut knowing = ASSEMBLERS.iter().filter(|a| a.missing().is_none() && a.knows(&self.target));
+            knowing.try_for_each(|assembler| assembler.assemble(&self.target, ptx.as_bytes()))?;
+        }
         Ok(())
     }
 

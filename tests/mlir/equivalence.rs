@@ -16,7 +16,7 @@ use ptx_atomics::lowering::{AtomicOp, FpAtomics, Strategy, SyncScope, ptx::Scope
 use strum::IntoEnumIterator;
 
 use crate::{
-    cells::{Pointer, cells},
+    cells::{self, Pointer, addresses, cells, module},
     dialect::{self, Program},
     reasons::reasons,
     support::{self, exists, ptx_atomics, root, success, target},
@@ -55,7 +55,8 @@ pub fn trials() -> Vec<Trial> {
         support::trial(format!("equivalence: {name} imported by MLIR"), missing, move || imported(&path))
     });
     let absent = Trial::test("equivalence: what the dialect has not", absent);
-    grid.into_iter().chain(imported).chain([absent]).collect()
+    let variables = support::trial("equivalence: addresses of variables".into(), missing, variables);
+    grid.into_iter().chain(imported).chain([absent, variables]).collect()
 }
 
 struct Run {
@@ -244,6 +245,29 @@ fn imported(path: &Path) -> Result<(), Failed> {
         assert_eq!(lower(path)?, lower(file.path())?);
     }
     Ok(())
+}
+
+/// Variables are named alike in both languages, and by the pass in MLIR.
+fn variables() -> Result<(), Failed> {
+    let cells = addresses().collect_vec();
+    let folder = tempfile::tempdir()?;
+    let [llvm_ir, mlir, passed] = ["a.ll", "a.mlir", "b.mlir"].map(|name| folder.path().join(name));
+    fs::write(&llvm_ir, module(&cells))?;
+    success(Command::new("mlir-translate-22").arg("--import-llvm").arg(&llvm_ir).arg("-o").arg(&mlir))?;
+    let lower = |path: &Path, more: &[&str]| success(ptx_atomics().arg("lower").arg(path).args(more));
+    fs::write(&passed, lower(&mlir, &["--emit", "mlir"])?)?;
+    let [expected, direct, again] = [&llvm_ir, &mlir, &passed].map(|path| lower(path, &[]));
+    // The pass in MLIR resolves fewer generic addresses.
+    let local = again?.lines().find(|line| line.contains("$local")).map(str::to_owned);
+    assert_eq!(local, None);
+    let expected = functions(&expected?);
+    assert!(expected.len() > cells.len());
+    let source = |name: &str| {
+        let cell = cells.iter().find(|cell| cell.name == name);
+        cell.map(cells::llvm_ir).unwrap_or_default()
+    };
+    let differences = compare(&expected, &functions(&direct?), &source);
+    if differences.is_empty() { Ok(()) } else { Err(differences.into_iter().take(5).join("\n\n").into()) }
 }
 
 /// MLIR's verifier rejects what is left out: each kind of operation on each type.

@@ -1,8 +1,11 @@
 //! One call to inline assembly in place of each instruction.
 
 use inkwell::{
+    GlobalVisibility,
     context::{AsContextRef, ContextRef},
     llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMIntPredicate, LLVMTypeKind, core::*, prelude::*},
+    module::{Linkage, Module},
+    values::GlobalValue,
 };
 use ptx_atomics_lowering::{A, B, Type, ptx::Name};
 
@@ -12,6 +15,29 @@ use crate::{
     operation::{Kind, Replacement},
     recognize::Planned,
 };
+
+/// The flag of a module that says how far it is a position-independent executable.
+const PIE_LEVEL: &str = "PIE Level";
+
+/// Keeps LLVM from spelling a `dso_local` variable `x$local` in inline assembly: a symbol of ELF that it does not define in
+/// PTX. It has none in a position-independent executable (`AsmPrinter::getSymbolPreferLocal`), where PTX is the same.
+pub fn spell_symbols_plainly(module: &Module<'_>) {
+    let spelled = |global: GlobalValue<'_>| {
+        global.get_linkage() == Linkage::External
+            && global.get_visibility() == GlobalVisibility::Default
+            && !global.is_declaration()
+    };
+    if module.get_flag(PIE_LEVEL).is_some() || !module.get_globals().any(spelled) {
+        return;
+    }
+    let context = module.get_context();
+    // The greater value wins where modules are linked, as LLVM's own flag of this name says ('Module Flags Metadata').
+    let (max, level) = (context.i32_type().const_int(7, false), context.i32_type().const_int(2, false));
+    let flag = context.metadata_node(&[max.into(), context.metadata_string(PIE_LEVEL).into(), level.into()]);
+    // A flag is a node of three operands, which any named metadata takes.
+    let added = module.add_global_metadata("llvm.module.flags", &flag);
+    debug_assert!(added.is_ok());
+}
 
 /// Metadata that LLVM defines only for the instruction that is replaced, not for a call.
 const NOT_ON_CALLS: [&str; 9] = [

@@ -83,6 +83,9 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Ve
     recognize::plan(module, input, options, false, |plan| planned.push(plan))?;
     let reported = if options.remarks { &planned[..] } else { &[] };
     let remarks = reported.iter().map(|plan| plan.remark(input)).collect();
+    if !planned.is_empty() {
+        embed::spell_symbols_plainly(module);
+    }
     let embedder = embed::Embedder::new(&module.get_context());
     planned.iter().for_each(|plan| embedder.embed(plan));
     Ok(remarks)

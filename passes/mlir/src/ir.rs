@@ -106,6 +106,12 @@ pub fn inherent<'c>(op: Op<'c, '_>, name: &str) -> Option<Attribute<'c>> {
     op.inherent_attribute(name).ok()
 }
 
+/// Removes an attribute, if the op has it.
+pub fn remove(op: Op<'_, '_>, name: &str) {
+    // SAFETY: the op is live, and the name is given with its length.
+    unsafe { mlirOperationRemoveAttributeByName(op.to_raw(), string_ref(name)) };
+}
+
 /// The address space of an LLVM pointer.
 pub fn address_space(ty: Type<'_>) -> Option<u32> {
     // SAFETY: the type is live, and the space is asked of a pointer.

@@ -69,12 +69,23 @@ pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark
     let device = recognize::device_code(root).into_iter().flat_map(ir::all);
     // Embedding also erases the ops that take a pair apart, which nothing may look at again.
     let atomics: Vec<_> = device.filter(|op| recognize::is_of_llvm(ir::name(*op))).collect();
+    if !atomics.is_empty() {
+        spell_symbols_plainly(root);
+    }
     for op in atomics {
         if let Ok(Some(planned)) = recognize::plan_op(op, options) {
             embed::embed(&planned);
         }
     }
     Ok(remarks)
+}
+
+/// As in the pass over LLVM IR: nothing is local to an object file, so that LLVM spells no variable `x$local`.
+fn spell_symbols_plainly(root: OperationRef<'_, '_>) {
+    let device = recognize::device_code(root).into_iter().flat_map(ir::all);
+    for op in device.filter(|op| ir::name(*op) == "llvm.mlir.global") {
+        ir::remove(op, "dso_local");
+    }
 }
 
 /// Turns the atomics of other dialects into those of the LLVM dialect, with ordering and scope, in place.
