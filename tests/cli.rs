@@ -35,6 +35,7 @@ fn main() {
         ("outputs appear whole", outputs_appear_whole),
         ("colors only where they are wanted", colors),
         ("the target of flags, module, default", targets),
+        ("columns of errors on the first line", first_line),
         ("the default scope", default_scope),
         ("options in a module's flag", module_flag),
         ("floating-point policies", fp_atomics),
@@ -293,6 +294,13 @@ fn check_function(function: &str, flags: &str, expected: &[&str], unexpected: &[
     Err(format!("{flags}: lacks '{missing}', has '{found}':\n{ptx}").into())
 }
 
+/// A layout of data is put in front of the first line.
+fn first_line() -> Result<(), Failed> {
+    let file = tempfile::Builder::new().suffix(".ll").tempfile()?;
+    fs::write(file.path(), "define i32 @f() { ret i64 0 }\n")?;
+    check(&file.path().display().to_string(), 1, &[&format!("{}:1:23", file.path().display()), "ret i64 0"])
+}
+
 fn fp_atomics() -> Result<(), Failed> {
     let add = |space: &str, ty: &str| {
         let pointer = format!("ptr addrspace({space})");
@@ -527,11 +535,28 @@ fn code(ptx: &str) -> Vec<String> {
 }
 
 fn plain_code() -> Result<(), Failed> {
-    let llc = success(
-        Command::new("llc-22").args(["-mcpu=sm_90", "-o", "-"]).arg(root().join("tests/inputs/no_atomics.ll")),
-    )?;
-    assert_eq!(code(&lowered("tests/inputs/no_atomics.ll --mcpu sm_90")?), code(&llc));
+    let folder = tempfile::tempdir()?;
+    let unaligned = folder.path().join("unaligned.ll");
+    fs::write(&unaligned, unaligned_accesses())?;
+    for input in [root().join("tests/inputs/no_atomics.ll"), unaligned] {
+        let llc = success(Command::new("llc-22").args(["-mcpu=sm_90", "-o", "-"]).arg(&input))?;
+        assert_eq!(code(&lowered(&format!("{} --mcpu sm_90", input.display()))?), code(&llc));
+    }
     Ok(())
+}
+
+/// Accesses that name no alignment, in text that names no layout of data.
+fn unaligned_accesses() -> String {
+    let types = ["i8", "i16", "i32", "i64", "i128", "half", "float", "double", "ptr", "<2 x i64>", "<4 x float>", "{ i8, i64 }"];
+    let accesses = iproduct!(types, ["", "volatile "], ["ptr", "ptr addrspace(1)", "ptr addrspace(3)"]).enumerate();
+    let functions = accesses.map(|(index, (ty, volatile, pointer))| {
+        format!(
+            "define void @f{index}({pointer} %p, {pointer} %q) {{\n  %slot = alloca {ty}\n  %v = load {volatile}{ty}, {pointer} %p\n  \
+             store {volatile}{ty} %v, ptr %slot\n  %w = load {volatile}{ty}, ptr %slot\n  \
+             store {volatile}{ty} %w, {pointer} %q\n  ret void\n}}\n"
+        )
+    });
+    "target triple = \"nvptx64-nvidia-cuda\"\n".to_owned() + &functions.collect::<String>()
 }
 
 fn bitcode() -> Result<(), Failed> {

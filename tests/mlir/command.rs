@@ -18,7 +18,8 @@ use crate::{
 type Test = fn() -> Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 5] = [
+    let tests: [(&str, Test); 6] = [
+        ("accesses that name no alignment", no_alignment),
         ("standard input, text and bytecode", standard_input),
         ("a file for each module", folder),
         ("the target of flags, module, default", targets),
@@ -69,6 +70,29 @@ fn standard_input() -> Result<(), Failed> {
         with_input("--input mlir", b"llvm.func @f() {\n  llvm.fence syncscope(\"warp\") acquire\n  llvm.return\n}")?;
     let stderr = String::from_utf8(wrong.stderr)?;
     assert!(wrong.status.code() == Some(1) && stderr.contains("--> <stdin>:2:3"), "{stderr}");
+    Ok(())
+}
+
+/// They are aligned as LLVM IR's are, without a layout of data and with one.
+fn no_alignment() -> Result<(), Failed> {
+    let layout = "llvm.data_layout = \"e-i64:64-i128:128\"";
+    for (ty, attributes) in itertools::iproduct!(["i16", "i32", "i64", "i128", "f64"], ["", layout]) {
+        let mlir = format!(
+            "module attributes {{{attributes}}} {{ llvm.func @f(%p: !llvm.ptr<1>) {{\n\
+             %v = llvm.load volatile %p : !llvm.ptr<1> -> {ty}\nllvm.store volatile %v, %p : {ty}, !llvm.ptr<1>\n\
+             llvm.return }} }}"
+        );
+        let llvm = if ty == "f64" { "double" } else { ty };
+        let llvm_ir = format!(
+            "define void @f(ptr addrspace(1) %p) {{\n%v = load volatile {llvm}, ptr addrspace(1) %p\n\
+             store volatile {llvm} %v, ptr addrspace(1) %p\nret void\n}}"
+        );
+        let [mlir, llvm_ir] = [("--input mlir", mlir), ("", llvm_ir)].map(|(arguments, text)| {
+            let output = with_input(&format!("{arguments} --mcpu sm_90"), text.as_bytes())?;
+            Ok::<_, Failed>(String::from_utf8(output.stdout)?)
+        });
+        assert_eq!(mlir?, llvm_ir?);
+    }
     Ok(())
 }
 

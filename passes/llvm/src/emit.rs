@@ -17,7 +17,7 @@ use inkwell::{
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 
-use crate::{effects, instruction::name, message::Diagnostic, source::triple};
+use crate::{effects, instruction::name, message::Diagnostic, settings::Settings, source::triple};
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
@@ -49,16 +49,34 @@ pub fn machine(
 ) -> Result<TargetMachine, Vec<Diagnostic>> {
     require_nvptx64(module)?;
     let triple = triple(module);
-    LlvmTarget::initialize_nvptx(&InitializationConfig::default());
     let triple = TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple });
-    let llvm = LlvmTarget::from_triple(&triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;
-    let features = format!("+{}", target.ptx.min(NEWEST).feature());
-    let machine = llvm
-        .create_target_machine(&triple, target.sm.name(), &features, level, RelocMode::Default, CodeModel::Default)
-        .ok_or_else(|| Diagnostic::new(format!("LLVM 22 has no code generator for {target}")))?;
+    let machine = code_generator(&triple, target, level)?;
     module.set_triple(&triple);
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     Ok(machine)
+}
+
+fn code_generator(
+    triple: &TargetTriple,
+    target: &Target,
+    level: OptimizationLevel,
+) -> Result<TargetMachine, Vec<Diagnostic>> {
+    LlvmTarget::initialize_nvptx(&InitializationConfig::default());
+    let llvm = LlvmTarget::from_triple(triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;
+    let features = format!("+{}", target.ptx.min(NEWEST).feature());
+    let machine =
+        llvm.create_target_machine(triple, target.sm.name(), &features, level, RelocMode::Default, CodeModel::Default);
+    Ok(machine.ok_or_else(|| Diagnostic::new(format!("LLVM 22 has no code generator for {target}")))?)
+}
+
+/// LLVM's layout of data on NVIDIA GPUs with addresses of 64 bits, on all the same.
+///
+/// # Errors
+/// If LLVM has no code generator for them.
+pub fn data_layout() -> Result<String, Vec<Diagnostic>> {
+    let target = Settings::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
+    let machine = code_generator(&TargetTriple::create(TRIPLE), &target, OptimizationLevel::None)?;
+    Ok(machine.get_target_data().get_data_layout().as_str().to_string_lossy().into_owned())
 }
 
 /// The GPUs that the module's functions ask for by `target-cpu`, each with a function that does.

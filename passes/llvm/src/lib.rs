@@ -33,7 +33,7 @@ use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 pub use self::{
     effects::{begin, end},
     emit::{
-        RESOLVE, bitcode, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions, require_nvptx64,
+        RESOLVE, bitcode, data_layout, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions, require_nvptx64,
         strip_debug_info,
     },
     fatal::{Handlers, install_handlers},

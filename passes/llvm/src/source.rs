@@ -16,6 +16,7 @@ use inkwell::{
 };
 
 use crate::{
+    emit::data_layout,
     instruction::{Instruction, instructions, message},
     message::{Diagnostic, Location},
 };
@@ -76,6 +77,9 @@ impl Input {
 
 /// Reads LLVM IR, as text or as bitcode, and verifies it.
 ///
+/// LLVM gives an access without an alignment that of its type while it parses. Text that names no layout of data is read with
+/// that of NVIDIA GPUs; in bitcode every access has its alignment.
+///
 /// # Errors
 /// If the input is neither, does not parse, or is not valid IR.
 pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<Diagnostic>> {
@@ -84,14 +88,21 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
             .help("give LLVM IR, as text or as bitcode")
             .into());
     }
-    let buffer = MemoryBuffer::create_from_memory_range(input.bytes(), &input.name);
+    // The last layout counts. On the first line, it leaves the lines as they are.
+    let head = match input.text() {
+        Some(text) if !text.contains("target datalayout") => format!("target datalayout = \"{}\" ", data_layout()?),
+        _ => String::new(),
+    };
+    let text = if head.is_empty() { Vec::new() } else { [head.as_bytes(), &input.bytes].concat() };
+    let bytes = if head.is_empty() { input.bytes() } else { &text[..text.len() - 1] };
+    let buffer = MemoryBuffer::create_from_memory_range(bytes, &input.name);
     let mut module = std::ptr::null_mut();
     let mut error = std::ptr::null_mut();
     // SAFETY: the buffer is live; on success the module belongs to the caller, on failure the message does.
     let failed =
         unsafe { LLVMParseIRInContext2(context.as_ctx_ref(), buffer.as_mut_ptr(), &mut module, &mut error) } != 0;
     if failed {
-        return Err(parse_error(input, &unsafe { message(error) }).into());
+        return Err(parse_error(input, head.len() as u32, &unsafe { message(error) }).into());
     }
     let module = unsafe { Module::new(module) };
     verify(&module).map_err(|notes| Diagnostic {
@@ -115,14 +126,17 @@ fn verify(module: &Module<'_>) -> Result<(), Vec<String>> {
     if broken { Err(text.lines().map(str::to_owned).collect()) } else { Ok(()) }
 }
 
-/// LLVM says `name:line:column: error: text`, then the line and a caret.
-fn parse_error(input: &Input, text: &str) -> Diagnostic {
+/// LLVM says `name:line:column: error: text`, then the line and a caret. It has read `head` bytes in front of the first line.
+fn parse_error(input: &Input, head: u32, text: &str) -> Diagnostic {
     let first = text.lines().next().unwrap_or(text);
     let rest = first.strip_prefix(&input.name).and_then(|rest| rest.strip_prefix(':')).unwrap_or(first);
     let (position, reason) = rest.split_once("error: ").unwrap_or(("", rest));
     let mut numbers = position.split(':').map(|number| number.trim().parse::<u32>().ok());
     let location = match (numbers.next().flatten(), numbers.next().flatten()) {
-        (Some(line), Some(column)) => Some(Location { file: input.name.clone(), line, column }),
+        (Some(line), Some(column)) => {
+            let column = if line == 1 { column.saturating_sub(head) } else { column };
+            Some(Location { file: input.name.clone(), line, column })
+        }
         _ => None,
     };
     let message = match (input.is_bitcode(), input.text()) {

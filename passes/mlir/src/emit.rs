@@ -222,6 +222,7 @@ pub fn llvm_ir<'l>(
     if let Some(root) = ir::parents(device.op).last().filter(|_| has_lines_for_us) {
         run_on(context, root, "builtin.module(ensure-debug-info-scope-on-llvm-func)")?;
     }
+    lay_out(device.op, context)?;
     let translated = diagnosed(context, || {
         // SAFETY: the op and the context are live, and the module is ours.
         unsafe {
@@ -231,6 +232,17 @@ pub fn llvm_ir<'l>(
     });
     let module = translated.map_err(|errors| or_unknown(errors, "MLIR cannot translate the module to LLVM IR"))?;
     Ok(Translated { module, has_lines_for_us })
+}
+
+/// Names the layout of data on NVIDIA GPUs, by which MLIR's translation aligns what has no alignment, unless the module names
+/// one.
+fn lay_out(device: Op<'_, '_>, context: &Context) -> Result<(), Vec<Diagnostic>> {
+    const LAYOUTS: [&str; 2] = ["llvm.data_layout", "dlti.dl_spec"];
+    if !LAYOUTS.iter().any(|name| device.attribute(name).is_ok()) {
+        let layout = StringAttribute::new(context, &llvm::data_layout()?).into();
+        ir::set(device, LAYOUTS[0], layout);
+    }
+    Ok(())
 }
 
 /// Whether a function says where it stands in a program.

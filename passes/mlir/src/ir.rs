@@ -106,6 +106,12 @@ pub fn inherent<'c>(op: Op<'c, '_>, name: &str) -> Option<Attribute<'c>> {
     op.inherent_attribute(name).ok()
 }
 
+/// Sets an attribute that the op's definition does not know.
+pub fn set<'c>(op: Op<'c, '_>, name: &str, attribute: Attribute<'c>) {
+    // SAFETY: op and attribute are live, and the name is given with its length.
+    unsafe { mlirOperationSetDiscardableAttributeByName(op.to_raw(), string_ref(name), attribute.to_raw()) };
+}
+
 /// Removes an attribute, if the op has it.
 pub fn remove(op: Op<'_, '_>, name: &str) {
     // SAFETY: the op is live, and the name is given with its length.
