@@ -285,6 +285,7 @@ fn alu(op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
     let value = match (op, sources) {
         (AluOp::Mov, [a]) => *a,
         (AluOp::Not, [a]) => !a,
+        (AluOp::Neg, [a]) if is_float(ty) => a ^ (1 << (bits - 1)),
         (AluOp::Neg, [a]) => a.wrapping_neg(),
         (AluOp::Add, [a, b]) => a.wrapping_add(*b),
         (AluOp::Sub, [a, b]) => a.wrapping_sub(*b),

@@ -51,6 +51,11 @@ impl Operation {
         self.with_access(|access| access.may_be_local = true)
     }
 
+    /// The same operation on an address that is a multiple of so many bytes. A fence stays as it is.
+    pub fn aligned(self, bytes: u64) -> Self {
+        self.with_access(|access| *access = access.aligned(bytes))
+    }
+
     fn with_access(mut self, change: impl FnOnce(&mut Access)) -> Self {
         match &mut self {
             Self::Fence => {}
@@ -91,12 +96,19 @@ pub struct Access {
     pub volatile: bool,
     /// A generic address may point into local memory, which `atom` does not take: a run-time test decides.
     pub may_be_local: bool,
+    /// The address of 8 or 16 bits is a multiple of 4 bytes, so that the value is the lowest part of its word.
+    pub word_aligned: bool,
 }
 
 impl Access {
-    /// An access that is not volatile.
+    /// An access that is not volatile, aligned to its size.
     pub fn new(space: Space, ty: Type) -> Self {
-        Self { space, ty, volatile: false, may_be_local: false }
+        Self { space, ty, volatile: false, may_be_local: false, word_aligned: false }
+    }
+
+    /// The same access at an address that is a multiple of so many bytes.
+    pub fn aligned(self, bytes: u64) -> Self {
+        Self { word_aligned: self.ty.is_sub_word() && bytes.is_multiple_of(4), ..self }
     }
 }
 

@@ -42,8 +42,10 @@ fn grid() -> impl Iterator<Item = (AtomicOp, Strategy, Target)> {
     // An `atom` is the same, volatile or not.
     let volatile = move |operation: Operation| plain(&operation).then(|| operation.volatile());
     let guarded = Operation::all(Space::Generic).map(Operation::maybe_local);
-    let operations =
-        SPACES.into_iter().flat_map(Operation::all).flat_map(move |o| [Some(o), volatile(o)].into_iter().flatten());
+    let operations = SPACES
+        .into_iter()
+        .flat_map(Operation::all)
+        .flat_map(move |o| [Some(o), volatile(o), Some(o.aligned(4))].into_iter().flatten());
     let ops = iproduct!(operations.chain(guarded).unique(), Ordering::iter(), scopes().collect_vec())
         .filter(|(operation, ordering, _)| operation.takes(*ordering))
         .map(|(operation, ordering, scope)| AtomicOp { operation, ordering, scope });

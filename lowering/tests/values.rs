@@ -42,7 +42,7 @@ const PLACES: [(Space, bool, bool); 6] = [
 struct Case {
     operation: Operation,
     target: Target,
-    policy: FpAtomics,
+    policy: Policy,
     local: bool,
     lowering: Lowering,
 }
@@ -50,26 +50,36 @@ struct Case {
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { operation, target, policy, local, lowering } = self;
-        write!(f, "{operation:?} {target} {policy} local {local}\n{}", lowering.sequence)
+        write!(f, "{operation:?} {target} {policy:?} local {local}\n{}", lowering.sequence)
     }
 }
 
 impl Case {
-    fn ty(&self) -> Type {
-        self.operation.access().expect("an access").ty
+    fn access(&self) -> Access {
+        self.operation.access().expect("an access")
     }
+
+    fn ty(&self) -> Type {
+        self.access().ty
+    }
+}
+
+/// What users decide about floats.
+fn policies() -> impl Iterator<Item = Policy> + Clone {
+    iproduct!(FpAtomics::iter(), [false, true])
+        .map(|(fp_atomics, flush_f32)| Policy { fp_atomics, flush_f32, ..Policy::default() })
 }
 
 /// Every case that has a lowering; those of 128 bits have one on new GPUs only.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for ((sm, ptx), (space, may_be_local, local), policy) in iproduct!(TARGETS, PLACES, FpAtomics::iter()) {
+    for ((sm, ptx), (space, may_be_local, local), policy) in iproduct!(TARGETS, PLACES, policies()) {
         let target = Target::new(sm.parse().expect(sm), ptx.parse().ok()).expect(sm);
         let operations = Operation::all(space).filter(|operation| operation.access().is_some());
-        for operation in operations.map(|o| if may_be_local { o.maybe_local() } else { o }).unique() {
+        let operations = operations.map(|o| if may_be_local { o.maybe_local() } else { o });
+        for operation in operations.flat_map(|o| [o, o.aligned(4)]).unique() {
             let op = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
-            let policy_of_all = Policy { fp_atomics: policy, ..Policy::default() };
-            match lower(&op, &policy_of_all, &target) {
+            match lower(&op, &policy, &target) {
                 Ok(lowering) => cases.push(Case { operation, target, policy, local, lowering }),
                 Err(errors) => {
                     let ty = operation.access().expect("an access").ty;
@@ -188,7 +198,7 @@ impl Value {
 /// Whether `found` is what the operation stores, element by element.
 fn admits(case: &Case, op: RmwOp, old: u128, b: u128, found: u128) -> bool {
     let (ty, scalar) = (case.ty(), case.ty().scalar());
-    let flushes = case.lowering.changes.contains(&Change::FlushesSubnormals);
+    let flushes = case.policy.flush_f32 || case.lowering.changes.contains(&Change::FlushesSubnormals);
     let flush = |bits: u128| if f32::from_bits(bits as u32).is_subnormal() { bits & 0x8000_0000 } else { bits };
     (0..ty.bits()).step_by(scalar.bits() as usize).all(|at| {
         let [old, b, found] = [old, b, found].map(|value| (value >> at) & mask(scalar.bits()));
@@ -261,7 +271,7 @@ fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
         prop_assert_eq!(sequence.to_string().parse::<Sequence>(), Ok(sequence.clone()));
     }
     let bytes = bits as usize / 8;
-    let at = values.place * bytes % 16;
+    let at = values.place * if case.access().word_aligned { 4 } else { bytes } % 16;
     let mut machine = Machine::new(bits, at, old, [b, c], values.filler);
     machine.local = case.local;
     let mut others = values.others.iter();
@@ -321,7 +331,7 @@ fn bytes_exhaustively() {
         let operation = Operation::Rmw(op, Access::new(Space::Global, Type::I8));
         let op = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
         let lowering = lower(&op, &Policy::default(), &target).expect("a lowering");
-        let case = Case { operation, target, policy: FpAtomics::Native, local: false, lowering };
+        let case = Case { operation, target, policy: Policy::default(), local: false, lowering };
         for (old, b) in iproduct!(0..=255u8, (0..=255u8).step_by(5)) {
             let (place, filler) = (usize::from(old.wrapping_add(b)) % 4, old ^ b);
             let (old, b) = (old.into(), b.into());

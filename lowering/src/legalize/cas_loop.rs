@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::{
         interpret::Machine,
-        legalize::{FpAtomics, native::native},
+        legalize::{FpAtomics, Policy, native::native},
         op::{Access, Type as OpType},
         ptx::{AtomSem, Scope, Space},
         target::Target,
@@ -68,11 +68,12 @@ mod tests {
             [0, 1, 2, 7, 0x3F80_0000, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x3FF0 << 48, i64::MAX as u64, 1 << 63];
         let steps = [Step::Atom(AtomSem::Relaxed)];
         let target = Target::new("sm_90".parse().expect("a GPU"), "ptx94".parse().ok()).expect("a target");
+        let policy = Policy { fp_atomics: FpAtomics::Ieee, ..Policy::default() };
         let mut compared = 0;
         let types = [OpType::I32, OpType::I64, OpType::F32, OpType::F64];
         for (op, ty) in RmwOp::iter().flat_map(|op| types.map(|ty| (op, ty))).filter(|(op, ty)| op.takes(*ty)) {
             let access = Access::new(Space::Shared, ty);
-            let Some(form) = native(op, access, FpAtomics::Ieee, &target, &mut Vec::new()) else { continue };
+            let Some(form) = native(op, access, &policy, &target, &mut Vec::new()) else { continue };
             let emit = Emit { scope: Scope::Gpu, target: &target, access: Some(access), mmio: false };
             let (mut looped, mut direct) = (Body::default(), Body::default());
             expand(op, &steps, &emit, &mut looped);

@@ -36,6 +36,8 @@ use crate::{
 pub struct Policy {
     pub strategies: Strategies,
     pub fp_atomics: FpAtomics,
+    /// The program lets arithmetic on f32 flush subnormals, operands and results, to zeros of their sign.
+    pub flush_f32: bool,
     /// Volatile accesses to global memory are `.mmio`, for registers of a device.
     pub volatile_as_mmio: bool,
 }
@@ -215,8 +217,8 @@ enum Implementation {
     Atom(AtomForm),
     /// `atom` on registers of the elements.
     Packed(AtomForm),
-    /// `atom.add` of the negated operand.
-    AddOfNegated,
+    /// This addition, of the negated operand.
+    AddOfNegated(AtomForm),
     CasLoop(RmwOp),
     /// One `atom` on the word around the value.
     WordAtom(AtomOp),
@@ -235,8 +237,7 @@ impl Implementation {
     /// Whether the assembler would not keep the ordering of an `atom` with semantics.
     fn misplaces_ordering(self, emit: &Emit<'_>) -> bool {
         let form = match self {
-            Self::Atom(form) | Self::Packed(form) => form,
-            Self::AddOfNegated => sub::form(emit),
+            Self::Atom(form) | Self::Packed(form) | Self::AddOfNegated(form) => form,
             _ => return false,
         };
         let Some(family) = Family::of(emit.target.sm) else { return false };
@@ -260,8 +261,8 @@ impl Implementation {
                 let c = (form.op == AtomOp::Cas).then(|| register(&C));
                 emit.atoms(form, steps, body, register(&B), c);
             }
-            Self::AddOfNegated => sub::expand(steps, emit, body),
-            Self::Packed(form) => packed::expand(form, steps, emit, body),
+            Self::AddOfNegated(form) => sub::expand(form, steps, emit, body),
+            Self::Packed(form) => packed::expand(form, steps, emit, body, |_, _| {}),
             Self::CasLoop(op) => cas_loop::expand(op, steps, emit, body),
             Self::WordAtom(op) => word::bitwise(op, steps, emit, body),
             Self::WordCasLoop(op) => word::cas_loop(op, steps, emit, body),
@@ -312,7 +313,7 @@ fn implementation(
             Some(Change::SubWord)
         }
         Implementation::CasLoop(_) => Some(Change::CasLoop),
-        Implementation::AddOfNegated => Some(Change::SubAsAdd),
+        Implementation::AddOfNegated(_) => Some(Change::SubAsAdd),
         _ => None,
     });
     changes.extend(matches!(implementation, Implementation::WordCasLoop(_)).then_some(Change::CasLoop));
@@ -321,11 +322,18 @@ fn implementation(
 
 /// How an rmw is done.
 fn rmw(op: RmwOp, access: Access, policy: &Policy, target: &Target, changes: &mut Vec<Change>) -> Implementation {
-    if let Some(form) = native::native(op, access, policy.fp_atomics, target, changes) {
+    if let Some(form) = native::native(op, access, policy, target, changes) {
         return if form.vec.is_some() { Implementation::Packed(form) } else { Implementation::Atom(form) };
     }
+    let addition = match op {
+        RmwOp::Sub => native::native(RmwOp::Add, access, policy, target, changes),
+        RmwOp::FSub => native::native(RmwOp::FAdd, access, policy, target, changes),
+        _ => None,
+    };
+    if let Some(form) = addition {
+        return Implementation::AddOfNegated(form);
+    }
     match (op, access.ty) {
-        (RmwOp::Sub, Type::I32 | Type::I64) => Implementation::AddOfNegated,
         (RmwOp::And, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::And),
         (RmwOp::Or, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::Or),
         (RmwOp::Xor, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::Xor),

@@ -3,7 +3,7 @@
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 use super::{
-    Change,
+    Change, Policy,
     emit::{AtomForm, bits},
     packed,
 };
@@ -29,7 +29,7 @@ pub enum FpAtomics {
 pub fn native(
     op: RmwOp,
     access: Access,
-    policy: FpAtomics,
+    policy: &Policy,
     target: &Target,
     changes: &mut Vec<Change>,
 ) -> Option<AtomForm> {
@@ -44,7 +44,7 @@ pub fn native(
         return None;
     }
     if access.ty.is_float() && form.op == AtomOp::Add {
-        let flushes = form.ty == Type::F32 && !form.noftz && !is_shared(access.space);
+        let flushes = form.ty == Type::F32 && !form.noftz && !is_shared(access.space) && !policy.flush_f32;
         changes.extend(flushes.then_some(Change::FlushesSubnormals));
         changes.extend((access.ty.lanes() > 1).then_some(Change::AtomicByElement));
     }
@@ -76,14 +76,14 @@ fn integer(op: RmwOp, ty: OpType) -> Option<AtomForm> {
 
 /// The native f32 addition was measured to flush subnormals in global memory, and not in shared memory (CUDA C
 /// Programming Guide, arithmetic of compute capability 2.x and later).
-fn addition(Access { space, ty, .. }: Access, policy: FpAtomics, target: &Target) -> Option<AtomForm> {
+fn addition(Access { space, ty, .. }: Access, policy: &Policy, target: &Target) -> Option<AtomForm> {
     let noftz = |ty| AtomForm { op: AtomOp::Add, noftz: true, vec: None, ty };
-    match (ty, policy) {
+    match (ty, policy.fp_atomics) {
         (OpType::F64, _) => Some(AtomForm::new(AtomOp::Add, Type::F64)),
         (OpType::F16, _) => Some(noftz(Type::F16)),
         (OpType::Bf16, _) => Some(noftz(Type::Bf16)),
         (OpType::F32, FpAtomics::Ieee) if noftz(Type::F32).exists_on(target) => Some(noftz(Type::F32)),
-        (OpType::F32, FpAtomics::Ieee) if !is_shared(space) => None,
+        (OpType::F32, FpAtomics::Ieee) if !is_shared(space) && !policy.flush_f32 => None,
         (OpType::F32, _) => Some(AtomForm::new(AtomOp::Add, Type::F32)),
         (_, FpAtomics::Ieee) => None,
         (_, FpAtomics::Native) => {

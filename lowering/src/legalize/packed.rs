@@ -10,7 +10,7 @@ use super::{
 use crate::{
     abi::Step,
     op::Type as OpType,
-    ptx::{AtomOp, Operand, Type, VectorSize},
+    ptx::{AtomOp, Name, Operand, Type, VectorSize},
     sequence::{A, B, D},
 };
 
@@ -30,10 +30,18 @@ pub fn form(ty: OpType) -> Option<AtomForm> {
     Some(AtomForm { op: AtomOp::Add, noftz, vec, ty })
 }
 
-pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
+/// `prepare` changes each register of the operand.
+pub fn expand(
+    form: AtomForm,
+    steps: &[Step],
+    emit: &Emit<'_>,
+    body: &mut Body,
+    prepare: impl Fn(&mut Body, &Name),
+) {
     // Each register holds 32 bits, as those of a vector of f32 do.
     let words = if emit.bits() == Type::B64 { OpType::F32x2 } else { OpType::F32x4 };
     let operand = split(body, words, register(&B), "%word");
+    operand.iter().for_each(|word| prepare(body, word));
     let result = body.registers(Type::B32, "%sum", operand.len());
     let vector = |names: &[_]| Operand::Vector(names.iter().map(register).collect());
     emit.around(steps, body, |body, sem| {

@@ -1,23 +1,39 @@
-//! Subtraction: `atom.add` of the negated operand.
+//! Subtraction: the addition of the negated operand.
 
 use super::{
     body::{Body, register},
-    emit::{AtomForm, Emit},
+    emit::{AtomForm, Emit, bits},
+    packed,
 };
 use crate::{
     abi::Step,
-    ptx::{AluOp, AtomOp, Type},
+    op::Type as OpType,
+    ptx::{AluOp, Name, Operand, Type},
     sequence::B,
 };
 
-/// The addition.
-pub fn form(emit: &Emit<'_>) -> AtomForm {
-    AtomForm::new(AtomOp::Add, if emit.bits() == Type::B32 { Type::U32 } else { Type::U64 })
+pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
+    if form.vec.is_some() {
+        let word = if form.ty == Type::F32 { OpType::F32 } else { OpType::F16x2 };
+        return packed::expand(form, steps, emit, body, |body, operand| negate(word, register(operand), operand, body));
+    }
+    let negated = body.register(emit.bits(), "%neg");
+    negate(emit.access().ty, register(&B), &negated, body);
+    emit.atoms(form, steps, body, register(&negated), None);
 }
 
-pub fn expand(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
-    let signed = if emit.bits() == Type::B32 { Type::S32 } else { Type::S64 };
-    let negated = body.register(emit.bits(), "%neg");
-    body.alu(AluOp::Neg, signed, &negated, [register(&B)]);
-    emit.atoms(form(emit), steps, body, register(&negated), None);
+/// Negates a value of up to 64 bits. Of half floats the signs are turned, since PTX has `neg` of them on new GPUs only.
+fn negate(ty: OpType, value: Operand, into: &Name, body: &mut Body) {
+    let ty = match ty {
+        OpType::I32 => Type::S32,
+        OpType::I64 => Type::S64,
+        OpType::F32 => Type::F32,
+        OpType::F64 => Type::F64,
+        ty => {
+            let width = ty.scalar().bits();
+            let signs = (0..ty.bits()).step_by(width as usize).map(|lane| 1 << (lane + width - 1)).sum();
+            return body.alu(AluOp::Xor, bits(ty.bits()), into, [value, Operand::Immediate(signs)]);
+        }
+    };
+    body.alu(AluOp::Neg, ty, into, [value]);
 }

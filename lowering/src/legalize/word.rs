@@ -20,8 +20,8 @@ use crate::{
 struct Field {
     /// The address of the word.
     word: Name,
-    /// The offset of the field in the word, in bytes.
-    byte: Name,
+    /// The offset of the field in the word, in bytes; nothing if it is known to be 0.
+    byte: Option<Name>,
     bits: u32,
 }
 
@@ -33,24 +33,42 @@ fn is_signed(op: RmwOp) -> bool {
 /// `and`, `or` and `xor` leave the other bytes alone if the operand does: one `atom`, with any semantics.
 pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     let field = Field::locate(emit, body);
-    let [operand, wide, shift, seen] =
-        ["%operand", "%wide", "%shift", "%seen"].map(|name| body.register(Type::B32, name));
+    let [operand, seen] = ["%operand", "%seen"].map(|name| body.register(Type::B32, name));
     body.cvt(Type::U32, Type::U16, &operand, register(&B));
-    body.alu(AluOp::Shl, Type::B32, &shift, [register(&field.byte), Operand::Immediate(3)]);
-    if op == AtomOp::And {
-        // Ones around the operand: the complement is shifted.
-        let ones = Operand::Immediate((1 << field.bits) - 1);
-        body.alu(AluOp::Xor, Type::B32, &wide, [register(&operand), ones]);
-        body.alu(AluOp::Shl, Type::B32, &wide, [register(&wide), register(&shift)]);
-        body.alu(AluOp::Not, Type::B32, &wide, [register(&wide)]);
-    } else {
-        body.alu(AluOp::Shl, Type::B32, &wide, [register(&operand), register(&shift)]);
-    }
+    let shift = field.byte.as_ref().map(|byte| {
+        let shift = body.register(Type::B32, "%shift");
+        body.alu(AluOp::Shl, Type::B32, &shift, [register(byte), Operand::Immediate(3)]);
+        shift
+    });
+    let ones = (1 << field.bits) - 1;
+    let wide = match &shift {
+        Some(shift) => {
+            let wide = body.register(Type::B32, "%wide");
+            if op == AtomOp::And {
+                // Ones around the operand: the complement is shifted.
+                body.alu(AluOp::Xor, Type::B32, &wide, [register(&operand), Operand::Immediate(ones)]);
+                body.alu(AluOp::Shl, Type::B32, &wide, [register(&wide), register(shift)]);
+                body.alu(AluOp::Not, Type::B32, &wide, [register(&wide)]);
+            } else {
+                body.alu(AluOp::Shl, Type::B32, &wide, [register(&operand), register(shift)]);
+            }
+            wide
+        }
+        None if op == AtomOp::And => {
+            let wide = body.register(Type::B32, "%wide");
+            let above = Operand::Immediate(u64::from(u32::MAX) ^ ones);
+            body.alu(AluOp::Or, Type::B32, &wide, [register(&operand), above]);
+            wide
+        }
+        None => operand,
+    };
     let form = AtomForm::new(op, Type::B32);
     emit.around(steps, body, |body, sem| {
         body.push(emit.atom(sem, form, register(&seen), field.word.clone(), register(&wide), None));
     });
-    body.alu(AluOp::Shr, Type::U32, &seen, [register(&seen), register(&shift)]);
+    if let Some(shift) = &shift {
+        body.alu(AluOp::Shr, Type::U32, &seen, [register(&seen), register(shift)]);
+    }
     body.cvt(Type::U16, Type::U32, &D, register(&seen));
 }
 
@@ -130,37 +148,43 @@ pub fn extended(op: RmwOp, ty: OpType, value: &Name, into: &'static str, body: &
 
 impl Field {
     fn locate(emit: &Emit<'_>, body: &mut Body) -> Self {
+        let bits = emit.access().ty.bits();
+        if emit.access().word_aligned {
+            return Self { word: A, byte: None, bits };
+        }
         let (word, byte) = (body.register(Type::B64, "%word"), body.register(Type::B32, "%byte"));
         body.alu(AluOp::And, Type::B64, &word, [register(&A), Operand::Immediate(!3)]);
         body.cvt(Type::U32, Type::U64, &byte, register(&A));
         body.alu(AluOp::And, Type::B32, &byte, [register(&byte), Operand::Immediate(3)]);
-        Self { word, byte, bits: emit.access().ty.bits() }
+        Self { word, byte: Some(byte), bits }
     }
 
     /// What `prmt` of the word and 0 picks to get the field: one nibble for each byte, of which 4 is a zero and the top
     /// bit repeats a sign.
-    fn extract(&self, signed: bool, body: &mut Body) -> Name {
-        let extract = body.register(Type::B32, "%extract");
+    fn extract(&self, signed: bool, body: &mut Body) -> Operand {
         let (factor, at_zero) = match (self.bits, signed) {
             (8, false) => (0x0001, 0x4440),
             (8, true) => (0x1111, 0x8880),
             (_, false) => (0x0011, 0x4410),
             (_, true) => (0x1111, 0x9910),
         };
-        let byte = register(&self.byte);
         let (factor, at_zero) = (Operand::Immediate(factor), Operand::Immediate(at_zero));
-        body.alu(AluOp::MadLo, Type::U32, &extract, [byte, factor, at_zero]);
-        extract
+        let Some(byte) = &self.byte else { return at_zero };
+        let extract = body.register(Type::B32, "%extract");
+        body.alu(AluOp::MadLo, Type::U32, &extract, [register(byte), factor, at_zero]);
+        register(&extract)
     }
 
     /// What `prmt` of the word and a value picks to put the value into the field: 4 is the value's lowest byte.
-    fn insert(&self, body: &mut Body) -> Name {
-        let insert = body.register(Type::B32, "%insert");
-        let byte = || register(&self.byte);
+    fn insert(&self, body: &mut Body) -> Operand {
         let constant = Operand::Immediate;
+        let at_zero = constant(if self.bits == 16 { 0x3254 } else { 0x3214 });
+        let Some(byte) = &self.byte else { return at_zero };
+        let insert = body.register(Type::B32, "%insert");
+        let byte = || register(byte);
         if self.bits == 16 {
-            body.alu(AluOp::MadLo, Type::U32, &insert, [byte(), constant(0x10DE), constant(0x3254)]);
-            return insert;
+            body.alu(AluOp::MadLo, Type::U32, &insert, [byte(), constant(0x10DE), at_zero]);
+            return register(&insert);
         }
         // In 0x3210, the nibble `byte` becomes 4.
         let shift = body.register(Type::B32, "%shift");
@@ -168,10 +192,10 @@ impl Field {
         body.alu(AluOp::Sub, Type::U32, &insert, [constant(4), byte()]);
         body.alu(AluOp::Shl, Type::B32, &insert, [register(&insert), register(&shift)]);
         body.alu(AluOp::Add, Type::U32, &insert, [register(&insert), constant(0x3210)]);
-        insert
+        register(&insert)
     }
 }
 
-fn prmt(body: &mut Body, d: &Name, x: Operand, y: Operand, picks: &Name) {
-    body.alu(AluOp::Prmt, Type::B32, d, [x, y, register(picks)]);
+fn prmt(body: &mut Body, d: &Name, x: Operand, y: Operand, picks: &Operand) {
+    body.alu(AluOp::Prmt, Type::B32, d, [x, y, picks.clone()]);
 }

@@ -114,20 +114,25 @@ impl Embedder {
                 Kind::Load | Kind::Rmw(_) => LLVMReplaceAllUsesWith(instruction.0, result),
                 Kind::CmpXchg => replace_pair(self.builder, instruction, result),
             }
+            let negation = planned.negated.and_then(|_| instruction.sources(kind).next());
             LLVMInstructionEraseFromParent(instruction.0);
+            if let Some(negation) = negation.filter(|negation| LLVMGetFirstUse(*negation).is_null()) {
+                LLVMInstructionEraseFromParent(negation);
+            }
         }
     }
 
     /// The call, and its result as a value of the instruction's type.
     unsafe fn call(&self, planned: &Planned) -> (LLVMValueRef, LLVMValueRef) {
-        let Planned { instruction, kind, replacement, .. } = planned;
+        let Planned { instruction, kind, replacement, negated, .. } = planned;
         let asm = &replacement.asm;
         unsafe {
             let argument = |slot: &Name| match slot {
                 slot if *slot == A => self.address(planned),
                 slot => {
                     let source = instruction.sources(*kind).nth(usize::from(*slot != B));
-                    self.in_register(replacement, source.expect("the sequence has the slots of its kind"))
+                    let source = negated.or(source).expect("the sequence has the slots of its kind");
+                    self.in_register(replacement, source)
                 }
             };
             let mut arguments: Vec<_> = asm.arguments.iter().map(argument).collect();

@@ -5,13 +5,17 @@ use std::{collections::HashMap, ffi::CStr};
 use inkwell::{
     basic_block::BasicBlock,
     llvm_sys::{
-        LLVMAtomicOrdering as LlvmOrdering, LLVMAtomicRMWBinOp as BinOp, LLVMOpcode, core::*, debuginfo::*, prelude::*,
+        LLVMAtomicOrdering as LlvmOrdering, LLVMAtomicRMWBinOp as BinOp, LLVMOpcode, LLVMTypeKind, core::*,
+        debuginfo::*, prelude::*,
     },
     values::{AsValueRef, FunctionValue},
 };
 use ptx_atomics_lowering::{Ordering, RmwOp};
 
-use crate::{message::Location, operation::Kind};
+use crate::{
+    message::Location,
+    operation::{Kind, with_negated_operand},
+};
 
 /// A load or store that is atomic, an `atomicrmw`, a `cmpxchg`, or a `fence`.
 #[derive(Clone, Copy)]
@@ -101,6 +105,18 @@ impl Instruction {
     /// The values that go in.
     pub fn sources(self, kind: Kind) -> impl Iterator<Item = LLVMValueRef> {
         kind.sources().map(move |index| self.operand(index as u32))
+    }
+
+    /// What the operand of an addition or subtraction of float or double is the negation of, and the operation on it.
+    pub fn negated(self, kind: Kind) -> Option<(Kind, LLVMValueRef)> {
+        let source = self.sources(kind).next()?;
+        unsafe {
+            let scalar = [LLVMTypeKind::LLVMFloatTypeKind, LLVMTypeKind::LLVMDoubleTypeKind]
+                .contains(&LLVMGetTypeKind(LLVMTypeOf(source)));
+            let negation =
+                !LLVMIsAInstruction(source).is_null() && LLVMGetInstructionOpcode(source) == LLVMOpcode::LLVMFNeg;
+            Some((with_negated_operand(kind).filter(|_| scalar && negation)?, LLVMGetOperand(source, 0)))
+        }
     }
 
     /// The type of the value in memory. Of everything but a fence.

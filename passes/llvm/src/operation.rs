@@ -66,6 +66,34 @@ pub const SYNC_SCOPES: [(&str, SyncScope); 5] = [
 /// The attribute of a function that overrides the strategy of the run.
 pub const STRATEGY: &str = "ptx-atomics-strategy";
 
+/// The modes of a function's arithmetic that say what becomes of subnormals, of which the first is that of f32 if it is there
+/// ('Language Reference', function attributes).
+pub const DENORMAL_MODES: [&str; 2] = ["denormal-fp-math-f32", "denormal-fp-math"];
+
+/// Whether a mode, of results and of operands, lets arithmetic flush subnormals as the GPU does.
+pub fn flushes(mode: &str) -> bool {
+    mode.split(',').all(|part| part.trim() == "preserve-sign")
+}
+
+/// An addition of a negated operand is a subtraction, and the other way round: what `fneg` negates, the sequence negates
+/// itself. In front of inline assembly, LLVM negates integers, in more instructions.
+pub fn with_negated_operand(kind: Kind) -> Option<Kind> {
+    match kind {
+        Kind::Rmw(RmwOp::FAdd) => Some(Kind::Rmw(RmwOp::FSub)),
+        Kind::Rmw(RmwOp::FSub) => Some(Kind::Rmw(RmwOp::FAdd)),
+        _ => None,
+    }
+}
+
+/// The operation as the program has it, of this kind.
+pub fn as_asked(kind: Kind, op: &AtomicOp) -> AtomicOp {
+    let operation = match (kind, op.operation) {
+        (Kind::Rmw(asked), Operation::Rmw(_, access)) => Operation::Rmw(asked, access),
+        (_, operation) => operation,
+    };
+    AtomicOp { operation, ..*op }
+}
+
 /// What is wrong with one operation: message and help.
 pub type Problem = (String, Option<String>);
 

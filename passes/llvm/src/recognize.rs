@@ -11,7 +11,7 @@ use inkwell::{
     targets::TargetData,
     values::{AsValueRef, FunctionValue},
 };
-use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, Strategies, SyncScope, Type, strength::judge::Block};
+use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, SyncScope, Type, strength::judge::Block};
 use strum::IntoEnumIterator;
 
 use crate::{
@@ -20,8 +20,8 @@ use crate::{
     memory::Memory,
     message::{Diagnostic, Location, Remark},
     operation::{
-        self, Constants, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, checked_type, describe, help, integer,
-        takes_constants,
+        self, Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type,
+        describe, flushes, help, integer, takes_constants,
     },
     source::{Input, Numbering},
 };
@@ -31,6 +31,8 @@ pub struct Planned {
     pub instruction: Instruction,
     pub kind: Kind,
     pub replacement: Rc<Replacement>,
+    /// The operand of the replacement, where it is not that of the instruction: what that is the negation of.
+    pub negated: Option<LLVMValueRef>,
     sync_scope: &'static str,
     function: LLVMValueRef,
     number: Option<u32>,
@@ -42,7 +44,7 @@ impl Planned {
         Remark {
             function: name_of(self.function),
             location: self.instruction.debug_location().or_else(|| input.location(self.number)),
-            operation: describe(op, self.sync_scope, &self.value_type()),
+            operation: describe(&as_asked(self.kind, op), self.sync_scope, &self.value_type()),
             sequence: lowering.sequence.clone(),
             changes: lowering.changes.clone(),
         }
@@ -67,9 +69,9 @@ pub fn plan(
     let mut errors = Vec::new();
     let mut count = 0..;
     for function in module.get_functions() {
-        let strategies = recognizer.strategies(function).unwrap_or_else(|mut found| {
+        let policy = recognizer.policy(function).unwrap_or_else(|mut found| {
             errors.append(&mut found);
-            options.policy.strategies
+            options.policy
         });
         for instruction in instructions(function) {
             let Some((instruction, kind)) = Instruction::atomic(instruction) else {
@@ -80,7 +82,7 @@ pub fn plan(
                 true if recognizer.numbering.is_in_text(instruction) => count.next(),
                 _ => recognizer.numbering.get(instruction),
             };
-            match recognizer.plan(function, instruction, kind, number, &strategies) {
+            match recognizer.plan(function, instruction, kind, number, &policy) {
                 Ok(planned) => keep(planned),
                 Err(mut found) => errors.append(&mut found),
             }
@@ -165,8 +167,8 @@ struct Recognizer<'a> {
     layout: TargetData,
     /// LLVM's numbers of [`SYNC_SCOPES`] in this context.
     sync_scope_ids: [u32; SYNC_SCOPES.len()],
-    /// What was lowered already: by operation, strategies, and constant sources.
-    known: HashMap<(AtomicOp, Strategies, Constants), Rc<Replacement>>,
+    /// What was lowered already: by operation, policy, and constant sources.
+    known: HashMap<(AtomicOp, Policy, Constants), Rc<Replacement>>,
 }
 
 impl<'a> Recognizer<'a> {
@@ -178,18 +180,21 @@ impl<'a> Recognizer<'a> {
         Self { input, options, numbering, layout, sync_scope_ids, known: HashMap::new() }
     }
 
-    /// The strategies of the run, overridden by the function's attribute.
-    fn strategies(&self, function: FunctionValue<'_>) -> Result<Strategies, Vec<Diagnostic>> {
-        let mut strategies = self.options.policy.strategies;
-        let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, STRATEGY);
-        if let Some(attribute) = attribute {
-            let list = attribute.get_string_value().to_string_lossy();
-            strategies.override_with(&list).map_err(|error| Diagnostic {
+    /// The policy of the run, with what the function's attributes say.
+    fn policy(&self, function: FunctionValue<'_>) -> Result<Policy, Vec<Diagnostic>> {
+        let mut policy = self.options.policy;
+        let attribute = |name: &str| {
+            let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, name)?;
+            Some(attribute.get_string_value().to_string_lossy().into_owned())
+        };
+        policy.flush_f32 |= DENORMAL_MODES.iter().find_map(|name| attribute(name)).is_some_and(|mode| flushes(&mode));
+        if let Some(list) = attribute(STRATEGY) {
+            policy.strategies.override_with(&list).map_err(|error| Diagnostic {
                 function: Some(name(&function)),
                 ..Diagnostic::new(format!("in the attribute \"{STRATEGY}\": {error}"))
             })?;
         }
-        Ok(strategies)
+        Ok(policy)
     }
 
     fn plan(
@@ -198,7 +203,7 @@ impl<'a> Recognizer<'a> {
         instruction: Instruction,
         kind: Kind,
         number: Option<u32>,
-        strategies: &Strategies,
+        policy: &Policy,
     ) -> Result<Planned, Vec<Diagnostic>> {
         let input = self.input;
         let diagnostic = |(message, help): Problem| Diagnostic {
@@ -209,25 +214,25 @@ impl<'a> Recognizer<'a> {
             notes: Vec::new(),
             help,
         };
+        let (done, negated) = instruction.negated(kind).map_or((kind, None), |(kind, value)| (kind, Some(value)));
         let (op, sync_scope) = self
-            .operation(instruction, kind)
+            .operation(instruction, done)
             .map_err(|problems| problems.into_iter().map(diagnostic).collect::<Vec<_>>())?;
-        let mut sources = instruction.sources(kind);
+        let mut sources = instruction.sources(kind).map(|source| negated.unwrap_or(source));
         let scalar = takes_constants(&op.operation);
         let mut bits = || sources.next().filter(|_| scalar).and_then(constant);
         let constants = [bits(), bits()];
-        let key = (op, *strategies, constants);
+        let key = (op, *policy, constants);
         let replacement = match self.known.get(&key) {
             Some(known) => known.clone(),
             None => {
-                let policy = Policy { strategies: *strategies, ..self.options.policy };
-                let replacement = Replacement::new(op, &policy, &self.options.target, constants).map_err(|errors| {
+                let replacement = Replacement::new(op, policy, &self.options.target, constants).map_err(|errors| {
                     errors.iter().map(|error| diagnostic((error.to_string(), help(error)))).collect::<Vec<_>>()
                 })?;
                 self.known.entry(key).or_insert(Rc::new(replacement)).clone()
             }
         };
-        Ok(Planned { instruction, kind, replacement, sync_scope, function: function.as_value_ref(), number })
+        Ok(Planned { instruction, kind, replacement, negated, sync_scope, function: function.as_value_ref(), number })
     }
 
     fn operation(&self, instruction: Instruction, kind: Kind) -> Result<(AtomicOp, &'static str), Vec<Problem>> {
@@ -240,10 +245,9 @@ impl<'a> Recognizer<'a> {
             let memory = self.memory(instruction.pointer(kind)).map_err(&mut keep).ok();
             let ty = self.ty(instruction, kind).map_err(&mut keep).ok();
             memory.zip(ty).map(|(Memory { space, partly_local, unresolved }, ty)| Access {
-                space,
-                ty,
                 volatile: instruction.is_volatile(),
                 may_be_local: partly_local || unresolved && self.options.generic_may_be_local,
+                ..Access::new(space, ty).aligned(instruction.alignment().into())
             })
         };
         let failure = if kind == Kind::CmpXchg { instruction.failure_ordering() } else { Ordering::Relaxed };

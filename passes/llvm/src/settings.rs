@@ -153,6 +153,7 @@ impl Settings {
                 strategies: self.strategies,
                 fp_atomics: self.fp_atomics.unwrap_or(defaults.policy.fp_atomics),
                 volatile_as_mmio: self.volatile_as_mmio.unwrap_or(defaults.policy.volatile_as_mmio),
+                ..defaults.policy
             },
             default_scope: self.default_scope.unwrap_or(defaults.default_scope),
             generic_may_be_local: self.generic_may_be_local.unwrap_or(defaults.generic_may_be_local),

@@ -33,7 +33,10 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
     let asm = &replacement.asm;
     let argument = |slot: &Name| match slot {
         slot if *slot == A => address(at, asked, replacement),
-        slot => in_register(at, replacement, asked.sources[usize::from(*slot != B)]),
+        slot => {
+            let negated = asked.negated().map(|(_, value)| value);
+            in_register(at, replacement, negated.unwrap_or(asked.sources[usize::from(*slot != B)]))
+        }
     };
     let arguments: Vec<_> = asm.arguments.iter().map(argument).collect();
     let ty = asked.ty.unwrap_or_else(|| at.int(32));

@@ -14,11 +14,11 @@ use mlir_sys::*;
 use ptx_atomics_llvm::{
     Diagnostic, Location, Options, Remark,
     operation::{
-        Constants, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, checked_type, describe, help, integer,
-        sync_scope, takes_constants, unknown_sync_scope,
+        Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type,
+        describe, flushes, help, integer, sync_scope, takes_constants, unknown_sync_scope, with_negated_operand,
     },
 };
-use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, RmwOp, Strategies, Type as Model};
+use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, RmwOp, Type as Model};
 use strum::IntoEnumIterator;
 
 use crate::{
@@ -58,14 +58,22 @@ impl Planned<'_, '_> {
         self.asked.iter().map(|(asked, replacement)| Remark {
             function: function_of(self.op).unwrap_or_default(),
             location: location_of(self.op),
-            operation: describe(&replacement.op, SYNC_SCOPES[asked.sync_scope].0, &asked.type_text()),
+            operation: describe(&as_asked(asked.kind, &replacement.op), SYNC_SCOPES[asked.sync_scope].0, &asked.type_text()),
             sequence: replacement.lowering.sequence.clone(),
             changes: replacement.lowering.changes.clone(),
         })
     }
 }
 
-impl Asked<'_, '_> {
+impl<'c: 'a, 'a> Asked<'c, 'a> {
+    /// What the operand of an addition or subtraction of float or double is the negation of, and the operation on it.
+    pub fn negated(&self) -> Option<(Kind, Value<'c, 'a>)> {
+        let source = *self.sources.first()?;
+        let scalar = matches!(size_and_model(source.r#type()), (Some(Model::F32 | Model::F64), _));
+        let (negation, _) = ir::defining(source).filter(|(op, _)| scalar && ir::name(*op) == "llvm.fneg")?;
+        Some((with_negated_operand(self.kind)?, negation.operands().next()?))
+    }
+
     fn type_text(&self) -> String {
         self.ty.map(|ty| ty.to_string()).unwrap_or_default()
     }
@@ -113,8 +121,7 @@ pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Plann
     if asked.is_empty() && !spirv::is_one(op) {
         return Ok(None);
     }
-    let strategies = strategies(op, options).map_err(|problem| vec![problem])?;
-    let policy = Policy { strategies, ..options.policy };
+    let policy = policy(op, options).map_err(|problem| vec![problem])?;
     let (mut replaced, mut problems) = (Vec::new(), Vec::from_iter(spirv::missing(op, options)));
     for asked in asked {
         let replacement = operation(&asked, options).and_then(|operation| {
@@ -233,10 +240,11 @@ fn operation(asked: &Asked<'_, '_>, options: &Options) -> Result<AtomicOp, Vec<P
         let ty = checked_type(asked.kind, model, size, alignment, &ty.to_string()).map_err(&mut keep).ok();
         let Memory { space, partly_local, unresolved } = memory?;
         let may_be_local = partly_local || unresolved && options.generic_may_be_local;
-        Some(Access { space, ty: ty?, volatile: asked.volatile, may_be_local })
+        Some(Access { volatile: asked.volatile, may_be_local, ..Access::new(space, ty?).aligned(alignment) })
     });
     let (_, scope) = sync_scope(asked.sync_scope, options.default_scope);
-    match asked.kind.operation(access, asked.failure) {
+    let done = asked.negated().map_or(asked.kind, |(done, _)| done);
+    match done.operation(access, asked.failure) {
         Some(operation) if problems.is_empty() => Ok(AtomicOp { operation, ordering: asked.ordering, scope }),
         _ => Err(problems),
     }
@@ -280,31 +288,39 @@ pub fn size_and_model(ty: Type<'_>) -> (Option<Model>, u64) {
     (model, size)
 }
 
-/// The strategies of the run, overridden by the attribute that the function passes through to LLVM.
-fn strategies(op: Op<'_, '_>, options: &Options) -> Result<Strategies, Problem> {
-    let mut strategies = options.policy.strategies;
-    let lists =
-        ir::parents(op).filter_map(|parent| ArrayAttribute::try_from(parent.attribute("passthrough").ok()?).ok());
-    for list in lists {
-        for index in 0..list.len() {
-            let Some(pair) = list.element(index).ok().and_then(|pair| ArrayAttribute::try_from(pair).ok()) else {
-                continue;
-            };
-            let text = |index| pair.element(index).ok().and_then(ir::string);
-            if text(0).as_deref() == Some(STRATEGY) {
-                let list = text(1).unwrap_or_default();
-                strategies
-                    .override_with(&list)
-                    .map_err(|error| (format!("in the attribute \"{STRATEGY}\": {error}"), None))?;
-            }
-        }
+/// The policy of the run, with what the attributes of the function say.
+fn policy(op: Op<'_, '_>, options: &Options) -> Result<Policy, Problem> {
+    let mut policy = options.policy;
+    let attribute = |name: &str| ir::parents(op).find_map(|parent| passed_through(parent, name));
+    // Those that the dialect has words for are called as in LLVM, with other hyphens.
+    let mode = |name: &&str| {
+        let own = |parent| ir::inherent(parent, &name.replace('-', "_")).and_then(ir::string);
+        attribute(name).or_else(|| ir::parents(op).find_map(own))
+    };
+    policy.flush_f32 |= DENORMAL_MODES.iter().find_map(mode).is_some_and(|mode| flushes(&mode));
+    if let Some(list) = attribute(STRATEGY) {
+        policy
+            .strategies
+            .override_with(&list)
+            .map_err(|error| (format!("in the attribute \"{STRATEGY}\": {error}"), None))?;
     }
-    Ok(strategies)
+    Ok(policy)
+}
+
+/// The value of an attribute that a function passes through to LLVM.
+fn passed_through(function: Op<'_, '_>, name: &str) -> Option<String> {
+    let list = ArrayAttribute::try_from(function.attribute("passthrough").ok()?).ok()?;
+    let pairs = (0..list.len()).filter_map(|index| ArrayAttribute::try_from(list.element(index).ok()?).ok());
+    pairs.into_iter().find_map(|pair| {
+        let text = |index| pair.element(index).ok().and_then(ir::string);
+        (text(0).as_deref() == Some(name)).then(|| text(1).unwrap_or_default())
+    })
 }
 
 /// The bits of the sources that are constants.
 fn constants(asked: &Asked<'_, '_>) -> Constants {
-    let mut sources = asked.sources.iter().copied();
+    let negated = asked.negated().map(|(_, value)| value);
+    let mut sources = asked.sources.iter().map(|source| negated.unwrap_or(*source));
     let mut bits = || sources.next().and_then(constant);
     [bits(), bits()]
 }
