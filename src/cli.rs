@@ -76,6 +76,9 @@ pub struct LowerArgs {
     /// generation at 2
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub level: Option<u8>,
+    /// Generate code at this level, as `llc -O` does, whatever pipeline runs first
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub codegen_level: Option<u8>,
     /// Write a remark for each lowered operation, in LLVM's YAML format
     #[arg(long, value_name = "FILE")]
     pub remarks: Option<PathBuf>,

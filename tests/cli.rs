@@ -47,6 +47,10 @@ fn main() {
         ("optimization levels", optimization_levels),
         ("debug locations and metadata move to the call", metadata),
         ("no data moves across a call that orders", calls_order),
+        ("data moves across what orders nothing", relaxed_is_no_wall),
+        ("subtraction and negation of floats", negation),
+        ("8 and 16 bits at the start of a word", word_aligned),
+        ("modes of subnormals", subnormals),
         ("the table", table),
         ("the choices of auto", auto_table),
         ("the table of SASS", sass_table),
@@ -58,6 +62,7 @@ fn main() {
         ("llvm-remarkutil reads the remarks", "llvm-remarkutil-22", remarks),
         ("LLVM's optimizer moves no data across an acquire", "opt-22", aliasing),
         ("a module without atomics is what llc gives", "llc-22", plain_code),
+        ("code is generated at the level of llc", "llc-22", codegen_levels),
         ("bitcode with its atomics lowered goes through llc", "llc-22", bitcode),
     ];
     let with_tools = with_tools
@@ -502,6 +507,129 @@ fn remarks() -> Result<(), Failed> {
 }
 
 /// Two loads of data with the flag's acquire between them: `!tbaa` on the call would let LLVM merge them.
+/// Four loads are one across relaxed operations on other memory, as in LLVM itself, and stay four around one that orders, is
+/// volatile, or may touch the same memory.
+fn relaxed_is_no_wall() -> Result<(), Failed> {
+    // The operation, and the ordering of another that is not relaxed.
+    let operations = [
+        ("%x = load atomic i32, ptr addrspace(1) %c", "", "acquire"),
+        ("store atomic i32 %v, ptr addrspace(1) %c", "", "release"),
+        ("%x = atomicrmw add ptr addrspace(1) %c, i32 %v", "", "acquire"),
+        ("%x = atomicrmw nand ptr addrspace(1) %c, i32 %v", "", "release"),
+        ("%x = cmpxchg ptr addrspace(1) %c, i32 %v, i32 3", "monotonic", "acq_rel"),
+    ];
+    let mut checked = 0;
+    for (operation, failure, strong) in operations {
+        let cases = [
+            ("monotonic", "", "noalias", true),
+            (strong, "", "noalias", false),
+            ("seq_cst", "", "noalias", false),
+            ("monotonic", "volatile ", "noalias", false),
+            ("monotonic", "", "", false),
+        ];
+        for (ordering, volatile, alias, vector) in cases {
+            let operation = operation.replace("atomic ", &format!("atomic {volatile}"));
+            let operation = operation.replace("atomicrmw ", &format!("atomicrmw {volatile}"));
+            let operation = operation.replace("cmpxchg ", &format!("cmpxchg {volatile}"));
+            let operation = format!("{operation} syncscope(\"device\") {ordering} {failure}, align 4");
+            let load = |index: u32| {
+                let pointer = format!("%p{index} = getelementptr i32, ptr addrspace(1) %p, i64 {index}");
+                format!("{pointer}\n%a{index} = load i32, ptr addrspace(1) %p{index}, align 4\n")
+            };
+            let loads = load(1) + &load(2) + &load(3);
+            let function = format!(
+                "define void @f(ptr addrspace(1) {alias} %p, ptr addrspace(1) {alias} %c, i32 %v, ptr addrspace(3) %o) {{\n\
+                 %a0 = load i32, ptr addrspace(1) %p, align 16\n{operation}\n{loads}\
+                 %s1 = add i32 %a0, %a1\n%s2 = add i32 %s1, %a2\n%s3 = add i32 %s2, %a3\n\
+                 store i32 %s3, ptr addrspace(3) %o\nret void\n}}"
+            );
+            let (expected, unexpected): (&[_], &[_]) =
+                if vector { (&["ld.global.v4.b32"], &[]) } else { (&[], &["ld.global.v4.b32"]) };
+            check_function(&function, "", expected, unexpected)?;
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 25);
+    Ok(())
+}
+
+/// Where an addition is native, a subtraction is that of the negated operand, and `fneg` goes into it.
+fn negation() -> Result<(), Failed> {
+    for (ty, ptx, bits) in [("float", "f32", "b32"), ("double", "f64", "b64")] {
+        let function = |op: &str, operand: &str| {
+            format!(
+                "define {ty} @f(ptr addrspace(1) %p, {ty} %v) {{\n%n = fneg {ty} %v\n\
+                 %r = atomicrmw {op} ptr addrspace(1) %p, {ty} {operand} acq_rel\nret {ty} %r\n}}"
+            )
+        };
+        let (add, neg) = (format!("global.add.{ptx}"), format!("neg.{ptx}"));
+        check_function(&function("fadd", "%v"), "", &[&add], &["neg.", "xor", "cas"])?;
+        check_function(&function("fsub", "%v"), "", &[&neg, &add], &["xor", "cas"])?;
+        check_function(&function("fadd", "%n"), "", &[&neg, &add], &["xor", "cas"])?;
+        check_function(&function("fsub", "%n"), "", &[&add], &["neg.", "xor", "cas"])?;
+        check_function(&function("fsub", "1.0"), "", &[&add], &["neg.", "xor", "cas"])?;
+        // No native operation: the loop negates nothing either.
+        let (cas, sub) = (format!("cas.{bits}"), format!("sub.rn.{ptx}"));
+        check_function(&function("fmax", "%n"), "", &[&cas], &[&add])?;
+        if ty == "float" {
+            check_function(&function("fadd", "%n"), "--fp-atomics ieee", &[&cas, &sub], &["neg.", "xor"])?;
+        }
+    }
+    for (ty, native) in [("half", "add.noftz.f16"), ("<2 x half>", "add.noftz.f16x2"), ("<2 x float>", "add.v2.f32")] {
+        let function = format!(
+            "define void @f(ptr addrspace(1) %p, {ty} %v) {{\n%r = atomicrmw fsub ptr addrspace(1) %p, {ty} %v monotonic\n\
+             ret void\n}}"
+        );
+        check_function(&function, "--mattr +ptx81", &[native], &["cas"])?;
+    }
+    Ok(())
+}
+
+/// An operation on the whole word that computes no place in it, with the offset of the address folded.
+fn word_aligned() -> Result<(), Failed> {
+    for (ty, op) in iproduct!(["i8", "i16"], ["or", "xor", "and", "add", "umax", "cmpxchg"]) {
+        let operation = |align: u32| {
+            let operands = if op == "cmpxchg" { format!("{ty} %v, {ty} 1 monotonic") } else { format!("{ty} %v") };
+            let opcode = if op == "cmpxchg" { op.to_owned() } else { format!("atomicrmw {op}") };
+            format!(
+                "define void @f(ptr addrspace(1) %p, {ty} %v) {{\n%q = getelementptr i8, ptr addrspace(1) %p, i64 8\n\
+                 %r = {opcode} ptr addrspace(1) %q, {operands} monotonic, align {align}\nret void\n}}"
+            )
+        };
+        let place = ["%byte", "mad.lo", "shl."];
+        check_function(&operation(4), "", &["%rd1+8]"], &place)?;
+        check_function(&operation(16), "", &["%rd1+8]"], &place)?;
+        check_function(&operation(2), "", &["%byte"], &["+8]"])?;
+    }
+    Ok(())
+}
+
+/// What lets arithmetic flush subnormals, lets the native addition of f32 do so.
+fn subnormals() -> Result<(), Failed> {
+    let (native, cas) = (["global.add.f32"], ["cas"]);
+    for (attributes, flushes) in [
+        ("\"denormal-fp-math-f32\"=\"preserve-sign\"", true),
+        ("\"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"", true),
+        ("\"denormal-fp-math\"=\"preserve-sign,preserve-sign\"", true),
+        ("\"denormal-fp-math\"=\"preserve-sign\" \"denormal-fp-math-f32\"=\"ieee\"", false),
+        ("\"denormal-fp-math\"=\"ieee\" \"denormal-fp-math-f32\"=\"preserve-sign\"", true),
+        ("\"denormal-fp-math-f32\"=\"preserve-sign,ieee\"", false),
+        ("\"denormal-fp-math-f32\"=\"ieee,preserve-sign\"", false),
+        ("\"denormal-fp-math-f32\"=\"positive-zero\"", false),
+        ("\"denormal-fp-math-f32\"=\"dynamic\"", false),
+        ("", false),
+    ] {
+        let function = format!(
+            "define void @f(ptr addrspace(1) %p, float %v) {attributes} {{\n\
+             %r = atomicrmw fadd ptr addrspace(1) %p, float %v monotonic\nret void\n}}"
+        );
+        check_function(&function, "", &native, &cas)?;
+        let (expected, unexpected) = if flushes { (&native, &cas) } else { (&cas, &native) };
+        check_function(&function, "--fp-atomics ieee", expected, unexpected)?;
+    }
+    Ok(())
+}
+
 fn aliasing() -> Result<(), Failed> {
     let input = "define float @f(ptr addrspace(1) %flag, ptr addrspace(1) %data) {
   %before = load float, ptr addrspace(1) %data, !tbaa !3
@@ -557,6 +685,40 @@ fn unaligned_accesses() -> String {
         )
     });
     "target triple = \"nvptx64-nvidia-cuda\"\n".to_owned() + &functions.collect::<String>()
+}
+
+/// A load that is redundant on one path: LLVM's code generator sees that at 3 only.
+const PARTLY_REDUNDANT: &str = "target triple = \"nvptx64-nvidia-cuda\"
+define i32 @f(ptr addrspace(1) %p, i1 %c) {
+  br i1 %c, label %then, label %else
+then:
+  %a = load i32, ptr addrspace(1) %p
+  br label %end
+else:
+  br label %end
+end:
+  %x = phi i32 [ %a, %then ], [ 7, %else ]
+  %b = load i32, ptr addrspace(1) %p
+  %sum = add i32 %x, %b
+  ret i32 %sum
+}
+";
+
+fn codegen_levels() -> Result<(), Failed> {
+    let file = tempfile::Builder::new().suffix(".ll").tempfile()?;
+    fs::write(file.path(), PARTLY_REDUNDANT)?;
+    let mut outputs = Vec::new();
+    for level in 0..=3 {
+        let llc = Command::new("llc-22").args(["-mcpu=sm_90", "-o", "-", &format!("-O{level}")]).arg(file.path()).output()?;
+        let path = file.path().display();
+        let ours = code(&lowered(&format!("{path} --mcpu sm_90 --codegen-level {level}"))?);
+        assert_eq!(ours, code(std::str::from_utf8(&llc.stdout)?), "at {level}");
+        outputs.push(ours);
+    }
+    assert_eq!(outputs[2], code(&lowered(&format!("{} --mcpu sm_90", file.path().display()))?));
+    assert_ne!(outputs[2], outputs[3], "the level makes no difference");
+    assert_eq!(outputs[3], code(&lowered(&format!("{} --mcpu sm_90 -O0 --codegen-level 3", file.path().display()))?));
+    Ok(())
 }
 
 fn bitcode() -> Result<(), Failed> {

@@ -79,9 +79,9 @@ pub fn finish(
     Ok(Lowered { name: None, bytes, remarks, target: Some(options.target) })
 }
 
-/// LLVM's code generator, at the level of the arguments.
+/// LLVM's code generator, at its level of the arguments, or else that of the pipeline.
 pub fn machine(args: &LowerArgs, module: &Module<'_>, target: &Target) -> Result<TargetMachine, Vec<Diagnostic>> {
-    let level = match args.level {
+    let level = match args.codegen_level.or(args.level) {
         Some(0) => OptimizationLevel::None,
         Some(1) => OptimizationLevel::Less,
         None | Some(2) => OptimizationLevel::Default,

@@ -56,12 +56,18 @@ const NOT_ON_CALLS: [&str; 9] = [
 /// moves other accesses across; an operation that orders other accesses must not make it.
 const ALIASING: [&str; 4] = ["tbaa", "tbaa.struct", "noalias", "alias.scope"];
 
+/// `memory(argmem: readwrite)`, as LLVM encodes it (`MemoryEffectsBase`). A load writes, too, or else LLVM would take two of
+/// them for one.
+const ARGMEM_READWRITE: u64 = 3;
+
 /// What all replacements in one context share.
 pub struct Embedder {
     context: LLVMContextRef,
     builder: LLVMBuilderRef,
     void: LLVMTypeRef,
     nounwind: LLVMAttributeRef,
+    /// What LLVM knows of a relaxed atomic: it touches its operand alone, and synchronizes with nobody.
+    relaxed: [LLVMAttributeRef; 3],
     elementtype: u32,
     not_on_calls: [u32; NOT_ON_CALLS.len()],
     aliasing: [u32; ALIASING.len()],
@@ -86,11 +92,13 @@ impl Embedder {
         let context = context.as_ctx_ref();
         unsafe {
             let kind = |name: &str| LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            let attribute = |name, value| LLVMCreateEnumAttribute(context, kind(name), value);
             Self {
                 context,
                 builder: LLVMCreateBuilderInContext(context),
                 void: LLVMVoidTypeInContext(context),
-                nounwind: LLVMCreateEnumAttribute(context, kind("nounwind"), 0),
+                nounwind: attribute("nounwind", 0),
+                relaxed: [attribute("nosync", 0), attribute("willreturn", 0), attribute("memory", ARGMEM_READWRITE)],
                 elementtype: kind("elementtype"),
                 not_on_calls,
                 aliasing,
@@ -152,6 +160,10 @@ impl Embedder {
             if asm.arguments.first() == Some(&A) && !asm.address_is_integer {
                 let element = LLVMCreateTypeAttribute(self.context, self.elementtype, instruction.value_type(*kind));
                 LLVMAddCallSiteAttribute(call, 1, element);
+                if !replacement.orders && !instruction.is_volatile() {
+                    let add = |attribute| LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attribute);
+                    self.relaxed.into_iter().for_each(add);
+                }
             }
             let value = if asm.result { self.value_of(replacement, call, instruction.value_type(*kind)) } else { call };
             (call, value)
