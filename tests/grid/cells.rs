@@ -20,7 +20,7 @@ pub struct Cell {
     pub read: bool,
 }
 
-/// A type in LLVM's words, its size in bytes, and the type of its arithmetic.
+/// A type in LLVM's words, its alignment in bytes, which is at least its size, and the type of its arithmetic.
 pub type LlvmType = (&'static str, u32, Type);
 
 #[rustfmt::skip]
@@ -236,7 +236,12 @@ fn operations(space: Space) -> impl Iterator<Item = (Operation, LlvmType)> {
     let failures = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst];
     let cmpxchg = iproduct!(INTEGERS.into_iter().chain([POINTER]), failures)
         .map(move |(ty, failure)| (Operation::CmpXchg { access: Access::new(space, ty.2), failure }, ty));
-    plain.chain(exchanges).chain(rmw).chain(cmpxchg)
+    // A value at the start of a word has a lowering of its own.
+    let aligned = |(operation, (name, size, ty)): (Operation, LlvmType)| {
+        let words = Some((operation.aligned(4), (name, 4, ty))).filter(|(aligned, _)| *aligned != operation);
+        [Some((operation, (name, size, ty))), words].into_iter().flatten()
+    };
+    plain.chain(exchanges.chain(rmw).chain(cmpxchg).flat_map(aligned))
 }
 
 #[allow(dead_code, reason = "a test uses the grid in another language")]
