@@ -4,7 +4,7 @@ use std::iter::once;
 
 use ptx_atomics::lowering::{
     AtomicOp, Change, Operation, Ordering, Policy, SyncScope, Target, UnknownTarget,
-    abi::ABI,
+    abi::{ABI, Carrier},
     lower,
     ptx::{Scope, Space},
     row,
@@ -131,7 +131,7 @@ impl FamilyTable {
         let family = Family::of(target.sm)?;
         let scopes = [Scope::Cta, Scope::Gpu, Scope::Sys];
         let rows = ABI.iter().flat_map(|abi| {
-            let steps = row(abi.kind, abi.ordering, false, &policy.strategies, target, &mut Vec::new());
+            let steps = row(abi.kind, abi.ordering, Carrier::Access, &policy.strategies, target, &mut Vec::new());
             let steps = steps.expect("the row is one of the table");
             scopes.map(|scope| {
                 let sass = barriers(&steps, scope, family);

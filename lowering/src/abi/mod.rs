@@ -15,7 +15,7 @@ use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 pub use self::{
     asplos19::PROVEN,
     nvidia::ABI,
-    strategy::{RowName, Strategies, Strategy, UnknownStrategy},
+    strategy::{Carrier, RowName, Strategies, Strategy, UnknownStrategy},
 };
 use crate::{
     op::Ordering,

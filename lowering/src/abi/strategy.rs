@@ -31,6 +31,17 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RowName(pub Kind, pub Ordering);
 
+/// Who carries the ordering of an access, if it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// The access itself may.
+    Access,
+    /// The access itself may, and then ptxas may have one lane of a warp do it for all ([`crate::sass::leader_orders`]).
+    Leader,
+    /// Only fences can: a CAS loop needs it, and a volatile access.
+    Fences,
+}
+
 /// A strategy for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Strategies([Strategy; ABI.len()]);
@@ -38,16 +49,9 @@ pub struct Strategies([Strategy; ABI.len()]);
 impl Strategies {
     /// The sequence for an operation: the one place where a strategy is consulted.
     ///
-    /// With `relaxed_access`, the strategy's sequence whose accesses are all relaxed (a CAS loop needs it, and a volatile
-    /// access). `None` if
-    /// the language has no such operation (a release load, a relaxed fence).
-    pub fn choose(
-        &self,
-        kind: Kind,
-        ordering: Ordering,
-        relaxed_access: bool,
-        target: &Target,
-    ) -> Option<&'static [Step]> {
+    /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed. `None` if the
+    /// language has no such operation (a release load, a relaxed fence).
+    pub fn choose(&self, kind: Kind, ordering: Ordering, carrier: Carrier, target: &Target) -> Option<&'static [Step]> {
         let index = ABI.iter().position(|row| row.is(kind, ordering))?;
         let strategy = self.0[index];
         let row = match strategy {
@@ -55,11 +59,11 @@ impl Strategies {
             _ => &ABI[index],
         };
         let wanted = |steps: &&&[Step]| match strategy {
-            _ if relaxed_access => !steps.iter().any(|step| step.orders_its_access()),
+            _ if carrier == Carrier::Fences => !steps.iter().any(|step| step.orders_its_access()),
             Strategy::Recommended | Strategy::Proven => true,
             Strategy::Fence => !steps.iter().any(|step| step.orders_its_access()),
             Strategy::FenceAcquire => **steps == [Step::Fence(FenceSem::Release), Step::Atom(AtomSem::Acquire)],
-            Strategy::Auto => **steps == auto::cheapest(row.sequences, target),
+            Strategy::Auto => **steps == auto::cheapest(row.sequences, carrier, target),
         };
         Some(row.sequences.iter().find(wanted).unwrap_or(&row.sequences[0]))
     }
@@ -146,13 +150,13 @@ pub enum UnknownStrategy {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Carrier::*, *};
 
-    fn check(list: &str, row: &str, relaxed_access: bool, expected: &str) {
+    fn check(list: &str, row: &str, carrier: Carrier, expected: &str) {
         let strategies: Strategies = list.parse().expect(list);
         let RowName(kind, ordering) = row.parse().expect(row);
         let target = Target::new("sm_90".parse().expect("sm_90"), None).expect("sm_90");
-        let steps = strategies.choose(kind, ordering, relaxed_access, &target).expect(row);
+        let steps = strategies.choose(kind, ordering, carrier, &target).expect(row);
         let printed: Vec<_> =
             steps.iter().map(|step| step.to_string().replace(".<scope>", "").replace(".<rmw op>", "")).collect();
         assert_eq!(printed.join(" "), expected, "{list} {row}");
@@ -160,26 +164,37 @@ mod tests {
 
     #[test]
     fn each_strategy_picks_its_sequence() {
-        check("recommended", "rmw.acq_rel", false, "atom.acq_rel;");
-        check("fence", "rmw.acq_rel", false, "fence.release; atom.relaxed; fence.acquire;");
-        check("fence-acquire", "rmw.acq_rel", false, "fence.release; atom.acquire;");
-        check("fence-acquire", "rmw.seq_cst", false, "fence.sc; atom.acquire;");
-        check("proven", "rmw.seq_cst", false, "fence.sc; atom.acq_rel;");
-        check("proven", "store.seq_cst", false, "fence.sc; st.release;");
-        check("proven", "load.seq_cst", false, "fence.sc; ld.acquire;");
-        check("fence", "store.seq_cst", false, "fence.sc; st.relaxed;");
-        check("recommended", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acquire;");
-        check("proven", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acq_rel;");
-        check("auto", "rmw.acq_rel", false, "atom.acq_rel;");
-        check("auto", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acquire;");
-        check("proven", "rmw.seq_cst", true, "fence.sc; atom.relaxed; fence.acq_rel;");
+        check("recommended", "rmw.acq_rel", Access, "atom.acq_rel;");
+        check("fence", "rmw.acq_rel", Access, "fence.release; atom.relaxed; fence.acquire;");
+        check("fence-acquire", "rmw.acq_rel", Access, "fence.release; atom.acquire;");
+        check("fence-acquire", "rmw.seq_cst", Access, "fence.sc; atom.acquire;");
+        check("proven", "rmw.seq_cst", Access, "fence.sc; atom.acq_rel;");
+        check("proven", "store.seq_cst", Access, "fence.sc; st.release;");
+        check("proven", "load.seq_cst", Access, "fence.sc; ld.acquire;");
+        check("fence", "store.seq_cst", Access, "fence.sc; st.relaxed;");
+        check("recommended", "rmw.acq_rel", Fences, "fence.release; atom.relaxed; fence.acquire;");
+        check("proven", "rmw.acq_rel", Fences, "fence.release; atom.relaxed; fence.acq_rel;");
+        check("auto", "rmw.acq_rel", Access, "atom.acq_rel;");
+        check("auto", "rmw.acq_rel", Leader, "atom.acq_rel;");
+        check("auto", "rmw.acq_rel", Fences, "fence.release; atom.relaxed; fence.acquire;");
+        check("proven", "rmw.seq_cst", Fences, "fence.sc; atom.relaxed; fence.acq_rel;");
+    }
+
+    /// The target of `check` is without one-sided fences; only `auto` asks who carries the ordering.
+    #[test]
+    fn auto_splits_what_a_leader_would_order() {
+        let target = Target::new("sm_90".parse().expect("sm_90"), "ptx86".parse().ok()).expect("sm_90");
+        for strategy in Strategy::iter() {
+            let choose = |carrier| Strategies::from(strategy).choose(Kind::Rmw, Ordering::AcqRel, carrier, &target);
+            assert_eq!(choose(Leader) == choose(Access), strategy != Strategy::Auto, "{strategy}");
+        }
     }
 
     #[test]
     fn later_ones_override_earlier() {
-        check("fence, rmw.acq_rel=recommended", "rmw.acq_rel", false, "atom.acq_rel;");
-        check("fence, rmw.acq_rel=recommended", "rmw.acquire", false, "atom.relaxed; fence.acquire;");
-        check("rmw.acq_rel=recommended,fence", "rmw.acq_rel", false, "fence.release; atom.relaxed; fence.acquire;");
+        check("fence, rmw.acq_rel=recommended", "rmw.acq_rel", Access, "atom.acq_rel;");
+        check("fence, rmw.acq_rel=recommended", "rmw.acquire", Access, "atom.relaxed; fence.acquire;");
+        check("rmw.acq_rel=recommended,fence", "rmw.acq_rel", Access, "fence.release; atom.relaxed; fence.acquire;");
     }
 
     #[test]
