@@ -59,16 +59,16 @@ pub fn combines(instruction: &Instruction, one_operand: bool, result_is_read: bo
     let acquires = matches!(instruction, Instruction::Atom(Atom { sem: Some(AtomSem::Acquire | AtomSem::AcqRel), .. }));
     let unread = !result_is_read && !(acquires && family < Family::Sm90);
     row(instruction).is_some_and(|row| {
-        (one_operand || !row.one_operand) && (unread || !row.unread) && !(unread && counts_lanes(instruction))
+        (one_operand || !row.one_operand) && (unread || !row.unread) && !(unread && counts_lanes(instruction, family))
     })
 }
 
 /// `ATOMS.POPC.INC` counts the lanes itself.
-fn counts_lanes(instruction: &Instruction) -> bool {
+fn counts_lanes(instruction: &Instruction, family: Family) -> bool {
     match instruction {
         Instruction::Atom(Atom { op, space, ty, b, .. }) | Instruction::Red(Red { op, space, ty, b, .. }) => {
             let shared = matches!(space, Space::Shared | Space::SharedCta);
-            shared && (*op, *ty) == (AtomOp::Add, Type::U32) && *b == Operand::Immediate(1)
+            shared && family >= Family::Sm80 && (*op, *ty) == (AtomOp::Add, Type::U32) && *b == Operand::Immediate(1)
         }
         _ => false,
     }
