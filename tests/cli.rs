@@ -455,7 +455,7 @@ fn sass_table() -> Result<(), Failed> {
             "add i32 global 0/0/1 1/2/0 1/2/1 1/2/2 - ATOMG.E.ADD.STRONG.GPU",
         ),
         ("--mcpu sm_80", "sub i32 global 0/0/1 1/1/0 1/1/1 1/1/2 - ATOMG.E.ADD.STRONG.GPU"),
-        ("--mcpu sm_90", "or i8 global 1/2/1 1/2/1 2/4/2 2/4/2 - REDG"),
+        ("--mcpu sm_90", "or i8 global 0/0/1 1/2/0 1/2/1 1/2/2 yes ATOMG.E.OR.STRONG.GPU"),
         ("--mcpu sm_90", "add u64 the same in all lanes any"),
         ("--mcpu sm_90", "and or xor b32 any unread"),
         ("--mcpu sm_90 --strategy fence", "add i32 global 1/2/1 1/2/1 2/4/2 2/4/2 - ATOMG.E.ADD.STRONG.GPU"),
