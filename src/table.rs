@@ -117,7 +117,7 @@ impl Table {
         };
         let rmw = || ABI.iter().filter(|row| row.kind == Kind::Rmw);
         let rows: Vec<_> = ABI.iter().map(|row| mapping(row, Carrier::Access)).collect();
-        let cas_loop_rows = rmw().map(|row| mapping(row, Carrier::Fences)).collect();
+        let cas_loop_rows = rmw().map(|row| mapping(row, Carrier::Loop)).collect();
         let mut combined_rows: Vec<_> = rmw().map(|row| mapping(row, Carrier::Leader)).collect();
         if combined_rows.iter().all(|combined| rows.iter().any(|row| row.says_the_same(combined))) {
             combined_rows.clear();
@@ -166,7 +166,7 @@ impl Table {
         for (name, mappings) in self.sections() {
             text += &format!("\nThe PTX ABI for C++ {name} atomic operations is the following:\n\n{}", rows(&mappings));
         }
-        text += "\nAn operation that is a compare-and-swap loop carries its ordering outside the loop:\n\n";
+        text += "\nAn operation that is a compare-and-swap loop releases in front of the loop; it acquires behind it by `fence.acquire`, and without\nthat in its swap:\n\n";
         text += &rows(&self.cas_loop_rows.iter().collect::<Vec<_>>());
         if !self.combined_rows.is_empty() {
             text += "\nAn operation that ptxas may combine in a warp carries its ordering in fences:\n\n";

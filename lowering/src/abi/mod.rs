@@ -58,6 +58,11 @@ impl Step {
             Self::Fence(_) | Self::Ld(LdSem::Relaxed) | Self::St(StSem::Relaxed) | Self::Atom(AtomSem::Relaxed)
         )
     }
+
+    /// Whether this step accesses memory and carries a release by itself.
+    pub fn releases_by_its_access(self) -> bool {
+        matches!(self, Self::St(StSem::Release) | Self::Atom(AtomSem::Release | AtomSem::AcqRel))
+    }
 }
 
 /// Prints the step in the document's words: `atom.acq_rel.<scope>.<rmw op>;`.

@@ -8,7 +8,7 @@ use super::{ABI, Kind, PROVEN, Row, Step, auto};
 use crate::{
     op::Ordering,
     ptx::{AtomSem, FenceSem},
-    target::Target,
+    target::{Form, Target},
 };
 
 /// A rule that picks one sequence of each row. All of them may be mixed within a binary.
@@ -38,7 +38,10 @@ pub enum Carrier {
     Access,
     /// The access itself may, and then ptxas may have one lane of a warp do it for all ([`crate::sass::leader_orders`]).
     Leader,
-    /// Only fences can: a CAS loop needs it, and a volatile access.
+    /// The swap of a CAS loop, but no release of it: every round would fence. One-sided fences outside the loop cost less than a
+    /// swap that acquires; full ones cost more.
+    Loop,
+    /// Only fences can: a volatile access.
     Fences,
 }
 
@@ -49,7 +52,8 @@ pub struct Strategies([Strategy; ABI.len()]);
 impl Strategies {
     /// The sequence for an operation: the one place where a strategy is consulted.
     ///
-    /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed. `None` if the
+    /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed; of a CAS loop it
+    /// is the first one whose access does not release, where only full fences could acquire. `None` if the
     /// language has no such operation (a release load, a relaxed fence).
     pub fn choose(&self, kind: Kind, ordering: Ordering, carrier: Carrier, target: &Target) -> Option<&'static [Step]> {
         let index = ABI.iter().position(|row| row.is(kind, ordering))?;
@@ -58,8 +62,13 @@ impl Strategies {
             Strategy::Proven => PROVEN.iter().find(|row| row.is(kind, ordering)).unwrap_or(&ABI[index]),
             _ => &ABI[index],
         };
+        let acquires = matches!(strategy, Strategy::Recommended | Strategy::FenceAcquire | Strategy::Auto);
+        let in_loop = acquires && !target.meets(Form::OneSidedFence.requirement());
         let wanted = |steps: &&&[Step]| match strategy {
-            _ if carrier == Carrier::Fences => !steps.iter().any(|step| step.orders_its_access()),
+            _ if carrier == Carrier::Loop && in_loop => !steps.iter().any(|step| step.releases_by_its_access()),
+            _ if matches!(carrier, Carrier::Loop | Carrier::Fences) => {
+                !steps.iter().any(|step| step.orders_its_access())
+            }
             Strategy::Recommended | Strategy::Proven => true,
             Strategy::Fence => !steps.iter().any(|step| step.orders_its_access()),
             Strategy::FenceAcquire => **steps == [Step::Fence(FenceSem::Release), Step::Atom(AtomSem::Acquire)],
@@ -178,6 +187,22 @@ mod tests {
         check("auto", "rmw.acq_rel", Leader, "atom.acq_rel;");
         check("auto", "rmw.acq_rel", Fences, "fence.release; atom.relaxed; fence.acquire;");
         check("proven", "rmw.seq_cst", Fences, "fence.sc; atom.relaxed; fence.acq_rel;");
+    }
+
+    #[test]
+    fn a_loop_acquires_in_its_swap_where_only_full_fences_could() {
+        for strategy in ["recommended", "fence-acquire", "auto"] {
+            check(strategy, "rmw.acquire", Loop, "atom.acquire;");
+            check(strategy, "rmw.release", Loop, "fence.release; atom.relaxed;");
+            check(strategy, "rmw.acq_rel", Loop, "fence.release; atom.acquire;");
+            check(strategy, "rmw.seq_cst", Loop, "fence.sc; atom.acquire;");
+            check(strategy, "rmw.acquire", Fences, "atom.relaxed; fence.acquire;");
+        }
+        check("fence", "rmw.acquire", Loop, "atom.relaxed; fence.acquire;");
+        check("proven", "rmw.acq_rel", Loop, "fence.release; atom.relaxed; fence.acq_rel;");
+        let one_sided = Target::new("sm_90".parse().expect("sm_90"), "ptx86".parse().ok()).expect("sm_90");
+        let choose = |carrier| Strategies::default().choose(Kind::Rmw, Ordering::AcqRel, carrier, &one_sided);
+        assert_eq!(choose(Loop), choose(Fences));
     }
 
     /// The target of `check` is without one-sided fences; only `auto` asks who carries the ordering.

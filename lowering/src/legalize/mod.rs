@@ -162,12 +162,10 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     }
     let misplaced = ordering != Ordering::Relaxed && implementation.is_assembled(&emit, sass::misplaces_ordering);
     changes.extend(misplaced.then_some(Change::FencesAroundLoop));
-    let relaxed_access = misplaced
-        || implementation.needs_relaxed_access()
-        || !emit.has_semantics()
-        || (volatile && implementation == Implementation::Plain);
+    let relaxed_access = misplaced || !emit.has_semantics() || (volatile && implementation == Implementation::Plain);
     let carrier = match relaxed_access {
         true => Carrier::Fences,
+        false if implementation.is_loop() => Carrier::Loop,
         false if implementation.is_assembled(&emit, sass::leader_orders) => Carrier::Leader,
         false => Carrier::Access,
     };
@@ -232,8 +230,8 @@ enum Implementation {
 }
 
 impl Implementation {
-    /// Whether fences must carry the ordering.
-    fn needs_relaxed_access(self) -> bool {
+    /// Whether it swaps until it succeeds.
+    fn is_loop(self) -> bool {
         matches!(self, Self::CasLoop(_) | Self::WordCasLoop(_) | Self::WordCmpXchg)
     }
 
