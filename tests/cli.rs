@@ -431,7 +431,7 @@ fn auto_table() -> Result<(), Failed> {
             success(ptx_atomics().arg("table").args(arguments))
         };
         let (auto, recommended, splits) =
-            (table("auto")?, table("recommended")?, table("fence")?.contains("fence.acquire"));
+            (table("auto")?, table("recommended")?, table("fence")?.contains("; fence.acquire."));
         let combined = |text: &str| text.find("Where ptxas may combine a warp\n").zip(text.find("Read-modify-write"));
         let Some((start, end)) = combined(&auto) else {
             assert_eq!((auto, splits), (recommended, false), "{target}");
@@ -463,7 +463,7 @@ fn sass_table() -> Result<(), Failed> {
             "--mcpu sm_90 --mattr +ptx86 --strategy fence",
             "add i64 shared 0/0/1 1/2/0 1/2/1 1/2/2 - LDS.64 ; ATOMS.CAST.SPIN.64",
         ),
-        ("--mcpu sm_75", "nand i32 shared 1/1/1 1/1/1 2/2/2 2/2/2 - LDS.U ; ATOMS.CAS (CAS loop)"),
+        ("--mcpu sm_75", "nand i32 shared 0/0/0 1/1/1 1/1/1 1/1/1 - LDS.U ; ATOMS.CAS (CAS loop)"),
         ("--mcpu sm_75", "rmw.acq_rel gpu 1 1 1 MEMBAR.ALL.GPU ; ERRBAR ; CCTL.IVALL"),
         ("--mcpu sm_75", "ATOMS.EXCH U32 S32 U64 Rd = M; M = Rb"),
         ("--mattr +ptx86", "rmw.seq_cst gpu 1 2 2 MEMBAR.SC.GPU ; ERRBAR ; CGAERRBAR ; CCTL.IVALL ; CCTL.IVALL"),
