@@ -4,11 +4,11 @@ use std::iter::once;
 
 use ptx_atomics::lowering::{
     AtomicOp, Change, Operation, Ordering, Policy, SyncScope, Target, UnknownTarget,
-    abi::ABI,
+    abi::{ABI, Carrier},
     lower,
     ptx::{Scope, Space},
     row,
-    sass::{ATOMS, Counts, Family, Sass, barriers},
+    sass::{ATOMS, COMBINED, Combined, Counts, Family, Sass, barriers, leader_orders},
 };
 use serde::Serialize;
 use strum::IntoEnumIterator;
@@ -24,6 +24,7 @@ struct SassTable {
     families: Vec<FamilyTable>,
     /// What shared memory does by itself.
     shared: Vec<Native>,
+    combined: CombinedTable,
 }
 
 #[derive(Serialize)]
@@ -55,6 +56,24 @@ struct OperationSass {
     relaxed: String,
     /// The barriers that each ordering adds, at scope gpu. `None` where no language has it.
     orderings: [(&'static str, Option<Barriers>); 4],
+    /// Whether one lane of a warp may execute barriers of some ordering for all.
+    leader: bool,
+}
+
+/// The operations whose lanes ptxas combines where they share an address.
+#[derive(Serialize)]
+struct CombinedTable {
+    known: &'static str,
+    unknown: &'static str,
+    operations: Vec<CombinedOperation>,
+}
+
+#[derive(Serialize)]
+struct CombinedOperation {
+    operations: Vec<String>,
+    types: Vec<String>,
+    operand: &'static str,
+    result: &'static str,
 }
 
 #[derive(Serialize)]
@@ -74,8 +93,14 @@ struct Native {
 const ORDERINGS: [Ordering; 4] = [Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
 const SPACES: [Space; 4] = [Space::Global, Space::Shared, Space::Generic, Space::SharedCluster];
 const ROWS: [&str; 6] = ["row", "scope", "MEMBAR", "ERRBAR", "CCTL", "barriers"];
-const OPERATIONS: [&str; 8] =
-    ["operation", "type", "space", "acquire", "release", "acq_rel", "seq_cst", "relaxed, at scope gpu"];
+const OPERATIONS: [&str; 9] =
+    ["operation", "type", "space", "acquire", "release", "acq_rel", "seq_cst", "leader", "relaxed, at scope gpu"];
+const COMBINES: [&str; 4] = ["operations", "types", "operand", "result"];
+const KNOWN: &str = "Of lanes of a warp that share an address, ptxas 12.9 and 13.5 have one, the leader, execute these operations \
+    for all. Before sm_90 all lanes execute the barriers. From sm_90 on the leader alone executes those of an atom or red that \
+    orders by itself (yes in the column leader); those of fences are in all lanes.";
+const UNKNOWN: &str = "Whether the leader's barriers order what the other lanes wrote and read is not documented, and has not been \
+    tried on a GPU. The strategies auto and fence, with PTX 8.6, do not depend on it.";
 const NATIVE: [&str; 3] = ["opcode", "sizes", "effect"];
 const COUNTS: &str = "acquire to seq_cst: MEMBAR/ERRBAR/CCTL";
 
@@ -90,7 +115,9 @@ pub fn print(args: &TableArgs) -> Result<String, UnknownTarget> {
         }
     };
     let families = targets.iter().filter_map(|target| FamilyTable::new(&policy, target)).collect();
-    let table = SassTable { families, shared: ATOMS.iter().map(Native::new).collect() };
+    let combined = COMBINED.iter().map(CombinedOperation::new).collect();
+    let combined = CombinedTable { known: KNOWN, unknown: UNKNOWN, operations: combined };
+    let table = SassTable { families, shared: ATOMS.iter().map(Native::new).collect(), combined };
     Ok(match args.format {
         Format::Text => table.print("", "", |header, rows| columns(once(header).chain(rows))),
         Format::Markdown => table.print("## ", "\n", |header, rows| {
@@ -121,7 +148,10 @@ impl SassTable {
         });
         let shared =
             section("Native in shared memory".into(), &NATIVE, Box::new(self.shared.iter().map(Native::cells)));
-        families.chain(once(shared)).collect::<Vec<_>>().join("\n")
+        let CombinedTable { known, unknown, operations } = &self.combined;
+        let operations = Box::new(operations.iter().map(CombinedOperation::cells));
+        let combined = section("Combined in a warp".into(), &COMBINES, operations) + &format!("\n{known}\n{unknown}\n");
+        families.chain([shared, combined]).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -131,7 +161,7 @@ impl FamilyTable {
         let family = Family::of(target.sm)?;
         let scopes = [Scope::Cta, Scope::Gpu, Scope::Sys];
         let rows = ABI.iter().flat_map(|abi| {
-            let steps = row(abi.kind, abi.ordering, false, &policy.strategies, target, &mut Vec::new());
+            let steps = row(abi.kind, abi.ordering, Carrier::Access, &policy.strategies, target, &mut Vec::new());
             let steps = steps.expect("the row is one of the table");
             scopes.map(|scope| {
                 let sass = barriers(&steps, scope, family);
@@ -184,12 +214,18 @@ impl OperationSass {
         let (sass, lowering) = lowered(Ordering::Relaxed)?;
         let opcodes = sass.map_or_else(|| "not measured".to_owned(), |sass| sass.to_string());
         let is_loop = lowering.changes.contains(&Change::CasLoop);
+        let leader = |ordering: &Ordering| {
+            let (_, lowering) = lowered(*ordering)?;
+            let mut instructions = lowering.sequence.instructions();
+            instructions.any(|instruction| leader_orders(instruction, family)).then_some(())
+        };
         Some(Self {
             operation: name,
             ty: access.ty.to_string(),
             space: access.space.to_string(),
             relaxed: if is_loop { format!("{opcodes} (CAS loop)") } else { opcodes },
             orderings: ORDERINGS.map(|ordering| (ordering.into(), barriers(ordering))),
+            leader: ORDERINGS.iter().any(|ordering| leader(ordering).is_some()),
         })
     }
 
@@ -202,7 +238,23 @@ impl OperationSass {
         };
         let orderings = self.orderings.iter().map(|(_, barriers)| counts(barriers));
         let names = [self.operation.to_owned(), self.ty.clone(), self.space.clone()];
-        names.into_iter().chain(orderings).chain(once(self.relaxed.clone())).collect()
+        let leader = if self.leader { "yes" } else { "-" };
+        names.into_iter().chain(orderings).chain([leader.into(), self.relaxed.clone()]).collect()
+    }
+}
+
+impl CombinedOperation {
+    fn new(combined: &Combined) -> Self {
+        Self {
+            operations: combined.ops.iter().map(ToString::to_string).collect(),
+            types: combined.types.iter().map(ToString::to_string).collect(),
+            operand: if combined.one_operand { "the same in all lanes" } else { "any" },
+            result: if combined.unread { "unread" } else { "any" },
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.operations.join(" "), self.types.join(" "), self.operand.into(), self.result.into()]
     }
 }
 

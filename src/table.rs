@@ -10,7 +10,7 @@ use ptx_atomics::{
     llvm::Diagnostic,
     lowering::{
         Access, AtomicOp, Change, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, UnknownTarget,
-        abi::{ABI, Kind, Row},
+        abi::{ABI, Carrier, Kind, Row},
         lower,
         ptx::{Atom, Instruction, Scope, Space},
         row,
@@ -32,6 +32,9 @@ struct Table {
     rows: Vec<Mapping>,
     /// The rmw rows again, for operations that are CAS loops.
     cas_loop_rows: Vec<Mapping>,
+    /// The rmw rows again, for operations that ptxas may combine in a warp, where one of them then differs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    combined_rows: Vec<Mapping>,
     scopes: Vec<ScopeMapping>,
     operations: Vec<OperationMapping>,
     /// What the changes mean.
@@ -100,9 +103,9 @@ impl Table {
             seen.extend(changes.iter().copied());
             changes.into_iter().map(Into::into).collect::<Vec<&'static str>>()
         };
-        let mut mapping = |abi: &Row, cas_loop| {
+        let mut mapping = |abi: &Row, carrier| {
             let mut changes = Vec::new();
-            let steps = row(abi.kind, abi.ordering, cas_loop, &policy.strategies, target, &mut changes);
+            let steps = row(abi.kind, abi.ordering, carrier, &policy.strategies, target, &mut changes);
             let steps = steps.expect("the row is one of the table");
             Mapping {
                 ordering: abi.ordering,
@@ -112,8 +115,13 @@ impl Table {
                 changes: names(changes),
             }
         };
-        let rows = ABI.iter().map(|row| mapping(row, false)).collect();
-        let cas_loop_rows = ABI.iter().filter(|row| row.kind == Kind::Rmw).map(|row| mapping(row, true)).collect();
+        let rmw = || ABI.iter().filter(|row| row.kind == Kind::Rmw);
+        let rows: Vec<_> = ABI.iter().map(|row| mapping(row, Carrier::Access)).collect();
+        let cas_loop_rows = rmw().map(|row| mapping(row, Carrier::Loop)).collect();
+        let mut combined_rows: Vec<_> = rmw().map(|row| mapping(row, Carrier::Leader)).collect();
+        if combined_rows.iter().all(|combined| rows.iter().any(|row| row.says_the_same(combined))) {
+            combined_rows.clear();
+        }
         let scopes = Scope::iter().map(|scope| {
             let fence =
                 AtomicOp { operation: Operation::Fence, ordering: Ordering::SeqCst, scope: SyncScope::Threads(scope) };
@@ -130,7 +138,8 @@ impl Table {
         let changes = Change::iter().filter(|change| seen.contains(change));
         let changes = changes
             .map(|change| Explanation { change: change.into(), reason: change.get_message().unwrap_or_default() });
-        Self { target: target.to_string(), rows, cas_loop_rows, scopes, operations, changes: changes.collect() }
+        let (target, changes) = (target.to_string(), changes.collect());
+        Self { target, rows, cas_loop_rows, combined_rows, scopes, operations, changes }
     }
 
     /// The orderings in the order of the document, each with its rows.
@@ -157,8 +166,12 @@ impl Table {
         for (name, mappings) in self.sections() {
             text += &format!("\nThe PTX ABI for C++ {name} atomic operations is the following:\n\n{}", rows(&mappings));
         }
-        text += "\nAn operation that is a compare-and-swap loop carries its ordering outside the loop:\n\n";
+        text += "\nAn operation that is a compare-and-swap loop releases in front of the loop; it acquires behind it by `fence.acquire`, and without\nthat in its swap:\n\n";
         text += &rows(&self.cas_loop_rows.iter().collect::<Vec<_>>());
+        if !self.combined_rows.is_empty() {
+            text += "\nAn operation that ptxas may combine in a warp carries its ordering in fences:\n\n";
+            text += &rows(&self.combined_rows.iter().collect::<Vec<_>>());
+        }
         text += "\nThe read-modify-write operations in global memory, by type:\n";
         for (float, title) in [(false, "integers"), (true, "floating point")] {
             let mut rows = self.operations(float).into_iter();
@@ -185,6 +198,7 @@ impl Table {
         let sections = [
             (format!("Atomics ABI for {}", self.target), rows(&self.rows)),
             ("Around a compare-and-swap loop".into(), rows(&self.cas_loop_rows)),
+            ("Where ptxas may combine a warp".into(), rows(&self.combined_rows)),
             ("Read-modify-write operations on integers".into(), columns(self.operations(false).into_iter())),
             ("Read-modify-write operations on floating point".into(), columns(self.operations(true).into_iter())),
             ("Scopes".into(), columns(scopes)),
@@ -192,6 +206,12 @@ impl Table {
         ];
         let shown = sections.into_iter().filter(|(_, body)| !body.is_empty());
         shown.map(|(title, body)| format!("{title}\n{body}")).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Mapping {
+    fn says_the_same(&self, other: &Self) -> bool {
+        (&self.row, &self.sequence) == (&other.row, &other.sequence)
     }
 }
 

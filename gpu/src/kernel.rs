@@ -3,6 +3,8 @@
 /// A kernel, and its size on a GPU.
 pub struct Kernel {
     pub name: &'static str,
+    /// The folder of its C, from the root of the repository.
+    pub source: &'static str,
     /// What is counted, for the throughput.
     pub unit: &'static str,
     pub blocks_per_multiprocessor: u32,
@@ -20,13 +22,18 @@ pub struct Size {
     pub rounds: u32,
 }
 
+const EXAMPLES: &str = "examples/freestanding-c";
+const WARP: &str = "gpu/warp";
+
 #[rustfmt::skip]
-pub const KERNELS: [Kernel; 5] = [
-    Kernel { name: "histogram",   unit: "bytes",      blocks_per_multiprocessor:  8, threads: 256, rounds: 256, launch: histogram },
-    Kernel { name: "ticket_lock", unit: "increments", blocks_per_multiprocessor:  2, threads:  32, rounds:  32, launch: ticket_lock },
-    Kernel { name: "ring",        unit: "items",      blocks_per_multiprocessor:  4, threads:  32, rounds: 256, launch: ring },
-    Kernel { name: "scan",        unit: "words",      blocks_per_multiprocessor: 64, threads: 256, rounds:   1, launch: scan },
-    Kernel { name: "message",     unit: "messages",   blocks_per_multiprocessor:  4, threads:  32, rounds: 512, launch: message },
+pub const KERNELS: [Kernel; 7] = [
+    Kernel { name: "histogram",   source: EXAMPLES, unit: "bytes",      blocks_per_multiprocessor:  8, threads: 256, rounds: 256, launch: histogram },
+    Kernel { name: "ticket_lock", source: EXAMPLES, unit: "increments", blocks_per_multiprocessor:  2, threads:  32, rounds:  32, launch: ticket_lock },
+    Kernel { name: "ring",        source: EXAMPLES, unit: "items",      blocks_per_multiprocessor:  4, threads:  32, rounds: 256, launch: ring },
+    Kernel { name: "scan",        source: EXAMPLES, unit: "words",      blocks_per_multiprocessor: 64, threads: 256, rounds:   1, launch: scan },
+    Kernel { name: "message",     source: EXAMPLES, unit: "messages",   blocks_per_multiprocessor:  4, threads:  32, rounds: 512, launch: message },
+    Kernel { name: "warp_release", source: WARP, unit: "rounds", blocks_per_multiprocessor: 2, threads: 32, rounds: 256, launch: warp_release },
+    Kernel { name: "warp_acquire", source: WARP, unit: "rounds", blocks_per_multiprocessor: 2, threads: 32, rounds: 256, launch: warp_acquire },
 ];
 
 impl Kernel {
@@ -142,6 +149,36 @@ fn message(Size { blocks, threads, rounds }: Size) -> Launch {
     let channel = [0, 0].into_iter().chain([rounds; 8]).collect::<Vec<_>>();
     let arguments = vec![
         memory("channels", zeros(blocks / 2 * 10), Words(channel.repeat(blocks as usize / 2))),
+        memory("started", zeros(1), Words(vec![blocks])),
+        Word(rounds),
+        memory("stale", zeros(1), Words(vec![0])),
+    ];
+    Launch { blocks, threads, arguments, work: u64::from(blocks / 2 * rounds) }
+}
+
+fn warp_release(size: Size) -> Launch {
+    warp(size, size.rounds * size.threads)
+}
+
+fn warp_acquire(size: Size) -> Launch {
+    warp(size, size.rounds)
+}
+
+/// Pairs of blocks as `gpu/warp/pair.h` has them, with the words of neighbouring lanes in one sector of the cache, in the next
+/// one, in the next line, or behind it.
+fn warp(Size { blocks, threads, rounds }: Size, full: u32) -> Launch {
+    const STRIDES: [u32; 4] = [1, 8, 32, 64];
+    const MOST_WORDS: u32 = 32 * 64;
+    let pairs = |full, empty, written| {
+        let pair = move |pair: u32| {
+            let stride = STRIDES[pair as usize % STRIDES.len()];
+            let word = move |word| if word % stride == 0 && word / stride < threads { written } else { 0 };
+            [full, empty, stride, 0].into_iter().chain((0..MOST_WORDS).map(word))
+        };
+        (0..blocks / 2).flat_map(pair).collect()
+    };
+    let arguments = vec![
+        memory("pairs", pairs(0, 0, 0), Words(pairs(full, rounds, rounds))),
         memory("started", zeros(1), Words(vec![blocks])),
         Word(rounds),
         memory("stale", zeros(1), Words(vec![0])),

@@ -21,8 +21,8 @@ struct Program {
 impl Program {
     fn new(kernel: &Kernel, options: &[&str]) -> Self {
         let gpu = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let examples = gpu.join("../examples/freestanding-c");
-        let source = fs::canonicalize(examples.join(format!("{}.c", kernel.name))).expect("a kernel");
+        let source = gpu.join("..").join(kernel.source).join(format!("{}.c", kernel.name));
+        let source = fs::canonicalize(source).expect("a kernel");
         let file = tempfile::NamedTempFile::new().expect("a file").into_temp_path();
         let mut gcc = Command::new("gcc");
         gcc.args(["-std=gnu17", "-O1", "-g", "-pthread", "-I"]).arg(gpu.join("tests/host")).args(options);
@@ -93,7 +93,7 @@ fn the_orderings_suffice() {
 
 #[test]
 fn every_ordering_is_needed() {
-    for kernel in ["ticket_lock", "ring", "scan", "message"] {
+    for kernel in ["ticket_lock", "ring", "scan", "message", "warp_release", "warp_acquire"] {
         check_races(kernel, "LOSE_ACQUIRE", true);
         check_races(kernel, "LOSE_RELEASE", true);
     }

@@ -49,7 +49,7 @@ fn grid() -> impl Iterator<Item = (AtomicOp, Strategy, Target)> {
     let ops = iproduct!(operations.chain(guarded).unique(), Ordering::iter(), scopes().collect_vec())
         .filter(|(operation, ordering, _)| operation.takes(*ordering))
         .map(|(operation, ordering, scope)| AtomicOp { operation, ordering, scope });
-    // `auto` takes the recommended sequences, as its own test says.
+    // `auto` takes sequences of `recommended` and `fence`, as its own test says.
     let strategies = Strategy::iter().filter(|strategy| *strategy != Strategy::Auto).collect_vec();
     iproduct!(ops, strategies, TARGETS.map(|(sm, ptx)| target(sm, ptx)))
 }

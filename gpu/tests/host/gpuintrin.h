@@ -33,5 +33,8 @@ void host_barrier(void);
 #undef atomic_exchange_explicit
 #define atomic_exchange_explicit(pointer, value, order)                                                                       \
   (sched_yield(), __atomic_exchange_n((uint32_t *)(pointer), value, order))
+#undef atomic_fetch_add_explicit
+#define atomic_fetch_add_explicit(pointer, value, order)                                                                      \
+  (sched_yield(), __atomic_fetch_add((uint32_t *)(pointer), value, order))
 #undef atomic_thread_fence
 #define atomic_thread_fence(order) ((void)0)

@@ -1,13 +1,15 @@
-//! The cheapest sequence of a row: the fewest barriers on the target, then the fewest instructions, then the document's
-//! order.
+//! The cheapest sequence of a row: the fewest barriers on the target, then the fewest instructions, then barriers in all lanes
+//! of a warp, then the document's order.
 //!
 //! What counts is the sequence as it is legalized for the target. Before sm_90 or PTX 8.6, one-sided fences become full
 //! ones and cost twice; from there on, they cost as much as the access that orders by itself. Cost is that of scope gpu: at
 //! the other scopes fewer or other barriers are emitted, but the choice is the same.
 //!
-//! On every target that was measured, the choice is the recommended sequence; no other one of its row is cheaper.
+//! On every target that was measured, no sequence is cheaper than the recommended one. The choice is another one only where
+//! ptxas may combine the lanes of a warp (`sass/warp.rs`) and one-sided fences cost the same: their barriers are in all lanes,
+//! those of the access in the leader alone.
 
-use super::Step;
+use super::{Carrier, Step};
 use crate::{
     legalize::fence,
     ptx::Scope,
@@ -16,14 +18,15 @@ use crate::{
 };
 
 /// The cheapest; the first where nothing was measured.
-pub(super) fn cheapest(sequences: &'static [&'static [Step]], target: &Target) -> &'static [Step] {
-    at_scope(sequences, Scope::Gpu, target)
+pub(super) fn cheapest(sequences: &'static [&'static [Step]], carrier: Carrier, target: &Target) -> &'static [Step] {
+    at_scope(sequences, carrier, Scope::Gpu, target)
 }
 
-fn at_scope(sequences: &'static [&'static [Step]], scope: Scope, target: &Target) -> &'static [Step] {
+fn at_scope(sequences: &'static [&'static [Step]], carrier: Carrier, scope: Scope, target: &Target) -> &'static [Step] {
     let cost = |steps: &&&'static [Step]| {
+        let by_leader = carrier == Carrier::Leader && steps.iter().any(|step| step.orders_its_access());
         let steps = fence::legalize(steps, target, &mut Vec::new());
-        Family::of(target.sm).map(|family| barriers(&steps, scope, family).cost())
+        Family::of(target.sm).map(|family| (barriers(&steps, scope, family).cost(), by_leader))
     };
     sequences.iter().min_by_key(cost).expect("every row has a sequence")
 }
@@ -34,9 +37,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        abi::{ABI, PROVEN},
+        abi::{ABI, Kind, PROVEN},
+        op::Ordering,
         ptx::FenceSem,
-        target::Sm,
+        target::{Form, Sm},
     };
 
     fn targets() -> impl Iterator<Item = Target> {
@@ -48,7 +52,8 @@ mod tests {
     fn the_choice_is_the_same_at_every_scope() {
         for (row, target) in ABI.iter().chain(PROVEN).flat_map(|row| targets().map(move |target| (row, target))) {
             for scope in Scope::iter() {
-                assert_eq!(at_scope(row.sequences, scope, &target), cheapest(row.sequences, &target), "{row} {target}");
+                let here = at_scope(row.sequences, Carrier::Access, scope, &target);
+                assert_eq!(here, cheapest(row.sequences, Carrier::Access, &target), "{row} {target}");
             }
         }
     }
@@ -56,8 +61,24 @@ mod tests {
     #[test]
     fn the_recommended_sequence_is_never_dearer() {
         for (row, target) in ABI.iter().flat_map(|row| targets().map(move |target| (row, target))) {
-            assert_eq!(cheapest(row.sequences, &target), row.sequences[0], "{row} {target}");
+            assert_eq!(cheapest(row.sequences, Carrier::Access, &target), row.sequences[0], "{row} {target}");
         }
+    }
+
+    /// Where it costs the same: not before there are one-sided fences.
+    #[test]
+    fn no_leader_orders_for_its_warp() {
+        let leads = |target: &Target| Family::of(target.sm).is_some_and(|family| family >= Family::Sm90);
+        let rows = ABI.iter().filter(|row| row.kind == Kind::Rmw);
+        let mut split = 0;
+        for (row, target) in rows.flat_map(|row| targets().filter(leads).map(move |target| (row, target))) {
+            let chosen = cheapest(row.sequences, Carrier::Leader, &target);
+            let by_fences = !chosen.iter().any(|step| step.orders_its_access());
+            let expected = target.meets(Form::OneSidedFence.requirement()) || row.ordering == Ordering::Relaxed;
+            assert_eq!(by_fences, expected, "{row} {target}");
+            split += usize::from(chosen != row.sequences[0]);
+        }
+        assert!(split > 0);
     }
 
     /// Whatever the order of the row.
@@ -71,7 +92,7 @@ mod tests {
         {
             let version = version.map(|version| version.parse().expect(version));
             let target = Target::new(sm.parse().expect(sm), version).expect(sm);
-            assert_eq!(cheapest(&[FENCES, ATOM], &target), expected, "{target}");
+            assert_eq!(cheapest(&[FENCES, ATOM], Carrier::Access, &target), expected, "{target}");
         }
     }
 }

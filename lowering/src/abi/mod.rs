@@ -15,7 +15,7 @@ use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 pub use self::{
     asplos19::PROVEN,
     nvidia::ABI,
-    strategy::{RowName, Strategies, Strategy, UnknownStrategy},
+    strategy::{Carrier, RowName, Strategies, Strategy, UnknownStrategy},
 };
 use crate::{
     op::Ordering,
@@ -57,6 +57,11 @@ impl Step {
             self,
             Self::Fence(_) | Self::Ld(LdSem::Relaxed) | Self::St(StSem::Relaxed) | Self::Atom(AtomSem::Relaxed)
         )
+    }
+
+    /// Whether this step accesses memory and carries a release by itself.
+    pub fn releases_by_its_access(self) -> bool {
+        matches!(self, Self::St(StSem::Release) | Self::Atom(AtomSem::Release | AtomSem::AcqRel))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{ABI, Kind, PROVEN, Row, Step, auto};
 use crate::{
     op::Ordering,
     ptx::{AtomSem, FenceSem},
-    target::Target,
+    target::{Form, Target},
 };
 
 /// A rule that picks one sequence of each row. All of them may be mixed within a binary.
@@ -31,6 +31,20 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RowName(pub Kind, pub Ordering);
 
+/// Who carries the ordering of an access, if it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// The access itself may.
+    Access,
+    /// The access itself may, and then ptxas may have one lane of a warp do it for all ([`crate::sass::leader_orders`]).
+    Leader,
+    /// The swap of a CAS loop, but no release of it: every round would fence. One-sided fences outside the loop cost less than a
+    /// swap that acquires; full ones cost more.
+    Loop,
+    /// Only fences can: a volatile access.
+    Fences,
+}
+
 /// A strategy for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Strategies([Strategy; ABI.len()]);
@@ -38,28 +52,27 @@ pub struct Strategies([Strategy; ABI.len()]);
 impl Strategies {
     /// The sequence for an operation: the one place where a strategy is consulted.
     ///
-    /// With `relaxed_access`, the strategy's sequence whose accesses are all relaxed (a CAS loop needs it, and a volatile
-    /// access). `None` if
-    /// the language has no such operation (a release load, a relaxed fence).
-    pub fn choose(
-        &self,
-        kind: Kind,
-        ordering: Ordering,
-        relaxed_access: bool,
-        target: &Target,
-    ) -> Option<&'static [Step]> {
+    /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed; of a CAS loop it
+    /// is the first one whose access does not release, where only full fences could acquire. `None` if the
+    /// language has no such operation (a release load, a relaxed fence).
+    pub fn choose(&self, kind: Kind, ordering: Ordering, carrier: Carrier, target: &Target) -> Option<&'static [Step]> {
         let index = ABI.iter().position(|row| row.is(kind, ordering))?;
         let strategy = self.0[index];
         let row = match strategy {
             Strategy::Proven => PROVEN.iter().find(|row| row.is(kind, ordering)).unwrap_or(&ABI[index]),
             _ => &ABI[index],
         };
+        let acquires = matches!(strategy, Strategy::Recommended | Strategy::FenceAcquire | Strategy::Auto);
+        let in_loop = acquires && !target.meets(Form::OneSidedFence.requirement());
         let wanted = |steps: &&&[Step]| match strategy {
-            _ if relaxed_access => !steps.iter().any(|step| step.orders_its_access()),
+            _ if carrier == Carrier::Loop && in_loop => !steps.iter().any(|step| step.releases_by_its_access()),
+            _ if matches!(carrier, Carrier::Loop | Carrier::Fences) => {
+                !steps.iter().any(|step| step.orders_its_access())
+            }
             Strategy::Recommended | Strategy::Proven => true,
             Strategy::Fence => !steps.iter().any(|step| step.orders_its_access()),
             Strategy::FenceAcquire => **steps == [Step::Fence(FenceSem::Release), Step::Atom(AtomSem::Acquire)],
-            Strategy::Auto => **steps == auto::cheapest(row.sequences, target),
+            Strategy::Auto => **steps == auto::cheapest(row.sequences, carrier, target),
         };
         Some(row.sequences.iter().find(wanted).unwrap_or(&row.sequences[0]))
     }
@@ -146,13 +159,13 @@ pub enum UnknownStrategy {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Carrier::*, *};
 
-    fn check(list: &str, row: &str, relaxed_access: bool, expected: &str) {
+    fn check(list: &str, row: &str, carrier: Carrier, expected: &str) {
         let strategies: Strategies = list.parse().expect(list);
         let RowName(kind, ordering) = row.parse().expect(row);
         let target = Target::new("sm_90".parse().expect("sm_90"), None).expect("sm_90");
-        let steps = strategies.choose(kind, ordering, relaxed_access, &target).expect(row);
+        let steps = strategies.choose(kind, ordering, carrier, &target).expect(row);
         let printed: Vec<_> =
             steps.iter().map(|step| step.to_string().replace(".<scope>", "").replace(".<rmw op>", "")).collect();
         assert_eq!(printed.join(" "), expected, "{list} {row}");
@@ -160,26 +173,53 @@ mod tests {
 
     #[test]
     fn each_strategy_picks_its_sequence() {
-        check("recommended", "rmw.acq_rel", false, "atom.acq_rel;");
-        check("fence", "rmw.acq_rel", false, "fence.release; atom.relaxed; fence.acquire;");
-        check("fence-acquire", "rmw.acq_rel", false, "fence.release; atom.acquire;");
-        check("fence-acquire", "rmw.seq_cst", false, "fence.sc; atom.acquire;");
-        check("proven", "rmw.seq_cst", false, "fence.sc; atom.acq_rel;");
-        check("proven", "store.seq_cst", false, "fence.sc; st.release;");
-        check("proven", "load.seq_cst", false, "fence.sc; ld.acquire;");
-        check("fence", "store.seq_cst", false, "fence.sc; st.relaxed;");
-        check("recommended", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acquire;");
-        check("proven", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acq_rel;");
-        check("auto", "rmw.acq_rel", false, "atom.acq_rel;");
-        check("auto", "rmw.acq_rel", true, "fence.release; atom.relaxed; fence.acquire;");
-        check("proven", "rmw.seq_cst", true, "fence.sc; atom.relaxed; fence.acq_rel;");
+        check("recommended", "rmw.acq_rel", Access, "atom.acq_rel;");
+        check("fence", "rmw.acq_rel", Access, "fence.release; atom.relaxed; fence.acquire;");
+        check("fence-acquire", "rmw.acq_rel", Access, "fence.release; atom.acquire;");
+        check("fence-acquire", "rmw.seq_cst", Access, "fence.sc; atom.acquire;");
+        check("proven", "rmw.seq_cst", Access, "fence.sc; atom.acq_rel;");
+        check("proven", "store.seq_cst", Access, "fence.sc; st.release;");
+        check("proven", "load.seq_cst", Access, "fence.sc; ld.acquire;");
+        check("fence", "store.seq_cst", Access, "fence.sc; st.relaxed;");
+        check("recommended", "rmw.acq_rel", Fences, "fence.release; atom.relaxed; fence.acquire;");
+        check("proven", "rmw.acq_rel", Fences, "fence.release; atom.relaxed; fence.acq_rel;");
+        check("auto", "rmw.acq_rel", Access, "atom.acq_rel;");
+        check("auto", "rmw.acq_rel", Leader, "atom.acq_rel;");
+        check("auto", "rmw.acq_rel", Fences, "fence.release; atom.relaxed; fence.acquire;");
+        check("proven", "rmw.seq_cst", Fences, "fence.sc; atom.relaxed; fence.acq_rel;");
+    }
+
+    #[test]
+    fn a_loop_acquires_in_its_swap_where_only_full_fences_could() {
+        for strategy in ["recommended", "fence-acquire", "auto"] {
+            check(strategy, "rmw.acquire", Loop, "atom.acquire;");
+            check(strategy, "rmw.release", Loop, "fence.release; atom.relaxed;");
+            check(strategy, "rmw.acq_rel", Loop, "fence.release; atom.acquire;");
+            check(strategy, "rmw.seq_cst", Loop, "fence.sc; atom.acquire;");
+            check(strategy, "rmw.acquire", Fences, "atom.relaxed; fence.acquire;");
+        }
+        check("fence", "rmw.acquire", Loop, "atom.relaxed; fence.acquire;");
+        check("proven", "rmw.acq_rel", Loop, "fence.release; atom.relaxed; fence.acq_rel;");
+        let one_sided = Target::new("sm_90".parse().expect("sm_90"), "ptx86".parse().ok()).expect("sm_90");
+        let choose = |carrier| Strategies::default().choose(Kind::Rmw, Ordering::AcqRel, carrier, &one_sided);
+        assert_eq!(choose(Loop), choose(Fences));
+    }
+
+    /// The target of `check` is without one-sided fences; only `auto` asks who carries the ordering.
+    #[test]
+    fn auto_splits_what_a_leader_would_order() {
+        let target = Target::new("sm_90".parse().expect("sm_90"), "ptx86".parse().ok()).expect("sm_90");
+        for strategy in Strategy::iter() {
+            let choose = |carrier| Strategies::from(strategy).choose(Kind::Rmw, Ordering::AcqRel, carrier, &target);
+            assert_eq!(choose(Leader) == choose(Access), strategy != Strategy::Auto, "{strategy}");
+        }
     }
 
     #[test]
     fn later_ones_override_earlier() {
-        check("fence, rmw.acq_rel=recommended", "rmw.acq_rel", false, "atom.acq_rel;");
-        check("fence, rmw.acq_rel=recommended", "rmw.acquire", false, "atom.relaxed; fence.acquire;");
-        check("rmw.acq_rel=recommended,fence", "rmw.acq_rel", false, "fence.release; atom.relaxed; fence.acquire;");
+        check("fence, rmw.acq_rel=recommended", "rmw.acq_rel", Access, "atom.acq_rel;");
+        check("fence, rmw.acq_rel=recommended", "rmw.acquire", Access, "atom.relaxed; fence.acquire;");
+        check("rmw.acq_rel=recommended,fence", "rmw.acq_rel", Access, "fence.release; atom.relaxed; fence.acquire;");
     }
 
     #[test]

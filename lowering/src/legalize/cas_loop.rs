@@ -1,7 +1,8 @@
 //! The compare-and-swap loop, for operations that the target has no `atom` for.
 //!
 //! The first load is strong: a weak one would race. Loads and swaps are relaxed and the row's fences stand outside, so
-//! that no iteration pays for a fence. The last read and the only write are the swap that succeeds, between the fences.
+//! that no iteration pays for a fence. Without one-sided fences the swap acquires, which a full fence does for more. The last
+//! read and the only write are the swap that succeeds.
 //!
 //! ```text
 //!     ld.relaxed.<scope>     %d, [%a];

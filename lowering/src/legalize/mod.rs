@@ -23,9 +23,9 @@ use self::{
     emit::{AtomForm, Emit, bits},
 };
 use crate::{
-    abi::{Kind, Step, Strategies, Strategy},
+    abi::{Carrier, Kind, Step, Strategies, Strategy},
     op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
-    ptx::{AtomOp, AtomSem, Scope, Space},
+    ptx::{AtomOp, AtomSem, Instruction, Scope, Space},
     sass::{self, Family},
     sequence::{A, B, C, D, Sequence},
     target::{Form, Requirement, Target},
@@ -162,13 +162,16 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     if !emit.has_semantics() {
         changes.push(Change::BeforeMemoryModel);
     }
-    let misplaced = ordering != Ordering::Relaxed && implementation.misplaces_ordering(&emit);
+    let misplaced = ordering != Ordering::Relaxed && implementation.is_assembled(&emit, sass::misplaces_ordering);
     changes.extend(misplaced.then_some(Change::FencesAroundLoop));
-    let relaxed_access = misplaced
-        || implementation.needs_relaxed_access()
-        || !emit.has_semantics()
-        || (volatile && implementation == Implementation::Plain);
-    let steps = row(kind, ordering, relaxed_access, &policy.strategies, target, &mut changes)
+    let relaxed_access = misplaced || !emit.has_semantics() || (volatile && implementation == Implementation::Plain);
+    let carrier = match relaxed_access {
+        true => Carrier::Fences,
+        false if implementation.is_loop() => Carrier::Loop,
+        false if implementation.is_assembled(&emit, sass::leader_orders) => Carrier::Leader,
+        false => Carrier::Access,
+    };
+    let steps = row(kind, ordering, carrier, &policy.strategies, target, &mut changes)
         .ok_or_else(|| vec![Unsupported::Ordering { kind, ordering }])?;
     implementation.expand(&steps, op.operation, &emit, &mut body);
 
@@ -229,20 +232,21 @@ enum Implementation {
 }
 
 impl Implementation {
-    /// Whether fences must carry the ordering.
-    fn needs_relaxed_access(self) -> bool {
+    /// Whether it swaps until it succeeds.
+    fn is_loop(self) -> bool {
         matches!(self, Self::CasLoop(_) | Self::WordCasLoop(_) | Self::WordCmpXchg)
     }
 
-    /// Whether the assembler would not keep the ordering of an `atom` with semantics.
-    fn misplaces_ordering(self, emit: &Emit<'_>) -> bool {
+    /// Whether something is true of what the assembler makes of the `atom`, if it had semantics.
+    fn is_assembled(self, emit: &Emit<'_>, so: fn(&Instruction, Family) -> bool) -> bool {
         let form = match self {
             Self::Atom(form) | Self::Packed(form) | Self::AddOfNegated(form) => form,
+            Self::WordAtom(op) => AtomForm::new(op, bits(32)),
             _ => return false,
         };
         let Some(family) = Family::of(emit.target.sm) else { return false };
         let atom = emit.atom(AtomSem::AcqRel, form, register(&D), A, register(&B), None);
-        sass::misplaces_ordering(&atom, family)
+        so(&atom, family)
     }
 
     fn expand(self, steps: &[Step], operation: Operation, emit: &Emit<'_>, body: &mut Body) {
@@ -342,17 +346,17 @@ fn rmw(op: RmwOp, access: Access, policy: &Policy, target: &Target, changes: &mu
     }
 }
 
-/// The sequence of one row of the ABI table as the target gets it, for any scope and rmw operation. With
-/// `relaxed_access`, that of a CAS loop. `None` if there is no such row.
+/// The sequence of one row of the ABI table as the target gets it, for any scope and rmw operation; of a CAS loop, where
+/// fences are the carrier. `None` if there is no such row.
 pub fn row(
     kind: Kind,
     ordering: Ordering,
-    relaxed_access: bool,
+    carrier: Carrier,
     strategies: &Strategies,
     target: &Target,
     changes: &mut Vec<Change>,
 ) -> Option<Vec<Step>> {
-    Some(fence::legalize(strategies.choose(kind, ordering, relaxed_access, target)?, target, changes))
+    Some(fence::legalize(strategies.choose(kind, ordering, carrier, target)?, target, changes))
 }
 
 /// The ordering that selects the row.

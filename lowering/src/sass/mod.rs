@@ -18,6 +18,7 @@
 mod access;
 mod barriers;
 mod shared;
+mod warp;
 
 use std::fmt;
 
@@ -27,6 +28,7 @@ pub use self::{
     access::{loses_ordering, misplaces_ordering},
     barriers::barriers,
     shared::{ATOMS, Atoms, AtomsOp, Size},
+    warp::{COMBINED, Combined, combines, leader_orders},
 };
 use crate::{
     ptx::{Fence, FenceSem, Instruction, Operand, Scope},

@@ -56,7 +56,8 @@ pub struct Strength {
     pub volatile: bool,
     /// How read and write belong together.
     pub update: Update,
-    /// Whether a loop of compare-and-swap pays for an ordering in every iteration.
+    /// Whether a loop of compare-and-swap has a fence or a release in every iteration, which waits for earlier accesses. A swap
+    /// that acquires does not.
     pub ordering_in_loop: bool,
     /// Whether an access, but one that only guesses, moves several elements, each of which is atomic for itself.
     pub by_element: bool,
@@ -400,14 +401,14 @@ impl Events<'_, '_> {
         })
     }
 
-    /// Whether a way from the `cas` back to it, within the operation, orders anything.
+    /// Whether a way from the `cas` back to it, within the operation, has a fence or releases.
     fn orders_in_loop(&self, cas: usize) -> bool {
         let stops = |node: usize| node == cas || self.group.contains(&node) || self.is_foreign(node);
         let behind = self.flow.reached(cas, Way::Forward, stops);
         let before = self.flow.reached(cas, Way::Backward, stops);
         let orders = |node: usize| {
-            let own = access(self.flow, node).is_some_and(|access| access.acquires || access.releases);
-            fence(self.flow, node).is_some() || (node == cas && own)
+            let releases = access(self.flow, node).is_some_and(|access| access.releases);
+            fence(self.flow, node).is_some() || (node == cas && releases)
         };
         (0..behind.len()).any(|node| behind[node] && before[node] && orders(node))
     }

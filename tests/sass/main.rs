@@ -1,23 +1,27 @@
 //! What ptxas really makes of lowered operations, disassembled, against what `lowering/src/sass` says.
 //!
-//! Each cell is a kernel: the operation at an address that differs from thread to thread (else ptxas combines the threads of
-//! a warp into one `atom`), and a plain store of the result, or none.
+//! Each cell is a kernel: the operation, at an address that differs from thread to thread, and a plain store of the result, or
+//! none. At one address for all, ptxas combines the threads of a warp into one `atom`: there it is looked at which threads
+//! execute the barriers.
 
+mod machine;
+#[path = "../support/mod.rs"]
 mod support;
+mod warp;
 
-use std::{collections::BTreeMap, fmt::Write, path::PathBuf, process::Command};
+use std::fmt::Write;
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
+use machine::{Kernel, kernel_name, missing};
 use ptx_atomics::lowering::{
     AtomicOp, FpAtomics, Lowering, Operation, Ordering, Policy, Sequence, Sm, Strategy, SyncScope, Target, lower,
     ptx::{Instruction, Operand, Scope, Space, Statement},
-    sass::{Family, Sass},
+    sass::{Family, Sass, combines, leader_orders},
 };
 use strum::IntoEnumIterator;
-use support::{ASSEMBLERS, Assembler, root, success, target, trial};
+use support::{ASSEMBLERS, Assembler, target, trial};
 
-const NVDISASM: &str = "nvdisasm-13.5";
 /// The disassembler knows no GPU before it.
 const FIRST: u32 = 75;
 /// Every so many cells are assembled.
@@ -34,18 +38,22 @@ fn main() {
         let family = Family::of(target.sm)?;
         let measured = format!("ptxas-{}", family.assembler());
         let assembler = ASSEMBLERS.into_iter().find(|a| a.name == measured && a.knows(&target))?;
-        let missing = assembler.missing().or((!nvdisasm().exists()).then_some(NVDISASM));
         let name = format!("{measured} for {} emits what {family} was measured to have", target.sm);
-        Some(trial(name, missing, move || check(&assembler, &target, family)))
+        Some(trial(name, missing(&assembler), move || check(&assembler, &target, family)))
     });
     let newest = ASSEMBLERS.into_iter().find(|assembler| assembler.name == "ptxas-13.5").expect("one of ours");
-    let missing = newest.missing().or((!nvdisasm().exists()).then_some(NVDISASM));
     let ordered = ["sm_90", "sm_120"].map(|sm| {
         let target = target(sm, Some("ptx94"));
         let name = format!("{} has barriers for every acq_rel rmw on {sm}", newest.name);
-        trial(name, missing, move || keeps_ordering(&newest, &target))
+        trial(name, missing(&newest), move || keeps_ordering(&newest, &target))
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.chain(ordered).collect::<Vec<Trial>>()).exit();
+    let led = ["sm_90", "sm_120"].map(|sm| {
+        let target = target(sm, Some("ptx94"));
+        let name = format!("{} has barriers in all lanes on {sm}, with auto", newest.name);
+        trial(name, missing(&newest), move || orders_in_all_lanes(&newest, &target))
+    });
+    let trials = trials.chain(ordered).chain(led).chain(warp::trials());
+    libtest_mimic::run(&Arguments::from_args(), trials.collect::<Vec<Trial>>()).exit();
 }
 
 /// Whether the machine code of each rmw waits and drops its cache, measured before or not: the assembler forgets that of
@@ -61,11 +69,49 @@ fn keeps_ordering(assembler: &Assembler, target: &Target) -> Result<(), Failed> 
     });
     let cells = cells.collect_vec();
     let real = disassembled(assembler, target, &cells.iter().collect_vec())?;
-    let lost = cells.iter().zip(&real).filter(|(_, sass)| sass.counts().membar == 0 || sass.counts().cctl == 0);
+    let real = real.iter().map(Kernel::sass);
+    let lost = cells.iter().zip(real).filter(|(_, sass)| sass.counts().membar == 0 || sass.counts().cctl == 0);
     let lost = lost.map(|(cell, sass)| format!("{}\n{}\n  ptxas {sass}", cell.name, cell.sequence)).collect_vec();
     println!("{} acq_rel operations for {target}", cells.len());
     if cells.len() < 1_000 || !lost.is_empty() {
         return Err(format!("{} of {} without barriers\n{}", lost.len(), cells.len(), lost.join("\n")).into());
+    }
+    Ok(())
+}
+
+/// Whether all lanes of a warp execute the barriers of each rmw at one address. `auto` sees to that; with one instruction, they
+/// are the leader's alone exactly where the data say so.
+fn orders_in_all_lanes(assembler: &Assembler, target: &Target) -> Result<(), Failed> {
+    let family = Family::of(target.sm).ok_or("a GPU that was measured")?;
+    let spaces = [Space::Global, Space::Shared, Space::Generic, Space::SharedCluster];
+    let rmw = |operation: &Operation| matches!(operation, Operation::Rmw(..));
+    let operations = spaces.into_iter().flat_map(Operation::all).filter(rmw);
+    let orderings = [Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
+    let cells = iproduct!(operations, orderings, [Strategy::Recommended, Strategy::Auto]);
+    let cells = cells.filter_map(|(operation, ordering, strategy)| {
+        let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Gpu) };
+        Some((Cell::new(format!("{operation:?} {ordering} {strategy}"), &op, &strategy.into(), target)?, strategy))
+    });
+    let cells = cells.flat_map(|(cell, strategy)| [cell.unread().map(|cell| (cell, strategy)), Some((cell, strategy))]);
+    let cells = cells.flatten().map(|(cell, strategy)| (Cell { one_address: true, ..cell }, strategy));
+    let cells = cells.collect_vec();
+    let kernels = disassembled(assembler, target, &cells.iter().map(|(cell, _)| cell).collect_vec())?;
+    let mut led = 0;
+    let mut wrong = Vec::new();
+    for ((cell, strategy), kernel) in cells.iter().zip(&kernels) {
+        let by_leader = |instruction: &Instruction| {
+            leader_orders(instruction, family) && combines(instruction, true, !cell.store.0.is_empty(), family)
+        };
+        let expected = *strategy == Strategy::Recommended && cell.sequence.instructions().any(by_leader);
+        let found = kernel.guarded_barriers().next().is_some();
+        led += usize::from(found);
+        if found != expected {
+            wrong.push(format!("{}\n{}\n  barriers of the leader: {found}", cell.name, cell.sequence));
+        }
+    }
+    println!("{} operations at one address for {target}, {led} of them with barriers of the leader", cells.len());
+    if led < 100 || !wrong.is_empty() {
+        return Err(format!("{} wrong of {}\n{}", wrong.len(), cells.len(), wrong.join("\n")).into());
     }
     Ok(())
 }
@@ -77,6 +123,7 @@ fn check(assembler: &Assembler, target: &Target, family: Family) -> Result<(), F
     let sample = cells.iter().skip(target.sm.number() as usize % STRIDE).step_by(STRIDE).collect_vec();
     let mut wrong = Vec::new();
     for (cell, real) in sample.iter().zip(disassembled(assembler, target, &sample)?) {
+        let real = real.sass();
         let ours = cell.sass(family).ok_or_else(|| format!("{}: nothing was measured", cell.name))?;
         if ours != real || ours.counts() != real.counts() {
             wrong.push(format!("{}\n  ptxas {real}\n  ours  {ours}", cell.name));
@@ -90,17 +137,9 @@ fn check(assembler: &Assembler, target: &Target, family: Family) -> Result<(), F
 }
 
 /// What each cell becomes.
-fn disassembled(assembler: &Assembler, target: &Target, cells: &[&Cell]) -> Result<Vec<Sass>, Failed> {
-    let mut ptx = format!(".version {}\n.target {}\n.address_size 64\n", target.ptx, target.sm);
-    for (index, cell) in cells.iter().enumerate() {
-        cell.write_kernel(&mut ptx, index)?;
-    }
-    let file = tempfile::NamedTempFile::new()?;
-    assembler.assemble_to(file.path(), target, ptx.as_bytes())?;
-    let text = success(Command::new(nvdisasm()).args(["-c", "-ndf"]).arg(file.path()))?;
-    let mut kernels = kernels(&text);
-    let found = (0..cells.len()).map(|index| kernels.remove(&kernel_name(index)).map(Sass));
-    Ok(found.collect::<Option<_>>().ok_or("a kernel is missing")?)
+fn disassembled(assembler: &Assembler, target: &Target, cells: &[&Cell]) -> Result<Vec<Kernel>, Failed> {
+    let texts = cells.iter().enumerate().map(|(index, cell)| cell.kernel(index));
+    machine::disassembled(assembler, target, &texts.collect::<Result<Vec<_>, _>>()?)
 }
 
 struct Cell {
@@ -110,6 +149,7 @@ struct Cell {
     store: Sequence,
     space: Space,
     bits: u32,
+    one_address: bool,
 }
 
 fn cells(target: &Target) -> Vec<Cell> {
@@ -132,7 +172,8 @@ impl Cell {
         let bits = access.ty.bits();
         let reads = !matches!(op.operation, Operation::Store(_));
         let store = if reads { format!("st.global.b{bits} [%out], %d;") } else { String::new() };
-        Some(Self { name, sequence, store: store.parse().expect("a store"), space: access.space, bits })
+        let store = store.parse().expect("a store");
+        Some(Self { name, sequence, store, space: access.space, bits, one_address: false })
     }
 
     /// The same `atom` with its result discarded. A loop needs it; and of a generic operation, ptxas then narrows the part for
@@ -149,8 +190,9 @@ impl Cell {
         Some(Self { name: format!("{} unread", self.name), sequence, store: Sequence::default(), ..*self })
     }
 
-    fn write_kernel(&self, ptx: &mut String, index: usize) -> std::fmt::Result {
+    fn kernel(&self, index: usize) -> Result<String, std::fmt::Error> {
         let Self { sequence, store, space, .. } = self;
+        let mut ptx = String::new();
         // No register is narrower.
         let bits = self.bits.max(16);
         let name = kernel_name(index);
@@ -163,42 +205,16 @@ impl Cell {
             Space::Global => writeln!(ptx, "ld.param.u64 %a, [a]; cvta.to.global.u64 %a, %a;")?,
             _ => writeln!(ptx, "ld.param.u64 %a, [a];")?,
         }
-        writeln!(ptx, "mov.u32 %t, %tid.x; mad.wide.u32 %a, %t, 16, %a;")?;
+        if !self.one_address {
+            writeln!(ptx, "mov.u32 %t, %tid.x; mad.wide.u32 %a, %t, 16, %a;")?;
+        }
         writeln!(ptx, "ld.param.b{bits} %b, [b]; ld.param.b{bits} %c, [c];")?;
         writeln!(ptx, "ld.param.u64 %out, [o]; cvta.to.global.u64 %out, %out;\n{sequence}")?;
-        writeln!(ptx, "{store}\nret;\n}}")
+        writeln!(ptx, "{store}\nret;\n}}")?;
+        Ok(ptx)
     }
 
     fn sass(&self, family: Family) -> Option<Sass> {
         [&self.sequence, &self.store].into_iter().map(|sequence| Sass::of_sequence(sequence, family)).collect()
     }
-}
-
-fn kernel_name(index: usize) -> String {
-    format!("cell_{index}")
-}
-
-fn nvdisasm() -> PathBuf {
-    root().join(".tools").join(NVDISASM).join("nvidia/cu13/bin/nvdisasm")
-}
-
-/// The memory and fence opcodes of each kernel: `/*0040*/ @!P0 LDG.E R2, …`.
-fn kernels(text: &str) -> BTreeMap<String, Vec<String>> {
-    let of_interest =
-        "LD LDG LDS ST STG STS ATOM ATOMG ATOMS RED REDG MEMBAR ERRBAR CGAERRBAR CCTL QSPC".split(' ').collect_vec();
-    let mut kernels = BTreeMap::new();
-    let mut opcodes: &mut Vec<String> = &mut Vec::new();
-    for line in text.lines().map(str::trim) {
-        if let Some(name) = line.strip_prefix(".text.").and_then(|line| line.strip_suffix(':')) {
-            opcodes = kernels.entry(name.to_owned()).or_default();
-        }
-        let Some((_, instruction)) = line.strip_prefix("/*").and_then(|line| line.split_once("*/")) else { continue };
-        let opcode = instruction.split([' ', '{', ';']).find(|word| !word.is_empty() && !word.starts_with('@'));
-        opcodes.extend(
-            opcode
-                .filter(|opcode| of_interest.contains(&opcode.split('.').next().unwrap_or_default()))
-                .map(str::to_owned),
-        );
-    }
-    kernels
 }

@@ -1,0 +1,34 @@
+// Every lane asks for one flag by an addition of zero with acquire, and then reads what all lanes of another warp wrote. The
+// assembler makes one addition of them, and from sm_90 on one lane alone acquires: the others read stale words if its barrier
+// does not serve the whole warp.
+#include "pair.h"
+
+static void write(struct pair *pair, uint32_t round) {
+  *word_of(pair, __gpu_thread_id_x()) = round;
+  __gpu_sync_threads();
+  if (__gpu_thread_id_x() == 0)
+    atomic_store_explicit(&pair->full, round, memory_order_release);
+  wait_for_reader(pair, round);
+}
+
+// The compiler does not know that it adds zero, and so does not make a load of it.
+static uint32_t read(struct pair *pair, uint32_t round) {
+  while (atomic_fetch_add_explicit(&pair->full, pair->zero, memory_order_acquire) != round) {
+  }
+  uint32_t stale = stale_words(pair, round);
+  pass_back(pair, round);
+  return stale;
+}
+
+// Of the blocks, in the order in which they start, every other one writes, and the next one reads. The GPU must have room for
+// two blocks at a time; their number is even.
+__gpu_kernel void warp_acquire(struct pair *pairs, atomic_u32 *started, uint32_t rounds, atomic_u32 *stale) {
+  uint32_t order = place_of_block(started), found = 0;
+  struct pair *pair = &pairs[order / 2];
+  for (uint32_t round = 1; round <= rounds; ++round)
+    if (order % 2 == 0)
+      write(pair, round);
+    else
+      found += read(pair, round);
+  atomic_fetch_add_explicit(stale, found, memory_order_relaxed);
+}

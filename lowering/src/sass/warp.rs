@@ -1,0 +1,83 @@
+//! Where ptxas combines the lanes of a warp: those that reach an `atom` or `red` together vote (`VOTE`), one of them, the
+//! leader, does it for all with the combined operand, and the others compute their results from its (`SHFL`, `REDUX`).
+//!
+//! Measured with ptxas 12.9 and 13.5 for GPUs from sm_75 to sm_121; `tests/sass.rs` assembles a sample of the measurements.
+//! Both assemblers and all scopes agree. It takes
+//!
+//! - one address for all lanes, as far as ptxas can tell: a variable, a parameter, what is computed from the number of the
+//!   block, or loaded from such an address. What depends on the number of the thread is not one;
+//! - more than one lane: behind `if (threadIdx.x == 0)` nothing is combined;
+//! - an operation of [`COMBINED`].
+//!
+//! Before sm_90 the barriers of such an instruction are in all lanes. From sm_90 on, all of them, `MEMBAR`, `ERRBAR`,
+//! `CGAERRBAR` and `CCTL`, have the leader's predicate. The barriers of a fence are in all lanes everywhere, also where the
+//! relaxed `atom` beside it is combined.
+//!
+//! By the manual ('PTX ISA', memory consistency model) each thread releases what it wrote, and each acquires. No document
+//! says whether the leader's barriers do that for the other lanes of its warp. Only a GPU could show that they do not; none
+//! was asked so far.
+
+use super::Family;
+use crate::ptx::{Atom, AtomOp, AtomSem, Instruction, Operand, Red, RedSem, Space, Type};
+
+/// Operations that ptxas combines.
+#[derive(Clone, Copy, Debug)]
+pub struct Combined {
+    pub ops: &'static [AtomOp],
+    pub types: &'static [Type],
+    /// The operand is the same in all lanes.
+    pub one_operand: bool,
+    /// Nobody reads the result. Before sm_90 an acquire counts as a reader.
+    pub unread: bool,
+}
+
+/// The operations that are combined, and what each needs.
+#[rustfmt::skip]
+pub const COMBINED: &[Combined] = {
+    use AtomOp::*;
+    use Type::*;
+    &[
+        Combined { ops: &[Add],          types: &[U32, S32], one_operand: false, unread: false },
+        Combined { ops: &[Add],          types: &[U64],      one_operand: true,  unread: false },
+        Combined { ops: &[Min, Max],     types: &[U32, S32], one_operand: false, unread: true },
+        Combined { ops: &[And, Or, Xor], types: &[B32],      one_operand: false, unread: true },
+    ]
+};
+
+/// Whether the leader may execute the barriers of an `atom` or `red` that has acquire or release, for all lanes of its warp.
+pub fn leader_orders(instruction: &Instruction, family: Family) -> bool {
+    let ordered = match instruction {
+        Instruction::Atom(Atom { sem, .. }) => !matches!(sem, None | Some(AtomSem::Relaxed)),
+        Instruction::Red(Red { sem, .. }) => *sem == Some(RedSem::Release),
+        _ => false,
+    };
+    family >= Family::Sm90 && ordered && row(instruction).is_some()
+}
+
+/// Whether ptxas combines the lanes of an `atom` or `red` at one address.
+pub fn combines(instruction: &Instruction, one_operand: bool, result_is_read: bool, family: Family) -> bool {
+    let acquires = matches!(instruction, Instruction::Atom(Atom { sem: Some(AtomSem::Acquire | AtomSem::AcqRel), .. }));
+    let unread = !result_is_read && !(acquires && family < Family::Sm90);
+    row(instruction).is_some_and(|row| {
+        (one_operand || !row.one_operand) && (unread || !row.unread) && !(unread && counts_lanes(instruction, family))
+    })
+}
+
+/// `ATOMS.POPC.INC` counts the lanes itself.
+fn counts_lanes(instruction: &Instruction, family: Family) -> bool {
+    match instruction {
+        Instruction::Atom(Atom { op, space, ty, b, .. }) | Instruction::Red(Red { op, space, ty, b, .. }) => {
+            let shared = matches!(space, Space::Shared | Space::SharedCta);
+            shared && family >= Family::Sm80 && (*op, *ty) == (AtomOp::Add, Type::U32) && *b == Operand::Immediate(1)
+        }
+        _ => false,
+    }
+}
+
+fn row(instruction: &Instruction) -> Option<&'static Combined> {
+    let (op, ty, vec) = match instruction {
+        Instruction::Atom(Atom { op, ty, vec, .. }) | Instruction::Red(Red { op, ty, vec, .. }) => (op, ty, vec),
+        _ => return None,
+    };
+    COMBINED.iter().find(|row| row.ops.contains(op) && row.types.contains(ty) && vec.is_none())
+}
