@@ -18,9 +18,10 @@ use itertools::Itertools;
 use super::{
     Access, access, fence,
     flow::Flow,
-    graph::Graph,
+    graph::{self, Graph},
     is_private,
-    judge::{Block, TooLarge},
+    judge::{Block, TooLarge, atom, is_loop},
+    swap::keeps_value,
 };
 use crate::{
     op::{AtomicOp, Operation, Ordering, RmwOp, SyncScope},
@@ -43,6 +44,8 @@ pub struct StandIn {
     pub node: Option<usize>,
     /// Whether its ordering needs a fence, but those that are there stand for other operations.
     pub lacks_fence: bool,
+    /// Whether control reaches the operation. If not, nothing need stand for it.
+    pub is_reached: bool,
 }
 
 /// What stands for each operation, in the order of the text.
@@ -65,10 +68,12 @@ pub fn align(
         return Err(TooLarge { operations: operations.len(), instructions: events.len() });
     }
     let (graph, nodes) = graph(blocks);
+    let reached: HashSet<usize> = graph.order([]).into_iter().collect();
+    let is_reached: Vec<bool> = nodes.iter().map(|node| reached.contains(node)).collect();
     let ways = Graph::new(flow.nodes.iter().map(|node| node.next.clone()).collect());
     let (asked, found) = (Relations::new(&graph, &nodes), Relations::new(&ways, &events));
     let is_lost = |op: &AtomicOp, event: usize| is_lost(op, events[event]);
-    let mut aligner = Aligner::new(&operations, flow, &events, asked, found, is_lost);
+    let mut aligner = Aligner::new(&operations, &is_reached, flow, &events, asked, found, is_lost);
     let floor = aligner.floor();
     let by_text: Vec<usize> = (0..operations.len()).collect();
     let mut best = aligner.best_of(&by_text);
@@ -99,6 +104,7 @@ pub fn align(
     let stand_in = |(op, anchor): (usize, &Anchor)| StandIn {
         node: anchor[ITSELF].map(|event| events[event]),
         lacks_fence: aligner.lacks_fence(op, anchor),
+        is_reached: is_reached[op],
     };
     Ok(best.anchors.iter().enumerate().map(stand_in).collect())
 }
@@ -161,6 +167,8 @@ struct Aligner<'a, L> {
     leaving: Vec<u32>,
     skipping: Vec<u32>,
     accesses: Vec<Option<Access>>,
+    /// Those of the events that are an `atom`.
+    atoms: Vec<Option<&'a Atom>>,
     /// The orders of the events.
     orders: [Vec<usize>; 2],
     asked: Relations<'a>,
@@ -172,7 +180,8 @@ struct Aligner<'a, L> {
 impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     fn new(
         operations: &'a [AtomicOp],
-        flow: &Flow<'_>,
+        is_reached: &[bool],
+        flow: &Flow<'a>,
         events: &'a [usize],
         asked: Relations<'a>,
         found: Relations<'a>,
@@ -182,7 +191,8 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let row = |op: &AtomicOp| events.iter().map(|node| cost_of_match(op, flow, *node)).collect();
         let fits: Vec<Rc<[Option<u8>]>> =
             operations.iter().map(|op| rows.entry(*op).or_insert_with(|| row(op)).clone()).collect();
-        let leaving: Vec<u32> = operations.iter().map(cost_without).collect();
+        let cost_without = |(op, is_reached): (&AtomicOp, &bool)| if *is_reached { cost_without(op) } else { 0 };
+        let leaving: Vec<u32> = operations.iter().zip(is_reached).map(cost_without).collect();
         let skipping: Vec<u32> = events.iter().map(|node| cost_of_skipping(flow, *node)).collect();
         let by_flow = (0..events.len()).collect();
         let by_text = (0..events.len()).sorted_unstable_by_key(|event| events[*event]).collect();
@@ -193,6 +203,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             leaving,
             skipping,
             accesses: events.iter().map(|node| access(flow, *node)).collect(),
+            atoms: events.iter().map(|node| atom(flow, *node)).collect(),
             orders: [by_flow, by_text],
             asked,
             found,
@@ -214,7 +225,10 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     /// The better of the two alignments with the events in their orders.
     fn best_of(&mut self, order: &[usize]) -> Alignment {
         let [by_flow, by_text] = [0, 1].map(|which| {
-            let mut anchors = self.cheapest(order, &self.orders[which]);
+            let mut anchors = self.cheapest(order, &self.orders[which], None);
+            self.settle(order, &self.orders[which], &mut anchors);
+            // Which fences are needed is known only now.
+            let mut anchors = self.cheapest(order, &self.orders[which], Some(&anchors));
             self.settle(order, &self.orders[which], &mut anchors);
             Alignment { score: self.score(&anchors), anchors }
         });
@@ -243,8 +257,12 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     /// How many relations to itself and to others an operation has that an event has not, or the other way round.
     fn relations_lost(&self, op: usize, event: usize, others: &[(usize, usize)]) -> u32 {
         let (asked, found) = (self.asked.of(op), self.found.of(event));
-        let others = others.iter().copied().filter(|(other, _)| *other != op);
-        others.chain([(op, event)]).map(|(op, event)| (asked[op] ^ found[event]).count_ones()).sum()
+        let others = others.iter().filter(|(other, _)| *other != op);
+        let others = others.map(|&(other, of_other)| (asked[other] ^ found[of_other]).count_ones()).sum::<u32>();
+        // A loop that the operation became leads back to itself.
+        let own_loop = self.atoms[event].is_some_and(|atom| is_loop(&self.operations[op], atom));
+        let itself = asked[op] | if own_loop { graph::LEADS } else { 0 };
+        others + (itself ^ found[event]).count_ones()
     }
 
     /// Moves each operation to the best of the events that are as good in the same place of the order: the table cannot
@@ -298,28 +316,46 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         operation != Operation::Fence && scope != SyncScope::SingleThread && self.leaving[op] > 0
     }
 
-    /// What may stand for an operation, in this order. A fence that stands there for its ordering is no other operation's.
-    fn rows(&self, op: usize) -> impl Iterator<Item = (usize, usize)> {
-        let (ordering, fenced) = (self.operations[op].ordering, self.is_ordered(op));
-        let rows = [(fenced && ordering.releases(), BEFORE), (true, ITSELF), (fenced && ordering.acquires(), BEHIND)];
-        rows.into_iter().filter_map(move |(stands, part)| stands.then_some((op, part)))
+    /// What may stand for an operation, in this order, and what it costs if nothing does. A fence that stands there for its
+    /// ordering is no other operation's. Where the operations have events already, only these stand for accesses, and
+    /// only the fences that they need.
+    fn rows(&self, op: usize, known: Option<&[Anchor]>) -> Vec<Row<'_>> {
+        let AtomicOp { operation, ordering, .. } = self.operations[op];
+        let itself = |fits| Row { op, part: ITSELF, fits, leaving: self.leaving[op] };
+        let fence = |part, leaving| Row { op, part, fits: Fits::Any(&self.fences), leaving };
+        match known.map(|anchors| anchors[op][ITSELF]) {
+            Some(None) if operation != Operation::Fence => Vec::new(),
+            Some(Some(event)) if operation != Operation::Fence => {
+                let needed = self.fences_needed(op, event);
+                let part = |part| needed.contains(&part).then(|| fence(part, 1));
+                [part(BEFORE), Some(itself(Fits::Only(event, &self.fits[op]))), part(BEHIND)]
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            }
+            _ => {
+                let fenced = self.is_ordered(op);
+                let before = fence(BEFORE, u32::from(ordering == Ordering::SeqCst));
+                let rows = [
+                    (fenced && ordering.releases(), before),
+                    (true, itself(Fits::Any(&self.fits[op]))),
+                    (fenced && ordering.acquires(), fence(BEHIND, 0)),
+                ];
+                rows.into_iter().filter_map(|(stands, row)| stands.then_some(row)).collect()
+            }
+        }
     }
 
     /// The cheapest alignment of operations and events in these orders.
-    fn cheapest(&self, operations: &[usize], events: &[usize]) -> Vec<Anchor> {
-        let rows: Vec<_> = operations.iter().flat_map(|op| self.rows(*op)).collect();
+    fn cheapest(&self, operations: &[usize], events: &[usize], known: Option<&[Anchor]>) -> Vec<Anchor> {
+        let rows: Vec<_> = operations.iter().flat_map(|op| self.rows(*op, known)).collect();
         let width = events.len() + 1;
         let mut moves = vec![Move::Skip; (rows.len() + 1) * width];
         let mut costs: Vec<u32> = vec![0; width];
         for (column, event) in (1..).zip(events) {
             costs[column] = costs[column - 1] + self.skipping[*event];
         }
-        for (row, &(op, part)) in (1..).zip(&rows) {
-            let is_sc = self.operations[op].ordering == Ordering::SeqCst;
-            let (fits, leaving) = match part {
-                ITSELF => (&self.fits[op], self.leaving[op]),
-                _ => (&self.fences, u32::from(part == BEFORE && is_sc)),
-            };
+        for (row, &Row { fits, leaving, .. }) in (1..).zip(&rows) {
             let above = costs.clone();
             for column in 0..width {
                 let mut best = (above[column].saturating_add(leaving), Move::Leave);
@@ -329,7 +365,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
                     if skip <= best.0 {
                         best = (skip, Move::Skip);
                     }
-                    let matched = fits[event].map(|cost| above[before].saturating_add(cost.into()));
+                    let matched = fits.cost(event).map(|cost| above[before].saturating_add(cost.into()));
                     if let Some(matched) = matched.filter(|matched| *matched <= best.0) {
                         best = (matched, Move::Match);
                     }
@@ -344,7 +380,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             match moves[row * width + column] {
                 Move::Match => {
                     (row, column) = (row - 1, column - 1);
-                    let (op, part) = rows[row];
+                    let Row { op, part, .. } = rows[row];
                     anchors[op][part] = Some(events[column]);
                 }
                 Move::Skip => column -= 1,
@@ -374,6 +410,30 @@ impl<'a> Relations<'a> {
     }
 }
 
+/// One of the parts of an operation that an event may stand for.
+struct Row<'a> {
+    op: usize,
+    part: usize,
+    fits: Fits<'a>,
+    leaving: u32,
+}
+
+/// How badly an event fits.
+#[derive(Clone, Copy)]
+enum Fits<'a> {
+    Any(&'a [Option<u8>]),
+    Only(usize, &'a [Option<u8>]),
+}
+
+impl Fits<'_> {
+    fn cost(self, event: usize) -> Option<u8> {
+        match self {
+            Self::Any(costs) => costs[event],
+            Self::Only(only, costs) => costs[event].filter(|_| event == only),
+        }
+    }
+}
+
 /// How an alignment came to one of its cells.
 #[derive(Clone, Copy)]
 enum Move {
@@ -391,7 +451,7 @@ pub fn cost_without(op: &AtomicOp) -> u32 {
 /// What it costs to leave an instruction without an operation: strong ones are there for one.
 fn cost_of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
     match access(flow, node) {
-        Some(access) if access.reads && access.writes => 5,
+        Some(access) if access.reads && access.writes && !keeps_value(flow, node) => 5,
         Some(access) if access.strong.is_some() => 1,
         _ => 0,
     }
@@ -418,6 +478,9 @@ fn cost_of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Option<u8> {
         (Operation::Load(_), Instruction::Atom(_)) => 8,
         (Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Exch, .. })) => 8,
         (Operation::CmpXchg { .. }, Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 0,
+        (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) if keeps_value(flow, node) => {
+            return None;
+        }
         (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 1,
         (Operation::Rmw(rmw, _), Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) => {
             if native(rmw) == Some(*op) { 0 } else { 6 }
@@ -433,7 +496,7 @@ fn cost_of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Option<u8> {
 fn may_be(asked: Space, found: Space) -> bool {
     let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
     match (asked, found) {
-        (Space::Generic | Space::Local | Space::Const, _) | (_, Space::Generic) => true,
+        (Space::Generic, _) | (_, Space::Generic) => true,
         (Space::Shared | Space::SharedCta, found) => shared(found),
         (asked, found) => asked == found,
     }

@@ -95,6 +95,17 @@ impl<'p> Flow<'p> {
         self.writers.get(name).map_or(&[], |nodes| nodes)
     }
 
+    /// The nodes that write a register whose value is used at a node.
+    pub fn definitions(&self, at: usize, name: &Name) -> Vec<usize> {
+        let writers = self.writers(name);
+        if let [_] = writers {
+            return writers.to_vec();
+        }
+        let overwrites = |node: usize| self.nodes[node].guard.is_none() && writers.contains(&node);
+        let reached = self.reached(at, Way::Backward, overwrites);
+        writers.iter().copied().filter(|node| reached[*node]).collect()
+    }
+
     /// The nodes to which a way leads from `start`. It does not lead on from those where it stops.
     pub fn reached(&self, start: usize, way: Way, stops: impl Fn(usize) -> bool) -> Vec<bool> {
         let mut seen = vec![false; self.nodes.len()];

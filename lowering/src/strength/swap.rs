@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::{
     Update,
-    flow::{Flow, NodeCode},
+    flow::{Flow, Node, NodeCode},
 };
-use crate::ptx::{AluOp, Atom, Cmp, Guard, Instruction, Name, Operand, Type};
+use crate::ptx::{AluOp, Atom, AtomOp, Cmp, Guard, Instruction, Name, Operand, Type};
 
 /// What is known of a register.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +93,51 @@ pub fn update(flow: &Flow<'_>, cas: usize, leaves: impl Fn(usize) -> bool) -> Up
         (true, false, true) => Update::LoopOrFailure,
         (_, false, false) => Update::Loop,
         (false, ..) => Update::Once,
+    }
+}
+
+/// Whether a node is a `cas` that writes only what it finds, as a load does.
+pub fn keeps_value(flow: &Flow<'_>, cas: usize) -> bool {
+    match flow.instruction(cas) {
+        Some(Instruction::Atom(Atom { op: AtomOp::Cas, b, c: Some(c), .. })) => {
+            let [expected, new] = [b, c].map(|operand| origin(flow, cas, operand, MOST_COPIES));
+            expected == new
+        }
+        _ => false,
+    }
+}
+
+/// How many copies of a value are followed.
+const MOST_COPIES: usize = 8;
+
+/// Where the value of an operand at a node comes from, without the copies in between.
+#[derive(PartialEq)]
+enum Origin<'p> {
+    Operand(&'p Operand),
+    Register(&'p Name, Vec<usize>),
+    Vector(Vec<Self>),
+}
+
+fn origin<'p>(flow: &Flow<'p>, at: usize, operand: &'p Operand, copies: usize) -> Origin<'p> {
+    match operand {
+        Operand::Register(name) => {
+            let definitions = flow.definitions(at, name);
+            if let [node] = definitions[..]
+                && let Node {
+                    guard: None,
+                    code: NodeCode::Instruction(Instruction::Alu { op: AluOp::Mov, d, sources, .. }),
+                    ..
+                } = &flow.nodes[node]
+                && let (Operand::Register(_), [source], 1..) = (d, &sources[..], copies)
+            {
+                return origin(flow, node, source, copies - 1);
+            }
+            Origin::Register(name, definitions)
+        }
+        Operand::Vector(elements) => {
+            Origin::Vector(elements.iter().map(|element| origin(flow, at, element, copies)).collect())
+        }
+        operand => Origin::Operand(operand),
     }
 }
 
