@@ -16,16 +16,17 @@ use std::{
 use itertools::Itertools;
 
 use super::{
-    Access, access, fence,
+    Access, access, acquiring, fence,
     flow::Flow,
     graph::{self, Graph},
     is_private,
-    judge::{Block, TooLarge, atom, is_loop},
+    judge::{Block, TooLarge, atom, guesses, is_loop},
+    releasing,
     swap::keeps_value,
 };
 use crate::{
     op::{AtomicOp, Operation, Ordering, RmwOp, SyncScope},
-    ptx::{Atom, AtomOp, Instruction, Red, Space},
+    ptx::{Atom, AtomOp, FenceSem, Instruction, Red, Space},
 };
 
 /// The largest table of an alignment, in cells of a byte.
@@ -163,12 +164,17 @@ struct Aligner<'a, L> {
     fits: Vec<Rc<[Option<u8>]>>,
     /// The events that are fences, in the same way.
     fences: Rc<[Option<u8>]>,
+    /// Those of them that order in some way.
+    acquiring: Vec<Option<u8>>,
+    releasing: Vec<Option<u8>>,
+    sc: Vec<Option<u8>>,
     /// What it costs to leave each of the operations, and to skip each of the events.
     leaving: Vec<u32>,
     skipping: Vec<u32>,
     accesses: Vec<Option<Access>>,
-    /// Those of the events that are an `atom`.
+    /// Those of the events that are an `atom`, and the reads with which its loop begins, if it is one.
     atoms: Vec<Option<&'a Atom>>,
+    guesses: Vec<Vec<usize>>,
     /// The orders of the events.
     orders: [Vec<usize>; 2],
     asked: Relations<'a>,
@@ -192,17 +198,33 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let fits: Vec<Rc<[Option<u8>]>> =
             operations.iter().map(|op| rows.entry(*op).or_insert_with(|| row(op)).clone()).collect();
         let cost_without = |(op, is_reached): (&AtomicOp, &bool)| if *is_reached { cost_without(op) } else { 0 };
+        let places: HashMap<usize, usize> = events.iter().copied().zip(0..).collect();
+        let guesses = |node: &usize| match atom(flow, *node) {
+            Some(atom) if atom.op == AtomOp::Cas => {
+                guesses(flow, *node, atom).into_iter().filter_map(|read| places.get(&read).copied()).collect()
+            }
+            _ => Vec::new(),
+        };
+        let guesses: Vec<Vec<usize>> = events.iter().map(guesses).collect();
         let leaving: Vec<u32> = operations.iter().zip(is_reached).map(cost_without).collect();
-        let skipping: Vec<u32> = events.iter().map(|node| cost_of_skipping(flow, *node)).collect();
+        let mut skipping: Vec<u32> = events.iter().map(|node| cost_of_skipping(flow, *node)).collect();
+        guesses.iter().flatten().for_each(|read| skipping[*read] = 0);
         let by_flow = (0..events.len()).collect();
         let by_text = (0..events.len()).sorted_unstable_by_key(|event| events[*event]).collect();
+        let ordering = |holds: &dyn Fn(FenceSem) -> bool| -> Vec<Option<u8>> {
+            events.iter().map(|node| fence(flow, *node).filter(|(sem, _)| holds(*sem)).map(|_| 0)).collect()
+        };
         Self {
             operations,
+            acquiring: ordering(&acquiring),
+            releasing: ordering(&releasing),
+            sc: ordering(&|sem| sem == FenceSem::Sc),
             fits,
             fences: events.iter().map(|node| fence(flow, *node).map(|_| 0)).collect(),
             leaving,
             skipping,
             accesses: events.iter().map(|node| access(flow, *node)).collect(),
+            guesses,
             atoms: events.iter().map(|node| atom(flow, *node)).collect(),
             orders: [by_flow, by_text],
             asked,
@@ -225,10 +247,16 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     /// The better of the two alignments with the events in their orders.
     fn best_of(&mut self, order: &[usize]) -> Alignment {
         let [by_flow, by_text] = [0, 1].map(|which| {
-            let mut anchors = self.cheapest(order, &self.orders[which], None);
+            let mut anchors = self.cheapest(order, &self.orders[which], &Known::default());
+            // Which loops there are is known only now, and what they begin with is no other operation's.
+            let begun = self.begun(&anchors);
+            if !begun.is_empty() {
+                anchors = self.cheapest(order, &self.orders[which], &Known { begun, anchors: None });
+            }
             self.settle(order, &self.orders[which], &mut anchors);
-            // Which fences are needed is known only now.
-            let mut anchors = self.cheapest(order, &self.orders[which], Some(&anchors));
+            // So are the fences that are needed.
+            let known = Known { begun: HashSet::new(), anchors: Some(&anchors) };
+            let mut anchors = self.cheapest(order, &self.orders[which], &known);
             self.settle(order, &self.orders[which], &mut anchors);
             Alignment { score: self.score(&anchors), anchors }
         });
@@ -259,10 +287,11 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let (asked, found) = (self.asked.of(op), self.found.of(event));
         let others = others.iter().filter(|(other, _)| *other != op);
         let others = others.map(|&(other, of_other)| (asked[other] ^ found[of_other]).count_ones()).sum::<u32>();
-        // A loop that the operation became leads back to itself.
-        let own_loop = self.atoms[event].is_some_and(|atom| is_loop(&self.operations[op], atom));
-        let itself = asked[op] | if own_loop { graph::LEADS } else { 0 };
-        others + (itself ^ found[event]).count_ones()
+        // A loop that the operation became leads back to itself, but not to what it begins with.
+        let begin = if self.is_loop(op, event) { self.guesses[event].first() } else { None };
+        let again = begin.map_or(found[event], |begin| found[*begin]) & graph::LEADS;
+        let itself = found[event] & !graph::LEADS | again;
+        others + (asked[op] ^ itself).count_ones()
     }
 
     /// Moves each operation to the best of the events that are as good in the same place of the order: the table cannot
@@ -300,6 +329,26 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         self.fences_needed(op, event).into_iter().any(|part| anchor[part].is_none())
     }
 
+    /// Whether an operation became a loop around this event.
+    fn is_loop(&self, op: usize, event: usize) -> bool {
+        self.atoms[event].is_some_and(|atom| is_loop(&self.operations[op], atom))
+    }
+
+    /// The reads with which the loops begin that operations became.
+    fn begun(&self, anchors: &[Anchor]) -> HashSet<usize> {
+        let loops = pairs(anchors).into_iter().filter(|(op, event)| self.is_loop(*op, *event));
+        loops.flat_map(|(_, event)| &self.guesses[event]).copied().collect()
+    }
+
+    /// The fences that can give an operation its ordering at this part.
+    fn serving(&self, part: usize, ordering: Ordering) -> &[Option<u8>] {
+        match (part, ordering) {
+            (BEHIND, _) => &self.acquiring,
+            (_, Ordering::SeqCst) => &self.sc,
+            _ => &self.releasing,
+        }
+    }
+
     /// Where an operation needs fences, if this event stands for it.
     fn fences_needed(&self, op: usize, event: usize) -> Vec<usize> {
         let Some(found) = self.accesses[event].filter(|_| self.is_ordered(op)) else { return Vec::new() };
@@ -319,15 +368,16 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     /// What may stand for an operation, in this order, and what it costs if nothing does. A fence that stands there for its
     /// ordering is no other operation's. Where the operations have events already, only these stand for accesses, and
     /// only the fences that they need.
-    fn rows(&self, op: usize, known: Option<&[Anchor]>) -> Vec<Row<'_>> {
+    fn rows<'s>(&'s self, op: usize, known: &'s Known<'_>) -> Vec<Row<'s>> {
         let AtomicOp { operation, ordering, .. } = self.operations[op];
         let itself = |fits| Row { op, part: ITSELF, fits, leaving: self.leaving[op] };
-        let fence = |part, leaving| Row { op, part, fits: Fits::Any(&self.fences), leaving };
-        match known.map(|anchors| anchors[op][ITSELF]) {
+        let fence = |part, fits, leaving| Row { op, part, fits, leaving };
+        match known.anchors.map(|anchors| anchors[op][ITSELF]) {
             Some(None) if operation != Operation::Fence => Vec::new(),
             Some(Some(event)) if operation != Operation::Fence => {
                 let needed = self.fences_needed(op, event);
-                let part = |part| needed.contains(&part).then(|| fence(part, 1));
+                let part =
+                    |part| needed.contains(&part).then(|| fence(part, Fits::Any(self.serving(part, ordering)), 1));
                 [part(BEFORE), Some(itself(Fits::Only(event, &self.fits[op]))), part(BEHIND)]
                     .into_iter()
                     .flatten()
@@ -335,11 +385,12 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             }
             _ => {
                 let fenced = self.is_ordered(op);
-                let before = fence(BEFORE, u32::from(ordering == Ordering::SeqCst));
+                let any = Fits::Any(&self.fences);
+                let before = fence(BEFORE, any, u32::from(ordering == Ordering::SeqCst));
                 let rows = [
                     (fenced && ordering.releases(), before),
-                    (true, itself(Fits::Any(&self.fits[op]))),
-                    (fenced && ordering.acquires(), fence(BEHIND, 0)),
+                    (true, itself(Fits::But(&known.begun, &self.fits[op]))),
+                    (fenced && ordering.acquires(), fence(BEHIND, any, 0)),
                 ];
                 rows.into_iter().filter_map(|(stands, row)| stands.then_some(row)).collect()
             }
@@ -347,7 +398,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     }
 
     /// The cheapest alignment of operations and events in these orders.
-    fn cheapest(&self, operations: &[usize], events: &[usize], known: Option<&[Anchor]>) -> Vec<Anchor> {
+    fn cheapest(&self, operations: &[usize], events: &[usize], known: &Known<'_>) -> Vec<Anchor> {
         let rows: Vec<_> = operations.iter().flat_map(|op| self.rows(*op, known)).collect();
         let width = events.len() + 1;
         let mut moves = vec![Move::Skip; (rows.len() + 1) * width];
@@ -410,6 +461,14 @@ impl<'a> Relations<'a> {
     }
 }
 
+/// What is known before an alignment from one that did not know it.
+#[derive(Default)]
+struct Known<'a> {
+    /// The events with which loops begin.
+    begun: HashSet<usize>,
+    anchors: Option<&'a [Anchor]>,
+}
+
 /// One of the parts of an operation that an event may stand for.
 struct Row<'a> {
     op: usize,
@@ -422,6 +481,7 @@ struct Row<'a> {
 #[derive(Clone, Copy)]
 enum Fits<'a> {
     Any(&'a [Option<u8>]),
+    But(&'a HashSet<usize>, &'a [Option<u8>]),
     Only(usize, &'a [Option<u8>]),
 }
 
@@ -429,6 +489,7 @@ impl Fits<'_> {
     fn cost(self, event: usize) -> Option<u8> {
         match self {
             Self::Any(costs) => costs[event],
+            Self::But(others, costs) => costs[event].filter(|_| !others.contains(&event)),
             Self::Only(only, costs) => costs[event].filter(|_| event == only),
         }
     }

@@ -177,7 +177,7 @@ fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
 
 /// The reads of the same place from which the expected value of a `cas` is computed, of as many bits as it compares: what
 /// a compiler's loop begins with. A narrower one is the program's.
-fn guesses(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
+pub(super) fn guesses(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
     let base = address(flow, &atom.a.base);
     // The halves of a wide value stand side by side.
     let is_same =
