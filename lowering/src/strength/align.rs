@@ -160,6 +160,8 @@ fn pairs(anchors: &[Anchor]) -> Vec<(usize, usize)> {
 /// The two sides of an alignment, and what is known of their pairs. Operations and events are known by their indices.
 struct Aligner<'a, L> {
     operations: &'a [AtomicOp],
+    /// Whether control reaches each of them.
+    is_reached: &'a [bool],
     /// How badly each of the events fits, if it can at all, for each of the operations.
     fits: Vec<Rc<[Option<u8>]>>,
     /// The events that are fences, in the same way.
@@ -186,7 +188,7 @@ struct Aligner<'a, L> {
 impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     fn new(
         operations: &'a [AtomicOp],
-        is_reached: &[bool],
+        is_reached: &'a [bool],
         flow: &Flow<'a>,
         events: &'a [usize],
         asked: Relations<'a>,
@@ -216,6 +218,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         };
         Self {
             operations,
+            is_reached,
             acquiring: ordering(&acquiring),
             releasing: ordering(&releasing),
             sc: ordering(&|sem| sem == FenceSem::Sc),
@@ -271,7 +274,8 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let skipped = (0..self.skipping.len()).filter(|event| !taken.contains(event)).map(|event| self.skipping[event]);
         let left_cost = left().map(|(_, cost)| cost).sum::<u32>();
         let cost = fits + left_cost + skipped.sum::<u32>();
-        let relations = pairs.iter().map(|&(op, event)| self.relations_lost(op, event, &pairs)).sum::<u32>();
+        let reached = self.reached(&pairs);
+        let relations = reached.iter().map(|&(op, event)| self.relations_lost(op, event, &reached)).sum::<u32>();
         let cost = cost.saturating_add(relations.saturating_mul(COST_OF_RELATION));
         let lacking: Vec<bool> = anchors.iter().enumerate().map(|(op, anchor)| self.lacks_fence(op, anchor)).collect();
         let cost = cost.saturating_add(lacking.iter().map(|lacks| u32::from(*lacks)).sum());
@@ -280,6 +284,11 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         };
         let lost = pairs.iter().filter(|(op, event)| lacking[*op] || is_lost(*op, *event)).count();
         (cost, lost + left().filter(|(_, cost)| **cost > 0).count())
+    }
+
+    /// The pairs of operations that control reaches: the others stand to nothing.
+    fn reached(&self, pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+        pairs.iter().copied().filter(|(op, _)| self.is_reached[*op]).collect()
     }
 
     /// How many relations to itself and to others an operation has that an event has not, or the other way round.
@@ -316,7 +325,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             let candidates: Vec<_> =
                 events[first..behind].iter().copied().filter(|event| worth(*event) == worth(now)).collect();
             if candidates.len() > 1 {
-                let others = pairs(anchors);
+                let others = self.reached(&pairs(anchors));
                 let lost = |event: &usize| (self.relations_lost(op, *event, &others), *event != now);
                 anchors[op][ITSELF] = candidates.into_iter().min_by_key(lost);
             }
@@ -373,6 +382,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let itself = |fits| Row { op, part: ITSELF, fits, leaving: self.leaving[op] };
         let fence = |part, fits, leaving| Row { op, part, fits, leaving };
         match known.anchors.map(|anchors| anchors[op][ITSELF]) {
+            _ if operation == Operation::Fence && !self.is_reached[op] => Vec::new(),
             Some(None) if operation != Operation::Fence => Vec::new(),
             Some(Some(event)) if operation != Operation::Fence => {
                 let needed = self.fences_needed(op, event);
