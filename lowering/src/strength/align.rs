@@ -296,10 +296,13 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let (asked, found) = (self.asked.of(op), self.found.of(event));
         let others = others.iter().filter(|(other, _)| *other != op);
         let others = others.map(|&(other, of_other)| (asked[other] ^ found[of_other]).count_ones()).sum::<u32>();
-        // A loop that the operation became leads back to itself, but not to what it begins with.
-        let begin = if self.is_loop(op, event) { self.guesses[event].first() } else { None };
-        let again = begin.map_or(found[event], |begin| found[*begin]) & graph::LEADS;
-        let itself = found[event] & !graph::LEADS | again;
+        // A loop that the operation became leads back to itself. Whether other code does is told by what it begins with.
+        let again = match self.guesses[event].first() {
+            _ if !self.is_loop(op, event) => found[event],
+            Some(begin) => found[*begin],
+            None => asked[op],
+        };
+        let itself = found[event] & !graph::LEADS | again & graph::LEADS;
         others + (asked[op] ^ itself).count_ones()
     }
 

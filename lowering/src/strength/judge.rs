@@ -507,6 +507,21 @@ mod tests {
         check(&[add(Space::Global, Ordering::Acquire), load], weak, "ordering right");
     }
 
+    /// Long ways from a `cas`, and values that are packed again and again, cost neither the stack, nor memory, nor hours.
+    #[test]
+    fn code_around_an_exchange_may_be_long() {
+        let cas = "atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r2, %r3;";
+        let add = (0..20_000).map(|number| format!("add.u32 %r{}, %r{number}, %r1;", number + 10)).collect::<String>();
+        let xor = add.replace("add.u32", "xor.b32");
+        let branches = (0..5_000).map(|number| format!("@%p{} bra $L;", number + 10)).collect::<String>();
+        let halves = "mov.b64 {%r1, %r4}, %r5; mov.b64 {%r5, %r4}, %r1;".repeat(10_000);
+        let packs = "mov.b64 %r1, {%r1, %r1};".repeat(200);
+        for behind in [add, xor, branches, halves, packs.clone()] {
+            let text = format!("{packs} $L: {cas} {behind} setp.ne.b32 %p1, %r1, %r5; @%p1 bra $L; ret;");
+            check(&[cmpxchg(Type::I32, Ordering::Relaxed)], &text, "right");
+        }
+    }
+
     /// Compilers leave out what control does not reach.
     #[test]
     fn unreachable_operations_need_nothing() {
