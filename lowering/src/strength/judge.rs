@@ -539,6 +539,12 @@ mod tests {
         check_blocks(&dead(&[add]), &format!("@%p1 bra $A; {atom} ret; $A: {atom} ret;"), "right right");
         check_blocks(&dead(&[add, fence]), "atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;", "ordering right right");
         check_blocks(&dead(&[add]), "ret;", "missing right");
+        // A compiler that does not optimize keeps the branch.
+        let kept = |p: &str| format!("mov.pred %p1, {p}; @%p1 bra $A; fence.sc.sys; {atom} ret; $A: {atom} ret;");
+        check_blocks(&dead(&[fence, add]), &kept("-1"), "right right right");
+        check_blocks(&dead(&[fence, add]), &kept("0"), "right right right");
+        check_blocks(&dead(&[]), &kept("-1").replacen("acq_rel", "relaxed", 1), "right");
+        check_blocks(&dead(&[]), &kept("0").replacen("acq_rel", "relaxed", 1), "ordering");
         let relaxed = AtomicOp { ordering: Ordering::Relaxed, ..add };
         check_blocks(
             &dead(&[relaxed, fence]),

@@ -49,8 +49,8 @@ pub fn control_flow(function: FunctionValue<'_>) -> impl Iterator<Item = (BasicB
 /// # Safety
 /// `end` is the terminator of a block of a verified module.
 unsafe fn decided(end: LLVMValueRef) -> Option<u32> {
-    // SAFETY: each accessor is called for the kind of terminator that has it. A `switch` has its condition and default in
-    // front of pairs of a case and a block, and equal constants are one.
+    // SAFETY: each accessor is called for the kind of terminator that has it. The condition is the first operand of a
+    // `switch`, its default the first successor, and equal constants are one.
     unsafe {
         let condition = match LLVMGetInstructionOpcode(end) {
             LLVMOpcode::LLVMBr if LLVMIsConditional(end) != 0 => LLVMGetCondition(end),
@@ -63,7 +63,7 @@ unsafe fn decided(end: LLVMValueRef) -> Option<u32> {
         if LLVMGetInstructionOpcode(end) == LLVMOpcode::LLVMBr {
             return Some(u32::from(LLVMConstIntGetZExtValue(condition) == 0));
         }
-        let is_case = |number: &u32| LLVMGetOperand(end, 2 * number) == condition;
+        let is_case = |number: &u32| LLVMGetSwitchCaseValue(end, *number) == condition;
         Some((1..LLVMGetNumSuccessors(end)).find(is_case).unwrap_or(0))
     }
 }
