@@ -7,7 +7,9 @@ use std::{
 };
 
 use ptx_atomics::{
-    llvm::{self, Diagnostic, Handlers, Input, Location, Named, Options, Recognized, inkwell::context::Context},
+    llvm::{
+        self, Diagnostic, Handlers, Input, Location, Named, Options, Recognized, Settings, inkwell::context::Context,
+    },
     lowering::{
         ptx::{Function, Module, ModuleError},
         strength::{
@@ -15,14 +17,15 @@ use ptx_atomics::{
             judge::{Judged, Judgement, judge},
         },
     },
+    mlir,
 };
 use serde::Serialize;
 use strum::EnumMessage;
 
 use crate::{
-    cli::{CheckArgs, TargetArgs},
+    cli::{CheckArgs, Language, TargetArgs},
     isolate::{self, End, Stage},
-    lower::{obituary, read},
+    lower::{language, named, obituary, read, translated},
     render,
 };
 
@@ -76,13 +79,10 @@ fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Vec<Diagnost
         &context,
         Handlers { error: isolate::fatal, warning: |text| render::say(&format!("warning: {text}")) },
     );
-    let llvm_module = llvm::read(&context, ir)?;
-    llvm::expand(&llvm_module)?;
-    // What an operation asks for is the same for every target.
-    let target = TargetArgs::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
-    let options = Options { default_scope: args.default_scope, ..Options::new(target) };
-    let operations = llvm::operations(&llvm_module, ir, &options)?;
-    std::mem::forget(llvm_module);
+    let operations = match language(args.language, ir) {
+        Language::Llvm => of_llvm_ir(args, ir, &context),
+        Language::Mlir => of_mlir(args, ir, &module, &context),
+    }?;
     std::mem::forget(context);
 
     let judged = judge_all(&operations, &module)?;
@@ -91,7 +91,71 @@ fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Vec<Diagnost
     } else {
         report(&judged, ir, ptx.name(), text);
     }
-    Ok(judged.iter().all(|found| found.judgement.as_ref().is_none_or(|judgement| judgement.loss().is_none())))
+    let kept = judged.iter().all(|found| found.judgement.as_ref().is_none_or(|judgement| judgement.loss().is_none()));
+    if kept && !args.allow_empty && judged.iter().all(|found| found.judgement.is_none()) {
+        return Err(nothing_checked(&judged, ir, ptx).into());
+    }
+    Ok(kept)
+}
+
+fn nothing_checked(judged: &[Found<'_>], ir: &Input, ptx: &Input) -> Diagnostic {
+    let (why, help) = if judged.is_empty() {
+        let help = "give the IR from before its atomics were lowered: then they are inline assembly";
+        (format!("'{}' has no atomics and fences", ir.name()), help)
+    } else {
+        let help = "give the IR from which the PTX was generated, after inlining";
+        (format!("'{}' has none of the functions with atomics", ptx.name()), help)
+    };
+    Diagnostic::new(format!("nothing was checked: {why}")).help(format!("{help}; --allow-empty lets it pass"))
+}
+
+/// The operations of LLVM IR, by function.
+fn of_llvm_ir(args: &CheckArgs, ir: &Input, context: &Context) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
+    if args.module.is_some() {
+        return Err(Diagnostic::new("--module is for MLIR, and the input is LLVM IR").into());
+    }
+    let module = llvm::read(context, ir)?;
+    llvm::expand(&module)?;
+    // What an operation asks for is the same for every target.
+    let target = TargetArgs::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
+    let options = Options { default_scope: args.default_scope, ..Options::new(target) };
+    let operations = llvm::operations(&module, ir, &options);
+    std::mem::forget(module);
+    operations
+}
+
+/// The operations of a device module of MLIR, by function: those of the LLVM IR that it becomes for the target of the PTX.
+fn of_mlir(args: &CheckArgs, ir: &Input, ptx: &Module, llvm: &Context) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
+    let context = mlir::context();
+    let input = ir.clone().keeping_lines();
+    let settings = Settings {
+        mcpu: ptx.target.split(',').next().and_then(|gpu| gpu.trim().parse().ok()),
+        mattr: format!("ptx{}", ptx.version.replace('.', "")).parse().ok(),
+        default_scope: Some(args.default_scope),
+        ..Settings::default()
+    };
+    let operations = || {
+        let mut module = mlir::read(&context, &input)?;
+        let wanted = args.module.as_deref();
+        let device = translated(&input, &context, &mut module, wanted, llvm, |op| mlir::options(&settings, op))?;
+        let [device] = &device[..] else {
+            let names: Vec<_> = device.iter().filter_map(|device| device.name.as_deref()).collect();
+            let message = format!("the input has several modules, and there is one PTX: {}", names.join(", "));
+            return Err(Diagnostic::new(message).help("give one of them by --module NAME").into());
+        };
+        // The lines of atomics are those of MLIR.
+        let no_text = Input::new(ir.name(), []);
+        llvm::operations(&device.translated.module, &no_text, &device.options)
+    };
+    let mut operations = operations();
+    match &mut operations {
+        Ok(functions) => {
+            let found = functions.iter_mut().flat_map(|function| &mut function.named);
+            found.for_each(|operation| named(&mut operation.location, ir));
+        }
+        Err(errors) => errors.iter_mut().for_each(|error| named(&mut error.location, ir)),
+    }
+    operations
 }
 
 /// The text of the PTX, and what it says.

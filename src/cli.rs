@@ -110,23 +110,32 @@ pub struct TableArgs {
 
 /// Check that the PTX of any compiler keeps the order and the scope of each atomic and fence
 ///
-/// Reads LLVM IR, and the PTX that a compiler made of it. What the PTX guarantees is computed from its instructions alone.
-/// The values that it computes are not checked.
+/// Reads LLVM IR or MLIR, and the PTX that a compiler made of it. What the PTX guarantees is computed from its instructions
+/// alone. The values that it computes are not checked. docs/check.md says more.
 #[derive(Args)]
 #[command(after_help = "Example:
   llc-22 -mcpu=sm_90 kernel.ll -o kernel.ptx; ptx-atomics check --ir kernel.ll --ptx kernel.ptx
 
-Exit status: 0 all are kept, 1 one is not or an input is wrong, 2 wrong usage.")]
+Exit status: 0 all are kept, 1 one is not, there is none, or an input is wrong, 2 wrong usage.")]
 pub struct CheckArgs {
-    /// LLVM IR, as text or bitcode; - is standard input
+    /// LLVM IR or MLIR, as text or bitcode; - is standard input
     #[arg(long, value_name = "FILE")]
     pub ir: PathBuf,
+    /// What the IR is [default: as of lower]
+    #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
+    pub language: Option<Language>,
+    /// The gpu.module of MLIR that became the PTX
+    #[arg(long, value_name = "NAME")]
+    pub module: Option<String>,
     /// The PTX; - is standard input
     #[arg(long, value_name = "FILE")]
     pub ptx: PathBuf,
     /// What LLVM's default synchronization scope stands for
     #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = settings::scope)]
     pub default_scope: Scope,
+    /// Let it pass that there is nothing to check
+    #[arg(long)]
+    pub allow_empty: bool,
     /// Print one JSON object for each operation
     #[arg(long)]
     pub json: bool,

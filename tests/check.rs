@@ -4,10 +4,11 @@ mod support;
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
+use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
 use support::{ASSEMBLERS, exists, ptx_atomics, root, success, trial};
 
@@ -41,6 +42,10 @@ fn main() {
         Trial::test("ours keeps all", ours_keeps),
         Trial::test("each thing that is lost is found", weakened_is_found),
         Trial::test("blocks in another order", moved_blocks),
+        Trial::test("right shapes", shapes),
+        Trial::test("nothing to check", nothing_to_check),
+        trial("MLIR".into(), (!exists("mlir-opt-22")).then_some("mlir-opt-22"), mlir),
+        Trial::test("strings over several lines", strings_over_lines),
         Trial::test("verdicts for a machine", json),
         Trial::test("a narrower default scope asks for less", default_scope),
         Trial::test("a function that is not there", missing_function),
@@ -275,6 +280,210 @@ fn moved_blocks() -> Result<(), Failed> {
         let found: Vec<_> = verdicts.iter().map(|verdict| verdict["verdict"].as_str().unwrap_or("?")).collect();
         assert_eq!(found.join(" "), expected, "{name}\n{ir}{ptx}{stdout}{stderr}");
     }
+    Ok(())
+}
+
+/// Shapes that the checker has taken for losses: the program's own loop, loops in the arms of a branch, operations on local
+/// memory among others, and what control does not reach.
+const SHAPES: &str = r#"target triple = "nvptx64-nvidia-cuda"
+define i32 @own_loop(ptr addrspace(1) %p, i32 %v) {
+  %first = load i32, ptr addrspace(1) %p
+  br label %loop
+loop:
+  %expected = phi i32 [ %first, %0 ], [ %seen, %loop ]
+  %new = mul i32 %expected, %v
+  %pair = cmpxchg ptr addrspace(1) %p, i32 %expected, i32 %new acq_rel monotonic
+  %seen = extractvalue { i32, i1 } %pair, 0
+  %done = extractvalue { i32, i1 } %pair, 1
+  br i1 %done, label %end, label %loop
+end:
+  ret i32 %expected
+}
+define i8 @own_loop_of_bytes(ptr addrspace(1) align 4 %p, i8 %v) {
+  %first = load i8, ptr addrspace(1) %p, align 4
+  br label %loop
+loop:
+  %expected = phi i8 [ %first, %0 ], [ %seen, %loop ]
+  %new = mul i8 %expected, %v
+  %pair = cmpxchg ptr addrspace(1) %p, i8 %expected, i8 %new acq_rel monotonic, align 4
+  %seen = extractvalue { i8, i1 } %pair, 0
+  %done = extractvalue { i8, i1 } %pair, 1
+  br i1 %done, label %end, label %loop
+end:
+  ret i8 %expected
+}
+define i32 @arms(ptr addrspace(1) %p, i32 %v, i1 %c) {
+  br i1 %c, label %one, label %other
+one:
+  %a = atomicrmw nand ptr addrspace(1) %p, i32 %v acq_rel
+  br label %end
+other:
+  %b = atomicrmw usub_cond ptr addrspace(1) %p, i32 %v acq_rel
+  br label %end
+end:
+  %r = phi i32 [ %a, %one ], [ %b, %other ]
+  ret i32 %r
+}
+define i8 @arm(ptr addrspace(1) %p, i1 %c) {
+  br i1 %c, label %native, label %loop
+loop:
+  %a = atomicrmw xchg ptr addrspace(1) %p, i8 1 acq_rel
+  br label %end
+native:
+  %b = atomicrmw xor ptr addrspace(1) %p, i8 1 acq_rel
+  br label %end
+end:
+  %r = phi i8 [ %a, %loop ], [ %b, %native ]
+  ret i8 %r
+}
+define i32 @local_between(ptr addrspace(1) %p, ptr addrspace(1) %q, i32 %v) {
+  %s = alloca i32
+  %a = atomicrmw add ptr addrspace(1) %p, i32 %v seq_cst
+  store i32 %a, ptr %s
+  %b = atomicrmw add ptr %s, i32 %v seq_cst
+  %c = atomicrmw add ptr addrspace(1) %q, i32 %b seq_cst
+  ret i32 %c
+}
+define i32 @local_behind(ptr addrspace(1) %p, i32 %v) {
+  %s = alloca i32
+  store i32 %v, ptr %s
+  %a = atomicrmw add ptr addrspace(1) %p, i32 %v acquire
+  %b = load atomic i32, ptr %s acquire, align 4
+  %r = add i32 %a, %b
+  ret i32 %r
+}
+define i32 @unreachable(ptr addrspace(1) %p, i32 %v) {
+  %a = atomicrmw add ptr addrspace(1) %p, i32 %v acq_rel
+  ret i32 %a
+nowhere:
+  fence seq_cst
+  %b = atomicrmw sub ptr addrspace(1) %p, i32 %v acq_rel
+  br label %nowhere
+}
+define i32 @decided(ptr addrspace(1) %p, i32 %v) {
+  br i1 false, label %never, label %always
+always:
+  %a = atomicrmw add ptr addrspace(1) %p, i32 %v acq_rel
+  switch i32 2, label %never [ i32 1, label %never
+                               i32 2, label %chosen ]
+never:
+  %b = atomicrmw add ptr addrspace(1) %p, i32 %v monotonic
+  fence seq_cst
+  ret i32 %b
+chosen:
+  fence acquire
+  ret i32 %a
+}
+"#;
+
+/// None of them is called wrong, however it is lowered.
+fn shapes() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let ir = files.write("a.ll", SHAPES)?;
+    let targets = [("sm_60", "+ptx60"), ("sm_70", "+ptx63"), ("sm_90", "+ptx86")];
+    let levels: [&[&str]; 3] = [&[], &["-O0"], &["-O2"]];
+    for ((gpu, version), strategy, level) in
+        iproduct!(targets, ["recommended", "fence", "fence-acquire", "proven"], levels)
+    {
+        let mut lower = ptx_atomics();
+        lower.args(["lower", "--mcpu", gpu, "--mattr", version, "--strategy", strategy]).args(level).arg(&ir);
+        let ptx = success(&mut lower)?;
+        let (status, _, stderr) = files.check(SHAPES, &ptx, &[])?;
+        let expected = "18 atomics and fences: 18 kept, 0 not, 0 not checked\n";
+        assert_eq!((status, &*stderr), (0, expected), "{gpu} {strategy} {level:?}\n{ptx}");
+    }
+    Ok(())
+}
+
+/// Where nothing was compared, nothing is kept.
+fn nothing_to_check() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let ptx = files.lowered(IR)?;
+    let lowered = success(ptx_atomics().args(["lower", "--emit", "llvm-ir"]).arg(files.write("a.ll", IR)?))?;
+    let empty = "target triple = \"nvptx64-nvidia-cuda\"\n";
+    let inlined = IR.replace("define i", "define internal i");
+    let none = "error: nothing was checked: 'a.ll' has no atomics and fences\n";
+    let elsewhere = "nothing was checked: 'b.ptx' has none of the functions with atomics\n";
+    let other = ptx.replace("ticket", "t").replace("flag", "f").replace("byte", "b");
+    for (ir, ptx, expected) in [(empty, &ptx, none), (&*lowered, &ptx, none), (&*inlined, &other, elsewhere)] {
+        for format in [&[][..], &["--json"]] {
+            let (status, _, stderr) = files.check(ir, ptx, format)?;
+            assert!(status == 1 && stderr.contains(expected), "{stderr}");
+            let (status, _, stderr) = files.check(ir, ptx, &[&["--allow-empty"], format].concat())?;
+            assert!(status == 0 && !stderr.contains("error"), "{stderr}");
+        }
+    }
+    Ok(())
+}
+
+/// Two device modules, of which each becomes a PTX.
+const MLIR: &str = r#"module attributes {gpu.container_module} {
+  gpu.module @first {
+    llvm.func @count(%p: !llvm.ptr<1>) -> i32 {
+      %one = llvm.mlir.constant(1 : i32) : i32
+      %old = llvm.atomicrmw add %p, %one acq_rel : !llvm.ptr<1>, i32
+      llvm.return %old : i32
+    }
+  }
+  gpu.module @second {
+    func.func @largest(%m: memref<4xf32, 1>, %i: index, %v: f32) {
+      %old = memref.atomic_rmw maximumf %v, %m[%i] : (f32, memref<4xf32, 1>) -> f32
+      return
+    }
+  }
+}
+"#;
+
+/// MLIR goes the way that it goes to be lowered.
+fn mlir() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let text = files.write("a.mlir", MLIR)?;
+    let bytecode = files.0.path().join("a.mlirbc");
+    success(Command::new("mlir-opt-22").arg(&text).args(["--emit-bytecode", "-o"]).arg(&bytecode))?;
+    let folder = format!("{}/out/", files.0.path().display());
+    success(ptx_atomics().arg("lower").arg(&text).args(["-o", &folder, "--mcpu", "sm_90", "--mattr", "+ptx86"]))?;
+    let check = |input: &Path, ptx: &Path, options: &[&str]| -> Result<(i32, String), Failed> {
+        let output = ptx_atomics().arg("check").arg("--ir").arg(input).arg("--ptx").arg(ptx).args(options).output()?;
+        Ok((output.status.code().unwrap_or(-1), String::from_utf8(output.stderr)?))
+    };
+    for (module, from, line) in [
+        ("first", "atom.acq_rel.sys", "5 |       %old = llvm.atomicrmw"),
+        ("second", "atom.relaxed.sys", "11 |       %old = memref.atomic_rmw"),
+    ] {
+        let path = PathBuf::from(format!("{folder}{module}.ptx"));
+        let right = fs::read_to_string(&path)?;
+        let weak = right.replace(from, "atom.relaxed.gpu");
+        assert_ne!(weak, right);
+        let weak = files.write("weak.ptx", &weak)?;
+        for input in [&text, &bytecode] {
+            let (status, stderr) = check(input, &path, &["--module", module])?;
+            assert_eq!((status, &*stderr), (0, "1 atomics and fences: 1 kept, 0 not, 0 not checked\n"));
+            let (status, stderr) = check(input, &weak, &["--module", module])?;
+            assert!(status == 1 && stderr.contains("scope gpu, not sys"), "{stderr}");
+            assert!(input == &bytecode || stderr.contains(line), "{stderr}");
+            let (status, stderr) = check(input, &path, &[])?;
+            assert!(
+                status == 1
+                    && stderr.contains("error: the input has several modules, and there is one PTX: first, second\n"),
+                "{stderr}"
+            );
+        }
+        let (status, stderr) = check(&text, &path, &["--module", "third"])?;
+        assert!(status == 1 && stderr.contains("error: no gpu.module is named 'third'\n"), "{stderr}");
+        let (status, stderr) = check(&text, &path, &["--input", "llvm"])?;
+        assert!(status == 1 && stderr.contains("is not LLVM IR"), "{stderr}");
+    }
+    Ok(())
+}
+
+/// An error shows the line of the atomic behind strings and comments over several lines.
+fn strings_over_lines() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let ir =
+        IR.replace("define i32 @ticket", "@s = constant [6 x i8] c\"fence\n\"\n/* fence\n;\" */\ndefine i32 @ticket");
+    let weak = files.lowered(&ir)?.replace("atom.acq_rel.sys.global.add", "atom.acquire.sys.global.add");
+    let (status, _, stderr) = files.check(&ir, &weak, &[])?;
+    assert!(status == 1 && stderr.contains("7 |   %old = atomicrmw add"), "{stderr}");
     Ok(())
 }
 

@@ -1,7 +1,9 @@
 //! The judge on random control flow: blocks of operations, and PTX for them with the blocks in another order.
 //!
-//! What is right must be found right, what is weakened must be reported, and orderings that have changed places must be
-//! reported unless the operations could have changed places too.
+//! An operation is one instruction, one between fences, or a loop. Some are in local memory, some in blocks that control
+//! does not reach and that the PTX has not, and plain loads of the same memory stand in between. What is right must be
+//! found right, what is weakened must be reported, and orderings that have changed places must be reported unless the
+//! operations could have changed places too.
 
 use std::fmt::Write;
 
@@ -31,7 +33,8 @@ proptest! {
     #[test]
     fn one_weaker_instruction_is_reported(program in program(), which in any::<Index>()) {
         let mut operations = program.operations();
-        let which = which.index(operations.len());
+        let needed = program.needed();
+        let which = needed[which.index(needed.len())];
         let Some(weaker) = weaker(operations[which]) else { return Ok(()) };
         operations[which] = weaker;
         let ptx = program.ptx(&operations);
@@ -47,9 +50,26 @@ proptest! {
 
     #[test]
     fn a_missing_instruction_is_reported(program in program(), which in any::<Index>()) {
-        let operations = program.operations();
-        let mut instructions: Vec<String> = operations.iter().map(|op| instruction(*op)).collect();
-        instructions[which.index(operations.len())].clear();
+        let mut instructions = program.instructions(&program.operations());
+        let needed = program.needed();
+        instructions[needed[which.index(needed.len())]].clear();
+        let ptx = program.ptx_of(&instructions);
+        prop_assert!(!program.lost(&ptx).is_empty(), "{}", ptx);
+    }
+
+    #[test]
+    fn a_broken_sequence_is_reported(program in program(), which in any::<Index>()) {
+        let mut instructions = program.instructions(&program.operations());
+        let broken: Vec<(usize, String)> = program
+            .needed()
+            .into_iter()
+            .flat_map(|op| broken(&instructions[op]).into_iter().map(move |text| (op, text)))
+            .collect();
+        if broken.is_empty() {
+            return Ok(());
+        }
+        let (op, text) = which.get(&broken).clone();
+        instructions[op] = text;
         let ptx = program.ptx_of(&instructions);
         prop_assert!(!program.lost(&ptx).is_empty(), "{}", ptx);
     }
@@ -59,7 +79,7 @@ proptest! {
         let asked = program.operations();
         let exchangeable =
             |&[one, other]: &[usize; 2]| same_kind(asked[one], asked[other]) && asked[one] != asked[other];
-        let pairs: Vec<_> = (0..asked.len()).array_combinations().filter(exchangeable).collect();
+        let pairs: Vec<_> = program.needed().into_iter().array_combinations().filter(exchangeable).collect();
         if pairs.is_empty() {
             return Ok(());
         }
@@ -79,6 +99,8 @@ struct Program {
     /// In which order the blocks stand in the PTX behind the first one, and which way of each branch is the taken one.
     layout: Vec<usize>,
     taken: Vec<bool>,
+    /// Which of the operations have their ordering from fences around them, wherever one has.
+    fenced: Vec<bool>,
 }
 
 impl Program {
@@ -88,7 +110,25 @@ impl Program {
 
     /// PTX for the blocks, with these operations instead of their own.
     fn ptx(&self, operations: &[AtomicOp]) -> String {
-        self.ptx_of(&operations.iter().map(|op| instruction(*op)).collect::<Vec<_>>())
+        self.ptx_of(&self.instructions(operations))
+    }
+
+    fn instructions(&self, operations: &[AtomicOp]) -> Vec<String> {
+        operations.iter().zip(&self.fenced).map(|(op, fenced)| instruction(*op, *fenced)).collect()
+    }
+
+    /// The operations for which something must stand.
+    fn needed(&self) -> Vec<usize> {
+        let mut reached = vec![0];
+        let mut first = 0;
+        while let Some(&block) = reached.get(first) {
+            let next = self.blocks[block].next.iter().filter(|next| !reached.contains(next)).unique();
+            reached.extend(next.copied().collect::<Vec<_>>());
+            first += 1;
+        }
+        let blocks = self.blocks.iter().enumerate();
+        let operations = blocks.flat_map(|(block, found)| found.operations.iter().map(move |op| (block, op)));
+        operations.positions(|(block, op)| reached.contains(&block) && !is_local(*op)).collect()
     }
 
     /// PTX for the blocks, with a text for each of the operations.
@@ -98,7 +138,7 @@ impl Program {
         for block in &self.blocks {
             let behind = first + block.operations.len();
             // What no operation stands for keeps the fences of one from the next.
-            let foreign = "ld.global.b8 %rs1, [%rd9];\n";
+            let foreign = "ld.global.b32 %e, [%rd1];\n";
             let body = instructions[first..behind].iter().map(|text| format!("{}{foreign}", text.as_ref()));
             bodies.push(foreign.to_owned() + &body.collect::<String>());
             first = behind;
@@ -128,10 +168,12 @@ impl Program {
         judged.iter().positions(|judgement| judgement.loss().is_some()).collect()
     }
 
-    /// Every way to let operations change places so that no way through the program shows it, but for ordering and scope.
+    /// Every way to let operations that are needed change places so that no way through the program shows it, but for
+    /// ordering and scope.
     fn symmetries(&self) -> impl Iterator<Item = Vec<usize>> {
         let operations = self.operations();
         let count = operations.len();
+        let needed = self.needed();
         let nodes: Vec<(usize, usize)> = self
             .blocks
             .iter()
@@ -140,10 +182,18 @@ impl Program {
             .collect();
         let relations: Vec<Vec<[bool; 3]>> =
             (0..count).map(|one| (0..count).map(|other| self.relations(nodes[one], nodes[other])).collect()).collect();
-        (0..count).permutations(count).filter(move |image| {
+        let images = needed.clone().into_iter().permutations(needed.len()).map({
+            let needed = needed.clone();
+            move |permuted| {
+                let mut image: Vec<usize> = (0..count).collect();
+                needed.iter().zip(permuted).for_each(|(op, to)| image[*op] = to);
+                image
+            }
+        });
+        images.filter(move |image| {
             let same = |one: usize, other: usize| relations[one][other] == relations[image[one]][image[other]];
-            (0..count).all(|op| same_kind(operations[op], operations[image[op]]))
-                && (0..count).cartesian_product(0..count).all(|(one, other)| same(one, other))
+            needed.iter().all(|op| same_kind(operations[*op], operations[image[*op]]))
+                && needed.iter().cartesian_product(&needed).all(|(one, other)| same(*one, *other))
         })
     }
 
@@ -181,9 +231,12 @@ impl Program {
 
 /// Blocks, each of which control reaches, with few operations in all.
 fn program() -> impl Strategy<Value = Program> {
+    let unreached = prop::collection::vec(operation(), 0..3);
+    let fenced = prop::collection::vec(any::<bool>(), 9);
     let blocks = prop::collection::vec((prop::collection::vec(operation(), 0..3), any::<Index>(), any::<bool>()), 1..7);
     let further = prop::collection::vec((any::<Index>(), any::<Index>()), 0..4);
-    (blocks, further, any::<u64>()).prop_filter_map("no operation, or too many", |(drafts, further, seed)| {
+    let drafts = (blocks, further, any::<u64>(), unreached, fenced);
+    drafts.prop_filter_map("no operation, or too many", |(drafts, further, seed, unreached, fenced)| {
         let count = drafts.len();
         let mut blocks: Vec<Block> = Vec::new();
         let mut taken = Vec::new();
@@ -206,13 +259,17 @@ fn program() -> impl Strategy<Value = Program> {
         let operations: usize = blocks.iter().map(|block| block.operations.len()).sum();
         let mut layout: Vec<usize> = (0..count).collect();
         layout[1..].sort_by_key(|block| seed.wrapping_mul(2 * *block as u64 + 1) >> 32);
-        (1..7).contains(&operations).then_some(Program { blocks, layout, taken })
+        // It leads into the rest, but nothing leads there.
+        blocks.push(Block { operations: unreached, next: vec![count - 1] });
+        let program = Program { blocks, layout, taken, fenced };
+        ((1..7).contains(&operations) && !program.needed().is_empty()).then_some(program)
     })
 }
 
 /// Few kinds, so that most operations could be one another.
 fn operation() -> impl Strategy<Value = AtomicOp> {
     let access = |ty| Access::new(Space::Global, ty);
+    let local = Access::new(Space::Local, Type::I32);
     let kinds = [
         Operation::Load(access(Type::I32)),
         Operation::Store(access(Type::I32)),
@@ -220,6 +277,11 @@ fn operation() -> impl Strategy<Value = AtomicOp> {
         Operation::Rmw(RmwOp::Or, access(Type::I32)),
         Operation::Load(access(Type::I64)),
         Operation::Fence,
+        Operation::CmpXchg { access: access(Type::I32), failure: Ordering::Relaxed },
+        Operation::Rmw(RmwOp::Nand, access(Type::I32)),
+        Operation::Rmw(RmwOp::Nand, access(Type::I128)),
+        Operation::Load(local),
+        Operation::Rmw(RmwOp::Add, local),
     ];
     let orderings = [Ordering::Relaxed, Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
     let scopes = [Scope::Cta, Scope::Gpu, Scope::Sys];
@@ -229,26 +291,83 @@ fn operation() -> impl Strategy<Value = AtomicOp> {
     prop::sample::select(ops.filter(|op| op.operation.takes(op.ordering)).collect::<Vec<_>>())
 }
 
-/// The recommended code.
-fn instruction(op: AtomicOp) -> String {
+fn is_local(op: AtomicOp) -> bool {
+    op.operation.access().is_some_and(|access| access.space == Space::Local)
+}
+
+/// Right code, with one instruction or fence a line.
+fn instruction(op: AtomicOp, fenced: bool) -> String {
     let SyncScope::Threads(scope) = op.scope else { unreachable!("every operation has a scope") };
     if op.operation == Operation::Fence {
         let sem = if op.ordering == Ordering::SeqCst { "sc".to_owned() } else { op.ordering.to_string() };
         return format!("fence.{sem}.{scope};\n");
     }
-    let (fence, ordering) = match (op.ordering, op.operation) {
-        (Ordering::SeqCst, Operation::Store(_)) => (format!("fence.sc.{scope};\n"), Ordering::Relaxed),
-        (Ordering::SeqCst, _) => (format!("fence.sc.{scope};\n"), Ordering::Acquire),
-        (ordering, _) => (String::new(), ordering),
+    if is_local(op) {
+        let space = if fenced { "" } else { ".local" };
+        let load = format!("ld{space}.b32 %l, [%rd2];\n");
+        let rmw = matches!(op.operation, Operation::Rmw(..));
+        return if rmw { format!("{load}add.s32 %l, %l, 1;\nst{space}.b32 [%rd2], %l;\n") } else { load };
+    }
+    let is_loop = matches!(op.operation, Operation::Rmw(RmwOp::Nand, _));
+    let stores = matches!(op.operation, Operation::Store(_));
+    let fence = |holds: bool, sem: &str| if holds { format!("fence.{sem}.{scope};\n") } else { String::new() };
+    let is_sc = op.ordering == Ordering::SeqCst;
+    let (before, ordering, behind) = if fenced || is_loop {
+        let sem = if is_sc { "sc" } else { "release" };
+        let behind = fence(op.ordering.acquires() && !stores, "acquire");
+        (fence(op.ordering.releases(), sem), Ordering::Relaxed, behind)
+    } else {
+        let ordering = match op.ordering {
+            Ordering::SeqCst if stores => Ordering::Relaxed,
+            Ordering::SeqCst => Ordering::Acquire,
+            ordering => ordering,
+        };
+        (fence(is_sc, "sc"), ordering, String::new())
     };
     let bits = op.operation.access().map_or(0, |access| access.ty.bits());
+    let modifiers = format!("{ordering}.{scope}.global");
     let access = match op.operation {
-        Operation::Load(_) => format!("ld.{ordering}.{scope}.global.b{bits} %x{bits}, [%rd1];\n"),
-        Operation::Store(_) => format!("st.{ordering}.{scope}.global.b{bits} [%rd1], %x{bits};\n"),
-        Operation::Rmw(RmwOp::Add, _) => format!("atom.{ordering}.{scope}.global.add.u{bits} %x1, [%rd1], 1;\n"),
-        operation => format!("atom.{ordering}.{scope}.global.or.b{bits} %x1, [%rd1], 1; // {operation:?}\n"),
+        Operation::Load(_) => format!("ld.{modifiers}.b{bits} %x{bits}, [%rd1];\n"),
+        Operation::Store(_) => format!("st.{modifiers}.b{bits} [%rd1], %x{bits};\n"),
+        Operation::Rmw(RmwOp::Add, _) => format!("atom.{modifiers}.add.u{bits} %x1, [%rd1], 1;\n"),
+        Operation::Rmw(RmwOp::Or, _) => format!("atom.{modifiers}.or.b{bits} %x1, [%rd1], 1;\n"),
+        // What is expected was read by a plain load, or by the one before in a loop.
+        Operation::CmpXchg { .. } => format!("atom.{modifiers}.cas.b{bits} %e, [%rd1], %e, 1;\n"),
+        // All loops have registers in common.
+        _ if bits == 128 => format!(
+            "{{ .reg .b128 %old, %new, %found;\nmov.b64 %z, 0;\nmov.b128 %old, {{%z, %z}};\n\
+             atom.{modifiers}.cas.b128 %found, [%rd1], %old, %old;\nmov.b128 {{%lo, %hi}}, %found;\n%again:\n\
+             not.b64 %z, %lo;\nmov.b128 %old, {{%lo, %hi}};\nmov.b128 %new, {{%z, %hi}};\n\
+             atom.{modifiers}.cas.b128 %found, [%rd1], %old, %new;\nmov.b128 {{%lo2, %hi2}}, %found;\n\
+             xor.b64 %y, %lo2, %lo;\nxor.b64 %z, %hi2, %hi;\nor.b64 %z, %y, %z;\nsetp.ne.b64 %q, %z, 0;\n\
+             mov.b64 %lo, %lo2;\nmov.b64 %hi, %hi2;\n@%q bra %again;\n}}\n"
+        ),
+        _ => format!(
+            "{{ .reg .b32 %old, %new;\nld.{modifiers}.b32 %s, [%rd1];\n%again:\nmov.b32 %old, %s;\nnot.b32 %new, %old;\n\
+             atom.{modifiers}.cas.b32 %s, [%rd1], %old, %new;\nsetp.ne.b32 %q, %s, %old;\n@%q bra %again;\n}}\n"
+        ),
     };
-    fence + &access
+    before + &access + &behind
+}
+
+/// The code with one of its lines broken, in every way: a fence is gone, a loop begins with a weak load, compares
+/// otherwise, or does not go round.
+fn broken(instruction: &str) -> Vec<String> {
+    let lines: Vec<&str> = instruction.lines().collect();
+    let is_sequence = lines.len() > 1;
+    let broken = |line: &str| match line.split(['.', ' ']).next() {
+        Some("fence") if is_sequence => Some(String::new()),
+        Some("ld") if is_sequence => Some(format!("ld.global.{}", line.rsplit('.').next().unwrap_or_default())),
+        Some("setp") => Some(line.replace("setp.ne", "setp.eq")),
+        Some("@%q") => Some(String::new()),
+        _ => None,
+    };
+    let with = |(index, line): (usize, &&str)| {
+        let mut lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        lines[index] = broken(line)?;
+        Some(lines.join("\n") + "\n")
+    };
+    lines.iter().enumerate().filter_map(with).collect()
 }
 
 /// The next weaker operation, if there is one.
@@ -257,6 +376,7 @@ fn weaker(op: AtomicOp) -> Option<AtomicOp> {
     let narrower = |scope| Some(AtomicOp { scope: SyncScope::Threads(scope), ..op });
     let is_fence = op.operation == Operation::Fence;
     match (op.ordering, op.operation) {
+        _ if is_local(op) => None,
         (Ordering::SeqCst, Operation::Load(_)) => Some(weakened(Ordering::Acquire)),
         (Ordering::SeqCst, Operation::Store(_)) => Some(weakened(Ordering::Release)),
         (Ordering::SeqCst, _) => Some(weakened(Ordering::AcqRel)),

@@ -4,7 +4,13 @@ use std::ops::Range;
 
 use ptx_atomics::{
     llvm::{self, Diagnostic, Input, Location, Options, Settings, inkwell::context::Context},
-    mlir::{self, DeviceModule, Translated, each, melior::ir::OperationRef},
+    mlir::{
+        self, DeviceModule, Translated, each,
+        melior::{
+            Context as MlirContext,
+            ir::{Module, OperationRef},
+        },
+    },
 };
 
 use super::{Lowered, llvm_ir};
@@ -19,18 +25,48 @@ pub fn work(
     llvm: &Context,
     only: Option<Range<usize>>,
 ) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
-    // Text in memory has no name for MLIR.
-    let named = |location: &mut Option<Location>| {
-        if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
-            location.file = input.name().to_owned();
-        }
-    };
     let mut lowered = lower(args, input, llvm, only);
     match &mut lowered {
-        Ok(lowered) => lowered.iter_mut().flat_map(|l| &mut l.remarks).for_each(|remark| named(&mut remark.location)),
-        Err(errors) => errors.iter_mut().for_each(|error| named(&mut error.location)),
+        Ok(lowered) => {
+            lowered.iter_mut().flat_map(|l| &mut l.remarks).for_each(|remark| named(&mut remark.location, input));
+        }
+        Err(errors) => errors.iter_mut().for_each(|error| named(&mut error.location, input)),
     }
     lowered
+}
+
+/// Text in memory has no name for MLIR.
+pub fn named(location: &mut Option<Location>, input: &Input) {
+    if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
+        location.file = input.name().to_owned();
+    }
+}
+
+/// A device module as LLVM IR, before any of it is lowered, and what is asked of it.
+pub struct Device<'l> {
+    pub name: Option<String>,
+    pub options: Options,
+    pub translated: Translated<'l>,
+}
+
+/// The device modules of MLIR, or the one that is `wanted`, as LLVM IR.
+pub fn translated<'c, 'l>(
+    input: &Input,
+    context: &'c MlirContext,
+    module: &mut Module<'c>,
+    wanted: Option<&str>,
+    llvm: &'l Context,
+    options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Vec<Diagnostic>>,
+) -> Result<Vec<Device<'l>>, Vec<Diagnostic>> {
+    let device = selected(wanted, mlir::device_modules(module, context)?)?;
+    let device = each(device, |device| Ok((options(device.op)?, device)))?;
+    each(&device, |(options, device)| mlir::check(device.op, options))?;
+    each(device, |(options, device)| {
+        mlir::expand(device.op, &options)?;
+        let translated = mlir::llvm_ir(&device, context, llvm, input)?;
+        llvm::expand(&translated.module)?;
+        Ok(Device { name: device.name, options, translated })
+    })
 }
 
 fn lower(
@@ -44,7 +80,8 @@ fn lower(
     if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
         isolate::stage(Stage::Lower);
         let device = mlir::device_code(module.as_operation()).into_iter();
-        let device = selected(args, device.map(|op| DeviceModule { name: mlir::name(op), op }).collect())?;
+        let device =
+            selected(args.module.as_deref(), device.map(|op| DeviceModule { name: mlir::name(op), op }).collect())?;
         let device = each(device, |device| Ok((options(args, input, device.op)?, device)))?;
         each(&device, |(options, device)| mlir::check_lower(device.op, options))?;
         let remarks = each(&device, |(options, device)| mlir::lower(device.op, options))?.concat();
@@ -52,20 +89,14 @@ fn lower(
         let target = device.first().map(|(options, _)| options.target);
         return Ok(vec![Lowered { name: None, bytes, remarks, target }]);
     }
-    let device = selected(args, mlir::device_modules(&mut module, &context)?)?;
-    let device = each(device, |device| Ok((options(args, input, device.op)?, device)))?;
-    each(&device, |(options, device)| mlir::check(device.op, options))?;
-    let translated = each(&device, |(options, device)| {
-        mlir::expand(device.op, options)?;
-        mlir::llvm_ir(device, &context, llvm, input)
-    })?;
-    let lowered = each(device.iter().zip(translated), |((options, device), translated)| {
+    let wanted = args.module.as_deref();
+    let device = translated(input, &context, &mut module, wanted, llvm, |op| options(args, input, op))?;
+    let lowered = each(device, |Device { name, options, translated }| {
         let Translated { module, has_lines_for_us } = translated;
-        llvm::expand(&module)?;
         let machine = llvm_ir::machine(args, &module, &options.target)?;
-        let lowered = llvm_ir::finish(args, input, &module, &machine, options, has_lines_for_us, only.clone())?;
+        let lowered = llvm_ir::finish(args, input, &module, &machine, &options, has_lines_for_us, only.clone())?;
         std::mem::forget(module);
-        Ok(Lowered { name: device.name.clone(), ..lowered })
+        Ok(Lowered { name, ..lowered })
     });
     match lowered {
         // What only LLVM brought to light has no line yet.
@@ -74,14 +105,14 @@ fn lower(
     }
 }
 
-/// The modules that the arguments select.
+/// The modules, or the one that is wanted.
 fn selected<'c, 'a>(
-    args: &LowerArgs,
+    wanted: Option<&str>,
     modules: Vec<DeviceModule<'c, 'a>>,
 ) -> Result<Vec<DeviceModule<'c, 'a>>, Vec<Diagnostic>> {
-    let Some(wanted) = &args.module else { return Ok(modules) };
+    let Some(wanted) = wanted else { return Ok(modules) };
     let names = modules.iter().filter_map(|module| module.name.clone()).collect::<Vec<_>>().join(", ");
-    let found: Vec<_> = modules.into_iter().filter(|module| module.name.as_ref() == Some(wanted)).collect();
+    let found: Vec<_> = modules.into_iter().filter(|module| module.name.as_deref() == Some(wanted)).collect();
     if found.is_empty() {
         let help = if names.is_empty() { "the input has none".to_owned() } else { format!("the input has {names}") };
         return Err(Diagnostic::new(format!("no gpu.module is named '{wanted}'")).help(help).into());

@@ -25,6 +25,8 @@ use crate::{
     render,
 };
 
+pub use self::mlir::{named, translated};
+
 /// One output of the work.
 struct Lowered {
     /// That of the `gpu.module`.
@@ -50,7 +52,7 @@ fn lower(args: &LowerArgs) -> Result<bool, Vec<Diagnostic>> {
     let mut input = read(&args.path)?;
     input.keep_lines = args.verbose || args.remarks.is_some();
     let open = |path: &Path| Output::open(path).map_err(|error| cannot("write", path, &error));
-    let output = match language(args, &input) {
+    let output = match language(args.language, &input) {
         Language::Mlir if Output::is_folder(&args.output) => {
             Output::folder(&args.output).map_err(|error| cannot("write", &args.output, &error))?
         }
@@ -104,7 +106,7 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<V
         &context,
         Handlers { error: isolate::fatal, warning: |text| render::say(&format!("warning: {text}")) },
     );
-    let lowered = match language(args, input) {
+    let lowered = match language(args.language, input) {
         Language::Llvm => llvm_ir::work(args, input, &context, only).map(|lowered| vec![lowered]),
         Language::Mlir => mlir::work(args, input, &context, only),
     };
@@ -114,8 +116,8 @@ fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<V
 }
 
 /// What the input is written in.
-fn language(args: &LowerArgs, input: &Input) -> Language {
-    args.language.unwrap_or_else(|| {
+pub fn language(asked: Option<Language>, input: &Input) -> Language {
+    asked.unwrap_or_else(|| {
         let by_name = [".mlir", ".mlirbc"].iter().any(|ending| input.name().ends_with(ending));
         if by_name || input.bytes().starts_with(BYTECODE) { Language::Mlir } else { Language::Llvm }
     })

@@ -196,12 +196,21 @@ fn c_kernels(kernels: &[(&str, String)], attribute: &str) -> String {
     kernels.iter().enumerate().map(kernel).join("")
 }
 
+/// The targets, and the levels of optimization.
+const TARGETS: [(&str, &str, &str); 5] = [
+    ("sm_70", "ptx63", "2"),
+    ("sm_90", "ptx86", "0"),
+    ("sm_90", "ptx86", "1"),
+    ("sm_90", "ptx86", "2"),
+    ("sm_90", "ptx86", "3"),
+];
+
 /// Compiles a program by a host with the plugin. The checker finds every atomic of the module kept, and ptxas takes it.
 pub fn check(host: Host, suffix: &str, text: &str, functions: usize) -> Result<(), Failed> {
     let source = tempfile::Builder::new().prefix("kernels").suffix(&format!(".{suffix}")).tempfile()?;
     std::fs::write(source.path(), text)?;
-    for (gpu, version) in [("sm_70", "ptx63"), ("sm_90", "ptx86")] {
-        let Compiled { before, ptx } = host.compile_for(source.path(), "2", gpu, version)?;
+    for (gpu, version, level) in TARGETS {
+        let Compiled { before, ptx } = host.compile_for(source.path(), level, gpu, version)?;
         let entries = ptx.matches(".visible .entry").count();
         assert_eq!(entries, functions, "kernels in the PTX");
         judge(&before, &ptx)?;

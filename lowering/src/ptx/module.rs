@@ -520,6 +520,16 @@ mod tests {
         assert_eq!((body[1].number, &*body[1].text), (19, "brx.idx %r1, ts"));
     }
 
+    /// Neither blocks nor what looks like a vector of vectors are read by recursion.
+    #[test]
+    fn braces_may_nest_deeply() {
+        let blocks = "{ .reg .b32 %x; mov.b32 %x, %y; ".repeat(5_000) + "ret;" + &"}".repeat(5_000);
+        assert_eq!(module(&blocks).functions[0].body.as_ref().map(Vec::len), Some(5_001));
+        for (open, close) in [("{", "}"), ("[", "]"), ("(", ")")] {
+            assert_eq!(other(&format!("mov.b32 %x, {}%y{close};", open.repeat(200_000))).mnemonic, "mov.b32");
+        }
+    }
+
     #[test]
     fn damage_is_an_error_with_its_line() {
         let check = |text: &str, line: u32, reason: &str| {

@@ -87,17 +87,25 @@ fn modifier<'s>(input: &mut &'s str) -> ModalResult<&'s str> {
 }
 
 fn operand<'s>(input: &mut &'s str) -> ModalResult<RawOperand<'s>> {
+    // A vector holds scalars, not vectors.
+    let vector = separated(1.., spaced(scalar), (',', space));
+    alt((
+        (delimited(('[', space), address, ']'), opt((space, ".unified")))
+            .map(|(address, unified)| RawOperand::Address(address, unified.is_some())),
+        delimited(('{', space), vector, '}').map(RawOperand::Vector),
+        scalar,
+    ))
+    .parse_next(input)
+}
+
+fn scalar<'s>(input: &mut &'s str) -> ModalResult<RawOperand<'s>> {
     let bits = |prefix, ty: Type| {
         let digits = take_while(ty.bits() as usize / 4, |c: char| c.is_ascii_hexdigit());
         preceded(('0', one_of(prefix)), digits)
             .try_map(move |digits| u64::from_str_radix(digits, 16).map(|bits| RawOperand::Bits(ty, bits)))
     };
     let decimal = (opt('-'), digit1, '.', digit1).take().try_map(|text: &str| text.parse().map(RawOperand::Decimal));
-    let vector = separated(1.., spaced(operand), (',', space));
     alt((
-        (delimited(('[', space), address, ']'), opt((space, ".unified")))
-            .map(|(address, unified)| RawOperand::Address(address, unified.is_some())),
-        delimited(('{', space), vector, '}').map(RawOperand::Vector),
         bits(['f', 'F'], Type::F32),
         bits(['d', 'D'], Type::F64),
         decimal,

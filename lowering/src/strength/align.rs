@@ -16,15 +16,17 @@ use std::{
 use itertools::Itertools;
 
 use super::{
-    Access, access, fence,
+    Access, access, acquiring, fence,
     flow::Flow,
-    graph::Graph,
+    graph::{self, Graph},
     is_private,
-    judge::{Block, TooLarge},
+    judge::{Block, TooLarge, atom, guesses, is_loop},
+    releasing,
+    swap::keeps_value,
 };
 use crate::{
     op::{AtomicOp, Operation, Ordering, RmwOp, SyncScope},
-    ptx::{Atom, AtomOp, Instruction, Red, Space},
+    ptx::{Atom, AtomOp, FenceSem, Instruction, Red, Space},
 };
 
 /// The largest table of an alignment, in cells of a byte.
@@ -43,6 +45,8 @@ pub struct StandIn {
     pub node: Option<usize>,
     /// Whether its ordering needs a fence, but those that are there stand for other operations.
     pub lacks_fence: bool,
+    /// Whether control reaches the operation. If not, nothing need stand for it.
+    pub is_reached: bool,
 }
 
 /// What stands for each operation, in the order of the text.
@@ -65,10 +69,12 @@ pub fn align(
         return Err(TooLarge { operations: operations.len(), instructions: events.len() });
     }
     let (graph, nodes) = graph(blocks);
+    let reached: HashSet<usize> = graph.order([]).into_iter().collect();
+    let is_reached: Vec<bool> = nodes.iter().map(|node| reached.contains(node)).collect();
     let ways = Graph::new(flow.nodes.iter().map(|node| node.next.clone()).collect());
     let (asked, found) = (Relations::new(&graph, &nodes), Relations::new(&ways, &events));
     let is_lost = |op: &AtomicOp, event: usize| is_lost(op, events[event]);
-    let mut aligner = Aligner::new(&operations, flow, &events, asked, found, is_lost);
+    let mut aligner = Aligner::new(&operations, &is_reached, flow, &events, asked, found, is_lost);
     let floor = aligner.floor();
     let by_text: Vec<usize> = (0..operations.len()).collect();
     let mut best = aligner.best_of(&by_text);
@@ -99,6 +105,7 @@ pub fn align(
     let stand_in = |(op, anchor): (usize, &Anchor)| StandIn {
         node: anchor[ITSELF].map(|event| events[event]),
         lacks_fence: aligner.lacks_fence(op, anchor),
+        is_reached: is_reached[op],
     };
     Ok(best.anchors.iter().enumerate().map(stand_in).collect())
 }
@@ -153,14 +160,23 @@ fn pairs(anchors: &[Anchor]) -> Vec<(usize, usize)> {
 /// The two sides of an alignment, and what is known of their pairs. Operations and events are known by their indices.
 struct Aligner<'a, L> {
     operations: &'a [AtomicOp],
+    /// Whether control reaches each of them.
+    is_reached: &'a [bool],
     /// How badly each of the events fits, if it can at all, for each of the operations.
     fits: Vec<Rc<[Option<u8>]>>,
     /// The events that are fences, in the same way.
     fences: Rc<[Option<u8>]>,
+    /// Those of them that order in some way.
+    acquiring: Vec<Option<u8>>,
+    releasing: Vec<Option<u8>>,
+    sc: Vec<Option<u8>>,
     /// What it costs to leave each of the operations, and to skip each of the events.
     leaving: Vec<u32>,
     skipping: Vec<u32>,
     accesses: Vec<Option<Access>>,
+    /// Those of the events that are an `atom`, and the reads with which its loop begins, if it is one.
+    atoms: Vec<Option<&'a Atom>>,
+    guesses: Vec<Vec<usize>>,
     /// The orders of the events.
     orders: [Vec<usize>; 2],
     asked: Relations<'a>,
@@ -172,7 +188,8 @@ struct Aligner<'a, L> {
 impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     fn new(
         operations: &'a [AtomicOp],
-        flow: &Flow<'_>,
+        is_reached: &'a [bool],
+        flow: &Flow<'a>,
         events: &'a [usize],
         asked: Relations<'a>,
         found: Relations<'a>,
@@ -182,17 +199,36 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let row = |op: &AtomicOp| events.iter().map(|node| cost_of_match(op, flow, *node)).collect();
         let fits: Vec<Rc<[Option<u8>]>> =
             operations.iter().map(|op| rows.entry(*op).or_insert_with(|| row(op)).clone()).collect();
-        let leaving: Vec<u32> = operations.iter().map(cost_without).collect();
-        let skipping: Vec<u32> = events.iter().map(|node| cost_of_skipping(flow, *node)).collect();
+        let cost_without = |(op, is_reached): (&AtomicOp, &bool)| if *is_reached { cost_without(op) } else { 0 };
+        let places: HashMap<usize, usize> = events.iter().copied().zip(0..).collect();
+        let guesses = |node: &usize| match atom(flow, *node) {
+            Some(atom) if atom.op == AtomOp::Cas => {
+                guesses(flow, *node, atom).into_iter().filter_map(|read| places.get(&read).copied()).collect()
+            }
+            _ => Vec::new(),
+        };
+        let guesses: Vec<Vec<usize>> = events.iter().map(guesses).collect();
+        let leaving: Vec<u32> = operations.iter().zip(is_reached).map(cost_without).collect();
+        let mut skipping: Vec<u32> = events.iter().map(|node| cost_of_skipping(flow, *node)).collect();
+        guesses.iter().flatten().for_each(|read| skipping[*read] = 0);
         let by_flow = (0..events.len()).collect();
         let by_text = (0..events.len()).sorted_unstable_by_key(|event| events[*event]).collect();
+        let ordering = |holds: &dyn Fn(FenceSem) -> bool| -> Vec<Option<u8>> {
+            events.iter().map(|node| fence(flow, *node).filter(|(sem, _)| holds(*sem)).map(|_| 0)).collect()
+        };
         Self {
             operations,
+            is_reached,
+            acquiring: ordering(&acquiring),
+            releasing: ordering(&releasing),
+            sc: ordering(&|sem| sem == FenceSem::Sc),
             fits,
             fences: events.iter().map(|node| fence(flow, *node).map(|_| 0)).collect(),
             leaving,
             skipping,
             accesses: events.iter().map(|node| access(flow, *node)).collect(),
+            guesses,
+            atoms: events.iter().map(|node| atom(flow, *node)).collect(),
             orders: [by_flow, by_text],
             asked,
             found,
@@ -214,7 +250,16 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     /// The better of the two alignments with the events in their orders.
     fn best_of(&mut self, order: &[usize]) -> Alignment {
         let [by_flow, by_text] = [0, 1].map(|which| {
-            let mut anchors = self.cheapest(order, &self.orders[which]);
+            let mut anchors = self.cheapest(order, &self.orders[which], &Known::default());
+            // Which loops there are is known only now, and what they begin with is no other operation's.
+            let begun = self.begun(&anchors);
+            if !begun.is_empty() {
+                anchors = self.cheapest(order, &self.orders[which], &Known { begun, anchors: None });
+            }
+            self.settle(order, &self.orders[which], &mut anchors);
+            // So are the fences that are needed.
+            let known = Known { begun: HashSet::new(), anchors: Some(&anchors) };
+            let mut anchors = self.cheapest(order, &self.orders[which], &known);
             self.settle(order, &self.orders[which], &mut anchors);
             Alignment { score: self.score(&anchors), anchors }
         });
@@ -229,7 +274,8 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let skipped = (0..self.skipping.len()).filter(|event| !taken.contains(event)).map(|event| self.skipping[event]);
         let left_cost = left().map(|(_, cost)| cost).sum::<u32>();
         let cost = fits + left_cost + skipped.sum::<u32>();
-        let relations = pairs.iter().map(|&(op, event)| self.relations_lost(op, event, &pairs)).sum::<u32>();
+        let reached = self.reached(&pairs);
+        let relations = reached.iter().map(|&(op, event)| self.relations_lost(op, event, &reached)).sum::<u32>();
         let cost = cost.saturating_add(relations.saturating_mul(COST_OF_RELATION));
         let lacking: Vec<bool> = anchors.iter().enumerate().map(|(op, anchor)| self.lacks_fence(op, anchor)).collect();
         let cost = cost.saturating_add(lacking.iter().map(|lacks| u32::from(*lacks)).sum());
@@ -240,11 +286,24 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         (cost, lost + left().filter(|(_, cost)| **cost > 0).count())
     }
 
+    /// The pairs of operations that control reaches: the others stand to nothing.
+    fn reached(&self, pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+        pairs.iter().copied().filter(|(op, _)| self.is_reached[*op]).collect()
+    }
+
     /// How many relations to itself and to others an operation has that an event has not, or the other way round.
     fn relations_lost(&self, op: usize, event: usize, others: &[(usize, usize)]) -> u32 {
         let (asked, found) = (self.asked.of(op), self.found.of(event));
-        let others = others.iter().copied().filter(|(other, _)| *other != op);
-        others.chain([(op, event)]).map(|(op, event)| (asked[op] ^ found[event]).count_ones()).sum()
+        let others = others.iter().filter(|(other, _)| *other != op);
+        let others = others.map(|&(other, of_other)| (asked[other] ^ found[of_other]).count_ones()).sum::<u32>();
+        // A loop that the operation became leads back to itself. Whether other code does is told by what it begins with.
+        let again = match self.guesses[event].first() {
+            _ if !self.is_loop(op, event) => found[event],
+            Some(begin) => found[*begin],
+            None => asked[op],
+        };
+        let itself = found[event] & !graph::LEADS | again & graph::LEADS;
+        others + (asked[op] ^ itself).count_ones()
     }
 
     /// Moves each operation to the best of the events that are as good in the same place of the order: the table cannot
@@ -269,7 +328,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             let candidates: Vec<_> =
                 events[first..behind].iter().copied().filter(|event| worth(*event) == worth(now)).collect();
             if candidates.len() > 1 {
-                let others = pairs(anchors);
+                let others = self.reached(&pairs(anchors));
                 let lost = |event: &usize| (self.relations_lost(op, *event, &others), *event != now);
                 anchors[op][ITSELF] = candidates.into_iter().min_by_key(lost);
             }
@@ -280,6 +339,26 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     fn lacks_fence(&self, op: usize, anchor: &Anchor) -> bool {
         let Some(event) = anchor[ITSELF] else { return false };
         self.fences_needed(op, event).into_iter().any(|part| anchor[part].is_none())
+    }
+
+    /// Whether an operation became a loop around this event.
+    fn is_loop(&self, op: usize, event: usize) -> bool {
+        self.atoms[event].is_some_and(|atom| is_loop(&self.operations[op], atom))
+    }
+
+    /// The reads with which the loops begin that operations became.
+    fn begun(&self, anchors: &[Anchor]) -> HashSet<usize> {
+        let loops = pairs(anchors).into_iter().filter(|(op, event)| self.is_loop(*op, *event));
+        loops.flat_map(|(_, event)| &self.guesses[event]).copied().collect()
+    }
+
+    /// The fences that can give an operation its ordering at this part.
+    fn serving(&self, part: usize, ordering: Ordering) -> &[Option<u8>] {
+        match (part, ordering) {
+            (BEHIND, _) => &self.acquiring,
+            (_, Ordering::SeqCst) => &self.sc,
+            _ => &self.releasing,
+        }
     }
 
     /// Where an operation needs fences, if this event stands for it.
@@ -298,28 +377,49 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         operation != Operation::Fence && scope != SyncScope::SingleThread && self.leaving[op] > 0
     }
 
-    /// What may stand for an operation, in this order. A fence that stands there for its ordering is no other operation's.
-    fn rows(&self, op: usize) -> impl Iterator<Item = (usize, usize)> {
-        let (ordering, fenced) = (self.operations[op].ordering, self.is_ordered(op));
-        let rows = [(fenced && ordering.releases(), BEFORE), (true, ITSELF), (fenced && ordering.acquires(), BEHIND)];
-        rows.into_iter().filter_map(move |(stands, part)| stands.then_some((op, part)))
+    /// What may stand for an operation, in this order, and what it costs if nothing does. A fence that stands there for its
+    /// ordering is no other operation's. Where the operations have events already, only these stand for accesses, and
+    /// only the fences that they need.
+    fn rows<'s>(&'s self, op: usize, known: &'s Known<'_>) -> Vec<Row<'s>> {
+        let AtomicOp { operation, ordering, .. } = self.operations[op];
+        let itself = |fits| Row { op, part: ITSELF, fits, leaving: self.leaving[op] };
+        let fence = |part, fits, leaving| Row { op, part, fits, leaving };
+        match known.anchors.map(|anchors| anchors[op][ITSELF]) {
+            _ if operation == Operation::Fence && !self.is_reached[op] => Vec::new(),
+            Some(None) if operation != Operation::Fence => Vec::new(),
+            Some(Some(event)) if operation != Operation::Fence => {
+                let needed = self.fences_needed(op, event);
+                let part =
+                    |part| needed.contains(&part).then(|| fence(part, Fits::Any(self.serving(part, ordering)), 1));
+                [part(BEFORE), Some(itself(Fits::Only(event, &self.fits[op]))), part(BEHIND)]
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            }
+            _ => {
+                let fenced = self.is_ordered(op);
+                let any = Fits::Any(&self.fences);
+                let before = fence(BEFORE, any, u32::from(ordering == Ordering::SeqCst));
+                let rows = [
+                    (fenced && ordering.releases(), before),
+                    (true, itself(Fits::But(&known.begun, &self.fits[op]))),
+                    (fenced && ordering.acquires(), fence(BEHIND, any, 0)),
+                ];
+                rows.into_iter().filter_map(|(stands, row)| stands.then_some(row)).collect()
+            }
+        }
     }
 
     /// The cheapest alignment of operations and events in these orders.
-    fn cheapest(&self, operations: &[usize], events: &[usize]) -> Vec<Anchor> {
-        let rows: Vec<_> = operations.iter().flat_map(|op| self.rows(*op)).collect();
+    fn cheapest(&self, operations: &[usize], events: &[usize], known: &Known<'_>) -> Vec<Anchor> {
+        let rows: Vec<_> = operations.iter().flat_map(|op| self.rows(*op, known)).collect();
         let width = events.len() + 1;
         let mut moves = vec![Move::Skip; (rows.len() + 1) * width];
         let mut costs: Vec<u32> = vec![0; width];
         for (column, event) in (1..).zip(events) {
             costs[column] = costs[column - 1] + self.skipping[*event];
         }
-        for (row, &(op, part)) in (1..).zip(&rows) {
-            let is_sc = self.operations[op].ordering == Ordering::SeqCst;
-            let (fits, leaving) = match part {
-                ITSELF => (&self.fits[op], self.leaving[op]),
-                _ => (&self.fences, u32::from(part == BEFORE && is_sc)),
-            };
+        for (row, &Row { fits, leaving, .. }) in (1..).zip(&rows) {
             let above = costs.clone();
             for column in 0..width {
                 let mut best = (above[column].saturating_add(leaving), Move::Leave);
@@ -329,7 +429,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
                     if skip <= best.0 {
                         best = (skip, Move::Skip);
                     }
-                    let matched = fits[event].map(|cost| above[before].saturating_add(cost.into()));
+                    let matched = fits.cost(event).map(|cost| above[before].saturating_add(cost.into()));
                     if let Some(matched) = matched.filter(|matched| *matched <= best.0) {
                         best = (matched, Move::Match);
                     }
@@ -344,7 +444,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             match moves[row * width + column] {
                 Move::Match => {
                     (row, column) = (row - 1, column - 1);
-                    let (op, part) = rows[row];
+                    let Row { op, part, .. } = rows[row];
                     anchors[op][part] = Some(events[column]);
                 }
                 Move::Skip => column -= 1,
@@ -374,6 +474,40 @@ impl<'a> Relations<'a> {
     }
 }
 
+/// What is known before an alignment from one that did not know it.
+#[derive(Default)]
+struct Known<'a> {
+    /// The events with which loops begin.
+    begun: HashSet<usize>,
+    anchors: Option<&'a [Anchor]>,
+}
+
+/// One of the parts of an operation that an event may stand for.
+struct Row<'a> {
+    op: usize,
+    part: usize,
+    fits: Fits<'a>,
+    leaving: u32,
+}
+
+/// How badly an event fits.
+#[derive(Clone, Copy)]
+enum Fits<'a> {
+    Any(&'a [Option<u8>]),
+    But(&'a HashSet<usize>, &'a [Option<u8>]),
+    Only(usize, &'a [Option<u8>]),
+}
+
+impl Fits<'_> {
+    fn cost(self, event: usize) -> Option<u8> {
+        match self {
+            Self::Any(costs) => costs[event],
+            Self::But(others, costs) => costs[event].filter(|_| !others.contains(&event)),
+            Self::Only(only, costs) => costs[event].filter(|_| event == only),
+        }
+    }
+}
+
 /// How an alignment came to one of its cells.
 #[derive(Clone, Copy)]
 enum Move {
@@ -391,7 +525,7 @@ pub fn cost_without(op: &AtomicOp) -> u32 {
 /// What it costs to leave an instruction without an operation: strong ones are there for one.
 fn cost_of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
     match access(flow, node) {
-        Some(access) if access.reads && access.writes => 5,
+        Some(access) if access.reads && access.writes && !keeps_value(flow, node) => 5,
         Some(access) if access.strong.is_some() => 1,
         _ => 0,
     }
@@ -418,6 +552,9 @@ fn cost_of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Option<u8> {
         (Operation::Load(_), Instruction::Atom(_)) => 8,
         (Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Exch, .. })) => 8,
         (Operation::CmpXchg { .. }, Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 0,
+        (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) if keeps_value(flow, node) => {
+            return None;
+        }
         (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => 1,
         (Operation::Rmw(rmw, _), Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) => {
             if native(rmw) == Some(*op) { 0 } else { 6 }
@@ -433,7 +570,7 @@ fn cost_of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Option<u8> {
 fn may_be(asked: Space, found: Space) -> bool {
     let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
     match (asked, found) {
-        (Space::Generic | Space::Local | Space::Const, _) | (_, Space::Generic) => true,
+        (Space::Generic, _) | (_, Space::Generic) => true,
         (Space::Shared | Space::SharedCta, found) => shared(found),
         (asked, found) => asked == found,
     }

@@ -1,7 +1,7 @@
 //! The flow of control through PTX code, ours or any compiler's.
 //!
 //! Where a predicate says that an address is local ('PTX ISA', section on `isspacep`), no other thread takes part: such a
-//! way is left out.
+//! way is left out. So is one that a constant predicate does not take.
 
 use std::collections::HashMap;
 
@@ -93,6 +93,17 @@ impl<'p> Flow<'p> {
     /// The nodes that write a register.
     pub fn writers(&self, name: &Name) -> &[usize] {
         self.writers.get(name).map_or(&[], |nodes| nodes)
+    }
+
+    /// The nodes that write a register whose value is used at a node.
+    pub fn definitions(&self, at: usize, name: &Name) -> Vec<usize> {
+        let writers = self.writers(name);
+        if let [_] = writers {
+            return writers.to_vec();
+        }
+        let overwrites = |node: usize| self.nodes[node].guard.is_none() && writers.contains(&node);
+        let reached = self.reached(at, Way::Backward, overwrites);
+        writers.iter().copied().filter(|node| reached[*node]).collect()
     }
 
     /// The nodes to which a way leads from `start`. It does not lead on from those where it stops.
@@ -194,8 +205,12 @@ impl<'p> Builder<'p> {
         self.push(None, NodeCode::Exit, 0);
         let exit = self.nodes.len() - 1;
         let locals = self.local_predicates();
+        let constants = self.constant_predicates();
+        // The predicates of which one value is left, and that value.
+        let decided: HashMap<&Name, bool> =
+            locals.iter().map(|(p, local_if)| (*p, !local_if)).chain(constants).collect();
         for node in 0..exit {
-            let next = self.next(node, exit, &locals);
+            let next = self.next(node, exit, &decided);
             let guard = self.nodes[node].guard;
             self.nodes[node].private = guard.is_some_and(|guard| locals.get(&guard.p) == Some(&!guard.negated));
             self.nodes[node].next = next;
@@ -213,7 +228,7 @@ impl<'p> Builder<'p> {
         flow
     }
 
-    fn next(&self, node: usize, exit: usize, locals: &HashMap<&Name, bool>) -> Vec<usize> {
+    fn next(&self, node: usize, exit: usize, decided: &HashMap<&Name, bool>) -> Vec<usize> {
         let behind = node + 1;
         let target = |label: &Name| self.labels.get(label).copied().unwrap_or(exit);
         let jump = match self.nodes[node].code {
@@ -223,11 +238,29 @@ impl<'p> Builder<'p> {
             _ => return vec![behind],
         };
         let Some(guard) = self.nodes[node].guard else { return jump };
-        match locals.get(&guard.p) {
-            Some(&local_if) if local_if != guard.negated => vec![behind],
+        match decided.get(&guard.p) {
+            Some(&holds) if holds == guard.negated => vec![behind],
             Some(_) => jump,
             None => jump.into_iter().chain([behind]).collect(),
         }
+    }
+
+    /// The predicates that are always written the same constant.
+    fn constant_predicates(&self) -> HashMap<&'p Name, bool> {
+        let mut values: HashMap<&Name, Option<bool>> = HashMap::new();
+        for node in &self.nodes {
+            let written = match node.code {
+                NodeCode::Instruction(Instruction::Alu { op: AluOp::Mov, ty: Type::Pred, sources, .. }) => {
+                    if let [Operand::Immediate(bits)] = sources[..] { Some(bits != 0) } else { None }
+                }
+                _ => None,
+            };
+            for name in node.code.writes() {
+                let value = values.entry(name).or_insert(written);
+                *value = value.filter(|value| Some(*value) == written);
+            }
+        }
+        values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
     /// The predicates that say whether an address is local, and which value says yes.

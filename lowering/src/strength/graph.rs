@@ -6,6 +6,9 @@ pub struct Graph {
     previous: Vec<Vec<usize>>,
 }
 
+/// The bit of [`Graph::relations`] that says that a node leads to another.
+pub const LEADS: u8 = 0b100;
+
 /// The successors at two places of a node's list, exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swap {
@@ -42,14 +45,18 @@ impl Graph {
         reverse_post_order(next.len(), |node| &next[node])
     }
 
-    /// How a node stands to each of the others, one bit for each relation: whether it leads there, whether it is on every
+    /// How a node stands to each of the others, one bit for each relation: whether it [leads there](LEADS), whether it is on every
     /// way there, and whether it is on every way from there to the exit.
     pub fn relations(&self, node: usize, others: &[usize]) -> Vec<u8> {
         let led_to = reached(&self.next, &self.next[node], None);
         let avoided = reached(&self.next, &[0], Some(node));
         let left = reached(&self.previous, &[self.len() - 1], Some(node));
         let bits = |other: &usize| {
-            [led_to[*other], !avoided[*other], !left[*other]].iter().fold(0, |bits, bit| bits << 1 | u8::from(*bit))
+            let other = *other;
+            [(LEADS, led_to[other]), (0b10, !avoided[other]), (0b1, !left[other])]
+                .iter()
+                .map(|(bit, holds)| if *holds { *bit } else { 0 })
+                .sum()
         };
         others.iter().map(bits).collect()
     }

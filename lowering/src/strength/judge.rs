@@ -12,11 +12,13 @@ use super::{
     align::{StandIn, align, cost_without},
     fence,
     flow::{Flow, NodeCode, Way},
-    is_private, touches_memory,
+    is_private,
+    swap::keeps_value,
+    touches_memory,
 };
 use crate::{
     op::{AtomicOp, Operation, SyncScope},
-    ptx::{AluOp, Atom, AtomOp, FenceSem, Function, Instruction, Ld, Name, Operand},
+    ptx::{Address, AluOp, Atom, AtomOp, FenceSem, Function, Instruction, Ld, Name, Operand},
 };
 
 /// What became of one operation.
@@ -47,6 +49,8 @@ pub enum Note {
     ByElement,
     #[strum(message = "a loop of compare-and-swap pays for the ordering in every iteration")]
     OrderingInLoop,
+    #[strum(message = "control does not reach it")]
+    Unreachable,
 }
 
 /// What became of a function's operations.
@@ -85,6 +89,9 @@ pub fn judge(blocks: &[Block], function: &Function) -> Result<Judged, TooLarge> 
     let stand_ins = align(blocks, &flow, is_lost)?;
     let operations = blocks.iter().flat_map(|block| &block.operations);
     let judge_one = |(op, stand_in): (&AtomicOp, &StandIn)| {
+        if !stand_in.is_reached {
+            return Judgement { notes: vec![Note::Unreachable], ..Judgement::default() };
+        }
         let mut judgement = judge_one(op, stand_in.node, &flow);
         if stand_in.lacks_fence && judgement.missing.is_empty() {
             let what = "the fence that it needs stands for another operation".into();
@@ -94,7 +101,9 @@ pub fn judge(blocks: &[Block], function: &Function) -> Result<Judged, TooLarge> 
     };
     let judgements = operations.zip(&stand_ins).map(judge_one).collect();
     let claimed: HashSet<_> = stand_ins.iter().filter_map(|stand_in| stand_in.node).collect();
-    let is_rmw = |node: &usize| access(&flow, *node).is_some_and(|access| access.reads && access.writes);
+    let is_rmw = |node: &usize| {
+        access(&flow, *node).is_some_and(|access| access.reads && access.writes) && !keeps_value(&flow, *node)
+    };
     let unclaimed = flow.in_order().into_iter().filter(|node| is_rmw(node) && !claimed.contains(node));
     Ok(Judged { judgements, unclaimed: unclaimed.map(|node| flow.nodes[node].line).collect() })
 }
@@ -118,11 +127,8 @@ fn judge_one(op: &AtomicOp, anchor: Option<usize>, flow: &Flow<'_>) -> Judgement
         return Judgement { missing, notes: Vec::new(), lines: vec![line(&anchor)] };
     }
     let mut group = vec![anchor];
-    if let Some(Instruction::Atom(Atom { op: AtomOp::Cas, b, a, .. })) = instruction
-        && !matches!(op.operation, Operation::Load(_) | Operation::Store(_))
-    {
-        group.extend(guesses(flow, b, &address(flow, &a.base), a.offset));
-    }
+    let own_loop = atom(flow, anchor).filter(|atom| is_loop(op, atom));
+    group.extend(own_loop.map(|atom| guesses(flow, anchor, atom)).unwrap_or_default());
     let strength = Strength::of_operation(flow, &group);
     let mut missing = strength.missing(op);
     if matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. })
@@ -138,7 +144,7 @@ fn judge_one(op: &AtomicOp, anchor: Option<usize>, flow: &Flow<'_>) -> Judgement
     let notes = [
         (matches!(op.operation, Operation::Load(_)) && strength.writes, Note::LoadWrites),
         (strength.by_element, Note::ByElement),
-        (strength.ordering_in_loop, Note::OrderingInLoop),
+        (strength.ordering_in_loop && own_loop.is_some(), Note::OrderingInLoop),
     ];
     let mut lines: Vec<_> = group.iter().chain(&fences_around(flow, &group)).map(line).collect();
     lines.sort_unstable();
@@ -146,35 +152,63 @@ fn judge_one(op: &AtomicOp, anchor: Option<usize>, flow: &Flow<'_>) -> Judgement
     Judgement { missing, notes: notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect(), lines }
 }
 
+pub(super) fn atom<'p>(flow: &Flow<'p>, node: usize) -> Option<&'p Atom> {
+    match flow.instruction(node) {
+        Some(Instruction::Atom(atom)) => Some(atom),
+        _ => None,
+    }
+}
+
+/// Whether an `atom` is that of a loop that an operation becomes. A `cas` of just the bits that a `cmpxchg` compares is
+/// none: what it expects comes from the program, which may have read it by a plain load.
+pub(super) fn is_loop(op: &AtomicOp, atom: &Atom) -> bool {
+    atom.op == AtomOp::Cas
+        && match op.operation {
+            Operation::CmpXchg { access, .. } => access.ty.bits() != atom.ty.bits(),
+            Operation::Rmw(..) => true,
+            _ => false,
+        }
+}
+
 fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
     let behind = flow.reached(node, Way::Forward, |_| false);
     (0..behind.len()).any(|node| behind[node] && fence(flow, node).is_some_and(|(sem, _)| sem != FenceSem::Release))
 }
 
-/// The loads of the same place from which the expected value of a `cas` is computed.
-fn guesses(flow: &Flow<'_>, expected: &Operand, base: &Name, offset: i64) -> Vec<usize> {
-    let mut seen = HashSet::new();
-    let mut names: Vec<&Name> = expected.registers().collect();
-    let mut loads = Vec::new();
-    while let Some(name) = names.pop() {
-        if !seen.insert(name) {
-            continue;
+/// The reads of the same place from which the expected value of a `cas` is computed, of as many bits as it compares: what
+/// a compiler's loop begins with. A narrower one is the program's.
+pub(super) fn guesses(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
+    let base = address(flow, &atom.a.base);
+    // The halves of a wide value stand side by side.
+    let is_same =
+        |a: &Address| address(flow, &a.base) == base && (0..16).contains(&a.offset.wrapping_sub(atom.a.offset));
+    let reads_place = |node: usize| match flow.instruction(node) {
+        Some(Instruction::Ld(Ld { a, vec, ty, .. })) => {
+            is_same(a) && (vec.is_some() || ty.bits() == atom.ty.bits() || 2 * ty.bits() == atom.ty.bits())
         }
-        for &node in flow.writers(name) {
-            match flow.nodes[node].code {
-                NodeCode::Instruction(Instruction::Ld(Ld { a, .. })) => {
-                    // The halves of a wide value stand side by side.
-                    let same = address(flow, &a.base) == *base && (0..16).contains(&(a.offset.wrapping_sub(offset)));
-                    if same && access(flow, node).is_some() && !loads.contains(&node) {
-                        loads.push(node);
-                    }
+        Some(Instruction::Atom(read)) => {
+            node != cas && keeps_value(flow, node) && is_same(&read.a) && read.ty == atom.ty
+        }
+        _ => false,
+    };
+    let mut seen = HashSet::new();
+    let mut names: Vec<(usize, &Name)> = atom.b.registers().map(|name| (cas, name)).collect();
+    let mut reads = Vec::new();
+    while let Some((at, name)) = names.pop() {
+        for node in flow.definitions(at, name) {
+            if !seen.insert((node, name)) {
+                continue;
+            }
+            if reads_place(node) && access(flow, node).is_some() {
+                if !reads.contains(&node) {
+                    reads.push(node);
                 }
-                code if !touches_memory(flow, node) => names.extend(code.reads()),
-                _ => {}
+            } else if !touches_memory(flow, node) {
+                names.extend(flow.nodes[node].code.reads().map(|name| (node, name)));
             }
         }
     }
-    loads
+    reads
 }
 
 /// The register that an address was copied from.
@@ -351,11 +385,172 @@ mod tests {
         };
         let op = [op(Operation::Rmw(RmwOp::Add, global(Type::I128)), Ordering::Relaxed, Scope::Sys)];
         check(&op, &with("or.b64 %rd10, %rd9, %rd8;"), "right");
-        let guess = "ld.global.v2.b64 {%rd11, %rd12}, [%rd3];";
-        let by_halves = with("or.b64 %rd10, %rd9, %rd8;").replace("ld.relaxed.sys.global.b128 %rq, [%rd3];", guess);
+        check(&op, &with("mov.b64 %rd10, %rd9;"), "not-atomic");
+        let first = "ld.relaxed.sys.global.b128 %rq, [%rd3]; mov.b128 {%rd11, %rd12}, %rq;";
+        let begun = |by: &str| with("or.b64 %rd10, %rd9, %rd8;").replace(first, by);
+        let by_halves = begun("ld.global.v2.b64 {%rd11, %rd12}, [%rd3];");
         check(&op, &by_halves, "weak-load-in-loop");
         assert_eq!(judgements(&op, &by_halves)[0].notes, []);
-        check(&op, &with("mov.b64 %rd10, %rd9;"), "not-atomic");
+        check(&op, &begun("ld.global.b64 %rd11, [%rd3]; ld.global.b64 %rd12, [%rd3+8];"), "weak-load-in-loop");
+        // LLVM 23 loads 128 bits by a `cas` of zero and zero.
+        let load = |new: &str, scope: &str| {
+            begun(&format!(
+                "mov.b64 %rd20, 0; mov.b64 %rd21, 1;
+                 {{ .reg .b128 cmp, swap, dst; mov.b128 cmp, {{%rd20, %rd20}}; mov.b128 swap, {{%rd20, {new}}};
+                 atom.relaxed.{scope}.global.cas.b128 dst, [%rd3], cmp, swap; mov.b128 {{%rd11, %rd12}}, dst; }}"
+            ))
+        };
+        check(&op, &load("%rd20", "sys"), "right");
+        assert_eq!(judgements(&op, &load("%rd20", "sys"))[0].lines.len(), 2);
+        check(&op, &load("%rd20", "gpu"), "scope");
+        check(&op, &load("%rd20", "sys").replace("@%p6 bra $L1;", ""), "not-atomic");
+        // The expected values are the loop's own where the first `cas` writes what it did not find.
+        check(&op, &load("%rd21", "gpu"), "right");
+        let judged = |new: &str| {
+            let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{}\n}}", load(new, "sys"));
+            let module: Module = text.parse().expect("a module");
+            let blocks = [Block { operations: op.to_vec(), next: Vec::new() }];
+            judge(&blocks, &module.functions[0]).expect("few operations").unclaimed.len()
+        };
+        assert_eq!((judged("%rd20"), judged("%rd21")), (0, 1));
+    }
+
+    /// What is expected in a `cmpxchg` is the program's.
+    #[test]
+    fn a_loop_of_the_program_is_its_own() {
+        let with = |first: &str| {
+            format!(
+                "{first} %r5, [%rd1]; $L1: mul.lo.u32 %r4, %r5, 3;
+                 atom.acq_rel.gpu.global.cas.b32 %r1, [%rd1], %r5, %r4;
+                 setp.ne.b32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L1; ret;"
+            )
+        };
+        let exchange = [cmpxchg(Type::I32, Ordering::AcqRel)];
+        for first in ["ld.global.b32", "ld.volatile.global.b32", "ld.relaxed.gpu.global.b32"] {
+            check(&exchange, &with(first), "right");
+        }
+        assert_eq!(judgements(&exchange, &with("ld.global.b32"))[0].notes, []);
+        check(&exchange, &with("ld.global.b32").replace("atom.acq_rel", "atom.acquire"), "ordering");
+        // That of 8 bits in a word is the compiler's, but not what the program read of the byte.
+        let within = with("ld.global.b8 %rs1, [%rd1]; cvt.u32.u16 %r9, %rs1; FIRST").replace("%r5, %r4;", "%r8, %r4;");
+        let within = within.replace("$L1:", "$L1: or.b32 %r8, %r5, %r9;").replace("%r1, %r5;", "%r1, %r8;");
+        let byte = [cmpxchg(Type::I8, Ordering::AcqRel)];
+        check(&byte, &within.replace("FIRST", "ld.relaxed.gpu.global.b32"), "right");
+        check(&byte, &within.replace("FIRST", "ld.global.b32"), "weak-load-in-loop");
+    }
+
+    /// A compiler gives the same register to loops that exclude each other.
+    #[test]
+    fn loops_in_the_arms_of_a_branch() {
+        let arm = |first: &str, sem: &str| {
+            format!(
+                "{{ .reg .b32 %old, %new; {first}.sys.global.b32 %r2, [%rd1];
+                 %again: mov.b32 %old, %r2; not.b32 %new, %old;
+                 atom.relaxed.sys.global.cas.b32 %r2, [%rd1], %old, %new;
+                 setp.ne.b32 %p2, %r2, %old; @%p2 bra %again; {sem} }}"
+            )
+        };
+        let arms =
+            |one: &str, other: &str| format!("@%p1 bra $A; {one} bra $B; $A: {other} $B: st.b32 [%rd2], %r2; ret;");
+        let block =
+            |operations: &[AtomicOp], next: &[usize]| Block { operations: operations.to_vec(), next: next.to_vec() };
+        let loops =
+            [block(&[], &[1, 2]), block(&[nand(Ordering::Acquire)], &[]), block(&[nand(Ordering::Acquire)], &[])];
+        let (right, weak) = (arm("ld.relaxed", "fence.acquire.sys;"), arm("ld.relaxed", ""));
+        check_blocks(&loops, &arms(&right, &right), "right right");
+        check_blocks(&loops, &arms(&right, &weak), "right ordering");
+        check_blocks(&loops, &arms(&weak, &right), "ordering right");
+        let racing = arm("ld", "fence.acquire.sys;").replace("ld.sys", "ld");
+        check_blocks(&loops, &arms(&right, &racing), "right weak-load-in-loop");
+        check_blocks(&loops, &arms(&racing, &right), "weak-load-in-loop right");
+        // A fence is no other operation's: one arm needs none.
+        let xor = op(Operation::Rmw(RmwOp::Xor, global(Type::I32)), Ordering::AcqRel, Scope::Sys);
+        let mixed = [block(&[], &[1, 2]), block(&[nand(Ordering::AcqRel)], &[]), block(&[xor], &[])];
+        let fenced = format!("fence.release.sys; {right}");
+        let native = "atom.acq_rel.sys.global.xor.b32 %r2, [%rd1], 1;";
+        check_blocks(&mixed, &arms(&fenced, native), "right right");
+        check_blocks(&mixed, &arms(native, &fenced), "right right");
+        check_blocks(&mixed, &arms(&right, native), "ordering right");
+        check_blocks(&mixed, &arms(&fenced, &native.replace("acq_rel", "release")), "right ordering");
+    }
+
+    /// What is in local memory stands between others, and takes neither their instructions nor their fences.
+    #[test]
+    fn local_operations_among_others() {
+        let access = |space| Access::new(space, Type::I32);
+        let add = |space, ordering| op(Operation::Rmw(RmwOp::Add, access(space)), ordering, Scope::Sys);
+        let sc = "fence.sc.sys; atom.acquire.sys.global.add.u32 %r1, [%rd1], 1;";
+        let local = "ld.local.b32 %r2, [%rd2]; add.s32 %r3, %r2, 1; st.local.b32 [%rd2], %r3;";
+        let between = [
+            add(Space::Global, Ordering::SeqCst),
+            add(Space::Local, Ordering::SeqCst),
+            add(Space::Global, Ordering::SeqCst),
+        ];
+        for local in [local, &local.replace(".local", "")] {
+            check(&between, &format!("{sc} {local} {sc}"), "right right right");
+            check(&between, &format!("{sc} {local} {}", sc.replace("fence.sc.sys; ", "")), "right right ordering");
+            check(
+                &between,
+                &format!("{} {local} {sc}", sc.replace("atom.acquire", "atom.relaxed")),
+                "ordering right right",
+            );
+        }
+        check(&between, &format!("{sc} atom.add.u32 %r2, [%rd2], 1; {sc}"), "right undefined right");
+        let load = op(Operation::Load(access(Space::Local)), Ordering::Acquire, Scope::Sys);
+        let fenced = "atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1; fence.acquire.sys;";
+        check(
+            &[add(Space::Global, Ordering::Acquire), load],
+            &format!("{fenced} ld.local.b32 %r2, [%rd2];"),
+            "right right",
+        );
+        let weak = "atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1; ld.local.b32 %r2, [%rd2];";
+        check(&[add(Space::Global, Ordering::Acquire), load], weak, "ordering right");
+    }
+
+    /// Long ways from a `cas`, and values that are packed again and again, cost neither the stack, nor memory, nor hours.
+    #[test]
+    fn code_around_an_exchange_may_be_long() {
+        let cas = "atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r2, %r3;";
+        let add = (0..20_000).map(|number| format!("add.u32 %r{}, %r{number}, %r1;", number + 10)).collect::<String>();
+        let xor = add.replace("add.u32", "xor.b32");
+        let branches = (0..5_000).map(|number| format!("@%p{} bra $L;", number + 10)).collect::<String>();
+        let halves = "mov.b64 {%r1, %r4}, %r5; mov.b64 {%r5, %r4}, %r1;".repeat(10_000);
+        let packs = "mov.b64 %r1, {%r1, %r1};".repeat(200);
+        for behind in [add, xor, branches, halves, packs.clone()] {
+            let text = format!("{packs} $L: {cas} {behind} setp.ne.b32 %p1, %r1, %r5; @%p1 bra $L; ret;");
+            check(&[cmpxchg(Type::I32, Ordering::Relaxed)], &text, "right");
+        }
+    }
+
+    /// Compilers leave out what control does not reach.
+    #[test]
+    fn unreachable_operations_need_nothing() {
+        let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::AcqRel, Scope::Sys);
+        let fence = op(Operation::Fence, Ordering::SeqCst, Scope::Sys);
+        let dead = |operations: &[AtomicOp]| {
+            [
+                Block { operations: vec![add], next: Vec::new() },
+                Block { operations: operations.to_vec(), next: vec![1] },
+            ]
+        };
+        let atom = "atom.acq_rel.sys.global.add.u32 %r1, [%rd1], 1;";
+        check_blocks(&dead(&[add, fence]), &format!("{atom} ret;"), "right right right");
+        check_blocks(&dead(&[add]), &format!("{atom} ret; {atom} ret;"), "right right");
+        check_blocks(&dead(&[add]), &format!("@%p1 bra $A; {atom} ret; $A: {atom} ret;"), "right right");
+        check_blocks(&dead(&[add, fence]), "atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;", "ordering right right");
+        check_blocks(&dead(&[add]), "ret;", "missing right");
+        // A compiler that does not optimize keeps the branch.
+        let kept = |p: &str| format!("mov.pred %p1, {p}; @%p1 bra $A; fence.sc.sys; {atom} ret; $A: {atom} ret;");
+        check_blocks(&dead(&[fence, add]), &kept("-1"), "right right right");
+        check_blocks(&dead(&[fence, add]), &kept("0"), "right right right");
+        check_blocks(&dead(&[]), &kept("-1").replacen("acq_rel", "relaxed", 1), "right");
+        check_blocks(&dead(&[]), &kept("0").replacen("acq_rel", "relaxed", 1), "ordering");
+        let relaxed = AtomicOp { ordering: Ordering::Relaxed, ..add };
+        check_blocks(
+            &dead(&[relaxed, fence]),
+            "fence.acq_rel.sys; atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;",
+            "ordering right right",
+        );
     }
 
     /// Nobody else takes part, in the scope or in the memory.

@@ -180,7 +180,13 @@ impl Strength {
     /// What the accesses at these nodes, which are one operation's, guarantee.
     pub(crate) fn of_operation(flow: &Flow<'_>, group: &[usize]) -> Self {
         let events = Events { flow, group };
-        let accesses = || group.iter().filter_map(|node| access(flow, *node).map(|access| (*node, access)));
+        let accesses: Vec<(usize, Access)> =
+            group.iter().filter_map(|node| access(flow, *node).map(|access| (*node, access))).collect();
+        // Among others, a `cas` that writes only what it finds is a load.
+        let is_load = |node: usize| accesses.len() > 1 && swap::keeps_value(flow, node);
+        let as_load = |(node, access)| (node, if is_load(node) { Access { writes: false, ..access } } else { access });
+        let accesses: Vec<_> = accesses.iter().copied().map(as_load).collect();
+        let accesses = || accesses.iter().copied();
         let (reads, writes) = (accesses().any(|(_, a)| a.reads), accesses().any(|(_, a)| a.writes));
         let writer = accesses().find(|(_, access)| access.writes);
         let is_cas = |node| matches!(flow.instruction(node), Some(Instruction::Atom(Atom { op: AtomOp::Cas, .. })));

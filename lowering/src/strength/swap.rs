@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::{
     Update,
-    flow::{Flow, NodeCode},
+    flow::{Flow, Node, NodeCode},
 };
-use crate::ptx::{AluOp, Atom, Cmp, Guard, Instruction, Name, Operand, Type};
+use crate::ptx::{AluOp, Atom, AtomOp, Cmp, Guard, Instruction, Name, Operand, Type};
 
 /// What is known of a register.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,13 +46,17 @@ struct State {
     failed: bool,
 }
 
-/// How many states are looked at. Code that needs more is not a loop around a `cas`.
+/// How many states are looked at, and how many values in all of them. Code that needs more is not a loop around a `cas`.
 const MOST_STATES: usize = 20_000;
+const MOST_VALUES: usize = 1_000_000;
+
+/// How deep values are packed and halved: the four words of 128 bits, as two halves.
+const DEEPEST: usize = 4;
 
 /// Says how `cas` is retried. A way ends where `leaves` says that the operation is over, and at the exit.
 pub fn update(flow: &Flow<'_>, cas: usize, leaves: impl Fn(usize) -> bool) -> Update {
     let Some(Instruction::Atom(atom)) = flow.instruction(cas) else { return Update::Separate };
-    let mut ways = Ways { flow, atom, expected: None };
+    let mut ways = Ways { flow, atom, telling: telling(flow, atom), expected: None };
     let start = block_start(flow, cas);
     let mut state = State { node: start, registers: BTreeMap::new(), equal: 0, failed: false };
     while state.node != cas {
@@ -60,19 +64,20 @@ pub fn update(flow: &Flow<'_>, cas: usize, leaves: impl Fn(usize) -> bool) -> Up
         ways.execute(&mut state);
         // What may not execute leaves an unknown value.
         if flow.nodes[state.node].guard.is_some() {
-            let written = flow.nodes[state.node].code.writes();
-            written.for_each(|name| drop(state.registers.insert(name.clone(), Value::Computed(state.node))));
+            ways.forget(&mut state);
         }
         state.node = next;
     }
     ways.expected = Some(state.value(&atom.b));
-    state.set(&atom.d, Value::Found);
+    ways.set(&mut state, &atom.d, Value::Found);
 
     let (mut retried, mut left_in_failure, mut again_in_success) = (false, false, false);
     let mut seen = HashSet::new();
     let mut stack = ways.next(state);
+    let mut values = 0;
     while let Some(state) = stack.pop() {
-        if seen.len() > MOST_STATES {
+        values += state.registers.len();
+        if seen.len() > MOST_STATES || values > MOST_VALUES {
             return Update::Once;
         }
         if !seen.insert(state.clone()) {
@@ -96,6 +101,51 @@ pub fn update(flow: &Flow<'_>, cas: usize, leaves: impl Fn(usize) -> bool) -> Up
     }
 }
 
+/// Whether a node is a `cas` that writes only what it finds, as a load does.
+pub fn keeps_value(flow: &Flow<'_>, cas: usize) -> bool {
+    match flow.instruction(cas) {
+        Some(Instruction::Atom(Atom { op: AtomOp::Cas, b, c: Some(c), .. })) => {
+            let [expected, new] = [b, c].map(|operand| origin(flow, cas, operand, MOST_COPIES));
+            expected == new
+        }
+        _ => false,
+    }
+}
+
+/// How many copies of a value are followed.
+const MOST_COPIES: usize = 4;
+
+/// Where the value of an operand at a node comes from, without the copies in between.
+#[derive(PartialEq)]
+enum Origin<'p> {
+    Operand(&'p Operand),
+    Register(&'p Name, Vec<usize>),
+    Vector(Vec<Self>),
+}
+
+fn origin<'p>(flow: &Flow<'p>, at: usize, operand: &'p Operand, copies: usize) -> Origin<'p> {
+    match operand {
+        Operand::Register(name) => {
+            let definitions = flow.definitions(at, name);
+            if let [node] = definitions[..]
+                && let Node {
+                    guard: None,
+                    code: NodeCode::Instruction(Instruction::Alu { op: AluOp::Mov, d, sources, .. }),
+                    ..
+                } = &flow.nodes[node]
+                && let (Operand::Register(_), [source], 1..) = (d, &sources[..], copies)
+            {
+                return origin(flow, node, source, copies - 1);
+            }
+            Origin::Register(name, definitions)
+        }
+        Operand::Vector(elements) => {
+            Origin::Vector(elements.iter().map(|element| origin(flow, at, element, copies)).collect())
+        }
+        operand => Origin::Operand(operand),
+    }
+}
+
 /// The first node of the straight line that leads to a node.
 fn block_start(flow: &Flow<'_>, node: usize) -> usize {
     let mut start = node;
@@ -109,9 +159,35 @@ fn block_start(flow: &Flow<'_>, node: usize) -> usize {
     start
 }
 
+/// The registers that may tell where control goes, or what the `cas` expects: values of others are not followed.
+fn telling<'p>(flow: &Flow<'p>, atom: &'p Atom) -> HashSet<&'p Name> {
+    let guards = flow.nodes.iter().filter_map(|node| node.guard).map(|guard| &guard.p);
+    let mut names: Vec<&Name> = guards.chain(atom.b.registers()).collect();
+    let mut telling = HashSet::new();
+    while let Some(name) = names.pop() {
+        if telling.insert(name) {
+            let followed =
+                flow.writers(name).iter().map(|writer| flow.nodes[*writer].code).filter(|code| is_followed(*code));
+            names.extend(followed.flat_map(NodeCode::reads));
+        }
+    }
+    telling
+}
+
+/// Whether something is known of what an instruction computes.
+fn is_followed(code: NodeCode<'_>) -> bool {
+    use AluOp::{And, Mov, Not, Or, Xor};
+    match code {
+        NodeCode::Instruction(Instruction::Alu { op, .. }) => matches!(op, Mov | Not | Xor | Or | And),
+        NodeCode::Instruction(Instruction::Setp { .. }) => true,
+        _ => false,
+    }
+}
+
 struct Ways<'f, 'p> {
     flow: &'f Flow<'p>,
     atom: &'p Atom,
+    telling: HashSet<&'p Name>,
     expected: Option<Value>,
 }
 
@@ -122,33 +198,38 @@ impl State {
                 self.registers.get(name).cloned().unwrap_or_else(|| Value::Initial(name.clone()))
             }
             Operand::Immediate(bits) => Value::Immediate(*bits),
-            Operand::Vector(elements) => Value::Pack(elements.iter().map(|element| self.value(element)).collect()),
+            Operand::Vector(elements) => {
+                self.shallow(Value::Pack(elements.iter().map(|element| self.value(element)).collect()))
+            }
             Operand::Sink => Value::Immediate(0),
         }
     }
 
-    fn set(&mut self, d: &Operand, value: Value) {
-        match d {
-            Operand::Register(name) => {
-                // Once the outcome is known, only predicates matter: the fewer states the better.
-                let over = self.failed || self.equal == ALL;
-                if over && !matches!(value, Value::Known(_) | Value::Differ { .. }) {
-                    self.registers.insert(name.clone(), Value::Computed(0));
-                } else {
-                    self.registers.insert(name.clone(), value);
-                }
-            }
-            Operand::Vector(elements) => {
-                for (index, element) in (0u8..).zip(elements) {
-                    self.set(element, value.half(index));
-                }
-            }
-            _ => {}
-        }
+    /// The value, or just that it was computed, if it is deep.
+    fn shallow(&self, value: Value) -> Value {
+        if value.depth() > DEEPEST { Value::Computed(self.node) } else { value }
+    }
+
+    /// Whether the outcome is known.
+    fn is_over(&self) -> bool {
+        self.failed || self.equal == ALL
     }
 }
 
 impl Value {
+    fn depth(&self) -> usize {
+        match self {
+            Self::Pack(elements) => 1 + elements.iter().map(Self::depth).max().unwrap_or(0),
+            Self::Half(whole, _) => 1 + whole.depth(),
+            _ => 0,
+        }
+    }
+
+    /// Whether it says which way a branch takes.
+    fn decides(&self) -> bool {
+        matches!(self, Self::Known(_) | Self::Differ { .. })
+    }
+
     fn half(&self, index: u8) -> Self {
         match self {
             Self::Pack(elements) if elements.len() == 2 && index < 2 => elements[usize::from(index)].clone(),
@@ -219,6 +300,10 @@ impl Ways<'_, '_> {
                         state.equal |= halves;
                     }
                     state.registers.insert(guard.p.clone(), Value::Known(holds));
+                    // Once the outcome is known, only predicates matter: the fewer states the better.
+                    if state.is_over() {
+                        state.registers.retain(|_, value| value.decides());
+                    }
                     Some((state, Some(holds != guard.negated)))
                 })
                 .collect(),
@@ -234,17 +319,41 @@ impl Ways<'_, '_> {
             NodeCode::Instruction(Instruction::Alu { op, ty, d, sources }) => {
                 let values: Vec<_> = sources.iter().map(|source| state.value(source)).collect();
                 let value = self.arithmetic(*op, *ty, &values).unwrap_or(computed);
-                state.set(d, value);
+                self.set(state, d, value);
             }
             NodeCode::Instruction(Instruction::Setp { cmp, ty, p, a, b }) => {
                 let value = self.comparison(*cmp, *ty, &state.value(a), &state.value(b)).unwrap_or(computed);
-                state.set(&Operand::Register(p.clone()), value);
+                self.set_register(state, p, value);
             }
-            code => {
-                for name in code.writes() {
-                    state.set(&Operand::Register(name.clone()), computed.clone());
+            _ => self.forget(state),
+        }
+    }
+
+    fn set(&self, state: &mut State, d: &Operand, value: Value) {
+        match d {
+            Operand::Register(name) => self.set_register(state, name, value),
+            Operand::Vector(elements) => {
+                for (index, element) in (0u8..).zip(elements) {
+                    let half = state.shallow(value.half(index));
+                    self.set(state, element, half);
                 }
             }
+            _ => {}
+        }
+    }
+
+    fn set_register(&self, state: &mut State, name: &Name, value: Value) {
+        if state.is_over() && !value.decides() {
+            state.registers.remove(name);
+        } else if self.telling.contains(name) {
+            state.registers.insert(name.clone(), value);
+        }
+    }
+
+    /// What the instruction of the state's node writes is unknown.
+    fn forget(&self, state: &mut State) {
+        for name in self.flow.nodes[state.node].code.writes() {
+            self.set_register(state, name, Value::Computed(state.node));
         }
     }
 

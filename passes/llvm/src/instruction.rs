@@ -33,17 +33,43 @@ pub fn instructions_of(block: BasicBlock<'_>) -> impl Iterator<Item = LLVMValueR
     std::iter::successors(first, move |instruction| non_null(unsafe { LLVMGetNextInstruction(*instruction) }))
 }
 
-/// The blocks of a function in the order of the text, and the indices of those where control can go from each.
+/// The blocks of a function in the order of the text, and the indices of those where control can go from each. A constant
+/// decides where it goes.
 pub fn control_flow(function: FunctionValue<'_>) -> impl Iterator<Item = (BasicBlock<'_>, Vec<usize>)> {
     let indices: HashMap<_, usize> = function.get_basic_block_iter().map(|block| block.as_mut_ptr()).zip(0..).collect();
     function.get_basic_block_iter().map(move |block| {
         // SAFETY: the module was verified, so that every block ends with a terminator, which has that many successors.
         let next = unsafe {
             let end = LLVMGetBasicBlockTerminator(block.as_mut_ptr());
-            (0..LLVMGetNumSuccessors(end)).map(|number| indices[&LLVMGetSuccessor(end, number)]).collect()
+            let successors = decided(end).map_or(0..LLVMGetNumSuccessors(end), |number| number..number + 1);
+            successors.map(|number| indices[&LLVMGetSuccessor(end, number)]).collect()
         };
         (block, next)
     })
+}
+
+/// The number of the successor that a terminator goes to, if its condition is a constant.
+///
+/// # Safety
+/// `end` is the terminator of a block of a verified module.
+unsafe fn decided(end: LLVMValueRef) -> Option<u32> {
+    // SAFETY: each accessor is called for the kind of terminator that has it. The condition is the first operand of a
+    // `switch`, its default the first successor, and equal constants are one.
+    unsafe {
+        let condition = match LLVMGetInstructionOpcode(end) {
+            LLVMOpcode::LLVMBr if LLVMIsConditional(end) != 0 => LLVMGetCondition(end),
+            LLVMOpcode::LLVMSwitch => LLVMGetOperand(end, 0),
+            _ => return None,
+        };
+        if LLVMIsAConstantInt(condition).is_null() {
+            return None;
+        }
+        if LLVMGetInstructionOpcode(end) == LLVMOpcode::LLVMBr {
+            return Some(u32::from(LLVMConstIntGetZExtValue(condition) == 0));
+        }
+        let is_case = |number: &u32| LLVMGetSwitchCaseValue(end, *number) == condition;
+        Some((1..LLVMGetNumSuccessors(end)).find(is_case).unwrap_or(0))
+    }
 }
 
 // SAFETY of all calls below: `self.0` is an instruction of a live module, and each accessor is called only for the kinds

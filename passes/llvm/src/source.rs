@@ -205,22 +205,27 @@ impl Numbering {
 /// Outside strings and comments the words `fence`, `atomicrmw`, `cmpxchg` and `load atomic` or `store atomic` are nothing
 /// else, unless a sigil makes them a name or a colon a label.
 fn atomic_lines(text: &str) -> Vec<u32> {
-    let mut lines = Vec::new();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_.-$%@!#".contains(c);
+    let behind = |text: &str, end: &str| text.find(end).map(|start| start + end.len());
     let mut words: Vec<(&str, u32)> = Vec::new();
-    for (line, number) in text.lines().zip(1..) {
-        let code = uncommented(line);
-        let is_word = |c: char| c.is_ascii_alphanumeric() || "_.-$%@!#".contains(c);
-        // Strings are the odd pieces between quotes.
-        for piece in code.split('"').step_by(2) {
-            let starts = piece.match_indices(is_word).map(|(start, _)| start);
-            let starts = starts.filter(|start| !piece[..*start].ends_with(is_word));
-            words.extend(starts.filter_map(|start| {
-                let rest = &piece[start..];
-                let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
-                (!rest[word.len()..].starts_with(':')).then_some((word, number))
-            }));
+    let (mut rest, mut line) = (text, 1);
+    while let Some(first) = rest.chars().next() {
+        // Strings and one kind of comment may span lines.
+        let length = match first {
+            '"' => behind(&rest[1..], "\"").map(|length| 1 + length),
+            ';' => rest.find('\n'),
+            '/' if rest.starts_with("/*") => behind(&rest[2..], "*/").map(|length| 2 + length),
+            first if is_word(first) => rest.find(|c| !is_word(c)),
+            first => Some(first.len_utf8()),
+        };
+        let (piece, after) = rest.split_at(length.unwrap_or(rest.len()));
+        if is_word(first) && !after.starts_with(':') {
+            words.push((piece, line));
         }
+        line += piece.matches('\n').count() as u32;
+        rest = after;
     }
+    let mut lines = Vec::new();
     for (index, (word, number)) in words.iter().enumerate() {
         let atomic = words.get(index + 1).is_some_and(|(next, _)| *next == "atomic");
         if matches!(*word, "fence" | "atomicrmw" | "cmpxchg") || (matches!(*word, "load" | "store") && atomic) {
@@ -228,16 +233,6 @@ fn atomic_lines(text: &str) -> Vec<u32> {
         }
     }
     lines
-}
-
-/// The line up to a `;` that is in no string.
-fn uncommented(line: &str) -> &str {
-    let mut quoted = false;
-    let end = line.find(|c| {
-        quoted ^= c == '"';
-        c == ';' && !quoted
-    });
-    &line[..end.unwrap_or(line.len())]
 }
 
 /// LLVM's name of a module's triple.
@@ -267,6 +262,9 @@ mod tests {
     fn names_labels_strings_and_comments_are_none() {
         check("fence:\n  br label %fence\n  call void @fence()\n  ret void, !fence !0\n", &[]);
         check("  call void asm \"fence ; load atomic\", \"\"() ; fence release\n  fence release", &[2]);
+        check("source_filename = \"a\nfence\n;\"\n  fence release", &[4]);
+        check("  call void @\"f\n; fence\"() fence release\n!0 = !{!\"a;\nfence\"}\n  fence acquire", &[2, 5]);
+        check("/* fence release\n ; \" */ fence acquire ; /* \"\n  fence release /*/ fence */", &[2, 3]);
         check("@x.fence = global i32 0 ; \"\n  cmpxchg ptr %p, i32 0, i32 1 acq_rel acquire", &[2]);
     }
 }
