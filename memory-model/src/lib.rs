@@ -45,6 +45,7 @@
 mod barrier;
 pub mod condition;
 pub mod execution;
+mod flow;
 pub mod litmus;
 pub mod outcome;
 pub mod place;
@@ -53,4 +54,5 @@ pub mod ptx;
 pub mod relation;
 pub mod source;
 pub mod states;
+mod thin_air;
 pub mod unfold;

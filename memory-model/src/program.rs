@@ -95,6 +95,43 @@ pub enum Operand {
     Address(Location),
 }
 
+/// The bytes that an operation accesses (section 8.2): of a virtual address, or of the physical location behind it. Two
+/// operations overlap completely where their spans are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    pub variable: Location,
+    /// From the variable's first byte, in bytes.
+    pub offset: u8,
+    /// The size in bytes.
+    pub bytes: u8,
+}
+
+impl Span {
+    /// A variable has 64 bits.
+    pub const BYTES: u8 = 8;
+
+    pub fn whole(variable: Location) -> Self {
+        Self { variable, offset: 0, bytes: Self::BYTES }
+    }
+
+    /// Whether some byte is in both (section 8.2.1).
+    pub fn overlaps(self, other: Self) -> bool {
+        self.variable == other.variable
+            && self.offset < other.offset + other.bytes
+            && other.offset < self.offset + self.bytes
+    }
+
+    /// What the bytes hold where the variable holds a value.
+    pub fn of(self, variable: Value) -> Value {
+        Type { bits: self.bytes * 8, signed: false }.truncate(variable >> (8 * self.offset))
+    }
+
+    /// The variable's value where the bytes hold this one, and the others 0.
+    pub fn within(self, value: Value) -> Value {
+        value << (8 * self.offset)
+    }
+}
+
 /// `[base+offset]`. Variables are [`SPACING`] apart, so an offset that leads from one into another means an access
 /// that the model does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,6 +161,17 @@ pub struct Type {
 impl Type {
     pub const U64: Self = Self { bits: 64, signed: false };
     pub const U32: Self = Self { bits: 32, signed: false };
+
+    /// The size of a value in memory, in bytes.
+    pub fn bytes(self) -> u8 {
+        self.bits.div_ceil(8).clamp(1, Span::BYTES)
+    }
+
+    /// Whether a constant, written as a number or as a negative one, is a value of this many bits.
+    pub fn fits(self, value: Value) -> bool {
+        let signed = Self { signed: true, ..self }.signed_value(value) as Value;
+        self.truncate(value) == value || signed == value
+    }
 
     pub fn truncate(self, value: Value) -> Value {
         if self.bits >= 64 { value } else { value & ((1 << self.bits) - 1) }
@@ -292,6 +340,11 @@ impl<L: Language> Program<L> {
         location
     }
 
+    /// The physical bytes behind an address.
+    pub fn physical_span(&self, span: Span) -> Span {
+        Span { variable: self.physical(span.variable), ..span }
+    }
+
     /// The variable that stands for the virtual address.
     pub fn address(&self, location: Location) -> Location {
         let mut location = location;
@@ -331,9 +384,10 @@ impl Cmp {
 impl RmwOp {
     /// What is written over `old`. A `cas` that fails writes `old` back, where anything is written at all.
     pub fn apply(self, ty: Type, old: Value, b: Value, c: Value) -> Value {
+        let [old, b] = [old, b].map(|value| ty.truncate(value));
         let value = match self {
             Self::Exch => b,
-            Self::Cas if ty.truncate(old) == ty.truncate(b) => c,
+            Self::Cas if old == b => c,
             Self::Cas => old,
             Self::Add => old.wrapping_add(b),
             Self::Sub => old.wrapping_sub(b),
@@ -362,9 +416,18 @@ impl RmwOp {
         ty.truncate(value)
     }
 
-    /// Whether the value written depends on the value read.
-    pub fn uses_old(self) -> bool {
-        self != Self::Exch
+    /// The arithmetic that gives the same value of `old` and the operand.
+    pub fn arithmetic(self) -> Option<AluOp> {
+        Some(match self {
+            Self::Add => AluOp::Add,
+            Self::Sub => AluOp::Sub,
+            Self::Min => AluOp::Min,
+            Self::Max => AluOp::Max,
+            Self::And => AluOp::And,
+            Self::Or => AluOp::Or,
+            Self::Xor => AluOp::Xor,
+            Self::Exch | Self::Cas | Self::Inc | Self::Dec => return None,
+        })
     }
 }
 
@@ -405,16 +468,20 @@ impl AluOp {
                 }
             }
             Self::Mul => a.wrapping_mul(b),
-            // PTX clamps shift amounts.
+            // PTX clamps shift amounts, which have 32 bits.
             Self::Shl => {
+                let b = Type::U32.truncate(b);
                 if b >= bits {
                     0
                 } else {
                     a << b
                 }
             }
-            Self::Shr if ty.signed => (ty.signed_value(a) >> b.min(bits.saturating_sub(1)).min(63)) as Value,
+            Self::Shr if ty.signed => {
+                (ty.signed_value(a) >> Type::U32.truncate(b).min(bits.saturating_sub(1)).min(63)) as Value
+            }
             Self::Shr => {
+                let b = Type::U32.truncate(b);
                 if b >= bits {
                     0
                 } else {
