@@ -17,7 +17,7 @@ use strum::IntoEnumIterator;
 use crate::{
     check::{Checker, Counterexample, Counts},
     programs::{self, Set, Values},
-    translate::{Mapping, NoProgram},
+    translate::{Mapping, NoProgram, typed},
 };
 
 /// A GPU and a PTX version of each family that lowers differently: by `membar`, with the memory model, with scope cluster, with
@@ -142,6 +142,9 @@ pub fn verify(
 /// # Errors
 /// As of [`verify`].
 pub fn verify_these(sources: &[Source], expansion: &Expansion, rule: ReleaseSequences) -> Result<Report, NoProgram> {
+    let ty = expansion.values().ty;
+    let sources = sources.iter().map(|source| Ok(Source { program: typed(&source.program, ty)?, ..source.clone() }));
+    let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let each = |(k, n): (usize, usize), check: &mut dyn FnMut(&str, &Program<Cpp>)| {
         sources.iter().skip(k - 1).step_by(n).for_each(|source| check(&source.name, &source.program));
     };

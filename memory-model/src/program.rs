@@ -328,6 +328,39 @@ impl<L: Language> From<Instruction<L>> for Statement<L> {
     }
 }
 
+impl<L: Language> Instruction<L> {
+    /// All operands that are read, and the bases of addresses.
+    fn operands_mut(&mut self) -> Vec<&mut Operand> {
+        match self {
+            Self::Load { a, .. } => vec![&mut a.base],
+            Self::Store { a, b, .. } => vec![&mut a.base, b],
+            Self::Rmw { a, b, c, .. } => vec![&mut a.base, b, c],
+            Self::Vector(elements) => elements.iter_mut().flat_map(Self::operands_mut).collect(),
+            Self::Alu { sources, .. } => sources.iter_mut().collect(),
+            Self::Branch { when: Some((_, a, b)), .. } => vec![a, b],
+            Self::Barrier(Barrier { part, of }) => {
+                let p = if let BarrierPart::Red { p, .. } = part { Some(p) } else { None };
+                let named = match of {
+                    BarrierName::Cta { id, quorum, .. } => vec![Some(id), quorum.as_mut()],
+                    BarrierName::Cluster { .. } => Vec::new(),
+                };
+                named.into_iter().chain([p]).flatten().collect()
+            }
+            Self::Branch { when: None, .. } | Self::Fence(_) | Self::Label(_) => Vec::new(),
+        }
+    }
+
+    /// Puts one variable in the place of another.
+    pub(crate) fn replace(&mut self, variable: Location, by: Location) {
+        let same = |operand: &&mut Operand| **operand == Operand::Address(variable);
+        self.operands_mut().into_iter().filter(same).for_each(|operand| *operand = Operand::Address(by));
+    }
+
+    pub(crate) fn mentions(&self, variable: Location) -> bool {
+        self.clone().operands_mut().into_iter().any(|operand| *operand == Operand::Address(variable))
+    }
+}
+
 impl<L: Language> Program<L> {
     /// The variable that stands for the physical location (section 8.2.2).
     pub fn physical(&self, location: Location) -> Location {

@@ -8,7 +8,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_memory_model::{
-    litmus::Litmus,
+    litmus::{Dialect, Litmus},
     outcome::{Layout, Limits},
     ptx::{self, Conventions},
     unfold::Limit,
@@ -50,7 +50,8 @@ fn main() {
 
 fn read(path: &Path) -> Result<Litmus, Failed> {
     let text = fs::read_to_string(path)?;
-    Litmus::read(&text).map_err(|error| format!("{}:{error}", path.display()).into())
+    let read = Litmus::read_as(&text, Dialect::Dat3m);
+    read.map(|(litmus, _)| litmus).map_err(|error| format!("{}:{error}", path.display()).into())
 }
 
 fn holds(litmus: &Litmus, conventions: Conventions) -> Option<bool> {

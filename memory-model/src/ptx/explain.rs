@@ -13,7 +13,7 @@ use strum::IntoEnumIterator;
 use crate::{
     condition::{Atom, Formula},
     execution::{Combination, Execution},
-    outcome::{Layout, Limits, Witness},
+    outcome::{Budget, Layout, Limits, Witness},
     program::{Location, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
     unfold::{self, Ending, Limit},
@@ -56,8 +56,11 @@ pub fn explain(program: &Program, formula: &Formula, conventions: Conventions, l
         Err(limit) => return Explanation::Unknown(limit),
     };
     let deadline = limits.time.map(|time| Instant::now() + time);
-    let mut finder = Finder { program, formula, layout, conventions, best: None, looked_at: 0, deadline };
+    let mut finder = Finder { program, formula, layout, conventions, best: None, looked_at: 0, limits, deadline };
     let result = combinations(&threads, &mut Vec::new(), &mut |paths| {
+        if finder.done() {
+            return Err(Limit::Choices);
+        }
         if paths.iter().any(|path| path.ending == Ending::Cut) {
             return Ok(());
         }
@@ -82,6 +85,7 @@ struct Finder<'p> {
     /// With the number of axioms that forbid it and the length of its cycle.
     best: Option<((usize, usize), Contradiction)>,
     looked_at: usize,
+    limits: Limits,
     deadline: Option<Instant>,
 }
 
@@ -108,7 +112,8 @@ impl Finder<'_> {
         let x = &c.skeleton;
         let mut rf = Relation::empty(x.len());
         x.reads.for_each(|read| rf.insert(usize::from(sources[read]), read));
-        let phases = crate::barrier::phases(c, &|_| None).and_then(|mut phases| phases.pop()).unwrap_or_default();
+        let phases = crate::barrier::phases(c, &|_| None, &mut Budget::new(self.limits));
+        let phases = phases.ok().flatten().and_then(|mut phases| phases.pop()).unwrap_or_default();
         let mut barriers = Relation::empty(x.len());
         for (arrivals, waits) in &phases.0 {
             let ordering = arrivals.filter(|&arrival| crate::barrier::orders(c, arrival)).collect();

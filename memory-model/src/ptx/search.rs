@@ -397,7 +397,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         if self.c.barriers().next().is_some() {
             // Barriers whose names are constants are settled before all else.
             let known = |_: usize| None;
-            if let Some(phases) = barrier::phases(self.c, &known).filter(|phases| phases.len() == 1) {
+            if let Some(phases) = barrier::phases(self.c, &known, self.budget)?.filter(|phases| phases.len() == 1) {
                 self.barriers_first = true;
                 return match phases.into_iter().next() {
                     Some(phases) => {
@@ -482,7 +482,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
 
     fn barriers(&mut self, choice: &Choice) -> Result<(), Limit> {
         let rf = choice.rf;
-        for phases in barrier::phases(self.c, &|read| self.read(&rf, read)).unwrap_or_default() {
+        let mut budget = *self.budget;
+        let phases = barrier::phases(self.c, &|read| self.read(&rf, read), &mut budget);
+        *self.budget = budget;
+        for phases in phases?.unwrap_or_default() {
             self.with_phases(choice, &phases, |search, choice| search.fences(choice))?;
         }
         Ok(())
