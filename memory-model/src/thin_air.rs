@@ -2,7 +2,7 @@
 //!
 //! Section 8.10.4 forbids values out of thin air, and lets an implementation "perform any chain of reasoning" to find that a store
 //! does not depend on a load. So a dependency is certain only where it is shown that another value of the load keeps the thread
-//! from the store. What all dependencies forbid, but not the certain ones alone, is not known to be forbidden. Values that
+//! from the store, or changes what is stored. What all dependencies forbid, but not the certain ones alone, is not known to be forbidden. Values that
 //! depend on themselves through arithmetic are another matter: there it is the equations that decide.
 
 use crate::{
@@ -59,7 +59,7 @@ fn injective<L: Language>(path: &Path<L>, term: Term) -> Set {
     }
 }
 
-/// Whether some value that the read may have in any case keeps the thread from such a write, whatever its later reads return.
+/// Whether some value that the read may have in any case keeps the thread from such a write, or changes its value, whatever its later reads return.
 fn vanishes<L: Language>(
     program: &Program<L>,
     threads: &[Vec<Path<L>>],
@@ -86,7 +86,9 @@ fn vanishes<L: Language>(
                 event.kind == Kind::Beyond
                     || matches!(event.kind, Kind::Write(_)) && event.span == write.span && {
                         let values = [path.value(write.value, &|_| None), other.value(event.value, &known)];
-                        !matches!(values, [Some(a), Some(b)] if a != b)
+                        let other_value = injective(other, event.value).contains(read)
+                            && alike((path, write.value), (other, event.value));
+                        !other_value && !matches!(values, [Some(a), Some(b)] if a != b)
                     }
             };
             vanishes &= !other.events.iter().any(same);
@@ -96,6 +98,20 @@ fn vanishes<L: Language>(
         }
     }
     Ok(false)
+}
+
+/// Whether terms of two paths compute the same from the same reads.
+fn alike<L: Language>((a, first): (&Path<L>, Term), (b, second): (&Path<L>, Term)) -> bool {
+    let (Term::Node(x), Term::Node(y)) = (first, second) else { return first == second };
+    let all = |first: [Term; 3], second: [Term; 3]| {
+        first.into_iter().zip(second).all(|(first, second)| alike((a, first), (b, second)))
+    };
+    match (a.nodes[x as usize], b.nodes[y as usize]) {
+        (Node::Event(x), Node::Event(y)) => x == y,
+        (Node::Alu(op, ty, x), Node::Alu(other, of, y)) => (op, ty) == (other, of) && all(x, y),
+        (Node::Rmw(op, ty, x), Node::Rmw(other, of, y)) => (op, ty) == (other, of) && all(x, y),
+        _ => false,
+    }
 }
 
 /// Values that a read may return without any speculation: the initial one, and constants that other threads write in any case.
