@@ -27,6 +27,8 @@ pub enum NoProgram {
     Unmodelled(String),
     #[error("{} does not fit into {bits} bits", ptx_memory_model::litmus::number(*value))]
     Value { value: u64, bits: u8 },
+    #[error("{0}: {1}")]
+    Named(String, Box<Self>),
 }
 
 /// What makes a [`Sequence`] of an operation, of which the result is read or not.

@@ -143,8 +143,11 @@ pub fn verify(
 /// As of [`verify`].
 pub fn verify_these(sources: &[Source], expansion: &Expansion, rule: ReleaseSequences) -> Result<Report, NoProgram> {
     let ty = expansion.values().ty;
-    let sources = sources.iter().map(|source| Ok(Source { program: typed(&source.program, ty)?, ..source.clone() }));
-    let sources = sources.collect::<Result<Vec<_>, _>>()?;
+    let typed = |Source { name, program }: &Source| {
+        let program = typed(program, ty).map_err(|error| NoProgram::Named(name.clone(), Box::new(error)))?;
+        Ok(Source { name: name.clone(), program })
+    };
+    let sources = sources.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
     let each = |(k, n): (usize, usize), check: &mut dyn FnMut(&str, &Program<Cpp>)| {
         sources.iter().skip(k - 1).step_by(n).for_each(|source| check(&source.name, &source.program));
     };

@@ -109,6 +109,27 @@ fn hanging() {
     hangs(&[(A, stores), (A, &["bar.sync 0, 2", "ld.weak r0, x", "st.weak z, 1"]), (A, stores)]);
 }
 
+/// Two verdicts of Dat3M's suite that we do not share, `quorum1-hang` and `quorum4-fail`: it says that their `exists` does not hold,
+/// and we that they hang. In the second, only who has nothing left to do is left over in Dat3M's reading.
+#[test]
+fn quorums_of_dat3m() {
+    let at_four: &[(&str, &[&str])] =
+        &[(A, &["st.weak x, 1", "bar.sync 1, 4"]), (A, &["bar.sync 1, 4", "ld.weak r0, x"]), (A, &["bar.sync 1, 4"])];
+    let at_two: &[(&str, &[&str])] = &[
+        (A, &["st.weak x, 1", "bar.sync 1, 2"]),
+        (A, &["bar.sync 1, 2", "ld.weak r0, x", "ld.weak r1, y"]),
+        (A, &["st.weak y, 1", "bar.sync 1, 2"]),
+    ];
+    for (columns, condition, dat3m) in [
+        (at_four, "exists (P1:r0 == 0)", Err(Limit::Hangs)),
+        (at_two, "exists (P1:r0 == 0 /\\ P1:r1 == 0)", Ok(false)),
+    ] {
+        let litmus = test(columns, condition);
+        assert_eq!(verdict(&litmus, Conventions::MANUAL, Limits::default()), Err(Limit::Hangs), "{litmus}");
+        assert_eq!(verdict(&litmus, Conventions::DAT3M, Limits::default()), dat3m, "{litmus}");
+    }
+}
+
 /// Where only some executions hang, the others are the outcomes.
 #[test]
 fn some_hang() {
