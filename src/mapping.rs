@@ -159,7 +159,8 @@ fn write(folder: &Path, report: &Report) -> Result<(), (String, std::io::Error)>
 fn text(args: &VerifyMappingArgs, rows: &[Row]) -> String {
     let cells = |row: &Row| {
         let found = [row.not_kept, row.mixed_sizes, row.unknown];
-        let counts = [&[row.programs, row.undefined, row.mapped, row.ptx_programs, row.candidates][..], &found].concat();
+        let counts =
+            [&[row.programs, row.undefined, row.mapped, row.ptx_programs, row.candidates][..], &found].concat();
         let mut cells = vec![row.programs_of.clone(), row.expansion.to_owned()];
         cells.extend(counts.iter().map(ToString::to_string));
         cells.push(format!("{:.2}", row.seconds));

@@ -338,7 +338,8 @@ fn limits() -> Result<(), Failed> {
 fn hangs() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("hang.litmus");
-    let text = "PTX hang\n{ x=0; }\nP0@cta 0 | P1@cta 0 ;\nbar.sync 0, 3 | bar.sync 0, 3 ;\nmov r0, 1 | st.weak x, 1;\n";
+    let text =
+        "PTX hang\n{ x=0; }\nP0@cta 0 | P1@cta 0 ;\nbar.sync 0, 3 | bar.sync 0, 3 ;\nmov r0, 1 | st.weak x, 1;\n";
     for condition in ["forall (P0:r0 == 1)", "exists (x == 0)", "~exists (x == 1)"] {
         fs::write(&path, format!("{text}{condition}\n"))?;
         let path = path.display();
@@ -358,12 +359,7 @@ fn warnings() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("w.litmus");
     fs::write(&path, "PTX w\n{ }\nP0 ;\nst.weak x, 1 ;\nexists (x == 1)\n")?;
-    check(
-        &path.display().to_string(),
-        0,
-        &["w holds"],
-        &["w.litmus:4:1: `x` is not declared, and begins as 0\n"],
-    )
+    check(&path.display().to_string(), 0, &["w holds"], &["w.litmus:4:1: `x` is not declared, and begins as 0\n"])
 }
 
 fn wrong_usage() -> Result<(), Failed> {

@@ -147,7 +147,9 @@ fn every_strategy() -> Result<(), Failed> {
 fn values() -> Result<(), Failed> {
     let file = tempfile::NamedTempFile::new()?;
     let path = file.path().to_str().ok_or("a path")?;
-    let source = |value: &str| format!("name: v\nP0@0.0: st.rlx.gpu x {value}\nP1@1.0: r0=rmw.max.rlx.gpu x -2; r1=ld.rlx.gpu x\n");
+    let source = |value: &str| {
+        format!("name: v\nP0@0.0: st.rlx.gpu x {value}\nP1@1.0: r0=rmw.max.rlx.gpu x -2; r1=ld.rlx.gpu x\n")
+    };
     for expansion in ["0", "1", "6"] {
         fs::write(file.path(), source("-1"))?;
         let (code, rows) = rows(&["--expansion", expansion, path])?;

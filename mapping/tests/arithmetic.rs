@@ -20,7 +20,18 @@ use ptx_memory_model::{
 use strum::IntoEnumIterator;
 
 const TYPES: [Type; 12] = [
-    Type::B8, Type::U8, Type::S8, Type::B16, Type::U16, Type::S16, Type::B32, Type::U32, Type::S32, Type::B64, Type::U64, Type::S64,
+    Type::B8,
+    Type::U8,
+    Type::S8,
+    Type::B16,
+    Type::U16,
+    Type::S16,
+    Type::B32,
+    Type::U32,
+    Type::S32,
+    Type::B64,
+    Type::U64,
+    Type::S64,
 ];
 
 /// What may go wrong in a type of so many bits: the ends of its ranges, small numbers of both signs, and bits beyond it.
@@ -86,8 +97,8 @@ fn compare(name: &str, sequences: impl IntoIterator<Item = (String, u32, Sequenc
             if machine.run(&sequence, |_| {}).is_err() {
                 continue;
             }
-            let [model, interpreter] =
-                both(&sequence, bits, old, b, c).unwrap_or_else(|error| panic!("{what} of {old:#x}, {b:#x}, {c:#x}: {error}"));
+            let [model, interpreter] = both(&sequence, bits, old, b, c)
+                .unwrap_or_else(|error| panic!("{what} of {old:#x}, {b:#x}, {c:#x}: {error}"));
             assert_eq!(model, interpreter, "{what} of {old:#x}, {b:#x}, {c:#x}");
             count += 1;
             known.insert(what.clone());
@@ -146,7 +157,12 @@ fn comparisons() {
     let sequences = iproduct!(Cmp::iter().filter(|cmp| *cmp != Cmp::Nan), TYPES).map(|(cmp, ty)| {
         let p = Name("%q".into());
         let set = Instruction::Setp { cmp, ty, p: p.clone(), a: register(&B), b: register(&C) };
-        let mov = |value| Instruction::Alu { op: AluOp::Mov, ty: Type::B32, d: register(&D), sources: vec![Operand::Immediate(value)] };
+        let mov = |value| Instruction::Alu {
+            op: AluOp::Mov,
+            ty: Type::B32,
+            d: register(&D),
+            sources: vec![Operand::Immediate(value)],
+        };
         let guarded = |negated, value| Statement::Instruction {
             guard: Some(Guard { p: p.clone(), negated }),
             instruction: mov(value),

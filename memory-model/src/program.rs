@@ -504,22 +504,14 @@ impl AluOp {
             // PTX clamps shift amounts, which have 32 bits.
             Self::Shl => {
                 let b = Type::U32.truncate(b);
-                if b >= bits {
-                    0
-                } else {
-                    a << b
-                }
+                if b >= bits { 0 } else { a << b }
             }
             Self::Shr if ty.signed => {
                 (ty.signed_value(a) >> Type::U32.truncate(b).min(bits.saturating_sub(1)).min(63)) as Value
             }
             Self::Shr => {
                 let b = Type::U32.truncate(b);
-                if b >= bits {
-                    0
-                } else {
-                    ty.truncate(a) >> b
-                }
+                if b >= bits { 0 } else { ty.truncate(a) >> b }
             }
             Self::Set(cmp) => return cmp.holds(ty, a, b).into(),
             Self::Selp => {

@@ -35,8 +35,6 @@ pub(crate) fn certain<L: Language>(
                         depends
                     }
                     Kind::Arrive => injective(path, event.value),
-                    // It stands for writes that these reads decide about.
-                    Kind::Beyond => event.depends,
                     _ => Set(0),
                 };
                 certain[thread][index].events[number].depends = depends & event.depends;
@@ -75,9 +73,8 @@ fn vanishes<L: Language>(
             budget.choose()?;
             let reads_too = other.events.get(read).is_some_and(|event| event.span == path.events[read].span)
                 && (0..=read).all(|index| other.events[index].statement == path.events[index].statement);
-            let possible = |&(term, wanted): &(Term, bool)| {
-                other.value(term, &known).is_none_or(|value| (value != 0) == wanted)
-            };
+            let possible =
+                |&(term, wanted): &(Term, bool)| other.value(term, &known).is_none_or(|value| (value != 0) == wanted);
             if !reads_too || !other.constraints.iter().all(possible) {
                 continue;
             }
@@ -122,9 +119,8 @@ fn values<L: Language>(
     read: usize,
 ) -> Vec<Value> {
     let at = program.physical_span(path.events[read].span);
-    let writes = |event: &&PathEvent<L>| {
-        matches!(event.kind, Kind::Write(_)) && program.physical_span(event.span) == at
-    };
+    let writes =
+        |event: &&PathEvent<L>| matches!(event.kind, Kind::Write(_)) && program.physical_span(event.span) == at;
     let mut values = Vec::new();
     if !path.events[..read].iter().any(|event| writes(&event)) {
         values.push(at.of(program.locations[usize::from(at.variable.0)].initial));

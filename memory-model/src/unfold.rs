@@ -440,10 +440,9 @@ impl<L: Language> Unfold<'_, L> {
                         old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
                         state.alu(AluOp::Mov, *ty, [c; 3])
                     }
-                    _ => state.node(
-                        Node::Rmw(*op, *ty, [old, b, c]),
-                        state.reads(old) | state.reads(b) | state.reads(c),
-                    ),
+                    _ => {
+                        state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c))
+                    }
                 };
                 depends = depends | state.reads(value);
                 let write = PathEvent::new(Kind::Write(*access), pc);
@@ -475,7 +474,11 @@ impl<L: Language> Unfold<'_, L> {
         let inside = offset % u64::from(bytes) == 0
             && offset + u64::from(bytes) <= u64::from(Span::BYTES)
             && index < self.program.locations.len() as u64;
-        if inside { Ok(Span { variable: Location(index as u16), offset: offset as u8, bytes }) } else { Err(Limit::Address) }
+        if inside {
+            Ok(Span { variable: Location(index as u16), offset: offset as u8, bytes })
+        } else {
+            Err(Limit::Address)
+        }
     }
 
     /// Whether the path goes on.

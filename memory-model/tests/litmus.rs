@@ -172,8 +172,14 @@ fn errors_have_places() {
     cell("st.weak.u8 x, -129", "4:1: `-129` does not fit into 8 bits");
     cell("atom.gpu.add.u32 r0, x, 4294967296", "4:1: `4294967296` does not fit into 32 bits");
     cell("mov r0, -9223372036854775809", "4:10: `-9223372036854775809` is no number of 64 bits");
-    cell("bar.arrive 1", "4:1: a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`");
-    cell("bar.cta.sync.x 1", "4:1: a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`");
+    cell(
+        "bar.arrive 1",
+        "4:1: a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
+    );
+    cell(
+        "bar.cta.sync.x 1",
+        "4:1: a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
+    );
     cell("mapa r0, x, 1", "4:1: the cluster of P0 has no CTA 1");
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\nld.weak r1, x ;\n~exists (P0:rl == 1)", "5:10: P0 has no register `rl`");
     check(

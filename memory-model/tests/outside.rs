@@ -47,7 +47,11 @@ fn mixed_sizes() {
         racing("atom.relaxed.gpu.cas.b16 %t, x, 0, 1", "atom.relaxed.gpu.or.b32 r0, x, 0", formula);
     }
     // An address that a register holds.
-    check(&[(A, &["mov r0, x", "add r0, r0, 1", "st.weak.u8 [r0], 1"]), (B, &["ld.weak.u16 r0, x"])], "x == 0", Limit::MixedSizes);
+    check(
+        &[(A, &["mov r0, x", "add r0, r0, 1", "st.weak.u8 [r0], 1"]), (B, &["ld.weak.u16 r0, x"])],
+        "x == 0",
+        Limit::MixedSizes,
+    );
     let outside: [&[&str]; 4] = [
         &["ld.weak.u32 r0, [x+2]"],
         &["ld.weak.u32 r0, [x+8]"],
@@ -67,7 +71,14 @@ fn thin_air() {
     };
     // Both arms store the same.
     check(&["ld.weak r0, x", "beq r0, 0, other", "st.weak y, 1", "bra end", "other:", "st.weak y, 1", "end:"]);
-    check(&["ld.weak r0, x", "setp.eq %p, r0, 0", "selp r1, 1, 1, %p", "mad r1, r0, 0, 1", "@%p st.weak y, 1", "@!%p st.weak y, r1"]);
+    check(&[
+        "ld.weak r0, x",
+        "setp.eq %p, r0, 0",
+        "selp r1, 1, 1, %p",
+        "mad r1, r0, 0, 1",
+        "@%p st.weak y, 1",
+        "@!%p st.weak y, r1",
+    ]);
     // That bit is never set, whatever else is read.
     check(&["ld.weak r0, x", "and r1, r0, 2", "or r1, r1, 1", "st.weak y, r1"]);
 }
@@ -84,7 +95,11 @@ fn out_of_thin_air() {
     forbidden(&["ld.weak r0, x", "add r1, r0, 1", "st.weak y, r1"], copy, "P0:r0 == 1");
     forbidden(&["ld.weak r0, x", "beq r0, 0, end", "st.weak y, 1", "end:"], copy, "P0:r0 == 1");
     forbidden(&["ld.weak r0, x", "bne r0, 1, end", "st.weak y, r0", "end:"], copy, "P0:r0 == 1");
-    forbidden(&["ld.weak r0, x", "mov r1, 0", "beq r0, 0, end", "mov r1, 1", "end:", "st.weak y, r1"], copy, "P0:r0 == 1");
+    forbidden(
+        &["ld.weak r0, x", "mov r1, 0", "beq r0, 0, end", "mov r1, 1", "end:", "st.weak y, r1"],
+        copy,
+        "P0:r0 == 1",
+    );
     forbidden(&["atom.relaxed.cta.cas r0, x, 1, 1", "bne r0, 1, end", "st.weak y, 1", "end:"], copy, "P0:r0 == 1");
 }
 
@@ -120,10 +135,9 @@ fn quorums_of_dat3m() {
         (A, &["bar.sync 1, 2", "ld.weak r0, x", "ld.weak r1, y"]),
         (A, &["st.weak y, 1", "bar.sync 1, 2"]),
     ];
-    for (columns, condition, dat3m) in [
-        (at_four, "exists (P1:r0 == 0)", Err(Limit::Hangs)),
-        (at_two, "exists (P1:r0 == 0 /\\ P1:r1 == 0)", Ok(false)),
-    ] {
+    for (columns, condition, dat3m) in
+        [(at_four, "exists (P1:r0 == 0)", Err(Limit::Hangs)), (at_two, "exists (P1:r0 == 0 /\\ P1:r1 == 0)", Ok(false))]
+    {
         let litmus = test(columns, condition);
         assert_eq!(verdict(&litmus, Conventions::MANUAL, Limits::default()), Err(Limit::Hangs), "{litmus}");
         assert_eq!(verdict(&litmus, Conventions::DAT3M, Limits::default()), dat3m, "{litmus}");

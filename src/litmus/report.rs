@@ -141,14 +141,16 @@ pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes) -> String {
     let names = layout.registers().iter().map(register);
     let names = names.chain(physical.map(|location| program.locations[usize::from(location.0)].name.clone()));
     let known = outcomes.states.iter().map(|state| (state, ""));
-    let mut states: Vec<(&[Value], &str)> = known.chain(outcomes.speculative.iter().map(|state| (state, "?"))).collect();
+    let mut states: Vec<(&[Value], &str)> =
+        known.chain(outcomes.speculative.iter().map(|state| (state, "?"))).collect();
     states.sort();
     let header = names.chain([String::new()]).collect();
     let rows = states.into_iter().map(|(state, mark)| {
         let star = if litmus.condition.formula.holds(&layout, state) { "*" } else { "" };
         state.iter().map(|&value| litmus::number(value)).chain([format!("{star}{mark}")]).collect::<Vec<_>>()
     });
-    let open = if outcomes.speculative.is_empty() { "" } else { "; ?: forbidden by dependencies alone, which may not count" };
+    let open =
+        if outcomes.speculative.is_empty() { "" } else { "; ?: forbidden by dependencies alone, which may not count" };
     format!("\nOutcomes (*: {}{open}):\n\n", litmus.formula()) + &columns(std::iter::once(header).chain(rows))
 }
 

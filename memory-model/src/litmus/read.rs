@@ -55,8 +55,16 @@ pub fn litmus(text: &str, dialect: Dialect) -> Result<(Litmus, Vec<Error>), Erro
         return Err(error(text, skipped, "a litmus test begins with `PTX` and its name".into()));
     };
     let tokens = tokens(text, skipped + line.len())?;
-    let mut reader =
-        Reader { text, dialect, tokens, next: 0, comparisons: 0, uses: Vec::new(), mapped: Vec::new(), warnings: Vec::new() };
+    let mut reader = Reader {
+        text,
+        dialect,
+        tokens,
+        next: 0,
+        comparisons: 0,
+        uses: Vec::new(),
+        mapped: Vec::new(),
+        warnings: Vec::new(),
+    };
     let litmus = reader.file(name.trim().into())?;
     Ok((litmus, reader.warnings))
 }
@@ -407,8 +415,17 @@ impl<'t> Reader<'t> {
                     operands.push(self.operand()?);
                 }
             }
-            let mut cell =
-                Cell { reader: self, program, column, token, mnemonic, operands, shared: None, uses: Vec::new(), mapped: None };
+            let mut cell = Cell {
+                reader: self,
+                program,
+                column,
+                token,
+                mnemonic,
+                operands,
+                shared: None,
+                uses: Vec::new(),
+                mapped: None,
+            };
             let instruction = cell.instruction(&modifiers)?;
             let Cell { uses, mapped, shared, .. } = cell;
             for (variable, declared) in uses {
@@ -485,7 +502,8 @@ impl<'t> Reader<'t> {
                     None => Place { cta: own.cta.wrapping_add(mapa.cta), ..own },
                 };
                 if of_place(program, place).is_none() || (own.cluster.is_none() && mapa.cta != 0) {
-                    return self.error_at(mapa.token, format!("the cluster of P{} has no CTA {}", mapa.thread, mapa.cta));
+                    return self
+                        .error_at(mapa.token, format!("the cluster of P{} has no CTA {}", mapa.thread, mapa.cta));
                 }
                 targets.push(place);
             }
@@ -497,7 +515,8 @@ impl<'t> Reader<'t> {
             for (index, &(first, place)) in places.iter().enumerate() {
                 let own = format!("{name}$P{first}");
                 if self::variable(program, &own).is_some() || program.locations.len() >= usize::from(u16::MAX) {
-                    return self.error_at(token, format!("`{own}`, the `{name}` of P{first}'s CTA, is declared already"));
+                    return self
+                        .error_at(token, format!("`{own}`, the `{name}` of P{first}'s CTA, is declared already"));
                 }
                 if index == 0 {
                     program.locations[usize::from(variable.0)].name = own;
@@ -818,9 +837,17 @@ impl<'t> Cell<'_, 't> {
                 Err(_) => return self.error(format!("there is no `{}.red.{op}`", self.mnemonic)),
             },
             ["sync" | "arrive" | "red", ..] => {
-                return self.error("a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`");
+                return self.error(
+                    "a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
+                );
             }
-            _ => return self.error(format!("`{}.{}` is no instruction of a litmus test", self.mnemonic, words.join("."))),
+            _ => {
+                return self.error(format!(
+                    "`{}.{}` is no instruction of a litmus test",
+                    self.mnemonic,
+                    words.join(".")
+                ));
+            }
         };
         let quorum = if quorum { Some(self.value(id + 1)?) } else { None };
         Ok(Instruction::Barrier(Barrier { part, of: BarrierName::Cta { instance: 0, id: self.value(id)?, quorum } }))

@@ -43,13 +43,12 @@ pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits
     let mut result = run(program, conventions, limits, &mut budget, &mut goal);
     let thin_air = goal.thin_air;
     outcomes.candidates = budget.candidates;
-    if result.is_ok() && thin_air {
+    if let (Ok(rounds), true) = (result, thin_air) {
         let mut all = Outcomes::new(program);
         let mut goal = Goal { certain: true, ..Goal::new(&mut all) };
-        result = run(program, conventions, limits, &mut budget, &mut goal);
-        if goal.undefined {
-            result = result.and(Err(Limit::ThinAir));
-        }
+        let tried = run_rounds(program, conventions, conventions.unfolding(rounds), &mut budget, &mut goal);
+        let known = if goal.undefined { Err(Limit::ThinAir) } else { Ok(rounds) };
+        result = tried.and(known);
         let new = all.states.iter().filter(|state| !outcomes.states.contains(state));
         new.for_each(|state| outcomes.speculative.insert(state));
     }
@@ -99,19 +98,19 @@ impl<'g> Goal<'g> {
     }
 }
 
-/// Lets loops run once, then once more, until all that is possible is found, or the bound is reached.
+/// Lets loops run once, then once more, until all that is possible is found, or the bound is reached. Gives the number of rounds.
 fn run(
     program: &Program<Ptx>,
     conventions: Conventions,
     limits: Limits,
     budget: &mut Budget,
     goal: &mut Goal,
-) -> Result<(), Limit> {
+) -> Result<usize, Limit> {
     let mut rounds = 1;
     loop {
         match run_rounds(program, conventions, conventions.unfolding(rounds), budget, goal) {
             Err(Limit::Unroll) if rounds < limits.rounds => rounds += 1,
-            result => return result,
+            result => return result.map(|()| rounds),
         }
     }
 }
@@ -131,7 +130,8 @@ fn run_rounds(
     combinations(&threads, &mut Vec::with_capacity(threads.len()), &mut |paths| {
         budget.choose()?;
         let is_cut = paths.iter().any(|path| path.is_cut());
-        if goal.reached() || is_cut && cut {
+        // That no loop goes beyond its bound was found with all dependencies.
+        if goal.reached() || is_cut && (cut || goal.certain) {
             return Ok(());
         }
         let combination = Combination::new(program, paths.to_vec())?;
@@ -540,7 +540,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
 
     /// Orients the pairs of morally strong `fence.sc`.
     fn fences(&mut self, choice: &Choice) -> Result<(), Limit> {
-        if self.goal.certain && !self.feasible_only {
+        if self.goal.certain {
             match self.solve(&choice.rf) {
                 Solution::Values(values) => self.solved = Some(values),
                 Solution::None => return Ok(()),
