@@ -194,7 +194,8 @@ fn errors_have_places() {
     cell("ld.weak.loud r0, x", "4:9: `.loud` is no modifier of `ld`");
     cell("ld.acquire.gpu.cta r0, x", "4:16: `ld` takes no `.cta` here");
     cell("cp.async x", "4:1: `cp.async` is no instruction of a litmus test");
-    cell("bra nowhere", "5:1: P0 has no label `nowhere`");
+    cell("bra nowhere", "4:1: P0 has no label `nowhere`");
+    cell("l: ;\n l:", "5:2: P0 has the label `l` twice");
     cell(" | st.weak x, 1", "4:4: there are more columns than threads");
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (y == 0)", "4:9: there is no variable `y`");
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (x == 0) x", "4:17: the end of the text expected, not `x`");

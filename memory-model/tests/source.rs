@@ -139,6 +139,8 @@ fn errors_have_places() {
         assert_eq!(error.to_string(), expected, "{text}");
     };
     check("P0@0.0: fence.sc.gpu", "1:1: a program begins with `name:`");
+    check("name: a\n# none\nname: b\nP0@0.0: fence.sc.gpu", "1:1: `a` has no threads");
+    check("name: a\nP0@0.0: fence.sc.gpu\nname: b", "3:1: `b` has no threads");
     check("name: a\nP0@0.0: st.rlx.gpu x 1; st.acq.gpu y 1", "2:28: a store is not `acq`");
     check("name: a\nP1@0.0: fence.sc.gpu", "2:1: `P0@cta.gpu:` expected");
     check("name: a\nP0@0.0: r0=ld.rlx.warp x", "2:19: `warp` is no scope");

@@ -63,6 +63,7 @@ pub fn litmus(text: &str, dialect: Dialect) -> Result<(Litmus, Vec<Error>), Erro
         comparisons: 0,
         uses: Vec::new(),
         mapped: Vec::new(),
+        branches: Vec::new(),
         warnings: Vec::new(),
     };
     let litmus = reader.file(name.trim().into())?;
@@ -134,6 +135,8 @@ struct Reader<'t> {
     comparisons: usize,
     uses: Vec<Use>,
     mapped: Vec<Mapped>,
+    /// The thread, label and token of each branch.
+    branches: Vec<(usize, Label, usize)>,
     warnings: Vec<Error>,
 }
 
@@ -257,8 +260,13 @@ impl<'t> Reader<'t> {
         while !self.at_condition() {
             self.row(&mut program)?;
         }
-        for thread in 0..program.threads.len() {
-            self.check_labels(&program.threads[thread], thread)?;
+        for &(thread, label, token) in &self.branches {
+            let Thread { code, labels, .. } = &program.threads[thread];
+            let instruction = Instruction::Label(label);
+            if !code.iter().any(|statement| statement.instruction == instruction) {
+                let name = &labels[usize::from(label.0)];
+                return self.error_at(token, format!("P{thread} has no label `{name}`"));
+            }
         }
         self.shared_memory(&mut program)?;
         let condition = self.condition(&mut program)?;
@@ -266,18 +274,6 @@ impl<'t> Reader<'t> {
             Token::End => Ok(Litmus { name, comments, program, condition }),
             other => self.error(format!("the end of the text expected, not {other}")),
         }
-    }
-
-    fn check_labels(&self, thread: &Thread, index: usize) -> Result<(), Error> {
-        for (label, name) in thread.labels.iter().enumerate() {
-            let instruction = Instruction::Label(Label(label as u16));
-            match thread.code.iter().filter(|statement| statement.instruction == instruction).count() {
-                1 => {}
-                0 => return self.error(format!("P{index} has no label `{name}`")),
-                _ => return self.error(format!("P{index} has the label `{name}` twice")),
-            }
-        }
-        Ok(())
     }
 
     /// The initial values: variables are declared; registers are given back with their tokens.
@@ -402,7 +398,12 @@ impl<'t> Reader<'t> {
             if guard.is_some() {
                 return self.error_at(token, "a label has no guard");
             }
-            Instruction::Label(label(&mut program.threads[column], mnemonic))
+            let thread = &mut program.threads[column];
+            let instruction = Instruction::Label(label(thread, mnemonic));
+            if thread.code.iter().any(|statement| statement.instruction == instruction) {
+                return self.error_at(token, format!("P{column} has the label `{mnemonic}` twice"));
+            }
+            instruction
         } else {
             let mut modifiers = Vec::new();
             while self.accept(".") {
@@ -428,6 +429,9 @@ impl<'t> Reader<'t> {
             };
             let instruction = cell.instruction(&modifiers)?;
             let Cell { uses, mapped, shared, .. } = cell;
+            if let Instruction::Branch { target, .. } = instruction {
+                self.branches.push((column, target, token));
+            }
             for (variable, declared) in uses {
                 if declared {
                     let name = &program.locations[usize::from(variable.0)].name;

@@ -30,6 +30,13 @@ pub struct Source {
 /// At the first thing that is not as expected, with its place.
 pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
     let mut sources: Vec<Source> = Vec::new();
+    let empty = |last: Option<&Source>, line: usize| match last {
+        Some(Source { name, program }) if program.threads.is_empty() => {
+            Err(Error { line, column: 1, message: format!("`{name}` has no threads") })
+        }
+        _ => Ok(()),
+    };
+    let mut named = 0;
     for (number, line) in text.lines().enumerate() {
         let at = |part: &str, message: String| {
             let column = (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize) + 1;
@@ -40,6 +47,8 @@ pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
             continue;
         }
         if let Some(name) = content.trim_start().strip_prefix("name:") {
+            empty(sources.last(), named)?;
+            named = number + 1;
             let program = Program { locations: Vec::new(), threads: Vec::new() };
             sources.push(Source { name: name.trim().into(), program });
             continue;
@@ -49,6 +58,7 @@ pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
         };
         thread(&mut source.program, content.trim()).map_err(|(part, message)| at(part, message))?;
     }
+    empty(sources.last(), named)?;
     Ok(sources)
 }
 
