@@ -38,6 +38,8 @@ struct Row {
     /// Executions that were looked at, of both models.
     candidates: u64,
     not_kept: u64,
+    /// Of which the PTX accesses overlap in part, so that PTX's model says nothing: only their order was looked at.
+    mixed_sizes: u64,
     unknown: u64,
     seconds: f64,
     /// The mappings that some program shows not to be kept.
@@ -45,8 +47,9 @@ struct Row {
 }
 
 #[rustfmt::skip]
-const HEADER: [&str; 10] = [
-    "programs of", "expansion", "programs", "undefined", "mapped", "PTX programs", "candidates", "not kept", "unknown", "seconds",
+const HEADER: [&str; 11] = [
+    "programs of", "expansion", "programs", "undefined", "mapped", "PTX programs", "candidates", "not kept", "mixed sizes",
+    "unknown", "seconds",
 ];
 
 pub fn run(args: &VerifyMappingArgs) -> ExitCode {
@@ -84,6 +87,7 @@ fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Vec<Diagnostic>> {
             ptx_programs: counts.lowered,
             candidates: counts.candidates,
             not_kept: counts.unsound,
+            mixed_sizes: counts.mixed,
             unknown: counts.unknown,
             seconds: start.elapsed().as_secs_f64(),
             mappings: report.found.iter().map(|found| found.mapping.clone()).collect(),
@@ -154,8 +158,9 @@ fn write(folder: &Path, report: &Report) -> Result<(), (String, std::io::Error)>
 
 fn text(args: &VerifyMappingArgs, rows: &[Row]) -> String {
     let cells = |row: &Row| {
+        let found = [row.not_kept, row.mixed_sizes, row.unknown];
         let counts =
-            [row.programs, row.undefined, row.mapped, row.ptx_programs, row.candidates, row.not_kept, row.unknown];
+            [&[row.programs, row.undefined, row.mapped, row.ptx_programs, row.candidates][..], &found].concat();
         let mut cells = vec![row.programs_of.clone(), row.expansion.to_owned()];
         cells.extend(counts.iter().map(ToString::to_string));
         cells.push(format!("{:.2}", row.seconds));

@@ -9,7 +9,7 @@ mod random;
 mod support;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::Write,
     path::{Path, PathBuf},
@@ -46,6 +46,8 @@ fn main() {
         ("the guide", guide),
         ("conventions", conventions),
         ("limits give no verdict", limits),
+        ("what hangs is said to hang", hangs),
+        ("what may be a mistake is said", warnings),
         ("wrong usage", wrong_usage),
         ("all errors, with their places", errors),
         ("standard input and output", streams),
@@ -145,6 +147,20 @@ fn none_left() -> Result<(), Failed> {
     if left.is_empty() { Ok(()) } else { Err(format!("snapshots of no trial: {left}").into()) }
 }
 
+/// The verdicts of Dat3M that the command does not share, by the convention, and why.
+#[rustfmt::skip]
+const NOT_SHARED: [(&str, &str, &str); 9] = [
+    ("manual", "Barrier/quorum1-pass.litmus",      "a thread is left over at the barrier, and waits for ever"),
+    ("manual", "Barrier/quorum2-pass.litmus",      "a thread is left over at the barrier, and waits for ever"),
+    ("manual", "Barrier/quorum3-pass.litmus",      "a thread is left over at the barrier, and waits for ever"),
+    ("manual", "Barrier/quorum4-pass.litmus",      "a thread is left over at the barrier, and waits for ever"),
+    ("manual", "Barrier/quorum2-hang.litmus",      "it hangs, and we say so"),
+    ("dat3m",  "Barrier/quorum2-hang.litmus",      "it hangs, and we say so"),
+    ("manual", "Manual/Atom-minus-location_.litmus", "PTX has no `atom.sub`"),
+    ("manual", "Manual/Red-minus-location_.litmus",  "PTX has no `red.acq_rel`"),
+    ("manual", "Manual/Red-plus-location_.litmus",   "PTX has no `red.acq_rel`"),
+];
+
 /// What the suite says of each test, the command says.
 fn agrees(folder: &Path, count: usize, convention: &str) -> Result<(), Failed> {
     let found = json(litmus().arg(folder).args(["--convention", convention]))?;
@@ -154,9 +170,12 @@ fn agrees(folder: &Path, count: usize, convention: &str) -> Result<(), Failed> {
         let path = folder.join(name).display().to_string();
         found.get(&path).and_then(|object| object["holds"].as_bool()) != Some(*holds == "1")
     };
-    let wrong = expected.iter().filter(differs).map(|(name, _)| name).join(", ");
-    println!("{}: {} verdicts, wrong: {wrong:?}", folder.display(), expected.len());
-    assert_eq!((expected.len(), found.len(), &wrong[..]), (count, count, ""));
+    let wrong: BTreeSet<&str> = expected.iter().filter(differs).map(|(name, _)| *name).collect();
+    println!("{}: {} verdicts, not shared: {wrong:?}", folder.display(), expected.len());
+    let not_shared = NOT_SHARED.iter().filter(|(by, ..)| *by == convention && folder.ends_with("dat3m"));
+    assert_eq!((expected.len(), wrong), (count, not_shared.clone().map(|(_, name, _)| *name).collect()));
+    let refused = not_shared.filter(|(.., why)| why.starts_with("PTX has no")).count();
+    assert_eq!(found.len(), count - refused);
     Ok(())
 }
 
@@ -316,9 +335,36 @@ fn limits() -> Result<(), Failed> {
     check(&format!("{rounds} --svg none/x.svg"), 1, &["unknown"], &["cannot draw 'none/x.svg': no execution was found"])
 }
 
+fn hangs() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("hang.litmus");
+    let text =
+        "PTX hang\n{ x=0; }\nP0@cta 0 | P1@cta 0 ;\nbar.sync 0, 3 | bar.sync 0, 3 ;\nmov r0, 1 | st.weak x, 1;\n";
+    for condition in ["forall (P0:r0 == 1)", "exists (x == 0)", "~exists (x == 1)"] {
+        fs::write(&path, format!("{text}{condition}\n"))?;
+        let path = path.display();
+        check(
+            &path.to_string(),
+            1,
+            &["hang hangs\n  because the program hangs", "0 outcomes", "No execution ends: in each, a thread waits"],
+            &[],
+        )?;
+        check(&format!("{path} --format json"), 1, &["\"holds\": null"], &["the program hangs"])?;
+        check(&format!("{path} {path}"), 1, &["hangs", "2 tests: 0 hold, 0 do not, 0 unknown, 2 hang\n"], &[])?;
+    }
+    Ok(())
+}
+
+fn warnings() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("w.litmus");
+    fs::write(&path, "PTX w\n{ }\nP0 ;\nst.weak x, 1 ;\nexists (x == 1)\n")?;
+    check(&path.display().to_string(), 0, &["w holds"], &["w.litmus:4:1: `x` is not declared, and begins as 0\n"])
+}
+
 fn wrong_usage() -> Result<(), Failed> {
     check("", 2, &[], &["<FILE>..."])?;
-    check("memory-model/litmus --svg x.svg", 2, &[], &["--dot and --svg draw one test, not 3"])?;
+    check("memory-model/litmus --svg x.svg", 2, &[], &["--dot and --svg draw one test, not 4"])?;
     check("memory-model/litmus --format json --outcomes", 2, &[], &["--outcomes and --explain are for --format text"])?;
     check("x --time-limit=-1", 2, &[], &["expected seconds"])?;
     check("x --time-limit NaN", 2, &[], &["expected seconds, from 0 to 1000000000"])?;

@@ -13,12 +13,13 @@ use support::ptx_atomics;
 type Test = fn() -> Result<(), Failed>;
 
 fn main() {
-    let tests: [(&str, Test); 6] = [
+    let tests: [(&str, Test); 7] = [
         ("every mapping is kept", kept),
         ("a counterexample is a pair of files that show it", counterexample),
         ("shards are parts of the whole", shards),
         ("a source, its PTX, the outcomes of both", from_source),
         ("a source under every strategy", every_strategy),
+        ("sizes of values", values),
         ("wrong usage and wrong sources", wrong),
     ];
     let tests = tests.map(|(name, test)| Trial::test(name, test));
@@ -142,6 +143,31 @@ fn every_strategy() -> Result<(), Failed> {
     Ok(())
 }
 
+/// A negative number is a value of the type that is accessed, and one that does not fit is none.
+fn values() -> Result<(), Failed> {
+    let file = tempfile::NamedTempFile::new()?;
+    let path = file.path().to_str().ok_or("a path")?;
+    let source = |value: &str| {
+        format!("name: v\nP0@0.0: st.rlx.gpu x {value}\nP1@1.0: r0=rmw.max.rlx.gpu x -2; r1=ld.rlx.gpu x\n")
+    };
+    for expansion in ["0", "1", "6"] {
+        fs::write(file.path(), source("-1"))?;
+        let (code, rows) = rows(&["--expansion", expansion, path])?;
+        assert_eq!((code, sum(&rows, "not_kept"), sum(&rows, "unknown")), (0, 0, 0), "{rows:?}");
+        // The loads of a byte are narrower than the words that its operations take.
+        assert_eq!(sum(&rows, "mixed_sizes") > 0, expansion == "6", "{rows:?}");
+    }
+    let (code, stdout, stderr) = run(&["litmus", "--from-source", path])?;
+    assert!(code == 0 && stdout.contains("st.rlx.gpu x -1") && stdout.contains("v: kept"), "{stdout}{stderr}");
+    for (expansion, value, bits) in [("0", "4294967296", 32), ("6", "256", 8), ("6", "-129", 8)] {
+        fs::write(file.path(), source(value))?;
+        let (code, stdout, stderr) = run(&["verify-mapping", "--expansion", expansion, path])?;
+        let said = stderr.contains(&format!("v: {value} does not fit into {bits} bits"));
+        assert!(code == 1 && stdout.is_empty() && said, "{stdout}{stderr}");
+    }
+    Ok(())
+}
+
 fn wrong() -> Result<(), Failed> {
     let check = |arguments: &[&str], code: i32, said: &str| -> Result<(), Failed> {
         let (found, stdout, stderr) = run(arguments)?;
@@ -161,5 +187,9 @@ fn wrong() -> Result<(), Failed> {
     check(&["litmus", "--from-source", "none.txt"], 1, "cannot read 'none.txt'")?;
     fs::write(file.path(), "name: x\nP0@0.0: st.strong.gpu x 1\n")?;
     check(&["verify-mapping", path], 1, ":2:")?;
-    check(&["litmus", "--from-source", path], 1, "`strong` is no order")
+    check(&["litmus", "--from-source", path], 1, "`strong` is no order")?;
+    fs::write(file.path(), "name: x\nP0@0.0: st.rlx.gpu.or.so x 1\n")?;
+    check(&["litmus", "--from-source", path], 1, "`or` is too much")?;
+    fs::write(file.path(), b"name: \xff\nP0@0.0: st.rlx.gpu x 1\n")?;
+    check(&["litmus", "--from-source", path], 1, "is no text")
 }

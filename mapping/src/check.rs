@@ -12,7 +12,7 @@ use ptx_memory_model::{
     unfold::Limit,
 };
 
-use crate::translate::{Mapping, NoProgram, inline, operations};
+use crate::translate::{Mapping, NoProgram, in_words, inline, operations};
 
 /// What a source program admits.
 #[derive(Clone, Debug)]
@@ -30,6 +30,9 @@ pub enum Verdict {
     Sound,
     /// The lowered program ends in states that the source has not.
     Unsound(Vec<State>),
+    /// Accesses of the lowered program overlap in part, and the model says nothing of that (section 8.7.2). Were each as wide as
+    /// the word around it, the program would be sound.
+    MixedSizes,
     Unknown(Limit),
 }
 
@@ -52,12 +55,18 @@ pub fn judge(admitted: &Admitted, lowered: &ptx::Program, limits: Limits) -> (Ve
         Admitted::Unknown(limit) => return (Verdict::Unknown(*limit), 0),
         Admitted::States(states) => states,
     };
-    let found = ptx::search::outcomes(lowered, Conventions::MANUAL, limits);
+    let mut found = ptx::search::outcomes(lowered, Conventions::MANUAL, limits);
+    let mixed = found.unknown == Some(Limit::MixedSizes);
+    if mixed {
+        found = ptx::search::outcomes(&in_words(lowered), Conventions::MANUAL, limits);
+    }
     let wrong = found.states.iter().filter(|state| !source.contains(state));
     let wrong: Vec<State> = wrong.map(Into::into).collect();
     let verdict = match found.unknown {
         _ if !wrong.is_empty() => Verdict::Unsound(wrong),
         Some(limit) => Verdict::Unknown(limit),
+        None if !found.speculative.is_subset(source) => Verdict::Unknown(Limit::ThinAir),
+        None if mixed => Verdict::MixedSizes,
         None => Verdict::Sound,
     };
     (verdict, found.candidates)
@@ -90,6 +99,8 @@ pub struct Counts {
     /// Pairs that the target has no lowering for.
     pub unsupported: u64,
     pub unsound: u64,
+    /// Pairs whose accesses have different sizes, so that only their order was looked at.
+    pub mixed: u64,
     pub unknown: u64,
 }
 
@@ -102,6 +113,7 @@ impl std::ops::AddAssign for Counts {
         self.candidates += other.candidates;
         self.unsupported += other.unsupported;
         self.unsound += other.unsound;
+        self.mixed += other.mixed;
         self.unknown += other.unknown;
     }
 }
@@ -155,6 +167,7 @@ impl<'m, 'l> Checker<'m, 'l> {
             };
             match &judged[index] {
                 (.., Verdict::Sound) => {}
+                (.., Verdict::MixedSizes) => self.counts.mixed += 1,
                 (.., Verdict::Unknown(_)) => self.counts.unknown += 1,
                 (_, lowered, Verdict::Unsound(states)) => {
                     self.counts.unsound += 1;

@@ -9,4 +9,4 @@ pub mod translate;
 pub mod verify;
 
 pub use check::{Checker, Counterexample, Counts, Verdict};
-pub use translate::{Mapping, NoProgram};
+pub use translate::{Mapping, NoProgram, typed};

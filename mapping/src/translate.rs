@@ -25,6 +25,10 @@ pub enum NoProgram {
     Unsupported(Vec<Unsupported>),
     #[error("the model does not know {0}")]
     Unmodelled(String),
+    #[error("{} does not fit into {bits} bits", ptx_memory_model::litmus::number(*value))]
+    Value { value: u64, bits: u8 },
+    #[error("{0}: {1}")]
+    Named(String, Box<Self>),
 }
 
 /// What makes a [`Sequence`] of an operation, of which the result is read or not.
@@ -120,6 +124,51 @@ pub fn inline(source: &Program<Cpp>, sequences: &[&Sequence]) -> Result<Program<
         threads.push(thread);
     }
     Ok(Program { locations: source.locations.iter().map(variable).collect(), threads })
+}
+
+/// The program with each access of less than a word made one of the word, in which all other bits are 0. That is no program that
+/// does the same: it shows what the order of its accesses allows, whatever their sizes.
+pub fn in_words(program: &Program<Ptx>) -> Program<Ptx> {
+    let mut program = program.clone();
+    for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
+        let (ty, operands) = match &mut statement.instruction {
+            Instruction::Load { ty, .. } => (ty, Vec::new()),
+            Instruction::Store { b, ty, .. } => (ty, vec![b]),
+            Instruction::Rmw { b, c, ty, .. } => (ty, vec![b, c]),
+            _ => continue,
+        };
+        for operand in operands {
+            if let Operand::Immediate(value) = operand {
+                *value = ty.truncate(*value);
+            }
+        }
+        ty.bits = ty.bits.max(32);
+    }
+    program
+}
+
+/// The program on values of this type.
+///
+/// # Errors
+/// If a constant is none of the type.
+pub fn typed(source: &Program<Cpp>, ty: ModelType) -> Result<Program<Cpp>, NoProgram> {
+    let mut program = source.clone();
+    for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
+        let (of, operands) = match &mut statement.instruction {
+            Instruction::Load { ty: of, .. } => (of, Vec::new()),
+            Instruction::Store { b, ty: of, .. } => (of, vec![*b]),
+            Instruction::Rmw { b, c, ty: of, .. } => (of, vec![*b, *c]),
+            _ => continue,
+        };
+        *of = ty;
+        for operand in operands {
+            match operand {
+                Operand::Immediate(value) if !ty.fits(value) => return Err(NoProgram::Value { value, bits: ty.bits }),
+                _ => {}
+            }
+        }
+    }
+    Ok(program)
 }
 
 /// An instruction that is no atomic operation, as PTX has it.

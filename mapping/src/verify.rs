@@ -17,7 +17,7 @@ use strum::IntoEnumIterator;
 use crate::{
     check::{Checker, Counterexample, Counts},
     programs::{self, Set, Values},
-    translate::{Mapping, NoProgram},
+    translate::{Mapping, NoProgram, typed},
 };
 
 /// A GPU and a PTX version of each family that lowers differently: by `membar`, with the memory model, with scope cluster, with
@@ -142,6 +142,12 @@ pub fn verify(
 /// # Errors
 /// As of [`verify`].
 pub fn verify_these(sources: &[Source], expansion: &Expansion, rule: ReleaseSequences) -> Result<Report, NoProgram> {
+    let ty = expansion.values().ty;
+    let typed = |Source { name, program }: &Source| {
+        let program = typed(program, ty).map_err(|error| NoProgram::Named(name.clone(), Box::new(error)))?;
+        Ok(Source { name: name.clone(), program })
+    };
+    let sources = sources.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
     let each = |(k, n): (usize, usize), check: &mut dyn FnMut(&str, &Program<Cpp>)| {
         sources.iter().skip(k - 1).step_by(n).for_each(|source| check(&source.name, &source.program));
     };

@@ -2,10 +2,11 @@
 
 use crate::{
     execution::Combination,
+    outcome::Budget,
     place::Place,
     program::{BarrierName, Language, Reduction, Value},
     relation::Set,
-    unfold::{Ending, Kind},
+    unfold::{Ending, Kind, Limit},
 };
 
 /// For each phase of each barrier, its arrivals and its waits.
@@ -30,10 +31,17 @@ struct Use {
     blocked: bool,
 }
 
+/// Of ways to form phases.
+const MAX_WAYS: usize = 1 << 16;
+
 /// Every way to form phases. Without a quorum there is one: the n-th uses of all threads are the n-th phase. `None` if the
 /// name of a barrier is not known yet.
-pub(crate) fn phases<L: Language>(c: &Combination<L>, read: &impl Fn(usize) -> Option<Value>) -> Option<Vec<Phases>> {
-    let uses = uses(c, read)?;
+pub(crate) fn phases<L: Language>(
+    c: &Combination<L>,
+    read: &impl Fn(usize) -> Option<Value>,
+    budget: &mut Budget,
+) -> Result<Option<Vec<Phases>>, Limit> {
+    let Some(uses) = uses(c, read) else { return Ok(None) };
     let mut all = vec![Phases::default()];
     let mut resources: Vec<Resource> = Vec::new();
     for used in &uses {
@@ -44,20 +52,26 @@ pub(crate) fn phases<L: Language>(c: &Combination<L>, read: &impl Fn(usize) -> O
     for resource in resources {
         let of: Vec<Use> = uses.iter().filter(|used| used.resource == resource).copied().collect();
         let ways = match of.iter().find_map(|used| used.quorum) {
+            // Where nobody waits, nobody notices who came together.
+            _ if of.iter().all(|used| used.wait.is_none()) => vec![Vec::new()],
             None => vec![in_step(&of)],
             Some(quorum) => {
                 let mut ways = Vec::new();
-                gather(&of, quorum.max(1) as usize, &mut Vec::new(), &mut vec![false; of.len()], &mut ways);
+                let quorum = usize::try_from(quorum.max(1)).unwrap_or(usize::MAX);
+                gather(&of, quorum, &mut Vec::new(), &mut vec![false; of.len()], &mut ways, budget)?;
                 ways
             }
         };
+        if all.len().saturating_mul(ways.len()) > MAX_WAYS {
+            return Err(Limit::Quorum);
+        }
         let extended = |phases: &Phases| {
             let phases = phases.clone();
             ways.iter().map(move |way| Phases([&phases.0[..], &way[..]].concat())).collect::<Vec<_>>()
         };
         all = all.iter().flat_map(extended).collect();
     }
-    Some(all)
+    Ok(Some(all))
 }
 
 fn uses<L: Language>(c: &Combination<L>, read: &impl Fn(usize) -> Option<Value>) -> Option<Vec<Use>> {
@@ -111,23 +125,29 @@ fn gather(
     phases: &mut Vec<Vec<usize>>,
     settled: &mut Vec<bool>,
     ways: &mut Vec<Vec<(Set, Set)>>,
-) {
+    budget: &mut Budget,
+) -> Result<(), Limit> {
+    budget.choose()?;
+    if ways.len() > MAX_WAYS {
+        return Err(Limit::Quorum);
+    }
     let Some(first) = settled.iter().position(|settled| !settled) else {
         let together: usize = phases.iter().map(Vec::len).sum();
         if uses.len() - together < quorum {
             ways.push(phases.iter().map(|members| phase(members.iter().map(|&index| &uses[index]))).collect());
         }
-        return;
+        return Ok(());
     };
     let before = settled.clone();
     settled[first] = true;
     if uses[first].blocked || uses[first].wait.is_none() {
-        gather(uses, quorum, phases, settled, ways);
+        gather(uses, quorum, phases, settled, ways, budget)?;
     }
     if !uses[first].blocked {
         let others: Vec<usize> =
             (first + 1..uses.len()).filter(|&other| !settled[other] && !uses[other].blocked).collect();
         for members in 0..1u64.checked_shl(others.len() as u32).unwrap_or(0) {
+            budget.choose()?;
             if members.count_ones() as usize + 1 != quorum {
                 continue;
             }
@@ -138,12 +158,13 @@ fn gather(
                 *settled = before.clone();
                 chosen.iter().for_each(|&index| settled[index] = true);
                 phases.push(chosen);
-                gather(uses, quorum, phases, settled, ways);
+                gather(uses, quorum, phases, settled, ways, budget)?;
                 phases.pop();
             }
         }
     }
     *settled = before;
+    Ok(())
 }
 
 /// Whether an arrival orders memory accesses.

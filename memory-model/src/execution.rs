@@ -2,7 +2,7 @@
 
 use crate::{
     place::Place,
-    program::{Language, Location, Program, Value},
+    program::{Language, Location, Program, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
     unfold::{Kind, Limit, Path, PathBarrier, PathEvent, Term},
 };
@@ -12,10 +12,10 @@ pub struct Event<L: Language> {
     /// `None` for the initial writes.
     pub thread: Option<usize>,
     pub kind: Kind<L>,
-    /// The virtual address; meaningless for what is no memory operation.
-    pub address: Location,
+    /// The bytes of the virtual address; meaningless for what is no memory operation.
+    pub address: Span,
     /// The memory location behind it.
-    pub location: Location,
+    pub location: Span,
     /// Part of a read-modify-write without a destination: of a `red`.
     pub reduction: bool,
     /// The index into the thread's code.
@@ -83,7 +83,7 @@ impl<L: Language> Skeleton<L> {
     }
 
     /// The memory operations at the same physical location.
-    pub fn at(&self, location: Location) -> Set {
+    pub fn at(&self, location: Span) -> Set {
         self.memory().filter(|&event| self.events[event].location == location).collect()
     }
 
@@ -112,8 +112,10 @@ pub struct Combination<'p, L: Language> {
     /// The index of each thread's first event.
     base: Vec<usize>,
     pub skeleton: Skeleton<L>,
-    /// The physical locations, in the order of their initial writes.
-    pub locations: Vec<Location>,
+    /// The memory locations, in the order of their initial writes.
+    pub locations: Vec<Span>,
+    /// For each physical variable, what it holds where no location is, and which of the locations are in it.
+    pub variables: Vec<(Value, std::ops::Range<usize>)>,
     initial: Vec<Value>,
 }
 
@@ -121,16 +123,32 @@ impl<'p, L: Language> Combination<'p, L> {
     /// # Errors
     /// If there are more events than a relation holds.
     pub fn new(program: &Program<L>, paths: Vec<&'p Path<L>>) -> Result<Self, Limit> {
-        let all = 0..program.locations.len();
-        let locations: Vec<Location> = all
-            .map(|index| Location(index as u16))
-            .filter(|&location| program.physical(location) == location)
-            .collect();
+        let mut used: Vec<Span> = Vec::new();
+        for event in paths.iter().flat_map(|path| &path.events) {
+            let span = program.physical_span(event.span);
+            if matches!(event.kind, Kind::Read(_) | Kind::Write(_)) && !used.contains(&span) {
+                used.push(span);
+            }
+        }
+        used.sort_unstable();
+        let (mut locations, mut variables) = (Vec::new(), Vec::new());
+        let all = (0..program.locations.len()).map(|index| Location(index as u16));
+        for physical in all.filter(|&location| program.physical(location) == location) {
+            let whole = Span::whole(physical);
+            let first = locations.len();
+            locations.extend(used.iter().copied().filter(|span| span.variable == whole.variable));
+            if locations.len() == first {
+                locations.push(whole);
+            }
+            let known = locations[first..].iter().fold(0, |known, span| known | span.within(span.of(Value::MAX)));
+            let initial = program.locations[usize::from(physical.0)].initial;
+            variables.push((initial & !known, first..locations.len()));
+        }
         let len = locations.len() + paths.iter().map(|path| path.events.len()).sum::<usize>();
         if len > MAX_EVENTS {
             return Err(Limit::Events);
         }
-        let init = |&location: &Location| Event {
+        let init = |&location: &Span| Event {
             thread: None,
             kind: Kind::Init,
             address: location,
@@ -180,15 +198,23 @@ impl<'p, L: Language> Combination<'p, L> {
                 skeleton.events.push(Event {
                     thread: Some(thread),
                     kind: event.kind,
-                    address: program.address(event.location),
-                    location: program.physical(event.location),
+                    address: Span { variable: program.address(event.span.variable), ..event.span },
+                    location: program.physical_span(event.span),
                     reduction: event.reduction,
                     statement: event.statement,
                 });
             }
         }
-        let initial = locations.iter().map(|location| program.locations[usize::from(location.0)].initial).collect();
-        Ok(Self { paths, base, skeleton, locations, initial })
+        let initial = |span: &Span| span.of(program.locations[usize::from(span.variable.0)].initial);
+        let initial = locations.iter().map(initial).collect();
+        Ok(Self { paths, base, skeleton, locations, variables, initial })
+    }
+
+    /// The values of the physical variables, out of those of the locations.
+    pub fn memory<'s>(&'s self, value: impl Fn(usize) -> Value + 's) -> impl Iterator<Item = Value> + 's {
+        self.variables.iter().map(move |(rest, locations)| {
+            locations.clone().fold(*rest, |all, index| all | self.locations[index].within(value(index)))
+        })
     }
 
     /// The value of a term of a thread, if `read` knows what the events that it depends on give.
@@ -202,6 +228,12 @@ impl<'p, L: Language> Combination<'p, L> {
             None => Some(self.initial[write]),
             Some(thread) => self.term(thread, self.paths[thread].events[write - self.base[thread]].value, read),
         }
+    }
+
+    /// The thread of a write, and the term that it writes.
+    pub fn written_term(&self, write: usize) -> Option<(usize, Term)> {
+        let thread = self.skeleton.events[write].thread?;
+        Some((thread, self.paths[thread].events[write - self.base[thread]].value))
     }
 
     /// The event whose value a term of a thread is.

@@ -39,12 +39,13 @@
 //!
 //! Within: [`unfold`] makes paths of threads, [`execution`] events of paths, and the searches choose what is read from where.
 //!
-//! Outside of the models: operations of different sizes on overlapping bytes (a variable is accessed as a whole), texture and
-//! surface accesses beyond what proxies order, and asynchronous copies.
+//! Outside of the models: operations that overlap in part, texture and surface accesses beyond what proxies order, and
+//! asynchronous copies. Where no definite answer can be given, [`outcome::Outcomes::verdict`] says why.
 
 mod barrier;
 pub mod condition;
 pub mod execution;
+mod flow;
 pub mod litmus;
 pub mod outcome;
 pub mod place;
@@ -53,4 +54,5 @@ pub mod ptx;
 pub mod relation;
 pub mod source;
 pub mod states;
+mod thin_air;
 pub mod unfold;

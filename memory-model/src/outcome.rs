@@ -32,6 +32,8 @@ pub type State = Box<[Value]>;
 #[derive(Clone, Debug)]
 pub struct Outcomes {
     pub states: States,
+    /// Further states, which dependencies alone forbid that an implementation may reason away (section 8.10.4).
+    pub speculative: States,
     /// How many candidates the search completed: choices of everything that is read, for each part that it solves by itself.
     pub candidates: u64,
     /// Why there may be more states.
@@ -76,17 +78,28 @@ impl Layout {
 impl Outcomes {
     /// None found yet.
     pub(crate) fn new<L: Language>(program: &Program<L>) -> Self {
-        Self { states: States::new(Layout::new(program).width()), candidates: 0, unknown: None }
+        let width = Layout::new(program).width();
+        Self { states: States::new(width), speculative: States::new(width), candidates: 0, unknown: None }
     }
 
     /// Whether the condition holds; `None` if that is not known.
     pub fn holds(&self, condition: &Condition, layout: &Layout) -> Option<bool> {
+        self.verdict(condition, layout).ok()
+    }
+
+    /// Whether the condition holds.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub fn verdict(&self, condition: &Condition, layout: &Layout) -> Result<bool, Limit> {
         let (witness, verdict) = condition.decided_by();
-        let found = self.states.iter().any(|state| condition.formula.holds(layout, state) == witness);
-        match (found, self.unknown) {
-            (true, _) => Some(verdict),
-            (false, None) => Some(!verdict),
-            (false, Some(_)) => None,
+        let decides = |state: &[Value]| condition.formula.holds(layout, state) == witness;
+        match self.unknown {
+            _ if self.states.iter().any(decides) => Ok(verdict),
+            Some(limit) => Err(limit),
+            None if self.states.is_empty() => Err(Limit::Hangs),
+            None if self.speculative.iter().any(decides) => Err(Limit::ThinAir),
+            None => Ok(!verdict),
         }
     }
 }

@@ -95,6 +95,43 @@ pub enum Operand {
     Address(Location),
 }
 
+/// The bytes that an operation accesses (section 8.2): of a virtual address, or of the physical location behind it. Two
+/// operations overlap completely where their spans are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    pub variable: Location,
+    /// From the variable's first byte, in bytes.
+    pub offset: u8,
+    /// The size in bytes.
+    pub bytes: u8,
+}
+
+impl Span {
+    /// A variable has 64 bits.
+    pub const BYTES: u8 = 8;
+
+    pub fn whole(variable: Location) -> Self {
+        Self { variable, offset: 0, bytes: Self::BYTES }
+    }
+
+    /// Whether some byte is in both (section 8.2.1).
+    pub fn overlaps(self, other: Self) -> bool {
+        self.variable == other.variable
+            && self.offset < other.offset + other.bytes
+            && other.offset < self.offset + self.bytes
+    }
+
+    /// What the bytes hold where the variable holds a value.
+    pub fn of(self, variable: Value) -> Value {
+        Type { bits: self.bytes * 8, signed: false }.truncate(variable >> (8 * self.offset))
+    }
+
+    /// The variable's value where the bytes hold this one, and the others 0.
+    pub fn within(self, value: Value) -> Value {
+        value << (8 * self.offset)
+    }
+}
+
 /// `[base+offset]`. Variables are [`SPACING`] apart, so an offset that leads from one into another means an access
 /// that the model does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,6 +161,17 @@ pub struct Type {
 impl Type {
     pub const U64: Self = Self { bits: 64, signed: false };
     pub const U32: Self = Self { bits: 32, signed: false };
+
+    /// The size of a value in memory, in bytes.
+    pub fn bytes(self) -> u8 {
+        self.bits.div_ceil(8).clamp(1, Span::BYTES)
+    }
+
+    /// Whether a constant, written as a number or as a negative one, is a value of this many bits.
+    pub fn fits(self, value: Value) -> bool {
+        let signed = Self { signed: true, ..self }.signed_value(value) as Value;
+        self.truncate(value) == value || signed == value
+    }
 
     pub fn truncate(self, value: Value) -> Value {
         if self.bits >= 64 { value } else { value & ((1 << self.bits) - 1) }
@@ -280,6 +328,39 @@ impl<L: Language> From<Instruction<L>> for Statement<L> {
     }
 }
 
+impl<L: Language> Instruction<L> {
+    /// All operands that are read, and the bases of addresses.
+    fn operands_mut(&mut self) -> Vec<&mut Operand> {
+        match self {
+            Self::Load { a, .. } => vec![&mut a.base],
+            Self::Store { a, b, .. } => vec![&mut a.base, b],
+            Self::Rmw { a, b, c, .. } => vec![&mut a.base, b, c],
+            Self::Vector(elements) => elements.iter_mut().flat_map(Self::operands_mut).collect(),
+            Self::Alu { sources, .. } => sources.iter_mut().collect(),
+            Self::Branch { when: Some((_, a, b)), .. } => vec![a, b],
+            Self::Barrier(Barrier { part, of }) => {
+                let p = if let BarrierPart::Red { p, .. } = part { Some(p) } else { None };
+                let named = match of {
+                    BarrierName::Cta { id, quorum, .. } => vec![Some(id), quorum.as_mut()],
+                    BarrierName::Cluster { .. } => Vec::new(),
+                };
+                named.into_iter().chain([p]).flatten().collect()
+            }
+            Self::Branch { when: None, .. } | Self::Fence(_) | Self::Label(_) => Vec::new(),
+        }
+    }
+
+    /// Puts one variable in the place of another.
+    pub(crate) fn replace(&mut self, variable: Location, by: Location) {
+        let same = |operand: &&mut Operand| **operand == Operand::Address(variable);
+        self.operands_mut().into_iter().filter(same).for_each(|operand| *operand = Operand::Address(by));
+    }
+
+    pub(crate) fn mentions(&self, variable: Location) -> bool {
+        self.clone().operands_mut().into_iter().any(|operand| *operand == Operand::Address(variable))
+    }
+}
+
 impl<L: Language> Program<L> {
     /// The variable that stands for the physical location (section 8.2.2).
     pub fn physical(&self, location: Location) -> Location {
@@ -290,6 +371,11 @@ impl<L: Language> Program<L> {
             location = next;
         }
         location
+    }
+
+    /// The physical bytes behind an address.
+    pub fn physical_span(&self, span: Span) -> Span {
+        Span { variable: self.physical(span.variable), ..span }
     }
 
     /// The variable that stands for the virtual address.
@@ -331,9 +417,10 @@ impl Cmp {
 impl RmwOp {
     /// What is written over `old`. A `cas` that fails writes `old` back, where anything is written at all.
     pub fn apply(self, ty: Type, old: Value, b: Value, c: Value) -> Value {
+        let [old, b] = [old, b].map(|value| ty.truncate(value));
         let value = match self {
             Self::Exch => b,
-            Self::Cas if ty.truncate(old) == ty.truncate(b) => c,
+            Self::Cas if old == b => c,
             Self::Cas => old,
             Self::Add => old.wrapping_add(b),
             Self::Sub => old.wrapping_sub(b),
@@ -362,9 +449,18 @@ impl RmwOp {
         ty.truncate(value)
     }
 
-    /// Whether the value written depends on the value read.
-    pub fn uses_old(self) -> bool {
-        self != Self::Exch
+    /// The arithmetic that gives the same value of `old` and the operand.
+    pub fn arithmetic(self) -> Option<AluOp> {
+        Some(match self {
+            Self::Add => AluOp::Add,
+            Self::Sub => AluOp::Sub,
+            Self::Min => AluOp::Min,
+            Self::Max => AluOp::Max,
+            Self::And => AluOp::And,
+            Self::Or => AluOp::Or,
+            Self::Xor => AluOp::Xor,
+            Self::Exch | Self::Cas | Self::Inc | Self::Dec => return None,
+        })
     }
 }
 
@@ -405,21 +501,17 @@ impl AluOp {
                 }
             }
             Self::Mul => a.wrapping_mul(b),
-            // PTX clamps shift amounts.
+            // PTX clamps shift amounts, which have 32 bits.
             Self::Shl => {
-                if b >= bits {
-                    0
-                } else {
-                    a << b
-                }
+                let b = Type::U32.truncate(b);
+                if b >= bits { 0 } else { a << b }
             }
-            Self::Shr if ty.signed => (ty.signed_value(a) >> b.min(bits.saturating_sub(1)).min(63)) as Value,
+            Self::Shr if ty.signed => {
+                (ty.signed_value(a) >> Type::U32.truncate(b).min(bits.saturating_sub(1)).min(63)) as Value
+            }
             Self::Shr => {
-                if b >= bits {
-                    0
-                } else {
-                    ty.truncate(a) >> b
-                }
+                let b = Type::U32.truncate(b);
+                if b >= bits { 0 } else { ty.truncate(a) >> b }
             }
             Self::Set(cmp) => return cmp.holds(ty, a, b).into(),
             Self::Selp => {

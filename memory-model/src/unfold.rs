@@ -1,8 +1,9 @@
 //! Threads as paths: what a thread may do, for every way that its branches may take, over values still to be read.
 
+use crate::flow::{Control, Flow, written};
 use crate::program::{
-    Address, AluOp, Barrier, BarrierName, BarrierPart, Cmp, Instruction, Label, Language, Location, Operand, Program,
-    Reduction, Register, RmwOp, SPACING, Thread, Type, Value,
+    Address, AluOp, Barrier, BarrierName, BarrierPart, Cmp, Instruction, Language, Location, Operand, Program,
+    Reduction, Register, RmwOp, SPACING, Span, Thread, Type, Value,
 };
 use crate::relation::{MAX_EVENTS, Set};
 
@@ -34,17 +35,18 @@ pub enum Kind<L: Language> {
     Fence(L::Fence),
     Arrive,
     Wait,
-    /// All that comes behind the bound of a loop.
+    /// All writes of a variable behind the bound of a loop.
     Beyond,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct PathEvent<L: Language> {
     pub kind: Kind<L>,
-    pub location: Location,
+    /// Meaningless for what is no memory operation.
+    pub span: Span,
     /// What is written, or brought to a barrier.
     pub value: Term,
-    /// The reads of the path on which this event depends, through values or branches.
+    /// The reads of the path on which this event depends, through values, or through branches that decide about it.
     pub depends: Set,
     /// The write of a read-modify-write, whose read is the event before.
     pub rmw: bool,
@@ -95,8 +97,14 @@ pub enum Limit {
     Events,
     #[error("a thread has more than {MAX_REGISTERS} registers")]
     Registers,
-    #[error("an address is not that of a variable, or depends on what is read")]
+    #[error("an address is not within a variable, is misaligned, or depends on what is read")]
     Address,
+    #[error("accesses overlap in part, and the axioms do not apply to a race of theirs (section 8.7.2)")]
+    MixedSizes,
+    #[error("only dependencies that an implementation may reason away forbid it (section 8.10.4)")]
+    ThinAir,
+    #[error("the program hangs: it has no execution that ends")]
+    Hangs,
     #[error("more choices than the limit")]
     Choices,
     #[error("the time limit is over")]
@@ -118,6 +126,8 @@ const MAX_PATHS: usize = 4096;
 /// Of branches that depend on what is read, along one path.
 const MAX_CONSTRAINTS: usize = 256;
 pub const MAX_NODES: usize = 1024;
+/// Of the operations that one value takes, where what is used twice counts twice.
+const MAX_WORK: u64 = 1 << 12;
 
 /// How threads are unfolded.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +136,28 @@ pub struct Unfolding {
     pub rounds: usize,
     /// Whether a compare and exchange that fails writes the old value back.
     pub failed_cas_writes: bool,
+    /// Whether there is an outcome where a thread waits at a barrier for ever, if it has nothing left to do behind it.
+    pub hung_at_end: bool,
+}
+
+/// Every path of every thread.
+///
+/// # Errors
+/// If a thread is outside of what paths can say, or if accesses overlap otherwise than completely.
+pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Result<Vec<Vec<Path<L>>>, Limit> {
+    let unfold = |thread| unfold(program, thread, unfolding);
+    let threads = program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()?;
+    let mut spans = Vec::new();
+    for event in threads.iter().flatten().flat_map(|path| &path.events) {
+        if matches!(event.kind, Kind::Read(_) | Kind::Write(_)) {
+            let span = program.physical_span(event.span);
+            if !spans.contains(&span) {
+                spans.push(span);
+            }
+        }
+    }
+    let partial = |a: &Span| spans.iter().any(|b| a != b && a.overlaps(*b));
+    if spans.iter().any(partial) { Err(Limit::MixedSizes) } else { Ok(threads) }
 }
 
 /// Every path of a thread.
@@ -144,7 +176,9 @@ pub fn unfold<L: Language>(
     if thread.registers.len() > MAX_REGISTERS {
         return Err(Limit::Registers);
     }
-    let mut unfold = Unfold { program, thread, unfolding, live: live(thread)?, paths: Vec::new() };
+    let flow = Flow::new(thread)?;
+    let live = live(thread, &flow);
+    let mut unfold = Unfold { program, thread, unfolding, flow, live, paths: Vec::new(), cut: Vec::new() };
     unfold.run(State {
         pc: 0,
         path: Path {
@@ -155,10 +189,15 @@ pub fn unfold<L: Language>(
             ending: Ending::Returned,
         },
         node_reads: Vec::new(),
-        control: Set(0),
+        node_work: Vec::new(),
+        most_work: 0,
+        node_bits: Vec::new(),
+        decided: vec![Set(0); thread.registers.len()],
+        controls: Vec::new(),
         visits: Vec::new(),
         vectors: 0,
     })?;
+    unfold.go_beyond();
     Ok(unfold.paths)
 }
 
@@ -166,9 +205,12 @@ struct Unfold<'p, L: Language> {
     program: &'p Program<L>,
     thread: &'p Thread<L>,
     unfolding: Unfolding,
+    flow: Flow,
     /// For each statement, the registers whose values are still read; empty in a thread without loops.
     live: Vec<u128>,
     paths: Vec<Path<L>>,
+    /// The paths that stop at a loop's bound: where, and under which branches.
+    cut: Vec<(usize, usize, Vec<Control>)>,
 }
 
 #[derive(Clone)]
@@ -177,8 +219,15 @@ struct State<L: Language> {
     path: Path<L>,
     /// On which reads each node depends.
     node_reads: Vec<Set>,
-    /// The reads that decided a branch.
-    control: Set,
+    /// How many operations each node takes, and the most that one does.
+    node_work: Vec<u64>,
+    most_work: u64,
+    /// How many bits each node has at most.
+    node_bits: Vec<u8>,
+    /// For each register, the reads that decided which of its values it has.
+    decided: Vec<Set>,
+    /// The branches that decide whether control comes here.
+    controls: Vec<Control>,
     /// Each arrival at the start of a loop: where, the registers, and how many events had happened.
     visits: Vec<(usize, Vec<Term>, usize)>,
     vectors: u16,
@@ -190,7 +239,7 @@ impl<L: Language> Unfold<'_, L> {
             if self.paths.len() >= MAX_PATHS || state.path.constraints.len() >= MAX_CONSTRAINTS {
                 return Err(Limit::Paths);
             }
-            if state.path.nodes.len() > MAX_NODES {
+            if state.path.nodes.len() > MAX_NODES || state.most_work > MAX_WORK {
                 return Err(Limit::Values);
             }
             if state.path.events.len() > MAX_EVENTS {
@@ -201,9 +250,12 @@ impl<L: Language> Unfold<'_, L> {
                 return Ok(());
             };
             let pc = state.pc;
+            state.join(pc);
             state.pc += 1;
             if let Some(guard) = statement.guard {
                 let condition = state.register(guard.p);
+                let reads = state.reads_of(Operand::Register(guard.p));
+                self.decide(&mut state, pc, reads);
                 if !self.assume(&mut state, condition, !guard.negated, |skipped| skipped.pc = pc + 1)? {
                     continue;
                 }
@@ -213,18 +265,20 @@ impl<L: Language> Unfold<'_, L> {
                     Round::New => {}
                     Round::Idle => return Ok(()),
                     Round::Beyond => {
-                        state.event(PathEvent::new(Kind::Beyond, pc));
                         state.path.ending = Ending::Cut;
+                        self.cut.push((self.paths.len(), pc, state.controls));
                         self.paths.push(state.path);
                         return Ok(());
                     }
                 },
                 Instruction::Label(_) => {}
                 Instruction::Branch { when, target } => {
-                    let to = self.position(*target)?;
+                    let to = self.flow.position(*target);
                     if let Some((cmp, a, b)) = *when {
                         let sources = [state.operand(a), state.operand(b), Term::Constant(0)];
                         let condition = state.alu(AluOp::Set(cmp), Type::U64, sources);
+                        let taken_by = state.reads(condition) | state.decided(a) | state.decided(b);
+                        self.decide(&mut state, pc, taken_by);
                         if !self.assume(&mut state, condition, true, |not_taken| not_taken.pc = pc + 1)? {
                             continue;
                         }
@@ -233,8 +287,10 @@ impl<L: Language> Unfold<'_, L> {
                 }
                 Instruction::Alu { op, ty, d, sources } => {
                     let used = |index: usize| if index < op.arity() { sources[index] } else { Operand::Immediate(0) };
-                    let terms = [used(0), used(1), used(2)].map(|operand| state.operand(operand));
-                    *state.register_mut(*d) = state.alu(*op, *ty, terms);
+                    let sources = [used(0), used(1), used(2)];
+                    let value = state.alu(*op, *ty, sources.map(|operand| state.operand(operand)));
+                    let decided = sources.into_iter().fold(Set(0), |all, source| all | state.decided(source));
+                    state.set(*d, value, decided);
                 }
                 Instruction::Fence(fence) => state.event(PathEvent::new(Kind::Fence(*fence), pc)),
                 Instruction::Barrier(barrier) => {
@@ -247,6 +303,47 @@ impl<L: Language> Unfold<'_, L> {
         }
     }
 
+    /// Puts an event for each variable that may be written behind a loop's bound. It depends on the branches that decide
+    /// whether the variable is written at all.
+    fn go_beyond(&mut self) {
+        if self.cut.is_empty() {
+            return;
+        }
+        // What is not written in any path may be any variable, if its address is in a register.
+        let mut writes: Vec<Vec<Location>> = vec![Vec::new(); self.thread.code.len()];
+        for event in self.paths.iter().flat_map(|path| &path.events) {
+            if matches!(event.kind, Kind::Write(_)) && !writes[event.statement].contains(&event.span.variable) {
+                writes[event.statement].push(event.span.variable);
+            }
+        }
+        for (known, statement) in writes.iter_mut().zip(&self.thread.code) {
+            let any = || (0..self.program.locations.len()).map(|index| Location(index as u16)).collect();
+            match written(statement) {
+                Some(named) => *known = named,
+                None if known.is_empty() => *known = any(),
+                None => {}
+            }
+        }
+        for (path, pc, controls) in std::mem::take(&mut self.cut) {
+            let behind: Vec<_> =
+                controls.iter().map(|control| self.flow.written_from(control.until, &writes)).collect();
+            for variable in self.flow.written_from(pc, &writes) {
+                let inside = controls.iter().zip(&behind).filter(|(_, behind)| !behind.contains(&variable));
+                let depends = inside.fold(Set(0), |all, (control, _)| all | control.reads);
+                let beyond = PathEvent::new(Kind::Beyond, pc);
+                self.paths[path].events.push(PathEvent { span: Span::whole(variable), depends, ..beyond });
+            }
+        }
+    }
+
+    /// What comes before the statement's immediate post-dominator depends on these reads.
+    fn decide(&mut self, state: &mut State<L>, pc: usize, reads: Set) {
+        if reads != Set(0) {
+            let (until, written) = self.flow.region(self.thread, pc);
+            state.controls.push(Control { until, reads, written });
+        }
+    }
+
     /// Goes on where the condition is as `wanted`; the paths on which it is not are unfolded from what `otherwise` makes of
     /// the state. Whether the first is possible at all.
     fn assume(
@@ -256,8 +353,7 @@ impl<L: Language> Unfold<'_, L> {
         wanted: bool,
         otherwise: impl Fn(&mut State<L>),
     ) -> Result<bool, Limit> {
-        state.control = state.control | state.reads(condition);
-        if let Some(holds) = state.decided(condition) {
+        if let Some(holds) = state.known(condition) {
             if holds != wanted {
                 otherwise(state);
             }
@@ -289,10 +385,6 @@ impl<L: Language> Unfold<'_, L> {
         Round::New
     }
 
-    fn position(&self, label: Label) -> Result<usize, Limit> {
-        position(self.thread, label)
-    }
-
     fn access(
         &mut self,
         state: &mut State<L>,
@@ -302,54 +394,62 @@ impl<L: Language> Unfold<'_, L> {
     ) -> Result<(), Limit> {
         match instruction {
             Instruction::Load { d, a, ty, access } => {
-                let location = self.location(state, *a)?;
-                let event = PathEvent { location, vector, ..PathEvent::new(Kind::Read(*access), pc) };
+                let (span, depends) = (self.span(state, *a, *ty)?, state.decided(a.base));
+                let event = PathEvent { span, depends, vector, ..PathEvent::new(Kind::Read(*access), pc) };
                 let read = state.read(event);
-                *state.register_mut(*d) = state.loaded(read, *ty);
+                let value = state.loaded(read, *ty);
+                state.set(*d, value, Set(0));
             }
             Instruction::Store { a, b, ty, access } => {
-                let location = self.location(state, *a)?;
+                let span = self.span(state, *a, *ty)?;
                 let value = state.operand(*b);
-                let value = if ty.bits < 64 { state.alu(AluOp::Mov, *ty, [value; 3]) } else { value };
-                let depends = state.reads(value);
-                state.event(PathEvent { location, value, depends, vector, ..PathEvent::new(Kind::Write(*access), pc) });
+                let value = state.alu(AluOp::Mov, *ty, [value; 3]);
+                let depends = state.reads(value) | state.decided(*b) | state.decided(a.base);
+                state.event(PathEvent { span, value, depends, vector, ..PathEvent::new(Kind::Write(*access), pc) });
             }
             Instruction::Rmw { op, d, a, b, c, ty, access } => {
-                let location = self.location(state, *a)?;
+                let span = self.span(state, *a, *ty)?;
+                let decided = [*b, *c, a.base].into_iter().fold(Set(0), |all, operand| all | state.decided(operand));
                 let [b, c] = [state.operand(*b), state.operand(*c)];
                 let reduction = d.is_none();
-                let event = PathEvent { location, vector, reduction, ..PathEvent::new(Kind::Read(*access), pc) };
+                let read = PathEvent { span, vector, reduction, ..PathEvent::new(Kind::Read(*access), pc) };
                 let index = state.path.events.len();
-                let mut old = state.read(event);
-                let own = if op.uses_old() { one(index) } else { Set(0) };
-                let depends = state.reads(b) | state.reads(c) | own;
-                // What an exchange writes is known without the old value.
-                let mut value = match op {
-                    RmwOp::Exch => state.alu(AluOp::Mov, *ty, [b; 3]),
-                    _ => state.node(Node::Rmw(*op, *ty, [old, b, c]), depends),
+                let mut old = state.read(PathEvent { depends: state.decided(a.base), ..read });
+                let mut depends = decided;
+                let value = match (op, op.arithmetic()) {
+                    // What an exchange writes is known without the old value.
+                    (RmwOp::Exch, _) => state.alu(AluOp::Mov, *ty, [b; 3]),
+                    (_, Some(arithmetic)) => state.alu(arithmetic, *ty, [old, b, Term::Constant(0)]),
+                    (RmwOp::Cas, _) if !self.unfolding.failed_cas_writes => {
+                        let equal = state.alu(AluOp::Set(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
+                        let mut failed = state.clone();
+                        failed.path.constraints.push((equal, false));
+                        failed.path.events[index].kind = Kind::Read(L::failed(*access));
+                        if let Some(d) = *d {
+                            let value = failed.loaded(old, *ty);
+                            failed.set(d, value, Set(0));
+                        }
+                        match vector {
+                            // What follows in the vector would be lost.
+                            Some(_) => return Err(Limit::Address),
+                            None => self.run(failed)?,
+                        }
+                        state.path.constraints.push((equal, true));
+                        depends = depends | one(index) | state.reads(b);
+                        let expected = state.alu(AluOp::Mov, *ty, [b; 3]);
+                        old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
+                        state.alu(AluOp::Mov, *ty, [c; 3])
+                    }
+                    _ => {
+                        state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c))
+                    }
                 };
-                if *op == RmwOp::Cas && !self.unfolding.failed_cas_writes {
-                    value = c;
-                    let equal = state.alu(AluOp::Set(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
-                    let mut failed = state.clone();
-                    failed.path.constraints.push((equal, false));
-                    failed.path.events[index].kind = Kind::Read(L::failed(*access));
-                    if let Some(d) = *d {
-                        *failed.register_mut(d) = failed.loaded(old, *ty);
-                    }
-                    match vector {
-                        // What follows in the vector would be lost.
-                        Some(_) => return Err(Limit::Address),
-                        None => self.run(failed)?,
-                    }
-                    state.path.constraints.push((equal, true));
-                    let expected = state.alu(AluOp::Mov, *ty, [b; 3]);
-                    old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
-                }
+                depends = depends | state.reads(value);
                 let write = PathEvent::new(Kind::Write(*access), pc);
-                state.event(PathEvent { location, value, depends, rmw: true, reduction, vector, ..write });
+                state.event(PathEvent { span, value, depends, rmw: true, reduction, vector, ..write });
                 if let Some(d) = *d {
-                    *state.register_mut(d) = state.loaded(old, *ty);
+                    let value = state.loaded(old, *ty);
+                    state.set(d, value, Set(0));
                 }
             }
             Instruction::Vector(elements) => {
@@ -365,13 +465,20 @@ impl<L: Language> Unfold<'_, L> {
         Ok(())
     }
 
-    /// The location at an address.
-    fn location(&self, state: &State<L>, a: Address) -> Result<Location, Limit> {
+    /// What an access to an address accesses.
+    fn span(&self, state: &State<L>, a: Address, ty: Type) -> Result<Span, Limit> {
         let Term::Constant(base) = state.operand(a.base) else { return Err(Limit::Address) };
         let address = base.wrapping_add_signed(a.offset);
         let index = (address / SPACING).checked_sub(1).ok_or(Limit::Address)?;
-        let inside = address % SPACING == 0 && index < self.program.locations.len() as u64;
-        if inside { Ok(Location(index as u16)) } else { Err(Limit::Address) }
+        let (offset, bytes) = (address % SPACING, ty.bytes());
+        let inside = offset % u64::from(bytes) == 0
+            && offset + u64::from(bytes) <= u64::from(Span::BYTES)
+            && index < self.program.locations.len() as u64;
+        if inside {
+            Ok(Span { variable: Location(index as u16), offset: offset as u8, bytes })
+        } else {
+            Err(Limit::Address)
+        }
     }
 
     /// Whether the path goes on.
@@ -385,15 +492,23 @@ impl<L: Language> Unfold<'_, L> {
             _ => None,
         };
         let name = Some(PathBarrier { name: barrier.of, id, quorum, reduction });
-        let reads = state.reads(id) | quorum.map_or(Set(0), |quorum| state.reads(quorum));
+        let decided = match barrier.of {
+            BarrierName::Cta { id, quorum, .. } => {
+                state.decided(id) | quorum.map_or(Set(0), |quorum| state.decided(quorum))
+            }
+            BarrierName::Cluster { .. } => Set(0),
+        };
+        let reads = state.reads(id) | quorum.map_or(Set(0), |quorum| state.reads(quorum)) | decided;
         if barrier.part != BarrierPart::Wait {
-            let value = match barrier.part {
-                BarrierPart::Red { p, .. } => state.operand(p),
-                _ => Term::Constant(0),
+            let (value, brought) = match barrier.part {
+                BarrierPart::Red { p, .. } => (state.operand(p), state.decided(p)),
+                _ => (Term::Constant(0), Set(0)),
             };
-            let depends = reads | state.reads(value);
+            let depends = reads | state.reads(value) | brought;
             state.event(PathEvent { barrier: name, value, depends, ..PathEvent::new(Kind::Arrive, pc) });
-            if barrier.part != BarrierPart::Arrive && quorum.is_some() {
+            let last = || self.thread.code[pc + 1..].iter().all(|s| matches!(s.instruction, Instruction::Label(_)));
+            let waits = barrier.part != BarrierPart::Arrive && quorum.is_some();
+            if waits && self.unfolding.hung_at_end && last() {
                 let mut blocked = state.path.clone();
                 blocked.ending = Ending::Blocked;
                 self.paths.push(blocked);
@@ -402,7 +517,7 @@ impl<L: Language> Unfold<'_, L> {
         if barrier.part != BarrierPart::Arrive {
             let result = state.read(PathEvent { barrier: name, depends: reads, ..PathEvent::new(Kind::Wait, pc) });
             if let BarrierPart::Red { d, .. } = barrier.part {
-                *state.register_mut(d) = result;
+                state.set(d, result, Set(0));
             }
         }
         Ok(true)
@@ -420,7 +535,7 @@ impl<L: Language> PathEvent<L> {
     fn new(kind: Kind<L>, statement: usize) -> Self {
         Self {
             kind,
-            location: Location(0),
+            span: Span::whole(Location(0)),
             value: Term::Constant(0),
             depends: Set(0),
             rmw: false,
@@ -437,8 +552,36 @@ impl<L: Language> State<L> {
         self.path.registers[usize::from(register.0)]
     }
 
-    fn register_mut(&mut self, register: Register) -> &mut Term {
-        &mut self.path.registers[usize::from(register.0)]
+    fn set(&mut self, register: Register, value: Term, decided: Set) {
+        self.path.registers[usize::from(register.0)] = value;
+        self.decided[usize::from(register.0)] = decided;
+    }
+
+    /// The reads that decided which value an operand has.
+    fn decided(&self, operand: Operand) -> Set {
+        match operand {
+            Operand::Register(register) => self.decided[usize::from(register.0)],
+            _ => Set(0),
+        }
+    }
+
+    /// All reads on which an operand depends.
+    fn reads_of(&self, operand: Operand) -> Set {
+        self.reads(self.operand(operand)) | self.decided(operand)
+    }
+
+    /// Where branches meet, they decide nothing more, but what the registers hold that they led to.
+    fn join(&mut self, pc: usize) {
+        if self.controls.iter().all(|control| control.until != pc) {
+            return;
+        }
+        for control in self.controls.extract_if(.., |control| control.until == pc) {
+            for (register, decided) in self.decided.iter_mut().enumerate() {
+                if control.written >> register & 1 != 0 {
+                    *decided = *decided | control.reads;
+                }
+            }
+        }
     }
 
     fn operand(&self, operand: Operand) -> Term {
@@ -457,24 +600,55 @@ impl<L: Language> State<L> {
     }
 
     fn node(&mut self, node: Node, reads: Set) -> Term {
+        let work = |term: Term| match term {
+            Term::Constant(_) => 0,
+            Term::Node(node) => self.node_work[node as usize],
+        };
+        let all = match node {
+            Node::Event(_) => 0,
+            Node::Expected(_, term) => work(term),
+            Node::Alu(_, _, terms) | Node::Rmw(_, _, terms) => terms.into_iter().map(work).fold(0, u64::saturating_add),
+        };
+        self.node_work.push(all.saturating_add(1));
+        self.most_work = self.most_work.max(all.saturating_add(1));
+        let bits = match node {
+            Node::Event(event) => match self.path.events.get(event) {
+                Some(PathEvent { kind: Kind::Read(_), span, .. }) => span.bytes * 8,
+                _ => 64,
+            },
+            Node::Expected(_, term) => self.bits(term),
+            Node::Alu(AluOp::Sext, ..) => 64,
+            Node::Alu(AluOp::Set(_), ..) => 1,
+            Node::Alu(_, ty, _) | Node::Rmw(_, ty, _) => ty.bits,
+        };
+        self.node_bits.push(bits);
         self.path.nodes.push(node);
         self.node_reads.push(reads);
         Term::Node(self.path.nodes.len() as u32 - 1)
     }
 
-    fn alu(&mut self, op: AluOp, ty: Type, sources: [Term; 3]) -> Term {
+    /// How many bits a term has at most; those above are 0.
+    fn bits(&self, term: Term) -> u8 {
+        match term {
+            Term::Constant(value) => 64 - value.leading_zeros() as u8,
+            Term::Node(node) => self.node_bits[node as usize],
+        }
+    }
+
+    fn alu(&mut self, op: AluOp, ty: Type, mut sources: [Term; 3]) -> Term {
+        sources[op.arity()..].fill(Term::Constant(0));
         if let [Term::Constant(a), Term::Constant(b), Term::Constant(c)] = sources {
             return Term::Constant(op.apply(ty, [a, b, c]));
         }
-        if op == AluOp::Mov && ty.bits >= 64 {
-            return sources[0];
+        if let Some(same) = folded(op, ty, sources, &|term| self.bits(term)) {
+            return same;
         }
         let reads = sources.into_iter().fold(Set(0), |reads, source| reads | self.reads(source));
         self.node(Node::Alu(op, ty, sources), reads)
     }
 
     /// Whether a condition holds, where that is known without the values that are read.
-    fn decided(&self, condition: Term) -> Option<bool> {
+    fn known(&self, condition: Term) -> Option<bool> {
         if let Term::Constant(value) = condition {
             return Some(value != 0);
         }
@@ -515,7 +689,7 @@ impl<L: Language> State<L> {
     }
 
     fn event(&mut self, mut event: PathEvent<L>) {
-        event.depends = event.depends | self.control;
+        event.depends = self.controls.iter().fold(event.depends, |all, control| all | control.reads);
         self.path.events.push(event);
     }
 
@@ -596,47 +770,54 @@ impl<L: Language> Path<L> {
     }
 }
 
+/// What an operation gives whatever the values are that are not known, or a source that it gives back.
+fn folded(op: AluOp, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u8) -> Option<Term> {
+    use Term::Constant;
+    let ones = ty.truncate(Value::MAX);
+    let is = |term: Term, value: Value| matches!(term, Constant(constant) if ty.truncate(constant) == value);
+    let either = |value: Value| is(a, value) || is(b, value);
+    // What is wider has to be truncated.
+    let copy = |term: Term| (bits(term) <= ty.bits).then_some(term);
+    let (zero, one) = (Some(Constant(0)), Some(Constant(1)));
+    match op {
+        AluOp::Mov => copy(a),
+        AluOp::And | AluOp::Mul if either(0) => zero,
+        AluOp::Or if either(ones) => Some(Constant(ones)),
+        AluOp::Min if !ty.signed && either(0) => zero,
+        AluOp::Max if !ty.signed && either(ones) => Some(Constant(ones)),
+        AluOp::Sub | AluOp::Xor if a == b => zero,
+        AluOp::And | AluOp::Or | AluOp::Min | AluOp::Max if a == b => copy(a),
+        AluOp::And if is(b, ones) => copy(a),
+        AluOp::And if is(a, ones) => copy(b),
+        AluOp::Add | AluOp::Or | AluOp::Xor | AluOp::Sub | AluOp::Shl | AluOp::Shr if is(b, 0) => copy(a),
+        AluOp::Add | AluOp::Or | AluOp::Xor if is(a, 0) => copy(b),
+        AluOp::Shl | AluOp::Shr if is(a, 0) => zero,
+        AluOp::Shl if matches!(b, Constant(b) if Type::U32.truncate(b) >= ty.bits.into()) => zero,
+        AluOp::Shr if !ty.signed && matches!(b, Constant(b) if Type::U32.truncate(b) >= ty.bits.into()) => zero,
+        AluOp::Mad if either(0) => copy(c),
+        AluOp::Selp if a == b => copy(a),
+        AluOp::Selp => match c {
+            Constant(c) => copy(if c != 0 { a } else { b }),
+            Term::Node(_) => None,
+        },
+        AluOp::Set(cmp) if a == b => Some(Constant(cmp.holds(ty, 0, 0).into())),
+        AluOp::Set(Cmp::Lt) if !ty.signed && is(b, 0) => zero,
+        AluOp::Set(Cmp::Ge) if !ty.signed && is(b, 0) => one,
+        AluOp::Set(Cmp::Gt) if !ty.signed && is(a, 0) => zero,
+        AluOp::Set(Cmp::Le) if !ty.signed && is(a, 0) => one,
+        _ => None,
+    }
+}
+
 /// The set of one event, which may be one too many for now.
 fn one(event: usize) -> Set {
     if event < MAX_EVENTS { Set::one(event) } else { Set(0) }
 }
 
-fn position<L: Language>(thread: &Thread<L>, label: Label) -> Result<usize, Limit> {
-    let here = |instruction: &Instruction<L>| *instruction == Instruction::Label(label);
-    thread.code.iter().position(|statement| here(&statement.instruction)).ok_or(Limit::Label)
-}
-
-/// The locations that a thread's code may write; `None` if it may be any.
-pub(crate) fn may_write<L: Language>(thread: &Thread<L>) -> Option<Vec<Location>> {
-    fn of<L: Language>(instruction: &Instruction<L>) -> Option<Vec<Location>> {
-        match instruction {
-            Instruction::Store { a, .. } | Instruction::Rmw { a, .. } => match a {
-                Address { base: Operand::Address(location), offset: 0 } => Some(vec![*location]),
-                _ => None,
-            },
-            Instruction::Vector(elements) => {
-                elements.iter().map(of).collect::<Option<Vec<_>>>().map(|all| all.concat())
-            }
-            _ => Some(Vec::new()),
-        }
-    }
-    let all = thread.code.iter().map(|statement| of(&statement.instruction));
-    all.collect::<Option<Vec<_>>>().map(|all| all.concat())
-}
-
 /// For each statement of a thread with loops, the registers that are read from there on before they are written.
-fn live<L: Language>(thread: &Thread<L>) -> Result<Vec<u128>, Limit> {
-    let mut targets = vec![None; thread.code.len()];
-    let mut loops = false;
-    for (pc, statement) in thread.code.iter().enumerate() {
-        if let Instruction::Branch { target, .. } = statement.instruction {
-            let to = position(thread, target)?;
-            targets[pc] = Some(to);
-            loops |= to <= pc;
-        }
-    }
-    if !loops {
-        return Ok(Vec::new());
+fn live<L: Language>(thread: &Thread<L>, flow: &Flow) -> Vec<u128> {
+    if !flow.has_loops() {
+        return Vec::new();
     }
     let observed = thread.registers.iter().enumerate().filter(|(_, register)| register.observed);
     let at_end = observed.fold(0, |live, (index, _)| live | 1 << index);
@@ -645,27 +826,21 @@ fn live<L: Language>(thread: &Thread<L>) -> Result<Vec<u128>, Limit> {
     loop {
         let before = live.clone();
         for (pc, statement) in thread.code.iter().enumerate().rev() {
-            let mut after = live[pc + 1];
-            let branch = targets[pc].map_or(0, |to| live[to]);
-            let always = matches!(statement.instruction, Instruction::Branch { when: None, .. });
-            if always && statement.guard.is_none() {
-                after = 0;
-            }
+            let after = flow.next(pc).iter().fold(0, |all, &next| all | live[next]);
             let (read, written) = uses(&statement.instruction);
-            let mut here = ((after | branch) & !written) | read;
-            if let Some(guard) = statement.guard {
-                here |= after | 1 << guard.p.0;
-            }
-            live[pc] = here;
+            live[pc] = match statement.guard {
+                Some(guard) => after | read | 1 << guard.p.0,
+                None => after & !written | read,
+            };
         }
         if live == before {
-            return Ok(live);
+            return live;
         }
     }
 }
 
 /// The registers that an instruction reads, and those that it always writes.
-fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
+pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
     let one = |register: Register| 1u128 << register.0;
     let operand = |operand: Operand| if let Operand::Register(register) = operand { one(register) } else { 0 };
     match instruction {

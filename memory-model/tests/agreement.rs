@@ -8,18 +8,20 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_memory_model::{
-    litmus::Litmus,
+    litmus::{Dialect, Litmus},
     outcome::{Layout, Limits},
     ptx::{self, Conventions},
+    unfold::Limit,
 };
 
 /// A convention in which Dat3M differs from the manual (`../shared/litmus/README.md`), and how to take Dat3M's side.
 type Convention = (&'static str, fn(&mut Conventions));
 
-const CONVENTIONS: [Convention; 3] = [
+const CONVENTIONS: [Convention; 4] = [
     ("a failed cas writes the old value back", |conventions| conventions.failed_cas_writes = true),
     ("fence.sc is no release or acquire fence", |conventions| conventions.fence_sc_in_patterns = false),
     ("red forms an acquire pattern", |conventions| conventions.red_acquires = true),
+    ("a thread may wait for ever where nothing is left to do", |conventions| conventions.hung_at_end = true),
 ];
 
 fn main() {
@@ -48,12 +50,18 @@ fn main() {
 
 fn read(path: &Path) -> Result<Litmus, Failed> {
     let text = fs::read_to_string(path)?;
-    Litmus::read(&text).map_err(|error| format!("{}:{error}", path.display()).into())
+    let read = Litmus::read_as(&text, Dialect::Dat3m);
+    read.map(|(litmus, _)| litmus).map_err(|error| format!("{}:{error}", path.display()).into())
 }
 
 fn holds(litmus: &Litmus, conventions: Conventions) -> Option<bool> {
     let outcomes = ptx::search::outcomes(&litmus.program, conventions, Limits::default());
     outcomes.holds(&litmus.condition, &Layout::new(&litmus.program))
+}
+
+fn hangs(litmus: &Litmus, conventions: Conventions) -> bool {
+    let outcomes = ptx::search::outcomes(&litmus.program, conventions, Limits::default());
+    outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program)) == Err(Limit::Hangs)
 }
 
 /// The tests of a folder, with whether each is expected to hold.
@@ -73,6 +81,12 @@ fn agrees(folder: &Path, count: usize, conventions: Conventions) -> Result<(), F
     for ((name, litmus, expected), found) in
         tests.iter().zip(found).filter(|((.., expected), found)| *found != Some(*expected))
     {
+        // Dat3M says of no execution what it says of none that is as wanted.
+        if hangs(litmus, conventions) && *expected == !litmus.condition.decided_by().1 {
+            println!("{name} differs: no execution ends");
+            explained += 1;
+            continue;
+        }
         match CONVENTIONS.iter().find(|(_, switch)| holds(litmus, switched(conventions, *switch)) == Some(*expected)) {
             Some((convention, _)) => {
                 println!("{name} differs: {convention}");

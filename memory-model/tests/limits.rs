@@ -77,8 +77,10 @@ fn a_loop_that_counts_what_it_waits_for() {
     let three = ["loop:", "add r1, r1, 1", "atom.relaxed.gpu.add r0, x, 1", "blt r1, 3, loop"];
     check(&[&three], "forall (x == 3)", rounds(4), (Some(true), KNOWN));
     check(&[&three], "forall (x == 3)", rounds(2), (None, Some(Limit::Unroll)));
-    // One that never ends has no outcome.
-    check(&[&["loop:", "bra loop"]], "exists (x == 0)", rounds(1), (Some(false), KNOWN));
+    // One that never ends has no outcome, and no condition holds or not.
+    for condition in ["exists (x == 0)", "~exists (x == 0)", "forall (x == 0)"] {
+        check(&[&["loop:", "bra loop"]], condition, rounds(1), (None, KNOWN));
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use proptest::prelude::*;
-use ptx_memory_model::litmus::Litmus;
+use ptx_memory_model::litmus::{Dialect, Litmus};
 
 /// The litmus files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -28,17 +28,25 @@ fn texts() -> Vec<(PathBuf, String)> {
 #[track_caller]
 fn round_trip(litmus: &Litmus, name: &str) {
     let printed = litmus.to_string();
-    let again = Litmus::read(&printed).unwrap_or_else(|error| panic!("{name}: {error} in\n{printed}"));
+    // What is taken in one dialect alone is printed as it was read.
+    let again = Litmus::read_as(&printed, Dialect::Dat3m);
+    let (again, warnings) = again.unwrap_or_else(|error| panic!("{name}: {error} in\n{printed}"));
     assert_eq!(&again, litmus, "{name}:\n{printed}");
+    assert_eq!(warnings, [], "{name}: what is printed is declared");
 }
 
 #[test]
 fn files_round_trip() {
     let texts = texts();
+    let mut wrong = Vec::new();
     for (path, text) in &texts {
-        let litmus = Litmus::read(text).unwrap_or_else(|error| panic!("{}:{error}", path.display()));
-        round_trip(&litmus, &path.display().to_string());
+        match Litmus::read_as(text, Dialect::Dat3m) {
+            Ok((litmus, _)) => round_trip(&litmus, &path.display().to_string()),
+            Err(_) => wrong.push(path.file_stem().unwrap_or_default().to_string_lossy()),
+        }
     }
+    // Of the shared tests, one is there to be refused.
+    assert!(wrong.iter().all(|name| name == "typo"), "{wrong:?}");
     println!("{} files", texts.len());
     assert!(texts.len() >= 30);
 }
@@ -70,11 +78,14 @@ fn instructions() {
         "ld.acquire.sys.u8 r0, x",
         "ld.volatile r0, x",
         "ld.mmio.relaxed.sys r0, x",
+        "atom.relaxed.gpu.exch.b32 r0, x, 1",
+        "atom.relaxed.gpu.inc.u32 r0, x, 1",
+        "atom.relaxed.gpu.cas.b16 r0, x, 1, 2",
         "st.weak x, 1",
         "st.release.gpu.s32 x, -1",
         "st.mmio.release.sys x, r0",
         "atom.relaxed.gpu.add r0, x, 1",
-        "atom.acq_rel.cta.cas.u32 r0, x, 1, r1",
+        "atom.acq_rel.cta.cas.b32 r0, x, 1, r1",
         "red.release.gpu.max.s32 x, r0",
         "fence.sc.sys",
         "fence.acq_rel.cluster",
@@ -114,6 +125,12 @@ fn instructions() {
     check("fence.gpu", "fence.acq_rel.gpu");
     check("atom.add r0, x, 1", "atom.relaxed.gpu.add r0, x, 1");
     check("bar.cta.sync 1", "bar.cta.sync 1, 0");
+    check("bar.sync 1", "bar.cta.sync 0, 1");
+    check("barrier.cta.sync.aligned 1, 64", "bar.cta.sync 0, 1, 64");
+    check("bar.arrive r0, 64", "bar.cta.arrive 0, r0, 64");
+    check("bar.red.popc.u32 r0, 1, 64, %p", "bar.cta.red.popc r0, %p, 0, 1, 64");
+    check("st.shared::cta.u32 [x], 1", "st.weak.u32 x, 1");
+    check("mapa.shared::cluster.u64 r0, x, 0", "mov r0, x");
     check("barrier.cluster.wait.acquire", "barrier.cluster.wait");
 }
 
@@ -139,12 +156,46 @@ fn errors_have_places() {
     cell("st.weak.gpu x, 1", "4:1: `.weak` takes no scope");
     cell("atom.gpu r0, x, 1", "4:1: `atom` needs an operation");
     cell("red.gpu.exch x, 1", "4:1: there is no `red.exch`");
-    cell("st.weak y, 1", "4:1: `y` is neither a variable nor a register that was set");
+    cell("st.weak r7, 1", "4:1: `r7` is neither a variable nor a register that was set");
+    cell("st.weak [%a], 1", "4:1: `%a` is neither a variable nor a register that was set");
+    cell("red.acq_rel.gpu.add x, 1", "4:1: there is no `red.acq_rel`");
+    cell("atom.gpu.sub r0, x, 1", "4:1: there is no `atom.sub`: add a negative number");
+    cell("atom.gpu.add.b32 r0, x, 1", "4:14: `.add` takes `.u32`, `.s32`, `.u64`, not `.b32`");
+    cell("atom.gpu.cas.u32 r0, x, 1, 2", "4:14: `.cas` takes `.b16`, `.b32`, `.b64`, not `.u32`");
+    cell("atom.gpu.inc.u64 r0, x, 1", "4:14: `.inc` takes `.u32`, not `.u64`");
+    cell("ld.weak.v3 {r0, r1, r2}, {x, x, x}", "4:1: there is no `.v3` of 64 bits");
+    cell("st.mmio.relaxed.gpu x, 1", "4:1: `.mmio` needs `.sys`, and global memory");
+    cell("st.mmio.relaxed.sys.shared x, 1", "4:1: `.mmio` needs `.sys`, and global memory");
+    cell("ld.global.shared r0, x", "4:11: `ld` takes no `.shared` here");
+    cell("beq.u32 r0, 0, l", "4:5: `beq` takes no `.u32` here");
+    cell("st.weak.u8 x, 256", "4:1: `256` does not fit into 8 bits");
+    cell("st.weak.u8 x, -129", "4:1: `-129` does not fit into 8 bits");
+    cell("atom.gpu.add.u32 r0, x, 4294967296", "4:1: `4294967296` does not fit into 32 bits");
+    cell("mov r0, -9223372036854775809", "4:10: `-9223372036854775809` is no number of 64 bits");
+    cell(
+        "bar.arrive 1",
+        "4:1: a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
+    );
+    cell(
+        "bar.cta.sync.x 1",
+        "4:1: a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
+    );
+    cell("mapa r0, x, 1", "4:1: the cluster of P0 has no CTA 1");
+    check("PTX t\n{ x=0; }\nP0@cta 0 ;\nld.weak r1, x ;\n~exists (P0:rl == 1)", "5:10: P0 has no register `rl`");
+    check(
+        "PTX t\n{ x=0; }\nP0@cta 0 | P1@cta 1;\nst.shared x, 1 | ld.global r0, x ;\nexists (x == 1)",
+        "4:18: `x` is in shared memory elsewhere",
+    );
+    check(
+        "PTX t\n{ x=0; }\nP0@cta 0 | P1@cta 1;\nst.shared x, 1 | ld.shared r0, x ;\nexists (x == 1)",
+        "5:9: each CTA has its own `x`: `x$P0`, `x$P1`",
+    );
     cell("st.weak x", "4:1: `st` takes 2 operands here, not 1");
     cell("ld.weak.loud r0, x", "4:9: `.loud` is no modifier of `ld`");
     cell("ld.acquire.gpu.cta r0, x", "4:16: `ld` takes no `.cta` here");
     cell("cp.async x", "4:1: `cp.async` is no instruction of a litmus test");
-    cell("bra nowhere", "5:1: P0 has no label `nowhere`");
+    cell("bra nowhere", "4:1: P0 has no label `nowhere`");
+    cell("l: ;\n l:", "5:2: P0 has the label `l` twice");
     cell(" | st.weak x, 1", "4:4: there are more columns than threads");
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (y == 0)", "4:9: there is no variable `y`");
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (x == 0) x", "4:17: the end of the text expected, not `x`");
@@ -157,6 +208,43 @@ fn errors_have_places() {
         "4:14: a number expected, not `[`",
     );
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\n", "4:1: `exists`, `~exists` or `forall` expected, not the end of the text");
+}
+
+/// Each CTA has its own shared variables; only those of its cluster are reached, by `mapa`.
+#[test]
+fn shared_memory() {
+    let read = |text: &str| Litmus::read(text).unwrap_or_else(|error| panic!("{error} in\n{text}")).to_string();
+    let printed = read(
+        "PTX t\n{ x=7; y=0; }\n\
+         P0@cta 0,cluster 0 | P1@cta 0,cluster 0 | P2@cta 1,cluster 0 | P3@cta 0,cluster 1 ;\n\
+         st.shared.u32 [x], 1 | ld.weak.u32 r0, x | mapa r1, x, 0 | atom.shared.cta.add.u32 r0, [x], 1 ;\n\
+         | | ld.shared::cluster.u32 r0, [r1] | ;\n\
+         | mov r2, x | ld.shared.u32 r2, [x] | ;\n\
+         exists (x$P0 == 1 /\\ x$P2 == 7 /\\ x$P3 == 8 /\\ P2:r0 == 1)",
+    );
+    let rows: Vec<&str> = printed.lines().map(str::trim).collect();
+    for row in ["x$P0=7;", "x$P2=7;", "x$P3=7;"] {
+        assert!(rows.contains(&row), "{printed}");
+    }
+    let code: Vec<String> = rows.iter().map(|row| row.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let first = "st.weak.u32 x$P0, 1 | ld.weak.u32 r0, x$P0 | mov r1, x$P0 | atom.relaxed.cta.add.u32 r0, x$P3, 1 ;";
+    assert!(code.iter().any(|row| row == first), "{printed}");
+    assert!(code.iter().any(|row| row == "| mov r2, x$P0 | ld.weak.u32 r0, r1 | ;"), "{printed}");
+    assert!(code.iter().any(|row| row == "| | ld.weak.u32 r2, x$P2 | ;"), "{printed}");
+    // In one CTA, there is one.
+    assert!(read("PTX t\n{ x=0; }\nP0 | P1 ;\nst.shared x, 1 | ld.shared r0, x;\nexists (x == 1)").contains("\nx=0;"));
+}
+
+/// What may be a mistake is taken, and said.
+#[test]
+fn warnings() {
+    let text = "PTX t\n\"a \"quoted\" word\"\n\"two\nlines\" { x=0; }\nP0 ;\nld.weak r0, [flag] ;\nld.weak r1, flag;\nexists (flag == 0)";
+    let (litmus, warnings) = Litmus::read_as(text, Dialect::Ptx).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(litmus.comments, ["a \"quoted\" word", "two\nlines"]);
+    let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["6:1: `flag` is not declared, and begins as 0"]);
+    assert_eq!(litmus.program.locations[1].initial, 0);
+    round_trip(&litmus, "with warnings");
 }
 
 proptest! {

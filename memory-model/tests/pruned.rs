@@ -7,23 +7,28 @@ use ptx_memory_model::{
     outcome::Limits,
     ptx::{self, Conventions},
     source::{self, ReleaseSequences},
+    unfold::Limit,
 };
 
 /// Generated programs with every kind of instruction.
 #[test]
 fn ptx_outcomes() {
-    let (mut states, mut executions) = (0, 0);
+    let (mut states, mut executions, mut speculative, mut open) = (0, 0, 0, 0);
     for seed in 0..4000 {
         let program = random::program(seed);
         let conventions = if seed % 4 == 0 { Conventions::DAT3M } else { Conventions::MANUAL };
         let found = ptx::search::outcomes(&program, conventions, Limits::default());
         let expected = naive::outcomes(&program, conventions);
-        assert_eq!(found.unknown, None);
+        // The states are known even so.
+        assert!(matches!(found.unknown, None | Some(Limit::ThinAir)), "seed {seed}: {:?}", found.unknown);
+        open += usize::from(found.unknown.is_some());
+        speculative += found.speculative.len();
         assert_eq!(found.states, expected.states, "seed {seed}: {}", random::litmus(program));
         states += found.states.len();
         executions += expected.executions;
     }
-    println!("4000 programs, {states} outcomes, {executions} executions");
+    println!("4000 programs, {states} outcomes, {speculative} speculative, {open} open, {executions} executions");
+    assert!(open < 250, "{open}");
 }
 
 #[test]

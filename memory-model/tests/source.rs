@@ -139,11 +139,21 @@ fn errors_have_places() {
         assert_eq!(error.to_string(), expected, "{text}");
     };
     check("P0@0.0: fence.sc.gpu", "1:1: a program begins with `name:`");
+    check("name: a\n# none\nname: b\nP0@0.0: fence.sc.gpu", "1:1: `a` has no threads");
+    check("name: a\nP0@0.0: fence.sc.gpu\nname: b", "3:1: `b` has no threads");
     check("name: a\nP0@0.0: st.rlx.gpu x 1; st.acq.gpu y 1", "2:28: a store is not `acq`");
     check("name: a\nP1@0.0: fence.sc.gpu", "2:1: `P0@cta.gpu:` expected");
     check("name: a\nP0@0.0: r0=ld.rlx.warp x", "2:19: `warp` is no scope");
     check("name: a\nP0@0.0: fence.sc.gpu x", "2:9: `fence.sc.gpu` takes 0 operands, not 1");
     check("name: a\nP0@0.0: nop", "2:9: `nop` is no instruction of a source program");
+    check("name: a\nP0@0.0: st.rlx.gpu.junk x 1", "2:20: `junk` is too much");
+    check("name: a\nP0@0.0: st.rlx.gpu x y", "2:22: `y` is no number, and no register that was set");
+    check("name: a\nP0@0.0: r0 r1=ld.rlx.gpu x", "2:9: `r0 r1` is no name");
+    check("name: a\nP0@0.0: =ld.rlx.gpu x", "2:9: `` is no name");
+    check("name: a\nP0@0.0: r0=ld.rlx.gpu 7", "2:23: `7` is no name");
+    check("name: a\nP0@0.0: x=ld.rlx.gpu x", "2:9: `x` is a variable and a register");
+    check("name: a\nP0@+1.0: fence.sc.gpu", "2:1: `P0@cta.gpu:` expected");
+    check("name: a\nP0@0.0: st.rlx.gpu x 99999999999999999999", "2:22: `99999999999999999999` is no number of 64 bits");
 }
 
 /// All shared programs are read, and all but three are defined: in these a store of scope cta races with a load in another

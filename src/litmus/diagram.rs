@@ -4,6 +4,7 @@ use ptx_atomics::memory_model::{
     execution::Execution,
     litmus::{self, Litmus},
     place::Place,
+    program::Span,
     ptx::{
         Conventions, Ptx,
         axioms::{Cycle, Judged},
@@ -206,8 +207,9 @@ fn drawn(
 }
 
 fn variable(litmus: &Litmus, execution: &Execution<Ptx>, event: usize) -> String {
-    let location = usize::from(execution.skeleton.events[event].address.0);
-    litmus.program.locations.get(location).map_or_else(|| "?".into(), |variable| variable.name.clone())
+    let Span { variable, offset, .. } = execution.skeleton.events[event].address;
+    let name = litmus.program.locations.get(usize::from(variable.0)).map_or("?", |variable| variable.name.as_str());
+    if offset == 0 { name.to_owned() } else { format!("{name}+{offset}") }
 }
 
 fn instruction(litmus: &Litmus, execution: &Execution<Ptx>, event: usize) -> String {

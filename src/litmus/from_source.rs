@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptx_atomics::mapping::Mapping;
+use ptx_atomics::mapping::{Mapping, typed};
 use ptx_atomics::{
     llvm::{Diagnostic, Location},
     lowering::{Access, Policy, Type, ptx::Space},
@@ -10,6 +10,7 @@ use ptx_atomics::{
         condition::{Condition, Formula, Quantifier},
         litmus::Litmus,
         outcome::{Layout, Limits, Outcomes},
+        program::Type as ModelType,
         ptx::{Conventions, search},
         source::{
             self,
@@ -17,6 +18,7 @@ use ptx_atomics::{
             search::SourceOutcomes,
         },
         states::States,
+        unfold::Limit,
     },
 };
 
@@ -44,8 +46,10 @@ pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bo
 /// Reads programs in scoped C++; `-` is standard input.
 pub fn read(path: &Path) -> Result<Vec<Source>, Vec<Diagnostic>> {
     let input = lower::read(path)?;
-    let text = String::from_utf8_lossy(input.bytes());
-    sources(&text).map_err(|error| {
+    let Ok(text) = std::str::from_utf8(input.bytes()) else {
+        return Err(Diagnostic::new(format!("'{}' is no text", input.name())).into());
+    };
+    sources(text).map_err(|error| {
         let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let (line, column) = (place(error.line), place(error.column));
         let location = Some(Location { file: input.name().to_owned(), line, column });
@@ -59,9 +63,11 @@ fn compare(
     mapping: &Mapping<'_>,
     limits: Limits,
 ) -> Result<(String, bool), Vec<Diagnostic>> {
-    let lowered = mapping.translate(&source.program);
-    let program = lowered.map_err(|error| Diagnostic::new(format!("{}: {error}", source.name)))?;
-    let admitted = source::search::outcomes(&source.program, args.rule, limits);
+    // The values are those of what is accessed.
+    let typed = typed(&source.program, ModelType::U32);
+    let lowered = typed.and_then(|program| Ok((mapping.translate(&program)?, program)));
+    let (program, typed) = lowered.map_err(|error| Diagnostic::new(format!("{}: {error}", source.name)))?;
+    let admitted = source::search::outcomes(&typed, args.rule, limits);
     let found = search::outcomes(&program, Conventions::MANUAL, limits);
     let (verdict, kept) = verdict(&admitted, &found);
     let table = table(&program, &admitted.outcomes.states, &found.states);
@@ -77,7 +83,8 @@ fn compare(
 /// The verdict in words, and whether the lowered program keeps what the source says.
 fn verdict(admitted: &SourceOutcomes, found: &Outcomes) -> (String, bool) {
     let wrong = found.states.iter().filter(|state| !admitted.outcomes.states.contains(state)).count();
-    match (&admitted.race, admitted.outcomes.unknown.or(found.unknown)) {
+    let open = (!found.speculative.is_subset(&admitted.outcomes.states)).then_some(Limit::ThinAir);
+    match (&admitted.race, admitted.outcomes.unknown.or(found.unknown).or(open)) {
         (Some(_), _) => ("undefined: it races, so that every outcome is allowed".into(), true),
         (None, Some(limit)) => (format!("unknown: {}", super::report::why(limit)), false),
         (None, None) if wrong > 0 => (format!("not kept: {wrong} outcomes that the source does not have"), false),

@@ -17,9 +17,10 @@ use indicatif::{ParallelProgressIterator, ProgressBar, ProgressFinish, ProgressS
 use ptx_atomics::{
     llvm::{Diagnostic, Input, Location},
     memory_model::{
-        litmus::Litmus,
+        litmus::{Dialect, Litmus},
         outcome::{Layout, Limits, Outcomes},
         ptx::{Conventions, search},
+        unfold::Limit,
     },
 };
 use rayon::prelude::*;
@@ -47,8 +48,9 @@ struct Verdict {
     candidates: u64,
     #[serde(rename = "ms", serialize_with = "milliseconds")]
     time: Duration,
+    /// Why it is not known.
     #[serde(skip)]
-    unknown: Option<String>,
+    unknown: Option<Limit>,
 }
 
 /// A test that was judged, with what is printed and drawn of it.
@@ -56,6 +58,8 @@ struct Judged {
     verdict: Verdict,
     text: String,
     diagram: Option<Diagram>,
+    /// What may be a mistake, with its place.
+    warnings: Vec<String>,
 }
 
 /// A file that is none, and its text where errors point to it.
@@ -90,7 +94,10 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     let mut good = Vec::new();
     for result in judged {
         match result {
-            Ok(judged) => good.push(judged),
+            Ok(judged) => {
+                judged.warnings.iter().for_each(|warning| render::say(warning));
+                good.push(judged);
+            }
             Err((errors, input)) => {
                 errors.iter().for_each(|error| render::error(error, input.as_ref()));
                 known = false;
@@ -103,7 +110,8 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
         LitmusFormat::Json => {
             let verdicts: Vec<&Verdict> = good.iter().map(|judged| &judged.verdict).collect();
             for Verdict { file, unknown, .. } in verdicts.iter() {
-                unknown.iter().for_each(|why| render::say(&format!("warning: {file}: the verdict is unknown: {why}")));
+                let why = unknown.iter().map(|limit| report::why(*limit));
+                why.for_each(|why| render::say(&format!("warning: {file}: the verdict is unknown: {why}")));
             }
             format::json(&verdicts)
         }
@@ -189,8 +197,12 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<Judged, Failur
         let message = format!("'{}' is no text", input.name());
         return Err((Diagnostic::new(message).help("give a litmus test, which begins with `PTX`").into(), None));
     };
-    let litmus = match Litmus::read(text) {
-        Ok(litmus) => litmus,
+    let (conventions, dialect) = match args.convention {
+        Convention::Manual => (Conventions::MANUAL, Dialect::Ptx),
+        Convention::Dat3m => (Conventions::DAT3M, Dialect::Dat3m),
+    };
+    let (litmus, warnings) = match Litmus::read_as(text, dialect) {
+        Ok(read) => read,
         Err(error) => {
             // The reader counts characters, and what renders errors counts bytes.
             let line = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
@@ -201,10 +213,7 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<Judged, Failur
             return Err((Diagnostic { location, ..Diagnostic::new(error.message) }.into(), Some(input)));
         }
     };
-    let conventions = match args.convention {
-        Convention::Manual => Conventions::MANUAL,
-        Convention::Dat3m => Conventions::DAT3M,
-    };
+    let warnings = warnings.iter().map(|warning| format!("warning: {}:{warning}", input.name())).collect();
     let limits = limits(args);
 
     let start = Instant::now();
@@ -220,19 +229,19 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<Judged, Failur
     if let Some(shown) = shown.as_ref().filter(|_| explain) {
         text += &report::execution(shown);
     }
-    Ok(Judged { verdict, text, diagram: shown.and_then(|Shown { diagram, .. }| diagram) })
+    Ok(Judged { verdict, text, diagram: shown.and_then(|Shown { diagram, .. }| diagram), warnings })
 }
 
 fn verdict(litmus: &Litmus, outcomes: &Outcomes, file: &str, time: Duration) -> Verdict {
-    let holds = outcomes.holds(&litmus.condition, &Layout::new(&litmus.program));
+    let holds = outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program));
     Verdict {
         file: file.to_owned(),
         name: litmus.name.clone(),
-        holds,
+        holds: holds.ok(),
         outcomes: outcomes.states.len(),
         candidates: outcomes.candidates,
         time,
-        unknown: outcomes.unknown.filter(|_| holds.is_none()).map(report::why),
+        unknown: holds.err(),
     }
 }
 

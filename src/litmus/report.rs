@@ -38,10 +38,13 @@ pub fn show(litmus: &Litmus, outcomes: &Outcomes, conventions: Conventions, limi
         let witness = search::witness(program, conventions, limits, decides);
         witness.map(|witness| (witness.execution, Cycle::new()))
     };
-    let (caption, execution) = match outcomes.unknown {
+    let (caption, execution) = match outcomes.verdict(condition, &layout) {
         _ if outcomes.states.iter().any(decides) => (format!("{formula} is allowed"), witness(&decides)),
-        Some(limit) => (format!("Whether {formula} is allowed is unknown: {}", why(limit)), None),
-        None => {
+        Err(Limit::Hangs) => {
+            ("No execution ends: in each, a thread waits at a barrier or in a loop for what never comes".into(), None)
+        }
+        Err(limit) => (format!("Whether {formula} is allowed is unknown: {}", why(limit)), None),
+        Ok(_) => {
             let negated = Formula::Not(Box::new(condition.formula.clone()));
             let wanted = if wanted { &condition.formula } else { &negated };
             match explain(program, wanted, conventions, limits) {
@@ -78,10 +81,11 @@ pub fn why(limit: Limit) -> String {
 }
 
 fn word(verdict: &Verdict) -> &'static str {
-    match verdict.holds {
-        Some(true) => "holds",
-        Some(false) => "does not hold",
-        None => "unknown",
+    match (verdict.holds, verdict.unknown) {
+        (Some(true), _) => "holds",
+        (Some(false), _) => "does not hold",
+        (None, Some(Limit::Hangs)) => "hangs",
+        (None, _) => "unknown",
     }
 }
 
@@ -94,7 +98,7 @@ fn counts(verdict: &Verdict) -> [String; 3] {
 /// All tests: what is said of each, or a line for each; and how many there are of each kind.
 pub fn text(judged: &[Judged], files: usize, in_full: bool) -> String {
     let line = |Judged { verdict, .. }: &Judged| {
-        let why = verdict.unknown.iter().map(|why| format!(": {why}")).collect::<String>();
+        let why = verdict.unknown.iter().map(|limit| format!(": {}", why(*limit))).collect::<String>();
         let cells = [word(verdict).to_owned()].into_iter().chain(counts(verdict));
         cells.chain([verdict.file.clone() + &why]).collect::<Vec<_>>()
     };
@@ -104,8 +108,10 @@ pub fn text(judged: &[Judged], files: usize, in_full: bool) -> String {
     };
     if files > 1 {
         let count = |holds| judged.iter().filter(|judged| judged.verdict.holds == holds).count();
-        let (yes, no, unknown) = (count(Some(true)), count(Some(false)), count(None));
+        let hangs = judged.iter().filter(|judged| judged.verdict.unknown == Some(Limit::Hangs)).count();
+        let (yes, no, unknown) = (count(Some(true)), count(Some(false)), count(None) - hangs);
         text += &format!("\n{files} tests: {yes} hold, {no} do not, {unknown} unknown");
+        text += &if hangs > 0 { format!(", {hangs} hang") } else { String::new() };
         text += &match files - judged.len() {
             0 => "\n".to_owned(),
             wrong => format!(", {wrong} with errors\n"),
@@ -117,7 +123,7 @@ pub fn text(judged: &[Judged], files: usize, in_full: bool) -> String {
 /// The verdict of one test.
 pub fn heading(verdict: &Verdict, litmus: &Litmus) -> String {
     let mut text = format!("{}: {} {}\n", verdict.file, verdict.name, word(verdict));
-    verdict.unknown.iter().for_each(|why| text += &format!("  because {why}\n"));
+    verdict.unknown.iter().for_each(|limit| text += &format!("  because {}\n", why(*limit)));
     text += &format!("  {} ({})\n", litmus.condition.quantifier, litmus.formula());
     text + &format!("  {}\n", counts(verdict).join(", "))
 }
@@ -134,14 +140,18 @@ pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes) -> String {
     let physical = locations.filter(|&location| program.physical(location) == location);
     let names = layout.registers().iter().map(register);
     let names = names.chain(physical.map(|location| program.locations[usize::from(location.0)].name.clone()));
-    let mut states: Vec<&[Value]> = outcomes.states.iter().collect();
+    let known = outcomes.states.iter().map(|state| (state, ""));
+    let mut states: Vec<(&[Value], &str)> =
+        known.chain(outcomes.speculative.iter().map(|state| (state, "?"))).collect();
     states.sort();
     let header = names.chain([String::new()]).collect();
-    let rows = states.into_iter().map(|state| {
+    let rows = states.into_iter().map(|(state, mark)| {
         let star = if litmus.condition.formula.holds(&layout, state) { "*" } else { "" };
-        state.iter().map(|&value| litmus::number(value)).chain([star.to_owned()]).collect::<Vec<_>>()
+        state.iter().map(|&value| litmus::number(value)).chain([format!("{star}{mark}")]).collect::<Vec<_>>()
     });
-    format!("\nOutcomes (*: {}):\n\n", litmus.formula()) + &columns(std::iter::once(header).chain(rows))
+    let open =
+        if outcomes.speculative.is_empty() { "" } else { "; ?: forbidden by dependencies alone, which may not count" };
+    format!("\nOutcomes (*: {}{open}):\n\n", litmus.formula()) + &columns(std::iter::once(header).chain(rows))
 }
 
 /// The execution, instruction by instruction, and the cycle.

@@ -15,9 +15,12 @@
 //! Instructions are those of PTX with these shorthands: operands need no brackets, types may be left out (64 bits),
 //! `ld r, 1` is a `mov`, `beq`, `bne`, `blt`, `ble`, `bgt` and `bge` compare and branch, `goto` branches, and
 //! `sust`, `suld`, `tld` and `cold` access through the surface, texture and constant proxies. A barrier is
-//! `bar.cta.sync instance[, id[, quorum]]`; `bar.cta.red.op d, p, instance[, id[, quorum]]`. A vector access names every
-//! register and every variable: `ld.v2.weak {r0, r1}, {x, y}`. Registers whose names begin with `%` are scratch: they are
-//! part of no outcome.
+//! `bar.cta.sync instance[, id[, quorum]]`; `bar.cta.red.op d, p, instance[, id[, quorum]]`; or as PTX has it,
+//! `bar.sync id[, threads]`, which is instance 0. A vector access names every register and every variable:
+//! `ld.v2.weak {r0, r1}, {x, y}`. Registers whose names begin with `%` are scratch: they are part of no outcome.
+//!
+//! Every CTA has its own variables in `.shared` memory: where there are several, `x$P1` is the `x` of P1's CTA, and `mapa r0, x, 1`
+//! the address of that of CTA 1 in the thread's cluster.
 
 mod print;
 mod read;
@@ -25,7 +28,11 @@ mod read;
 pub use print::{instruction, number};
 pub use read::Error;
 
-use crate::{condition::Condition, program::AluOp, program::Cmp, ptx::Program};
+use crate::{
+    condition::Condition,
+    program::{AluOp, Cmp, RmwOp},
+    ptx::Program,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Litmus {
@@ -36,13 +43,30 @@ pub struct Litmus {
     pub condition: Condition,
 }
 
+/// Whose tests a text is one of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    #[default]
+    Ptx,
+    /// Also what Dat3M's suite has and PTX has not: `red.acq_rel`, `atom.sub`.
+    Dat3m,
+}
+
 impl Litmus {
     /// Reads a file's text.
     ///
     /// # Errors
     /// At the first thing that is not as expected, with its place.
     pub fn read(text: &str) -> Result<Self, Error> {
-        read::litmus(text)
+        Self::read_as(text, Dialect::Ptx).map(|(litmus, _)| litmus)
+    }
+
+    /// Reads a file's text in a dialect, and gives warnings: what was taken although it may be a mistake.
+    ///
+    /// # Errors
+    /// As of [`Litmus::read`].
+    pub fn read_as(text: &str, dialect: Dialect) -> Result<(Self, Vec<Error>), Error> {
+        read::litmus(text, dialect)
     }
 
     /// The formula of the condition, as text.
@@ -61,6 +85,17 @@ const ALU: [(&str, AluOp); 17] = [
     ("min",  AluOp::Min), ("max",  AluOp::Max), ("mul", AluOp::Mul), ("shl",  AluOp::Shl), ("shr", AluOp::Shr),
     ("selp", AluOp::Selp), ("mad", AluOp::Mad), ("prmt", AluOp::Prmt),
 ];
+
+/// The types of an operation of `atom` and `red`, the sizes being those of the model.
+fn types(op: RmwOp) -> &'static [&'static str] {
+    match op {
+        RmwOp::Cas => &["b16", "b32", "b64"],
+        RmwOp::Exch | RmwOp::And | RmwOp::Or | RmwOp::Xor => &["b32", "b64"],
+        RmwOp::Add | RmwOp::Sub => &["u32", "s32", "u64"],
+        RmwOp::Inc | RmwOp::Dec => &["u32"],
+        RmwOp::Min | RmwOp::Max => &["u32", "s32", "u64", "s64"],
+    }
+}
 
 /// Branches that compare.
 #[rustfmt::skip]

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{ALU, BRANCHES, Litmus};
+use super::{ALU, BRANCHES, Litmus, types};
 use crate::{
     condition::{Atom, Formula},
     program::{Address, AluOp, BarrierName, BarrierPart, Location, Operand, Register, Statement, Type, Value},
@@ -134,7 +134,11 @@ impl Words<'_> {
                     _ => String::new(),
                 };
                 let (a, b) = (self.address(*a), self.operand(*b));
-                format!("{mnemonic}{}.{op}{} {d}{a}, {b}{c}", modifiers(*access), suffix(*ty))
+                let suffix = match ty {
+                    Type { bits: ..64, .. } if types(*op)[0].starts_with('b') => format!(".b{}", ty.bits),
+                    ty => suffix(*ty),
+                };
+                format!("{mnemonic}{}.{op}{suffix} {d}{a}, {b}{c}", modifiers(*access))
             }
             Instruction::Vector(elements) => self.vector(elements),
             Instruction::Fence(Fence::Memory { sem, scope }) => format!("fence.{sem}.{scope}"),

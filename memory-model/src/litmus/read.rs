@@ -1,6 +1,6 @@
 //! The reader.
 
-use super::{ALU, BRANCHES, Litmus};
+use super::{ALU, BRANCHES, Dialect, Litmus, types};
 use crate::{
     condition::{Atom, Condition, Formula, Quantifier},
     place::{Place, Scope},
@@ -46,15 +46,28 @@ const SYMBOLS: [&str; 22] = [
     "/\\", "\\/", "==", "!=", "=", "!", "~", "(", ")", "{", "}", "[", "]", "@", ",", ";", ":", "|", ".", "+", "-", "%",
 ];
 
-pub fn litmus(text: &str) -> Result<Litmus, Error> {
+/// The test, and what is odd in it.
+pub fn litmus(text: &str, dialect: Dialect) -> Result<(Litmus, Vec<Error>), Error> {
     let header = text.trim_start();
     let skipped = text.len() - header.len();
     let line = header.lines().next().unwrap_or_default();
     let Some(name) = line.strip_prefix("PTX").filter(|name| name.is_empty() || name.starts_with([' ', '\t'])) else {
         return Err(error(text, skipped, "a litmus test begins with `PTX` and its name".into()));
     };
-    let mut reader = Reader { text, tokens: tokens(text, skipped + line.len())?, next: 0, comparisons: 0 };
-    reader.file(name.trim().into())
+    let tokens = tokens(text, skipped + line.len())?;
+    let mut reader = Reader {
+        text,
+        dialect,
+        tokens,
+        next: 0,
+        comparisons: 0,
+        uses: Vec::new(),
+        mapped: Vec::new(),
+        branches: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let litmus = reader.file(name.trim().into())?;
+    Ok((litmus, reader.warnings))
 }
 
 fn error(text: &str, offset: usize, message: String) -> Error {
@@ -73,7 +86,7 @@ fn tokens(text: &str, start: usize) -> Result<Vec<(usize, Token<'_>)>, Error> {
             at += c.len_utf8();
             continue;
         } else if c == '"' {
-            let len = rest[1..].find('"').ok_or_else(|| error(text, at, "a quoted comment does not end".into()))?;
+            let len = comment(&rest[1..]).ok_or_else(|| error(text, at, "a quoted comment does not end".into()))?;
             (Token::Text(&rest[1..=len]), len + 2)
         } else if c.is_ascii_digit() {
             let digits = run(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -100,16 +113,49 @@ fn tokens(text: &str, start: usize) -> Result<Vec<(usize, Token<'_>)>, Error> {
     Ok(tokens)
 }
 
+/// Where a comment ends: at the first quote behind which its line has nothing more, or what may follow a comment.
+fn comment(text: &str) -> Option<usize> {
+    let last = |&(at, _): &(usize, &str)| {
+        let line = text[at + 1..].lines().next().unwrap_or_default().trim_start();
+        line.is_empty() || line.starts_with(['{', '"'])
+    };
+    text.match_indices('"').find(last).or_else(|| text.match_indices('"').next()).map(|(at, _)| at)
+}
+
 /// Of the parentheses of a condition.
 const MAX_DEPTH: usize = 100;
 const MAX_COMPARISONS: usize = 1000;
 
 struct Reader<'t> {
     text: &'t str,
+    dialect: Dialect,
     tokens: Vec<(usize, Token<'t>)>,
     next: usize,
     /// How many comparisons the condition has so far.
     comparisons: usize,
+    uses: Vec<Use>,
+    mapped: Vec<Mapped>,
+    /// The thread, label and token of each branch.
+    branches: Vec<(usize, Label, usize)>,
+    warnings: Vec<Error>,
+}
+
+/// An instruction that says in which state space a variable is.
+#[derive(Clone, Copy)]
+struct Use {
+    variable: Location,
+    token: usize,
+    shared: bool,
+}
+
+/// A `mapa`: the address of a shared variable in another CTA of the cluster.
+#[derive(Clone, Copy)]
+struct Mapped {
+    variable: Location,
+    token: usize,
+    thread: usize,
+    statement: usize,
+    cta: u32,
 }
 
 /// An operand whose name is not resolved yet.
@@ -130,6 +176,8 @@ struct Modifiers {
     ty: Option<Type>,
     op: Option<RmwOp>,
     vector: Option<usize>,
+    /// Whether a state space is named, and is shared memory.
+    shared: Option<bool>,
 }
 
 impl<'t> Reader<'t> {
@@ -176,6 +224,9 @@ impl<'t> Reader<'t> {
     fn number(&mut self) -> Result<Value, Error> {
         let negative = self.accept("-");
         match *self.peek() {
+            Token::Number(number) if negative && number > 1 << 63 => {
+                self.error(format!("`-{number}` is no number of 64 bits"))
+            }
             Token::Number(number) => {
                 self.next += 1;
                 Ok(if negative { number.wrapping_neg() } else { number })
@@ -209,26 +260,20 @@ impl<'t> Reader<'t> {
         while !self.at_condition() {
             self.row(&mut program)?;
         }
-        for thread in 0..program.threads.len() {
-            self.check_labels(&program.threads[thread], thread)?;
+        for &(thread, label, token) in &self.branches {
+            let Thread { code, labels, .. } = &program.threads[thread];
+            let instruction = Instruction::Label(label);
+            if !code.iter().any(|statement| statement.instruction == instruction) {
+                let name = &labels[usize::from(label.0)];
+                return self.error_at(token, format!("P{thread} has no label `{name}`"));
+            }
         }
+        self.shared_memory(&mut program)?;
         let condition = self.condition(&mut program)?;
         match self.peek() {
             Token::End => Ok(Litmus { name, comments, program, condition }),
             other => self.error(format!("the end of the text expected, not {other}")),
         }
-    }
-
-    fn check_labels(&self, thread: &Thread, index: usize) -> Result<(), Error> {
-        for (label, name) in thread.labels.iter().enumerate() {
-            let instruction = Instruction::Label(Label(label as u16));
-            match thread.code.iter().filter(|statement| statement.instruction == instruction).count() {
-                1 => {}
-                0 => return self.error(format!("P{index} has no label `{name}`")),
-                _ => return self.error(format!("P{index} has the label `{name}` twice")),
-            }
-        }
-        Ok(())
     }
 
     /// The initial values: variables are declared; registers are given back with their tokens.
@@ -353,11 +398,16 @@ impl<'t> Reader<'t> {
             if guard.is_some() {
                 return self.error_at(token, "a label has no guard");
             }
-            Instruction::Label(label(&mut program.threads[column], mnemonic))
+            let thread = &mut program.threads[column];
+            let instruction = Instruction::Label(label(thread, mnemonic));
+            if thread.code.iter().any(|statement| statement.instruction == instruction) {
+                return self.error_at(token, format!("P{column} has the label `{mnemonic}` twice"));
+            }
+            instruction
         } else {
             let mut modifiers = Vec::new();
             while self.accept(".") {
-                modifiers.push((self.next, self.word("a modifier")?));
+                modifiers.push((self.next, self.modifier()?));
             }
             let mut operands = Vec::new();
             if !matches!(self.peek(), Token::Symbol("|" | ";")) {
@@ -366,10 +416,132 @@ impl<'t> Reader<'t> {
                     operands.push(self.operand()?);
                 }
             }
-            let mut cell = Cell { reader: self, program, column, token, mnemonic, operands };
-            cell.instruction(&modifiers)?
+            let mut cell = Cell {
+                reader: self,
+                program,
+                column,
+                token,
+                mnemonic,
+                operands,
+                shared: None,
+                uses: Vec::new(),
+                mapped: None,
+            };
+            let instruction = cell.instruction(&modifiers)?;
+            let Cell { uses, mapped, shared, .. } = cell;
+            if let Instruction::Branch { target, .. } = instruction {
+                self.branches.push((column, target, token));
+            }
+            for (variable, declared) in uses {
+                if declared {
+                    let name = &program.locations[usize::from(variable.0)].name;
+                    let message = format!("`{name}` is not declared, and begins as 0");
+                    self.warnings.push(error(self.text, self.tokens[token].0, message));
+                }
+                self.uses.extend(shared.map(|shared| Use { variable, token, shared }));
+            }
+            self.mapped.extend(mapped);
+            instruction
         };
         program.threads[column].code.push(Statement { guard, instruction });
+        Ok(())
+    }
+
+    /// A word, or words with `::` between them.
+    fn modifier(&mut self) -> Result<&'t str, Error> {
+        let start = self.tokens[self.next].0;
+        let mut word = self.word("a modifier")?;
+        let colon = |reader: &Self, ahead: usize| {
+            matches!(reader.tokens.get(reader.next + ahead), Some((_, Token::Symbol(":"))))
+        };
+        while colon(self, 0) && colon(self, 1) {
+            self.next += 2;
+            let at = self.tokens[self.next].0;
+            let last = self.word("a modifier")?;
+            word = &self.text[start..at + last.len()];
+        }
+        Ok(word)
+    }
+
+    /// Gives each CTA its own shared variables (section 5.1.6). Where there is more than one, `x` becomes `x$P0`, that of P0's
+    /// CTA, and so on.
+    fn shared_memory(&mut self, program: &mut Program) -> Result<(), Error> {
+        let mut done: Vec<Location> = Vec::new();
+        let uses = std::mem::take(&mut self.uses);
+        for &Use { variable, token, .. } in uses.iter().filter(|used| used.shared) {
+            if done.contains(&variable) {
+                continue;
+            }
+            done.push(variable);
+            let name = program.locations[usize::from(variable.0)].name.clone();
+            if let Some(other) = uses.iter().find(|other| other.variable == variable && !other.shared) {
+                return self.error_at(other.token, format!("`{name}` is in shared memory elsewhere"));
+            }
+            let is_alias = |(index, of): (usize, &crate::program::Variable<crate::ptx::Ptx>)| {
+                of.alias.is_some_and(|(_, of)| of == variable || index == usize::from(variable.0))
+            };
+            if program.locations.iter().enumerate().any(is_alias) {
+                return self.error_at(token, format!("`{name}` has an alias, and cannot be in shared memory"));
+            }
+            let mut places: Vec<(usize, Place)> = Vec::new();
+            let mut of_place = |program: &Program, place: Place| {
+                let first = program.threads.iter().position(|thread| thread.place == place)?;
+                if !places.contains(&(first, place)) {
+                    places.push((first, place));
+                }
+                Some(())
+            };
+            for thread in &program.threads {
+                if thread.code.iter().any(|statement| statement.instruction.mentions(variable)) {
+                    of_place(program, thread.place);
+                }
+            }
+            let mapped: Vec<Mapped> = self.mapped.iter().copied().filter(|mapa| mapa.variable == variable).collect();
+            let mut targets = Vec::new();
+            for mapa in &mapped {
+                let own = program.threads[mapa.thread].place;
+                let place = match own.cluster {
+                    Some(_) => Place { cta: mapa.cta, ..own },
+                    // A CTA without a cluster is one by itself, of rank 0.
+                    None => Place { cta: own.cta.wrapping_add(mapa.cta), ..own },
+                };
+                if of_place(program, place).is_none() || (own.cluster.is_none() && mapa.cta != 0) {
+                    return self
+                        .error_at(mapa.token, format!("the cluster of P{} has no CTA {}", mapa.thread, mapa.cta));
+                }
+                targets.push(place);
+            }
+            if places.len() < 2 {
+                continue;
+            }
+            let initial = program.locations[usize::from(variable.0)].initial;
+            let mut instances = Vec::new();
+            for (index, &(first, place)) in places.iter().enumerate() {
+                let own = format!("{name}$P{first}");
+                if self::variable(program, &own).is_some() || program.locations.len() >= usize::from(u16::MAX) {
+                    return self
+                        .error_at(token, format!("`{own}`, the `{name}` of P{first}'s CTA, is declared already"));
+                }
+                if index == 0 {
+                    program.locations[usize::from(variable.0)].name = own;
+                    instances.push((place, variable));
+                } else {
+                    instances.push((place, Location(program.locations.len() as u16)));
+                    program.locations.push(Variable { name: own, initial, alias: None });
+                }
+            }
+            let instance = |place: Place| {
+                let found = instances.iter().find(|(of, _)| *of == place);
+                found.map_or(variable, |(_, instance)| *instance)
+            };
+            for (index, thread) in program.threads.iter_mut().enumerate() {
+                for (number, statement) in thread.code.iter_mut().enumerate() {
+                    let is_it = |mapa: &Mapped| (mapa.thread, mapa.statement) == (index, number);
+                    let place = mapped.iter().position(is_it).map_or(thread.place, |mapa| targets[mapa]);
+                    statement.instruction.replace(variable, instance(place));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -486,17 +658,30 @@ impl<'t> Reader<'t> {
             let Some(of) = program.threads.get_mut(thread) else {
                 return self.error_at(token, format!("there is no thread P{thread}"));
             };
-            let register = register(of, name);
+            let Some(index) = of.registers.iter().position(|register| register.name == name) else {
+                return self.error_at(token, format!("P{thread} has no register `{name}`"));
+            };
             // A condition speaks of what it observes.
-            of.registers[usize::from(register.0)].observed = true;
-            return Ok(Atom::Register { thread, register });
+            of.registers[index].observed = true;
+            return Ok(Atom::Register { thread, register: Register(index as u16) });
         }
         match *self.peek() {
             Token::Word(name) => {
                 self.next += 1;
                 match variable(program, name) {
                     Some(location) => Ok(Atom::Location(location)),
-                    None => self.error_at(token, format!("there is no variable `{name}`")),
+                    None => {
+                        let own = format!("{name}$P");
+                        let own = program.locations.iter().map(|v| &v.name).filter(|v| v.starts_with(&own));
+                        let own: Vec<String> = own.map(|name| format!("`{name}`")).collect();
+                        self.error_at(
+                            token,
+                            match own.is_empty() {
+                                true => format!("there is no variable `{name}`"),
+                                false => format!("each CTA has its own `{name}`: {}", own.join(", ")),
+                            },
+                        )
+                    }
                 }
             }
             _ => self.number().map(Atom::Value),
@@ -534,6 +719,11 @@ struct Cell<'r, 't> {
     token: usize,
     mnemonic: &'t str,
     operands: Vec<Raw<'t>>,
+    /// Whether the instruction names a state space, and it is shared memory.
+    shared: Option<bool>,
+    /// The variables that it accesses, each with whether it is declared by that.
+    uses: Vec<(Location, bool)>,
+    mapped: Option<Mapped>,
 }
 
 type Words<'m, 't> = &'m [(usize, &'t str)];
@@ -546,6 +736,9 @@ impl<'t> Cell<'_, 't> {
     fn instruction(&mut self, modifiers: Words<'_, 't>) -> Result<Instruction, Error> {
         let words: Vec<&str> = modifiers.iter().map(|(_, word)| *word).collect();
         if let Some((_, cmp)) = BRANCHES.iter().find(|(name, _)| *name == self.mnemonic) {
+            if let Some((token, word)) = modifiers.first() {
+                return self.reader.error_at(*token, format!("`{}` takes no `.{word}` here", self.mnemonic));
+            }
             self.count(3)?;
             let (a, b) = (self.value(0)?, self.value(1)?);
             return Ok(Instruction::Branch { when: Some((*cmp, a, b)), target: self.label(2)? });
@@ -598,6 +791,8 @@ impl<'t> Cell<'_, 't> {
             },
             ("bar", ["cta", "sync"]) => self.barrier(BarrierPart::Sync),
             ("bar", ["cta", "arrive"]) => self.barrier(BarrierPart::Arrive),
+            ("bar" | "barrier", [_, ..]) if words[0] != "cluster" => self.ptx_barrier(&words),
+            ("mapa", _) => self.mapa(modifiers),
             ("barrier", ["cluster", "arrive"] | ["cluster", "arrive", "release"]) => {
                 self.cluster_barrier(BarrierPart::Arrive, false)
             }
@@ -631,6 +826,56 @@ impl<'t> Cell<'_, 't> {
         Ok(Instruction::Barrier(Barrier { part, of: BarrierName::Cluster { relaxed } }))
     }
 
+    /// A barrier as PTX has it: `bar.sync a[, threads]`.
+    fn ptx_barrier(&mut self, words: &[&str]) -> Result<Instruction, Error> {
+        let words: Vec<&str> = words.iter().copied().filter(|word| !matches!(*word, "cta" | "aligned")).collect();
+        let operands = self.operands.len();
+        let (part, id, quorum) = match words[..] {
+            ["sync"] if matches!(operands, 1 | 2) => (BarrierPart::Sync, 0, operands == 2),
+            ["arrive"] if operands == 2 => (BarrierPart::Arrive, 0, true),
+            ["red", op, ..] if words.len() <= 3 && matches!(operands, 3 | 4) => match op.parse::<Reduction>() {
+                Ok(op) => {
+                    let (d, p) = (self.register(0)?, self.value(operands - 1)?);
+                    (BarrierPart::Red { op, d, p }, 1, operands == 4)
+                }
+                Err(_) => return self.error(format!("there is no `{}.red.{op}`", self.mnemonic)),
+            },
+            ["sync" | "arrive" | "red", ..] => {
+                return self.error(
+                    "a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
+                );
+            }
+            _ => {
+                return self.error(format!(
+                    "`{}.{}` is no instruction of a litmus test",
+                    self.mnemonic,
+                    words.join(".")
+                ));
+            }
+        };
+        let quorum = if quorum { Some(self.value(id + 1)?) } else { None };
+        Ok(Instruction::Barrier(Barrier { part, of: BarrierName::Cta { instance: 0, id: self.value(id)?, quorum } }))
+    }
+
+    /// `mapa d, x, cta`, the address of `x` in another CTA of the cluster.
+    fn mapa(&mut self, modifiers: Words<'_, 't>) -> Result<Instruction, Error> {
+        let known = |word: &str| matches!(word, "shared::cluster" | "u32" | "u64");
+        if let Some((token, word)) = modifiers.iter().find(|(_, word)| !known(word)) {
+            return self.reader.error_at(*token, format!("`.{word}` is no modifier of `mapa`"));
+        }
+        self.count(3)?;
+        let (d, a) = (self.register(0)?, self.address(1)?);
+        let (Operand::Address(variable), 0, Raw::Number(cta)) = (a.base, a.offset, self.operands[2].clone()) else {
+            return self.error("`mapa` takes a register, a variable and the number of a CTA here");
+        };
+        let Ok(cta) = u32::try_from(cta) else { return self.error("the number of the CTA is too large") };
+        self.shared = Some(true);
+        let statement = self.program.threads[self.column].code.len();
+        self.mapped = Some(Mapped { variable, token: self.token, thread: self.column, statement, cta });
+        let none = Operand::Immediate(0);
+        Ok(Instruction::Alu { op: AluOp::Mov, ty: Type::U64, d, sources: [a.base, none, none] })
+    }
+
     fn barrier(&mut self, part: BarrierPart) -> Result<Instruction, Error> {
         let Some(Raw::Number(instance)) = self.operands.first() else {
             return self.error("a barrier has the number of its instance as first operand");
@@ -659,9 +904,12 @@ impl<'t> Cell<'_, 't> {
         let mut all = Modifiers::default();
         for &(token, word) in words {
             let mut one = Modifiers::default();
-            if matches!(word, "global" | "shared") {
-                // The relations are independent of state spaces (section 8.3).
-                continue;
+            if let Some(shared) = match word {
+                "global" => Some(false),
+                "shared" | "shared::cta" | "shared::cluster" => Some(true),
+                _ => None,
+            } {
+                one.shared = Some(shared);
             } else if word == "mmio" {
                 one.mmio = true;
             } else if let Ok(sem) = word.parse() {
@@ -681,7 +929,9 @@ impl<'t> Cell<'_, 't> {
                 || one.scope.and(all.scope).is_some()
                 || one.op.and(all.op).is_some()
                 || one.ty.and(all.ty).is_some()
-                || one.vector.and(all.vector).is_some();
+                || one.vector.and(all.vector).is_some()
+                || one.shared.and(all.shared).is_some()
+                || (one.mmio && all.mmio);
             if twice || !allowed(&one) {
                 return self.reader.error_at(token, format!("`{}` takes no `.{word}` here", self.mnemonic));
             }
@@ -692,6 +942,7 @@ impl<'t> Cell<'_, 't> {
                 ty: one.ty.or(all.ty),
                 op: one.op.or(all.op),
                 vector: one.vector.or(all.vector),
+                shared: one.shared.or(all.shared),
             };
         }
         Ok(all)
@@ -714,7 +965,7 @@ impl<'t> Cell<'_, 't> {
             Sem::Relaxed => proxy == Proxy::Generic,
             Sem::Acquire => proxy == Proxy::Generic && (loads || self.mnemonic == "atom"),
             Sem::Release => proxy == Proxy::Generic && !loads,
-            Sem::AcqRel => is_atomic,
+            Sem::AcqRel => self.mnemonic == "atom" || is_atomic && self.reader.dialect == Dialect::Dat3m,
         };
         if !possible {
             return self.error(format!("there is no `{}.{sem}`", self.mnemonic));
@@ -729,11 +980,21 @@ impl<'t> Cell<'_, 't> {
         if found.mmio && (is_atomic || proxy != Proxy::Generic || matches!(sem, Sem::Weak | Sem::Volatile)) {
             return self.error("`.mmio` is for strong `ld` and `st`");
         }
+        if found.mmio && (scope != Scope::Sys || found.shared == Some(true)) {
+            return self.error("`.mmio` needs `.sys`, and global memory");
+        }
+        self.shared = found.shared;
         let access = Access { sem, scope, mmio: found.mmio, proxy };
         let ty = found.ty.unwrap_or(Type::U64);
         if is_atomic {
             return match found.op {
-                Some(op) if found.vector.is_none() => self.atomic(op, ty, access),
+                Some(RmwOp::Sub) if self.reader.dialect == Dialect::Ptx => {
+                    self.error(format!("there is no `{}.sub`: add a negative number", self.mnemonic))
+                }
+                Some(op) if found.vector.is_none() => {
+                    self.check_type(op, words)?;
+                    self.atomic(op, ty, access)
+                }
                 _ => self.error(format!("`{}` needs an operation", self.mnemonic)),
             };
         }
@@ -747,7 +1008,10 @@ impl<'t> Cell<'_, 't> {
         let (Raw::List(first), Raw::List(second)) = (self.operands[0].clone(), self.operands[1].clone()) else {
             return self.error("a vector access takes two lists in braces");
         };
-        if first.len() != elements || second.len() != elements || elements < 2 {
+        if !(matches!(elements, 2 | 4) || elements == 8 && ty.bits <= 32) {
+            return self.error(format!("there is no `.v{elements}` of {} bits", ty.bits));
+        }
+        if first.len() != elements || second.len() != elements {
             return self.error(format!("a `.v{elements}` access takes two lists of {elements} elements"));
         }
         let mut instructions = Vec::new();
@@ -764,7 +1028,18 @@ impl<'t> Cell<'_, 't> {
             return Ok(Instruction::Load { d: self.register(0)?, a, ty, access });
         }
         let a = self.address(0)?;
-        Ok(Instruction::Store { a, b: self.value(1)?, ty, access })
+        Ok(Instruction::Store { a, b: self.value_of(1, ty)?, ty, access })
+    }
+
+    /// Each operation has its types.
+    fn check_type(&self, op: RmwOp, words: Words<'_, 't>) -> Result<(), Error> {
+        let Some((token, word)) = words.iter().find(|(_, word)| ty(word).is_some()) else { return Ok(()) };
+        let allowed = types(op);
+        if allowed.contains(word) || self.reader.dialect == Dialect::Dat3m {
+            return Ok(());
+        }
+        let allowed: Vec<String> = allowed.iter().map(|ty| format!("`.{ty}`")).collect();
+        self.reader.error_at(*token, format!("`.{op}` takes {}, not `.{word}`", allowed.join(", ")))
     }
 
     fn atomic(&mut self, op: RmwOp, ty: Type, access: Access) -> Result<Instruction, Error> {
@@ -776,8 +1051,8 @@ impl<'t> Cell<'_, 't> {
         self.count(results + 1 + sources)?;
         let a = self.address(results)?;
         let d = if results == 1 { Some(self.register(0)?) } else { None };
-        let b = self.value(results + 1)?;
-        let c = if sources == 2 { self.value(results + 2)? } else { Operand::Immediate(0) };
+        let b = self.value_of(results + 1, ty)?;
+        let c = if sources == 2 { self.value_of(results + 2, ty)? } else { Operand::Immediate(0) };
         Ok(Instruction::Rmw { op, d, a, b, c, ty, access })
     }
 
@@ -812,6 +1087,16 @@ impl<'t> Cell<'_, 't> {
         }
     }
 
+    /// A value of a type, in which a constant must fit.
+    fn value_of(&mut self, index: usize, ty: Type) -> Result<Operand, Error> {
+        match self.value(index)? {
+            Operand::Immediate(value) if !ty.fits(value) => {
+                self.error(format!("`{}` does not fit into {} bits", super::number(value), ty.bits))
+            }
+            operand => Ok(operand),
+        }
+    }
+
     fn name(&mut self, name: &str) -> Operand {
         match variable(self.program, name) {
             Some(location) => Operand::Address(location),
@@ -828,10 +1113,19 @@ impl<'t> Cell<'_, 't> {
             return self.error(format!("operand {} of `{}` is an address", index + 1, self.mnemonic));
         };
         let known = &self.program.threads[self.column].registers;
-        if variable(self.program, name).is_none() && !known.iter().any(|register| register.name == name) {
-            return self.error(format!("`{name}` is neither a variable nor a register that was set"));
+        let declared = variable(self.program, name).is_none() && !known.iter().any(|register| register.name == name);
+        if declared {
+            let digits = name.strip_prefix('r').filter(|rest| rest.chars().all(|c| c.is_ascii_digit()));
+            if name.starts_with('%') || digits.is_some() || self.program.locations.len() >= usize::from(u16::MAX) {
+                return self.error(format!("`{name}` is neither a variable nor a register that was set"));
+            }
+            self.program.locations.push(Variable { name: name.into(), initial: 0, alias: None });
         }
-        Ok(Address { base: self.name(name), offset })
+        let base = self.name(name);
+        if let Operand::Address(variable) = base {
+            self.uses.push((variable, declared));
+        }
+        Ok(Address { base, offset })
     }
 }
 

@@ -13,10 +13,10 @@ use strum::IntoEnumIterator;
 use crate::{
     condition::{Atom, Formula},
     execution::{Combination, Execution},
-    outcome::{Layout, Limits, Witness},
-    program::{Location, Value},
+    outcome::{Budget, Layout, Limits, Witness},
+    program::{Location, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{self, Ending, Limit, Unfolding},
+    unfold::{self, Ending, Limit},
 };
 
 #[derive(Clone, Debug)]
@@ -51,15 +51,16 @@ pub fn explain(program: &Program, formula: &Formula, conventions: Conventions, l
     if let Some(limit) = outcomes.unknown {
         return Explanation::Unknown(limit);
     }
-    let unfolding = Unfolding { rounds: limits.rounds, failed_cas_writes: conventions.failed_cas_writes };
-    let unfold = |thread| unfold::unfold(program, thread, unfolding);
-    let threads = match program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>() {
+    let threads = match unfold::unfold_all(program, conventions.unfolding(limits.rounds)) {
         Ok(threads) => threads,
         Err(limit) => return Explanation::Unknown(limit),
     };
     let deadline = limits.time.map(|time| Instant::now() + time);
-    let mut finder = Finder { program, formula, layout, conventions, best: None, looked_at: 0, deadline };
+    let mut finder = Finder { program, formula, layout, conventions, best: None, looked_at: 0, limits, deadline };
     let result = combinations(&threads, &mut Vec::new(), &mut |paths| {
+        if finder.done() {
+            return Err(Limit::Choices);
+        }
         if paths.iter().any(|path| path.ending == Ending::Cut) {
             return Ok(());
         }
@@ -84,6 +85,7 @@ struct Finder<'p> {
     /// With the number of axioms that forbid it and the length of its cycle.
     best: Option<((usize, usize), Contradiction)>,
     looked_at: usize,
+    limits: Limits,
     deadline: Option<Instant>,
 }
 
@@ -110,7 +112,8 @@ impl Finder<'_> {
         let x = &c.skeleton;
         let mut rf = Relation::empty(x.len());
         x.reads.for_each(|read| rf.insert(usize::from(sources[read]), read));
-        let phases = crate::barrier::phases(c, &|_| None).and_then(|mut phases| phases.pop()).unwrap_or_default();
+        let phases = crate::barrier::phases(c, &|_| None, &mut Budget::new(self.limits));
+        let phases = phases.ok().flatten().and_then(|mut phases| phases.pop()).unwrap_or_default();
         let mut barriers = Relation::empty(x.len());
         for (arrivals, waits) in &phases.0 {
             let ordering = arrivals.filter(|&arrival| crate::barrier::orders(c, arrival)).collect();
@@ -146,18 +149,18 @@ impl Finder<'_> {
         let empty = Relation::empty(x.len());
         let base = Execution { skeleton: x.clone(), rf, co: empty, sc: empty, barriers, values: values.clone() };
         let inits = Relation::product(x.len(), x.inits, x.writes - x.inits) & x.same_location();
-        let mentioned: Vec<Location> =
-            c.locations.iter().copied().filter(|&location| mentions(self.program, self.formula, location)).collect();
+        let mentions = |span: &Span| mentions(self.program, self.formula, span.variable);
+        let mentioned: Vec<Span> = c.locations.iter().copied().filter(mentions).collect();
         let strong_writes = ms.between(x.writes, x.writes);
         let fence_pairs: Vec<_> = ms.between(fences, fences).pairs().filter(|(a, b)| a < b).collect();
         let write_pairs: Vec<_> = strong_writes.pairs().filter(|(a, b)| a < b && !x.inits.contains(*a)).collect();
         // The state in which these writes are the last ones.
         let state = |last: &[usize]| {
-            let final_value = |location: &Location| {
-                let index = mentioned.iter().position(|other| other == location);
+            let final_value = |location: usize| {
+                let index = mentioned.iter().position(|other| *other == c.locations[location]);
                 index.and_then(|index| values[last[index]]).unwrap_or_default()
             };
-            registers.iter().copied().chain(c.locations.iter().map(final_value)).collect::<Vec<Value>>()
+            registers.iter().copied().chain(c.memory(final_value)).collect::<Vec<Value>>()
         };
         let holds = |last: &Vec<usize>| self.formula.holds(&self.layout, &state(last));
         if !last_writes(c, &inits, &mentioned).iter().any(holds) {
@@ -236,7 +239,7 @@ fn each_orientation(pairs: &[(usize, usize)], with: Relation, each: &mut impl Fn
 }
 
 /// Every choice of a last write for each of the locations.
-fn last_writes(c: &Combination<Ptx>, order: &Relation, locations: &[Location]) -> Vec<Vec<usize>> {
+fn last_writes(c: &Combination<Ptx>, order: &Relation, locations: &[Span]) -> Vec<Vec<usize>> {
     let x = &c.skeleton;
     locations.iter().fold(vec![Vec::new()], |choices, &location| {
         let last = (x.at(location) & x.writes).filter(|&write| order.row(write).is_empty());

@@ -14,6 +14,7 @@ use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 use crate::{
     place::Scope,
     program::{self, Language},
+    unfold::Unfolding,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,11 +132,20 @@ pub struct Conventions {
     pub fence_sc_in_patterns: bool,
     /// `red` forms acquire patterns, against section 8.11.1.
     pub red_acquires: bool,
+    /// An execution is an outcome although a thread waits at a barrier for ever, if the thread ends behind that barrier.
+    pub hung_at_end: bool,
 }
 
 impl Conventions {
-    pub const MANUAL: Self = Self { failed_cas_writes: false, fence_sc_in_patterns: true, red_acquires: false };
-    pub const DAT3M: Self = Self { failed_cas_writes: true, fence_sc_in_patterns: false, red_acquires: true };
+    pub const MANUAL: Self =
+        Self { failed_cas_writes: false, fence_sc_in_patterns: true, red_acquires: false, hung_at_end: false };
+    pub const DAT3M: Self =
+        Self { failed_cas_writes: true, fence_sc_in_patterns: false, red_acquires: true, hung_at_end: true };
+
+    /// How threads are unfolded by these readings.
+    pub fn unfolding(self, rounds: usize) -> Unfolding {
+        Unfolding { rounds, failed_cas_writes: self.failed_cas_writes, hung_at_end: self.hung_at_end }
+    }
 }
 
 impl Default for Conventions {

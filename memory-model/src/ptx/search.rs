@@ -9,29 +9,54 @@
 //! 2. Base causality is now fixed. For each location by itself, it chooses the sources of the other reads and a coherence
 //!    order. The outcomes are the products of what the locations allow.
 
+use std::cell::Cell;
+
 mod choice;
 mod location;
 mod product;
+mod values;
 
-use self::{choice::Choice, location::LocationEvents};
+use self::{
+    choice::Choice,
+    location::LocationEvents,
+    values::{Solution, Values},
+};
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, relations};
 use crate::{
     barrier,
     execution::{Combination, Event, Skeleton},
     outcome::{Budget, Limits, Outcomes, Witness},
-    program::{Cmp, Location, Program, Value},
+    program::{Cmp, Program, Value},
     relation::{MAX_EVENTS, Relation, Set},
+    thin_air,
     unfold::{self, Kind, Limit, Path, Term, Unfolding},
 };
 
 /// Every final state that the model allows.
+///
+/// Where a dependency forbids something, all is tried again with those dependencies alone that are certain: what is new then
+/// is [`Outcomes::speculative`].
 pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Outcomes {
     let mut outcomes = Outcomes::new(program);
     let mut budget = Budget::new(limits);
-    let goal = Goal { outcomes: &mut outcomes, wanted: None, witness: None };
-    let limit = run(program, conventions, limits, &mut budget, goal);
+    let mut goal = Goal::new(&mut outcomes);
+    let mut result = run(program, conventions, limits, &mut budget, &mut goal);
+    let thin_air = goal.thin_air;
     outcomes.candidates = budget.candidates;
-    outcomes.unknown = limit.err();
+    if let (Ok(rounds), true) = (result, thin_air) {
+        let mut all = Outcomes::new(program);
+        let mut goal = Goal { certain: true, ..Goal::new(&mut all) };
+        let tried = run_rounds(program, conventions, conventions.unfolding(rounds), &mut budget, &mut goal);
+        let known = if goal.undefined { Err(Limit::ThinAir) } else { Ok(rounds) };
+        result = tried.and(known);
+        let new = all.states.iter().filter(|state| !outcomes.states.contains(state));
+        new.for_each(|state| outcomes.speculative.insert(state));
+    }
+    outcomes.unknown = result.err();
+    if outcomes.unknown == Some(Limit::MixedSizes) {
+        // What was found, was found by axioms that do not apply.
+        outcomes.states = Outcomes::new(program).states;
+    }
     outcomes
 }
 
@@ -44,9 +69,9 @@ pub fn witness(
 ) -> Option<Witness<Ptx>> {
     let mut outcomes = Outcomes::new(program);
     let mut witness = None;
-    let goal = Goal { outcomes: &mut outcomes, wanted: Some(wanted), witness: Some(&mut witness) };
-    let _ = run(program, conventions, limits, &mut Budget::new(limits), goal);
-    witness
+    let mut goal = Goal { wanted: Some(wanted), witness: Some(&mut witness), ..Goal::new(&mut outcomes) };
+    let result = run(program, conventions, limits, &mut Budget::new(limits), &mut goal);
+    witness.filter(|_| result != Err(Limit::MixedSizes))
 }
 
 type Wanted<'g> = &'g dyn Fn(&[Value]) -> bool;
@@ -55,28 +80,37 @@ struct Goal<'g> {
     outcomes: &'g mut Outcomes,
     wanted: Option<Wanted<'g>>,
     witness: Option<&'g mut Option<Witness<Ptx>>>,
+    /// Of the dependencies, only those count that are certain.
+    certain: bool,
+    /// Something was forbidden by dependencies alone.
+    thin_air: bool,
+    /// Something is allowed in which values depend on themselves.
+    undefined: bool,
 }
 
-impl Goal<'_> {
+impl<'g> Goal<'g> {
+    fn new(outcomes: &'g mut Outcomes) -> Self {
+        Self { outcomes, wanted: None, witness: None, certain: false, thin_air: false, undefined: false }
+    }
+
     fn reached(&self) -> bool {
         self.witness.as_ref().is_some_and(|witness| witness.is_some())
     }
 }
 
-/// Lets loops run once, then once more, until all that is possible is found, or the bound is reached.
+/// Lets loops run once, then once more, until all that is possible is found, or the bound is reached. Gives the number of rounds.
 fn run(
     program: &Program<Ptx>,
     conventions: Conventions,
     limits: Limits,
     budget: &mut Budget,
-    mut goal: Goal,
-) -> Result<(), Limit> {
+    goal: &mut Goal,
+) -> Result<usize, Limit> {
     let mut rounds = 1;
     loop {
-        let unfolding = Unfolding { rounds, failed_cas_writes: conventions.failed_cas_writes };
-        match run_rounds(program, conventions, unfolding, budget, &mut goal) {
+        match run_rounds(program, conventions, conventions.unfolding(rounds), budget, goal) {
             Err(Limit::Unroll) if rounds < limits.rounds => rounds += 1,
-            result => return result,
+            result => return result.map(|()| rounds),
         }
     }
 }
@@ -88,21 +122,27 @@ fn run_rounds(
     budget: &mut Budget,
     goal: &mut Goal,
 ) -> Result<(), Limit> {
-    let unfold = |thread| unfold::unfold(program, thread, unfolding);
-    let threads = program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()?;
+    let mut threads = unfold::unfold_all(program, unfolding)?;
+    if goal.certain {
+        threads = thin_air::certain(program, &threads, budget)?;
+    }
     let mut cut = false;
     combinations(&threads, &mut Vec::with_capacity(threads.len()), &mut |paths| {
+        budget.choose()?;
         let is_cut = paths.iter().any(|path| path.is_cut());
-        if goal.reached() || is_cut && cut {
+        // That no loop goes beyond its bound was found with all dependencies.
+        if goal.reached() || is_cut && (cut || goal.certain) {
             return Ok(());
         }
         let combination = Combination::new(program, paths.to_vec())?;
         let mut search = Search::new(program, &combination, conventions, budget, goal);
         if is_cut {
-            cut = search.is_feasible(program)?;
+            cut = search.is_feasible()?;
         } else {
             search.run()?;
         }
+        let thin_air = search.thin_air.get();
+        goal.thin_air |= thin_air;
         Ok(())
     })?;
     if cut && !goal.reached() { Err(Limit::Unroll) } else { Ok(()) }
@@ -158,6 +198,12 @@ struct Search<'s, 'p, 'g> {
     feasible: bool,
     /// The events that stand for all behind such a bound.
     beyond: Set,
+    /// Whether something was given up because of dependencies alone.
+    thin_air: Cell<bool>,
+    /// What all events give, where that is solved.
+    solved: Option<Values>,
+    /// Whether it is not.
+    unsolved: bool,
 }
 
 /// The pairs of `fence.sc` whose order the search chooses.
@@ -194,7 +240,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             Kind::Fence(Fence::Proxy(fence)) => fence != ProxyFence::Alias,
             _ => false,
         };
-        let plain = c.locations.len() == program.locations.len() && !(0..x.len()).any(proxied);
+        let plain = c.variables.len() == program.locations.len() && !(0..x.len()).any(proxied);
         let mut sources = [Set(0); MAX_EVENTS];
         for read in x.reads {
             let event = &x.events[read];
@@ -234,8 +280,12 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             feasible_only: false,
             feasible: false,
             beyond: Set(0),
+            thin_air: Cell::new(false),
+            solved: None,
+            unsolved: false,
         };
-        let outer = search.outer_reads();
+        // Equations are about all values at once.
+        let outer = if search.goal.certain { x.reads } else { search.outer_reads() };
         let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
         search.outer = outer;
         search.locations.extend(c.locations.iter().map(|&location| {
@@ -305,7 +355,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     /// events, but what read from those events has lost its source; here it may have any value. What is left of those events
     /// is that they depend on what led there (section 8.10.4). If there is no such execution, then no execution has a thread
     /// behind the bound.
-    fn is_feasible(&mut self, program: &Program<Ptx>) -> Result<bool, Limit> {
+    fn is_feasible(&mut self) -> Result<bool, Limit> {
         let x = &self.c.skeleton;
         // Whoever waits at a barrier may wait for those behind the bound.
         if self.c.barriers().next().is_some() {
@@ -313,13 +363,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         }
         self.beyond = x.filter(|event| event.kind == Kind::Beyond);
         for beyond in self.beyond {
-            let Some(thread) = x.events[beyond].thread else { continue };
-            let written = unfold::may_write(&program.threads[thread]);
             for read in x.reads {
-                let at = |&location: &Location| program.physical(location) == x.events[read].location;
                 // A thread reads from its own later writes at most through another proxy.
-                let other = x.events[read].thread != Some(thread) || !self.plain;
-                if other && written.as_ref().is_none_or(|written| written.iter().any(at)) {
+                let other = !x.same_thread(read, beyond) || !self.plain;
+                if other && x.events[read].location.variable == x.events[beyond].location.variable {
                     self.sources[read].insert(beyond);
                 }
             }
@@ -350,7 +397,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         if self.c.barriers().next().is_some() {
             // Barriers whose names are constants are settled before all else.
             let known = |_: usize| None;
-            if let Some(phases) = barrier::phases(self.c, &known).filter(|phases| phases.len() == 1) {
+            if let Some(phases) = barrier::phases(self.c, &known, self.budget)?.filter(|phases| phases.len() == 1) {
                 self.barriers_first = true;
                 return match phases.into_iter().next() {
                     Some(phases) => {
@@ -381,6 +428,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             for wait in waits.filter(|&wait| barrier::reduces(self.c, wait)) {
                 for arrival in *arrivals {
                     if choice.dep.contains(wait, arrival) {
+                        self.thin_air.set(true);
                         return Ok(());
                     }
                     choice.dep.insert_transitive(arrival, wait);
@@ -402,7 +450,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     }
 
     fn done(&self) -> bool {
-        self.goal.reached() || self.feasible_only && self.feasible
+        self.goal.reached() || self.goal.undefined || self.feasible_only && self.feasible
     }
 
     /// Chooses sources for the open reads.
@@ -434,7 +482,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
 
     fn barriers(&mut self, choice: &Choice) -> Result<(), Limit> {
         let rf = choice.rf;
-        for phases in barrier::phases(self.c, &|read| self.read(&rf, read)).unwrap_or_default() {
+        let mut budget = *self.budget;
+        let phases = barrier::phases(self.c, &|read| self.read(&rf, read), &mut budget);
+        *self.budget = budget;
+        for phases in phases?.unwrap_or_default() {
             self.with_phases(choice, &phases, |search, choice| search.fences(choice))?;
         }
         Ok(())
@@ -444,7 +495,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         self.constraints.iter().all(|&(thread, term, wanted)| {
             match self.c.term(thread, term, &|event| self.read(rf, event)) {
                 Some(value) => (value != 0) == wanted,
-                None if all_known && !self.feasible_only => false,
+                None if all_known && !self.feasible_only && !self.unsolved => false,
                 None => match self.c.paths[thread].comparison(term) {
                     Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)) if self.same(rf, thread, a, b) => {
                         (cmp == Cmp::Eq) == wanted
@@ -463,7 +514,18 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
 
     /// What an event gives; `None` where that is not chosen yet.
     fn read(&self, rf: &[u8; MAX_EVENTS], event: usize) -> Option<Value> {
-        let read = |event| self.read(rf, event);
+        match &self.solved {
+            Some(values) => values[event],
+            None => self.read_for(rf, event, Set(0)),
+        }
+    }
+
+    /// What an event gives for the values of others, of which it must not be one.
+    fn read_for(&self, rf: &[u8; MAX_EVENTS], event: usize, others: Set) -> Option<Value> {
+        if others.contains(event) {
+            return None;
+        }
+        let read = |next| self.read_for(rf, next, others | Set::one(event));
         if self.c.skeleton.events[event].kind == Kind::Wait {
             return barrier::reduced(self.c, event, self.phases[event], &read);
         }
@@ -478,11 +540,21 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
 
     /// Orients the pairs of morally strong `fence.sc`.
     fn fences(&mut self, choice: &Choice) -> Result<(), Limit> {
+        if self.goal.certain {
+            match self.solve(&choice.rf) {
+                Solution::Values(values) => self.solved = Some(values),
+                Solution::None => return Ok(()),
+                Solution::Unknown => self.unsolved = true,
+            }
+        }
         if !self.constraints_hold(&choice.rf, true) {
+            self.solved = None;
             return Ok(());
         }
         let sc = Relation::empty(self.c.skeleton.len());
-        self.orient(choice, &sc)
+        let oriented = self.orient(choice, &sc);
+        (self.solved, self.unsolved) = (None, false);
+        oriented
     }
 
     fn orient(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Cpp, Instruction, Order, Thread, read::Source};
+use crate::litmus::number;
 use crate::program::{Address, Language, Operand, Register, RmwOp};
 
 impl fmt::Display for Source {
@@ -25,7 +26,7 @@ pub fn instruction(thread: &Thread, name: &dyn Fn(usize) -> String, instruction:
     let register = |register: Register| thread.registers[usize::from(register.0)].name.clone();
     let operand = |operand: &Operand| match operand {
         Operand::Register(number) => register(*number),
-        Operand::Immediate(value) => value.to_string(),
+        Operand::Immediate(value) => number(*value),
         Operand::Address(location) => format!("&{}", name(usize::from(location.0))),
     };
     let address = |address: &Address| match address.base {

@@ -30,6 +30,13 @@ pub struct Source {
 /// At the first thing that is not as expected, with its place.
 pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
     let mut sources: Vec<Source> = Vec::new();
+    let empty = |last: Option<&Source>, line: usize| match last {
+        Some(Source { name, program }) if program.threads.is_empty() => {
+            Err(Error { line, column: 1, message: format!("`{name}` has no threads") })
+        }
+        _ => Ok(()),
+    };
+    let mut named = 0;
     for (number, line) in text.lines().enumerate() {
         let at = |part: &str, message: String| {
             let column = (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize) + 1;
@@ -40,6 +47,8 @@ pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
             continue;
         }
         if let Some(name) = content.trim_start().strip_prefix("name:") {
+            empty(sources.last(), named)?;
+            named = number + 1;
             let program = Program { locations: Vec::new(), threads: Vec::new() };
             sources.push(Source { name: name.trim().into(), program });
             continue;
@@ -49,6 +58,7 @@ pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
         };
         thread(&mut source.program, content.trim()).map_err(|(part, message)| at(part, message))?;
     }
+    empty(sources.last(), named)?;
     Ok(sources)
 }
 
@@ -63,7 +73,10 @@ fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
     if name.trim() != format!("P{}", program.threads.len()) {
         return Err(expected());
     }
-    let number = |digits: &str| digits.parse().map_err(|_| expected());
+    let number = |digits: &str| match digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        true => digits.parse().map_err(|_| expected()),
+        false => Err(expected()),
+    };
     let place = match parts[..] {
         [cta, gpu] => Place { cta: number(cta)?, gpu: number(gpu)?, cluster: None },
         [cta, cluster, gpu] => Place { cta: number(cta)?, gpu: number(gpu)?, cluster: Some(number(cluster)?) },
@@ -80,7 +93,7 @@ fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
 
 fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) -> Parsed<'t, Instruction> {
     let (d, operation) = match text.split_once('=') {
-        Some((d, operation)) => (Some(register(thread, d.trim())), operation.trim()),
+        Some((d, operation)) => (Some(named(d.trim())?), operation.trim()),
         None => (None, text),
     };
     let mut words = operation.split_whitespace();
@@ -94,31 +107,39 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
     let order = |word: &'t str| word.parse::<Order>().map_err(|_| (word, format!("`{word}` is no order")));
     let scope = |word: &'t str| word.parse::<Scope>().map_err(|_| (word, format!("`{word}` is no scope")));
     let ty = Type::U64;
-    match (parts[..].split_first(), d) {
+    // Without a scope, an operation reaches the system.
+    let optional = |rest: &[&'t str]| match rest {
+        [] => Ok(Scope::Sys),
+        [level] => scope(level),
+        [_, more, ..] => Err((*more, format!("`{more}` is too much"))),
+    };
+    // What is computed is written last, and the operands are read before.
+    let instruction: Parsed<'t, Instruction> = match (parts[..].split_first(), d) {
         (Some((&"ld", [word, rest @ ..])), Some(d)) => {
             count(1)?;
-            let access = Access::new(order(word)?, scope(rest.first().unwrap_or(&"sys"))?);
+            let access = Access::new(order(word)?, optional(rest)?);
             if matches!(access.order, Order::Release | Order::AcqRel) {
                 return Err((word, format!("a load is not `{word}`")));
             }
-            Ok(Instruction::Load { d, a: address(program, operands[0]), ty, access })
+            Ok(Instruction::Load { d: register(thread, d), a: address(program, operands[0])?, ty, access })
         }
         (Some((&"st", [word, rest @ ..])), None) => {
             count(2)?;
-            let access = Access::new(order(word)?, scope(rest.first().unwrap_or(&"sys"))?);
+            let access = Access::new(order(word)?, optional(rest)?);
             if matches!(access.order, Order::Acquire | Order::AcqRel) {
                 return Err((word, format!("a store is not `{word}`")));
             }
-            Ok(Instruction::Store { a: address(program, operands[0]), b: value(thread, operands[1])?, ty, access })
+            Ok(Instruction::Store { a: address(program, operands[0])?, b: value(thread, operands[1])?, ty, access })
         }
         (Some((&"rmw", [op, word, level])), d) => {
             count(2)?;
             let op: RmwOp = op.parse().map_err(|_| (*op, format!("`{op}` is no operation")))?;
             let access = Access::new(atomic(order(word)?, word)?, scope(level)?);
-            let (a, b) = (address(program, operands[0]), value(thread, operands[1])?);
+            let (a, b) = (address(program, operands[0])?, value(thread, operands[1])?);
             if op == RmwOp::Cas {
                 return Err((text, "a compare and exchange is written `cas`".into()));
             }
+            let d = d.map(|d| register(thread, d));
             Ok(Instruction::Rmw { op, d, a, b, c: Operand::Immediate(0), ty, access })
         }
         (Some((&"cas", [orders, level])), Some(d)) => {
@@ -133,9 +154,9 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
             if matches!(access.failure, Order::Release | Order::AcqRel) {
                 return Err((failure, "a failed exchange does not release".into()));
             }
-            let a = address(program, operands[0]);
+            let a = address(program, operands[0])?;
             let (b, c) = (value(thread, operands[1])?, value(thread, operands[2])?);
-            Ok(Instruction::Rmw { op: RmwOp::Cas, d: Some(d), a, b, c, ty, access })
+            Ok(Instruction::Rmw { op: RmwOp::Cas, d: Some(register(thread, d)), a, b, c, ty, access })
         }
         (Some((&"fence", [word, level])), None) => {
             count(0)?;
@@ -145,7 +166,21 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
             }
         }
         _ => Err((text, format!("`{text}` is no instruction of a source program"))),
+    };
+    let instruction = instruction?;
+    let mut variables = program.locations.iter().map(|variable| &variable.name);
+    let both = variables.find(|name| thread.registers.iter().any(|register| register.name == **name));
+    match both {
+        Some(name) => Err((text, format!("`{name}` is a variable and a register"))),
+        None => Ok(instruction),
     }
+}
+
+/// A name of a register or a variable.
+fn named(text: &str) -> Parsed<'_, &str> {
+    let is_name = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_name { Ok(text) } else { Err((text, format!("`{text}` is no name"))) }
 }
 
 fn atomic<'t>(order: Order, word: &'t str) -> Parsed<'t, Order> {
@@ -163,12 +198,13 @@ fn register(thread: &mut Thread, name: &str) -> Register {
     Register(index as u16)
 }
 
-fn address(program: &mut Program, name: &str) -> Address {
+fn address<'t>(program: &mut Program, name: &'t str) -> Parsed<'t, Address> {
+    let name = named(name)?;
     let index = program.locations.iter().position(|variable| variable.name == name).unwrap_or_else(|| {
         program.locations.push(Variable { name: name.into(), initial: 0, alias: None });
         program.locations.len() - 1
     });
-    Address { base: Operand::Address(Location(index as u16)), offset: 0 }
+    Ok(Address { base: Operand::Address(Location(index as u16)), offset: 0 })
 }
 
 fn value<'t>(thread: &mut Thread, text: &'t str) -> Parsed<'t, Operand> {
@@ -178,5 +214,7 @@ fn value<'t>(thread: &mut Thread, text: &'t str) -> Parsed<'t, Operand> {
             .map(|number| Operand::Immediate(number as u64))
             .ok_or_else(|| (text, format!("`{text}` is no number of 64 bits")));
     }
-    Ok(Operand::Register(register(thread, text)))
+    let known = thread.registers.iter().position(|register| register.name == named(text).unwrap_or_default());
+    let unknown = || (text, format!("`{text}` is no number, and no register that was set"));
+    known.map(|index| Operand::Register(Register(index as u16))).ok_or_else(unknown)
 }

@@ -45,9 +45,8 @@ fn run(
     budget: &mut Budget,
     found: &mut SourceOutcomes,
 ) -> Result<(), Limit> {
-    let unfolding = Unfolding { rounds: limits.rounds, failed_cas_writes: false };
-    let unfold = |thread| unfold::unfold(program, thread, unfolding);
-    let threads = program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()?;
+    let unfolding = Unfolding { rounds: limits.rounds, failed_cas_writes: false, hung_at_end: false };
+    let threads = unfold::unfold_all(program, unfolding)?;
     combinations(&threads, &mut Vec::new(), &mut |paths| {
         let combination = Combination::new(program, paths.to_vec())?;
         if paths.iter().any(|path| path.ending != Ending::Returned) {
@@ -194,7 +193,7 @@ impl Search<'_, '_> {
         let registers = self.program.observed().map(|(thread, register)| {
             self.c.term(thread, self.c.paths[thread].registers[usize::from(register.0)], &read).unwrap_or_default()
         });
-        let memory = last.iter().map(|&write| self.x.values[write].unwrap_or_default());
+        let memory = self.c.memory(|index| self.x.values[last[index]].unwrap_or_default());
         let state: Vec<_> = registers.chain(memory).collect();
         self.found.outcomes.states.insert(&state);
         if self.found.race.is_none()

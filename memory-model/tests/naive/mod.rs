@@ -11,7 +11,7 @@ use ptx_memory_model::{
     relation::{MAX_EVENTS, Relation, Set},
     source::{self, Cpp, ReleaseSequences, model},
     states::States,
-    unfold::{Ending, Path, Unfolding, unfold},
+    unfold::{Ending, Path, Unfolding, unfold_all},
 };
 
 pub struct Outcomes {
@@ -20,9 +20,7 @@ pub struct Outcomes {
 }
 
 pub fn outcomes(program: &Program, conventions: Conventions) -> Outcomes {
-    let unfolding = Unfolding { rounds: 4, failed_cas_writes: conventions.failed_cas_writes };
-    let threads: Vec<Vec<Path<Ptx>>> =
-        program.threads.iter().map(|thread| unfold(program, thread, unfolding).expect("a small thread")).collect();
+    let threads: Vec<Vec<Path<Ptx>>> = unfold_all(program, conventions.unfolding(4)).expect("small threads");
     let mut outcomes = Outcomes { states: States::new(Layout::new(program).width()), executions: 0 };
     for index in 0..threads.iter().map(Vec::len).product() {
         let mut rest = index;
@@ -42,13 +40,8 @@ pub fn outcomes(program: &Program, conventions: Conventions) -> Outcomes {
 
 /// As [`outcomes`], for the source model.
 pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (States, bool) {
-    let threads: Vec<Vec<Path<Cpp>>> = program
-        .threads
-        .iter()
-        .map(|thread| {
-            unfold(program, thread, Unfolding { rounds: 4, failed_cas_writes: false }).expect("a small thread")
-        })
-        .collect();
+    let unfolding = Unfolding { rounds: 4, failed_cas_writes: false, hung_at_end: false };
+    let threads: Vec<Vec<Path<Cpp>>> = unfold_all(program, unfolding).expect("small threads");
     let (mut states, mut race) = (States::new(Layout::new(program).width()), false);
     for paths in threads.iter().multi_cartesian_product() {
         let c = Combination::new(program, paths).expect("few events");
@@ -89,10 +82,9 @@ pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (St
             let registers = program.observed().map(|(thread, register)| {
                 c.term(thread, c.paths[thread].registers[usize::from(register.0)], &read).expect("all is read")
             });
-            let last = orders.iter().filter_map(|order| order.last());
-            states.insert(
-                &registers.chain(last.map(|&write| c.written(write, &read).expect("all is read"))).collect::<Vec<_>>(),
-            );
+            let last: Vec<usize> = orders.iter().filter_map(|order| order.last().copied()).collect();
+            let memory = c.memory(|index| c.written(last[index], &read).expect("all is read"));
+            states.insert(&registers.chain(memory).collect::<Vec<_>>());
         }
     }
     (states, race)
@@ -172,7 +164,7 @@ fn values(program: &Program, c: &Combination<Ptx>, conventions: Conventions, rf:
         let registers = program.observed().map(|(thread, register)| {
             c.term(thread, c.paths[thread].registers[usize::from(register.0)], &read).expect("all is read")
         });
-        let memory = last.iter().map(|&write| c.written(write, &read).expect("all is read"));
+        let memory = c.memory(|index| c.written(last[index], &read).expect("all is read"));
         outcomes.states.insert(&registers.chain(memory).collect::<Vec<_>>());
     }
 }

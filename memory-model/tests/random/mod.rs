@@ -4,7 +4,9 @@ use ptx_memory_model::{
     condition::{Condition, Formula, Quantifier},
     litmus::Litmus,
     place::{Place, Scope},
-    program::{Address, Cmp, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Variable},
+    program::{
+        Address, AluOp, Cmp, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Value, Variable,
+    },
     ptx::{Access, Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem, Thread},
     source,
 };
@@ -103,11 +105,63 @@ pub fn program(seed: u64) -> Program {
     let locations: Vec<_> = names.iter().map(variable).collect();
     let count = 2 + random.below(2);
     let mut budget = 6;
-    let threads = (0..count).map(|_| thread(&mut random, &locations, &mut budget)).collect();
+    // Each physical variable has its size.
+    let bits = [0, 1].map(|_| random.one(&[8, 16, 32, 32, 64, 64, 64]));
+    let bits = [bits[0], bits[1], bits[0], bits[0]];
+    let threads = (0..count).map(|_| thread(&mut random, &locations, bits, &mut budget)).collect();
     Program { locations, threads }
 }
 
-fn thread(random: &mut Random, locations: &[Variable<ptx_memory_model::ptx::Ptx>], budget: &mut usize) -> Thread {
+/// A constant of so many bits, more often a small one.
+fn constant(random: &mut Random, bits: u8) -> Value {
+    let top = 1 << (bits - 1);
+    random.one(&[1, 2, 1, 2, 1, 2, Value::MAX, top, 0, Value::MAX << (bits - 1)])
+}
+
+/// An operation of `atom` on so many bits, and a type that it takes.
+fn update(random: &mut Random, bits: u8) -> (RmwOp, Type) {
+    use RmwOp::*;
+    let op = random.one(match bits {
+        16 => &[Cas],
+        32 => &[Add, Add, Exch, Exch, Cas, Cas, Inc, Dec, Min, Max, And, Or, Xor],
+        _ => &[Add, Add, Exch, Exch, Cas, Cas, Min, Max, And, Or, Xor],
+    });
+    let signed = matches!((op, bits), (Min | Max, _) | (Add, 32)) && random.below(2) == 0;
+    (op, Type { bits, signed })
+}
+
+const ARITHMETIC: [AluOp; 23] = [
+    AluOp::Mov,
+    AluOp::Neg,
+    AluOp::Not,
+    AluOp::Sext,
+    AluOp::Add,
+    AluOp::Sub,
+    AluOp::And,
+    AluOp::Or,
+    AluOp::Xor,
+    AluOp::Min,
+    AluOp::Max,
+    AluOp::Mul,
+    AluOp::Shl,
+    AluOp::Shr,
+    AluOp::Set(Cmp::Eq),
+    AluOp::Set(Cmp::Ne),
+    AluOp::Set(Cmp::Lt),
+    AluOp::Set(Cmp::Le),
+    AluOp::Set(Cmp::Gt),
+    AluOp::Set(Cmp::Ge),
+    AluOp::Selp,
+    AluOp::Mad,
+    AluOp::Prmt,
+];
+
+fn thread(
+    random: &mut Random,
+    locations: &[Variable<ptx_memory_model::ptx::Ptx>],
+    bits: [u8; 4],
+    budget: &mut usize,
+) -> Thread {
     let place =
         Place { gpu: random.one(&[0, 0, 0, 1]), cluster: random.one(&[None, Some(0)]), cta: random.one(&[0, 1]) };
     let mut code = Vec::new();
@@ -123,27 +177,38 @@ fn thread(random: &mut Random, locations: &[Variable<ptx_memory_model::ptx::Ptx>
             (false, sem @ (Sem::Weak | Sem::Volatile)) => Access::new(sem, Scope::Sys),
             (false, sem) => Access::new(sem, scope),
         };
-        let value = |random: &mut Random, registers: &[RegisterDeclaration]| match random.below(4) {
+        let all = bits;
+        let bits = all[location];
+        let value = |random: &mut Random, registers: &[RegisterDeclaration], bits: u8| match random.below(4) {
             0 if !registers.is_empty() => Operand::Register(Register(random.below(registers.len()) as u16)),
-            _ => Operand::Immediate(1 + random.below(2) as u64),
+            _ => Operand::Immediate(constant(random, bits)),
         };
         let fresh = |registers: &mut Vec<RegisterDeclaration>| {
             registers.push(RegisterDeclaration { name: format!("r{}", registers.len()), initial: 0, observed: true });
             Register(registers.len() as u16 - 1)
         };
-        let instruction = match random.below(if surface { 6 } else { 13 }) {
-            12 if *budget > 1 => {
+        let instruction = match random.below(if surface { 6 } else { 15 }) {
+            12 if *budget > 1 && all[0] == all[1] => {
                 *budget -= 2;
                 let access = access(random, &[Sem::Weak, Sem::Relaxed]);
                 let load = |location| {
                     let a = Address { base: Operand::Address(Location(location)), offset: 0 };
-                    Instruction::Load { d: fresh(&mut registers), a, ty: Type::U64, access }
+                    let bits = all[0];
+                    Instruction::Load { d: fresh(&mut registers), a, ty: Type { bits, signed: false }, access }
                 };
                 Instruction::Vector([0, 1].map(load).into())
             }
+            13.. if !registers.is_empty() => {
+                let op = random.one(&ARITHMETIC);
+                let bits = if op == AluOp::Prmt { 32 } else { random.one(&[8, 16, 32, 64]) };
+                let mut sources = [Operand::Immediate(0); 3];
+                sources[..op.arity()].fill_with(|| value(random, &registers, bits));
+                let ty = Type { bits, signed: random.below(2) == 0 };
+                Instruction::Alu { op, ty, d: fresh(&mut registers), sources }
+            }
             kind @ 0..=8 | kind @ 11 if *budget > 0 => {
                 *budget -= 1;
-                let ty = Type::U64;
+                let ty = Type { bits, signed: bits < 64 && random.below(2) == 0 };
                 match kind {
                     0..=2 => {
                         let access = access(random, &[Sem::Weak, Sem::Relaxed, Sem::Acquire, Sem::Volatile]);
@@ -151,14 +216,18 @@ fn thread(random: &mut Random, locations: &[Variable<ptx_memory_model::ptx::Ptx>
                     }
                     3..=6 => {
                         let access = access(random, &[Sem::Weak, Sem::Relaxed, Sem::Release, Sem::Volatile]);
-                        Instruction::Store { a, b: value(random, &registers), ty, access }
+                        Instruction::Store { a, b: value(random, &registers, bits), ty, access }
                     }
                     _ => {
-                        let op = random.one(&[RmwOp::Add, RmwOp::Exch, RmwOp::Cas]);
-                        let red = kind == 8 && op == RmwOp::Add;
+                        // There is no operation on a byte.
+                        if bits == 8 {
+                            continue;
+                        }
+                        let (op, ty) = update(random, bits);
+                        let red = kind == 8 && !matches!(op, RmwOp::Exch | RmwOp::Cas);
                         let sems = [Sem::Relaxed, Sem::Release, Sem::AcqRel, Sem::Acquire];
-                        let access = access(random, &sems[..if red { 3 } else { 4 }]);
-                        let b = value(random, &registers);
+                        let access = access(random, &sems[..if red { 2 } else { 4 }]);
+                        let b = value(random, &registers, bits);
                         let d = if red { None } else { Some(fresh(&mut registers)) };
                         let c = Operand::Immediate(if op == RmwOp::Cas { 3 } else { 0 });
                         Instruction::Rmw { op, d, a, b, c, ty, access }

@@ -43,6 +43,7 @@ impl Search<'_, '_, '_> {
     pub(super) fn take(&self, choice: &mut Choice, read: usize, source: usize) -> Option<bool> {
         if self.has_dependencies {
             if choice.dep.contains(read, source) {
+                self.thin_air.set(true);
                 return None;
             }
             choice.dep.insert_transitive(source, read);

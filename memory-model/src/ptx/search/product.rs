@@ -15,6 +15,10 @@ impl Search<'_, '_, '_> {
     /// The outcomes: every combination of what the locations allow.
     pub(super) fn product(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
         let mut values = [0; MAX_EVENTS];
+        if self.unsolved {
+            self.goal.undefined = true;
+            return Ok(());
+        }
         for read in self.outer {
             values[read] = self.read(&choice.rf, read).unwrap_or_default();
         }
@@ -23,7 +27,9 @@ impl Search<'_, '_, '_> {
             values[event] = barrier::reduced(self.c, event, *phase, &read).unwrap_or_default();
         }
         let mut rows = [0; MAX_EVENTS];
-        let mut state: Vec<Value> = vec![0; self.registers.len() + self.locations.len()];
+        let memory = self.registers.len();
+        let mut state: Vec<Value> = vec![0; memory + self.c.variables.len()];
+        let mut last = vec![0; self.locations.len()];
         // Most registers hold what was read, or what does not change here.
         let c = self.c;
         let value = |(thread, term), values: &[Value; MAX_EVENTS]| {
@@ -44,8 +50,10 @@ impl Search<'_, '_, '_> {
                 let width = at.observed.len() + 1;
                 let row = &at.rows[rows[index] * width..][..width];
                 at.observed.iter().zip(row).for_each(|(&read, &value)| values[read] = value);
-                state[self.registers.len() + index] = row[width - 1];
+                last[index] = row[width - 1];
             }
+            state.truncate(memory);
+            state.extend(c.memory(|index| last[index]));
             copies.iter().for_each(|&(index, read)| state[index] = values[read]);
             computed.iter().for_each(|&index| state[index] = value(self.registers[index], &values));
             match self.goal.wanted {

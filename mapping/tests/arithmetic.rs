@@ -1,0 +1,184 @@
+//! The arithmetic of the memory model against the interpreter of the crate that lowers: every operation, width and sign, on the
+//! ends of the ranges and on negative constants.
+
+use std::collections::BTreeSet;
+
+use itertools::{Itertools, iproduct};
+use ptx_atomics_lowering::{
+    A, B, C, D, Sequence,
+    interpret::Machine,
+    ptx::{Address, AluOp, Atom, AtomOp, Cmp, Guard, Instruction, Name, Operand, Space, Statement, Type},
+};
+use ptx_atomics_mapping::translate::inline;
+use ptx_memory_model::{
+    outcome::{Layout, Limits},
+    place::{Place, Scope},
+    program::{self as model, Location, Program, Register, RegisterDeclaration, RmwOp, Thread, Variable},
+    ptx::{Conventions, search},
+    source::{Access, Cpp, Order},
+};
+use strum::IntoEnumIterator;
+
+const TYPES: [Type; 12] = [
+    Type::B8,
+    Type::U8,
+    Type::S8,
+    Type::B16,
+    Type::U16,
+    Type::S16,
+    Type::B32,
+    Type::U32,
+    Type::S32,
+    Type::B64,
+    Type::U64,
+    Type::S64,
+];
+
+/// What may go wrong in a type of so many bits: the ends of its ranges, small numbers of both signs, and bits beyond it.
+fn values(bits: u32) -> Vec<u64> {
+    let top = 1u64 << (bits - 1);
+    let values = [0, 1, 2, 3, 7, top - 1, top, top + 1, top | 5, !0 >> (64 - bits), !0, !1, !4, !0 << (bits - 1)];
+    values.into_iter().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// A program whose only operation is replaced by a sequence: it has an address, two operands and a result.
+fn source(initial: u64, b: u64, c: u64) -> Program<Cpp> {
+    let rmw = model::Instruction::Rmw {
+        op: RmwOp::Cas,
+        d: Some(Register(0)),
+        a: model::Address { base: model::Operand::Address(Location(0)), offset: 0 },
+        b: model::Operand::Immediate(b),
+        c: model::Operand::Immediate(c),
+        ty: model::Type::U64,
+        access: Access::new(Order::Relaxed, Scope::Gpu),
+    };
+    Program {
+        locations: vec![Variable { name: "x".into(), initial, alias: None }],
+        threads: vec![Thread {
+            place: Place::default(),
+            registers: vec![RegisterDeclaration { name: "d".into(), initial: 0, observed: true }],
+            labels: Vec::new(),
+            code: vec![rmw.into()],
+        }],
+    }
+}
+
+/// The result and the memory behind the sequence: in the model, and by the interpreter.
+fn both(sequence: &Sequence, memory_bits: u32, old: u64, b: u64, c: u64) -> Result<[(u64, u64); 2], String> {
+    let lowered = inline(&source(old, b, c), &[sequence]).map_err(|error| error.to_string())?;
+    let found = search::outcomes(&lowered, Conventions::MANUAL, Limits::default());
+    let states: Vec<_> = found.states.iter().collect();
+    let ([state], None) = (&states[..], found.unknown) else { return Err(format!("{states:?} {:?}", found.unknown)) };
+    let layout = Layout::new(&lowered);
+    let d = layout.register(state, 0, Register(0)).ok_or("no register")?;
+    let memory = layout.location(state, Location(0)).ok_or("no memory")?;
+
+    let mut machine = Machine::new(64, 0, old.into(), [b.into(), c.into()], 0);
+    let result = machine.run(sequence, |_| {}).map_err(|error| error.to_string())?.ok_or("no result")?;
+    let low = |value: u64| if memory_bits < 64 { value & ((1 << memory_bits) - 1) } else { value };
+    Ok([(low(d), memory), (low(result as u64), machine.get(64) as u64)])
+}
+
+/// The sequence of one instruction.
+fn one(instruction: Instruction) -> Sequence {
+    Sequence(vec![Statement::Instruction { guard: None, instruction }])
+}
+
+fn register(name: &Name) -> Operand {
+    Operand::Register(name.clone())
+}
+
+/// Compares all values of each sequence that the interpreter knows; how many sequences there were.
+fn compare(name: &str, sequences: impl IntoIterator<Item = (String, u32, Sequence)>) -> usize {
+    let (mut count, mut known) = (0, BTreeSet::new());
+    for (what, bits, sequence) in sequences {
+        for (old, b, c) in iproduct!([0, 5, !0, 1 << (bits - 1)], values(bits), [0u64, 1, 0x7531, !0]) {
+            let mut machine = Machine::new(64, 0, old.into(), [b.into(), c.into()], 0);
+            if machine.run(&sequence, |_| {}).is_err() {
+                continue;
+            }
+            let [model, interpreter] = both(&sequence, bits, old, b, c)
+                .unwrap_or_else(|error| panic!("{what} of {old:#x}, {b:#x}, {c:#x}: {error}"));
+            assert_eq!(model, interpreter, "{what} of {old:#x}, {b:#x}, {c:#x}");
+            count += 1;
+            known.insert(what.clone());
+        }
+    }
+    println!("{name}: {count} cases of {}", known.iter().join(", "));
+    known.len()
+}
+
+#[test]
+fn atomics() {
+    let sequences = iproduct!(AtomOp::iter(), TYPES).map(|(op, ty)| {
+        let c = (op == AtomOp::Cas).then(|| register(&C));
+        let a = Address { base: A.clone(), offset: 0 };
+        let atom = Atom {
+            sem: None,
+            scope: None,
+            space: Space::Global,
+            cache: None,
+            op,
+            noftz: false,
+            vec: None,
+            ty,
+            d: register(&D),
+            a,
+            b: register(&B),
+            c,
+        };
+        (format!("{op:?}.{ty:?}"), ty.bits(), one(Instruction::Atom(atom)))
+    });
+    assert_eq!(compare("atom", sequences), AtomOp::iter().count() * TYPES.len());
+}
+
+#[test]
+fn instructions() {
+    // Carries are not modelled, and roundings are those of floats.
+    let others = [AluOp::AddRn, AluOp::SubRn, AluOp::AddCc, AluOp::SubCc, AluOp::Addc, AluOp::Subc];
+    let ops = AluOp::iter().filter(|op| !others.contains(op)).collect::<Vec<_>>();
+    let sequences = iproduct!(ops.clone(), TYPES).filter(|(op, ty)| *op != AluOp::Prmt || *ty == Type::B32);
+    let sequences = sequences.map(|(op, ty)| {
+        let sources = [register(&B), register(&C), Operand::Immediate(0x93F5)];
+        let arity = match op {
+            AluOp::Mov | AluOp::Neg | AluOp::Not => 1,
+            AluOp::Prmt | AluOp::MadLo => 3,
+            _ => 2,
+        };
+        let instruction = Instruction::Alu { op, ty, d: register(&D), sources: sources[..arity].to_vec() };
+        (format!("{op:?}.{ty:?}"), ty.bits(), one(instruction))
+    });
+    // The interpreter has no shift of signed numbers.
+    assert_eq!(compare("arithmetic", sequences), (ops.len() - 1) * TYPES.len() + 1 - 4);
+}
+
+#[test]
+fn comparisons() {
+    let sequences = iproduct!(Cmp::iter().filter(|cmp| *cmp != Cmp::Nan), TYPES).map(|(cmp, ty)| {
+        let p = Name("%q".into());
+        let set = Instruction::Setp { cmp, ty, p: p.clone(), a: register(&B), b: register(&C) };
+        let mov = |value| Instruction::Alu {
+            op: AluOp::Mov,
+            ty: Type::B32,
+            d: register(&D),
+            sources: vec![Operand::Immediate(value)],
+        };
+        let guarded = |negated, value| Statement::Instruction {
+            guard: Some(Guard { p: p.clone(), negated }),
+            instruction: mov(value),
+        };
+        let Sequence(mut statements) = one(set);
+        statements.extend([guarded(false, 1), guarded(true, 0)]);
+        (format!("{cmp:?}.{ty:?}"), ty.bits(), Sequence(statements))
+    });
+    assert_eq!(compare("setp", sequences), 5 * TYPES.len());
+}
+
+#[test]
+fn conversions() {
+    let sequences = iproduct!(TYPES, TYPES).map(|(to, from)| {
+        let instruction = Instruction::Cvt { rn: false, to, from, d: D.clone(), a: register(&B) };
+        (format!("{to:?}.{from:?}"), to.bits(), one(instruction))
+    });
+    assert_eq!(compare("cvt", sequences), TYPES.len() * TYPES.len());
+}

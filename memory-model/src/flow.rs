@@ -1,0 +1,185 @@
+//! Where control goes in a thread: what a branch decides.
+
+use crate::{
+    program::{Instruction, Language, Location, Statement, Thread},
+    relation::Set,
+    unfold::{Limit, uses},
+};
+
+/// The control flow of a thread. Behind its last statement, at the index after it, is its end.
+pub(crate) struct Flow {
+    /// The statements that may follow each.
+    next: Vec<Vec<usize>>,
+    /// The position of each label.
+    labels: Vec<usize>,
+    /// For each statement, its immediate post-dominator: the first to which control comes in any case.
+    after: Vec<usize>,
+    regions: Vec<Option<u128>>,
+}
+
+impl Flow {
+    /// # Errors
+    /// If a branch leads to a label that is not there.
+    pub fn new<L: Language>(thread: &Thread<L>) -> Result<Self, Limit> {
+        let end = thread.code.len();
+        let mut labels = vec![None; thread.labels.len()];
+        for (pc, statement) in thread.code.iter().enumerate() {
+            if let Instruction::Label(label) = statement.instruction {
+                labels[usize::from(label.0)].get_or_insert(pc);
+            }
+        }
+        // A label that no branch leads to may be missing.
+        let mut next = Vec::with_capacity(end);
+        for (pc, statement) in thread.code.iter().enumerate() {
+            next.push(match statement.instruction {
+                Instruction::Branch { when, target } => {
+                    let to = labels[usize::from(target.0)].ok_or(Limit::Label)?;
+                    if when.is_none() && statement.guard.is_none() { vec![to] } else { vec![to, pc + 1] }
+                }
+                _ => vec![pc + 1],
+            });
+        }
+        let labels = labels.into_iter().map(|position| position.unwrap_or(end)).collect();
+        let after = post_dominators(&next);
+        Ok(Self { regions: vec![None; end], next, labels, after })
+    }
+
+    /// The statements that may follow one.
+    pub fn next(&self, pc: usize) -> &[usize] {
+        &self.next[pc]
+    }
+
+    pub fn position(&self, label: crate::program::Label) -> usize {
+        self.labels[usize::from(label.0)]
+    }
+
+    /// Whether some branch leads back.
+    pub fn has_loops(&self) -> bool {
+        self.next.iter().enumerate().any(|(pc, next)| next.iter().any(|&to| to <= pc))
+    }
+
+    /// Where control comes whatever the statement at `pc` decides, and the registers that are written before that on some way.
+    pub fn region<L: Language>(&mut self, thread: &Thread<L>, pc: usize) -> (usize, u128) {
+        let until = self.after[pc];
+        let written = self.regions[pc].unwrap_or_else(|| {
+            let inside = self.reachable(&self.next[pc], until);
+            let written = |pc: usize| uses(&thread.code[pc].instruction).1;
+            inside.into_iter().map(written).fold(written(pc), |all, one| all | one)
+        });
+        self.regions[pc] = Some(written);
+        (until, written)
+    }
+
+    /// The statements that control may come to, without those that are only reached through `until`.
+    fn reachable(&self, from: &[usize], until: usize) -> Vec<usize> {
+        let mut seen = vec![false; self.next.len() + 1];
+        seen[until] = true;
+        let (mut open, mut found) = (from.to_vec(), Vec::new());
+        while let Some(pc) = open.pop() {
+            if !std::mem::replace(&mut seen[pc], true) && pc < self.next.len() {
+                found.push(pc);
+                open.extend(&self.next[pc]);
+            }
+        }
+        found
+    }
+
+    /// The variables that may be written from a statement on, by what each statement is known to write.
+    pub fn written_from(&self, pc: usize, writes: &[Vec<Location>]) -> Vec<Location> {
+        let mut all: Vec<Location> =
+            self.reachable(&[pc], self.next.len()).into_iter().flat_map(|pc| &writes[pc]).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// What a branch decides: what comes before `until`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Control {
+    pub until: usize,
+    /// The reads that decided the branch.
+    pub reads: Set,
+    /// The registers that are written between the branch and there, on any way.
+    pub written: u128,
+}
+
+/// The variables that a statement writes; `None` if an address is in a register.
+pub(crate) fn written<L: Language>(statement: &Statement<L>) -> Option<Vec<Location>> {
+    fn of<L: Language>(instruction: &Instruction<L>) -> Option<Vec<Location>> {
+        match instruction {
+            Instruction::Store { a, .. } | Instruction::Rmw { a, .. } => match a.base {
+                crate::program::Operand::Address(location) => Some(vec![location]),
+                _ => None,
+            },
+            Instruction::Vector(elements) => {
+                elements.iter().map(of).collect::<Option<Vec<_>>>().map(|all| all.concat())
+            }
+            _ => Some(Vec::new()),
+        }
+    }
+    of(&statement.instruction)
+}
+
+/// The immediate post-dominator of each node but the last, which is the end ('A Simple, Fast Dominance Algorithm', Cooper,
+/// Harvey and Kennedy, on the reversed graph). That of a node from which there is no way to the end is the end.
+fn post_dominators(next: &[Vec<usize>]) -> Vec<usize> {
+    let end = next.len();
+    let mut before = vec![Vec::new(); end + 1];
+    for (pc, next) in next.iter().enumerate() {
+        next.iter().for_each(|&to| before[to].push(pc));
+    }
+    // In postorder of a walk back from the end.
+    let (mut number, mut order) = (vec![usize::MAX; end + 1], Vec::new());
+    let mut seen = vec![false; end + 1];
+    let mut open = vec![(end, 0)];
+    seen[end] = true;
+    while let Some((node, child)) = open.pop() {
+        match before[node].get(child) {
+            Some(&to) => {
+                open.push((node, child + 1));
+                if !std::mem::replace(&mut seen[to], true) {
+                    open.push((to, 0));
+                }
+            }
+            None => {
+                number[node] = order.len();
+                order.push(node);
+            }
+        }
+    }
+    let mut after = vec![None; end + 1];
+    after[end] = Some(end);
+    let meet = |after: &[Option<usize>], mut a: usize, mut b: usize| {
+        while a != b {
+            let (low, other) = if number[a] < number[b] { (a, b) } else { (b, a) };
+            (a, b) = (after[low].unwrap_or(end), other);
+        }
+        a
+    };
+    loop {
+        let mut changed = false;
+        for &node in order.iter().rev().filter(|&&node| node != end) {
+            let known = next[node].iter().copied().filter(|&to| after[to].is_some());
+            let new = known.reduce(|a, b| meet(&after, a, b));
+            changed |= new != after[node];
+            after[node] = new;
+        }
+        if !changed {
+            return after.into_iter().take(end).map(|node| node.unwrap_or(end)).collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_meet() {
+        // if 0 { 1 } 2; while 3 { 4 } 5; an endless loop at 6.
+        let next = [vec![2, 1], vec![2], vec![3], vec![5, 4], vec![3], vec![7, 6], vec![6]];
+        assert_eq!(post_dominators(&next.map(|n| n.to_vec())), [2, 2, 3, 5, 3, 7, 7]);
+        assert_eq!(post_dominators(&[]), [0; 0]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Values that depend on themselves, where only certain dependencies forbid that: the equations that hold of them.
+
+use super::Search;
+use crate::{
+    barrier,
+    program::{AluOp, Cmp, Value},
+    relation::{MAX_EVENTS, Set},
+    unfold::{Kind, Node, Term},
+};
+
+/// What is known of the values that the events of an execution give.
+pub(super) type Values = [Option<Value>; MAX_EVENTS];
+
+pub(super) enum Solution {
+    /// The values of all reads.
+    Values(Values),
+    /// There are none, or they come out of thin air: any others would do as well.
+    None,
+    /// That is not known.
+    Unknown,
+}
+
+impl Search<'_, '_, '_> {
+    /// The values for which every read returns what its source writes, along these paths.
+    pub(super) fn solve(&self, rf: &[u8; MAX_EVENTS]) -> Solution {
+        let x = &self.c.skeleton;
+        let mut values: Values = [None; MAX_EVENTS];
+        // Each event stands for itself, or for another with the same value.
+        let mut same: [usize; MAX_EVENTS] = std::array::from_fn(|event| event);
+        // Each round settles another value, or is the last.
+        for _ in 0..=2 * x.len() {
+            let before = (values, same);
+            for event in 0..x.len() {
+                let read = |event: usize| values[same[event]];
+                let new = match x.events[event].kind {
+                    Kind::Wait => barrier::reduced(self.c, event, self.phases[event], &read),
+                    Kind::Read(_) => {
+                        let source = usize::from(rf[event]);
+                        if let Some(origin) = self.copied(source) {
+                            equate(&mut same, &mut values, event, origin);
+                        }
+                        let read = |event: usize| values[same[event]];
+                        self.c.written(source, &read)
+                    }
+                    _ => continue,
+                };
+                let known = &mut values[same[event]];
+                match (*known, new) {
+                    (Some(known), Some(new)) if known != new => return Solution::None,
+                    (None, Some(_)) => *known = new,
+                    _ => {}
+                }
+            }
+            for &(thread, term, wanted) in &self.constraints {
+                let read = |event: usize| values[same[event]];
+                match self.c.term(thread, term, &read) {
+                    Some(value) if (value != 0) != wanted => return Solution::None,
+                    Some(_) => continue,
+                    None => {}
+                }
+                let Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)) = self.c.paths[thread].comparison(term) else { continue };
+                if (cmp == Cmp::Eq) != wanted {
+                    continue;
+                }
+                for (a, b) in [(a, b), (b, a)] {
+                    let Some(copy) = self.c.copy(thread, a) else { continue };
+                    let read = |event: usize| values[same[event]];
+                    match (self.c.copy(thread, b), self.c.term(thread, b, &read)) {
+                        (_, Some(value)) => {
+                            if values[same[copy]].is_some_and(|known| known != value) {
+                                return Solution::None;
+                            }
+                            values[same[copy]] = Some(value);
+                        }
+                        (Some(other), None) => equate(&mut same, &mut values, copy, other),
+                        (None, None) => {}
+                    }
+                }
+            }
+            if before == (values, same) {
+                break;
+            }
+        }
+        let open: Set = x.reads.filter(|&read| values[same[read]].is_none()).collect();
+        if open.is_empty() {
+            return Solution::Values(std::array::from_fn(|event| values[same[event]]));
+        }
+        // What is a copy of itself, or grows by going round, and is held by nothing else, is out of thin air or nowhere.
+        let held = self.constraints.iter().any(|&(thread, term, _)| {
+            let known = self.c.term(thread, term, &|event| values[same[event]]).is_some();
+            !known && !(self.c.sources(thread, term) & open).is_empty() && !self.equates(thread, term)
+        });
+        let turns = |read: usize| self.turns(usize::from(rf[read]));
+        if !held && { open }.all(turns) { Solution::None } else { Solution::Unknown }
+    }
+
+    /// The event of which a write writes the value.
+    fn copied(&self, write: usize) -> Option<usize> {
+        let (thread, term) = self.c.written_term(write)?;
+        self.c.copy(thread, term)
+    }
+
+    /// Whether a constraint compares two events for equality, which is looked at already.
+    fn equates(&self, thread: usize, term: Term) -> bool {
+        self.c.paths[thread].comparison(term).is_some_and(|(cmp, a, b)| {
+            let copies = self.c.copy(thread, a).is_some() && self.c.copy(thread, b).is_some();
+            matches!(cmp, Cmp::Eq | Cmp::Ne) && copies
+        })
+    }
+
+    /// Whether another value of what a write depends on is always another value of what it writes.
+    fn turns(&self, write: usize) -> bool {
+        let Some((thread, term)) = self.c.written_term(write) else { return false };
+        let path = self.c.paths[thread];
+        let mut term = term;
+        loop {
+            let Term::Node(node) = term else { return false };
+            term = match path.nodes[node as usize] {
+                Node::Event(_) | Node::Expected(..) => return true,
+                Node::Alu(AluOp::Mov | AluOp::Neg | AluOp::Not | AluOp::Sext, _, [a, ..]) => a,
+                Node::Alu(AluOp::Add | AluOp::Sub | AluOp::Xor, _, [a, Term::Constant(_), _]) => a,
+                Node::Alu(AluOp::Add | AluOp::Sub | AluOp::Xor, _, [Term::Constant(_), b, _]) => b,
+                _ => return false,
+            };
+        }
+    }
+}
+
+/// Two events have the same value.
+fn equate(same: &mut [usize; MAX_EVENTS], values: &mut Values, a: usize, b: usize) {
+    let (from, to) = (same[a].max(same[b]), same[a].min(same[b]));
+    values[to] = values[to].or(values[from]);
+    same.iter_mut().filter(|event| **event == from).for_each(|event| *event = to);
+}
