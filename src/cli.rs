@@ -77,7 +77,7 @@ pub struct LowerArgs {
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub level: Option<u8>,
     /// Write a remark for each lowered operation, in LLVM's YAML format
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file)]
     pub remarks: Option<PathBuf>,
     /// Say what became of each operation
     #[arg(short, long)]
@@ -232,6 +232,11 @@ pub struct VerifyMappingArgs {
     pub counterexamples: Option<PathBuf>,
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// A file that cannot be standard output, which the PTX has.
+fn file(path: &str) -> Result<PathBuf, String> {
+    if path == "-" { Err("the remarks need a file".to_owned()) } else { Ok(path.into()) }
 }
 
 fn named<T: FromStr>(name: &str) -> Result<T, String> {

@@ -41,6 +41,7 @@ fn lower(
 ) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
     let context = mlir::context();
     let mut module = mlir::read(&context, input)?;
+    isolate::stage(Stage::Convert);
     if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
         isolate::stage(Stage::Lower);
         let device = mlir::device_code(module.as_operation()).into_iter();
