@@ -31,7 +31,7 @@ pub enum Command {
 ///
 /// Reads LLVM IR or MLIR, text or bitcode, and writes PTX in which every atomic and fence is what NVIDIA's Atomics ABI says.
 /// Nothing is written on an error.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(after_help = "Example:
   ptx-atomics lower kernel.ll -o kernel.ptx --mcpu sm_90 --mattr +ptx86 --strategy fence,rmw.relaxed=recommended
   ptx-atomics lower kernels.mlir -o kernels/
@@ -184,7 +184,7 @@ pub struct LitmusArgs {
     pub rounds: u32,
 }
 
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 pub struct TargetArgs {
     /// The GPU, sm_20 to sm_121f [default: that of the module, or else sm_90]
     #[arg(long, value_name = "GPU", value_parser = settings::sm)]
@@ -248,7 +248,7 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
     numbers.filter(|(k, n)| (1..=*n).contains(k)).ok_or_else(|| "it is K/N, with K from 1 to N".to_owned())
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct StrategyArgs {
     /// Which sequence of each row of the ABI: recommended, fence, fence-acquire, proven, auto; or for one row, as
     /// rmw.acq_rel=fence. A list, or several times: later ones override earlier

@@ -16,8 +16,7 @@ use strum::EnumMessage;
 #[derive(Serialize, Deserialize)]
 enum Event {
     Stage(Stage),
-    /// How many functions are being compiled, and the first one's name.
-    Functions(usize, String),
+    Functions(Functions),
     /// What the child made: so many bytes follow the line.
     Made {
         output: usize,
@@ -66,11 +65,26 @@ pub enum End {
 #[derive(Default)]
 pub struct Death {
     pub stage: Option<Stage>,
-    /// The number of functions that were being compiled.
-    pub functions: usize,
-    /// The first of them.
-    pub function: String,
+    pub functions: Functions,
     pub cause: Cause,
+}
+
+impl Death {
+    /// What LLVM says.
+    pub fn reason(&self) -> Option<&str> {
+        if let Cause::Fatal(reason) = &self.cause { Some(reason) } else { None }
+    }
+}
+
+/// What was being compiled.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Functions {
+    pub count: usize,
+    pub first: String,
+    /// The intrinsics that the first one calls, if it is the only one.
+    pub intrinsics: Vec<String>,
+    /// For which GPU and PTX version, as LLVM's features.
+    pub target: (String, String),
 }
 
 /// Why a child did not return.
@@ -104,8 +118,8 @@ pub fn stage(stage: Stage) {
 }
 
 /// Tells the parent which functions are being compiled.
-pub fn functions(count: usize, first: &str) {
-    tell(&Event::Functions(count, first.to_owned()), &[]);
+pub fn functions(functions: Functions) {
+    tell(&Event::Functions(functions), &[]);
 }
 
 /// Gives the parent what was made for one of its outputs.
@@ -178,7 +192,7 @@ fn listen(events: PipeReader) -> (Death, bool, Vec<Made>) {
     while events.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
         match serde_json::from_slice(&line) {
             Ok(Event::Stage(stage)) => death.stage = Some(stage),
-            Ok(Event::Functions(count, first)) => (death.functions, death.function) = (count, first),
+            Ok(Event::Functions(functions)) => death.functions = functions,
             Ok(Event::Made { output, name, length }) => {
                 let mut bytes = Vec::new();
                 if (&mut events).take(length).read_to_end(&mut bytes).is_ok() {

@@ -1,13 +1,11 @@
 //! MLIR to what is written.
 
-use std::ops::Range;
-
 use ptx_atomics::{
     llvm::{self, Diagnostic, Input, Location, Options, Settings, inkwell::context::Context},
     mlir::{self, DeviceModule, Translated, each, melior::ir::OperationRef},
 };
 
-use super::{Lowered, llvm_ir};
+use super::{Lowered, Part, llvm_ir};
 use crate::{
     cli::{Emit, LowerArgs},
     isolate::{self, Stage},
@@ -17,7 +15,7 @@ pub fn work(
     args: &LowerArgs,
     input: &Input,
     llvm: &Context,
-    only: Option<Range<usize>>,
+    only: Option<Part>,
 ) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
     // Text in memory has no name for MLIR.
     let named = |location: &mut Option<Location>| {
@@ -33,12 +31,7 @@ pub fn work(
     lowered
 }
 
-fn lower(
-    args: &LowerArgs,
-    input: &Input,
-    llvm: &Context,
-    only: Option<Range<usize>>,
-) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
     let context = mlir::context();
     let mut module = mlir::read(&context, input)?;
     isolate::stage(Stage::Convert);

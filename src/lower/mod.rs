@@ -1,5 +1,6 @@
 //! `ptx-atomics lower`: what is the same for LLVM IR and for MLIR.
 
+mod backend;
 mod llvm_ir;
 mod mlir;
 
@@ -44,6 +45,14 @@ pub fn run(args: LowerArgs) -> ExitCode {
             status
         }
     }
+}
+
+/// A part of a module for which code is generated.
+#[derive(Clone)]
+struct Part {
+    functions: Range<usize>,
+    /// An intrinsic that the backend is not to see.
+    without: Option<String>,
 }
 
 /// Errors that no child process has printed.
@@ -97,8 +106,7 @@ fn lower(args: &LowerArgs) -> Result<bool, Failure> {
         (End::Returned(true), made) => made,
         (End::Returned(false), _) => return Ok(false),
         (End::Died(death), _) => {
-            let function = culprit(args, &input, &death);
-            return Err(obituary(death, function).into());
+            return Err(backend::explain(args, &input, death).into());
         }
     };
     let (mut remarks, made): (Vec<_>, Vec<_>) = made.into_iter().partition(|made| made.output == REMARKS);
@@ -137,7 +145,7 @@ pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Vec<Diagnostic> {
 }
 
 /// The whole job, in the child. With `only`, code is generated for some of the functions.
-fn work(args: &LowerArgs, input: &Input, only: Option<Range<usize>>) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+fn work(args: &LowerArgs, input: &Input, only: Option<Part>) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
     let language = language(args, input);
     isolate::stage(if language == Language::Mlir { Stage::ReadMlir } else { Stage::Read });
     let context = Context::create();
@@ -202,27 +210,6 @@ fn report(lowered: &Lowered) {
     render::say(&format!("{module}{} atomics and fences lowered{target}", lowered.remarks.len()));
 }
 
-/// The function on which the backend died: a search by halves, each in a process of its own.
-fn culprit(args: &LowerArgs, input: &Input, death: &Death) -> Option<String> {
-    if death.stage != Some(Stage::Emit) {
-        return None;
-    }
-    let dies = |range: Range<usize>| match isolate::run(true, || work(args, input, Some(range)).is_ok()) {
-        Ok(End::Died(death)) => Some(death.function),
-        _ => None,
-    };
-    let mut range = 0..death.functions;
-    let mut name = None;
-    while range.len() > 1 || name.is_none() {
-        let middle = range.start + range.len().div_ceil(2);
-        (range, name) = match dies(range.start..middle) {
-            Some(first) => (range.start..middle, Some(first)),
-            None => (middle..range.end, Some(dies(middle..range.end)?)),
-        };
-    }
-    name
-}
-
 /// The error of a process that did not return.
 pub fn obituary(death: Death, function: Option<String>) -> Diagnostic {
     let stage = death.stage.map_or("starting".to_owned(), |stage| stage.to_string());
@@ -264,6 +251,11 @@ pub fn obituary(death: Death, function: Option<String>) -> Diagnostic {
     let mut lines = message.lines().map(str::to_owned);
     let first = lines.next().unwrap_or_default();
     Diagnostic { function, notes: lines.collect(), ..Diagnostic::new(first).help(help) }
+}
+
+/// Whether a signal is one that a process causes itself.
+fn is_crash(signal: i32) -> bool {
+    SIGNALS.iter().any(|(known, _, own)| *known == signal && *own)
 }
 
 /// Signals that end a process, with their names, and whether its own code causes them.
