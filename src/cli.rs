@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::source::ReleaseSequences;
 use ptx_atomics::{
-    llvm::settings::{self, Settings},
+    llvm::settings::{self, Features, Settings},
     lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
 
@@ -14,6 +14,9 @@ use ptx_atomics::{
 #[derive(Parser)]
 #[command(version, about)]
 pub struct Cli {
+    /// How many errors are shown; the others are counted. 0 shows all
+    #[arg(long, global = true, value_name = "N", default_value_t = 20)]
+    pub error_limit: usize,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -189,9 +192,10 @@ pub struct TargetArgs {
     /// The GPU, sm_20 to sm_121f [default: that of the module, or else sm_90]
     #[arg(long, value_name = "GPU", value_parser = settings::sm)]
     pub mcpu: Option<Sm>,
-    /// The PTX version, as +ptx86 [default: that of the module, or else the lowest that has the GPU]
-    #[arg(long, value_name = "FEATURES", value_parser = settings::version)]
-    pub mattr: Option<PtxVersion>,
+    /// The PTX version, as +ptx86 [default: that of the module, or else the lowest that has the GPU]; a GPU too, as
+    /// +ptx86,+sm_90, which counts where --mcpu is not given
+    #[arg(long, value_name = "FEATURES", value_parser = settings::features)]
+    pub mattr: Option<Features>,
 }
 
 /// Check with the memory models that lowered programs do only what their sources may do
@@ -307,8 +311,8 @@ impl LowerArgs {
     /// What the flags set, over what the module sets.
     pub fn settings(&self, module: Settings) -> Settings {
         Settings {
-            mcpu: self.target.mcpu.or(module.mcpu),
-            mattr: self.target.mattr.or(module.mattr),
+            mcpu: self.target.gpu().or(module.mcpu),
+            mattr: self.target.version().or(module.mattr),
             strategies: self.strategy.over(module.strategies),
             default_scope: self.default_scope.or(module.default_scope),
             fp_atomics: self.fp_atomics.or(module.fp_atomics),
@@ -333,9 +337,21 @@ impl StrategyArgs {
 }
 
 impl TargetArgs {
+    pub fn new(sm: Sm, ptx: PtxVersion) -> Self {
+        Self { mcpu: Some(sm), mattr: Some(Features { ptx: Some(ptx), sm: None }) }
+    }
+
+    pub fn gpu(&self) -> Option<Sm> {
+        self.mcpu.or_else(|| self.mattr?.sm)
+    }
+
+    pub fn version(&self) -> Option<PtxVersion> {
+        self.mattr?.ptx
+    }
+
     /// The target of the flags, else that of a module, else sm_90.
     pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
-        Settings { mcpu: self.mcpu, mattr: self.mattr, ..Settings::default() }.target(gpu, version)
+        Settings { mcpu: self.gpu(), mattr: self.version(), ..Settings::default() }.target(gpu, version)
     }
 }
 

@@ -12,6 +12,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use strum::EnumMessage;
 
+use crate::render;
+
 /// What a child tells.
 #[derive(Serialize, Deserialize)]
 enum Event {
@@ -156,7 +158,9 @@ pub fn run_for(quiet: bool, work: impl FnOnce() -> bool) -> io::Result<(End, Vec
                 unsafe { libc::dup2(null.as_raw_fd(), libc::STDERR_FILENO) };
             }
             prepare(parent);
-            std::process::exit(if work() { 0 } else { 1 })
+            let done = work();
+            render::omitted();
+            std::process::exit(if done { 0 } else { 1 })
         }
         child => {
             drop(writer);

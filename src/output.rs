@@ -21,6 +21,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ptx_atomics::llvm::Diagnostic;
+
+use crate::render;
+
 /// Where something will be written.
 pub enum Output {
     /// A pipe, a device, or a descriptor that this process was given. It is open from the start, so that whoever reads from it
@@ -138,6 +142,20 @@ pub fn publish(contents: Vec<Content>) -> Result<(), Unwritable> {
 pub fn write(path: &Path, bytes: Vec<u8>) -> io::Result<()> {
     let output = Output::open(path)?;
     publish(vec![Content { name: path.to_owned(), output, bytes }]).map_err(|(_, error)| error)
+}
+
+/// Writes text to standard output, and says why if it cannot be. Whether it was.
+pub fn print(text: &str) -> bool {
+    match write(Path::new("-"), text.as_bytes().to_vec()) {
+        Ok(()) => true,
+        Err(error) => {
+            // Who has stopped reading knows.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                render::error(&Diagnostic::new(format!("cannot write to standard output: {error}")), None);
+            }
+            false
+        }
+    }
 }
 
 /// The content of a file that has not appeared.

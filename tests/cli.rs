@@ -55,7 +55,9 @@ fn main() {
         ("optimization levels", optimization_levels),
         ("debug locations and metadata move to the call", metadata),
         ("no data moves across a call that orders", calls_order),
+        ("thousands of errors", many_errors),
         ("the table", table),
+        ("a table that cannot be written", unwritable_table),
         ("the choices of auto", auto_table),
         ("the table of SASS", sass_table),
         ("help has an example", help),
@@ -102,7 +104,7 @@ fn bad_file(path: &Path) -> Result<(), Failed> {
     let flags = text.lines().next().and_then(|line| line.strip_prefix("; RUN:")).ok_or("no `; RUN:`")?;
     let folder = tempfile::tempdir()?;
     let path = path.strip_prefix(root())?;
-    let output = lower(&format!("{} -o {}/out.ptx {flags}", path.display(), folder.path().display()));
+    let output = lower(&format!("{} -o {}/out.ptx --error-limit 0 {flags}", path.display(), folder.path().display()));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(fs::read_dir(folder.path())?.count(), 0, "nothing is left in the output's folder");
     let mut settings = insta::Settings::clone_current();
@@ -144,6 +146,8 @@ fn unwritable_outputs() -> Result<(), Failed> {
 
 fn wrong_usage() -> Result<(), Failed> {
     check("--mcpu sm_64", 2, &["unknown GPU 'sm_64'; the known ones are sm_20, ", "sm_121f"])?;
+    check("--mattr +ptx80,+foo", 2, &["unknown PTX version 'foo'"])?;
+    check("--mattr +ptx80,+sm_64", 2, &["unknown GPU 'sm_64'"])?;
     check("--mattr +ptx59", 2, &["unknown PTX version 'ptx59'; the known ones are ptx32, ", "ptx94"])?;
     check(
         "--strategy magic",
@@ -448,6 +452,10 @@ fn targets() -> Result<(), Failed> {
     check("", "", "sm_90", "7.8")?;
     check("", "--mcpu sm_100a", "sm_100a", "8.6")?;
     check("", "--mattr +ptx86", "sm_90", "8.6")?;
+    check("", "--mattr +ptx86,+sm_100a", "sm_100a", "8.6")?;
+    check("", "--mattr ptx80,+ptx86 --mcpu sm_90a", "sm_90a", "8.6")?;
+    check(cpu, "--mattr +sm_90", "sm_90", "7.8")?;
+    check(cpu, "--mattr +ptx86,+sm_100 --mcpu sm_90", "sm_90", "8.6")?;
     check(cpu, "", "sm_80", "7.0")?;
     check(&format!(r#"{cpu} "target-features"="+ptx75,+sm_80""#), "", "sm_80", "7.5")?;
     // rustc lists every version up to the one that it means.
@@ -626,6 +634,42 @@ fn table() -> Result<(), Failed> {
     for (name, arguments) in cases {
         let text = success(ptx_atomics().arg("table").args(arguments.split_whitespace()))?;
         settings.bind(|| insta::assert_snapshot!(name, text));
+    }
+    Ok(())
+}
+
+/// In time that grows as they do, and not all on the screen.
+fn many_errors() -> Result<(), Failed> {
+    let function = |number| {
+        format!(
+            "define void @f{number}(ptr addrspace(4) %p) {{\nstore atomic i32 1, ptr addrspace(4) %p release, align 4\nret void\n}}\n"
+        )
+    };
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("many.ll");
+    fs::write(&path, (0..20_000).map(function).collect::<String>())?;
+    let path = path.display().to_string();
+    let shown = |flags: &str| -> Result<usize, Failed> {
+        let stderr = String::from_utf8(lower(&format!("{path} {flags}")).stderr)?;
+        let shown = stderr.lines().filter(|line| line.starts_with("error: constant memory cannot")).count();
+        let omitted = format!("error: {} more errors are not shown; --error-limit 0 shows all\n", 20_000 - shown);
+        assert_eq!(stderr.contains(&omitted), shown < 20_000, "{flags}");
+        assert!(stderr.ends_with("error: 20000 errors; nothing was written\n"), "{flags}");
+        Ok(shown)
+    };
+    let start = std::time::Instant::now();
+    assert_eq!([shown("")?, shown("--error-limit 3")?, shown("--error-limit 0")?], [20, 3, 20_000]);
+    assert!(start.elapsed() < Duration::from_secs(60), "it took {:?}", start.elapsed());
+    Ok(())
+}
+
+fn unwritable_table() -> Result<(), Failed> {
+    for flags in [&[][..], &["--sass"]] {
+        // Only a real full device is one; it is written to by its descriptor, and nothing of it can be replaced.
+        let full = fs::OpenOptions::new().write(true).open("/dev/full")?;
+        let output = ptx_atomics().arg("table").args(flags).stdout(full).output()?;
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8(output.stderr)?.contains("cannot write to standard output: No space left"));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use ptx_atomics::{
 
 use super::{Part, obituary, work};
 use crate::{
-    cli::LowerArgs,
+    cli::{LowerArgs, TargetArgs},
     isolate::{self, Cause, Death, End, Stage},
 };
 
@@ -102,7 +102,7 @@ fn culprit(args: &LowerArgs, input: &Input, functions: usize) -> Option<(usize, 
 fn sufficient(args: &LowerArgs, input: &Input, part: &Part, target: Target, deadline: Instant) -> Option<String> {
     let compiles = |sm: Sm, ptx: PtxVersion| {
         let mut args = args.clone();
-        (args.target.mcpu, args.target.mattr) = (Some(sm), Some(ptx));
+        args.target = TargetArgs::new(sm, ptx);
         let done = isolate::run(true, || work(&args, input, Some(part.clone())).is_ok());
         matches!(done, Ok(End::Returned(true)))
     };

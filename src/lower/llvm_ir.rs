@@ -18,7 +18,7 @@ use ptx_atomics::{
 
 use super::{Lowered, Part};
 use crate::{
-    cli::{Emit, LowerArgs, TargetArgs},
+    cli::{Emit, LowerArgs},
     isolate::{self, Functions, Stage},
 };
 
@@ -102,8 +102,7 @@ fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Vec<Diagno
     );
     match (gpu, version) {
         (Ok(gpu), Ok(version)) => {
-            let args = TargetArgs { mcpu: settings.mcpu, mattr: settings.mattr };
-            Ok(args.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
+            Ok(settings.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
         }
         (gpu, version) => Err([gpu.err(), version.err()].into_iter().flatten().flatten().collect()),
     }
