@@ -40,7 +40,8 @@ pub fn trials() -> Vec<Trial> {
 
 /// Of a type that no kernel can have for a parameter: it takes the address.
 fn descriptor() -> Result<(), Failed> {
-    let text = "!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero,
+    let text =
+        "!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero,
           interleave = none>
         func.func @f(%c: index, %map: !map) {
           gpu.launch blocks(%bx, %by, %bz) in (%gx = %c, %gy = %c, %gz = %c)
@@ -52,7 +53,7 @@ fn descriptor() -> Result<(), Failed> {
         }";
     let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
     fs::write(file.path(), text)?;
-    let ptx = success(ptx_atomics().arg("lower").arg(file.path()))?;
+    let ptx = success(ptx_atomics().args(["lower", "--mattr", "+ptx80"]).arg(file.path()))?;
     assert!(ptx.contains("prefetch.tensormap"), "{ptx}");
     Ok(())
 }

@@ -66,9 +66,12 @@ pub fn children<'c, 'a>(op: Op<'c, 'a>) -> impl Iterator<Item = Op<'c, 'a>> {
 /// The first line of an op's text. Only the op is read for it: other threads may be changing what is around.
 pub fn line(op: Op<'_, '_>) -> Option<String> {
     let flags = OperationPrintingFlags::new().use_local_scope();
-    // What is in the op may be all of the input.
+    // What is in the op may be all of the input: it is neither printed nor verified once more.
     // SAFETY: the flags are live.
-    unsafe { mlirOpPrintingFlagsSkipRegions(flags.to_raw()) };
+    unsafe {
+        mlirOpPrintingFlagsSkipRegions(flags.to_raw());
+        mlirOpPrintingFlagsAssumeVerified(flags.to_raw());
+    }
     let text = op.to_string_with_flags(flags).ok()?;
     let line = text.lines().next()?.trim();
     Some(line.strip_suffix("...}").unwrap_or(line).to_owned())
