@@ -174,8 +174,12 @@ struct Random(u64);
 
 impl Random {
     fn new(seed: u64) -> Self {
-        // Neighbouring seeds give unlike numbers.
-        Self((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        // Every bit of the seed reaches every bit of the state.
+        let mixed = (0..3).fold(seed + 1, |state: u64, _| {
+            let state = state.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            state ^ state >> 32
+        });
+        Self(mixed | 1)
     }
 
     fn below(&mut self, limit: usize) -> usize {
@@ -194,9 +198,10 @@ impl Random {
 /// A valid input after some changes, each of bytes, of words or of lines: pieces of it are replaced by pieces of any.
 fn damaged(valid: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut bytes = valid[random.below(valid.len())].clone();
-    for _ in 0..=random.below(4) {
+    // Few changes leave more that is valid, and comes further.
+    for _ in 0..[1, 1, 1, 2, 3, 5][random.below(6)] {
         let other = &valid[random.below(valid.len())];
-        match random.below(5) {
+        match random.below(7) {
             0 => {
                 let at = random.below(bytes.len());
                 if let Some(byte) = bytes.get_mut(at) {
@@ -211,10 +216,23 @@ fn damaged(valid: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
                 let (to, from) = (random.range(bytes.len(), 64), random.range(other.len(), 64));
                 bytes.splice(to, other[from].to_vec());
             }
+            // A number, a word or a sign becomes another of this input.
+            3 | 4 => {
+                let mut here = words(&bytes);
+                let at = random.below(here.len());
+                let sort =
+                    |word: &[u8]| word.first().map(|first| (first.is_ascii_digit(), first.is_ascii_alphabetic()));
+                let like = here.iter().filter(|word| sort(word) == here.get(at).and_then(|here| sort(here))).copied();
+                let like = like.collect_vec();
+                if let (Some(word), Some(other)) = (here.get_mut(at), like.get(random.below(like.len()))) {
+                    *word = other;
+                }
+                bytes = here.concat();
+            }
             way => {
-                let pieces = if way == 3 { words } else { lines };
+                let pieces = if way == 5 { words } else { lines };
                 let (mut here, there) = (pieces(&bytes), pieces(other));
-                let longest = if way == 3 { 2 } else { 8 };
+                let longest = if way == 5 { 2 } else { 8 };
                 let (to, from) = (random.range(here.len(), longest), random.range(there.len(), longest));
                 here.splice(to, there[from].to_vec());
                 bytes = here.concat();
