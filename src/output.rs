@@ -283,14 +283,16 @@ impl Drop for Undisturbed {
 mod tests {
     use super::*;
 
+    type Way = fn(&Path, &[u8]) -> io::Result<()>;
+
     /// With and without files that have no name; over nothing, and over a file.
     #[test]
     fn a_file_appears_alone() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("out");
         for (mode, text) in [(None, "new"), (Some(0o604), "replaced")] {
-            let ways: [fn(&Path, &[u8]) -> io::Result<()>; 2] = [replace, |path, bytes| write(path, bytes.to_vec())];
-            for way in ways {
+            let unnamed: Way = |path, bytes| write(path, bytes.to_vec());
+            for way in [replace as Way, unnamed] {
                 let _ = fs::remove_file(&path);
                 if let Some(mode) = mode {
                     fs::write(&path, "before")?;

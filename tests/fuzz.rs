@@ -25,6 +25,9 @@ use ptx_atomics::{
 };
 use support::{ptx_atomics, root};
 
+/// What is done with the bytes of a file, in the library.
+type Work = fn(&str, &[u8]) -> Result<(), Vec<Diagnostic>>;
+
 /// A kind of input.
 #[derive(Clone, Copy)]
 struct Kind {
@@ -32,7 +35,7 @@ struct Kind {
     /// Where valid ones are: folders and endings of names.
     sources: &'static [(&'static str, &'static str)],
     /// What a worker does with an input; `None` for what only the command can do.
-    work: Option<fn(&str, &[u8]) -> Result<(), Vec<Diagnostic>>>,
+    work: Option<Work>,
     command: fn(&mut Command, &Path),
 }
 
