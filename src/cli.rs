@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::source::ReleaseSequences;
 use ptx_atomics::{
-    llvm::settings::{self, Settings},
+    llvm::settings::{self, Features, Settings},
     lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
 
@@ -14,6 +14,9 @@ use ptx_atomics::{
 #[derive(Parser)]
 #[command(version, about)]
 pub struct Cli {
+    /// How many errors are shown; the others are counted. 0 shows all
+    #[arg(long, global = true, value_name = "N", default_value_t = 20)]
+    pub error_limit: usize,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -31,7 +34,7 @@ pub enum Command {
 ///
 /// Reads LLVM IR or MLIR, text or bitcode, and writes PTX in which every atomic and fence is what NVIDIA's Atomics ABI says.
 /// Nothing is written on an error.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(after_help = "Example:
   ptx-atomics lower kernel.ll -o kernel.ptx --mcpu sm_90 --mattr +ptx86 --strategy fence,rmw.relaxed=recommended
   ptx-atomics lower kernels.mlir -o kernels/
@@ -80,7 +83,7 @@ pub struct LowerArgs {
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub codegen_level: Option<u8>,
     /// Write a remark for each lowered operation, in LLVM's YAML format
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file)]
     pub remarks: Option<PathBuf>,
     /// Say what became of each operation
     #[arg(short, long)]
@@ -196,14 +199,15 @@ pub struct LitmusArgs {
     pub rounds: u32,
 }
 
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 pub struct TargetArgs {
     /// The GPU, sm_20 to sm_121f [default: that of the module, or else sm_90]
     #[arg(long, value_name = "GPU", value_parser = settings::sm)]
     pub mcpu: Option<Sm>,
-    /// The PTX version, as +ptx86 [default: that of the module, or else the lowest that has the GPU]
-    #[arg(long, value_name = "FEATURES", value_parser = settings::version)]
-    pub mattr: Option<PtxVersion>,
+    /// The PTX version, as +ptx86 [default: that of the module, or else the lowest that has the GPU]; a GPU too, as
+    /// +ptx86,+sm_90, which counts where --mcpu is not given
+    #[arg(long, value_name = "FEATURES", value_parser = settings::features)]
+    pub mattr: Option<Features>,
 }
 
 /// Check with the memory models that lowered programs do only what their sources may do
@@ -246,6 +250,11 @@ pub struct VerifyMappingArgs {
     pub format: Format,
 }
 
+/// A file that cannot be standard output, which the PTX has.
+fn file(path: &str) -> Result<PathBuf, String> {
+    if path == "-" { Err("the remarks need a file".to_owned()) } else { Ok(path.into()) }
+}
+
 fn named<T: FromStr>(name: &str) -> Result<T, String> {
     name.parse().map_err(|_| "see --help for what there is".to_owned())
 }
@@ -255,7 +264,7 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
     numbers.filter(|(k, n)| (1..=*n).contains(k)).ok_or_else(|| "it is K/N, with K from 1 to N".to_owned())
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct StrategyArgs {
     /// Which sequence of each row of the ABI: recommended, fence, fence-acquire, proven, auto; or for one row, as
     /// rmw.acq_rel=fence. A list, or several times: later ones override earlier
@@ -314,8 +323,8 @@ impl LowerArgs {
     /// What the flags set, over what the module sets.
     pub fn settings(&self, module: Settings) -> Settings {
         Settings {
-            mcpu: self.target.mcpu.or(module.mcpu),
-            mattr: self.target.mattr.or(module.mattr),
+            mcpu: self.target.gpu().or(module.mcpu),
+            mattr: self.target.version().or(module.mattr),
             strategies: self.strategy.over(module.strategies),
             default_scope: self.default_scope.or(module.default_scope),
             fp_atomics: self.fp_atomics.or(module.fp_atomics),
@@ -340,9 +349,21 @@ impl StrategyArgs {
 }
 
 impl TargetArgs {
+    pub fn new(sm: Sm, ptx: PtxVersion) -> Self {
+        Self { mcpu: Some(sm), mattr: Some(Features { ptx: Some(ptx), sm: None }) }
+    }
+
+    pub fn gpu(&self) -> Option<Sm> {
+        self.mcpu.or_else(|| self.mattr?.sm)
+    }
+
+    pub fn version(&self) -> Option<PtxVersion> {
+        self.mattr?.ptx
+    }
+
     /// The target of the flags, else that of a module, else sm_90.
     pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
-        Settings { mcpu: self.mcpu, mattr: self.mattr, ..Settings::default() }.target(gpu, version)
+        Settings { mcpu: self.gpu(), mattr: self.version(), ..Settings::default() }.target(gpu, version)
     }
 }
 

@@ -1,37 +1,59 @@
-//! LLVM runs in a child process: where it ends the process, the user still gets our error.
+//! LLVM and MLIR run in a child process: where they end the process, the user still gets our error.
 //!
-//! The child is a fork, taken before LLVM is touched and while there is one thread. It tells what it does through a
-//! pipe, one JSON object a line, so that the parent knows how far it came.
+//! The child is a fork, taken before LLVM is touched and while there is one thread. It tells what it does and what it made
+//! through a pipe, one JSON object a line, so that the parent knows how far it came. It does not outlive its parent.
 
 use std::{
-    io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe},
+    io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe},
     os::fd::AsRawFd,
     sync::OnceLock,
 };
 
 use serde::{Deserialize, Serialize};
+use strum::EnumMessage;
+
+use crate::render;
 
 /// What a child tells.
 #[derive(Serialize, Deserialize)]
 enum Event {
     Stage(Stage),
-    /// How many functions are being compiled, and the first one's name.
-    Functions(usize, String),
-    /// Why LLVM is about to end the process.
-    Fatal(String),
+    Functions(Functions),
+    /// What the child made: so many bytes follow the line.
+    Made {
+        output: usize,
+        name: Option<String>,
+        length: u64,
+    },
+    /// Why the child is about to end.
+    Cause(Cause),
+    /// An allocation failed. The child may end for this, or go on without.
+    NoMemory,
 }
 
-/// What a child is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
+/// What a child is doing, and whose code does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display, EnumMessage)]
 pub enum Stage {
-    #[strum(serialize = "reading the module")]
+    #[strum(serialize = "reading the module", message = "LLVM")]
     Read,
-    #[strum(serialize = "optimizing the module")]
+    #[strum(serialize = "reading the module", message = "MLIR")]
+    ReadMlir,
+    #[strum(serialize = "converting the module", message = "MLIR")]
+    Convert,
+    #[strum(serialize = "optimizing the module", message = "LLVM")]
     Prepare,
-    #[strum(serialize = "lowering the atomics")]
+    #[strum(serialize = "lowering the atomics", message = "LLVM")]
     Lower,
-    #[strum(serialize = "generating PTX")]
+    #[strum(serialize = "generating PTX", message = "LLVM")]
     Emit,
+}
+
+/// What a child made.
+pub struct Made {
+    /// Which output it is for.
+    pub output: usize,
+    pub name: Option<String>,
+    pub bytes: Vec<u8>,
 }
 
 /// How a child ended.
@@ -45,36 +67,71 @@ pub enum End {
 #[derive(Default)]
 pub struct Death {
     pub stage: Option<Stage>,
-    /// The number of functions that were being compiled.
-    pub functions: usize,
-    /// The first of them.
-    pub function: String,
-    pub reason: String,
+    pub functions: Functions,
+    pub cause: Cause,
+}
+
+impl Death {
+    /// What LLVM says.
+    pub fn reason(&self) -> Option<&str> {
+        if let Cause::Fatal(reason) = &self.cause { Some(reason) } else { None }
+    }
+}
+
+/// What was being compiled.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Functions {
+    pub count: usize,
+    pub first: String,
+    /// The intrinsics that the first one calls, if it is the only one.
+    pub intrinsics: Vec<String>,
+    /// For which GPU and PTX version, as LLVM's features.
+    pub target: (String, String),
+}
+
+/// Why a child did not return.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// LLVM says.
+    Fatal(String),
+    /// A bug of ours says.
+    Panic(String),
+    Memory,
+    Stack,
+    Signal(i32),
+    /// It ended itself, with this status and no word.
+    #[default]
+    Unknown,
 }
 
 static PARENT: OnceLock<PipeWriter> = OnceLock::new();
 
-fn tell(event: &Event) {
+fn tell(event: &Event, bytes: &[u8]) {
     if let (Some(mut parent), Ok(mut line)) = (PARENT.get(), serde_json::to_vec(event)) {
         line.push(b'\n');
         // A parent that is gone needs no answer.
-        let _ = parent.write_all(&line);
+        let _ = parent.write_all(&line).and_then(|()| parent.write_all(bytes));
     }
 }
 
 /// Tells the parent what comes next.
 pub fn stage(stage: Stage) {
-    tell(&Event::Stage(stage));
+    tell(&Event::Stage(stage), &[]);
 }
 
 /// Tells the parent which functions are being compiled.
-pub fn functions(count: usize, first: &str) {
-    tell(&Event::Functions(count, first.to_owned()));
+pub fn functions(functions: Functions) {
+    tell(&Event::Functions(functions), &[]);
+}
+
+/// Gives the parent what was made for one of its outputs.
+pub fn made(output: usize, name: Option<&str>, bytes: &[u8]) {
+    tell(&Event::Made { output, name: name.map(str::to_owned), length: bytes.len() as u64 }, bytes);
 }
 
 /// Ends the child, with a reason.
 pub fn fatal(reason: &str) -> ! {
-    tell(&Event::Fatal(reason.to_owned()));
+    tell(&Event::Cause(Cause::Fatal(reason.to_owned())), &[]);
     // SAFETY: `_exit` runs nothing of the broken process.
     unsafe { libc::_exit(DIED) }
 }
@@ -82,11 +139,17 @@ pub fn fatal(reason: &str) -> ! {
 const DIED: i32 = 70;
 
 /// Runs `work` in a child process. With `quiet`, the child prints nothing.
-pub fn run(quiet: bool, work: impl FnOnce() -> bool) -> std::io::Result<End> {
+pub fn run(quiet: bool, work: impl FnOnce() -> bool) -> io::Result<End> {
+    run_for(quiet, work).map(|(end, _)| end)
+}
+
+/// Runs `work` in a child process, and takes what it made.
+pub fn run_for(quiet: bool, work: impl FnOnce() -> bool) -> io::Result<(End, Vec<Made>)> {
     let (events, writer) = pipe()?;
+    let parent = std::process::id();
     // SAFETY: the process has one thread, so that the child may do whatever the parent could.
     match unsafe { libc::fork() } {
-        -1 => Err(std::io::Error::last_os_error()),
+        -1 => Err(io::Error::last_os_error()),
         0 => {
             drop(events);
             let _ = PARENT.set(writer);
@@ -94,40 +157,124 @@ pub fn run(quiet: bool, work: impl FnOnce() -> bool) -> std::io::Result<End> {
                 // SAFETY: both are open descriptors.
                 unsafe { libc::dup2(null.as_raw_fd(), libc::STDERR_FILENO) };
             }
-            // `exit` runs no destructors of this stack: temporary files stay for the parent.
-            std::process::exit(if work() { 0 } else { 1 })
+            prepare(parent);
+            let done = work();
+            render::omitted();
+            std::process::exit(if done { 0 } else { 1 })
         }
         child => {
             drop(writer);
-            let mut death = listen(events);
+            let (mut death, memory, made) = listen(events);
             let mut status = 0;
             // SAFETY: `child` is our child, and nobody else waits for it.
             while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {
-                let error = std::io::Error::last_os_error();
-                if error.kind() != std::io::ErrorKind::Interrupted {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
                     return Err(error);
                 }
             }
             if libc::WIFEXITED(status) && matches!(libc::WEXITSTATUS(status), 0 | 1) {
-                return Ok(End::Returned(libc::WEXITSTATUS(status) == 0));
+                return Ok((End::Returned(libc::WEXITSTATUS(status) == 0), made));
             }
-            if libc::WIFSIGNALED(status) {
-                death.reason = format!("it was stopped by signal {}", libc::WTERMSIG(status));
+            if libc::WIFSIGNALED(status) && death.cause == Cause::Unknown {
+                death.cause = Cause::Signal(libc::WTERMSIG(status));
             }
-            Ok(End::Died(death))
+            // What dies for want of memory says so last, and in many ways.
+            if memory && !matches!(death.cause, Cause::Stack | Cause::Signal(libc::SIGKILL | libc::SIGTERM)) {
+                death.cause = Cause::Memory;
+            }
+            Ok((End::Died(death), Vec::new()))
         }
     }
 }
 
-fn listen(events: PipeReader) -> Death {
-    let mut death = Death::default();
-    for line in BufReader::new(events).lines().map_while(Result::ok) {
-        match serde_json::from_str(&line) {
+/// What the child told: how far it came and why it ended, whether memory failed, and what it made.
+fn listen(events: PipeReader) -> (Death, bool, Vec<Made>) {
+    let mut events = BufReader::new(events);
+    let (mut death, mut memory, mut all) = (Death::default(), false, Vec::new());
+    let mut line = Vec::new();
+    while events.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        match serde_json::from_slice(&line) {
             Ok(Event::Stage(stage)) => death.stage = Some(stage),
-            Ok(Event::Functions(count, first)) => (death.functions, death.function) = (count, first),
-            Ok(Event::Fatal(reason)) => death.reason = reason,
+            Ok(Event::Functions(functions)) => death.functions = functions,
+            Ok(Event::Made { output, name, length }) => {
+                let mut bytes = Vec::new();
+                if (&mut events).take(length).read_to_end(&mut bytes).is_ok() {
+                    all.push(Made { output, name, bytes });
+                }
+            }
+            Ok(Event::Cause(cause)) => death.cause = cause,
+            Ok(Event::NoMemory) => memory = true,
             Err(_) => {}
         }
+        line.clear();
     }
-    death
+    (death, memory, all)
+}
+
+/// The size up to which the stack of the child may grow: what Linux leaves free below it.
+const STACK: usize = 128 << 20;
+
+/// Makes the child one that ends with its parent, and tells why it ends.
+fn prepare(parent: u32) {
+    std::panic::set_hook(Box::new(|panic| tell(&Event::Cause(Cause::Panic(panic.to_string())), &[])));
+    // SAFETY: the structures are zeroed or written by the system before they are read, and the handlers call only what a
+    // signal handler may.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid().cast_unsigned() != parent {
+            libc::_exit(DIED);
+        }
+        // Readers of nested text call themselves.
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_STACK, &mut limit) == 0 && limit.rlim_cur < STACK as libc::rlim_t {
+            limit.rlim_cur = limit.rlim_max.min(STACK as libc::rlim_t);
+            libc::setrlimit(libc::RLIMIT_STACK, &limit);
+        }
+        let _ = STACK_TOP.set((&raw const limit).addr());
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = crashed as *const () as usize;
+        // Rust has made another stack for such handlers.
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+        for signal in [libc::SIGSEGV, libc::SIGBUS] {
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+        mi_register_error(no_memory, std::ptr::null_mut());
+    }
+}
+
+/// An address near the beginning of the stack, which grows down from there.
+static STACK_TOP: OnceLock<usize> = OnceLock::new();
+
+/// Tells the parent from where nothing may be allocated.
+fn tell_raw(line: &[u8]) {
+    if let Some(parent) = PARENT.get() {
+        // SAFETY: the line is live.
+        unsafe { libc::write(parent.as_raw_fd(), line.as_ptr().cast(), line.len()) };
+    }
+}
+
+unsafe extern "C" {
+    /// Of the allocator, which is LLVM's too: says that an allocation fails.
+    fn mi_register_error(handler: extern "C" fn(i32, *mut libc::c_void), argument: *mut libc::c_void);
+}
+
+extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, _: *const libc::c_void) {
+    // SAFETY: the system gives live information.
+    let address = unsafe { (*info).si_addr() }.addr();
+    let overflown = STACK_TOP.get().is_some_and(|top| (top.saturating_sub(STACK + (1 << 20))..*top).contains(&address));
+    if overflown {
+        tell_raw(b"{\"Cause\":\"Stack\"}\n");
+        // SAFETY: it runs nothing of the broken process.
+        unsafe { libc::_exit(DIED) };
+    }
+    // The handler is gone, and the signal comes again behind it.
+    // SAFETY: it may be called here.
+    unsafe { libc::raise(signal) };
+}
+
+extern "C" fn no_memory(error: i32, _: *mut libc::c_void) {
+    if matches!(error, libc::ENOMEM | libc::EOVERFLOW) {
+        tell_raw(b"\"NoMemory\"\n");
+    }
 }

@@ -25,11 +25,15 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Exit 0: done. 1: an error in the input or its lowering, or a check that fails. 2: wrong usage.
 fn main() -> ExitCode {
-    match Cli::parse().command {
+    let Cli { error_limit, command } = Cli::parse();
+    render::limit(error_limit);
+    let done = match command {
         Command::Lower(args) => lower::run(args),
         Command::Table(args) => table::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Litmus(args) => litmus::run(&args),
         Command::VerifyMapping(args) => mapping::run(&args),
-    }
+    };
+    render::omitted();
+    done
 }

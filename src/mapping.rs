@@ -1,12 +1,6 @@
 //! `ptx-atomics verify-mapping`.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::Path,
-    process::ExitCode,
-    time::Instant,
-};
+use std::{fs, path::Path, process::ExitCode, time::Instant};
 
 use ptx_atomics::llvm::Diagnostic;
 use ptx_atomics::mapping::{
@@ -20,7 +14,7 @@ use strum::IntoEnumIterator;
 use crate::{
     cli::{Format, VerifyMappingArgs},
     format::{columns, json, markdown_table},
-    litmus, render,
+    litmus, output, render,
 };
 
 /// What came of a set of programs, with the field names of JSON.
@@ -55,8 +49,7 @@ const HEADER: [&str; 11] = [
 pub fn run(args: &VerifyMappingArgs) -> ExitCode {
     match work(args) {
         Ok((text, kept)) => {
-            // If it cannot be written, whoever read has stopped.
-            let written = io::stdout().write_all(text.as_bytes()).is_ok();
+            let written = output::print(&text);
             ExitCode::from(u8::from(!(kept && written)))
         }
         Err(errors) => {

@@ -1,110 +1,309 @@
-//! Outputs that appear whole or not at all.
+//! Outputs: a regular file appears whole or not at all; links are followed, and what is a pipe or a device is written to.
+//!
+//! Until [`publish`], nothing is made or touched. A file is then filled where it has no name, and linked when it is whole, so
+//! that no end of this process leaves a part of one. To replace a file, Linux has but a rename, for which the new one needs a
+//! second name between two system calls; signals wait for these, and only SIGKILL does not. Where the file system has no files
+//! without names (`O_TMPFILE`), this lasts as long as the file is written.
 
 use std::{
+    collections::HashSet,
+    ffi::{CString, OsString},
     fs::{self, File, OpenOptions, Permissions},
-    io::{self, Read, Seek, Write},
-    os::unix::fs::PermissionsExt,
+    io::{self, Write},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsRawFd, BorrowedFd, RawFd},
+        unix::{
+            ffi::OsStrExt,
+            fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+        },
+    },
     path::{Path, PathBuf},
 };
 
-use tempfile::{NamedTempFile, TempDir};
+use ptx_atomics::llvm::Diagnostic;
 
-/// Where something will be written. Until [`Output::commit`], nothing is made or touched.
+use crate::render;
+
+/// Where something will be written.
 pub enum Output {
-    /// A regular file: the temporary one beside it takes its place.
-    File { temporary: NamedTempFile, path: PathBuf },
-    /// Standard output, or what is no regular file (`/dev/null`, a pipe): filled at the end.
-    Stream { temporary: File, path: Option<PathBuf> },
-    /// A folder: the files of the temporary one move there.
-    Folder { temporary: TempDir, path: PathBuf },
+    /// A pipe, a device, or a descriptor that this process was given. It is open from the start, so that whoever reads from it
+    /// sees its end on an error, too.
+    Stream(File),
+    /// A regular file, which need not be there.
+    File(PathBuf),
+    /// A folder, which need not be there.
+    Folder(PathBuf),
 }
 
+/// An output that cannot be written, by the name that the user gave.
+pub type Unwritable = (PathBuf, io::Error);
+
 impl Output {
-    /// Opens an output; `-` is standard output.
+    /// Opens an output; `-` is standard output. What is a folder, or ends with a slash, is one.
     pub fn open(path: &Path) -> io::Result<Self> {
         if path == Path::new("-") {
-            return Ok(Self::Stream { temporary: tempfile::tempfile()?, path: None });
+            return given(libc::STDOUT_FILENO);
         }
-        // A link stays a link: what it points to is replaced.
-        let existing = fs::canonicalize(path).ok();
-        let path = existing.clone().unwrap_or_else(|| path.to_owned());
-        if path.is_dir() {
-            return Err(io::Error::other("it is a directory"));
+        match fs::metadata(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(found) if found.is_dir() => return Ok(Self::Folder(path.to_owned())),
+            _ if path.as_os_str().as_bytes().ends_with(b"/") => return Ok(Self::Folder(path.to_owned())),
+            _ => {}
         }
-        let mut mode = 0o666;
-        if existing.is_some() {
-            OpenOptions::new().write(true).open(&path)?;
-            let metadata = fs::metadata(&path)?;
-            if !metadata.is_file() {
-                return Ok(Self::Stream { temporary: tempfile::tempfile()?, path: Some(path) });
+        // A link stays a link: what it leads to is written.
+        let mut path = path.to_owned();
+        loop {
+            if let Some(descriptor) = descriptor(&path) {
+                return given(descriptor);
             }
-            mode = metadata.permissions().mode();
+            let Ok(to) = fs::read_link(&path).map(|to| folder(&path).join(to)) else { break };
+            // Links below /proc lead to what need not have the name that they say.
+            if path.exists() && !to.exists() {
+                break;
+            }
+            path = to;
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let temporary = tempfile::Builder::new()
-            .permissions(Permissions::from_mode(mode))
-            .prefix(".ptx-atomics-")
-            .tempfile_in(folder)
-            // The error would name the temporary file.
-            .map_err(|error| io::Error::from(error.kind()))?;
-        Ok(Self::File { temporary, path })
-    }
-
-    /// Whether a path means a folder: it is one, or ends with a slash.
-    pub fn is_folder(path: &Path) -> bool {
-        path.is_dir() || path.to_string_lossy().ends_with('/')
-    }
-
-    /// Opens a folder, which need not be there.
-    pub fn folder(path: &Path) -> io::Result<Self> {
-        let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let near = if path.is_dir() { path } else { beside };
-        let temporary = tempfile::Builder::new().prefix(".ptx-atomics-").tempdir_in(near);
-        let temporary = temporary.map_err(|error| io::Error::from(error.kind()))?;
-        Ok(Self::Folder { temporary, path: path.to_owned() })
-    }
-
-    /// Writes a file of the folder. A child process may do this for its parent.
-    ///
-    /// # Errors
-    /// Also if there is one of this name, or this is no folder.
-    pub fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Folder { temporary, .. } => File::create_new(temporary.path().join(name))?.write_all(bytes),
-            _ => Err(io::Error::other("it is no folder")),
+        if path.file_name().is_none() {
+            return Err(io::ErrorKind::NotFound.into());
         }
-    }
-
-    /// Writes to the temporary file. A child process may do this for its parent.
-    pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::File { temporary, .. } => temporary.as_file().write_all(bytes),
-            Self::Stream { temporary, .. } => (&mut &*temporary).write_all(bytes),
-            Self::Folder { .. } => Err(io::Error::other("it is a directory")),
+        if path.exists() {
+            let file = OpenOptions::new().write(true).open(&path)?;
+            if is_stream(&path) {
+                return Ok(Self::Stream(file));
+            }
         }
+        writable(folder(&path))?;
+        Ok(Self::File(path))
     }
 
-    /// Makes what was written appear.
-    pub fn commit(self) -> io::Result<()> {
-        match self {
-            Self::File { temporary, path } => temporary.persist(path).map(drop).map_err(|error| error.error),
-            Self::Folder { temporary, path } => {
-                fs::create_dir_all(&path)?;
-                for entry in fs::read_dir(temporary.path())? {
-                    let entry = entry?;
-                    fs::rename(entry.path(), path.join(entry.file_name()))?;
+    /// Whether two outputs are the same file or pipe, which can take but one of them.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let place = |path: &Path| (fs::canonicalize(folder(path)).ok(), path.file_name().map(OsString::from));
+        match (self, other) {
+            (Self::File(one), Self::File(other)) => place(one) == place(other),
+            (Self::Stream(one), Self::Stream(other)) => match (one.metadata(), other.metadata()) {
+                (Ok(one), Ok(other)) => {
+                    !one.file_type().is_char_device() && (one.dev(), one.ino()) == (other.dev(), other.ino())
                 }
-                Ok(())
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// What is to be written.
+pub struct Content {
+    /// The output, in the user's words.
+    pub name: PathBuf,
+    pub output: Output,
+    pub bytes: Vec<u8>,
+}
+
+/// Writes all of this. No file appears before all of them are complete.
+///
+/// # Errors
+/// The first output that fails.
+pub fn publish(contents: Vec<Content>) -> Result<(), Unwritable> {
+    let (mut files, mut streams) = (Vec::new(), Vec::new());
+    let mut places = HashSet::new();
+    for Content { name, output, bytes } in contents {
+        match output {
+            Output::Stream(stream) => streams.push((name, stream, bytes)),
+            Output::Folder(_) => return Err((name, io::Error::other("it is a directory"))),
+            Output::File(path) if !places.insert(path.clone()) => {
+                return Err((name, io::Error::other("another output has the same name")));
             }
-            Self::Stream { mut temporary, path } => {
-                let mut bytes = Vec::new();
-                temporary.rewind()?;
-                temporary.read_to_end(&mut bytes)?;
-                match path {
-                    Some(path) => OpenOptions::new().write(true).open(path)?.write_all(&bytes),
-                    None => io::stdout().write_all(&bytes).and_then(|()| io::stdout().flush()),
+            Output::File(path) => match Unnamed::new(folder(&path)) {
+                Some(file) => {
+                    file.fill(&path, &bytes).map_err(|error| (name.clone(), error))?;
+                    files.push((name, path, Whole::Unnamed(file)));
                 }
+                None => files.push((name, path, Whole::Bytes(bytes))),
+            },
+        }
+    }
+    for (name, mut stream, bytes) in streams {
+        stream.write_all(&bytes).map_err(|error| (name, error))?;
+    }
+    let _undisturbed = Undisturbed::new();
+    for (name, path, whole) in files {
+        match whole {
+            Whole::Unnamed(file) => file.appear(&path),
+            Whole::Bytes(bytes) => replace(&path, &bytes),
+        }
+        .map_err(|error| (name, error))?;
+    }
+    Ok(())
+}
+
+/// Writes one output.
+pub fn write(path: &Path, bytes: Vec<u8>) -> io::Result<()> {
+    let output = Output::open(path)?;
+    publish(vec![Content { name: path.to_owned(), output, bytes }]).map_err(|(_, error)| error)
+}
+
+/// Writes text to standard output, and says why if it cannot be. Whether it was.
+pub fn print(text: &str) -> bool {
+    match write(Path::new("-"), text.as_bytes().to_vec()) {
+        Ok(()) => true,
+        Err(error) => {
+            // Who has stopped reading knows.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                render::error(&Diagnostic::new(format!("cannot write to standard output: {error}")), None);
+            }
+            false
+        }
+    }
+}
+
+/// The content of a file that has not appeared.
+enum Whole {
+    Unnamed(Unnamed),
+    /// For a file system that has no unnamed files.
+    Bytes(Vec<u8>),
+}
+
+/// A file without a name.
+struct Unnamed(File);
+
+impl Unnamed {
+    /// One that can be given a name in this folder, if the system has such.
+    fn new(folder: &Path) -> Option<Self> {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).custom_flags(libc::O_TMPFILE).mode(0o666).open(folder).ok().map(Self)?;
+        file.link().exists().then_some(file)
+    }
+
+    /// Its name among the descriptors.
+    fn link(&self) -> PathBuf {
+        format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
+    }
+
+    fn fill(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        (&self.0).write_all(bytes)?;
+        keep_mode(&self.0, path)
+    }
+
+    /// Gives it a name, which another file may have.
+    fn appear(&self, path: &Path) -> io::Result<()> {
+        match self.name(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let named = beside().make_in(folder(path), |name| self.name(name))?;
+                named.into_temp_path().persist(path).map_err(|error| error.error)
+            }
+            done => done,
+        }
+    }
+
+    fn name(&self, path: &Path) -> io::Result<()> {
+        let (from, to) =
+            (CString::new(self.link().as_os_str().as_bytes())?, CString::new(path.as_os_str().as_bytes())?);
+        // SAFETY: both are strings that live during the call.
+        let done = unsafe {
+            libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::AT_SYMLINK_FOLLOW)
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// Writes a file beside its place, and lets it take that.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = beside().permissions(Permissions::from_mode(0o666)).tempfile_in(folder(path))?;
+    file.write_all(bytes)?;
+    keep_mode(file.as_file(), path)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+fn beside() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ptx-atomics-");
+    builder
+}
+
+/// What replaces a file has its permissions.
+fn keep_mode(file: &File, path: &Path) -> io::Result<()> {
+    fs::metadata(path).map_or(Ok(()), |replaced| file.set_permissions(replaced.permissions()))
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether something is there that is neither a file nor a folder.
+fn is_stream(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// The number of a descriptor of this process, if the path is its name, as `/dev/fd/63`.
+fn descriptor(path: &Path) -> Option<RawFd> {
+    let own = fs::canonicalize("/proc/self/fd").ok()?;
+    let descriptor = path.file_name()?.to_str()?.parse::<u32>().ok()?.try_into().ok()?;
+    (fs::canonicalize(folder(path)).ok()? == own).then_some(descriptor)
+}
+
+/// A descriptor that this process was given, with its place in the file and its flags: to open its name anew would lose both.
+fn given(descriptor: RawFd) -> io::Result<Output> {
+    // SAFETY: the descriptor is only copied; if it is not open, that fails.
+    Ok(Output::Stream(unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?.into()))
+}
+
+/// Checks that a file can be made in a folder.
+fn writable(folder: &Path) -> io::Result<()> {
+    let name = CString::new(folder.as_os_str().as_bytes())?;
+    // SAFETY: the name lives during the call.
+    let done = unsafe { libc::access(name.as_ptr(), libc::W_OK | libc::X_OK) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// While this lives, signals wait that can.
+struct Undisturbed(libc::sigset_t);
+
+impl Undisturbed {
+    fn new() -> Self {
+        let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        // SAFETY: both sets are written before they are read.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
+            Self(before.assume_init())
+        }
+    }
+}
+
+impl Drop for Undisturbed {
+    fn drop(&mut self) {
+        // SAFETY: the set is the one that was in force.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Way = fn(&Path, &[u8]) -> io::Result<()>;
+
+    /// With and without files that have no name; over nothing, and over a file.
+    #[test]
+    fn a_file_appears_alone() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("out");
+        for (mode, text) in [(None, "new"), (Some(0o604), "replaced")] {
+            let unnamed: Way = |path, bytes| write(path, bytes.to_vec());
+            for way in [replace as Way, unnamed] {
+                let _ = fs::remove_file(&path);
+                if let Some(mode) = mode {
+                    fs::write(&path, "before")?;
+                    fs::set_permissions(&path, Permissions::from_mode(mode))?;
+                }
+                way(&path, text.as_bytes())?;
+                assert_eq!(fs::read_to_string(&path)?, text);
+                assert!(mode.is_none_or(|mode| fs::metadata(&path).is_ok_and(|found| found.mode() & 0o777 == mode)));
+                assert_eq!(fs::read_dir(folder.path())?.count(), 1);
             }
         }
+        Ok(())
     }
 }

@@ -106,11 +106,11 @@ const COUNTS: &str = "acquire to seq_cst: MEMBAR/ERRBAR/CCTL";
 
 pub fn print(args: &TableArgs) -> Result<String, UnknownTarget> {
     let policy = Policy { fp_atomics: args.fp_atomics, ..args.strategy.strategies().into() };
-    let targets = match args.target.mcpu {
+    let targets = match args.target.gpu() {
         Some(_) => vec![args.target.target(None, None)?],
         None => {
             let measured = Family::iter().filter_map(|family| family.to_string().parse().ok());
-            let version = args.target.mattr;
+            let version = args.target.version();
             measured.map(|sm| Target::new(sm, version.map(|v| v.max(sm.lowest_ptx())))).collect::<Result<_, _>>()?
         }
     };

@@ -1,10 +1,6 @@
 //! `ptx-atomics table`: the whole mapping as a target gets it, from the code that lowers.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{collections::BTreeMap, process::ExitCode};
 
 use ptx_atomics::{
     llvm::Diagnostic,
@@ -22,7 +18,7 @@ use strum::{EnumMessage, IntoEnumIterator};
 use crate::{
     cli::{Format, TableArgs},
     format::{columns, json, markdown_table},
-    render, sass_table,
+    output, render, sass_table,
 };
 
 /// Everything that a format prints.
@@ -79,11 +75,7 @@ pub fn run(args: &TableArgs) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match io::stdout().write_all(text.as_bytes()) {
-        Ok(()) => ExitCode::SUCCESS,
-        // Whoever read has stopped.
-        Err(_) => ExitCode::FAILURE,
-    }
+    if output::print(&text) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn print(args: &TableArgs) -> Result<String, UnknownTarget> {

@@ -7,10 +7,14 @@ mod support;
 
 use std::{
     fs,
-    io::Write,
-    os::unix::fs::{PermissionsExt, symlink},
+    io::{self, Write},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{FileTypeExt, PermissionsExt, symlink},
+    },
     path::Path,
     process::{Command, Output, Stdio},
+    time::Duration,
 };
 
 use itertools::{Itertools, iproduct};
@@ -33,6 +37,11 @@ fn main() {
         ("damaged bitcode never aborts", damaged_bitcode),
         ("an error touches no output", an_error_touches_no_output),
         ("outputs appear whole", outputs_appear_whole),
+        ("links, pipes and devices stay what they are", links_pipes_devices),
+        ("outputs in a folder", outputs_in_a_folder),
+        ("two outputs are two files", two_outputs),
+        ("no end of the process leaves anything", no_end_leaves_anything),
+        ("who ended the process, and while what", who_ended_it),
         ("colors only where they are wanted", colors),
         ("the target of flags, module, default", targets),
         ("columns of errors on the first line", first_line),
@@ -51,7 +60,9 @@ fn main() {
         ("subtraction and negation of floats", negation),
         ("8 and 16 bits at the start of a word", word_aligned),
         ("modes of subnormals", subnormals),
+        ("thousands of errors", many_errors),
         ("the table", table),
+        ("a table that cannot be written", unwritable_table),
         ("the choices of auto", auto_table),
         ("the table of SASS", sass_table),
         ("help has an example", help),
@@ -99,7 +110,7 @@ fn bad_file(path: &Path) -> Result<(), Failed> {
     let flags = text.lines().next().and_then(|line| line.strip_prefix("; RUN:")).ok_or("no `; RUN:`")?;
     let folder = tempfile::tempdir()?;
     let path = path.strip_prefix(root())?;
-    let output = lower(&format!("{} -o {}/out.ptx {flags}", path.display(), folder.path().display()));
+    let output = lower(&format!("{} -o {}/out.ptx --error-limit 0 {flags}", path.display(), folder.path().display()));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(fs::read_dir(folder.path())?.count(), 0, "nothing is left in the output's folder");
     let mut settings = insta::Settings::clone_current();
@@ -141,6 +152,8 @@ fn unwritable_outputs() -> Result<(), Failed> {
 
 fn wrong_usage() -> Result<(), Failed> {
     check("--mcpu sm_64", 2, &["unknown GPU 'sm_64'; the known ones are sm_20, ", "sm_121f"])?;
+    check("--mattr +ptx80,+foo", 2, &["unknown PTX version 'foo'"])?;
+    check("--mattr +ptx80,+sm_64", 2, &["unknown GPU 'sm_64'"])?;
     check("--mattr +ptx59", 2, &["unknown PTX version 'ptx59'; the known ones are ptx32, ", "ptx94"])?;
     check(
         "--strategy magic",
@@ -212,9 +225,208 @@ fn outputs_appear_whole() -> Result<(), Failed> {
     assert_eq!(fs::read_to_string(&path)?, expected);
     assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, 0o640);
 
-    lowered("tests/inputs/fences.ll -o /dev/null")?;
-    assert!(!fs::metadata("/dev/null")?.is_file());
     Ok(())
+}
+
+/// All in a folder of the test: what fails here may have replaced what it should have written to.
+fn links_pipes_devices() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    let input = "tests/inputs/fences.ll";
+    let expected = lowered(input)?;
+    let left = |names: &[&str]| {
+        let found = fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+        let found = found.map(|name| name.into_string().expect("UTF-8")).sorted().collect_vec();
+        assert_eq!(found, names.iter().copied().sorted().collect_vec());
+        names.iter().for_each(|name| fs::remove_file(at(name)).expect("it can be removed"));
+    };
+
+    // What `/dev/stdout` is; a pipe, then a file that has something in it.
+    symlink("/proc/self/fd/1", at("stdout"))?;
+    assert_eq!(lowered(&format!("{input} -o {}", at("stdout").display()))?, expected);
+    fs::write(at("file"), "before\n")?;
+    let mut file = fs::OpenOptions::new().append(true).open(at("file"))?;
+    let status = ptx_atomics().args(["lower", input, "-o"]).arg(at("stdout")).stdout(file.try_clone()?).status()?;
+    writeln!(file, "after")?;
+    assert!(status.success());
+    assert_eq!(fs::read_to_string(at("file"))?, format!("before\n{expected}after\n"));
+    assert!(at("stdout").is_symlink());
+    left(&["stdout", "file"]);
+
+    // A socket, which nobody can open by its name.
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    symlink("/proc/self/fd/1", at("stdout"))?;
+    let spawned = ptx_atomics().args(["lower", input, "-o"]).arg(at("stdout")).stdout(OwnedFd::from(theirs)).spawn();
+    let mut child = spawned?;
+    assert_eq!(io::read_to_string(ours)?, expected);
+    assert!(child.wait()?.success());
+    left(&["stdout"]);
+
+    // The shell's `>(...)`.
+    let script = format!("$0 lower {input} -o >(cat > {}) && wait $!", at("out").display());
+    success(Command::new("bash").arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_ptx-atomics")).current_dir(root()))?;
+    assert_eq!(fs::read_to_string(at("out"))?, expected);
+    left(&["out"]);
+
+    // The reader of a named pipe sees its end, on an error too.
+    success(Command::new("mkfifo").arg(at("pipe")))?;
+    for (input, expected) in [(input, &*expected), ("tests/bad/constant_memory.ll", ""), ("tests/none.ll", "")] {
+        let reader = std::thread::spawn({
+            let path = at("pipe");
+            move || fs::read_to_string(path)
+        });
+        let output = lower(&format!("{input} -o {}", at("pipe").display()));
+        assert_eq!(output.status.success(), !expected.is_empty());
+        assert_eq!(reader.join().map_err(|_| "the reader fails")??, expected);
+    }
+    assert!(fs::metadata(at("pipe"))?.file_type().is_fifo());
+    left(&["pipe"]);
+
+    // A link to a device; to nothing yet; to a file by two links; to itself.
+    if Command::new("mknod").arg(at("null")).args(["c", "1", "3"]).output()?.status.success() {
+        symlink("null", at("link"))?;
+        lowered(&format!("{input} -o {}", at("link").display()))?;
+        assert!(at("link").is_symlink() && fs::metadata(at("null"))?.file_type().is_char_device());
+        left(&["null", "link"]);
+    }
+    symlink("target", at("first"))?;
+    symlink("first", at("second"))?;
+    for _ in 0..2 {
+        lowered(&format!("{input} -o {}", at("second").display()))?;
+        assert!(at("second").is_symlink() && at("first").is_symlink() && !at("target").is_symlink());
+        assert_eq!(fs::read_to_string(at("target"))?, expected);
+    }
+    left(&["target", "first", "second"]);
+    symlink("b", at("a"))?;
+    symlink("a", at("b"))?;
+    check(&format!("{input} -o {}", at("a").display()), 1, &["cannot write", "Too many levels of symbolic links"])?;
+    assert!(at("a").is_symlink() && at("b").is_symlink());
+    left(&["a", "b"]);
+    Ok(())
+}
+
+const TWO_MODULES: &str =
+    "gpu.module @a { llvm.func @f() { llvm.return } }\ngpu.module @b { llvm.func @g() { llvm.return } }\n";
+
+/// A link in a folder stays one too, and two modules do not share a file.
+fn outputs_in_a_folder() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("in.mlir"), TWO_MODULES)?;
+    fs::create_dir(at("out"))?;
+    symlink("../elsewhere.ptx", at("out/a.ptx"))?;
+    lowered(&format!("{} -o {}", at("in.mlir").display(), at("out").display()))?;
+    assert!(at("out/a.ptx").is_symlink());
+    assert!(fs::read_to_string(at("elsewhere.ptx"))?.contains(".func f"));
+    assert!(fs::read_to_string(at("out/b.ptx"))?.contains(".func g"));
+    fs::write(at("in.mlir"), TWO_MODULES.replace("@a", "@\"x/y\"").replace("@b", "@x_y"))?;
+    let arguments = format!("{} -o {}/new/", at("in.mlir").display(), folder.path().display());
+    check(&arguments, 1, &["new/x_y.ptx': another output has the same name"])?;
+    assert_eq!(fs::read_dir(at("new"))?.count(), 0);
+    Ok(())
+}
+
+fn two_outputs() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (file, link) = (folder.path().join("out"), folder.path().join("link"));
+    symlink("out", &link)?;
+    let input = "tests/inputs/fences.ll";
+    check(&format!("{input} --remarks -"), 2, &["the remarks need a file"])?;
+    for (output, remarks) in iproduct!([&file, &link], [&file, &link]) {
+        let arguments = format!("{input} -o {} --remarks {}", output.display(), remarks.display());
+        check(&arguments, 2, &["-o and --remarks are the same"])?;
+    }
+    assert!(!file.exists());
+    symlink("/proc/self/fd/1", &file)?;
+    check(&format!("{input} --remarks {}", link.display()), 2, &["-o and --remarks are the same"])
+}
+
+/// A program on which the command works for a while, and the command at work on it: it, and the child that works.
+fn at_work(folder: &Path, arguments: &[&str]) -> Result<(std::process::Child, i32), Failed> {
+    let function = |number| {
+        format!(
+            "define void @f{number}(ptr addrspace(1) %p) {{\n{}ret void\n}}\n",
+            "store atomic i32 1, ptr addrspace(1) %p release, align 4\n".repeat(20)
+        )
+    };
+    fs::write(folder.join("long.ll"), (0..2000).map(function).collect::<String>())?;
+    let mut command = ptx_atomics();
+    let command = command.arg("lower").arg(folder.join("long.ll")).args(arguments);
+    let parent = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let children = format!("/proc/{0}/task/{0}/children", parent.id());
+    for _ in 0..1000 {
+        if let Ok(child) = fs::read_to_string(&children)?.trim().parse() {
+            return Ok((parent, child));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Err("the command has no child".into())
+}
+
+fn kill(process: impl std::fmt::Display, signal: &str) -> Result<(), Failed> {
+    success(Command::new("kill").arg(format!("-{signal}")).arg(process.to_string())).map(drop)
+}
+
+/// Whatever ends the command ends its child, and no file is left.
+fn no_end_leaves_anything() -> Result<(), Failed> {
+    for signal in ["TERM", "KILL", "INT", "HUP"] {
+        let folder = tempfile::tempdir()?;
+        let out = folder.path().join("out.ptx").display().to_string();
+        let remarks = folder.path().join("out.yaml").display().to_string();
+        let (mut parent, child) = at_work(folder.path(), &["-o", &out, "--remarks", &remarks])?;
+        kill(parent.id(), signal)?;
+        assert!(!parent.wait()?.success());
+        // A child that somebody else has not yet waited for has no memory any more.
+        let alive =
+            || fs::read_to_string(format!("/proc/{child}/status")).is_ok_and(|status| status.contains("VmSize"));
+        let ended = (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            !alive()
+        });
+        assert!(ended, "{signal}: the child lives on");
+        let left = fs::read_dir(folder.path())?.map_ok(|entry| entry.file_name()).collect::<Result<Vec<_>, _>>()?;
+        assert_eq!(left, ["long.ll"], "{signal}");
+    }
+    // No place for temporary files is needed.
+    success(ptx_atomics().args(["lower", "tests/inputs/fences.ll"]).env("TMPDIR", "/none")).map(drop)
+}
+
+/// A signal, a crash and a lack of memory or stack are called so; none is a bug of LLVM by itself.
+fn who_ended_it() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let cases = [
+        ("KILL", "the process was stopped while ", "signal 9 (SIGKILL)"),
+        ("TERM", "the process was stopped while ", "signal 15 (SIGTERM)"),
+        ("SEGV", "LLVM crashed while ", "signal 11 (SIGSEGV)"),
+        ("ABRT", "LLVM crashed while ", "signal 6 (SIGABRT)"),
+    ];
+    let stages = ["reading the module", "optimizing the module", "lowering the atomics", "generating PTX"];
+    for (signal, who, what) in cases {
+        let (parent, child) = at_work(folder.path(), &[])?;
+        // It tells its first stage at once.
+        std::thread::sleep(Duration::from_millis(100));
+        kill(child, signal)?;
+        let output = parent.wait_with_output()?;
+        let stderr = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        let staged = stages.iter().any(|stage| stderr.contains(&format!("{who}{stage}: {what}")));
+        assert!(staged && !stderr.contains("bug in"), "{stderr}");
+    }
+    // What just serves a small program does not serve this one.
+    let limited = |kilobytes: usize, input: &Path| {
+        let script = format!("ulimit -v {kilobytes}; exec \"$0\" lower \"$1\"");
+        Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_ptx-atomics")]).arg(input).output()
+    };
+    let small = root().join("tests/inputs/no_atomics.ll");
+    let enough =
+        (200_000..2_000_000).step_by(10_000).find(|limit| limited(*limit, &small).is_ok_and(|o| o.status.success()));
+    let output = limited(enough.ok_or("no limit is enough")?, &folder.path().join("long.ll"))?;
+    let stderr = String::from_utf8(output.stderr)?;
+    assert!(output.status.code() == Some(1) && stderr.contains("error: out of memory while "), "{enough:?} {stderr}");
+
+    let nested = folder.path().join("nested.mlir");
+    fs::write(&nested, "builtin.module {\n".repeat(300_000) + &"}\n".repeat(300_000))?;
+    check(&nested.display().to_string(), 1, &["MLIR ran out of stack while reading the module", "nested too deeply"])
 }
 
 fn colors() -> Result<(), Failed> {
@@ -246,6 +458,10 @@ fn targets() -> Result<(), Failed> {
     check("", "", "sm_90", "7.8")?;
     check("", "--mcpu sm_100a", "sm_100a", "8.6")?;
     check("", "--mattr +ptx86", "sm_90", "8.6")?;
+    check("", "--mattr +ptx86,+sm_100a", "sm_100a", "8.6")?;
+    check("", "--mattr ptx80,+ptx86 --mcpu sm_90a", "sm_90a", "8.6")?;
+    check(cpu, "--mattr +sm_90", "sm_90", "7.8")?;
+    check(cpu, "--mattr +ptx86,+sm_100 --mcpu sm_90", "sm_90", "8.6")?;
     check(cpu, "", "sm_80", "7.0")?;
     check(&format!(r#"{cpu} "target-features"="+ptx75,+sm_80""#), "", "sm_80", "7.5")?;
     // rustc lists every version up to the one that it means.
@@ -431,6 +647,42 @@ fn table() -> Result<(), Failed> {
     for (name, arguments) in cases {
         let text = success(ptx_atomics().arg("table").args(arguments.split_whitespace()))?;
         settings.bind(|| insta::assert_snapshot!(name, text));
+    }
+    Ok(())
+}
+
+/// In time that grows as they do, and not all on the screen.
+fn many_errors() -> Result<(), Failed> {
+    let function = |number| {
+        format!(
+            "define void @f{number}(ptr addrspace(4) %p) {{\nstore atomic i32 1, ptr addrspace(4) %p release, align 4\nret void\n}}\n"
+        )
+    };
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("many.ll");
+    fs::write(&path, (0..20_000).map(function).collect::<String>())?;
+    let path = path.display().to_string();
+    let shown = |flags: &str| -> Result<usize, Failed> {
+        let stderr = String::from_utf8(lower(&format!("{path} {flags}")).stderr)?;
+        let shown = stderr.lines().filter(|line| line.starts_with("error: constant memory cannot")).count();
+        let omitted = format!("error: {} more errors are not shown; --error-limit 0 shows all\n", 20_000 - shown);
+        assert_eq!(stderr.contains(&omitted), shown < 20_000, "{flags}");
+        assert!(stderr.ends_with("error: 20000 errors; nothing was written\n"), "{flags}");
+        Ok(shown)
+    };
+    let start = std::time::Instant::now();
+    assert_eq!([shown("")?, shown("--error-limit 3")?, shown("--error-limit 0")?], [20, 3, 20_000]);
+    assert!(start.elapsed() < Duration::from_secs(60), "it took {:?}", start.elapsed());
+    Ok(())
+}
+
+fn unwritable_table() -> Result<(), Failed> {
+    for flags in [&[][..], &["--sass"]] {
+        // Only a real full device is one; it is written to by its descriptor, and nothing of it can be replaced.
+        let full = fs::OpenOptions::new().write(true).open("/dev/full")?;
+        let output = ptx_atomics().arg("table").args(flags).stdout(full).output()?;
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8(output.stderr)?.contains("cannot write to standard output: No space left"));
     }
     Ok(())
 }

@@ -31,8 +31,7 @@ use crate::{
     cli::{Cli, Convention, LitmusArgs, LitmusFormat},
     format,
     lower::{cannot, read},
-    output::Output,
-    render,
+    output, render,
 };
 use diagram::Diagram;
 use report::{Shown, show};
@@ -260,11 +259,7 @@ fn draw(args: &LitmusArgs, judged: &[Judged]) -> Result<(), Vec<Diagnostic>> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Vec<Diagnostic>> {
-    let written = Output::open(path).and_then(|output| {
-        output.write(text.as_bytes())?;
-        output.commit()
-    });
-    written.map_err(|error| cannot("write", path, &error))
+    output::write(path, text.as_bytes().to_vec()).map_err(|error| cannot("write", path, &error))
 }
 
 fn milliseconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

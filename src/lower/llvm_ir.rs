@@ -1,6 +1,6 @@
 //! LLVM IR, from wherever it comes, to what is written.
 
-use std::{fmt::Display, ops::Range};
+use std::{collections::BTreeSet, fmt::Display};
 
 use ptx_atomics::{
     llvm::{
@@ -10,22 +10,23 @@ use ptx_atomics::{
             context::Context,
             module::{Linkage, Module},
             targets::TargetMachine,
+            values::{CallSiteValue, FunctionValue},
         },
     },
     lowering::{PtxVersion, Target},
 };
 
-use super::Lowered;
+use super::{Lowered, Part};
 use crate::{
-    cli::{Emit, LowerArgs, TargetArgs},
-    isolate::{self, Stage},
+    cli::{Emit, LowerArgs},
+    isolate::{self, Functions, Stage},
 };
 
 pub fn work(
     args: &LowerArgs,
     input: &Input,
     context: &Context,
-    only: Option<Range<usize>>,
+    only: Option<Part>,
 ) -> Result<Lowered, Vec<Diagnostic>> {
     if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
         let message = "LLVM IR does not become MLIR";
@@ -60,7 +61,7 @@ pub fn finish(
     machine: &TargetMachine,
     options: &Options,
     lines_for_us: bool,
-    only: Option<Range<usize>>,
+    only: Option<Part>,
 ) -> Result<Lowered, Vec<Diagnostic>> {
     isolate::stage(Stage::Prepare);
     llvm::prepare(module, machine, args.level)?;
@@ -70,7 +71,7 @@ pub fn finish(
         llvm::strip_debug_info(module);
     }
     isolate::stage(Stage::Emit);
-    keep(module, only);
+    keep(module, only, &options.target);
     let bytes = match args.emit {
         Emit::LlvmIr => llvm::ir(module),
         Emit::LlvmBc => llvm::bitcode(module),
@@ -101,8 +102,7 @@ fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Vec<Diagno
     );
     match (gpu, version) {
         (Ok(gpu), Ok(version)) => {
-            let args = TargetArgs { mcpu: settings.mcpu, mattr: settings.mattr };
-            Ok(args.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
+            Ok(settings.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
         }
         (gpu, version) => Err([gpu.err(), version.err()].into_iter().flatten().flatten().collect()),
     }
@@ -124,11 +124,28 @@ fn one<T: Copy, N: Display>(
 }
 
 /// Hides the functions that are not in `only` from the backend, and says which are left.
-fn keep(module: &Module<'_>, only: Option<Range<usize>>) {
+fn keep(module: &Module<'_>, only: Option<Part>, target: &Target) {
     let defined = module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect::<Vec<_>>();
-    let only = only.unwrap_or(0..defined.len());
-    let hidden = defined.iter().enumerate().filter(|(index, _)| !only.contains(index));
+    let Part { functions, without } = only.unwrap_or(Part { functions: 0..defined.len(), without: None });
+    let hidden = defined.iter().enumerate().filter(|(index, _)| !functions.contains(index));
     hidden.for_each(|(_, function)| function.set_linkage(Linkage::AvailableExternally));
-    let first = defined.get(only.start).map(|function| function.get_name().to_string_lossy().into_owned());
-    isolate::functions(only.len(), &first.unwrap_or_default());
+    let first = defined.get(functions.start);
+    isolate::functions(Functions {
+        count: functions.len(),
+        first: first.map(|function| function.get_name().to_string_lossy().into_owned()).unwrap_or_default(),
+        intrinsics: first.filter(|_| functions.len() == 1).map(|first| intrinsics(*first)).unwrap_or_default(),
+        target: (target.sm.name().to_owned(), target.ptx.feature()),
+    });
+    // By another name it is a function of another module.
+    if let Some(intrinsic) = without.and_then(|name| module.get_function(&name)) {
+        intrinsic.as_global_value().set_name("ptx-atomics.opaque");
+    }
+}
+
+/// The intrinsics that a function calls.
+fn intrinsics(function: FunctionValue<'_>) -> Vec<String> {
+    let instructions = function.get_basic_block_iter().flat_map(|block| block.get_instructions());
+    let calls = instructions.filter_map(|instruction| CallSiteValue::try_from(instruction).ok());
+    let names = calls.filter_map(|call| Some(call.get_called_fn_value()?.get_name().to_string_lossy().into_owned()));
+    names.filter(|name| name.starts_with("llvm.")).collect::<BTreeSet<_>>().into_iter().collect()
 }

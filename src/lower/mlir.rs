@@ -1,7 +1,5 @@
 //! MLIR to what is written.
 
-use std::ops::Range;
-
 use ptx_atomics::{
     llvm::{self, Diagnostic, Input, Location, Options, Settings, inkwell::context::Context},
     mlir::{
@@ -13,7 +11,7 @@ use ptx_atomics::{
     },
 };
 
-use super::{Lowered, llvm_ir};
+use super::{Lowered, Part, llvm_ir};
 use crate::{
     cli::{Emit, LowerArgs},
     isolate::{self, Stage},
@@ -23,7 +21,7 @@ pub fn work(
     args: &LowerArgs,
     input: &Input,
     llvm: &Context,
-    only: Option<Range<usize>>,
+    only: Option<Part>,
 ) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
     let mut lowered = lower(args, input, llvm, only);
     match &mut lowered {
@@ -69,14 +67,10 @@ pub fn translated<'c, 'l>(
     })
 }
 
-fn lower(
-    args: &LowerArgs,
-    input: &Input,
-    llvm: &Context,
-    only: Option<Range<usize>>,
-) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
     let context = mlir::context();
     let mut module = mlir::read(&context, input)?;
+    isolate::stage(Stage::Convert);
     if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
         isolate::stage(Stage::Lower);
         let device = mlir::device_code(module.as_operation()).into_iter();

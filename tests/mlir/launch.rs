@@ -32,7 +32,30 @@ const MEMORY: [(&str, &str, &str); 7] = [
 ];
 
 pub fn trials() -> Vec<Trial> {
-    vec![Trial::test("launch: memory of the host is not a thread's", check)]
+    vec![
+        Trial::test("launch: memory of the host is not a thread's", check),
+        Trial::test("launch: a descriptor of the host", descriptor),
+    ]
+}
+
+/// Of a type that no kernel can have for a parameter: it takes the address.
+fn descriptor() -> Result<(), Failed> {
+    let text =
+        "!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero,
+          interleave = none>
+        func.func @f(%c: index, %map: !map) {
+          gpu.launch blocks(%bx, %by, %bz) in (%gx = %c, %gy = %c, %gz = %c)
+              threads(%tx, %ty, %tz) in (%sx = %c, %sy = %c, %sz = %c) {
+            nvgpu.tma.prefetch.descriptor %map : !map
+            gpu.terminator
+          }
+          return
+        }";
+    let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
+    fs::write(file.path(), text)?;
+    let ptx = success(ptx_atomics().args(["lower", "--mattr", "+ptx80"]).arg(file.path()))?;
+    assert!(ptx.contains("prefetch.tensormap"), "{ptx}");
+    Ok(())
 }
 
 fn check() -> Result<(), Failed> {

@@ -31,8 +31,12 @@ const NEWEST: PtxVersion = PtxVersion(9, 0);
 /// If it is for something else.
 pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
     let triple = triple(module);
-    if triple.is_empty() || triple.starts_with("nvptx64-") {
+    if triple.is_empty() || triple == "nvptx64" || triple.starts_with("nvptx64-") {
         return Ok(());
+    }
+    if triple == "nvptx" || triple.starts_with("nvptx-") {
+        let message = format!("the module is for '{triple}': addresses of 32 bits are not supported");
+        return Err(Diagnostic::new(message).help(format!("compile with --target={TRIPLE}")).into());
     }
     let help = format!("compile with --target={TRIPLE}, or give the device half of the program");
     Err(Diagnostic::new(format!("the module is for '{triple}', not for an NVIDIA GPU")).help(help).into())

@@ -67,8 +67,8 @@ pub const SETTINGS: [Setting; 10] = {
     [
         setting("mcpu", One, "The GPU, sm_20 to sm_121f", |to, value| set(&mut to.mcpu, sm(value))),
         setting("chip", One, "The same, in MLIR's word", |to, value| set(&mut to.mcpu, sm(value))),
-        setting("mattr", One, "The PTX version, as +ptx86", |to, value| set(&mut to.mattr, version(value))),
-        setting("features", One, "The same, in MLIR's word", |to, value| set(&mut to.mattr, version(value))),
+        setting("mattr", One, "The PTX version, as +ptx86", Settings::set_features),
+        setting("features", One, "The same, in MLIR's word", Settings::set_features),
         setting("strategy", List, "recommended, fence, fence-acquire, proven, auto; for one row: rmw.acq_rel=fence",
             |to, value| to.strategies.override_with(value).map_err(|error| error.to_string())),
         setting("default-scope", One, "What the default synchronization scope stands for: sys, cluster, gpu or cta",
@@ -127,12 +127,21 @@ impl Settings {
         let (name, value) = item.split_once('=').map_or((item, ""), |(name, value)| (name.trim(), value.trim()));
         match SETTINGS.iter().find(|known| known.name == name) {
             Some(setting) => (setting.read)(self, value),
+            // The next of a list of features, which are between commas, too.
+            None if name.starts_with('+') && value.is_empty() => self.set_features(name),
             None if name.contains('.') => self.strategies.override_with(item).map_err(|error| error.to_string()),
             None => {
                 let known = SETTINGS.map(|known| known.name).join(", ");
                 Err(format!("unknown option '{name}'; the known ones are {known}"))
             }
         }
+    }
+
+    fn set_features(&mut self, list: &str) -> Result<(), String> {
+        let Features { ptx, sm } = features(list)?;
+        self.mattr = ptx.or(self.mattr);
+        self.mcpu = self.mcpu.or(sm);
+        Ok(())
     }
 
     /// The target that is set, else that of a module, else sm_90. A version that a module asks for is raised to the lowest
@@ -175,10 +184,28 @@ pub fn sm(name: &str) -> Result<Sm, String> {
     name.parse().map_err(|error: UnknownTarget| error.to_string())
 }
 
-/// A PTX version as LLVM's feature, with or without `+`.
-pub fn version(feature: &str) -> Result<PtxVersion, String> {
-    let feature = feature.strip_prefix('+').unwrap_or(feature);
-    feature.parse().map_err(|error: UnknownTarget| error.to_string())
+/// What LLVM's features say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// The highest: rustc lists every version up to the one that it means.
+    pub ptx: Option<PtxVersion>,
+    /// A GPU, where none is given otherwise.
+    pub sm: Option<Sm>,
+}
+
+/// A list of LLVM's features, with or without `+`: `+ptx86,+sm_90`.
+pub fn features(list: &str) -> Result<Features, String> {
+    let mut features = Features::default();
+    for feature in list.split(',').map(str::trim) {
+        let name = feature.strip_prefix('+').unwrap_or(feature);
+        if name.starts_with("sm_") {
+            features.sm = Some(sm(name)?);
+        } else {
+            let version = name.parse().map_err(|error: UnknownTarget| error.to_string())?;
+            features.ptx = features.ptx.max(Some(version));
+        }
+    }
+    Ok(features)
 }
 
 /// A list of strategies.

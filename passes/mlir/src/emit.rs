@@ -70,7 +70,10 @@ pub fn device_modules<'c, 'a>(
     context: &'c Context,
 ) -> Result<Vec<DeviceModule<'c, 'a>>, Vec<Diagnostic>> {
     let found = |name: &str| ir::all(module.as_operation()).into_iter().any(|op| ir::name(op) == name);
+    // Only functions of the host can take some of nvgpu's types, of which a kernel takes the address.
+    let captured = found("gpu.launch") && ir::all(module.as_operation()).into_iter().any(|op| dialect(op) == "nvgpu");
     let outline = [
+        (captured, "convert-nvgpu-to-nvvm"),
         (found("scf.parallel") && !found("gpu.module"), "convert-parallel-loops-to-gpu"),
         (found("gpu.launch") || found("scf.parallel"), "gpu-kernel-outlining"),
     ];
@@ -175,6 +178,35 @@ fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<(), Vec<Diagn
 pub fn unconvertible(device: Op<'_, '_>) -> Vec<Diagnostic> {
     let converted = |dialect: &str| CONVERSIONS.iter().any(|(dialects, _)| dialects.contains(&dialect));
     left_over(device, &|dialect| converted(dialect) || dialect == "spirv" || TRANSLATED.contains(&dialect))
+}
+
+/// Ops that a module may hold besides symbols.
+const OF_MODULES: [&str; 6] = [
+    "builtin.module",
+    "llvm.linker_options",
+    "llvm.mlir.global_ctors",
+    "llvm.mlir.global_dtors",
+    "llvm.module_flags",
+    "spirv.module",
+];
+
+/// An error for each op of a device module that stands in no function. MLIR leaves it out of LLVM IR, or follows a null pointer.
+pub fn in_no_function(device: Op<'_, '_>) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for op in ir::children(device) {
+        match ir::name(op) {
+            "builtin.module" => errors.extend(in_no_function(op)),
+            name if OF_MODULES.contains(&name) || op.has_attribute("sym_name") => {}
+            name => {
+                let help = "put it into a function".to_owned();
+                errors.push(recognize::diagnostic(
+                    op,
+                    (format!("{name} stands in no function: nothing runs it"), Some(help)),
+                ));
+            }
+        }
+    }
+    errors
 }
 
 /// An error for each op in a device module whose dialect is no such one.

@@ -63,10 +63,22 @@ pub fn children<'c, 'a>(op: Op<'c, 'a>) -> impl Iterator<Item = Op<'c, 'a>> {
     blocks.flat_map(|block| std::iter::successors(block.first_operation(), |op| op.next_in_block()))
 }
 
-/// The first line of an op's text. Only the op is read for it: other threads may be changing what is around.
+/// The first line of an op's text, or its name, if it holds ops that hold others: MLIR numbers all of them, to print one. Only the
+/// op is read for it: other threads may be changing what is around.
 pub fn line(op: Op<'_, '_>) -> Option<String> {
-    let text = op.to_string_with_flags(OperationPrintingFlags::new().use_local_scope()).ok()?;
-    text.lines().next().map(|line| line.trim().to_owned())
+    if children(op).any(|child| child.regions().next().is_some()) {
+        return Some(name(op).to_owned());
+    }
+    let flags = OperationPrintingFlags::new().use_local_scope();
+    // What is in the op is neither printed nor verified once more.
+    // SAFETY: the flags are live.
+    unsafe {
+        mlirOpPrintingFlagsSkipRegions(flags.to_raw());
+        mlirOpPrintingFlagsAssumeVerified(flags.to_raw());
+    }
+    let text = op.to_string_with_flags(flags).ok()?;
+    let line = text.lines().next()?.trim();
+    Some(line.strip_suffix("...}").unwrap_or(line).to_owned())
 }
 
 /// The text of a string attribute.

@@ -39,6 +39,7 @@ pub use self::{
 pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Diagnostic>> {
     let mut errors = recognize::plan(root, options).err().unwrap_or_default();
     errors.extend(emit::unconvertible(root));
+    errors.extend(emit::in_no_function(root));
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
@@ -60,7 +61,7 @@ fn plan_lower<'c, 'a>(root: ir::Op<'c, 'a>, options: &Options) -> Result<Vec<Pla
 /// options ask for them.
 ///
 /// # Errors
-/// As of [`check_lower`]. The IR is then unchanged.
+/// As of [`check_lower`]. The IR is then unchanged, but for an error that is a bug of ours and says so.
 pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark>, Vec<Diagnostic>> {
     let planned = plan_lower(root, options)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
@@ -73,8 +74,16 @@ pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark
         spell_symbols_plainly(root);
     }
     for op in atomics {
-        if let Ok(Some(planned)) = recognize::plan_op(op, options) {
-            embed::embed(&planned);
+        match recognize::plan_op(op, options) {
+            Ok(planned) => planned.iter().for_each(embed::embed),
+            // What stood for it before its expansion had a lowering.
+            Err(problems) => {
+                let bug = |(message, _)| {
+                    let message = format!("ptx-atomics has a bug, in an operation that it expanded itself: {message}");
+                    error_at(op, message, "please report it with the input")
+                };
+                return Err(problems.into_iter().map(bug).collect());
+            }
         }
     }
     Ok(remarks)
