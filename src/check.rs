@@ -78,6 +78,7 @@ fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Vec<Diagnost
     );
     let llvm_module = llvm::read(&context, ir)?;
     llvm::expand(&llvm_module)?;
+    llvm::relax_cuda(&llvm_module, || Ok(args.cuda_atomics))?;
     // What an operation asks for is the same for every target.
     let target = TargetArgs::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
     let options = Options { default_scope: args.default_scope, ..Options::new(target) };

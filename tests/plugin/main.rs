@@ -1,5 +1,6 @@
 //! The plugin in every program that loads it.
 
+mod cuda;
 mod hosts;
 mod languages;
 mod loading;
@@ -28,6 +29,7 @@ fn main() {
     println!("{here} of {} hosts × levels × examples are here", examples.len());
     trials.extend(examples);
     trials.extend(every_language());
+    trials.extend(cuda::trials());
     trials.extend(everything_else());
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -15,7 +15,7 @@ use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, Strategies, SyncS
 use strum::IntoEnumIterator;
 
 use crate::{
-    Options,
+    Options, cuda,
     instruction::{Instruction, constant, control_flow, instructions, instructions_of, name},
     memory::Memory,
     message::{Diagnostic, Location, Remark},
@@ -34,6 +34,8 @@ pub struct Planned {
     sync_scope: &'static str,
     function: LLVMValueRef,
     number: Option<u32>,
+    /// The kind of metadata that names CUDA's function.
+    cuda: u32,
 }
 
 impl Planned {
@@ -42,10 +44,14 @@ impl Planned {
         Remark {
             function: name_of(self.function),
             location: self.instruction.debug_location().or_else(|| input.location(self.number)),
-            operation: describe(op, self.sync_scope, &self.value_type()),
+            operation: describe(op, self.sync_scope, &self.value_type()) + &self.cuda_function(),
             sequence: lowering.sequence.clone(),
             changes: lowering.changes.clone(),
         }
+    }
+
+    fn cuda_function(&self) -> String {
+        cuda::function(self.instruction, self.cuda).map_or(String::new(), |name| format!(" (CUDA's {name})"))
     }
 
     /// The type of the value in memory, as LLVM prints it; nothing for a fence.
@@ -167,6 +173,7 @@ struct Recognizer<'a> {
     sync_scope_ids: [u32; SYNC_SCOPES.len()],
     /// What was lowered already: by operation, strategies, and constant sources.
     known: HashMap<(AtomicOp, Strategies, Constants), Rc<Replacement>>,
+    cuda: u32,
 }
 
 impl<'a> Recognizer<'a> {
@@ -175,7 +182,8 @@ impl<'a> Recognizer<'a> {
         let layout = TargetData::create(module.get_data_layout().as_str().to_str().unwrap_or_default());
         let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| sync_scope_id(&context, name));
         let numbering = Numbering::of(&context);
-        Self { input, options, numbering, layout, sync_scope_ids, known: HashMap::new() }
+        let cuda = context.get_kind_id(cuda::KIND);
+        Self { input, options, numbering, layout, sync_scope_ids, known: HashMap::new(), cuda }
     }
 
     /// The strategies of the run, overridden by the function's attribute.
@@ -227,7 +235,8 @@ impl<'a> Recognizer<'a> {
                 self.known.entry(key).or_insert(Rc::new(replacement)).clone()
             }
         };
-        Ok(Planned { instruction, kind, replacement, sync_scope, function: function.as_value_ref(), number })
+        let (function, cuda) = (function.as_value_ref(), self.cuda);
+        Ok(Planned { instruction, kind, replacement, sync_scope, function, number, cuda })
     }
 
     fn operation(&self, instruction: Instruction, kind: Kind) -> Result<(AtomicOp, &'static str), Vec<Problem>> {

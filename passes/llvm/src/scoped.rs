@@ -79,7 +79,9 @@ pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
     // SAFETY: the calls are live, and each is erased once; then no marker has a use left.
     unsafe {
         let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
-        calls.into_iter().for_each(|(call, marker)| marker.replace(call, builder, &context));
+        for (call, marker) in calls {
+            marker.replace(call, builder, &context);
+        }
         LLVMDisposeBuilder(builder);
         functions.iter().for_each(|function| LLVMDeleteFunction(function.as_value_ref()));
     }
@@ -136,12 +138,12 @@ fn other_uses(marker: LLVMValueRef) -> Vec<Diagnostic> {
 }
 
 /// The atomic that a marker stands for.
-struct Marker {
+pub struct Marker {
     /// In generic memory. A pointer is an integer of its width here.
-    operation: Operation,
-    pointer: bool,
-    ordering: Ordering,
-    scope: &'static str,
+    pub operation: Operation,
+    pub pointer: bool,
+    pub ordering: Ordering,
+    pub scope: &'static str,
 }
 
 /// The operations, by LLVM's words.
@@ -248,11 +250,16 @@ impl Marker {
         }
     }
 
-    /// Replaces a call by the atomic, at the same place of the source program.
+    /// Replaces a call by the atomic, at the same place of the source program, and gives it.
     ///
     /// # Safety
     /// The call is live and has the marker's type; the builder is one of the context.
-    unsafe fn replace(&self, call: LLVMValueRef, builder: LLVMBuilderRef, context: &ContextRef<'_>) {
+    pub unsafe fn replace(
+        &self,
+        call: LLVMValueRef,
+        builder: LLVMBuilderRef,
+        context: &ContextRef<'_>,
+    ) -> LLVMValueRef {
         let ordering = llvm_ordering(self.ordering);
         let scope = sync_scope_id(context, self.scope);
         unsafe {
@@ -290,6 +297,7 @@ impl Marker {
             take_name(call, result);
             LLVMReplaceAllUsesWith(call, result);
             LLVMInstructionEraseFromParent(call);
+            atomic
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::text::Text;
 #[repr(C)]
 pub struct Callbacks {
     pub resolve: Text,
-    pub start: extern "C" fn(LLVMModuleRef),
+    pub start: extern "C" fn(LLVMModuleRef, parameters: Text),
     pub pending: extern "C" fn(LLVMModuleRef) -> bool,
     pub lower: extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
 }

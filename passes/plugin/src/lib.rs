@@ -51,9 +51,12 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
 }
 
 /// Before LLVM's passes run: at the start of a host's pipeline, and in front of the pass.
-extern "C" fn start(module: LLVMModuleRef) {
+extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
     guarded(module, |module| {
         llvm::expand(module)?;
+        // SAFETY: the shim's text lives during the call.
+        let parameters = unsafe { parameters.get() }.unwrap_or_default();
+        llvm::relax_cuda(module, || Ok(settings(module, &parameters)?.cuda_atomics != Some(false)))?;
         llvm::begin(module);
         Ok(())
     });

@@ -31,7 +31,7 @@ struct Callbacks {
   // The passes that resolve address spaces, in LLVM's syntax of pipelines.
   Text resolve;
   // Protects a module from the passes that follow.
-  void (*start)(LLVMModuleRef);
+  void (*start)(LLVMModuleRef, Text parameters);
   // Whether there is anything to lower.
   bool (*pending)(LLVMModuleRef);
   // The pass itself. The GPU and its features are null where the host does not tell.
@@ -45,13 +45,18 @@ bool isForNvidia(const Module &M) { return M.getTargetTriple().isNVPTX(); }
 bool isPending(Module &M) { return isForNvidia(M) && callbacks->pending(wrap(&M)); }
 
 // At the start of a pipeline, before LLVM moves anything.
-struct Start : PassInfoMixin<Start> {
+class Start : public PassInfoMixin<Start> {
+  std::string Parameters;
+
+public:
+  Start(StringRef Parameters = "") : Parameters(Parameters) {}
+
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     if (!isForNvidia(M))
       return PreservedAnalyses::all();
-    callbacks->start(wrap(&M));
+    callbacks->start(wrap(&M), StringRef(Parameters));
     return PreservedAnalyses::none();
   }
 };
@@ -75,7 +80,7 @@ public:
     if (!isPending(M))
       return PreservedAnalyses::all();
     // No pipeline may have started before, or one without the plugin.
-    callbacks->start(wrap(&M));
+    callbacks->start(wrap(&M), StringRef(Parameters));
     if (Problem.empty())
       AM.invalidate(M, Resolve.run(M, AM));
     else
@@ -102,16 +107,16 @@ void registerPasses(PassBuilder &PB) {
     nameClasses(*PIC);
   PB.registerPipelineParsingCallback(
       [&PB](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
-        if (Name == "ptx-atomics-start") {
-          MPM.addPass(Start());
-          return true;
-        }
-        if (!PassBuilder::checkParametrizedPassName(Name, "ptx-atomics"))
+        bool IsStart = PassBuilder::checkParametrizedPassName(Name, "ptx-atomics-start");
+        if (!IsStart && !PassBuilder::checkParametrizedPassName(Name, "ptx-atomics"))
           return false;
-        Name.consume_front("ptx-atomics");
+        Name.consume_front(IsStart ? "ptx-atomics-start" : "ptx-atomics");
         if (Name.consume_front("<"))
           Name.consume_back(">");
-        MPM.addPass(Lower(PB, Name));
+        if (IsStart)
+          MPM.addPass(Start(Name));
+        else
+          MPM.addPass(Lower(PB, Name));
         return true;
       });
   auto start = [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(Start()); };
