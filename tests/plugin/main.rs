@@ -6,6 +6,7 @@ mod languages;
 mod loading;
 mod messages;
 mod readme;
+mod require;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -30,6 +31,7 @@ fn main() {
     trials.extend(examples);
     trials.extend(every_language());
     trials.extend(cuda::trials());
+    trials.extend(require::trials(HOSTS));
     trials.extend(everything_else());
     libtest_mimic::run(&arguments, trials).exit();
 }

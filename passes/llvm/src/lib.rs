@@ -22,6 +22,7 @@ mod message;
 pub mod operation;
 mod recognize;
 pub mod remarks;
+mod require;
 mod scoped;
 pub mod settings;
 mod source;

@@ -13,7 +13,7 @@
 //! | `ptx_atomics$cmpxchg$TYPE$SUCCESS$FAILURE$SCOPE` | `TYPE (ptr, TYPE, TYPE)`, the old value; never fails spuriously |
 //!
 //! The scope is LLVM's name of it, and left out (`ptx_atomics$fence$seq_cst`) for LLVM's default, the system. Types are the
-//! integers and `ptr`, and addresses are aligned to the size of the type.
+//! integers and `ptr`, and addresses are aligned to the size of the type. `ptx_atomics$pass` stands for nothing: `require.rs`.
 
 use std::{collections::HashMap, str::Split};
 
@@ -31,6 +31,7 @@ use crate::{
     message::Diagnostic,
     operation::SYNC_SCOPES,
     recognize::{name_of, printed, sync_scope_id},
+    require,
     source::set_unnumbered,
 };
 
@@ -38,11 +39,12 @@ use crate::{
 const PREFIX: &str = "ptx_atomics$";
 
 /// Replaces the calls of markers by the atomics that they stand for. Run it before any pass of LLVM that is to know of the
-/// atomics, and before [`crate::check`].
+/// atomics, and before [`crate::check`]. The module no longer requires the pass.
 ///
 /// # Errors
-/// Every wrong marker and every wrong use of one. The module is then unchanged.
+/// Every wrong marker and every wrong use of one, all of which then stay.
 pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
+    require::satisfy(module);
     let functions: Vec<_> = module.get_functions().filter(|function| name(function).starts_with(PREFIX)).collect();
     if functions.is_empty() {
         return Ok(());
