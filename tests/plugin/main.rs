@@ -107,6 +107,12 @@ fn everything_else() -> Vec<Trial> {
     for host in HOSTS {
         let missing = host.missing();
         trials.push(support::trial(format!("{} errors", host.name()), missing, move || messages::errors(host)));
+        for (what, test) in [
+            ("errors of options", messages::errors_of_options as fn(Host) -> _),
+            ("errors without a GPU", messages::no_gpu),
+        ] {
+            trials.push(support::trial(format!("{} {what}", host.name()), missing, move || test(host)));
+        }
         trials.push(support::trial(format!("{} remarks", host.name()), missing, move || messages::remarks(host)));
     }
     trials
