@@ -327,7 +327,36 @@ fn may_be_local() -> Result<(), Failed> {
     // Where one way leads to a stack slot, the test is needed without the flag.
     let either = "define i32 @f(ptr %p, i1 %c, i32 %v) {\n%s = alloca i32\n%q = select i1 %c, ptr %s, ptr %p
         %r = atomicrmw add ptr %q, i32 %v monotonic\nret i32 %r\n}";
-    check_function(either, "", &["isspacep.local"], &[])
+    check_function(either, "", &["isspacep.local"], &[])?;
+    // An `atom` at an address of unknown origin says so; what is known, tested for, or no `atom` does not.
+    let folder = tempfile::tempdir()?;
+    let input = folder.path().join("f.ll");
+    let load = generic.replace("atomicrmw add ptr %p, i32 %v monotonic", "load atomic i32, ptr %p monotonic, align 4");
+    let swap = "define void @f(ptr %p, i32 %v) {\n%r = cmpxchg ptr %p, i32 %v, i32 1 monotonic monotonic\nret void\n}";
+    // What Rust's `black_box` makes of a pointer to a stack variable.
+    let hidden =
+        "define void @f() {\n%s = alloca i32\n%p = call ptr asm sideeffect \"mov.b64 $0, $1;\", \"=l,l\"(ptr %s)
+        %r = atomicrmw add ptr %p, i32 1 monotonic\nret void\n}";
+    for (text, flags, remarked) in [
+        (generic, &[][..], true),
+        (swap, &[], true),
+        (hidden, &[], true),
+        (generic, &[flag], false),
+        (&known, &[], false),
+        (either, &[], false),
+        (&load, &[], false),
+    ] {
+        fs::write(&input, text)?;
+        let output = ptx_atomics().args(["lower", "-v"]).args(flags).arg(&input).output()?;
+        let said = String::from_utf8(output.stderr)?;
+        assert!(output.status.success(), "{said}");
+        assert_eq!(
+            said.contains("unknown-memory: nothing shows what memory it is in"),
+            remarked,
+            "{text} {flags:?}: {said}"
+        );
+    }
+    Ok(())
 }
 
 fn mmio() -> Result<(), Failed> {

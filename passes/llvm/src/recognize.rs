@@ -11,7 +11,9 @@ use inkwell::{
     targets::TargetData,
     values::{AsValueRef, FunctionValue},
 };
-use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, Strategies, SyncScope, Type, strength::judge::Block};
+use ptx_atomics_lowering::{
+    Access, AtomicOp, Change, Ordering, Policy, Strategies, SyncScope, Type, strength::judge::Block,
+};
 use strum::IntoEnumIterator;
 
 use crate::{
@@ -46,8 +48,16 @@ impl Planned {
             location: self.instruction.debug_location().or_else(|| input.location(self.number)),
             operation: describe(op, self.sync_scope, &self.value_type()) + &self.cuda_function(),
             sequence: lowering.sequence.clone(),
-            changes: lowering.changes.clone(),
+            changes: lowering.changes.iter().copied().chain(self.unknown_memory()).collect(),
         }
+    }
+
+    /// Where an `atom` may meet the stack, and nothing tests for it.
+    fn unknown_memory(&self) -> Option<Change> {
+        let access = self.replacement.op.operation.access()?;
+        let untested = matches!(self.kind, Kind::Rmw(_) | Kind::CmpXchg) && !access.may_be_local;
+        let unknown = untested && Memory::of(self.instruction.pointer(self.kind)).is_ok_and(|memory| memory.unresolved);
+        unknown.then_some(Change::UnknownMemory)
     }
 
     fn cuda_function(&self) -> String {
