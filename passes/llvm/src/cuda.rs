@@ -81,9 +81,10 @@ enum Class {
     Float,
 }
 
-/// A function of the header: its operation, and LLVM's name of its scope.
+/// A function of the header: CUDA's and LLVM's operation, and LLVM's name of its scope.
 #[derive(Clone, Copy)]
 struct Known {
+    operation: &'static str,
     kind: Kind,
     scope: &'static str,
 }
@@ -94,7 +95,7 @@ impl Known {
         let (_, class) = TYPES.iter().find(|(known, _)| *known == ty)?;
         let (operation, kinds) = OPERATIONS.iter().find(|(operation, _)| rest.starts_with(operation))?;
         let (_, scope) = SCOPES.iter().find(|(suffix, _)| *suffix == &rest[operation.len()..])?;
-        Some(Self { kind: kinds[*class as usize]?, scope })
+        Some(Self { operation, kind: kinds[*class as usize]?, scope })
     }
 }
 
@@ -122,7 +123,7 @@ pub fn relax_cuda(
     let context = module.get_context();
     unsafe {
         let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
-        for Found { instruction, known: Known { kind, scope }, name } in found {
+        for Found { instruction, known: Known { kind, scope, .. }, name } in found {
             let atomic = match Instruction::atomic(instruction) {
                 Some((atomic, kind)) => {
                     relax(atomic, kind, sync_scope_id(&context, scope));
@@ -154,15 +155,8 @@ fn find(module: &Module<'_>) -> Vec<Found> {
     for function in module.get_functions() {
         let own = LazyCell::new(|| own_name(function));
         for instruction in instructions(function) {
-            let is_found = match Instruction::atomic(instruction) {
-                Some((_, Kind::Fence)) => false,
-                Some((atomic, kind)) => {
-                    let written = matches!(atomic.ordering(kind), Ordering::SeqCst | Ordering::Relaxed);
-                    written && atomic.sync_scope_id() == default
-                }
-                None => unsafe { is_intrinsic(instruction) },
-            };
-            if !is_found {
+            let atomic = Instruction::atomic(instruction);
+            if atomic.is_none() && !called(instruction).is_some_and(|name| name.starts_with(INTRINSIC)) {
                 continue;
             }
             // Debug information knows better than the function: the atomic may have been inlined.
@@ -170,9 +164,16 @@ fn find(module: &Module<'_>) -> Vec<Found> {
             let Some((name, known)) = name.and_then(|name| Known::of(&name).map(|known| (name, known))) else {
                 continue;
             };
-            let is_right = Instruction::atomic(instruction)
-                .is_some_and(|(atomic, kind)| atomic.ordering(kind) == Ordering::Relaxed && known.scope.is_empty());
-            if !is_right {
+            let is_wrong = match atomic {
+                None => is_intrinsic(instruction, known),
+                Some((_, Kind::Fence)) => false,
+                Some((atomic, kind)) => {
+                    let relaxed_of_system = atomic.ordering(kind) == Ordering::Relaxed && !known.scope.is_empty();
+                    let written = atomic.ordering(kind) == Ordering::SeqCst || relaxed_of_system;
+                    written && atomic.sync_scope_id() == default
+                }
+            };
+            if is_wrong {
                 found.push(Found { instruction, known, name });
             }
         }
@@ -261,8 +262,8 @@ fn own_name(function: FunctionValue<'_>) -> Option<String> {
     let right = function.get_linkage() == Linkage::Internal
         && function.get_enum_attribute(AttributeLoc::Function, always).is_some()
         && function.count_basic_blocks() == 1
-        && instructions(function).all(|instruction| unsafe { is_plain(instruction) || is_of(instruction, known) })
-        && instructions(function).filter(|instruction| unsafe { is_of(*instruction, known) }).count() == 1;
+        && instructions(function).all(|instruction| unsafe { is_plain(instruction) } || is_of(instruction, known))
+        && instructions(function).filter(|instruction| is_of(*instruction, known)).count() == 1;
     right.then(|| name.to_owned())
 }
 
@@ -274,15 +275,26 @@ fn unmangled(name: &str) -> &str {
     start.get(..length).unwrap_or("")
 }
 
-unsafe fn is_of(instruction: LLVMValueRef, known: Known) -> bool {
+fn is_of(instruction: LLVMValueRef, known: Known) -> bool {
     match Instruction::atomic(instruction) {
         Some((_, kind)) => kind == known.kind,
-        None => unsafe { is_intrinsic(instruction) },
+        None => is_intrinsic(instruction, known),
     }
 }
 
-unsafe fn is_intrinsic(instruction: LLVMValueRef) -> bool {
-    unsafe { callee(instruction) }.is_some_and(|callee| name_of(callee).starts_with(INTRINSIC))
+/// The name of what an instruction calls.
+fn called(instruction: LLVMValueRef) -> Option<String> {
+    unsafe { callee(instruction) }.map(name_of)
+}
+
+/// Whether an instruction calls the intrinsic of a function: `llvm.nvvm.atomic.add.gen.i.cta` and types.
+fn is_intrinsic(instruction: LLVMValueRef, known: Known) -> bool {
+    let Some(name) = called(instruction) else { return false };
+    let words: Vec<_> = name.strip_prefix(INTRINSIC).into_iter().flat_map(|rest| rest.split('.')).collect();
+    let class = if known.kind == Kind::Rmw(RmwOp::FAdd) { "f" } else { "i" };
+    let scope = if known.scope.is_empty() { "sys" } else { "cta" };
+    let operation = known.operation.to_ascii_lowercase();
+    words.starts_with(&[&operation, "gen", class, scope])
 }
 
 /// Whether an instruction only hands parameters and results on.
@@ -294,7 +306,7 @@ unsafe fn is_plain(instruction: LLVMValueRef) -> bool {
         LLVMLoad => own(0),
         LLVMStore => own(1),
         // `__nv_float_as_int` and its like.
-        LLVMCall => unsafe { callee(instruction) }.is_some_and(|callee| name_of(callee).starts_with("__nv_")),
+        LLVMCall => called(instruction).is_some_and(|name| name.starts_with("__nv_")),
         _ => false,
     }
 }
