@@ -116,6 +116,7 @@ fn of_llvm_ir(args: &CheckArgs, ir: &Input, context: &Context) -> Result<Vec<Rec
     }
     let module = llvm::read(context, ir)?;
     llvm::expand(&module)?;
+    llvm::relax_cuda(&module, || Ok(args.cuda_atomics))?;
     // What an operation asks for is the same for every target.
     let target = TargetArgs::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
     let options = Options { default_scope: args.default_scope, ..Options::new(target) };

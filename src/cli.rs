@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::source::ReleaseSequences;
 use ptx_atomics::{
@@ -75,6 +75,10 @@ pub struct LowerArgs {
     /// Volatile atomic loads and stores of global memory become .mmio, for the registers of a device
     #[arg(long)]
     pub volatile_as_mmio: bool,
+    /// CUDA's own atomics, as atomicAdd(), where clang's header defines them [default: that of the module, or else on]: on
+    /// makes them relaxed, of the scope that CUDA gives them; off leaves what clang writes, seq_cst of the system
+    #[arg(long, value_name = "ON|OFF", value_parser = settings::on)]
+    pub cuda_atomics: Option<bool>,
     /// Run LLVM's optimization pipeline of this level first, and generate code at it. Without it: no pipeline, code
     /// generation at 2
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
@@ -139,6 +143,9 @@ pub struct CheckArgs {
     /// Let it pass that there is nothing to check
     #[arg(long)]
     pub allow_empty: bool,
+    /// What CUDA's own atomics ask for: on, relaxed and of the scope that CUDA gives them; off, what clang writes
+    #[arg(long, value_name = "ON|OFF", default_value = "on", action = ArgAction::Set, value_parser = settings::on)]
+    pub cuda_atomics: bool,
     /// Print one JSON object for each operation
     #[arg(long)]
     pub json: bool,
@@ -330,6 +337,7 @@ impl LowerArgs {
             fp_atomics: self.fp_atomics.or(module.fp_atomics),
             generic_may_be_local: self.generic_may_be_local.then_some(true).or(module.generic_may_be_local),
             volatile_as_mmio: self.volatile_as_mmio.then_some(true).or(module.volatile_as_mmio),
+            cuda_atomics: self.cuda_atomics.or(module.cuda_atomics),
             remarks: self.remarks.clone(),
         }
     }

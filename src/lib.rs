@@ -42,6 +42,7 @@ pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Vec
     let module = llvm::read(&context, input)?;
     let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;
     llvm::expand(&module)?;
+    llvm::relax_cuda(&module, || Ok(options.cuda_atomics))?;
     llvm::check(&module, input, options)?;
     llvm::prepare(&module, &machine, None)?;
     llvm::lower(&module, input, options)?;

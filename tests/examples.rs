@@ -15,7 +15,7 @@ use std::{
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed};
 use support::{
-    ASSEMBLERS,
+    ASSEMBLERS, Assembler,
     examples::{Example, KERNELS, Output, compile, examples, find_rustc},
     plugin, ptx_atomics, root, success, target,
 };
@@ -42,22 +42,37 @@ fn vendored() -> Option<(String, PathBuf)> {
     folder.exists().then_some((rustc, folder))
 }
 
-/// The project as its README builds it, with the plugin, and `core` with it; without a network.
+/// The project as its README builds it, with the plugin, and `core` with it; without a network. What changed is built again.
 fn build_by_cargo() -> Result<(), Failed> {
     let (rustc, vendored) = vendored().ok_or("no rustc")?;
+    let target = target("sm_90", Some("ptx78"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-kernel");
-    let ptx = folder.join("kernels.ptx");
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(root().join("examples/rust-kernel")).args(["rustc", "--release", "--offline", "--locked"]);
-    cargo.args(["--config", "source.crates-io.replace-with='vendored'"]);
-    cargo.arg("--config").arg(format!("source.vendored.directory='{}'", vendored.display()));
-    cargo.arg("--target-dir").arg(&folder).arg("--").arg(format!("--emit=asm={}", ptx.display()));
-    cargo.env("RUSTC", rustc).env("RUSTC_BOOTSTRAP", "1").env_remove("RUSTFLAGS");
+    // A copy, which is to change.
+    let loader = tempfile::tempdir()?;
+    let copy = || fs::copy(plugin::plugin(), loader.path().join("libptx_atomics.so"));
+    copy()?;
     let others = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let folders = plugin::plugin().parent().map(Path::to_path_buf).into_iter().chain(env::split_paths(&others));
-    success(cargo.env("LD_LIBRARY_PATH", env::join_paths(folders)?))?;
+    let folders = env::join_paths([loader.path().to_path_buf()].into_iter().chain(env::split_paths(&others)))?;
+    let ptx = folder.join("kernels.ptx");
+    let build = |variable: &str, value: &str| -> Result<(String, bool), Failed> {
+        let mut cargo = Command::new("cargo");
+        cargo.current_dir(root().join("examples/rust-kernel")).args(["rustc", "--release", "--offline", "--locked"]);
+        cargo.args(["--config", "source.crates-io.replace-with='vendored'"]);
+        cargo.arg("--config").arg(format!("source.vendored.directory='{}'", vendored.display()));
+        cargo.arg("--target-dir").arg(&folder).arg("--").arg(format!("--emit=asm={}", ptx.display()));
+        cargo.env("RUSTC", &rustc).env("RUSTC_BOOTSTRAP", "1").env_remove("RUSTFLAGS").env_remove("PTX_ATOMICS");
+        cargo.env("LD_LIBRARY_PATH", &folders).env(variable, value);
+        let output = cargo.output()?;
+        let said = String::from_utf8(output.stderr)?;
+        if output.status.success() {
+            Ok((fs::read_to_string(&ptx)?, said.contains("Compiling rust-kernel")))
+        } else {
+            Err(said.into())
+        }
+    };
 
-    let text = fs::read_to_string(ptx)?;
+    let output = tempfile::NamedTempFile::new()?;
+    let (text, _) = build("PTX_ATOMICS", "")?;
     for kernel in KERNELS {
         assert!(text.contains(&format!(".entry {kernel}(")), "no {kernel}:\n{text}");
     }
@@ -65,8 +80,22 @@ fn build_by_cargo() -> Result<(), Failed> {
     for instruction in ["atom.relaxed.sys.shared.add.u32", "atom.release.sys.global", "atom.acquire.sys.global"] {
         assert!(text.contains(instruction), "no {instruction}:\n{text}");
     }
-    let target = target("sm_90", Some("ptx78"));
-    ASSEMBLERS.iter().try_for_each(|assembler| assembler.assemble(&target, text.as_bytes()))
+    let assembled = |assembler: &Assembler| assembler.assemble_to(output.path(), &target, text.as_bytes());
+    ASSEMBLERS.iter().try_for_each(assembled)?;
+
+    assert_eq!(build("PTX_ATOMICS", "")?, (text.clone(), false), "nothing has changed");
+    let (scoped, compiled) = build("PTX_ATOMICS", "default-scope=gpu")?;
+    assert!(compiled && scoped.contains("atom.release.gpu.global"), "other options: {scoped}");
+    assert_eq!(build("PTX_ATOMICS", "")?, (text.clone(), true), "the first options");
+    copy()?;
+    assert_eq!(build("PTX_ATOMICS", "")?, (text, true), "another file of the plugin");
+    // The environment replaces the flags of the project, and with them the plugin.
+    let (forgotten, _) = build("RUSTFLAGS", "-Ctarget-cpu=sm_90")?;
+    for assembler in ASSEMBLERS {
+        let taken = assembler.assemble_to(output.path(), &target, forgotten.as_bytes());
+        assert!(taken.is_err(), "{} takes\n{forgotten}", assembler.name);
+    }
+    Ok(())
 }
 
 fn check(example: &Example, sm: &'static str, ptx: &'static str) -> Result<(), Failed> {

@@ -203,8 +203,16 @@ mod tests {
     fn constants_print_by_the_type_of_the_instruction() {
         check("atom.add.u32 %d, [%a], %b;", &[(B, 0xFFFF_FFFF)], "atom.add.u32 %d, [%a], -1;");
         check("atom.add.f32 %d, [%a], %b;", &[(B, 0x3F80_0000)], "atom.add.f32 %d, [%a], 0f3F800000;");
-        check("neg.f32 %neg, %b; atom.add.f32 %d, [%a], %neg;", &[(B, 0x3F80_0000)], "atom.add.f32 %d, [%a], 0fBF800000;");
-        check("neg.f64 %neg, %b; atom.add.f64 %d, [%a], %neg;", &[(B, 0)], "atom.add.f64 %d, [%a], 0d8000000000000000;");
+        check(
+            "neg.f32 %neg, %b; atom.add.f32 %d, [%a], %neg;",
+            &[(B, 0x3F80_0000)],
+            "atom.add.f32 %d, [%a], 0fBF800000;",
+        );
+        check(
+            "neg.f64 %neg, %b; atom.add.f64 %d, [%a], %neg;",
+            &[(B, 0)],
+            "atom.add.f64 %d, [%a], 0d8000000000000000;",
+        );
         check(
             "atom.cas.b64 %d, [%a], %b, %c;",
             &[(B, 0), (C, 1 << 63)],

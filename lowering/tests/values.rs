@@ -66,8 +66,11 @@ impl Case {
 
 /// What users decide about floats.
 fn policies() -> impl Iterator<Item = Policy> + Clone {
-    iproduct!(FpAtomics::iter(), [false, true])
-        .map(|(fp_atomics, flush_f32)| Policy { fp_atomics, flush_f32, ..Policy::default() })
+    iproduct!(FpAtomics::iter(), [false, true]).map(|(fp_atomics, flush_f32)| Policy {
+        fp_atomics,
+        flush_f32,
+        ..Policy::default()
+    })
 }
 
 /// Every case that has a lowering; those of 128 bits have one on new GPUs only.

@@ -21,6 +21,29 @@ mod implementation;
 #[path = "markers.rs"]
 mod implementation;
 
+/// Makes a crate no program unless the pass ran: without it, the atomics of `core` lose their order in silence.
+///
+/// Once in a crate that becomes PTX, outside of functions. An assembler says `Cannot take address of function
+/// 'ptx_atomics$pass'` where the pass was forgotten. On a host it is nothing.
+///
+/// ```
+/// ptx_atomics_scope::require_pass!();
+/// ```
+#[macro_export]
+macro_rules! require_pass {
+    () => {
+        #[cfg(target_arch = "nvptx64")]
+        const _: () = {
+            unsafe extern "C" {
+                #[link_name = "ptx_atomics$pass"]
+                fn pass();
+            }
+            #[used]
+            static REQUIRED: unsafe extern "C" fn() = pass;
+        };
+    };
+}
+
 /// The threads that an operation synchronizes with. The scopes are those of the PTX memory model.
 pub trait Scope: sealed::Scope {}
 

@@ -41,6 +41,7 @@ pub fn work(
     let options = Options { remarks: input.keep_lines, ..settings.options(target) };
     let machine = machine(args, &module, &target)?;
     llvm::expand(&module)?;
+    llvm::relax_cuda(&module, || Ok(options.cuda_atomics))?;
     llvm::check(&module, input, &options)?;
     match finish(args, input, &module, &machine, &options, false, only.clone()) {
         Ok(lowered) => {

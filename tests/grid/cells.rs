@@ -194,8 +194,12 @@ impl Variable {
         let array = format!("[4 x {ty}]");
         let (instructions, operand) = match form {
             Form::Itself => (String::new(), format!("{pointer} @{cell}v")),
-            Form::Offset => (String::new(), format!("{pointer} getelementptr ({array}, {pointer} @{cell}v, i64 0, i64 1)")),
-            Form::Computed => (format!("%p = getelementptr {array}, {pointer} @{cell}v, i64 0, i64 1\n  "), format!("{pointer} %p")),
+            Form::Offset => {
+                (String::new(), format!("{pointer} getelementptr ({array}, {pointer} @{cell}v, i64 0, i64 1)"))
+            }
+            Form::Computed => {
+                (format!("%p = getelementptr {array}, {pointer} @{cell}v, i64 0, i64 1\n  "), format!("{pointer} %p"))
+            }
             Form::Cast => (String::new(), format!("ptr addrspacecast ({pointer} @{cell}v to ptr)")),
             Form::CastComputed => {
                 let cast = format!("%q = addrspacecast {pointer} @{cell}v to ptr\n  ");

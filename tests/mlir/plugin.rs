@@ -214,7 +214,7 @@ const EVERY: &str = "llvm.func @f(%p: !llvm.ptr<1>, %g: !llvm.ptr, %v: i32, %x: 
 
 /// Each option: right, and what then stands in the IR, which is not there without it; wrong, and what is said.
 #[rustfmt::skip]
-const SETTING: [(&str, &str, &str, &str, &str); 10] = [
+const SETTING: [(&str, &str, &str, &str, &str); 11] = [
     ("mcpu",                 "sm_60",     "membar.sys;",                          "sm_91",   "unknown GPU 'sm_91'"),
     ("chip",                 "sm_60",     "membar.sys;",                          "sm_91",   "unknown GPU 'sm_91'"),
     ("mattr",                "+ptx86",    "fence.acquire.sys;",                   "+ptx1",   "unknown PTX version 'ptx1'"),
@@ -224,6 +224,7 @@ const SETTING: [(&str, &str, &str, &str, &str); 10] = [
     ("fp-atomics",           "ieee",      "add.rn.f32",                           "fast",    "unknown policy 'fast'"),
     ("generic-may-be-local", "true",      "isspacep.local",                       "perhaps", "'perhaps' is "),
     ("volatile-as-mmio",     "true",      "ld.mmio.relaxed.sys.global.b32",       "perhaps", "'perhaps' is "),
+    ("cuda-atomics",         "on",        "",                                     "perhaps", "'perhaps' is neither on nor off"),
     ("remarks",              "/dev/null", "",                                     "/none/x", "cannot write remarks to '/none/x'"),
 ];
 

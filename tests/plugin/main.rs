@@ -1,10 +1,12 @@
 //! The plugin in every program that loads it.
 
+mod cuda;
 mod hosts;
 mod languages;
 mod loading;
 mod messages;
 mod readme;
+mod require;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -28,6 +30,8 @@ fn main() {
     println!("{here} of {} hosts × levels × examples are here", examples.len());
     trials.extend(examples);
     trials.extend(every_language());
+    trials.extend(cuda::trials());
+    trials.extend(require::trials(HOSTS));
     trials.extend(everything_else());
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -103,6 +107,12 @@ fn everything_else() -> Vec<Trial> {
     for host in HOSTS {
         let missing = host.missing();
         trials.push(support::trial(format!("{} errors", host.name()), missing, move || messages::errors(host)));
+        for (what, test) in [
+            ("errors of options", messages::errors_of_options as fn(Host) -> _),
+            ("errors without a GPU", messages::no_gpu),
+        ] {
+            trials.push(support::trial(format!("{} {what}", host.name()), missing, move || test(host)));
+        }
         trials.push(support::trial(format!("{} remarks", host.name()), missing, move || messages::remarks(host)));
     }
     trials

@@ -140,8 +140,8 @@ pub unsafe extern \"ptx-kernel\" fn g(p: &AtomicU32) {
 }
 ";
 
-/// Compiles two kernels by a host for a GPU, with remarks.
-fn compile(host: Host, gpu: &str, version: &str) -> Result<(Option<i32>, String), Failed> {
+/// Compiles two kernels by a host for a GPU, with remarks, and options in the environment.
+fn compile(host: Host, gpu: &str, version: &str, environment: &str) -> Result<(Option<i32>, String), Failed> {
     let load = format!("-load-pass-plugin={}", plugin().display());
     let attributes = format!(r#""target-cpu"="{gpu}" "target-features"="+{version}""#);
     let ir = module(&attributes, "");
@@ -150,6 +150,7 @@ fn compile(host: Host, gpu: &str, version: &str) -> Result<(Option<i32>, String)
         fs::write(folder.path().join(name), text)?;
         let mut script = script();
         script.current_dir(folder.path()).arg(name).arg("out.s").env("PLAIN", "1").env("FLAGS", flags);
+        script.env("PTX_ATOMICS", environment);
         script.envs([("CPU", gpu), ("PTX", version), ("OPT", "2"), ("NVPTX_RUSTC", rustc)]);
         let output = script.output()?;
         // On an error nothing is written.
@@ -158,10 +159,11 @@ fn compile(host: Host, gpu: &str, version: &str) -> Result<(Option<i32>, String)
         Ok((output.status.code(), String::from_utf8(output.stderr)?))
     };
     match host {
-        Host::Opt => opt(&ir, "", &["-passes=default<O2>", "-pass-remarks=ptx-atomics"]),
+        Host::Opt => opt(&ir, environment, &["-passes=default<O2>", "-pass-remarks=ptx-atomics"]),
         Host::Llc => {
             let mut llc = Command::new("llc-22");
             llc.args([&load, &format!("-mcpu={gpu}"), "-pass-remarks=ptx-atomics", "-o", "-"]);
+            llc.env("PTX_ATOMICS", environment);
             on(llc, "module.ll", &ir)
         }
         Host::Clang => {
@@ -190,7 +192,27 @@ pub fn errors(host: Host) -> Result<(), Failed> {
     let reason = "a read-modify-write of system scope requires sm_60 and PTX 5.0, and the target is sm_52";
     let help = "help: where neither the host nor another device takes part, give --default-scope gpu";
     let [first, second] = places(host);
-    expect(compile(host, "sm_52", "ptx42")?, 1, &[first, second, reason, help])
+    expect(compile(host, "sm_52", "ptx42", "")?, 1, &[first, second, reason, help])
+}
+
+/// An error of an option is none of a function: it names us, and no place in the program.
+pub fn errors_of_options(host: Host) -> Result<(), Failed> {
+    let said = compile(host, "sm_90", "ptx86", "speed=high")?;
+    let place = ["in function", "kernels.cu:", "kernels.rs:"].into_iter().find(|place| said.1.contains(place));
+    assert_eq!(place, None, "{}", said.1);
+    assert_eq!(said.1.matches("unknown option 'speed'").count(), 1, "{}", said.1);
+    expect(said, 1, &["error: ptx-atomics: in the environment variable PTX_ATOMICS: unknown option 'speed'"])
+}
+
+/// LLVM compiles for sm_30 where nobody sets the GPU, and then nothing else helps.
+pub fn no_gpu(host: Host) -> Result<(), Failed> {
+    let said = compile(host, "sm_30", "ptx60", "")?;
+    assert!(!said.1.contains("--default-scope"), "{}", said.1);
+    expect(
+        said,
+        1,
+        &["the target is sm_30", "help: LLVM takes sm_30 where nobody sets the GPU: compile for the right one"],
+    )
 }
 
 /// Every remark is the host's own.
@@ -205,7 +227,7 @@ pub fn remarks(host: Host) -> Result<(), Failed> {
         }
     };
     let lowered = "acq_rel became atom.acq_rel.sys.global.add.u32 %d, [%a], 1;";
-    expect(compile(host, "sm_90", "ptx86")?, 0, &[needles[0], needles[1], lowered])
+    expect(compile(host, "sm_90", "ptx86", "")?, 0, &[needles[0], needles[1], lowered])
 }
 
 /// A file of remarks grows by each module.

@@ -13,6 +13,9 @@ mod ring;
 mod scan;
 mod ticket_lock;
 
+#[cfg(feature = "require-pass")]
+ptx_atomics_scope::require_pass!();
+
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     loop {}

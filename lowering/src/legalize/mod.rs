@@ -103,6 +103,10 @@ pub enum Change {
     Local,
     #[strum(message = "the address may be local: a test at run time chooses a plain access or the atomic one")]
     MaybeLocal,
+    #[strum(
+        message = "nothing shows what memory it is in, and atom does not work on the stack; generic-may-be-local tests for that"
+    )]
+    UnknownMemory,
     #[strum(message = "nobody writes constant memory while a kernel runs: a plain load")]
     Constant,
     #[strum(message = "scope singlethread needs no ordering between threads: relaxed at cta scope, no fence")]

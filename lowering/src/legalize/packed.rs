@@ -31,13 +31,7 @@ pub fn form(ty: OpType) -> Option<AtomForm> {
 }
 
 /// `prepare` changes each register of the operand.
-pub fn expand(
-    form: AtomForm,
-    steps: &[Step],
-    emit: &Emit<'_>,
-    body: &mut Body,
-    prepare: impl Fn(&mut Body, &Name),
-) {
+pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body, prepare: impl Fn(&mut Body, &Name)) {
     // Each register holds 32 bits, as those of a vector of f32 do.
     let words = if emit.bits() == Type::B64 { OpType::F32x2 } else { OpType::F32x4 };
     let operand = split(body, words, register(&B), "%word");

@@ -40,7 +40,7 @@ pub fn spell_symbols_plainly(module: &Module<'_>) {
 }
 
 /// Metadata that LLVM defines only for the instruction that is replaced, not for a call.
-const NOT_ON_CALLS: [&str; 9] = [
+const NOT_ON_CALLS: [&str; 10] = [
     "nonnull",
     "align",
     "dereferenceable",
@@ -50,6 +50,7 @@ const NOT_ON_CALLS: [&str; 9] = [
     "noundef",
     "nontemporal",
     crate::source::NUMBER,
+    crate::cuda::KIND,
 ];
 
 /// Metadata that says what memory is accessed. On a call, LLVM takes it as a promise that nothing else is touched and

@@ -1,8 +1,8 @@
 //! The pass over LLVM IR: every atomic and fence becomes one call to inline assembly, and LLVM's NVPTX backend does the
 //! rest.
 //!
-//! [`read`] takes text or bitcode, [`expand`] gives Rust its scopes, [`prepare`] optimizes if asked and resolves address spaces, [`lower`] is the pass
-//! itself, [`ptx`] and [`ir`] write the result. [`lower`] decides no ordering: it recognizes operations, asks
+//! [`read`] takes text or bitcode, [`expand`] gives Rust its scopes, [`relax_cuda`] CUDA its order,
+//! [`prepare`] optimizes if asked and resolves address spaces, [`lower`] is the pass itself, [`ptx`] and [`ir`] write the result. [`lower`] decides no ordering: it recognizes operations, asks
 //! `ptx-atomics-lowering`, and embeds the answers, all or none.
 //!
 //! LLVM ends the process on what its backend cannot select. [`lower`] leaves no atomic to it; whoever must survive the
@@ -11,6 +11,7 @@
 //! This crate names LLVM's functions and links none of them: a program links them by `ptx-atomics-link`, a plugin takes those
 //! of its host, which calls [`begin`] before LLVM's passes and [`end`] in front of [`lower`].
 
+mod cuda;
 mod effects;
 mod embed;
 mod emit;
@@ -21,6 +22,7 @@ mod message;
 pub mod operation;
 mod recognize;
 pub mod remarks;
+mod require;
 mod scoped;
 pub mod settings;
 mod source;
@@ -31,10 +33,11 @@ use ptx_atomics_link as _;
 use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 
 pub use self::{
+    cuda::relax_cuda,
     effects::{begin, end},
     emit::{
-        RESOLVE, bitcode, data_layout, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions, require_nvptx64,
-        strip_debug_info,
+        RESOLVE, bitcode, data_layout, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions,
+        require_nvptx64, strip_debug_info,
     },
     fatal::{Handlers, install_handlers},
     message::{Diagnostic, Location, Remark},
@@ -56,6 +59,8 @@ pub struct Options {
     pub default_scope: Scope,
     /// Whether a generic address of unknown origin may be local, so that a test at run time must tell.
     pub generic_may_be_local: bool,
+    /// Whether CUDA's own atomics get CUDA's order and scope: whoever has the options then calls [`relax_cuda`].
+    pub cuda_atomics: bool,
     /// Whether [`lower`] says what became of each operation.
     pub remarks: bool,
 }
@@ -68,6 +73,7 @@ impl Options {
             policy: Policy::default(),
             default_scope: Scope::Sys,
             generic_may_be_local: false,
+            cuda_atomics: true,
             remarks: false,
         }
     }
@@ -94,7 +100,10 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Ve
 /// Whether the module has anything to lower, or is not yet what it was before [`begin`].
 pub fn is_pending(module: &Module<'_>) -> bool {
     let mut all = module.get_functions().flat_map(instruction::instructions);
-    effects::is_marked(module) || has_markers(module) || all.any(|i| instruction::Instruction::atomic(i).is_some())
+    effects::is_marked(module)
+        || has_markers(module)
+        || cuda::is_pending(module)
+        || all.any(|i| instruction::Instruction::atomic(i).is_some())
 }
 
 /// Reports what [`lower`] would reject, and changes nothing. For a module as [`read`] and [`expand`] left it.

@@ -212,8 +212,19 @@ pub fn describe(op: &AtomicOp, sync_scope: &str, ty: &str) -> String {
 /// Where people say for which version of PTX they compile.
 const PTX_FLAGS: &str = "--mattr; -Ctarget-feature of rustc; --cuda-feature of clang";
 
+/// The GPU that LLVM compiles for where nobody sets one.
+const DEFAULT_GPU: &str = "sm_30";
+
 /// What the user can do about an operation that the target lacks.
 pub fn help(error: &Unsupported) -> Option<String> {
+    if let Unsupported::Target { target, .. } | Unsupported::SystemScope { target, .. } = error
+        && target.sm.name() == DEFAULT_GPU
+    {
+        let flags = "--mcpu; -Ctarget-cpu of rustc; --cuda-gpu-arch or -march of clang; -mcpu of llc";
+        return Some(format!(
+            "LLVM takes {DEFAULT_GPU} where nobody sets the GPU: compile for the right one ({flags})"
+        ));
+    }
     match error {
         Unsupported::Target { requirement, target, .. } if target.sm.number() >= requirement.sm => {
             Some(format!("compile for +{} or a later version ({})", requirement.ptx.feature(), PTX_FLAGS))

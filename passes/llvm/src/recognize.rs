@@ -11,11 +11,11 @@ use inkwell::{
     targets::TargetData,
     values::{AsValueRef, FunctionValue},
 };
-use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, SyncScope, Type, strength::judge::Block};
+use ptx_atomics_lowering::{Access, AtomicOp, Change, Ordering, Policy, SyncScope, Type, strength::judge::Block};
 use strum::IntoEnumIterator;
 
 use crate::{
-    Options,
+    Options, cuda,
     instruction::{Instruction, constant, control_flow, instructions, instructions_of, name},
     memory::Memory,
     message::{Diagnostic, Location, Remark},
@@ -36,6 +36,8 @@ pub struct Planned {
     sync_scope: &'static str,
     function: LLVMValueRef,
     number: Option<u32>,
+    /// The kind of metadata that names CUDA's function.
+    cuda: u32,
 }
 
 impl Planned {
@@ -44,10 +46,22 @@ impl Planned {
         Remark {
             function: name_of(self.function),
             location: self.instruction.debug_location().or_else(|| input.location(self.number)),
-            operation: describe(&as_asked(self.kind, op), self.sync_scope, &self.value_type()),
+            operation: describe(&as_asked(self.kind, op), self.sync_scope, &self.value_type()) + &self.cuda_function(),
             sequence: lowering.sequence.clone(),
-            changes: lowering.changes.clone(),
+            changes: lowering.changes.iter().copied().chain(self.unknown_memory()).collect(),
         }
+    }
+
+    /// Where an `atom` may meet the stack, and nothing tests for it.
+    fn unknown_memory(&self) -> Option<Change> {
+        let access = self.replacement.op.operation.access()?;
+        let untested = matches!(self.kind, Kind::Rmw(_) | Kind::CmpXchg) && !access.may_be_local;
+        let unknown = untested && Memory::of(self.instruction.pointer(self.kind)).is_ok_and(|memory| memory.unresolved);
+        unknown.then_some(Change::UnknownMemory)
+    }
+
+    fn cuda_function(&self) -> String {
+        cuda::function(self.instruction, self.cuda).map_or(String::new(), |name| format!(" (CUDA's {name})"))
     }
 
     /// The type of the value in memory, as LLVM prints it; nothing for a fence.
@@ -169,6 +183,7 @@ struct Recognizer<'a> {
     sync_scope_ids: [u32; SYNC_SCOPES.len()],
     /// What was lowered already: by operation, policy, and constant sources.
     known: HashMap<(AtomicOp, Policy, Constants), Rc<Replacement>>,
+    cuda: u32,
 }
 
 impl<'a> Recognizer<'a> {
@@ -177,7 +192,8 @@ impl<'a> Recognizer<'a> {
         let layout = TargetData::create(module.get_data_layout().as_str().to_str().unwrap_or_default());
         let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| sync_scope_id(&context, name));
         let numbering = Numbering::of(&context);
-        Self { input, options, numbering, layout, sync_scope_ids, known: HashMap::new() }
+        let cuda = context.get_kind_id(cuda::KIND);
+        Self { input, options, numbering, layout, sync_scope_ids, known: HashMap::new(), cuda }
     }
 
     /// The policy of the run, with what the function's attributes say.
@@ -232,7 +248,8 @@ impl<'a> Recognizer<'a> {
                 self.known.entry(key).or_insert(Rc::new(replacement)).clone()
             }
         };
-        Ok(Planned { instruction, kind, replacement, negated, sync_scope, function: function.as_value_ref(), number })
+        let (function, cuda) = (function.as_value_ref(), self.cuda);
+        Ok(Planned { instruction, kind, replacement, negated, sync_scope, function, number, cuda })
     }
 
     fn operation(&self, instruction: Instruction, kind: Kind) -> Result<(AtomicOp, &'static str), Vec<Problem>> {

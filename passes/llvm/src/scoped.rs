@@ -13,7 +13,7 @@
 //! | `ptx_atomics$cmpxchg$TYPE$SUCCESS$FAILURE$SCOPE` | `TYPE (ptr, TYPE, TYPE)`, the old value; never fails spuriously |
 //!
 //! The scope is LLVM's name of it, and left out (`ptx_atomics$fence$seq_cst`) for LLVM's default, the system. Types are the
-//! integers and `ptr`, and addresses are aligned to the size of the type.
+//! integers and `ptr`, and addresses are aligned to the size of the type. `ptx_atomics$pass` stands for nothing: `require.rs`.
 
 use std::{collections::HashMap, str::Split};
 
@@ -31,6 +31,7 @@ use crate::{
     message::Diagnostic,
     operation::SYNC_SCOPES,
     recognize::{name_of, printed, sync_scope_id},
+    require,
     source::set_unnumbered,
 };
 
@@ -38,11 +39,12 @@ use crate::{
 const PREFIX: &str = "ptx_atomics$";
 
 /// Replaces the calls of markers by the atomics that they stand for. Run it before any pass of LLVM that is to know of the
-/// atomics, and before [`crate::check`].
+/// atomics, and before [`crate::check`]. The module no longer requires the pass.
 ///
 /// # Errors
-/// Every wrong marker and every wrong use of one. The module is then unchanged.
+/// Every wrong marker and every wrong use of one, all of which then stay.
 pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
+    require::satisfy(module);
     let functions: Vec<_> = module.get_functions().filter(|function| name(function).starts_with(PREFIX)).collect();
     if functions.is_empty() {
         return Ok(());
@@ -79,7 +81,9 @@ pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
     // SAFETY: the calls are live, and each is erased once; then no marker has a use left.
     unsafe {
         let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
-        calls.into_iter().for_each(|(call, marker)| marker.replace(call, builder, &context));
+        for (call, marker) in calls {
+            marker.replace(call, builder, &context);
+        }
         LLVMDisposeBuilder(builder);
         functions.iter().for_each(|function| LLVMDeleteFunction(function.as_value_ref()));
     }
@@ -136,12 +140,12 @@ fn other_uses(marker: LLVMValueRef) -> Vec<Diagnostic> {
 }
 
 /// The atomic that a marker stands for.
-struct Marker {
+pub struct Marker {
     /// In generic memory. A pointer is an integer of its width here.
-    operation: Operation,
-    pointer: bool,
-    ordering: Ordering,
-    scope: &'static str,
+    pub operation: Operation,
+    pub pointer: bool,
+    pub ordering: Ordering,
+    pub scope: &'static str,
 }
 
 /// The operations, by LLVM's words.
@@ -248,11 +252,16 @@ impl Marker {
         }
     }
 
-    /// Replaces a call by the atomic, at the same place of the source program.
+    /// Replaces a call by the atomic, at the same place of the source program, and gives it.
     ///
     /// # Safety
     /// The call is live and has the marker's type; the builder is one of the context.
-    unsafe fn replace(&self, call: LLVMValueRef, builder: LLVMBuilderRef, context: &ContextRef<'_>) {
+    pub unsafe fn replace(
+        &self,
+        call: LLVMValueRef,
+        builder: LLVMBuilderRef,
+        context: &ContextRef<'_>,
+    ) -> LLVMValueRef {
         let ordering = llvm_ordering(self.ordering);
         let scope = sync_scope_id(context, self.scope);
         unsafe {
@@ -290,6 +299,7 @@ impl Marker {
             take_name(call, result);
             LLVMReplaceAllUsesWith(call, result);
             LLVMInstructionEraseFromParent(call);
+            atomic
         }
     }
 }

@@ -28,6 +28,7 @@ pub struct Settings {
     pub fp_atomics: Option<FpAtomics>,
     pub generic_may_be_local: Option<bool>,
     pub volatile_as_mmio: Option<bool>,
+    pub cuda_atomics: Option<bool>,
     /// The file for remarks.
     pub remarks: Option<PathBuf>,
 }
@@ -54,7 +55,7 @@ pub enum Takes {
 
 /// Every option.
 #[rustfmt::skip]
-pub const SETTINGS: [Setting; 10] = {
+pub const SETTINGS: [Setting; 11] = {
     use Takes::{Flag, List, One};
     const fn setting(
         name: &'static str,
@@ -79,6 +80,8 @@ pub const SETTINGS: [Setting; 10] = {
             |to, value| set(&mut to.generic_may_be_local, yes(value))),
         setting("volatile-as-mmio", Flag, "Volatile atomic loads and stores of global memory become .mmio",
             |to, value| set(&mut to.volatile_as_mmio, yes(value))),
+        setting("cuda-atomics", One, "on: CUDA's own atomics are relaxed, of CUDA's scope; off: what clang writes",
+            |to, value| set(&mut to.cuda_atomics, on(value))),
         setting("remarks", One, "The file to which a remark for each operation is added, in LLVM's YAML",
             |to, value| set(&mut to.remarks, Ok(value.into()))),
     ]
@@ -166,6 +169,7 @@ impl Settings {
             },
             default_scope: self.default_scope.unwrap_or(defaults.default_scope),
             generic_may_be_local: self.generic_may_be_local.unwrap_or(defaults.generic_may_be_local),
+            cuda_atomics: self.cuda_atomics.unwrap_or(defaults.cuda_atomics),
             ..defaults
         }
     }
@@ -221,6 +225,15 @@ pub fn fp_atomics(name: &str) -> Result<FpAtomics, String> {
 /// A scope, by its name in PTX.
 pub fn scope(name: &str) -> Result<Scope, String> {
     name.parse().map_err(|_| format!("unknown scope '{name}'; the scopes are sys, cluster, gpu and cta"))
+}
+
+/// Whether something is on.
+pub fn on(value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("'{value}' is neither on nor off")),
+    }
 }
 
 fn yes(value: &str) -> Result<bool, String> {

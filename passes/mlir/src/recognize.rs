@@ -14,8 +14,8 @@ use mlir_sys::*;
 use ptx_atomics_llvm::{
     Diagnostic, Location, Options, Remark,
     operation::{
-        Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type,
-        describe, flushes, help, integer, sync_scope, takes_constants, unknown_sync_scope, with_negated_operand,
+        Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type, describe,
+        flushes, help, integer, sync_scope, takes_constants, unknown_sync_scope, with_negated_operand,
     },
 };
 use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, RmwOp, Type as Model};
@@ -58,7 +58,11 @@ impl Planned<'_, '_> {
         self.asked.iter().map(|(asked, replacement)| Remark {
             function: function_of(self.op).unwrap_or_default(),
             location: location_of(self.op),
-            operation: describe(&as_asked(asked.kind, &replacement.op), SYNC_SCOPES[asked.sync_scope].0, &asked.type_text()),
+            operation: describe(
+                &as_asked(asked.kind, &replacement.op),
+                SYNC_SCOPES[asked.sync_scope].0,
+                &asked.type_text(),
+            ),
             sequence: replacement.lowering.sequence.clone(),
             changes: replacement.lowering.changes.clone(),
         })

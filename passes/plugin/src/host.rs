@@ -10,7 +10,7 @@ use crate::text::Text;
 #[repr(C)]
 pub struct Callbacks {
     pub resolve: Text,
-    pub start: extern "C" fn(LLVMModuleRef),
+    pub start: extern "C" fn(LLVMModuleRef, parameters: Text),
     pub pending: extern "C" fn(LLVMModuleRef) -> bool,
     pub lower: extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
 }
@@ -39,8 +39,9 @@ pub const API_VERSION: u32 = 2;
 
 unsafe extern "C" {
     pub fn ptx_atomics_connect(callbacks: &'static Callbacks) -> PluginCallbacks;
-    /// Whether the host handles it. The line is one of the function's file; 0 if it is not known.
+    /// Whether the host handles it. The line is one of the function's file; 0 if it is not known. The function has code.
     pub fn ptx_atomics_error(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint) -> bool;
+    pub fn ptx_atomics_module_error(module: LLVMModuleRef, message: Text) -> bool;
     pub fn ptx_atomics_wants_remarks(module: LLVMModuleRef) -> bool;
     pub fn ptx_atomics_remark(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint) -> bool;
     pub fn ptx_atomics_empty(module: LLVMModuleRef);

@@ -51,9 +51,12 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
 }
 
 /// Before LLVM's passes run: at the start of a host's pipeline, and in front of the pass.
-extern "C" fn start(module: LLVMModuleRef) {
+extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
     guarded(module, |module| {
         llvm::expand(module)?;
+        // SAFETY: the shim's text lives during the call.
+        let parameters = unsafe { parameters.get() }.unwrap_or_default();
+        llvm::relax_cuda(module, || Ok(settings(module, &parameters)?.cuda_atomics != Some(false)))?;
         llvm::begin(module);
         Ok(())
     });
@@ -84,8 +87,11 @@ extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features
         let remarks = llvm::lower(module, &Input::new("", ""), &options)?;
         if for_host {
             for remark in &remarks {
-                let place = place(module, Some(&remark.function), remark.location.as_ref());
-                report(place, &remarks::line(remark), host::ptx_atomics_remark);
+                if let Some((function, line, column)) = place(module, &remark.function, remark.location.as_ref()) {
+                    let text = remarks::line(remark);
+                    // SAFETY: the function is one of a live module, with code, and the text lives during the call.
+                    unsafe { host::ptx_atomics_remark(function, Text::new(&text), line, column) };
+                }
             }
         }
         settings.remarks.map_or(Ok(()), |path| remarks::append(&path, &remarks))
@@ -102,8 +108,7 @@ fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), V
     let Err(errors) = result else { return };
     let mut handled = true;
     for error in &if is_of_rustc(&module) { joined(errors) } else { errors } {
-        let place = place(&module, error.function.as_deref(), error.location.as_ref());
-        handled &= report(place, &error.text(), host::ptx_atomics_error);
+        handled &= report(&module, error);
     }
     if !handled {
         std::process::exit(1);
@@ -169,24 +174,24 @@ fn target(
     Ok(Target::new(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
 }
 
-/// A function of the module and a line of its file: what a diagnostic of LLVM stands at. Nothing in a module without code.
-fn place(
-    module: &Module<'_>,
-    function: Option<&str>,
-    location: Option<&Location>,
-) -> Option<(LLVMValueRef, c_uint, c_uint)> {
-    let has_code = |function: &llvm::inkwell::values::FunctionValue<'_>| function.count_basic_blocks() > 0;
-    if let Some(named) = function.and_then(|name| module.get_function(name)).filter(has_code) {
-        let (line, column) = location.map_or((0, 0), |at| (at.line, at.column));
-        return Some((named.as_value_ref(), line, column));
-    }
-    module.get_functions().find(has_code).map(|any| (any.as_value_ref(), 0, 0))
+/// A function of the module and a line of its file: what a diagnostic of LLVM stands at. Nothing if it has no code.
+fn place(module: &Module<'_>, function: &str, location: Option<&Location>) -> Option<(LLVMValueRef, c_uint, c_uint)> {
+    let named = module.get_function(function).filter(|function| function.count_basic_blocks() > 0)?;
+    let (line, column) = location.map_or((0, 0), |at| (at.line, at.column));
+    Some((named.as_value_ref(), line, column))
 }
 
-/// A function of the shim that reports something, and says whether the host handles it.
-type Report = unsafe extern "C" fn(LLVMValueRef, Text, c_uint, c_uint) -> bool;
-
-fn report(place: Option<(LLVMValueRef, c_uint, c_uint)>, message: &str, to: Report) -> bool {
-    // SAFETY: the function is one of a live module, with code, and the text lives during the call.
-    place.is_none_or(|(function, line, column)| unsafe { to(function, Text::new(message), line, column) })
+/// Whether the host handles an error. One of no function, as of an option, has our name in front.
+fn report(module: &Module<'_>, error: &Diagnostic) -> bool {
+    let place = error.function.as_ref().and_then(|function| place(module, function, error.location.as_ref()));
+    // SAFETY: module and function are live, the function has code, and the text lives during the call.
+    unsafe {
+        match place {
+            Some((function, line, column)) => host::ptx_atomics_error(function, Text::new(&error.text()), line, column),
+            None => {
+                let text = format!("ptx-atomics: {}", error.text());
+                host::ptx_atomics_module_error(module.as_mut_ptr(), Text::new(&text))
+            }
+        }
+    }
 }

@@ -15,6 +15,15 @@
 
 using namespace llvm;
 
+// LLVM's data that is used here, and a function in a table. A host whose LLVM lacks some of it must get as far as our message:
+// a loader finds functions when they are called, but these at once, and only weak ones may be missing.
+asm(".weak _ZN4llvm17PreservedAnalyses14AllAnalysesKeyE\n"
+    ".weak _ZN4llvm30DiagnosticInfoWithLocationBase6anchorEv\n"
+    ".weak _ZTVN4llvm22DroppedVariableStatsIRE\n"
+    ".weak _ZTVN4llvm25DiagnosticInfoUnsupportedE\n"
+    ".weak _ZTVN4llvm27DiagnosticPrinterRawOStreamE\n"
+    ".weak _ZTVN4llvm30DiagnosticInfoOptimizationBaseE\n");
+
 namespace ptx_atomics {
 namespace {
 
@@ -31,7 +40,7 @@ struct Callbacks {
   // The passes that resolve address spaces, in LLVM's syntax of pipelines.
   Text resolve;
   // Protects a module from the passes that follow.
-  void (*start)(LLVMModuleRef);
+  void (*start)(LLVMModuleRef, Text parameters);
   // Whether there is anything to lower.
   bool (*pending)(LLVMModuleRef);
   // The pass itself. The GPU and its features are null where the host does not tell.
@@ -45,13 +54,18 @@ bool isForNvidia(const Module &M) { return M.getTargetTriple().isNVPTX(); }
 bool isPending(Module &M) { return isForNvidia(M) && callbacks->pending(wrap(&M)); }
 
 // At the start of a pipeline, before LLVM moves anything.
-struct Start : PassInfoMixin<Start> {
+class Start : public PassInfoMixin<Start> {
+  std::string Parameters;
+
+public:
+  Start(StringRef Parameters = "") : Parameters(Parameters) {}
+
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     if (!isForNvidia(M))
       return PreservedAnalyses::all();
-    callbacks->start(wrap(&M));
+    callbacks->start(wrap(&M), StringRef(Parameters));
     return PreservedAnalyses::none();
   }
 };
@@ -75,7 +89,10 @@ public:
     if (!isPending(M))
       return PreservedAnalyses::all();
     // No pipeline may have started before, or one without the plugin.
-    callbacks->start(wrap(&M));
+    callbacks->start(wrap(&M), StringRef(Parameters));
+    // After an error nothing is left.
+    if (!isPending(M))
+      return PreservedAnalyses::none();
     if (Problem.empty())
       AM.invalidate(M, Resolve.run(M, AM));
     else
@@ -102,16 +119,16 @@ void registerPasses(PassBuilder &PB) {
     nameClasses(*PIC);
   PB.registerPipelineParsingCallback(
       [&PB](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
-        if (Name == "ptx-atomics-start") {
-          MPM.addPass(Start());
-          return true;
-        }
-        if (!PassBuilder::checkParametrizedPassName(Name, "ptx-atomics"))
+        bool IsStart = PassBuilder::checkParametrizedPassName(Name, "ptx-atomics-start");
+        if (!IsStart && !PassBuilder::checkParametrizedPassName(Name, "ptx-atomics"))
           return false;
-        Name.consume_front("ptx-atomics");
+        Name.consume_front(IsStart ? "ptx-atomics-start" : "ptx-atomics");
         if (Name.consume_front("<"))
           Name.consume_back(">");
-        MPM.addPass(Lower(PB, Name));
+        if (IsStart)
+          MPM.addPass(Start(Name));
+        else
+          MPM.addPass(Lower(PB, Name));
         return true;
       });
   auto start = [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(Start()); };
@@ -157,6 +174,28 @@ DiagnosticLocation locate(const Function &F, unsigned Line, unsigned Column) {
   return DiagnosticLocation(DebugLoc(DILocation::get(F.getContext(), Line, Column, Subprogram)));
 }
 
+// An error of no function. Hosts take it for one of a function that they do not know: rustc hears of no other kind.
+class ModuleError : public DiagnosticInfoUnsupported {
+public:
+  using DiagnosticInfoUnsupported::DiagnosticInfoUnsupported;
+
+  void print(DiagnosticPrinter &Printer) const override { Printer << getMessage(); }
+};
+
+// As `LLVMContext::diagnose` does. Returns whether the host handles the error: opt does not, and LLVM would end it at the
+// first.
+bool diagnose(LLVMContext &Context, const DiagnosticInfo &error) {
+  auto &handler = const_cast<DiagnosticHandler &>(*Context.getDiagHandlerPtr());
+  handler.HasErrors = true;
+  if (handler.handleDiagnostics(error))
+    return true;
+  errs() << "error: ";
+  DiagnosticPrinterRawOStream printer(errs());
+  error.print(printer);
+  errs() << "\n";
+  return false;
+}
+
 } // namespace
 
 extern "C" {
@@ -172,24 +211,23 @@ PluginCallbacks ptx_atomics_connect(const Callbacks *given) {
   return {registerPasses, beforeCodeGen};
 }
 
-// Reports an error through the host, and returns whether the host handles it: opt does not, and LLVM would end it at the
-// first. The line is one of the function's file; 0 if it is not known.
+// Reports an error of a function through the host, and returns whether the host handles it. The line is one of the
+// function's file; 0 if it is not known.
 bool ptx_atomics_error(LLVMValueRef function, Text message, unsigned line, unsigned column) {
   const Function &F = *unwrap<Function>(function);
-  StringRef string = message;
   // The diagnostic only refers to its text.
-  Twine text(string);
-  DiagnosticInfoUnsupported error(F, text, locate(F, line, column));
-  // As `LLVMContext::diagnose` does.
-  auto &handler = const_cast<DiagnosticHandler &>(*F.getContext().getDiagHandlerPtr());
-  handler.HasErrors = true;
-  if (handler.handleDiagnostics(error))
-    return true;
-  errs() << "error: ";
-  DiagnosticPrinterRawOStream printer(errs());
-  error.print(printer);
-  errs() << "\n";
-  return false;
+  Twine text{StringRef(message)};
+  return diagnose(F.getContext(), DiagnosticInfoUnsupported(F, text, locate(F, line, column)));
+}
+
+// The same for an error of the whole module.
+bool ptx_atomics_module_error(LLVMModuleRef module, Text message) {
+  LLVMContext &Context = unwrap(module)->getContext();
+  Function *none = Function::Create(FunctionType::get(Type::getVoidTy(Context), false), GlobalValue::ExternalLinkage, "ptx-atomics");
+  Twine text{StringRef(message)};
+  bool handled = diagnose(Context, ModuleError(*none, text));
+  delete none;
+  return handled;
 }
 
 bool ptx_atomics_wants_remarks(LLVMModuleRef module) {

@@ -1,0 +1,312 @@
+//! CUDA's own atomics: `atomicAdd()` and its like are relaxed, of the scope of the device, `_block()` and `_system()` of theirs.
+//!
+//! clang's header defines them by functions such as `__iAtomicAdd`. clang writes seq_cst of the system in these (LLVM 23: relaxed
+//! of the system), and in those with a scope an intrinsic, which has no order, whose address LLVM never resolves, and which is
+//! signed: `atomicMax_block` of an unsigned number comes out as `max.s32`. The functions are always inlined, so that an atomic
+//! is known by the function that it stands in, or by the one that its debug information names.
+
+use std::cell::LazyCell;
+
+use inkwell::{
+    attributes::{Attribute, AttributeLoc},
+    context::{AsContextRef, ContextRef},
+    llvm_sys::{
+        LLVMOpcode,
+        core::*,
+        debuginfo::{LLVMDILocationGetScope, LLVMGetMetadataKind, LLVMInstructionGetDebugLoc, LLVMMetadataKind},
+        prelude::*,
+    },
+    module::{Linkage, Module},
+    values::FunctionValue,
+};
+use ptx_atomics_lowering::{Access, Ordering, RmwOp, Type, ptx::Space};
+
+use crate::{
+    instruction::{Instruction, callee, instructions, llvm_ordering, name},
+    message::Diagnostic,
+    operation::Kind,
+    recognize::{name_of, sync_scope_id},
+    scoped::Marker,
+};
+
+/// The kind of metadata that keeps the name of an atomic's function, for remarks.
+pub const KIND: &str = "ptx-atomics.cuda";
+
+/// The header that defines the functions.
+const HEADER: &str = "__clang_cuda_device_functions.h";
+
+/// What the intrinsics are called.
+const INTRINSIC: &str = "llvm.nvvm.atomic.";
+
+/// What the functions are called: `__`, a type, `Atomic`, an operation, a scope.
+const TYPES: [(&str, Class); 8] = {
+    use Class::*;
+    [
+        ("i", Signed),
+        ("u", Unsigned),
+        ("ll", Signed),
+        ("ill", Signed),
+        ("ull", Unsigned),
+        ("us", Unsigned),
+        ("f", Float),
+        ("d", Float),
+    ]
+};
+/// On signed and unsigned integers, and on floats.
+const OPERATIONS: [(&str, [Option<Kind>; 3]); 10] = {
+    use RmwOp::*;
+    const fn rmw(signed: RmwOp, unsigned: RmwOp, float: Option<Kind>) -> [Option<Kind>; 3] {
+        [Some(Kind::Rmw(signed)), Some(Kind::Rmw(unsigned)), float]
+    }
+    [
+        ("Add", rmw(Add, Add, Some(Kind::Rmw(FAdd)))),
+        ("Exch", rmw(Xchg, Xchg, Some(Kind::Rmw(Xchg)))),
+        ("Min", rmw(Min, UMin, None)),
+        ("Max", rmw(Max, UMax, None)),
+        ("Inc", rmw(UIncWrap, UIncWrap, None)),
+        ("Dec", rmw(UDecWrap, UDecWrap, None)),
+        ("CAS", [Some(Kind::CmpXchg), Some(Kind::CmpXchg), None]),
+        ("And", rmw(And, And, None)),
+        ("Or", rmw(Or, Or, None)),
+        ("Xor", rmw(Xor, Xor, None)),
+    ]
+};
+/// With LLVM's name of the scope.
+const SCOPES: [(&str, &str); 3] = [("", "device"), ("_block", "block"), ("_system", "")];
+
+#[derive(Clone, Copy)]
+enum Class {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+/// A function of the header: CUDA's and LLVM's operation, and LLVM's name of its scope.
+#[derive(Clone, Copy)]
+struct Known {
+    operation: &'static str,
+    kind: Kind,
+    scope: &'static str,
+}
+
+impl Known {
+    fn of(name: &str) -> Option<Self> {
+        let (ty, rest) = name.strip_prefix("__")?.split_once("Atomic")?;
+        let (_, class) = TYPES.iter().find(|(known, _)| *known == ty)?;
+        let (operation, kinds) = OPERATIONS.iter().find(|(operation, _)| rest.starts_with(operation))?;
+        let (_, scope) = SCOPES.iter().find(|(suffix, _)| *suffix == &rest[operation.len()..])?;
+        Some(Self { operation, kind: kinds[*class as usize]?, scope })
+    }
+}
+
+/// What stands in a function of the header.
+struct Found {
+    instruction: LLVMValueRef,
+    known: Known,
+    /// That of the function.
+    name: String,
+}
+
+/// Makes every atomic of clang's functions for CUDA relaxed, at the scope that CUDA gives it. Run it before any pass of LLVM.
+/// `wanted` is asked only where there are any.
+///
+/// # Errors
+/// Those of `wanted`.
+pub fn relax_cuda(
+    module: &Module<'_>,
+    wanted: impl FnOnce() -> Result<bool, Vec<Diagnostic>>,
+) -> Result<(), Vec<Diagnostic>> {
+    let found = find(module);
+    if found.is_empty() || !wanted()? {
+        return Ok(());
+    }
+    let context = module.get_context();
+    unsafe {
+        let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
+        for Found { instruction, known: Known { kind, scope, .. }, name } in found {
+            let atomic = match Instruction::atomic(instruction) {
+                Some((atomic, kind)) => {
+                    relax(atomic, kind, sync_scope_id(&context, scope));
+                    atomic
+                }
+                None => {
+                    let access = Access::new(Space::Generic, Type::I32);
+                    let operation = kind.operation(Some(access), Ordering::Relaxed).expect("it has an access");
+                    let marker = Marker { operation, pointer: false, ordering: Ordering::Relaxed, scope };
+                    Instruction(marker.replace(instruction, builder, &context))
+                }
+            };
+            remember(atomic, &name, &context);
+        }
+        LLVMDisposeBuilder(builder);
+    }
+    Ok(())
+}
+
+/// Whether [`relax_cuda`] has anything to do.
+pub fn is_pending(module: &Module<'_>) -> bool {
+    !find(module).is_empty()
+}
+
+/// What stands in a function of the header and is not yet what CUDA means.
+fn find(module: &Module<'_>) -> Vec<Found> {
+    let default = sync_scope_id(&module.get_context(), "");
+    let mut found = Vec::new();
+    for function in module.get_functions() {
+        let own = LazyCell::new(|| own_name(function));
+        for instruction in instructions(function) {
+            let atomic = Instruction::atomic(instruction);
+            if atomic.is_none() && !called(instruction).is_some_and(|name| name.starts_with(INTRINSIC)) {
+                continue;
+            }
+            // Debug information knows better than the function: the atomic may have been inlined.
+            let name = unsafe { name_in_debug_information(instruction) }.unwrap_or_else(|| own.clone());
+            let Some((name, known)) = name.and_then(|name| Known::of(&name).map(|known| (name, known))) else {
+                continue;
+            };
+            let is_wrong = match atomic {
+                None => is_intrinsic(instruction, known),
+                Some((_, Kind::Fence)) => false,
+                Some((atomic, kind)) => {
+                    let relaxed_of_system = atomic.ordering(kind) == Ordering::Relaxed && !known.scope.is_empty();
+                    let written = atomic.ordering(kind) == Ordering::SeqCst || relaxed_of_system;
+                    written && atomic.sync_scope_id() == default
+                }
+            };
+            if is_wrong {
+                found.push(Found { instruction, known, name });
+            }
+        }
+    }
+    found
+}
+
+/// CUDA's name of what an atomic is, as [`relax_cuda`] found it. `kind` is the number of [`KIND`].
+pub fn function(atomic: Instruction, kind: u32) -> Option<String> {
+    let name = unsafe { text(operand(non_null(LLVMGetMetadata(atomic.0, kind))?, 0)?) }?;
+    Some(format!("atomic{}", name.split_once("Atomic")?.1))
+}
+
+// SAFETY of all calls above and below: instructions and functions are those of a live module, and what is built belongs to
+// its context. Each accessor is called on the kind of instruction or metadata that it is defined for. The intrinsics have
+// the parameters of the function around them.
+
+unsafe fn relax(atomic: Instruction, kind: Kind, scope: u32) {
+    let relaxed = llvm_ordering(Ordering::Relaxed);
+    unsafe {
+        if kind == Kind::CmpXchg {
+            LLVMSetCmpXchgSuccessOrdering(atomic.0, relaxed);
+            LLVMSetCmpXchgFailureOrdering(atomic.0, relaxed);
+        } else {
+            LLVMSetOrdering(atomic.0, relaxed);
+        }
+        LLVMSetAtomicSyncScopeID(atomic.0, scope);
+    }
+}
+
+/// Notes the name of its function at an atomic.
+unsafe fn remember(atomic: Instruction, name: &str, context: &ContextRef<'_>) {
+    let (kind, raw) = (context.get_kind_id(KIND), context.as_ctx_ref());
+    unsafe {
+        let mut name = LLVMMDStringInContext2(raw, name.as_ptr().cast(), name.len());
+        let node = LLVMMDNodeInContext2(raw, &mut name, 1);
+        LLVMSetMetadata(atomic.0, kind, LLVMMetadataAsValue(raw, node));
+    }
+}
+
+/// What debug information says of the function in which an instruction was written: its name, if the header has it. Nothing where
+/// there is no debug information.
+unsafe fn name_in_debug_information(instruction: LLVMValueRef) -> Option<Option<String>> {
+    unsafe {
+        let location = non_null(LLVMInstructionGetDebugLoc(instruction))?;
+        let scope = LLVMDILocationGetScope(location);
+        if !matches!(LLVMGetMetadataKind(scope), LLVMMetadataKind::LLVMDISubprogramMetadataKind) {
+            return Some(None);
+        }
+        let subprogram = LLVMMetadataAsValue(LLVMGetTypeContext(LLVMTypeOf(instruction)), scope);
+        // The operands of a `DISubprogram` are file, scope, name; of a `DIFile` name, directory.
+        let file = operand(subprogram, 0).and_then(|file| text(operand(file, 0)?));
+        let in_header = file.is_some_and(|file| file.rsplit('/').next() == Some(HEADER));
+        Some(operand(subprogram, 2).filter(|_| in_header).and_then(|name| text(name)))
+    }
+}
+
+unsafe fn operand(node: LLVMValueRef, index: usize) -> Option<LLVMValueRef> {
+    unsafe {
+        let mut operands = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(node) as usize];
+        LLVMGetMDNodeOperands(node, operands.as_mut_ptr());
+        operands.get(index).copied().and_then(non_null)
+    }
+}
+
+unsafe fn text(string: LLVMValueRef) -> Option<String> {
+    let mut length = 0;
+    unsafe {
+        let start = LLVMGetMDString(string, &mut length);
+        let bytes = (!start.is_null()).then(|| std::slice::from_raw_parts(start.cast(), length as usize))?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+fn non_null<T>(pointer: *mut T) -> Option<*mut T> {
+    (!pointer.is_null()).then_some(pointer)
+}
+
+/// The name of a function in C++, if it is one of the header by all that shows without debug information: internal, always
+/// inlined, and nothing but one atomic of the operation that it is named after.
+fn own_name(function: FunctionValue<'_>) -> Option<String> {
+    let mangled = name(&function);
+    let name = unmangled(&mangled);
+    let known = Known::of(name)?;
+    let always = Attribute::get_named_enum_kind_id("alwaysinline");
+    let right = function.get_linkage() == Linkage::Internal
+        && function.get_enum_attribute(AttributeLoc::Function, always).is_some()
+        && function.count_basic_blocks() == 1
+        && instructions(function).all(|instruction| unsafe { is_plain(instruction) } || is_of(instruction, known))
+        && instructions(function).filter(|instruction| is_of(*instruction, known)).count() == 1;
+    right.then(|| name.to_owned())
+}
+
+/// The name of a function of a file, `_ZL12__iAtomicAddPii` or `__iAtomicAdd`, without what LLVM adds to tell two apart.
+fn unmangled(name: &str) -> &str {
+    let Some(rest) = name.strip_prefix("_ZL") else { return name.split('.').next().unwrap_or(name) };
+    let start = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let length = rest[..rest.len() - start.len()].parse().unwrap_or(0);
+    start.get(..length).unwrap_or("")
+}
+
+fn is_of(instruction: LLVMValueRef, known: Known) -> bool {
+    match Instruction::atomic(instruction) {
+        Some((_, kind)) => kind == known.kind,
+        None => is_intrinsic(instruction, known),
+    }
+}
+
+/// The name of what an instruction calls.
+fn called(instruction: LLVMValueRef) -> Option<String> {
+    unsafe { callee(instruction) }.map(name_of)
+}
+
+/// Whether an instruction calls the intrinsic of a function: `llvm.nvvm.atomic.add.gen.i.cta` and types.
+fn is_intrinsic(instruction: LLVMValueRef, known: Known) -> bool {
+    let Some(name) = called(instruction) else { return false };
+    let words: Vec<_> = name.strip_prefix(INTRINSIC).into_iter().flat_map(|rest| rest.split('.')).collect();
+    let class = if known.kind == Kind::Rmw(RmwOp::FAdd) { "f" } else { "i" };
+    let scope = if known.scope.is_empty() { "sys" } else { "cta" };
+    let operation = known.operation.to_ascii_lowercase();
+    words.starts_with(&[&operation, "gen", class, scope])
+}
+
+/// Whether an instruction only hands parameters and results on.
+unsafe fn is_plain(instruction: LLVMValueRef) -> bool {
+    use LLVMOpcode::*;
+    let own = |pointer| unsafe { !LLVMIsAAllocaInst(LLVMGetOperand(instruction, pointer)).is_null() };
+    match unsafe { LLVMGetInstructionOpcode(instruction) } {
+        LLVMAlloca | LLVMBitCast | LLVMAddrSpaceCast | LLVMExtractValue | LLVMRet => true,
+        LLVMLoad => own(0),
+        LLVMStore => own(1),
+        // `__nv_float_as_int` and its like.
+        LLVMCall => called(instruction).is_some_and(|name| name.starts_with("__nv_")),
+        _ => false,
+    }
+}
