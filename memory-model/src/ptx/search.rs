@@ -201,7 +201,7 @@ struct Search<'s, 'p, 'g> {
     /// Whether something was given up because of dependencies alone.
     thin_air: Cell<bool>,
     /// What all events give, where that is solved.
-    solved: Option<Values>,
+    solved: Option<Box<Values>>,
     /// Whether it is not.
     unsolved: bool,
 }

@@ -13,7 +13,7 @@ pub(super) type Values = [Option<Value>; MAX_EVENTS];
 
 pub(super) enum Solution {
     /// The values of all reads.
-    Values(Values),
+    Values(Box<Values>),
     /// There are none, or they come out of thin air: any others would do as well.
     None,
     /// That is not known.
@@ -83,7 +83,7 @@ impl Search<'_, '_, '_> {
         }
         let open: Set = x.reads.filter(|&read| values[same[read]].is_none()).collect();
         if open.is_empty() {
-            return Solution::Values(std::array::from_fn(|event| values[same[event]]));
+            return Solution::Values(Box::new(std::array::from_fn(|event| values[same[event]])));
         }
         // What is a copy of itself, or grows by going round, and is held by nothing else, is out of thin air or nowhere.
         let held = self.constraints.iter().any(|&(thread, term, _)| {
