@@ -47,7 +47,7 @@ fn main() {
         let name = format!("{} has barriers for every acq_rel rmw on {sm}", newest.name);
         trial(name, missing(&newest), move || keeps_ordering(&newest, &target))
     });
-    let led = ["sm_90", "sm_120"].map(|sm| {
+    let led = ["sm_90"].map(|sm| {
         let target = target(sm, Some("ptx94"));
         let name = format!("{} has barriers in all lanes on {sm}, with auto", newest.name);
         trial(name, missing(&newest), move || orders_in_all_lanes(&newest, &target))
