@@ -93,14 +93,22 @@ fn cells(target: &Target) -> Result<Vec<Cell>, Failed> {
         (integer || *operand == "%b") && (red || *used != Use::None) && (*sem != "relaxed" || !fenced)
     });
     let one_sided = target.meets(Form::OneSidedFence.requirement());
-    let cell = |((op, noftz, ty), space, (sem, fenced), scope, (operand, one_operand), used): (
-        (AtomOp, bool, Type),
-        Space,
-        (&str, bool),
-        Scope,
-        (&str, bool),
-        Use,
-    )| {
+    let cells = cells.map(|(form, space, carried, scope, operand, used)| {
+        Cell::new(one_sided, form, space, carried, scope, operand, used)
+    });
+    cells.collect()
+}
+
+impl Cell {
+    fn new(
+        one_sided: bool,
+        (op, noftz, ty): (AtomOp, bool, Type),
+        space: Space,
+        (sem, fenced): (&str, bool),
+        scope: Scope,
+        (operand, one_operand): (&str, bool),
+        used: Use,
+    ) -> Result<Self, Failed> {
         let (mnemonic, d) = match used {
             Use::Read => ("atom", "%d, "),
             Use::Unread => ("atom", "_, "),
@@ -123,11 +131,8 @@ fn cells(target: &Target) -> Result<Vec<Cell>, Failed> {
         let instruction = statement.instruction().ok_or("an instruction")?.clone();
         let bits = ty.bits().max(16);
         Ok(Cell { name, instruction, fences, bits, space, one_operand, result_is_read: used == Use::Read })
-    };
-    cells.map(cell).collect()
-}
+    }
 
-impl Cell {
     fn kernel(&self, index: usize) -> Result<String, std::fmt::Error> {
         let Self { instruction, fences: [before, behind], bits, space, .. } = self;
         let mut ptx = String::new();

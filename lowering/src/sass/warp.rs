@@ -57,9 +57,9 @@ pub fn leader_orders(instruction: &Instruction, family: Family) -> bool {
 /// Whether ptxas combines the lanes of an `atom` or `red` at one address.
 pub fn combines(instruction: &Instruction, one_operand: bool, result_is_read: bool, family: Family) -> bool {
     let acquires = matches!(instruction, Instruction::Atom(Atom { sem: Some(AtomSem::Acquire | AtomSem::AcqRel), .. }));
-    let unread = !result_is_read && !(acquires && family < Family::Sm90);
+    let read = result_is_read || (acquires && family < Family::Sm90);
     row(instruction).is_some_and(|row| {
-        (one_operand || !row.one_operand) && (unread || !row.unread) && !(unread && counts_lanes(instruction, family))
+        (one_operand || !row.one_operand) && !(read && row.unread) && (read || !counts_lanes(instruction, family))
     })
 }
 
