@@ -490,8 +490,13 @@ fn module_flag() -> Result<(), Failed> {
   ret i32 %old
 }
 !llvm.module.flags = !{!0}
-!0 = !{i32 1, !\"ptx-atomics\", !\"strategy=fence,default-scope=gpu,mcpu=sm_80\"}";
-    check_function(function, "", &["fence.acq_rel.gpu;", "atom.relaxed.gpu", ".target sm_80"], &["atom.acq_rel"])?;
+!0 = !{i32 1, !\"ptx-atomics\", !\"strategy=fence,default-scope=gpu,mattr=+ptx78,+sm_80\"}";
+    check_function(
+        function,
+        "",
+        &["fence.acq_rel.gpu;", "atom.relaxed.gpu", ".version 7.8\n.target sm_80"],
+        &["atom.acq_rel"],
+    )?;
     check_function(function, "--strategy recommended", &["atom.acq_rel.gpu"], &["fence"])?;
     check_function(function, "--default-scope sys --mcpu sm_90", &["atom.relaxed.sys", ".target sm_90"], &["gpu"])
 }
