@@ -420,7 +420,9 @@ fn who_ended_it() -> Result<(), Failed> {
 
     let nested = folder.path().join("nested.mlir");
     fs::write(&nested, "builtin.module {\n".repeat(300_000) + &"}\n".repeat(300_000))?;
-    check(&nested.display().to_string(), 1, &["MLIR ran out of stack while reading the module", "nested too deeply"])
+    check(&nested.display().to_string(), 1, &["MLIR ran out of stack while reading the module", "nested too deeply"])?;
+    fs::write(&nested, "builtin.module {\n".repeat(5_000) + &"}\n".repeat(5_000))?;
+    check(&nested.display().to_string(), 1, &["no conversion to LLVM IR for builtin.module", "4999 errors"])
 }
 
 fn colors() -> Result<(), Failed> {
