@@ -18,13 +18,14 @@ use crate::{
 type Test = fn() -> Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 6] = [
+    let tests: [(&str, Test); 7] = [
         ("accesses that name no alignment", no_alignment),
         ("standard input, text and bytecode", standard_input),
         ("a file for each module", folder),
         ("the target of flags, module, default", targets),
         ("remarks and -v", remarks),
         ("code of the host stays", host),
+        ("what conversions make anew is converted", vectors),
     ];
     let tests = tests.map(|(name, test)| Trial::test(format!("command: {name}"), test));
     let llc = (!exists("llc-22")).then_some("llc-22");
@@ -48,6 +49,24 @@ fn with_input(arguments: &str, input: &[u8]) -> Result<Output, Failed> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     child.stdin.take().ok_or("no input")?.write_all(input)?;
     Ok(child.wait_with_output()?)
+}
+
+/// MLIR's conversion of vectors makes ops of arith, behind the conversion of these.
+fn vectors() -> Result<(), Failed> {
+    let text = "gpu.module @kernels {
+      gpu.func @f(%m: memref<4xf32>, %i: index) kernel {
+        %none = ub.poison : f32
+        %read = vector.transfer_read %m[%i], %none : memref<4xf32>, vector<4xf32>
+        %square = vector.shape_cast %read : vector<4xf32> to vector<2x2xf32>
+        %row = vector.extract %square[1] : vector<2xf32> from vector<2x2xf32>
+        vector.store %row, %m[%i] : memref<4xf32>, vector<2xf32>
+        gpu.return
+      }
+    }";
+    let output = with_input("--input mlir", text.as_bytes())?;
+    let (ptx, stderr) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+    assert!(ptx.contains("ld.global.b32"), "{ptx}{stderr}");
+    Ok(())
 }
 
 const HISTOGRAM: &str = "examples/mlir/histogram.mlir";

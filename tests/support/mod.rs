@@ -18,10 +18,10 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The command under test.
+/// The command under test, which shows every error.
 pub fn ptx_atomics() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ptx-atomics"));
-    command.current_dir(root()).stdin(Stdio::null());
+    command.args(["--error-limit", "0"]).current_dir(root()).stdin(Stdio::null());
     command
 }
 

@@ -29,7 +29,7 @@ use crate::{
 
 /// The conversions to the LLVM dialect, in order, each with the dialects for which it is run; the first ones make others
 /// necessary. A module that has none of a dialect is not touched by its conversions.
-const CONVERSIONS: [(&[&str], &str); 18] = [
+const CONVERSIONS: [(&[&str], &str); 19] = [
     (&["bufferization"], "convert-bufferization-to-memref"),
     (&["linalg"], "convert-linalg-to-loops"),
     (&["vector"], "convert-vector-to-scf"),
@@ -42,6 +42,8 @@ const CONVERSIONS: [(&[&str], &str); 18] = [
     (&["nvgpu"], "convert-nvgpu-to-nvvm"),
     (&["gpu", "arith", "cf", "complex", "func", "math", "memref", "vector"], "convert-gpu-to-nvvm"),
     (&["vector"], "convert-vector-to-llvm"),
+    // What the conversion of vectors makes anew.
+    (&["arith"], "convert-arith-to-llvm"),
     (&["complex"], "convert-complex-to-llvm"),
     (&["math"], "convert-math-to-llvm"),
     (&["index"], "convert-index-to-llvm"),

@@ -370,6 +370,8 @@ pub fn location_of(op: Op<'_, '_>) -> Option<Location> {
 /// The name of the function around an op.
 fn function_of(op: Op<'_, '_>) -> Option<String> {
     let functions = ["llvm.func", "func.func", "gpu.func", "spirv.func"];
-    let function = ir::parents(op).find(|parent| functions.contains(&ir::name(*parent)))?;
+    // No module stands in a function, and thousands may stand in each other.
+    let mut around = ir::parents(op).take_while(|parent| !ir::name(*parent).ends_with(".module"));
+    let function = around.find(|parent| functions.contains(&ir::name(*parent)))?;
     function.attribute("sym_name").ok().and_then(ir::string)
 }
