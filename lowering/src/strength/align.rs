@@ -8,7 +8,7 @@
 //! be must not decide whose it is.
 
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     collections::{BTreeSet, HashMap, HashSet},
     rc::Rc,
 };
@@ -17,12 +17,13 @@ use itertools::Itertools;
 
 use super::{
     Access, access, acquiring, fence,
-    flow::Flow,
+    flow::{Flow, Way},
     graph::{self, Graph},
     is_private,
     judge::{Block, TooLarge, atom, guesses, is_loop},
     releasing,
     swap::keeps_value,
+    touches_memory,
 };
 use crate::{
     op::{AtomicOp, Operation, Ordering, RmwOp, SyncScope},
@@ -166,10 +167,10 @@ struct Aligner<'a, L> {
     fits: Vec<Rc<[Option<u8>]>>,
     /// The events that are fences, in the same way.
     fences: Rc<[Option<u8>]>,
-    /// Those of them that order in some way.
-    acquiring: Vec<Option<u8>>,
-    releasing: Vec<Option<u8>>,
-    sc: Vec<Option<u8>>,
+    /// Those of them that serve each of the events, behind it and in front of it, as far as it was asked.
+    serving: Vec<[OnceCell<Vec<Option<u8>>>; 3]>,
+    flow: &'a Flow<'a>,
+    events: &'a [usize],
     /// What it costs to leave each of the operations, and to skip each of the events.
     leaving: Vec<u32>,
     skipping: Vec<u32>,
@@ -189,7 +190,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     fn new(
         operations: &'a [AtomicOp],
         is_reached: &'a [bool],
-        flow: &Flow<'a>,
+        flow: &'a Flow<'a>,
         events: &'a [usize],
         asked: Relations<'a>,
         found: Relations<'a>,
@@ -213,15 +214,12 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         guesses.iter().flatten().for_each(|read| skipping[*read] = 0);
         let by_flow = (0..events.len()).collect();
         let by_text = (0..events.len()).sorted_unstable_by_key(|event| events[*event]).collect();
-        let ordering = |holds: &dyn Fn(FenceSem) -> bool| -> Vec<Option<u8>> {
-            events.iter().map(|node| fence(flow, *node).filter(|(sem, _)| holds(*sem)).map(|_| 0)).collect()
-        };
         Self {
             operations,
             is_reached,
-            acquiring: ordering(&acquiring),
-            releasing: ordering(&releasing),
-            sc: ordering(&|sem| sem == FenceSem::Sc),
+            serving: events.iter().map(|_| Default::default()).collect(),
+            flow,
+            events,
             fits,
             fences: events.iter().map(|node| fence(flow, *node).map(|_| 0)).collect(),
             leaving,
@@ -352,13 +350,21 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         loops.flat_map(|(_, event)| &self.guesses[event]).copied().collect()
     }
 
-    /// The fences that can give an operation its ordering at this part.
-    fn serving(&self, part: usize, ordering: Ordering) -> &[Option<u8>] {
-        match (part, ordering) {
-            (BEHIND, _) => &self.acquiring,
-            (_, Ordering::SeqCst) => &self.sc,
-            _ => &self.releasing,
-        }
+    /// The fences that can give an event an ordering at this part: no access of another operation stands in between.
+    fn serving(&self, event: usize, part: usize, ordering: Ordering) -> &[Option<u8>] {
+        let (index, way, holds): (_, _, fn(FenceSem) -> bool) = match (part, ordering) {
+            (BEHIND, _) => (0, Way::Forward, acquiring),
+            (_, Ordering::SeqCst) => (1, Way::Backward, |sem| sem == FenceSem::Sc),
+            _ => (2, Way::Backward, releasing),
+        };
+        self.serving[event][index].get_or_init(|| {
+            let own = |node: usize| [event].iter().chain(&self.guesses[event]).any(|own| self.events[*own] == node);
+            let stops = |node: usize| !own(node) && touches_memory(self.flow, node);
+            let reached = self.flow.reached(self.events[event], way, stops);
+            let serves =
+                |node: &usize| fence(self.flow, *node).filter(|(sem, _)| reached[*node] && holds(*sem)).map(|_| 0);
+            self.events.iter().map(serves).collect()
+        })
     }
 
     /// Where an operation needs fences, if this event stands for it.
@@ -389,8 +395,9 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             Some(None) if operation != Operation::Fence => Vec::new(),
             Some(Some(event)) if operation != Operation::Fence => {
                 let needed = self.fences_needed(op, event);
-                let part =
-                    |part| needed.contains(&part).then(|| fence(part, Fits::Any(self.serving(part, ordering)), 1));
+                let part = |part| {
+                    needed.contains(&part).then(|| fence(part, Fits::Any(self.serving(event, part, ordering)), 1))
+                };
                 [part(BEFORE), Some(itself(Fits::Only(event, &self.fits[op]))), part(BEHIND)]
                     .into_iter()
                     .flatten()
