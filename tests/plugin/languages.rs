@@ -186,7 +186,23 @@ pub fn clang() -> Vec<(String, &'static str, String, usize)> {
         c_kernels(&kernels, "extern \"C\" __attribute__((global))"),
         kernels.len(),
     ));
+    let (variables, count) = variables();
+    programs.push(("CUDA's variables".into(), "cu", variables, count));
     programs
+}
+
+/// Kernels on variables of the program: of the device and of a block, seen by other files and not.
+fn variables() -> (String, usize) {
+    let types = ["unsigned char", "short", "int", "unsigned long long"];
+    let places = ["device", "shared"];
+    let variables = iproduct!(types, places, ["", "static "]).enumerate().map(|(index, (ty, place, linkage))| {
+        let variable = format!("{linkage}__attribute__(({place})) {ty} v{index}[4];");
+        let adds = "__atomic_fetch_add(&VARIABLE[0], 1, 0) + __atomic_fetch_add(&VARIABLE[2], 1, 4)";
+        let body =
+            format!("*out = {adds} + __atomic_load_n(&VARIABLE[1], 2);").replace("VARIABLE", &format!("v{index}"));
+        format!("{variable}\nextern \"C\" __attribute__((global)) void k{index}({ty} *out) {{ {body} }}\n")
+    });
+    (variables.clone().collect(), variables.count())
 }
 
 fn c_kernels(kernels: &[(&str, String)], attribute: &str) -> String {
