@@ -48,3 +48,20 @@ static void wait_for_reader(struct pair *pair, uint32_t round) {
     }
   __gpu_sync_threads();
 }
+
+// A kernel defines how a warp writes in a round, and how one reads: the number of stale words.
+static void write(struct pair *pair, uint32_t round);
+static uint32_t read(struct pair *pair, uint32_t round);
+
+// Of the blocks, in the order in which they start, every other one writes, and the next one reads. The GPU must have room for
+// two blocks at a time; their number is even.
+static uint32_t all_rounds(struct pair *pairs, atomic_u32 *started, uint32_t rounds) {
+  uint32_t order = place_of_block(started), stale = 0;
+  struct pair *pair = &pairs[order / 2];
+  for (uint32_t round = 1; round <= rounds; ++round)
+    if (order % 2 == 0)
+      write(pair, round);
+    else
+      stale += read(pair, round);
+  return stale;
+}

@@ -20,15 +20,6 @@ static uint32_t read(struct pair *pair, uint32_t round) {
   return stale;
 }
 
-// Of the blocks, in the order in which they start, every other one writes, and the next one reads. The GPU must have room for
-// two blocks at a time; their number is even.
 __gpu_kernel void warp_acquire(struct pair *pairs, atomic_u32 *started, uint32_t rounds, atomic_u32 *stale) {
-  uint32_t order = place_of_block(started), found = 0;
-  struct pair *pair = &pairs[order / 2];
-  for (uint32_t round = 1; round <= rounds; ++round)
-    if (order % 2 == 0)
-      write(pair, round);
-    else
-      found += read(pair, round);
-  atomic_fetch_add_explicit(stale, found, memory_order_relaxed);
+  atomic_fetch_add_explicit(stale, all_rounds(pairs, started, rounds), memory_order_relaxed);
 }
