@@ -19,11 +19,13 @@
 //! LLVM IR, in steps, and [`mlir`] that over MLIR. [`memory_model`] gives every outcome that PTX allows a
 //! program, and [`mapping`] checks with it that a lowered program does only what its source may do.
 
+pub use ptx_atomics_judge as judge;
 use ptx_atomics_link as _;
 pub use ptx_atomics_llvm as llvm;
 pub use ptx_atomics_lowering as lowering;
 pub use ptx_atomics_mapping as mapping;
 pub use ptx_atomics_mlir as mlir;
+pub use ptx_isa as ptx;
 pub use ptx_memory_model as memory_model;
 
 use llvm::{

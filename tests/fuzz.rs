@@ -19,8 +19,9 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
+    judge::judge::judge,
     llvm::{self, Diagnostic, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
-    lowering::{Target, ptx::Module, strength::judge::judge},
+    lowering::{Target, ptx::Module},
     memory_model::litmus::Litmus,
     mlir,
 };

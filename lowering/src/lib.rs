@@ -1,8 +1,8 @@
 //! Every atomic and fence of a program, as PTX.
 //!
 //! An [`AtomicOp`] says what a program asks for, a [`Policy`] which row of NVIDIA's Atomics ABI implements it, a
-//! [`Target`] what the GPU has. [`lower`] gives a [`Sequence`] of typed PTX instructions. [`strength::Strength`] says, without
-//! the table, what a sequence guarantees, and [`interpret`] what it computes.
+//! [`Target`] what the GPU has. [`lower`] gives a [`Sequence`] of typed PTX instructions. [`interpret`] says what it
+//! computes.
 //!
 //! ```
 //! use ptx_atomics_lowering::{Access, AtomicOp, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower, ptx};
@@ -21,11 +21,11 @@ mod inline_asm;
 pub mod interpret;
 mod legalize;
 mod op;
-pub mod ptx;
 pub mod sass;
 mod sequence;
-pub mod strength;
-mod target;
+
+pub use ptx_isa as ptx;
+pub use ptx_isa::{Form, PtxVersion, Requirement, Sm, Target, UnknownTarget};
 
 pub use self::{
     abi::{Strategies, Strategy, UnknownStrategy},
@@ -33,5 +33,4 @@ pub use self::{
     legalize::{Change, FpAtomics, Lowering, Policy, Unsupported, lower, row},
     op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
     sequence::{A, B, C, D, Sequence},
-    target::{Form, PtxVersion, Requirement, Sm, Target, UnknownTarget},
 };

@@ -8,7 +8,7 @@
 //! Here a part is tested. `scripts/grid` tests the whole, or a shard of it, which the variable `GRID_SHARD` names: `K/N`.
 
 mod cells;
-#[path = "../../lowering/tests/reasons/mod.rs"]
+#[path = "../../judge/tests/reasons/mod.rs"]
 mod reasons;
 #[path = "../support/mod.rs"]
 mod support;
@@ -22,11 +22,11 @@ use cells::{Cell, addresses, cells, llvm_ir, module};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
+    judge::Strength,
     llvm::{Diagnostic, Input, Options},
     lowering::{
         FpAtomics, Operation, Ordering, Policy, Sequence, Sm, Strategy, SyncScope, Target,
         ptx::{Scope, Space, Statement},
-        strength::Strength,
     },
     ptx_from_llvm_ir,
 };

@@ -12,7 +12,7 @@ mod memref;
 mod omp;
 mod pinned;
 mod plugin;
-#[path = "../../lowering/tests/reasons/mod.rs"]
+#[path = "../../judge/tests/reasons/mod.rs"]
 mod reasons;
 mod spirv;
 #[path = "../support/mod.rs"]

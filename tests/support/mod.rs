@@ -15,7 +15,7 @@ use ptx_atomics::lowering::{PtxVersion, Target};
 
 /// The repository.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the command is a crate of the repository")
 }
 
 /// The command under test, which shows every error.

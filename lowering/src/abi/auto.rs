@@ -12,9 +12,8 @@
 use super::{Carrier, Step};
 use crate::{
     legalize::fence,
-    ptx::Scope,
+    ptx::{Scope, Target},
     sass::{Family, barriers},
-    target::Target,
 };
 
 /// The cheapest; the first where nothing was measured.
@@ -39,8 +38,7 @@ mod tests {
     use crate::{
         abi::{ABI, Kind, PROVEN},
         op::Ordering,
-        ptx::FenceSem,
-        target::{Form, Sm},
+        ptx::{FenceSem, Form, Sm},
     };
 
     fn targets() -> impl Iterator<Item = Target> {

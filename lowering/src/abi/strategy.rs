@@ -7,8 +7,7 @@ use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use super::{ABI, Kind, PROVEN, Row, Step, auto};
 use crate::{
     op::Ordering,
-    ptx::{AtomSem, FenceSem},
-    target::{Form, Target},
+    ptx::{AtomSem, FenceSem, Form, Target},
 };
 
 /// A rule that picks one sequence of each row. All of them may be mixed within a binary.

@@ -58,8 +58,7 @@ mod tests {
         interpret::Machine,
         legalize::{FpAtomics, Policy, native::native},
         op::{Access, Type as OpType},
-        ptx::{AtomSem, Scope, Space},
-        target::Target,
+        ptx::{AtomSem, Scope, Space, Target},
     };
 
     /// Where PTX has the operation on one value, a loop computes the same.

@@ -8,11 +8,10 @@ use crate::{
     abi::Step,
     op::Access,
     ptx::{
-        Address, Atom, AtomOp, AtomSem, Fence, FenceSem, Instruction, Ld, LdSem, MembarLevel, Name, Operand, Scope,
-        Space, St, StSem, Type, VectorSize,
+        Address, Atom, AtomOp, AtomSem, Fence, FenceSem, Form, Instruction, Ld, LdSem, MembarLevel, Name, Operand,
+        Scope, Space, St, StSem, Target, Type, VectorSize,
     },
     sequence::{A, B, D},
-    target::{Form, Target},
 };
 
 /// A form of `atom`.

@@ -3,8 +3,7 @@
 use super::Change;
 use crate::{
     abi::Step,
-    ptx::FenceSem,
-    target::{Form, Target},
+    ptx::{FenceSem, Form, Target},
 };
 
 /// Replaces `fence.acquire` and `fence.release` by `fence.acq_rel` where the target lacks them.

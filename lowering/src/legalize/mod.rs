@@ -25,10 +25,9 @@ use self::{
 use crate::{
     abi::{Carrier, Kind, Step, Strategies, Strategy},
     op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
-    ptx::{AtomOp, AtomSem, Instruction, Scope, Space},
+    ptx::{AtomOp, AtomSem, Form, Instruction, Requirement, Scope, Space, Target},
     sass::{self, Family},
     sequence::{A, B, C, D, Sequence},
-    target::{Form, Requirement, Target},
 };
 
 /// What a user decides about all operations.

@@ -9,8 +9,7 @@ use super::{
 };
 use crate::{
     op::{Access, RmwOp, Type as OpType},
-    ptx::{AtomOp, Space, Type},
-    target::Target,
+    ptx::{AtomOp, Space, Target, Type},
 };
 
 /// How close to IEEE 754 and to LLVM's Language Reference floating-point additions are.

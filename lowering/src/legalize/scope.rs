@@ -1,10 +1,7 @@
 //! The cluster scope. It widens where the target lacks it: to narrow it to cta would lose synchronization.
 
 use super::Change;
-use crate::{
-    ptx::Scope,
-    target::{Form, Target},
-};
+use crate::ptx::{Form, Scope, Target};
 
 /// Widens `cluster` to `gpu` where the target lacks it.
 pub fn legalize(scope: Scope, target: &Target, changes: &mut Vec<Change>) -> Scope {

@@ -10,8 +10,7 @@ use super::{
 };
 use crate::{
     op::{RmwOp, Type as OpType},
-    ptx::{AluOp, Cmp, Name, Operand, Type},
-    target::{Form, Target},
+    ptx::{AluOp, Cmp, Form, Name, Operand, Target, Type},
 };
 
 /// An operation on a type, whose operand stands in registers of the type of its arithmetic.

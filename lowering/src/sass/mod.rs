@@ -31,9 +31,8 @@ pub use self::{
     warp::{COMBINED, Combined, combines, leader_orders},
 };
 use crate::{
-    ptx::{Fence, FenceSem, Instruction, Operand, Scope},
+    ptx::{Fence, FenceSem, Instruction, Operand, Scope, Sm},
     sequence::Sequence,
-    target::Sm,
 };
 
 /// GPUs with the same SASS, by the name of the one that was measured.

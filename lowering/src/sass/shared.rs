@@ -88,9 +88,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        ptx::{AtomOp, Statement, Type},
+        ptx::{AtomOp, Statement, Type, takes},
         sass::{Family, Sass},
-        target::takes,
     };
 
     /// What the manual calls native became one instruction in the measurements, and the rest a loop.

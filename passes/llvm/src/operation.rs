@@ -1,11 +1,11 @@
 //! What the passes over LLVM IR and over MLIR make of an atomic operation that they found: the operation in the model's
 //! words, what replaces it, and what is said about it.
 
+use ptx_atomics_judge::Strength;
 use ptx_atomics_lowering::{
     Access, AtomicOp, B, C, InlineAsm, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
     Unsupported, lower,
     ptx::{Scope, Space},
-    strength::Strength,
 };
 
 use crate::memory;

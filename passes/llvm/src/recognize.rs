@@ -11,7 +11,8 @@ use inkwell::{
     targets::TargetData,
     values::{AsValueRef, FunctionValue},
 };
-use ptx_atomics_lowering::{Access, AtomicOp, Change, Ordering, Policy, SyncScope, Type, strength::judge::Block};
+use ptx_atomics_judge::judge::Block;
+use ptx_atomics_lowering::{Access, AtomicOp, Change, Ordering, Policy, SyncScope, Type};
 use strum::IntoEnumIterator;
 
 use crate::{

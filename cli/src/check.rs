@@ -7,16 +7,14 @@ use std::{
 };
 
 use ptx_atomics::{
+    judge::{
+        Loss, Missing,
+        judge::{Judged, Judgement, judge},
+    },
     llvm::{
         self, Diagnostic, Handlers, Input, Location, Named, Options, Recognized, Settings, inkwell::context::Context,
     },
-    lowering::{
-        ptx::{Function, Module, ModuleError},
-        strength::{
-            Loss, Missing,
-            judge::{Judged, Judgement, judge},
-        },
-    },
+    lowering::ptx::{Function, Module, ModuleError},
     mlir,
 };
 use serde::Serialize;

@@ -5,7 +5,7 @@
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
-use crate::ptx::{
+use crate::{
     AluOp, Atom, AtomOp, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, Red, Scope, Space, St, StSem,
     Statement, Type, VectorSize,
 };

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{
+use crate::{
     Update,
     flow::{Flow, Node, NodeCode},
 };
-use crate::ptx::{AluOp, Atom, AtomOp, Cmp, Guard, Instruction, Name, Operand, Type};
+use ptx_atomics_lowering::ptx::{AluOp, Atom, AtomOp, Cmp, Guard, Instruction, Name, Operand, Type};
 
 /// What is known of a register.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

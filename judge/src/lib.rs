@@ -26,13 +26,12 @@ use std::fmt;
 use strum::{Display, EnumIter, EnumMessage, IntoEnumIterator, IntoStaticStr};
 
 use self::flow::{Flow, NodeCode, Step, Way};
-use crate::{
-    op::{AtomicOp, Operation, Ordering, SyncScope},
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, Ordering, Sequence, SyncScope,
     ptx::{
         Atom, AtomOp, AtomSem, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, MembarLevel, Other, Red,
         RedSem, Scope, Space, St, StSem, Type, VectorSize,
     },
-    sequence::Sequence,
 };
 
 /// The guarantees of an operation's code, each up to the widest scope at which it holds; `None` if it does not.

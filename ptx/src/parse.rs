@@ -14,7 +14,6 @@ use winnow::{
 };
 
 use super::*;
-use crate::target::takes;
 
 /// Text that is no statement of the modelled PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +37,7 @@ impl FromStr for Statement {
 ///
 /// # Errors
 /// On the first statement that is not modelled PTX.
-pub(crate) fn parse_block(text: &str) -> Result<Vec<Statement>, ParseError> {
+pub fn parse_block(text: &str) -> Result<Vec<Statement>, ParseError> {
     let error = |reason: &str| ParseError { text: text.trim().into(), reason: reason.into() };
     let braced = delimited(('{', space), statements, '}');
     let raw = delimited(space, alt((braced, statements)), space).parse(text).map_err(|_| error("syntax error"))?;

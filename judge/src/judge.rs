@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 
-use super::{
+use crate::{
     Loss, Missing, Strength, access,
     align::{StandIn, align, cost_without},
     fence,
@@ -16,8 +16,8 @@ use super::{
     swap::keeps_value,
     touches_memory,
 };
-use crate::{
-    op::{AtomicOp, Operation, SyncScope},
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, SyncScope,
     ptx::{Address, AluOp, Atom, AtomOp, FenceSem, Function, Instruction, Ld, Name, Operand},
 };
 
@@ -245,8 +245,8 @@ fn fences_around(flow: &Flow<'_>, group: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        op::{Access, Ordering, RmwOp, Type},
+    use ptx_atomics_lowering::{
+        Access, Ordering, RmwOp, Type,
         ptx::{Module, Scope, Space},
     };
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::*;
+use super::{arithmetic::sign_extend, *};
 
 /// How registers and addresses are spelled: as they are, or as the operands of an embedder's inline assembly.
 pub trait Names {
@@ -119,12 +119,6 @@ impl Cache {
             Self::Hint(policy) => Some(policy),
         }
     }
-}
-
-/// The value of the low `bits` of `value` as a signed number.
-pub(crate) fn sign_extend(value: u64, bits: u32) -> i64 {
-    let unused = 64u32.saturating_sub(bits);
-    ((value << unused) as i64) >> unused
 }
 
 impl Space {

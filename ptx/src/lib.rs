@@ -3,15 +3,17 @@
 //! The model covers what NVIDIA's manual ('PTX ISA 9.2', sections 8 and 9.7) gives for `ld`, `st`, `atom`, `red`,
 //! `fence.{sc,acq_rel,acquire,release}` and `membar`, and the arithmetic that CAS loops need.
 
+pub mod arithmetic;
 mod instruction;
 mod module;
 mod parse;
 mod print;
+mod target;
 
 pub use self::{
     instruction::*,
     module::{Code, Function, Jump, Line, Module, ModuleError, Other},
-    parse::ParseError,
+    parse::{ParseError, parse_block},
     print::{Names, PtxNames},
+    target::{Form, PtxVersion, Requirement, Sm, Target, UnknownTarget, takes},
 };
-pub(crate) use self::{parse::parse_block, print::sign_extend};

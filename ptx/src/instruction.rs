@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::arithmetic::sign_extend;
+
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 /// Derives what every kind of modifier has: its spelling in PTX (without the leading dot), both ways.
@@ -341,5 +343,95 @@ impl Statement {
             Self::Instruction { instruction, .. } => Some(instruction),
             _ => None,
         }
+    }
+}
+
+impl Instruction {
+    /// The result, and its untyped type, of a negation or an integer conversion of a constant.
+    pub fn folded(&self, bits: u64) -> Option<(Type, u64)> {
+        let constant = Operand::Immediate(bits);
+        let (ty, value) = match self {
+            Self::Alu { op: AluOp::Neg, ty, sources, .. } if *sources == [constant.clone()] => match ty {
+                Type::F32 | Type::F64 => (*ty, bits ^ (1 << (ty.bits() - 1))),
+                _ => (*ty, bits.wrapping_neg()),
+            },
+            Self::Cvt { rn: false, to, from: from @ (Type::S8 | Type::S16), a, .. } if *a == constant => {
+                (*to, sign_extend(bits, from.bits()) as u64)
+            }
+            Self::Cvt { rn: false, to, from: Type::U8 | Type::U16, a, .. } if *a == constant => (*to, bits),
+            _ => return None,
+        };
+        let untyped = if ty.bits() == 64 { Type::B64 } else { Type::B32 };
+        Some((untyped, value & (u64::MAX >> (64 - ty.bits()))))
+    }
+
+    /// The address, if the instruction accesses memory.
+    pub fn address(&self) -> Option<&Address> {
+        match self {
+            Self::Ld(ld) => Some(&ld.a),
+            Self::St(st) => Some(&st.a),
+            Self::Atom(atom) => Some(&atom.a),
+            Self::Red(red) => Some(&red.a),
+            _ => None,
+        }
+    }
+
+    /// The registers that the instruction writes.
+    pub fn destinations(&self) -> impl Iterator<Item = &Name> {
+        let (operand, name) = match self {
+            Self::Ld(Ld { d, .. }) | Self::Atom(Atom { d, .. }) | Self::Alu { d, .. } => (Some(d), None),
+            Self::Cvt { d, .. } => (None, Some(d)),
+            Self::Setp { p, .. } | Self::Isspacep { p, .. } => (None, Some(p)),
+            _ => (None, None),
+        };
+        operand.into_iter().flat_map(Operand::registers).chain(name)
+    }
+
+    pub fn sources(&self) -> impl Iterator<Item = &Operand> {
+        let (slice, pair): (&[Operand], [Option<&Operand>; 2]) = match self {
+            Self::St(St { b, .. }) | Self::Red(Red { b, .. }) => (&[], [Some(b), None]),
+            Self::Atom(atom) => (&[], [Some(&atom.b), atom.c.as_ref()]),
+            Self::Alu { sources, .. } => (sources, [None, None]),
+            Self::Setp { a, b, .. } => (&[], [Some(a), Some(b)]),
+            Self::Cvt { a, .. } | Self::Isspacep { a, .. } => (&[], [Some(a), None]),
+            _ => (&[], [None, None]),
+        };
+        slice.iter().chain(pair.into_iter().flatten())
+    }
+
+    pub fn sources_mut(&mut self) -> impl Iterator<Item = &mut Operand> {
+        let (slice, pair): (&mut [Operand], [Option<&mut Operand>; 2]) = match self {
+            Self::St(St { b, .. }) | Self::Red(Red { b, .. }) => (&mut [], [Some(b), None]),
+            Self::Atom(atom) => (&mut [], [Some(&mut atom.b), atom.c.as_mut()]),
+            Self::Alu { sources, .. } => (sources, [None, None]),
+            Self::Setp { a, b, .. } => (&mut [], [Some(a), Some(b)]),
+            Self::Cvt { a, .. } | Self::Isspacep { a, .. } => (&mut [], [Some(a), None]),
+            _ => (&mut [], [None, None]),
+        };
+        slice.iter_mut().chain(pair.into_iter().flatten())
+    }
+
+    /// Whether the instruction reads this register, as a value or as an address.
+    pub fn reads(&self, name: &Name) -> bool {
+        let address = self.address().is_some_and(|address| address.base == *name);
+        address || self.sources().flat_map(Operand::registers).any(|register| register == name)
+    }
+}
+
+impl Operand {
+    pub fn register(&self) -> Option<&Name> {
+        match self {
+            Self::Register(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The registers in the operand: those of a vector, or the one.
+    pub fn registers(&self) -> impl Iterator<Item = &Name> {
+        let elements = match self {
+            Self::Vector(elements) => &elements[..],
+            one => std::slice::from_ref(one),
+        };
+        elements.iter().filter_map(Self::register)
     }
 }

@@ -15,7 +15,7 @@ use std::{
 
 use itertools::Itertools;
 
-use super::{
+use crate::{
     Access, access, acquiring, fence,
     flow::{Flow, Way},
     graph::{self, Graph},
@@ -25,8 +25,8 @@ use super::{
     swap::keeps_value,
     touches_memory,
 };
-use crate::{
-    op::{AtomicOp, Operation, Ordering, RmwOp, SyncScope},
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, Ordering, RmwOp, SyncScope,
     ptx::{Atom, AtomOp, FenceSem, Instruction, Red, Space},
 };
 

@@ -3,12 +3,12 @@
 mod reasons;
 
 use itertools::{Itertools, iproduct};
+use ptx_atomics_judge::Strength;
 use ptx_atomics_lowering::{
     Access, AtomicOp, Change, Lowering, Operation, Ordering, Policy, RmwOp, Sequence, Strategy, SyncScope, Target,
     Type, lower,
     ptx::{AtomSem, FenceSem, Instruction, LdSem, Scope, Space, StSem},
     sass::{Family, misplaces_ordering},
-    strength::Strength,
 };
 use reasons::reasons;
 use strum::IntoEnumIterator;

@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 
-use super::graph::reverse_post_order;
-use crate::{
+use crate::graph::reverse_post_order;
+use ptx_atomics_lowering::{
+    Sequence,
     ptx::{AluOp, Code, Function, Guard, Instruction, Jump, Name, Operand, Other, Space, Statement, Type},
-    sequence::Sequence,
 };
 
 /// The instructions of a function or a sequence, and the ways between them.

@@ -1,10 +1,10 @@
 //! The reader of PTX modules and what judges them take any text.
 
 use proptest::prelude::*;
+use ptx_atomics_judge::judge::{Block, judge};
 use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Module, Scope, Space},
-    strength::judge::{Block, judge},
 };
 
 proptest! {
