@@ -13,7 +13,11 @@ use winnow::{
     token::{one_of, take_until, take_while},
 };
 
-use super::*;
+use crate::{
+    form::takes,
+    instruction::{Address, Atom, Cache, Fence, Guard, Instruction, Ld, Name, Operand, Red, St, Statement},
+    word::{AluOp, AtomOp, CacheOperator, LdSem, Scope, Space, StSem, Type, VectorSize},
+};
 
 /// Text that is no statement of the modelled PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
