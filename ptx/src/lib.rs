@@ -17,7 +17,7 @@ pub use self::{
     form::{Form, takes},
     instruction::*,
     module::{Code, Function, Jump, Line, Module, ModuleError, Other},
-    parse::{ParseError, parse_block},
+    parse::{ParseError, ParseErrors, parse_block},
     print::{Names, PtxNames},
     target::{PtxVersion, Requirement, Sm, Target, UnknownTarget},
     word::*,
