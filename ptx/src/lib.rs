@@ -8,6 +8,7 @@ mod instruction;
 mod module;
 mod parse;
 mod print;
+pub mod syntax;
 mod target;
 
 pub use self::{
