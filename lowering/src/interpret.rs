@@ -7,7 +7,7 @@ use std::{collections::HashMap, ops::ControlFlow};
 use crate::{
     ptx::{
         Address, AluOp, Atom, Instruction, Name, Operand, Space, Statement, Type,
-        arithmetic::{alu, atomic, compare, convert, mask, width},
+        arithmetic::{Rmw, Subnormals, alu, compare, convert, mask, width},
     },
     sequence::{A, B, C, D, Sequence},
 };
@@ -173,15 +173,17 @@ impl Registers {
                 let old = little_endian(&memory[place.clone()]);
                 let c = c.as_ref().map(|c| self.value(c, bits)).transpose()?;
                 // 'CUDA C Programming Guide', arithmetic of compute capability 2.x: only shared memory keeps subnormals.
-                let flush = *ty == Type::F32 && !noftz && !matches!(space, Space::Shared | Space::SharedCta);
-                let new = atomic(*op, *vec, *ty, flush, old, self.value(b, bits)?, c).ok_or_else(unmodelled)?;
+                let kept = *noftz || matches!(space, Space::Shared | Space::SharedCta);
+                let subnormals = if kept { Subnormals::Kept } else { Subnormals::Flushed };
+                let rmw = Rmw { op: *op, vec: *vec, ty: *ty, subnormals };
+                let new = rmw.apply(old, self.value(b, bits)?, c).ok_or_else(unmodelled)?;
                 let length = place.len();
                 memory[place].copy_from_slice(&new.to_le_bytes()[..length]);
                 self.write(d, bits, old);
             }
             Instruction::Alu { op, ty, d, sources } => {
-                let sources =
-                    sources.iter().map(|source| self.value(source, ty.bits())).collect::<Result<Vec<_>, _>>()?;
+                let value = |(index, source)| self.value(source, op.source_type(*ty, index).bits());
+                let sources = sources.iter().enumerate().map(value).collect::<Result<Vec<_>, _>>()?;
                 let value = self.carried(*op, *ty, &sources).or_else(|| alu(*op, *ty, &sources));
                 self.write(d, ty.bits(), value.ok_or_else(unmodelled)?);
             }
@@ -191,7 +193,7 @@ impl Registers {
             }
             Instruction::Setp { cmp, ty, p, a, b } => {
                 let holds = compare(*cmp, *ty, self.value(a, ty.bits())?, self.value(b, ty.bits())?);
-                self.values.insert(p.clone(), holds.into());
+                self.values.insert(p.clone(), holds.ok_or_else(unmodelled)?.into());
             }
             Instruction::Isspacep { space: Space::Local, p, .. } => {
                 self.values.insert(p.clone(), self.local.into());

@@ -88,7 +88,8 @@ modifiers! {
     /// The number of elements of a vector access.
     pub enum VectorSize { V2, V4, V8 }
 
-    /// Arithmetic, with the rounding that it must have. `AddCc` and `SubCc` set the carry flag, `Addc` and `Subc` add it.
+    /// Arithmetic (section 9.7), with the rounding that it must have. `AddCc` and `SubCc` set the carry flag, `Addc` and
+    /// `Subc` add it.
     pub enum AluOp {
         Mov, Neg, Not,
         Add, Sub, And, Or, Xor, Min, Max, Shl, Shr,
@@ -99,11 +100,16 @@ modifiers! {
         Addc, Subc,
         /// Picks bytes of two words by the nibbles of a third operand.
         Prmt,
+        #[strum(serialize = "mul.lo")] MulLo,
         #[strum(serialize = "mad.lo")] MadLo,
+        /// The first operand where the predicate, which is the third, holds; the second otherwise.
+        Selp,
     }
 
-    /// Comparisons of `setp`. `Nan` holds if either operand is NaN.
-    pub enum Cmp { Eq, Ne, Lt, Ge, Gt, Nan }
+    /// Comparisons of `setp` (section 9.7.6). Those with `u` hold also where an operand is NaN, the others do not. `Lo`, `Ls`,
+    /// `Hi` and `Hs` are what unsigned types may call `Lt`, `Le`, `Gt` and `Ge`. `Num` holds if no operand is NaN, `Nan`
+    /// if one is.
+    pub enum Cmp { Eq, Ne, Lt, Le, Gt, Ge, Lo, Ls, Hi, Hs, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan }
 }
 
 impl Type {
@@ -137,8 +143,18 @@ impl AluOp {
     pub fn arity(self) -> usize {
         match self {
             Self::Mov | Self::Neg | Self::Not => 1,
-            Self::Prmt | Self::MadLo => 3,
+            Self::Prmt | Self::MadLo | Self::Selp => 3,
             _ => 2,
+        }
+    }
+
+    /// The type of the source operand with this index, in an instruction of type `ty`. Shift amounts have 32 bits, whatever
+    /// is shifted (section 9.7.8).
+    pub fn source_type(self, ty: Type, index: usize) -> Type {
+        match (self, index) {
+            (Self::Shl | Self::Shr, 1) => Type::U32,
+            (Self::Selp, 2) => Type::Pred,
+            _ => ty,
         }
     }
 }
