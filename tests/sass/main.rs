@@ -178,15 +178,20 @@ impl Cell {
     /// The same `atom` with its result discarded. A loop needs it; and of a generic operation, ptxas then narrows the part for
     /// local memory.
     fn unread(&self) -> Option<Self> {
-        let mut sequence = self.sequence.clone();
-        let atom = sequence.0.iter_mut().find_map(|statement| match statement {
+        let mut statements = self.sequence.statements().to_vec();
+        let atom = statements.iter_mut().find_map(|statement| match statement {
             Statement::Instruction { instruction: Instruction::Atom(atom), .. } => Some(atom),
             _ => None,
         });
-        let expanded = self.sequence.0.iter().any(|statement| matches!(statement, Statement::Label(_)));
+        let expanded = self.sequence.statements().iter().any(|statement| matches!(statement, Statement::Label(_)));
         let addressed = matches!(self.space, Space::Global | Space::Shared);
         atom.filter(|_| addressed && !expanded)?.d = Operand::Sink;
-        Some(Self { name: format!("{} unread", self.name), sequence, store: Sequence::default(), ..*self })
+        Some(Self {
+            name: format!("{} unread", self.name),
+            sequence: statements.into_iter().collect(),
+            store: Sequence::default(),
+            ..*self
+        })
     }
 
     fn kernel(&self, index: usize) -> Result<String, std::fmt::Error> {

@@ -194,7 +194,7 @@ fn supported(
     error: Option<Unsupported>,
 ) -> Result<Lowering, Vec<Unsupported>> {
     let lacking = |form: Form| Unsupported::Target { form, requirement: form.requirement(), target: *target };
-    let errors: Vec<_> = strictest(target.lacks(&sequence.0)).into_iter().map(lacking).chain(error).collect();
+    let errors: Vec<_> = strictest(target.lacks(sequence.statements())).into_iter().map(lacking).chain(error).collect();
     if errors.is_empty() { Ok(Lowering { sequence, changes }) } else { Err(errors) }
 }
 
