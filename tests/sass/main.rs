@@ -99,7 +99,8 @@ fn orders_in_all_lanes(assembler: &Assembler, target: &Target) -> Result<(), Fai
     let mut wrong = Vec::new();
     for ((cell, strategy), kernel) in cells.iter().zip(&kernels) {
         let by_leader = |instruction: &Instruction| {
-            leader_orders(instruction, family) && combines(instruction, true, !cell.store.0.is_empty(), family)
+            leader_orders(instruction, family)
+                && combines(instruction, true, !cell.store.statements().is_empty(), family)
         };
         let expected = *strategy == Strategy::Recommended && cell.sequence.instructions().any(by_leader);
         let found = kernel.guarded_barriers().next().is_some();
