@@ -3,10 +3,9 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    Sequence,
     op::Type,
     ptx::{Address, Instruction, Name, Names},
-    sequence::{A, B, C, D},
+    sequence::{A, B, C, D, Sequence},
 };
 
 /// The text, the constraints, and the arguments of one call to inline assembly.

@@ -77,7 +77,7 @@ impl Machine {
             Registers { values: HashMap::from([(A, a), (B, self.b), (C, self.c)]), carry: false, local: self.local };
         let mut next = 0;
         for _ in 0..LIMIT {
-            let Some(statement) = sequence.0.get(next) else { return Ok(registers.values.remove(&D)) };
+            let Some(statement) = sequence.statements().get(next) else { return Ok(registers.values.remove(&D)) };
             next += 1;
             let Statement::Instruction { guard, instruction } = statement else { continue };
             if let Some(guard) = guard
@@ -90,7 +90,7 @@ impl Machine {
             }
             if let ControlFlow::Break(target) = registers.step(instruction, &mut self.memory)? {
                 let label = Statement::Label(target.clone());
-                let position = sequence.0.iter().position(|statement| *statement == label);
+                let position = sequence.statements().iter().position(|statement| *statement == label);
                 next = position.ok_or_else(|| Stuck::Label(target.0.to_string()))?;
             }
         }

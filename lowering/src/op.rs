@@ -76,6 +76,16 @@ impl Operation {
         }
     }
 
+    /// Whether it reads memory.
+    pub fn reads(&self) -> bool {
+        matches!(self, Self::Load(_) | Self::Rmw(..) | Self::CmpXchg { .. })
+    }
+
+    /// Whether it writes memory. A compare and exchange counts, also where it fails.
+    pub fn writes(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Rmw(..) | Self::CmpXchg { .. })
+    }
+
     /// The memory that it touches; none for a fence.
     pub fn access(&self) -> Option<Access> {
         match *self {
@@ -104,6 +114,12 @@ impl Access {
     /// An access that is not volatile, aligned to its size.
     pub fn new(space: Space, ty: Type) -> Self {
         Self { space, ty, volatile: false, may_be_local: false, word_aligned: false }
+    }
+
+    /// Whether no other thread takes part, so that plain accesses do: local memory is one thread's own, and constant memory
+    /// is written by nobody while a kernel runs.
+    pub fn is_private(&self) -> bool {
+        matches!(self.space, Space::Local | Space::Const)
     }
 
     /// The same access at an address that is a multiple of so many bytes.

@@ -11,9 +11,9 @@ use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics_lowering::{
     PtxVersion, Requirement, Sequence,
-    abi::{ABI, Row, Step},
+    abi::{ABI, Row, Step, barriers},
     ptx::{AtomSem, FenceSem, LdSem, Scope, Statement},
-    sass::{ATOMS, Counts, Family, Sass, barriers},
+    sass::{ATOMS, Counts, Family, Sass},
 };
 use strum::IntoEnumIterator;
 
@@ -295,9 +295,9 @@ fn barriers_add_up(csv: &str) -> Result<(), Failed> {
         let ours = barriers(&steps, scope, family(&row));
         let Counts { membar, errbar, cctl } = ours.counts();
         assert_eq!([membar, errbar, cctl].map(|n| n.to_string()), ["membar", "errbar", "cctl"].map(|c| row[c].clone()));
-        assert_eq!(ours.0.len().to_string(), row["heavy"], "{text}");
+        assert_eq!(ours.opcodes().len().to_string(), row["heavy"], "{text}");
         let access = steps.iter().find(|step| !matches!(step, Step::Fence(_))).map(std::mem::discriminant);
-        let instructions = row["n_instr"].parse::<usize>()? - ours.0.len();
+        let instructions = row["n_instr"].parse::<usize>()? - ours.opcodes().len();
         others.entry((format!("{access:?}"), scope, row["sm"].clone())).or_default().insert(instructions);
         compared += 1;
     }

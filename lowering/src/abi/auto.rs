@@ -9,11 +9,10 @@
 //! ptxas may combine the lanes of a warp (`sass/warp.rs`) and one-sided fences cost the same: their barriers are in all lanes,
 //! those of the access in the leader alone.
 
-use super::{Carrier, Step};
+use super::{barriers::barriers, carrier::Carrier, one_sided::without_one_sided_fences, row::Step};
 use crate::{
-    legalize::fence,
     ptx::{Scope, Target},
-    sass::{Family, barriers},
+    sass::Family,
 };
 
 /// The cheapest; the first where nothing was measured.
@@ -24,8 +23,9 @@ pub(super) fn cheapest(sequences: &'static [&'static [Step]], carrier: Carrier, 
 fn at_scope(sequences: &'static [&'static [Step]], carrier: Carrier, scope: Scope, target: &Target) -> &'static [Step] {
     let cost = |steps: &&&'static [Step]| {
         let by_leader = carrier == Carrier::Leader && steps.iter().any(|step| step.orders_its_access());
-        let steps = fence::legalize(steps, target, &mut Vec::new());
-        Family::of(target.sm).map(|family| (barriers(&steps, scope, family).cost(), by_leader))
+        let legal = without_one_sided_fences(steps, target);
+        let steps = legal.as_deref().unwrap_or(steps);
+        Family::of(target.sm).map(|family| (barriers(steps, scope, family).cost(), by_leader))
     };
     sequences.iter().min_by_key(cost).expect("every row has a sequence")
 }
@@ -36,7 +36,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        abi::{ABI, Kind, PROVEN},
+        abi::{ABI, PROVEN, RowKind},
         op::Ordering,
         ptx::{FenceSem, Form, Sm},
     };
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn no_leader_orders_for_its_warp() {
         let leads = |target: &Target| Family::of(target.sm).is_some_and(|family| family >= Family::Sm90);
-        let rows = ABI.iter().filter(|row| row.kind == Kind::Rmw);
+        let rows = ABI.iter().filter(|row| row.kind == RowKind::Rmw);
         let mut split = 0;
         for (row, target) in rows.flat_map(|row| targets().filter(leads).map(move |target| (row, target))) {
             let chosen = cheapest(row.sequences, Carrier::Leader, &target);

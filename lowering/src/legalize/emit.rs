@@ -3,7 +3,7 @@
 //! The memory model begins with sm_70. Before it, accesses are volatile and `membar` carries the ordering; `atom` has a
 //! scope from sm_60 on, and none before ('PTX ISA', sections on `ld`, `membar` and `atom`).
 
-use super::{Change, body::Body};
+use super::{body::Body, change::Change};
 use crate::{
     abi::Step,
     op::Access,
@@ -42,10 +42,10 @@ pub struct Emit<'a> {
     pub mmio: bool,
 }
 
-/// How strong an access is.
-enum Strength {
-    /// As its semantics and scope say.
-    Model,
+/// The qualifier of a load or store.
+enum Qualifier {
+    /// The semantics and scope of the row.
+    Semantics,
     Volatile,
     Mmio,
 }
@@ -65,12 +65,12 @@ impl Emit<'_> {
         self.target.meets(Form::Semantics.requirement())
     }
 
-    fn strength(&self) -> Strength {
+    fn qualifier(&self) -> Qualifier {
         let Access { space, volatile, .. } = self.access();
         match volatile {
-            true if self.mmio && space == Space::Global => Strength::Mmio,
-            false if self.has_semantics() => Strength::Model,
-            _ => Strength::Volatile,
+            true if self.mmio && space == Space::Global => Qualifier::Mmio,
+            false if self.has_semantics() => Qualifier::Semantics,
+            _ => Qualifier::Volatile,
         }
     }
 
@@ -86,19 +86,19 @@ impl Emit<'_> {
     }
 
     pub fn ld(&self, sem: LdSem, ty: Type, d: Name, base: Name) -> Instruction {
-        let (sem, scope) = match self.strength() {
-            Strength::Model => (sem, Some(self.scope)),
-            Strength::Volatile => (LdSem::Volatile, None),
-            Strength::Mmio => (LdSem::MmioRelaxed, Some(Scope::Sys)),
+        let (sem, scope) = match self.qualifier() {
+            Qualifier::Semantics => (sem, Some(self.scope)),
+            Qualifier::Volatile => (LdSem::Volatile, None),
+            Qualifier::Mmio => (LdSem::MmioRelaxed, Some(Scope::Sys)),
         };
         self.load(sem, scope, ty, d, base)
     }
 
     pub fn st(&self, sem: StSem, ty: Type, b: Name) -> Instruction {
-        let (sem, scope) = match self.strength() {
-            Strength::Model => (sem, Some(self.scope)),
-            Strength::Volatile => (StSem::Volatile, None),
-            Strength::Mmio => (StSem::MmioRelaxed, Some(Scope::Sys)),
+        let (sem, scope) = match self.qualifier() {
+            Qualifier::Semantics => (sem, Some(self.scope)),
+            Qualifier::Volatile => (StSem::Volatile, None),
+            Qualifier::Mmio => (StSem::MmioRelaxed, Some(Scope::Sys)),
         };
         self.store(sem, scope, ty, b)
     }
@@ -158,9 +158,9 @@ impl Emit<'_> {
 
     /// How a volatile access differs from one that is not.
     pub fn volatile_change(&self, plain: bool) -> Change {
-        match self.strength() {
+        match self.qualifier() {
             _ if !plain => Change::VolatileAtom,
-            Strength::Mmio => Change::Mmio,
+            Qualifier::Mmio => Change::Mmio,
             _ => Change::Volatile,
         }
     }

@@ -116,7 +116,7 @@ mod tests {
             let instruction = statement.instruction().expect("an instruction");
             for family in Family::iter().skip(1) {
                 let sass = Sass::of(instruction, true, family).expect(&text);
-                assert_eq!(sass.0.len() == 1, native(op, ty), "{text} {sass}");
+                assert_eq!(sass.opcodes().len() == 1, native(op, ty), "{text} {sass}");
                 compared += 1;
             }
         }

@@ -17,7 +17,7 @@
 //! says whether the leader's barriers do that for the other lanes of its warp. Only a GPU could show that they do not; none
 //! was asked so far.
 
-use super::Family;
+use super::family::Family;
 use crate::ptx::{Atom, AtomOp, AtomSem, Instruction, Operand, Red, RedSem, Space, Type};
 
 /// Operations that ptxas combines.
