@@ -31,7 +31,7 @@ pub fn work(args: &LowerArgs, input: &Input, context: &Context, only: Option<Par
         return Err(Diagnostic::new("--module is for MLIR, and the input is LLVM IR").into());
     }
     let module = llvm::read(context, input)?;
-    let settings = args.settings(Settings::of_module(&module)?);
+    let settings = args.settings(llvm::settings_of(&module)?);
     let target = target(&settings, &module)?;
     let options = Options { remarks: input.keep_lines, ..settings.options(target) };
     let machine = machine(args, &module, &target)?;

@@ -20,11 +20,10 @@ use inkwell::{
     values::FunctionValue,
 };
 use ptx_atomics_lowering::{Access, Ordering, RmwOp, Type, ptx::Space};
+use ptx_atomics_pass::{Errors, operation::Kind};
 
 use crate::{
     instruction::{Instruction, callee, instructions, llvm_ordering, name},
-    message::Errors,
-    operation::Kind,
     recognize::{name_of, sync_scope_id},
     scoped::Marker,
 };

@@ -17,13 +17,9 @@ use inkwell::{
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 
-use crate::{
-    effects,
-    instruction::name,
-    message::{Diagnostic, Errors},
-    settings::Settings,
-    source::triple,
-};
+use ptx_atomics_pass::{Diagnostic, Errors, Settings, settings::ptx_feature};
+
+use crate::{effects, instruction::name, source::triple};
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
@@ -95,12 +91,6 @@ pub fn requested_gpus(module: &Module<'_>) -> Result<Vec<(Sm, String)>, Errors> 
 /// All names that mean nothing.
 pub fn requested_versions(module: &Module<'_>) -> Result<Vec<(PtxVersion, String)>, Errors> {
     requested(module, "--mattr", |function| ptx_feature(&attribute(function, "target-features")?).map(str::to_owned))
-}
-
-/// The PTX version in a list of LLVM's features. rustc lists every version up to the one that it means.
-pub fn ptx_feature(features: &str) -> Option<&str> {
-    let number = |feature: &&str| feature.strip_prefix("+ptx")?.parse::<u32>().ok();
-    features.split(',').filter(|feature| number(feature).is_some()).max_by_key(number).map(|feature| &feature[1..])
 }
 
 fn attribute(function: &FunctionValue<'_>, key: &str) -> Option<String> {

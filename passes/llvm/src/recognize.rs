@@ -13,18 +13,20 @@ use inkwell::{
 };
 use ptx_atomics_judge::judge::Block;
 use ptx_atomics_lowering::{Access, AtomicOp, Change, Ordering, Policy, SyncScope, Type};
-use strum::IntoEnumIterator;
-
-use crate::{
-    Options, cuda,
-    instruction::{Instruction, constant, control_flow, instructions, instructions_of, name},
-    memory::Memory,
-    message::{Diagnostic, Errors, Location, Remark},
+use ptx_atomics_pass::{
+    Diagnostic, Errors, Input, Location, Options, Remark,
     operation::{
         self, Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type,
         describe, flushes, help, integer, takes_constants,
     },
-    source::{Input, Numbering},
+};
+use strum::IntoEnumIterator;
+
+use crate::{
+    cuda,
+    instruction::{Instruction, constant, control_flow, instructions, instructions_of, name},
+    memory::Memory,
+    source::Numbering,
 };
 
 /// An instruction and what replaces it.

@@ -24,12 +24,14 @@ use inkwell::{
     values::AsValueRef,
 };
 use ptx_atomics_lowering::{Access, Operation, Ordering, RmwOp, Type, ptx::Space};
+use ptx_atomics_pass::{
+    Diagnostic, Errors,
+    operation::{Problem, SYNC_SCOPES},
+};
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use crate::{
     instruction::{Instruction, bin_op, callee, instructions, llvm_ordering, name, take_name},
-    message::{Diagnostic, Errors},
-    operation::SYNC_SCOPES,
     recognize::{name_of, printed, sync_scope_id},
     require,
     source::set_unnumbered,
@@ -92,9 +94,6 @@ pub fn expand(module: &Module<'_>) -> Result<(), Errors> {
 pub fn has_markers(module: &Module<'_>) -> bool {
     module.get_functions().any(|function| name(&function).starts_with(PREFIX))
 }
-
-/// What is wrong: message and help.
-type Problem = (String, Option<String>);
 
 fn at(instruction: LLVMValueRef, (message, help): Problem) -> Diagnostic {
     // SAFETY: the instruction is in a block of a function.

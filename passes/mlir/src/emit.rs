@@ -12,13 +12,14 @@ use melior::{
 };
 use mlir_sys::*;
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Errors, Input,
+    data_layout,
     inkwell::{
         context::{AsContextRef, Context as LlvmContext},
         module::Module as LlvmModule,
     },
 };
 use ptx_atomics_lowering::{PtxVersion, Sm};
+use ptx_atomics_pass::{Diagnostic, Errors, Input, settings::ptx_feature};
 
 use crate::{
     ir::{self, Op},
@@ -136,7 +137,7 @@ pub fn requested_targets(op: Op<'_, '_>) -> Result<Vec<(Sm, PtxVersion)>, Errors
         // What MLIR does not print has its default.
         let chip = parameter(&text, "chip").unwrap_or("sm_50");
         let features = parameter(&text, "features").unwrap_or("+ptx60");
-        let version = llvm::ptx_feature(features).map(str::parse::<PtxVersion>).transpose();
+        let version = ptx_feature(features).map(str::parse::<PtxVersion>).transpose();
         match (chip.parse::<Sm>(), version) {
             (Ok(sm), Ok(version)) => found.push((sm, version.map_or(sm.lowest_ptx(), |ptx| ptx.max(sm.lowest_ptx())))),
             (sm, version) => {
@@ -272,7 +273,7 @@ pub fn llvm_ir<'l>(
 fn lay_out(device: Op<'_, '_>, context: &Context) -> Result<(), Errors> {
     const LAYOUTS: [&str; 2] = ["llvm.data_layout", "dlti.dl_spec"];
     if !LAYOUTS.iter().any(|name| device.attribute(name).is_ok()) {
-        let layout = StringAttribute::new(context, &llvm::data_layout()?).into();
+        let layout = StringAttribute::new(context, &data_layout()?).into();
         ir::set(device, LAYOUTS[0], layout);
     }
     Ok(())

@@ -7,7 +7,7 @@ use melior::ir::{
     operation::{OperationBuilder, OperationLike, OperationPrintingFlags},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm as llvm;
+use ptx_atomics_pass as llvm;
 
 /// An op, in an order in which parents come before what they hold.
 pub type Op<'c, 'a> = OperationRef<'c, 'a>;

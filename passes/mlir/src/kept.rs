@@ -2,11 +2,11 @@
 //! from being passed by accesses that they order.
 
 use melior::ir::{ValueLike, operation::OperationLike};
-use ptx_atomics_llvm::{
+use ptx_atomics_lowering::{Ordering, SyncScope};
+use ptx_atomics_pass::{
     Options,
     operation::{Problem, SYNC_SCOPES},
 };
-use ptx_atomics_lowering::{Ordering, SyncScope};
 
 use crate::{
     ir::{self, Builder, Op},

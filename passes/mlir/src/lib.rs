@@ -22,7 +22,7 @@ pub use melior;
 use melior::ir::{OperationRef, operation::OperationLike};
 #[cfg(test)]
 use ptx_atomics_link as _;
-use ptx_atomics_llvm::{Diagnostic, Errors, Options, Remark, Settings, settings::MODULE_FLAG};
+use ptx_atomics_pass::{Diagnostic, Errors, Options, Remark, Settings, settings::MODULE_FLAG};
 
 use self::recognize::Planned;
 pub use self::{

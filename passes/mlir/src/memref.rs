@@ -13,8 +13,8 @@ use melior::ir::{
     r#type::{IntegerType, MemRefType},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::operation::{Kind, Problem, SYNC_SCOPES};
 use ptx_atomics_lowering::{Ordering, RmwOp, SyncScope, Type as Model, ptx::Scope};
+use ptx_atomics_pass::operation::{Kind, Problem, SYNC_SCOPES};
 
 use crate::{
     ir::{self, Builder, Op},

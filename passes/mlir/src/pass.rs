@@ -10,7 +10,7 @@ use melior::{
     pass::{ExternalPass, Pass, create_external},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, Errors, Settings, remarks};
+use ptx_atomics_pass::{Diagnostic, Errors, Settings, remarks};
 
 use crate::{
     ir::{self, Op},

@@ -11,14 +11,14 @@ use melior::ir::{
     r#type::IntegerType,
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{
+use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, RmwOp, Type as Model};
+use ptx_atomics_pass::{
     Diagnostic, Errors, Location, Options, Remark,
     operation::{
         Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type, describe,
         flushes, help, integer, sync_scope, takes_constants, unknown_sync_scope, with_negated_operand,
     },
 };
-use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, RmwOp, Type as Model};
 use strum::IntoEnumIterator;
 
 use crate::{

@@ -9,7 +9,7 @@ use melior::{
     utility::{register_all_dialects, register_all_llvm_translations},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, Errors, Input};
+use ptx_atomics_pass::{Diagnostic, Errors, Input};
 
 use crate::{ir, recognize};
 

@@ -7,11 +7,11 @@
 pub mod module;
 
 use melior::ir::{Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType};
-use ptx_atomics_llvm::{
+use ptx_atomics_lowering::{Ordering, RmwOp};
+use ptx_atomics_pass::{
     Errors, Options,
     operation::{Kind, Problem, SYNC_SCOPES},
 };
-use ptx_atomics_lowering::{Ordering, RmwOp};
 
 use crate::{
     ir::{self, Builder, Op},

@@ -12,7 +12,7 @@ use melior::{
     },
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, Errors, operation::Problem};
+use ptx_atomics_pass::{Diagnostic, Errors, operation::Problem};
 
 use super::{enumerator, short, storage_class};
 use crate::{
