@@ -52,11 +52,11 @@ pub fn translated<'c, 'l>(
     options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Errors>,
 ) -> Result<Vec<Device<'l>>, Errors> {
     let device = selected(wanted, mlir::device_modules(module, context)?)?;
-    let device = each(device, |device| Ok((options(device.op)?, device)))?;
-    each(&device, |(options, device)| mlir::check(device.op, options))?;
-    each(device, |(options, device)| {
-        mlir::expand(device.op, &options)?;
-        let translated = mlir::llvm_ir(&device, context, llvm, input)?;
+    let device = each(device, |device| Ok((options(device.op())?, device)))?;
+    each(&device, |(options, device)| mlir::check(device.op(), options))?;
+    each(device, |(options, mut device)| {
+        mlir::expand(&mut device, &options)?;
+        let translated = mlir::llvm_ir(&mut device, context, llvm, input)?;
         llvm::expand(&translated.module)?;
         Ok(Device { name: device.name, options, translated })
     })
@@ -68,14 +68,12 @@ fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) ->
     isolate::stage(Stage::Convert);
     if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
         isolate::stage(Stage::Lower);
-        let device = mlir::device_code(module.as_operation()).into_iter();
-        let device =
-            selected(args.module.as_deref(), device.map(|op| DeviceModule { name: mlir::name(op), op }).collect())?;
-        let device = each(device, |device| Ok((options(args, input, device.op)?, device)))?;
-        each(&device, |(options, device)| mlir::check_lower(device.op, options))?;
-        let remarks = each(&device, |(options, device)| mlir::lower(device.op, options))?.concat();
-        let bytes = if args.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
+        let device = selected(args.module.as_deref(), mlir::device_code(&mut module))?;
+        let mut device = each(device, |device| Ok((options(args, input, device.op())?, device)))?;
+        each(&device, |(options, device)| mlir::check_lower(device.op(), options))?;
+        let remarks = each(&mut device, |(options, device)| mlir::lower(device, options))?.concat();
         let target = device.first().map(|(options, _)| options.target);
+        let bytes = if args.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
         return Ok(vec![Lowered { name: None, bytes, remarks, target }]);
     }
     let wanted = args.module.as_deref();
@@ -111,6 +109,6 @@ fn selected<'c, 'a>(
 
 /// What is asked of a module: by the flags, else by itself.
 fn options(args: &LowerArgs, input: &Input, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
-    let settings: Settings = args.settings(mlir::settings(op)?);
+    let settings: Settings = args.settings(mlir::settings_of(op)?);
     Ok(Options { remarks: input.keep_lines, ..mlir::options(&settings, op)? })
 }

@@ -27,7 +27,7 @@ pub mod settings;
 
 pub use self::{
     input::Input,
-    message::{Diagnostic, Errors, Location, Remark},
+    message::{Diagnostic, Errors, Location, Remark, each},
     options::Options,
     settings::Settings,
 };

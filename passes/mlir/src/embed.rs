@@ -10,7 +10,7 @@ use ptx_atomics_pass::{
 
 use crate::{
     ir::{self, Builder, Op},
-    recognize::{Asked, Planned},
+    plan::{Asked, Planned},
 };
 
 /// Replaces an op that stands for one operation.

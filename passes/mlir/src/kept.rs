@@ -11,7 +11,7 @@ use ptx_atomics_pass::{
 use crate::{
     ir::{self, Builder, Op},
     nvvm::{self, Form, Lowering},
-    recognize::ordering_number,
+    vocabulary::ordering_number,
 };
 
 /// The first words of PTX instructions that touch memory or synchronize. MLIR gives their inline assembly no memory clobber.

@@ -19,7 +19,8 @@ use ptx_atomics_pass::operation::{Kind, Problem, SYNC_SCOPES};
 use crate::{
     ir::{self, Builder, Op},
     memory,
-    recognize::{Asked, bin_op_number, ordering_number, size_and_model},
+    plan::Asked,
+    vocabulary::{bin_op_number, ordering_number, size_and_model},
 };
 
 const ORDERING: &str = "ptx.ordering";

@@ -55,6 +55,6 @@ extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
 
 /// Runs the pass on an op; whether it succeeded.
 extern "C" fn run(op: MlirOperation, options: Text) -> bool {
-    // SAFETY: op and text are the host's, and live during the call.
+    // SAFETY: op and text are the host's, and live during the call; MLIR runs the pass.
     unsafe { mlir::run(OperationRef::from_raw(op), &options.get().unwrap_or_default()) }
 }
