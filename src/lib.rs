@@ -10,7 +10,7 @@
 //!       ret i32 %old
 //!     }"#;
 //! let target = Target::new("sm_90".parse()?, None)?;
-//! let ptx = ptx_atomics::ptx_from_llvm_ir(&Input::new("next.ll", ir), &Options::new(target)).expect("it has a lowering");
+//! let ptx = ptx_atomics::ptx_from_llvm_ir(&Input::new("next.ll", ir), &Options::new(target))?;
 //! assert!(String::from_utf8(ptx)?.contains("atom.acq_rel.sys.global.add.u32"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -29,7 +29,7 @@ pub use ptx_isa as ptx;
 pub use ptx_memory_model as memory_model;
 
 use llvm::{
-    Diagnostic, Input, Options,
+    Errors, Input, Options,
     inkwell::{OptimizationLevel, context::Context},
 };
 
@@ -39,7 +39,7 @@ use llvm::{
 ///
 /// # Errors
 /// Everything in the module that is wrong or has no lowering.
-pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Vec<Diagnostic>> {
+pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Errors> {
     let context = Context::create();
     let module = llvm::read(&context, input)?;
     let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;

@@ -1,7 +1,7 @@
 //! MLIR to what is written.
 
 use ptx_atomics::{
-    llvm::{self, Diagnostic, Input, Location, Options, Settings, inkwell::context::Context},
+    llvm::{self, Diagnostic, Errors, Input, Location, Options, Settings, inkwell::context::Context},
     mlir::{
         self, DeviceModule, Translated, each,
         melior::{
@@ -17,12 +17,7 @@ use crate::{
     isolate::{self, Stage},
 };
 
-pub fn work(
-    args: &LowerArgs,
-    input: &Input,
-    llvm: &Context,
-    only: Option<Part>,
-) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+pub fn work(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
     let mut lowered = lower(args, input, llvm, only);
     match &mut lowered {
         Ok(lowered) => {
@@ -54,33 +49,31 @@ pub fn translated<'c, 'l>(
     module: &mut Module<'c>,
     wanted: Option<&str>,
     llvm: &'l Context,
-    options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Vec<Diagnostic>>,
-) -> Result<Vec<Device<'l>>, Vec<Diagnostic>> {
+    options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Errors>,
+) -> Result<Vec<Device<'l>>, Errors> {
     let device = selected(wanted, mlir::device_modules(module, context)?)?;
-    let device = each(device, |device| Ok((options(device.op)?, device)))?;
-    each(&device, |(options, device)| mlir::check(device.op, options))?;
-    each(device, |(options, device)| {
-        mlir::expand(device.op, &options)?;
-        let translated = mlir::llvm_ir(&device, context, llvm, input)?;
+    let device = each(device, |device| Ok((options(device.op())?, device)))?;
+    each(&device, |(options, device)| mlir::check(device.op(), options))?;
+    each(device, |(options, mut device)| {
+        mlir::expand(&mut device, &options)?;
+        let translated = mlir::llvm_ir(&mut device, context, llvm, input)?;
         llvm::expand(&translated.module)?;
         Ok(Device { name: device.name, options, translated })
     })
 }
 
-fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
     let context = mlir::context();
     let mut module = mlir::read(&context, input)?;
     isolate::stage(Stage::Convert);
     if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
         isolate::stage(Stage::Lower);
-        let device = mlir::device_code(module.as_operation()).into_iter();
-        let device =
-            selected(args.module.as_deref(), device.map(|op| DeviceModule { name: mlir::name(op), op }).collect())?;
-        let device = each(device, |device| Ok((options(args, input, device.op)?, device)))?;
-        each(&device, |(options, device)| mlir::check_lower(device.op, options))?;
-        let remarks = each(&device, |(options, device)| mlir::lower(device.op, options))?.concat();
-        let bytes = if args.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
+        let device = selected(args.module.as_deref(), mlir::device_code(&mut module))?;
+        let mut device = each(device, |device| Ok((options(args, input, device.op())?, device)))?;
+        each(&device, |(options, device)| mlir::check_lower(device.op(), options))?;
+        let remarks = each(&mut device, |(options, device)| mlir::lower(device, options))?.concat();
         let target = device.first().map(|(options, _)| options.target);
+        let bytes = if args.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
         return Ok(vec![Lowered { name: None, bytes, remarks, target }]);
     }
     let wanted = args.module.as_deref();
@@ -103,7 +96,7 @@ fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) ->
 fn selected<'c, 'a>(
     wanted: Option<&str>,
     modules: Vec<DeviceModule<'c, 'a>>,
-) -> Result<Vec<DeviceModule<'c, 'a>>, Vec<Diagnostic>> {
+) -> Result<Vec<DeviceModule<'c, 'a>>, Errors> {
     let Some(wanted) = wanted else { return Ok(modules) };
     let names = modules.iter().filter_map(|module| module.name.clone()).collect::<Vec<_>>().join(", ");
     let found: Vec<_> = modules.into_iter().filter(|module| module.name.as_deref() == Some(wanted)).collect();
@@ -115,7 +108,7 @@ fn selected<'c, 'a>(
 }
 
 /// What is asked of a module: by the flags, else by itself.
-fn options(args: &LowerArgs, input: &Input, op: OperationRef<'_, '_>) -> Result<Options, Vec<Diagnostic>> {
-    let settings: Settings = args.settings(mlir::settings(op)?);
+fn options(args: &LowerArgs, input: &Input, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
+    let settings: Settings = args.settings(mlir::settings_of(op)?);
     Ok(Options { remarks: input.keep_lines, ..mlir::options(&settings, op)? })
 }

@@ -9,10 +9,14 @@ use inkwell::{
 };
 use ptx_atomics_lowering::{A, B, Type, ptx::Name};
 
+use ptx_atomics_pass::{
+    address_space,
+    operation::{Kind, Replacement},
+};
+
 use crate::{
     instruction::{Instruction, take_name},
     memory,
-    operation::{Kind, Replacement},
     recognize::Planned,
 };
 
@@ -175,7 +179,7 @@ impl Embedder {
     unsafe fn address(&self, planned: &Planned) -> LLVMValueRef {
         let Planned { instruction, kind, replacement, .. } = planned;
         let pointer = instruction.pointer(*kind);
-        let (found, wanted) = (memory::address_space(pointer), memory::number(replacement.space()));
+        let (found, wanted) = (memory::number_of(pointer), address_space::number(replacement.space()));
         unsafe {
             let pointer = if found == wanted {
                 pointer

@@ -12,8 +12,8 @@ use inkwell::{
 };
 use ptx_atomics_lowering::{Ordering, RmwOp};
 
-use crate::{
-    message::Location,
+use ptx_atomics_pass::{
+    Location,
     operation::{Kind, with_negated_operand},
 };
 

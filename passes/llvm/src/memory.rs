@@ -4,18 +4,9 @@ use std::collections::HashSet;
 
 use inkwell::llvm_sys::{LLVMOpcode, core::*, prelude::*};
 use ptx_atomics_lowering::ptx::Space;
+use ptx_atomics_pass::address_space;
 
-/// NVPTX address spaces (LLVM, 'User Guide for NVPTX Back-end'), with the state spaces of PTX.
-const ADDRESS_SPACES: [(u32, Space); 6] = [
-    (0, Space::Generic),
-    (1, Space::Global),
-    (3, Space::Shared),
-    (4, Space::Const),
-    (5, Space::Local),
-    (7, Space::SharedCluster),
-];
-
-/// The number of LLVM's address space for local memory.
+/// The numbers of LLVM's address spaces for local and for constant memory.
 const LOCAL: u32 = 5;
 const CONST: u32 = 4;
 
@@ -36,8 +27,8 @@ impl Memory {
     /// # Errors
     /// With the number of the address space, if atomics cannot access it.
     pub fn of(pointer: LLVMValueRef) -> Result<Self, u32> {
-        let number = address_space(pointer);
-        let space = space(number).ok_or(number)?;
+        let number = number_of(pointer);
+        let space = address_space::space(number).ok_or(number)?;
         let known = Self { space, partly_local: false, unresolved: false };
         if space != Space::Generic {
             return Ok(known);
@@ -56,25 +47,10 @@ impl Memory {
     }
 }
 
-/// The state space of LLVM's address space.
-pub fn space(number: u32) -> Option<Space> {
-    ADDRESS_SPACES.iter().find(|(known, _)| *known == number).map(|(_, space)| *space)
-}
-
-/// The number of LLVM's address space.
-pub fn number(space: Space) -> u32 {
-    ADDRESS_SPACES.iter().find(|(_, known)| *known == space).map_or(0, |(number, _)| *number)
-}
-
-/// The address spaces that atomics may access, in words.
-pub fn known() -> &'static str {
-    "0 (generic), 1 (global), 3 (shared), 4 (const, loads only), 5 (local) and 7 (shared::cluster)"
-}
-
 // SAFETY of all calls below: the values are live, and each accessor is called on the kind of value that LLVM's C API
 // defines it for.
 
-pub(crate) fn address_space(pointer: LLVMValueRef) -> u32 {
+pub fn number_of(pointer: LLVMValueRef) -> u32 {
     unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) }
 }
 
@@ -89,7 +65,7 @@ enum Object {
 
 fn object(value: LLVMValueRef) -> Object {
     let (alloca, global) = unsafe { (LLVMIsAAllocaInst(value), LLVMIsAGlobalValue(value)) };
-    match address_space(value) {
+    match number_of(value) {
         _ if !alloca.is_null() => Object::Local,
         LOCAL => Object::Local,
         CONST => Object::Const,

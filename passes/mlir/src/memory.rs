@@ -6,11 +6,11 @@ use melior::ir::{
     BlockLike, RegionLike, Type, Value, ValueLike, attribute::IntegerAttribute, operation::OperationLike,
     r#type::MemRefType,
 };
-use ptx_atomics_llvm::{
-    memory,
+use ptx_atomics_lowering::ptx::Space;
+use ptx_atomics_pass::{
+    address_space,
     operation::{self, Problem},
 };
-use ptx_atomics_lowering::ptx::Space;
 
 use crate::ir::{self, Op};
 
@@ -31,7 +31,7 @@ pub fn of_memref(ty: MemRefType<'_>) -> Result<u32, Problem> {
     let text = space.to_string();
     number.or_else(|| SPACES.iter().find(|(name, _)| *name == text).map(|(_, number)| *number)).ok_or_else(|| {
         let known = SPACES.map(|(name, _)| name).join(", ");
-        let numbers = memory::known();
+        let numbers = address_space::KNOWN;
         (format!("unknown memory space {text}"), Some(format!("the known ones are {known}, and by number {numbers}")))
     })
 }
@@ -48,7 +48,7 @@ pub struct Memory {
 impl Memory {
     /// Of a pointer, or of what the memref `pointer` holds, in LLVM's address space `number`.
     pub fn of(pointer: Value<'_, '_>, number: u32) -> Result<Self, Problem> {
-        let space = memory::space(number).ok_or_else(|| operation::wrong_address_space(number))?;
+        let space = address_space::space(number).ok_or_else(|| operation::wrong_address_space(number))?;
         let known = Self { space, partly_local: false, unresolved: false };
         if space != Space::Generic {
             return Ok(known);
@@ -129,7 +129,8 @@ fn sources<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<'c, 'a> {
     {
         return Source::Object(Object::In(Space::Local));
     }
-    if let Some(space) = address_space(value.r#type()).and_then(memory::space).filter(|space| *space != Space::Generic)
+    if let Some(space) =
+        number_of(value.r#type()).and_then(address_space::space).filter(|space| *space != Space::Generic)
     {
         return Source::Object(Object::In(space));
     }
@@ -151,7 +152,7 @@ fn sources<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<'c, 'a> {
 }
 
 /// LLVM's address space of a pointer's or memref's type.
-fn address_space(ty: Type<'_>) -> Option<u32> {
+fn number_of(ty: Type<'_>) -> Option<u32> {
     match MemRefType::try_from(ty) {
         Ok(memref) => of_memref(memref).ok(),
         Err(_) => ir::address_space(ty),

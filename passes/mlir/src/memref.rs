@@ -13,13 +13,14 @@ use melior::ir::{
     r#type::{IntegerType, MemRefType},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::operation::{Kind, Problem, SYNC_SCOPES};
 use ptx_atomics_lowering::{Ordering, RmwOp, SyncScope, Type as Model, ptx::Scope};
+use ptx_atomics_pass::operation::{Kind, Problem, SYNC_SCOPES};
 
 use crate::{
     ir::{self, Builder, Op},
     memory,
-    recognize::{Asked, bin_op_number, ordering_number, size_and_model},
+    plan::Asked,
+    vocabulary::{bin_op_number, ordering_number, size_and_model},
 };
 
 const ORDERING: &str = "ptx.ordering";

@@ -8,7 +8,7 @@ use ptx_atomics_lowering::{
     ptx::{Scope, Space},
 };
 
-use crate::memory;
+use crate::address_space;
 
 /// The instructions of LLVM, and the ops of MLIR's LLVM dialect, that are atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub fn unknown_sync_scope(name: &str) -> Problem {
 }
 
 pub fn wrong_address_space(number: u32) -> Problem {
-    let help = format!("atomics are supported in the address spaces {}", memory::known());
+    let help = format!("atomics are supported in the address spaces {}", address_space::KNOWN);
     (format!("atomic operation in address space {number}"), Some(help))
 }
 
@@ -187,7 +187,7 @@ impl Replacement {
 
 /// The operation in LLVM's words. `ty` is the type of the value in memory, nothing for a fence.
 pub fn describe(op: &AtomicOp, sync_scope: &str, ty: &str) -> String {
-    let access = |Access { space, .. }: Access| match memory::number(space) {
+    let access = |Access { space, .. }: Access| match address_space::number(space) {
         0 => ty.to_owned(),
         number => format!("{ty} addrspace({number})"),
     };
