@@ -151,7 +151,8 @@ def written(found):
     return [str(found.count), str(found.heavy), found.verdict]
 
 
-HEADER = ["kernel", "GPU", "ours", "heavy", "", "llc", "heavy", "", "nvcc", "heavy", "", "ours at most equal"]
+HEADER = ["kernel", "GPU", "ours", "heavy", "verdict", "llc", "heavy", "verdict", "nvcc", "heavy", "verdict",
+          "ours at most equal"]
 ATOMICS = ["atomics of ours", "of llc", "of nvcc"]
 
 
