@@ -6,6 +6,7 @@
 pub mod arithmetic;
 mod form;
 mod instruction;
+pub mod mnemonic;
 mod module;
 mod parse;
 mod print;
