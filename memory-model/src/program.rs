@@ -194,7 +194,7 @@ impl RmwOp {
     /// anything is written at all.
     pub fn apply(self, ty: Type, old: Value, b: Value, c: Value) -> Option<Value> {
         match self {
-            Self::Sub => Function::Alu(AluOp::Sub).apply(ty, [old, b, 0]),
+            Self::Sub => Computation::Alu(AluOp::Sub).apply(ty, [old, b, 0]),
             Self::Atom(op) if op == AtomOp::Exch || is_integer(ty) => {
                 Rmw::new(op, ty).apply(old.into(), b.into(), Some(c.into())).map(|new| new as Value)
             }
@@ -248,7 +248,7 @@ impl FromStr for RmwOp {
 /// What an instruction computes of its sources. The model computes with integers: what PTX does to floating-point numbers
 /// leaves room, and what it does with the carry flag depends on more than the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Function {
+pub enum Computation {
     /// Arithmetic.
     Alu(AluOp),
     /// `setp`: 1 where the comparison holds, 0 where it does not.
@@ -257,7 +257,7 @@ pub enum Function {
     Cvt(Type),
 }
 
-impl Function {
+impl Computation {
     /// The number of source operands.
     pub fn arity(self) -> usize {
         match self {
@@ -343,7 +343,7 @@ pub enum Instruction<L: Language> {
     Fence(L::Fence),
     Barrier(Barrier),
     Alu {
-        function: Function,
+        computation: Computation,
         ty: Type,
         d: Register,
         /// As many of them as the function has.

@@ -2,7 +2,7 @@
 
 use crate::flow::{Control, Flow, written};
 use crate::program::{
-    Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Function, Instruction, Language, Location, Operand,
+    Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location, Operand,
     Program, Reduction, Register, RmwOp, SPACING, Span, Thread, Type, Value, bytes, truncate,
 };
 use crate::relation::{MAX_EVENTS, Set};
@@ -19,7 +19,7 @@ pub enum Term {
 pub enum Node {
     /// What an event of the path reads, or what the wait of a `bar.red` gives.
     Event(usize),
-    Computed(Function, Type, [Term; 3]),
+    Computed(Computation, Type, [Term; 3]),
     Rmw(RmwOp, Type, [Term; 3]),
     /// What the read of a compare and exchange that succeeds returns: what was expected.
     Expected(usize, Term),
@@ -120,7 +120,7 @@ pub enum Limit {
     #[error("a branch leads to a label that is not there")]
     Label,
     #[error("an instruction computes with floating-point numbers or with the carry flag, and the model does not")]
-    Function,
+    Computation,
 }
 
 pub const MAX_REGISTERS: usize = 128;
@@ -278,7 +278,7 @@ impl<L: Language> Unfold<'_, L> {
                     let to = self.flow.position(*target);
                     if let Some((cmp, a, b)) = *when {
                         let sources = [state.operand(a), state.operand(b), Term::Constant(0)];
-                        let condition = state.compute(Function::Setp(cmp), Type::U64, sources);
+                        let condition = state.compute(Computation::Setp(cmp), Type::U64, sources);
                         let taken_by = state.reads(condition) | state.decided(a) | state.decided(b);
                         self.decide(&mut state, pc, taken_by);
                         if !self.assume(&mut state, condition, true, |not_taken| not_taken.pc = pc + 1)? {
@@ -287,12 +287,12 @@ impl<L: Language> Unfold<'_, L> {
                     }
                     state.pc = to;
                 }
-                Instruction::Alu { function, ty, .. } if !function.is_known(*ty) => return Err(Limit::Function),
-                Instruction::Alu { function, ty, d, sources } => {
-                    let arity = function.arity();
+                Instruction::Alu { computation, ty, .. } if !computation.is_known(*ty) => return Err(Limit::Computation),
+                Instruction::Alu { computation, ty, d, sources } => {
+                    let arity = computation.arity();
                     let used = |index: usize| if index < arity { sources[index] } else { Operand::Immediate(0) };
                     let sources = [used(0), used(1), used(2)];
-                    let value = state.compute(*function, *ty, sources.map(|operand| state.operand(operand)));
+                    let value = state.compute(*computation, *ty, sources.map(|operand| state.operand(operand)));
                     let decided = sources.into_iter().fold(Set(0), |all, source| all | state.decided(source));
                     state.set(*d, value, decided);
                 }
@@ -411,7 +411,7 @@ impl<L: Language> Unfold<'_, L> {
                 let depends = state.reads(value) | state.decided(*b) | state.decided(a.base);
                 state.event(PathEvent { span, value, depends, vector, ..PathEvent::new(Kind::Write(*access), pc) });
             }
-            Instruction::Rmw { op, ty, .. } if !op.is_known(*ty) => return Err(Limit::Function),
+            Instruction::Rmw { op, ty, .. } if !op.is_known(*ty) => return Err(Limit::Computation),
             Instruction::Rmw { op, d, a, b, c, ty, access } => {
                 let span = self.span(state, *a, *ty)?;
                 let decided = [*b, *c, a.base].into_iter().fold(Set(0), |all, operand| all | state.decided(operand));
@@ -424,9 +424,9 @@ impl<L: Language> Unfold<'_, L> {
                 let value = match (op, op.arithmetic()) {
                     // What an exchange writes is known without the old value.
                     (RmwOp::Atom(AtomOp::Exch), _) => state.compute(MOV, *ty, [b; 3]),
-                    (_, Some(op)) => state.compute(Function::Alu(op), *ty, [old, b, Term::Constant(0)]),
+                    (_, Some(op)) => state.compute(Computation::Alu(op), *ty, [old, b, Term::Constant(0)]),
                     (RmwOp::Atom(AtomOp::Cas), _) if !self.unfolding.failed_cas_writes => {
-                        let equal = state.compute(Function::Setp(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
+                        let equal = state.compute(Computation::Setp(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
                         let mut failed = state.clone();
                         failed.path.constraints.push((equal, false));
                         failed.path.events[index].kind = Kind::Read(L::failed(*access));
@@ -624,7 +624,7 @@ impl<L: Language> State<L> {
                 _ => 64,
             },
             Node::Expected(_, term) => self.bits(term),
-            Node::Computed(function, ty, _) => function.bits(ty).min(64) as u8,
+            Node::Computed(computation, ty, _) => computation.bits(ty).min(64) as u8,
             Node::Rmw(_, ty, _) => ty.bits().min(64) as u8,
         };
         self.node_bits.push(bits);
@@ -642,18 +642,18 @@ impl<L: Language> State<L> {
     }
 
     /// The result of a function that the model has.
-    fn compute(&mut self, function: Function, ty: Type, mut sources: [Term; 3]) -> Term {
-        sources[function.arity()..].fill(Term::Constant(0));
+    fn compute(&mut self, computation: Computation, ty: Type, mut sources: [Term; 3]) -> Term {
+        sources[computation.arity()..].fill(Term::Constant(0));
         if let [Term::Constant(a), Term::Constant(b), Term::Constant(c)] = sources
-            && let Some(value) = function.apply(ty, [a, b, c])
+            && let Some(value) = computation.apply(ty, [a, b, c])
         {
             return Term::Constant(value);
         }
-        if let Some(same) = folded(function, ty, sources, &|term| self.bits(term)) {
+        if let Some(same) = folded(computation, ty, sources, &|term| self.bits(term)) {
             return same;
         }
         let reads = sources.into_iter().fold(Set(0), |reads, source| reads | self.reads(source));
-        self.node(Node::Computed(function, ty, sources), reads)
+        self.node(Node::Computed(computation, ty, sources), reads)
     }
 
     /// Whether a condition holds, where that is known without the values that are read.
@@ -665,13 +665,13 @@ impl<L: Language> State<L> {
             return Some(*holds);
         }
         let comparison = |term| match self.path.node(term) {
-            Some(Node::Computed(Function::Setp(cmp), ty, [a, b, _])) => {
+            Some(Node::Computed(Computation::Setp(cmp), ty, [a, b, _])) => {
                 Some((cmp, ty, self.expected(a), self.expected(b)))
             }
             _ => None,
         };
         let (cmp, ty, a, b) = comparison(condition)?;
-        let holds = |a, b| Function::Setp(cmp).apply(ty, [a, b, 0]).map(|holds| holds != 0);
+        let holds = |a, b| Computation::Setp(cmp).apply(ty, [a, b, 0]).map(|holds| holds != 0);
         if let (Term::Constant(a), Term::Constant(b)) = (a, b) {
             return holds(a, b);
         }
@@ -717,7 +717,7 @@ impl<L: Language> State<L> {
     /// What a register holds after it was loaded: only a signed type changes what is in memory.
     fn loaded(&mut self, read: Term, ty: Type) -> Term {
         if ty.is_signed() && ty.bits() < 64 {
-            self.compute(Function::Cvt(Type::S64), ty, [read, Term::Constant(0), Term::Constant(0)])
+            self.compute(Computation::Cvt(Type::S64), ty, [read, Term::Constant(0), Term::Constant(0)])
         } else {
             read
         }
@@ -738,7 +738,7 @@ impl<L: Language> Path<L> {
         match node {
             Node::Event(event) => read(event),
             Node::Expected(_, expected) => self.value(expected, read),
-            Node::Computed(function, ty, terms) => function.apply(ty, values(terms)?),
+            Node::Computed(computation, ty, terms) => computation.apply(ty, values(terms)?),
             Node::Rmw(op, ty, terms) => {
                 let [old, b, c] = values(terms)?;
                 op.apply(ty, old, b, c)
@@ -749,7 +749,7 @@ impl<L: Language> Path<L> {
     /// The comparison that a term is.
     pub fn comparison(&self, term: Term) -> Option<(Cmp, Term, Term)> {
         match self.node(term)? {
-            Node::Computed(Function::Setp(cmp), _, [a, b, _]) => Some((cmp, a, b)),
+            Node::Computed(Computation::Setp(cmp), _, [a, b, _]) => Some((cmp, a, b)),
             _ => None,
         }
     }
@@ -788,10 +788,10 @@ impl<L: Language> Path<L> {
 }
 
 /// A copy of as many bits as the type has.
-const MOV: Function = Function::Alu(AluOp::Mov);
+const MOV: Computation = Computation::Alu(AluOp::Mov);
 
 /// What a function of integers gives whatever the values are that are not known, or a source that it gives back.
-fn folded(function: Function, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u8) -> Option<Term> {
+fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u8) -> Option<Term> {
     use Term::Constant;
     let ones = truncate(ty, Value::MAX);
     let is = |term: Term, value: Value| matches!(term, Constant(constant) if truncate(ty, constant) == value);
@@ -801,10 +801,10 @@ fn folded(function: Function, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term
     let signed = ty.is_signed();
     let shifts_out = || matches!(b, Constant(b) if truncate(Type::U32, b) >= ty.bits().into());
     let zero = Some(Constant(0));
-    let op = match function {
-        Function::Alu(op) => op,
-        Function::Setp(cmp) => {
-            let holds = |a, b| function.apply(ty, [a, b, 0]).map(Constant);
+    let op = match computation {
+        Computation::Alu(op) => op,
+        Computation::Setp(cmp) => {
+            let holds = |a, b| computation.apply(ty, [a, b, 0]).map(Constant);
             return match cmp {
                 _ if a == b => holds(0, 0),
                 // Nothing is below 0, and 0 above nothing.
@@ -813,7 +813,7 @@ fn folded(function: Function, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term
                 _ => None,
             };
         }
-        Function::Cvt(to) => return copy(a).filter(|_| !signed && to.bits() >= ty.bits()),
+        Computation::Cvt(to) => return copy(a).filter(|_| !signed && to.bits() >= ty.bits()),
     };
     match op {
         AluOp::Mov => copy(a),
@@ -892,8 +892,8 @@ pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
                 _ => (name, 0),
             }
         }
-        Instruction::Alu { function, d, sources, .. } => {
-            (sources[..function.arity()].iter().fold(0, |read, source| read | operand(*source)), one(*d))
+        Instruction::Alu { computation, d, sources, .. } => {
+            (sources[..computation.arity()].iter().fold(0, |read, source| read | operand(*source)), one(*d))
         }
         Instruction::Branch { when, .. } => (when.map_or(0, |(_, a, b)| operand(a) | operand(b)), 0),
         Instruction::Fence(_) | Instruction::Label(_) => (0, 0),

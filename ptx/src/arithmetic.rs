@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use crate::{AluOp, AtomOp, Cmp, Type, VectorSize};
+use crate::word::{AluOp, AtomOp, Cmp, Type, VectorSize};
 
 impl Type {
     /// Whether the type is a floating-point number, and not a packed pair of them.

@@ -103,6 +103,49 @@ pub struct Directive<'t> {
     pub is_head: bool,
 }
 
+/// A register that `.reg` declares, or a range of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared<'t> {
+    /// The register, or what the names of a range begin with.
+    pub name: Text<'t>,
+    /// How many: `%r<4>` declares `%r0` to `%r3`.
+    pub count: Option<u64>,
+}
+
+impl<'t> Directive<'t> {
+    /// Whether it ends with its line, without a `;`.
+    pub fn is_line(&self) -> bool {
+        LINES.contains(&self.keyword.text)
+    }
+
+    /// The words and the registers of a `.reg`; `None` of another directive, and of one that is damaged.
+    pub fn registers(&self) -> Option<(Vec<Text<'t>>, Vec<Declared<'t>>)> {
+        let mut tokens = tokens(self.arguments).peekable();
+        let words =
+            std::iter::from_fn(|| tokens.next_if(|token| token.kind == TokenKind::Dotted)).map(|token| token.text);
+        let words = words.collect();
+        let mut declared = Vec::new();
+        while self.keyword.text == "reg" {
+            let name = tokens.next().filter(|token| token.kind == TokenKind::Name)?.text;
+            let mut after = tokens.next();
+            let mut count = None;
+            if after.is_some_and(|token| token.kind == TokenKind::Sign('<')) {
+                let Number::Integer(number) = Number::parse(tokens.next()?.text.text)? else { return None };
+                count = Some(number);
+                tokens.next().filter(|token| token.kind == TokenKind::Sign('>'))?;
+                after = tokens.next();
+            }
+            declared.push(Declared { name, count });
+            match after.map(|token| token.kind) {
+                None => return Some((words, declared)),
+                Some(TokenKind::Sign(',')) => {}
+                Some(_) => return None,
+            }
+        }
+        None
+    }
+}
+
 /// A guard, a mnemonic, its modifiers, and its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction<'t> {
@@ -272,7 +315,13 @@ pub fn statement(text: &str) -> Result<Statement<'_>, Vec<SyntaxError>> {
 /// next one begins behind its `;`. Blocks need not be balanced.
 pub fn statements(text: &str) -> (Vec<Statement<'_>>, Vec<SyntaxError>) {
     let mut parser = Parser::of(text);
-    let statements = std::iter::from_fn(|| parser.statement()).collect();
+    let mut statements: Vec<_> = std::iter::from_fn(|| parser.statement()).collect();
+    if !parser.is_terminated
+        && let Some(last) = statements.pop()
+    {
+        let span = last.text().span();
+        parser.errors.push(SyntaxError { span, reason: "the text ends within a statement".into() });
+    }
     (statements, parser.errors)
 }
 
@@ -430,11 +479,13 @@ const LINES: [&str; 5] = ["version", "target", "address_size", "file", "loc"];
 struct Parser<'t> {
     cursor: Cursor<'t>,
     errors: Vec<SyntaxError>,
+    /// Whether the last statement has its `;`, or needs none.
+    is_terminated: bool,
 }
 
 impl<'t> Parser<'t> {
     fn of(text: &'t str) -> Self {
-        Self { cursor: Cursor { text: Text::of(text), at: 0 }, errors: Vec::new() }
+        Self { cursor: Cursor { text: Text::of(text), at: 0 }, errors: Vec::new(), is_terminated: true }
     }
 
     fn peek(&self) -> Token<'t> {
@@ -489,9 +540,11 @@ impl<'t> Parser<'t> {
                 self.recover();
                 continue;
             }
-            if matches!(statement, Statement::Directive(_) | Statement::Instruction(_)) {
-                self.accept(';');
-            }
+            self.is_terminated = match statement {
+                Statement::Open(_) | Statement::Close(_) | Statement::Label(_) => true,
+                Statement::Directive(directive) if directive.is_head || directive.is_line() => true,
+                Statement::Directive(_) | Statement::Instruction(_) => self.accept(';').is_some(),
+            };
             return Some(statement);
         }
         None
@@ -898,9 +951,9 @@ mod tests {
         let check = |text: &str, expected: Option<Number>| assert_eq!(Number::parse(text), expected, "{text}");
         let integers =
             [("0", 0), ("010", 8), ("0x1fU", 31), ("0X1F", 31), ("0b101", 5), ("18446744073709551615U", u64::MAX)];
-        integers.map(|(text, value)| check(text, Some(Number::Integer(value))));
+        integers.into_iter().for_each(|(text, value)| check(text, Some(Number::Integer(value))));
         let decimals = [("1.5", 1.5), ("1.", 1.0), ("1e3", 1e3), ("1.5E-3", 1.5e-3), ("0e0", 0.0)];
-        decimals.map(|(text, value)| check(text, Some(Number::Decimal(value))));
+        decimals.into_iter().for_each(|(text, value)| check(text, Some(Number::Decimal(value))));
         check("0f3F800000", Some(Number::Single(0x3f80_0000)));
         check("0D3ff0000000000000", Some(Number::Double(0x3ff0_0000_0000_0000)));
         let none = [
@@ -918,7 +971,7 @@ mod tests {
             "1e",
             "inf",
         ];
-        none.map(|text| check(text, None));
+        none.into_iter().for_each(|text| check(text, None));
         let check = |text: &str, expected: Shape<'_>| {
             let text = format!("mov d, {text}");
             let Ok(Statement::Instruction(mov)) = statement(&text) else { panic!("{text}") };
@@ -950,9 +1003,10 @@ mod tests {
         check("ret; /* a", &[("/* a", "the end of a comment is missing")]);
         check(".pragma \"a; ret;", &[("\"a; ret;", "the end of a string is missing")]);
         check("ld.b32 a, (b];", &[("(", "its `)` is missing")]);
-        check("5; ret", &[("5", "an instruction is expected in place of `5`")]);
+        check("5; ret;", &[("5", "an instruction is expected in place of `5`")]);
         check(".global .u32 a[] = { 1, 2", &[("", "the end of a list in braces is missing")]);
         check("$", &[("$", "an instruction is expected in place of `$`")]);
+        check("ret; exit", &[("exit", "the text ends within a statement")]);
         assert_eq!(
             statement("ret; ret").expect_err("two")[0].reason,
             "one statement is expected, and behind it stands `ret`"
@@ -962,7 +1016,7 @@ mod tests {
 
     #[test]
     fn a_statement_with_an_error_does_not_hide_the_next() {
-        let (found, errors) = statements("a: mov b, ; { add c, d; } } ret");
+        let (found, errors) = statements("a: mov b, ; { add c, d; } } ret;");
         assert_eq!(errors.len(), 1);
         assert_eq!(
             found.iter().map(shown).collect::<Vec<_>>(),

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     place::Scope,
     program::{
-        Address, Barrier, BarrierName, BarrierPart, Function, Guard, Label, Location, Operand, Reduction, Register,
+        Address, Barrier, BarrierName, BarrierPart, Computation, Guard, Label, Location, Operand, Reduction, Register,
         RmwOp, Statement, Value, Variable, fits,
     },
     ptx::{Access, Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem},
@@ -209,11 +209,11 @@ impl<'r, 't> Reader<'r, 't> {
                 Ok(Instruction::Branch { when: None, target })
             }
             ("setp", [cmp, ..]) => match cmp.parse::<Cmp>() {
-                Ok(cmp) => self.compute(Function::Setp(cmp), &of.modifiers[1..]),
+                Ok(cmp) => self.compute(Computation::Setp(cmp), &of.modifiers[1..]),
                 Err(_) => self.wrong_at(of.modifiers[0], format!("`{cmp}` is no comparison")),
             },
             ("cvt", [to, from]) => match (to.parse(), from.parse::<Type>()) {
-                (Ok(to), Ok(_)) => self.compute(Function::Cvt(to), &of.modifiers[1..]),
+                (Ok(to), Ok(_)) => self.compute(Computation::Cvt(to), &of.modifiers[1..]),
                 _ => self.wrong("`cvt` takes the two types of the result and of the operand here"),
             },
             ("sext", _) => self.sext(),
@@ -256,7 +256,7 @@ impl<'r, 't> Reader<'r, 't> {
                     return self.access(*proxy, *loads);
                 }
                 match arithmetic(mnemonic, &of.modifiers) {
-                    Some((op, rest)) => self.compute(Function::Alu(op), &rest),
+                    Some((op, rest)) => self.compute(Computation::Alu(op), &rest),
                     None => self.wrong(format!("`{}` is no instruction of a litmus test", self.spelled())),
                 }
             }
@@ -356,7 +356,7 @@ impl<'r, 't> Reader<'r, 't> {
         let (thread, at) = (self.column, self.cell.at);
         let statement = self.program.threads[thread].code.len();
         self.cell.mapped = Some(Mapped { variable, thread, statement, cta, at });
-        Ok(Instruction::Alu { function: MOV, ty: Type::U64, d, sources: [a.base, NONE, NONE] })
+        Ok(Instruction::Alu { computation: MOV, ty: Type::U64, d, sources: [a.base, NONE, NONE] })
     }
 
     /// `sext.s8 d, a`: the sign of a type, extended to all bits of a register.
@@ -364,27 +364,27 @@ impl<'r, 't> Reader<'r, 't> {
         let Modifiers { ty, .. } = self.modifiers(&self.of.modifiers, |found| found.ty.is_some())?;
         let width = ty.unwrap_or(Type::S64).bits();
         match Type::iter().find(|ty| ty.is_signed() && ty.bits() == width) {
-            Some(signed) => self.compute_as(Function::Cvt(Type::S64), signed),
+            Some(signed) => self.compute_as(Computation::Cvt(Type::S64), signed),
             None => self.wrong(format!("there is no `sext` of {width} bits")),
         }
     }
 
     /// An instruction on registers with these modifiers.
-    fn compute(&mut self, function: Function, modifiers: &[Text<'t>]) -> Result<Instruction, Wrong> {
+    fn compute(&mut self, computation: Computation, modifiers: &[Text<'t>]) -> Result<Instruction, Wrong> {
         let Modifiers { ty, .. } = self.modifiers(modifiers, |found| found.ty.is_some())?;
-        self.compute_as(function, ty.unwrap_or(Type::U64))
+        self.compute_as(computation, ty.unwrap_or(Type::U64))
     }
 
-    fn compute_as(&mut self, function: Function, ty: Type) -> Result<Instruction, Wrong> {
-        self.count(function.arity() + 1)?;
-        if !function.is_known(ty) {
+    fn compute_as(&mut self, computation: Computation, ty: Type) -> Result<Instruction, Wrong> {
+        self.count(computation.arity() + 1)?;
+        if !computation.is_known(ty) {
             return self.wrong(format!("`{}` is not what the model computes: it has integers alone", self.spelled()));
         }
         let mut sources = [NONE; 3];
-        for (index, source) in sources.iter_mut().enumerate().take(function.arity()) {
+        for (index, source) in sources.iter_mut().enumerate().take(computation.arity()) {
             *source = self.value(index + 1, ty)?;
         }
-        Ok(Instruction::Alu { function, ty, d: self.register(0)?, sources })
+        Ok(Instruction::Alu { computation, ty, d: self.register(0)?, sources })
     }
 
     /// `mov` that packs a vector of registers into one, or unpacks one. The operand `vector` is in braces.
@@ -400,8 +400,8 @@ impl<'r, 't> Reader<'r, 't> {
         else {
             return self.wrong(format!("`{}` does not take {} elements", self.spelled(), elements.len()));
         };
-        let alu = |function, ty, d, sources| Instruction::Alu { function, ty, d, sources };
-        let op = |op| Function::Alu(op);
+        let alu = |computation, ty, d, sources| Instruction::Alu { computation, ty, d, sources };
+        let op = |op| Computation::Alu(op);
         // Scratch registers: an element may be the register that is packed, or unpacked.
         let whole = register(self.thread(), "%whole");
         let element = register(self.thread(), "%element");
@@ -411,7 +411,7 @@ impl<'r, 't> Reader<'r, 't> {
             for written in elements {
                 if written.shape != Shape::Sink {
                     let d = self.register_of(written, 1)?;
-                    code.push(alu(Function::Cvt(part), part, d, [Operand::Register(whole), NONE, NONE]));
+                    code.push(alu(Computation::Cvt(part), part, d, [Operand::Register(whole), NONE, NONE]));
                 }
                 let by = Operand::Immediate(width.into());
                 code.push(alu(op(AluOp::Shr), Type::U64, whole, [Operand::Register(whole), by, NONE]));
@@ -421,7 +421,7 @@ impl<'r, 't> Reader<'r, 't> {
         // The first element is the lowest.
         for written in elements.iter().rev() {
             let value = self.value_of(written, 2, part)?;
-            code.push(alu(Function::Cvt(part), part, element, [value, NONE, NONE]));
+            code.push(alu(Computation::Cvt(part), part, element, [value, NONE, NONE]));
             let sources = [Operand::Register(whole), Operand::Immediate(1 << width), Operand::Register(element)];
             code.push(alu(op(AluOp::MadLo), Type::U64, whole, sources));
         }
@@ -726,7 +726,7 @@ impl<'r, 't> Reader<'r, 't> {
 }
 
 /// A copy of as many bits as the type has.
-const MOV: Function = Function::Alu(AluOp::Mov);
+const MOV: Computation = Computation::Alu(AluOp::Mov);
 
 fn is_vector(written: &Written<'_>) -> bool {
     matches!(written.shape, Shape::Vector(_))

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     condition::{Atom, Formula},
     program::{
-        Address, AtomOp, BarrierName, BarrierPart, Function, Label, Location, Operand, Register, RmwOp, Statement,
+        Address, AtomOp, BarrierName, BarrierPart, Computation, Label, Location, Operand, Register, RmwOp, Statement,
         Type, Value,
     },
     ptx::{Access, Fence, Instruction, Program, Proxy, ProxyFence, Ptx, Sem, Thread},
@@ -173,13 +173,13 @@ impl Words<'_> {
                     _ => "barrier.cluster.arrive".into(),
                 },
             },
-            Instruction::Alu { function, ty, d, sources } => {
-                let mnemonic = match function {
-                    Function::Alu(op) => format!("{op}{}", suffix(*ty)),
-                    Function::Setp(cmp) => format!("setp.{cmp}{}", suffix(*ty)),
-                    Function::Cvt(to) => format!("cvt.{to}.{ty}"),
+            Instruction::Alu { computation, ty, d, sources } => {
+                let mnemonic = match computation {
+                    Computation::Alu(op) => format!("{op}{}", suffix(*ty)),
+                    Computation::Setp(cmp) => format!("setp.{cmp}{}", suffix(*ty)),
+                    Computation::Cvt(to) => format!("cvt.{to}.{ty}"),
                 };
-                let sources = sources[..function.arity()].iter().map(|source| format!(", {}", self.operand(*source)));
+                let sources = sources[..computation.arity()].iter().map(|source| format!(", {}", self.operand(*source)));
                 format!("{mnemonic} {}{}", self.register(*d), sources.collect::<String>())
             }
             Instruction::Branch { when: None, target } => format!("bra {}", self.label(*target)),

@@ -5,7 +5,8 @@ use ptx_memory_model::{
     litmus::Litmus,
     place::{Place, Scope},
     program::{
-        Address, AluOp, Cmp, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Value, Variable,
+        Address, AluOp, AtomOp, Cmp, Computation, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type,
+        Value, Variable,
     },
     ptx::{Access, Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem, Thread},
     source,
@@ -143,31 +144,31 @@ fn integer(bits: u8, signed: bool) -> Type {
     word(if signed { "s" } else { "u" }, bits)
 }
 
-const FUNCTIONS: [Function; 24] = [
-    Function::Alu(AluOp::Mov),
-    Function::Alu(AluOp::Neg),
-    Function::Alu(AluOp::Not),
-    Function::Alu(AluOp::Add),
-    Function::Alu(AluOp::Sub),
-    Function::Alu(AluOp::And),
-    Function::Alu(AluOp::Or),
-    Function::Alu(AluOp::Xor),
-    Function::Alu(AluOp::Min),
-    Function::Alu(AluOp::Max),
-    Function::Alu(AluOp::MulLo),
-    Function::Alu(AluOp::Shl),
-    Function::Alu(AluOp::Shr),
-    Function::Alu(AluOp::Selp),
-    Function::Alu(AluOp::MadLo),
-    Function::Alu(AluOp::Prmt),
-    Function::Setp(Cmp::Eq),
-    Function::Setp(Cmp::Ne),
-    Function::Setp(Cmp::Lt),
-    Function::Setp(Cmp::Le),
-    Function::Setp(Cmp::Gt),
-    Function::Setp(Cmp::Ge),
-    Function::Cvt(Type::S64),
-    Function::Cvt(Type::U16),
+const COMPUTATIONS: [Computation; 24] = [
+    Computation::Alu(AluOp::Mov),
+    Computation::Alu(AluOp::Neg),
+    Computation::Alu(AluOp::Not),
+    Computation::Alu(AluOp::Add),
+    Computation::Alu(AluOp::Sub),
+    Computation::Alu(AluOp::And),
+    Computation::Alu(AluOp::Or),
+    Computation::Alu(AluOp::Xor),
+    Computation::Alu(AluOp::Min),
+    Computation::Alu(AluOp::Max),
+    Computation::Alu(AluOp::MulLo),
+    Computation::Alu(AluOp::Shl),
+    Computation::Alu(AluOp::Shr),
+    Computation::Alu(AluOp::Selp),
+    Computation::Alu(AluOp::MadLo),
+    Computation::Alu(AluOp::Prmt),
+    Computation::Setp(Cmp::Eq),
+    Computation::Setp(Cmp::Ne),
+    Computation::Setp(Cmp::Lt),
+    Computation::Setp(Cmp::Le),
+    Computation::Setp(Cmp::Gt),
+    Computation::Setp(Cmp::Ge),
+    Computation::Cvt(Type::S64),
+    Computation::Cvt(Type::U16),
 ];
 
 fn thread(
@@ -213,12 +214,12 @@ fn thread(
                 Instruction::Vector([0, 1].map(load).into())
             }
             13.. if !registers.is_empty() => {
-                let function = random.one(&FUNCTIONS);
-                let bits = if function == Function::Alu(AluOp::Prmt) { 32 } else { random.one(&[8, 16, 32, 64]) };
+                let computation = random.one(&COMPUTATIONS);
+                let bits = if computation == Computation::Alu(AluOp::Prmt) { 32 } else { random.one(&[8, 16, 32, 64]) };
                 let mut sources = [Operand::Immediate(0); 3];
-                sources[..function.arity()].fill_with(|| value(random, &registers, bits));
+                sources[..computation.arity()].fill_with(|| value(random, &registers, bits));
                 let ty = integer(bits, random.below(2) == 0);
-                Instruction::Alu { function, ty, d: fresh(&mut registers), sources }
+                Instruction::Alu { computation, ty, d: fresh(&mut registers), sources }
             }
             kind @ 0..=8 | kind @ 11 if *budget > 0 => {
                 *budget -= 1;
