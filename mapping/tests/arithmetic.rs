@@ -44,7 +44,7 @@ fn values(bits: u32) -> Vec<u64> {
 /// A program whose only operation is replaced by a sequence: it has an address, two operands and a result.
 fn source(initial: u64, b: u64, c: u64) -> Program<Cpp> {
     let rmw = model::Instruction::Rmw {
-        op: RmwOp::Cas,
+        op: RmwOp::Atom(AtomOp::Cas),
         d: Some(Register(0)),
         a: model::Address { base: model::Operand::Address(Location(0)), offset: 0 },
         b: model::Operand::Immediate(b),

@@ -2,8 +2,8 @@
 
 use crate::flow::{Control, Flow, written};
 use crate::program::{
-    Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location, Operand,
-    Program, Reduction, Register, RmwOp, SPACING, Span, Thread, Type, Value, bytes, truncate,
+    Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location,
+    Operand, Program, Reduction, Register, RmwOp, SPACING, Span, Thread, Type, Value, bytes, truncate,
 };
 use crate::relation::{MAX_EVENTS, Set};
 
@@ -287,7 +287,9 @@ impl<L: Language> Unfold<'_, L> {
                     }
                     state.pc = to;
                 }
-                Instruction::Alu { computation, ty, .. } if !computation.is_known(*ty) => return Err(Limit::Computation),
+                Instruction::Alu { computation, ty, .. } if !computation.is_known(*ty) => {
+                    return Err(Limit::Computation);
+                }
                 Instruction::Alu { computation, ty, d, sources } => {
                     let arity = computation.arity();
                     let used = |index: usize| if index < arity { sources[index] } else { Operand::Immediate(0) };

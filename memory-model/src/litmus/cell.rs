@@ -69,7 +69,10 @@ impl Thread<'_> {
     /// Adds what a cell has to the thread: an instruction, behind labels or alone.
     pub(super) fn read(self, text: Text<'_>) -> Result<Vec<Cell>, Wrong> {
         let Self { program, column, dialect } = self;
-        let (statements, errors) = syntax::statements(text.text);
+        // A label stands alone; everything else ends with a semicolon, which is that of the row.
+        let end = if text.text.ends_with(':') { "" } else { ";" };
+        let closed = text.text.to_owned() + end;
+        let (statements, errors) = syntax::statements(&closed);
         if let Some(error) = errors.into_iter().next() {
             return Err((text.start + error.span.start, error.reason));
         }
@@ -672,7 +675,8 @@ impl<'r, 't> Reader<'r, 't> {
             Shape::Name { .. } => self.wrong(format!("`{text}` has no value here: write a number in place of it")),
             Shape::Number(number) => match constant(number, text, ty) {
                 Some(value) => Ok(Operand::Immediate(value)),
-                None => self.wrong_at(written.text, format!("`{text}` is no number of type `.{ty}`")),
+                None if ty.is_float() => self.wrong_at(written.text, format!("`{text}` is no number of type `.{ty}`")),
+                None => self.wrong_at(written.text, format!("`{text}` is no number of 64 bits")),
             },
             Shape::Unknown if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
                 self.wrong_at(written.text, format!("`{text}` is no number of 64 bits"))
@@ -747,7 +751,9 @@ fn arithmetic<'t>(mnemonic: &str, modifiers: &[Text<'t>]) -> Option<(AluOp, Vec<
 /// The bits of a constant of a type; `None` of one that the type has not, and of a negative one of more than 64 bits.
 fn constant(number: Number, text: &str, ty: Type) -> Option<Value> {
     match (number, ty) {
-        (Number::Integer(value), _) if !ty.is_float() => (!text.starts_with('-') || value as i64 <= 0).then_some(value),
+        (Number::Integer(value), _) if !ty.is_float() => {
+            Some(value).filter(|_| !text.starts_with('-') || value as i64 <= 0)
+        }
         (Number::Single(bits), Type::F32) => Some(bits.into()),
         (Number::Double(bits), Type::F64) => Some(bits),
         (Number::Decimal(value), Type::F32) => Some((value as f32).to_bits().into()),

@@ -179,7 +179,8 @@ impl Words<'_> {
                     Computation::Setp(cmp) => format!("setp.{cmp}{}", suffix(*ty)),
                     Computation::Cvt(to) => format!("cvt.{to}.{ty}"),
                 };
-                let sources = sources[..computation.arity()].iter().map(|source| format!(", {}", self.operand(*source)));
+                let sources =
+                    sources[..computation.arity()].iter().map(|source| format!(", {}", self.operand(*source)));
                 format!("{mnemonic} {}{}", self.register(*d), sources.collect::<String>())
             }
             Instruction::Branch { when: None, target } => format!("bra {}", self.label(*target)),
