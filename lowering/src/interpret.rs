@@ -1,4 +1,4 @@
-//! What a sequence computes: an interpreter of values, for a few bytes of memory.
+//! An interpreter of sequences: the values that they compute, on a few bytes of memory.
 //!
 //! It knows nothing of orderings. Between the instructions of the sequence another thread may write the memory.
 
@@ -12,33 +12,47 @@ use crate::{
     sequence::{A, B, C, D, Sequence},
 };
 
-/// A sequence that cannot be executed, or that does not end.
+/// The reason why a sequence cannot be executed to its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Stuck {
+    /// It reads a register that it never wrote.
     #[error("register {0} has no value")]
     Register(String),
+    /// It branches to a label that it does not have.
     #[error("no label {0}")]
     Label(String),
+    /// It has an instruction that the interpreter does not know.
     #[error("{0} is not modelled")]
     Unmodelled(String),
+    /// It accesses memory outside of its few bytes, or misaligned.
     #[error("{bytes} bytes at offset {offset} are misaligned or outside of the memory")]
-    Address { offset: i64, bytes: usize },
+    Address {
+        /// The offset from the first byte of the memory, in bytes.
+        offset: i64,
+        /// The size of the access, in bytes.
+        bytes: usize,
+    },
+    /// It did not end after so many statements.
     #[error("no end after {0} statements")]
     Endless(usize),
 }
 
-/// What a sequence is executed on.
+/// The memory and the arguments that a sequence is executed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Little-endian; its first byte is aligned to all that PTX knows.
-    pub memory: Vec<u8>,
+    /// Little-endian. Its first byte is aligned to the widest access.
+    memory: [u8; MEMORY],
     /// The offset of `%a` in the memory, in bytes.
-    pub a: usize,
-    pub b: u128,
-    pub c: u128,
+    a: usize,
+    b: u128,
+    c: u128,
     /// Whether a generic address lies in the window of local memory.
-    pub local: bool,
+    local: bool,
 }
+
+/// The size of the memory, in bytes.
+const MEMORY: usize = 32;
 
 /// The longest run, in statements.
 const LIMIT: usize = 10_000;
@@ -47,19 +61,44 @@ const LIMIT: usize = 10_000;
 const BASE: u64 = 0x7000_0000_1000;
 
 impl Machine {
-    /// A value of `bits` bits at `%a` in 32 bytes of memory that are otherwise `filler`.
+    /// A machine with 32 bytes of memory, all of them `filler`, but for the value `old` of `bits` bits at `%a`. `a` is the
+    /// offset of `%a` in bytes, `b` and `c` are the arguments. The address is not local.
+    ///
+    /// # Panics
+    /// If the value is not within the memory.
     pub fn new(bits: u32, a: usize, old: u128, [b, c]: [u128; 2], filler: u8) -> Self {
-        let mut machine = Self { memory: vec![filler; 32], a, b, c, local: false };
+        let mut machine = Self { memory: [filler; MEMORY], a, b, c, local: false };
         machine.set(bits, old);
         machine
     }
 
+    /// The same machine, whose address is in the window of local memory or not, as `isspacep.local` says.
+    pub fn with_local_address(self, local: bool) -> Self {
+        Self { local, ..self }
+    }
+
+    /// The memory, little-endian. Its first byte is aligned to the widest access.
+    pub fn memory(&self) -> &[u8] {
+        &self.memory
+    }
+
+    /// The memory, for another thread to write.
+    pub fn memory_mut(&mut self) -> &mut [u8] {
+        &mut self.memory
+    }
+
     /// The value of `bits` bits at `%a`.
+    ///
+    /// # Panics
+    /// If the value is not within the memory.
     pub fn get(&self, bits: u32) -> u128 {
         little_endian(&self.memory[self.a..][..bits as usize / 8])
     }
 
     /// Writes a value of `bits` bits at `%a`.
+    ///
+    /// # Panics
+    /// If the value is not within the memory.
     pub fn set(&mut self, bits: u32, value: u128) {
         let bytes = bits as usize / 8;
         self.memory[self.a..][..bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
@@ -139,7 +178,7 @@ impl Registers {
         }
     }
 
-    /// Where an access of so many bits stands in the memory.
+    /// The bytes of the memory that an access of so many bits touches.
     fn place(&self, address: &Address, bits: u32, memory: &[u8]) -> Result<std::ops::Range<usize>, Stuck> {
         let bytes = bits as usize / 8;
         let address = (self.read(&address.base)? as i64).wrapping_add(address.offset);

@@ -275,8 +275,7 @@ fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
     }
     let bytes = bits as usize / 8;
     let at = values.place * if case.access().word_aligned { 4 } else { bytes } % 16;
-    let mut machine = Machine::new(bits, at, old, [b, c], values.filler);
-    machine.local = case.local;
+    let mut machine = Machine::new(bits, at, old, [b, c], values.filler).with_local_address(case.local);
     let mut others = values.others.iter();
     let mut last = machine.clone();
     let d = machine.run(&sequence, |machine| {
@@ -286,7 +285,7 @@ fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
         {
             match interference {
                 Interference::Value(other) => machine.set(bits, *other),
-                Interference::Byte(at, byte) => machine.memory[*at] = *byte,
+                Interference::Byte(at, byte) => machine.memory_mut()[*at] = *byte,
             }
         }
         last = machine.clone();
@@ -308,7 +307,7 @@ fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
     }
     let mut untouched = last;
     untouched.set(bits, found);
-    prop_assert_eq!(untouched.memory, machine.memory, "bytes around the value\n{}", context());
+    prop_assert_eq!(untouched.memory(), machine.memory(), "bytes around the value\n{}", context());
     Ok(())
 }
 

@@ -18,7 +18,7 @@
 
 use super::{
     body::{Body, register},
-    emit::{AtomForm, Emit},
+    emit::{AtomForm, AtomOperands, Emit},
     update::{Update, differ},
 };
 use crate::{
@@ -43,7 +43,8 @@ pub fn expand(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         body.mov(bits, &old, register(&D));
         update.apply(body, &old, &new);
         let cas = AtomForm::new(AtomOp::Cas, bits);
-        body.push(emit.atom(sem, cas, register(&D), A, register(&old), Some(register(&new))));
+        let operands = AtomOperands { d: register(&D), base: A, b: register(&old), c: Some(register(&new)) };
+        body.push(emit.atom(sem, cas, operands));
         let retry = differ(body, RETRY, ty, register(&D), register(&old));
         body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry));
     });
@@ -83,7 +84,7 @@ mod tests {
             for (old, b) in values.iter().flat_map(|old| values.iter().map(move |b| (old & mask, b & mask))) {
                 let run = |sequence| {
                     let mut machine = Machine::new(ty.bits(), 0, old.into(), [b.into(), 0], 0);
-                    (machine.run(sequence, |_| {}), machine.memory)
+                    (machine.run(sequence, |_| {}), machine)
                 };
                 assert_eq!(run(&looped), run(&direct), "{op} {ty} {old:#x} {b:#x}\n{looped}");
                 compared += 1;

@@ -33,6 +33,15 @@ impl AtomForm {
     }
 }
 
+/// The operands of an `atom`, named as in the manual: `atom d, [base], b, c`.
+pub struct AtomOperands {
+    pub d: Operand,
+    pub base: Name,
+    pub b: Operand,
+    /// The new value of a `cas`.
+    pub c: Option<Operand>,
+}
+
 /// What every instruction of one lowering shares.
 pub struct Emit<'a> {
     pub scope: Scope,
@@ -123,16 +132,9 @@ impl Emit<'_> {
         Instruction::St(St { sem, scope, space, cache: None, vec: None, ty, a, b })
     }
 
-    pub fn atom(
-        &self,
-        sem: AtomSem,
-        form: AtomForm,
-        d: Operand,
-        base: Name,
-        b: Operand,
-        c: Option<Operand>,
-    ) -> Instruction {
+    pub fn atom(&self, sem: AtomSem, form: AtomForm, operands: AtomOperands) -> Instruction {
         let AtomForm { op, noftz, vec, ty } = form;
+        let AtomOperands { d, base, b, c } = operands;
         let scope = self.target.meets(Form::AtomScope.requirement()).then_some(self.scope);
         let (sem, space, a) = (self.has_semantics().then_some(sem), self.access().space, Address { base, offset: 0 });
         Instruction::Atom(Atom { sem, scope, space, cache: None, op, noftz, vec, ty, d, a, b, c })
@@ -152,7 +154,11 @@ impl Emit<'_> {
     /// The steps of an rmw's row, with one `atom` on the slots.
     pub fn atoms(&self, form: AtomForm, steps: &[Step], body: &mut Body, b: Operand, c: Option<Operand>) {
         self.around(steps, body, |body, sem| {
-            body.push(self.atom(sem, form, Operand::Register(D), A, b.clone(), c.clone()));
+            body.push(self.atom(
+                sem,
+                form,
+                AtomOperands { d: Operand::Register(D), base: A, b: b.clone(), c: c.clone() },
+            ));
         });
     }
 

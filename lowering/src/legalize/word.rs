@@ -6,7 +6,7 @@
 use super::{
     body::{Body, register, setp},
     cas_loop::{AGAIN, RETRY},
-    emit::{AtomForm, Emit},
+    emit::{AtomForm, AtomOperands, Emit},
     update::Update,
 };
 use crate::{
@@ -64,7 +64,8 @@ pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     };
     let form = AtomForm::new(op, Type::B32);
     emit.around(steps, body, |body, sem| {
-        body.push(emit.atom(sem, form, register(&seen), field.word.clone(), register(&wide), None));
+        let operands = AtomOperands { d: register(&seen), base: field.word.clone(), b: register(&wide), c: None };
+        body.push(emit.atom(sem, form, operands));
     });
     if let Some(shift) = &shift {
         body.alu(AluOp::Shr, Type::U32, &seen, [register(&seen), register(shift)]);
@@ -97,8 +98,9 @@ pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         }
         prmt(body, &new, register(&old), register(&new), &insert);
         let cas = AtomForm::new(AtomOp::Cas, Type::B32);
-        let (d, word) = (register(&seen), location.word.clone());
-        body.push(emit.atom(sem, cas, d, word, register(&old), Some(register(&new))));
+        let (d, base) = (register(&seen), location.word.clone());
+        let operands = AtomOperands { d, base, b: register(&old), c: Some(register(&new)) };
+        body.push(emit.atom(sem, cas, operands));
         body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
         body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry.clone()));
     });
@@ -121,8 +123,9 @@ pub fn cmpxchg(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         prmt(body, &old, register(&seen), register(&expected), &insert);
         prmt(body, &new, register(&seen), register(&desired), &insert);
         let cas = AtomForm::new(AtomOp::Cas, Type::B32);
-        let (d, word) = (register(&seen), field.word.clone());
-        body.push(emit.atom(sem, cas, d, word, register(&old), Some(register(&new))));
+        let (d, base) = (register(&seen), field.word.clone());
+        let operands = AtomOperands { d, base, b: register(&old), c: Some(register(&new)) };
+        body.push(emit.atom(sem, cas, operands));
         body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
         prmt(body, &old, register(&seen), register(&expected), &insert);
         let same_field = setp(Cmp::Eq, Type::B32, &retry, register(&seen), register(&old));

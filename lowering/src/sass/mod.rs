@@ -23,9 +23,9 @@ mod shared;
 mod warp;
 
 pub use self::{
-    access::{loses_ordering, misplaces_ordering},
+    access::{ResultUse, loses_ordering, misplaces_ordering},
     family::Family,
     opcodes::{Counts, Sass},
     shared::{ATOMS, Atoms, AtomsOp, Size},
-    warp::{COMBINED, Combined, combines, leader_orders},
+    warp::{COMBINED, Combined, LaneOperands, combines, leader_orders},
 };
