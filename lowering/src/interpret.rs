@@ -6,7 +6,7 @@ use std::{collections::HashMap, ops::ControlFlow};
 
 use crate::{
     ptx::{
-        Address, AluOp, Atom, Instruction, Name, Operand, Space, Statement, Type,
+        Address, AluOp, Atom, Instruction, Name, Operand, Space, Statement, Type, VectorSize,
         arithmetic::{alu, atomic, compare, convert, mask, width},
     },
     sequence::{A, B, C, D, Sequence},
@@ -154,28 +154,31 @@ impl Registers {
             Operand::Register(name) => Ok(self.read(name)? & mask(bits)),
             Operand::Immediate(constant) => Ok(u128::from(*constant) & mask(bits)),
             Operand::Vector(elements) => {
-                let width = bits / elements.len() as u32;
-                let values =
-                    elements.iter().map(|element| self.value(element, width)).collect::<Result<Vec<_>, _>>()?;
-                Ok(values.into_iter().rev().fold(0, |packed, value| (packed << width) | value))
+                let width = element_width(elements, bits)?;
+                let values = elements
+                    .iter()
+                    .enumerate()
+                    .map(|(index, element)| self.value(element, width).map(|value| value << (width * index as u32)));
+                values.sum()
             }
             Operand::Sink => Err(Stuck::Unmodelled("`_` as a source".into())),
         }
     }
 
-    fn write(&mut self, operand: &Operand, bits: u32, value: u128) {
+    fn write(&mut self, operand: &Operand, bits: u32, value: u128) -> Result<(), Stuck> {
         match operand {
             Operand::Register(name) => {
                 self.values.insert(name.clone(), value & mask(bits));
             }
             Operand::Vector(elements) => {
-                let width = bits / elements.len() as u32;
+                let width = element_width(elements, bits)?;
                 for (index, element) in elements.iter().enumerate() {
-                    self.write(element, width, value >> (width * index as u32));
+                    self.write(element, width, value >> (width * index as u32))?;
                 }
             }
             Operand::Sink | Operand::Immediate(_) => {}
         }
+        Ok(())
     }
 
     /// The bytes of the memory that an access of so many bits touches.
@@ -185,7 +188,7 @@ impl Registers {
         let offset = address.wrapping_sub(BASE as i64);
         let error = Stuck::Address { offset, bytes };
         let start = usize::try_from(offset).map_err(|_| error.clone())?;
-        let fits = start % bytes == 0 && start + bytes <= memory.len();
+        let fits = start.is_multiple_of(bytes) && start + bytes <= memory.len();
         if fits { Ok(start..start + bytes) } else { Err(error) }
     }
 
@@ -195,19 +198,19 @@ impl Registers {
         match instruction {
             Instruction::Fence(_) | Instruction::Membar(_) => {}
             Instruction::Ld(ld) => {
-                let bits = width(ld.vec, ld.ty);
+                let bits = accessed(ld.vec, ld.ty).ok_or_else(unmodelled)?;
                 let place = self.place(&ld.a, bits, memory)?;
-                self.write(&ld.d, bits, little_endian(&memory[place]));
+                self.write(&ld.d, bits, little_endian(&memory[place]))?;
             }
             Instruction::St(st) => {
-                let bits = width(st.vec, st.ty);
+                let bits = accessed(st.vec, st.ty).ok_or_else(unmodelled)?;
                 let place = self.place(&st.a, bits, memory)?;
                 let bytes = self.value(&st.b, bits)?.to_le_bytes();
                 let length = place.len();
                 memory[place].copy_from_slice(&bytes[..length]);
             }
             Instruction::Atom(Atom { space, op, noftz, vec, ty, d, a, b, c, .. }) => {
-                let bits = width(*vec, *ty);
+                let bits = accessed(*vec, *ty).ok_or_else(unmodelled)?;
                 let place = self.place(a, bits, memory)?;
                 let old = little_endian(&memory[place.clone()]);
                 let c = c.as_ref().map(|c| self.value(c, bits)).transpose()?;
@@ -216,13 +219,13 @@ impl Registers {
                 let new = atomic(*op, *vec, *ty, flush, old, self.value(b, bits)?, c).ok_or_else(unmodelled)?;
                 let length = place.len();
                 memory[place].copy_from_slice(&new.to_le_bytes()[..length]);
-                self.write(d, bits, old);
+                self.write(d, bits, old)?;
             }
             Instruction::Alu { op, ty, d, sources } => {
                 let sources =
                     sources.iter().map(|source| self.value(source, ty.bits())).collect::<Result<Vec<_>, _>>()?;
                 let value = self.carried(*op, *ty, &sources).or_else(|| alu(*op, *ty, &sources));
-                self.write(d, ty.bits(), value.ok_or_else(unmodelled)?);
+                self.write(d, ty.bits(), value.ok_or_else(unmodelled)?)?;
             }
             Instruction::Cvt { to, from, d, a, .. } => {
                 let value = convert(*to, *from, self.value(a, from.bits())?).ok_or_else(unmodelled)?;
@@ -244,6 +247,9 @@ impl Registers {
     /// Arithmetic that reads or sets the carry flag.
     fn carried(&mut self, op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
         let [a, b] = *sources else { return None };
+        if ty.bits() > 64 {
+            return None;
+        }
         let borrows = matches!(op, AluOp::SubCc | AluOp::Subc);
         let b = if borrows { !b & mask(ty.bits()) } else { b };
         // A subtraction adds the complement and 1, which a borrow takes away.
@@ -259,6 +265,18 @@ impl Registers {
         }
         Some(sum)
     }
+}
+
+/// The width of an access in bits; `None` if it is no number of bytes, or wider than any instruction on values.
+fn accessed(vec: Option<VectorSize>, ty: Type) -> Option<u32> {
+    Some(width(vec, ty)).filter(|bits| bits.is_multiple_of(8) && (8..=128).contains(bits))
+}
+
+/// The width of each element of a vector of so many bits.
+fn element_width(elements: &[Operand], bits: u32) -> Result<u32, Stuck> {
+    let count = elements.len() as u32;
+    let parts = (1..=bits).contains(&count) && bits.is_multiple_of(count);
+    parts.then(|| bits / count).ok_or_else(|| Stuck::Unmodelled(format!("a vector of {count} in {bits} bits")))
 }
 
 fn little_endian(bytes: &[u8]) -> u128 {
