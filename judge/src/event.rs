@@ -77,7 +77,7 @@ impl MemoryEvent {
         })
     }
 
-    /// What every `atom` and `red` is: strong, at scope gpu unless it says otherwise, and never removed or merged.
+    /// The properties of every `atom` and `red`: strong, at scope gpu unless it has another, and never removed or merged.
     fn read_modify_write(self, scope: Option<Scope>, ty: Type) -> Self {
         Self {
             reads: true,

@@ -7,7 +7,7 @@ use crate::ptx::{Scope, Space};
 /// One atomic operation or fence, as a front end recognized it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AtomicOp {
-    /// What is done, and to which memory.
+    /// The operation, with the memory that it touches.
     pub operation: Operation,
     /// The memory ordering; of a compare and exchange, that of success.
     pub ordering: Ordering,
@@ -15,7 +15,7 @@ pub struct AtomicOp {
     pub scope: SyncScope,
 }
 
-/// What is done, and to which memory.
+/// An operation, with the memory that it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// A fence between threads, which accesses no memory.
@@ -127,8 +127,8 @@ impl Access {
         Self { space, ty, volatile: false, may_be_local: false, word_aligned: false }
     }
 
-    /// Whether no other thread takes part, so that plain accesses do: local memory is one thread's own, and constant memory
-    /// is written by nobody while a kernel runs.
+    /// Whether plain accesses suffice: local memory belongs to one thread, and nobody writes constant memory while a kernel
+    /// runs.
     pub fn is_private(&self) -> bool {
         matches!(self.space, Space::Local | Space::Const)
     }

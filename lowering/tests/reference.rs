@@ -61,7 +61,7 @@ fn abi_is_the_document(text: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What the model of PTX leaves out of the measured forms.
+/// The measured forms that the model of PTX leaves out.
 fn outside_the_model(text: &str, instruction: &str) -> bool {
     let mnemonics = ["atom", "red", "ld", "st", "fence", "membar"];
     !mnemonics.contains(&instruction) || ["proxy", ".param"].iter().any(|word| text.contains(word))
@@ -208,7 +208,7 @@ fn sass(csv: &str) -> Result<(), Failed> {
 }
 
 /// The exceptions, where our data have one load too many or of twice the size: in the part of a generic operation that is
-/// for local memory, ptxas loads no more of an old value that nobody reads than it needs.
+/// for local memory, ptxas loads no more of an unread old value than it needs.
 fn narrowed(probe: &str) -> bool {
     let unread = probe.ends_with("|unused") || probe.starts_with("red.");
     let addressed = probe.contains(".global.") || probe.contains(".shared.");
@@ -310,7 +310,7 @@ fn barriers_add_up(csv: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The steps of `fence.sc;atom.acquire`, as far as the ABI has such.
+/// The steps of `fence.sc;atom.acquire`, if the ABI has them.
 fn steps(text: &str) -> Option<Vec<Step>> {
     let step = |step: &str| match step.split_once('.')? {
         ("fence", sem) => sem.parse::<FenceSem>().ok().map(Step::Fence),

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_acquires_in_its_swap_where_only_full_fences_could() {
+    fn a_loop_acquires_in_its_compare_and_swap_where_only_full_fences_could() {
         for strategy in ["recommended", "fence-acquire", "auto"] {
             check(strategy, "rmw.acquire", Loop, "atom.acquire;");
             check(strategy, "rmw.release", Loop, "fence.release; atom.relaxed;");

@@ -42,7 +42,7 @@ pub struct AtomOperands {
     pub c: Option<Operand>,
 }
 
-/// What every instruction of one lowering shares.
+/// The settings that all instructions of one lowering share.
 pub struct Emit<'a> {
     pub scope: Scope,
     pub target: &'a Target,
@@ -112,12 +112,12 @@ impl Emit<'_> {
         self.store(sem, scope, ty, b)
     }
 
-    /// A load that no other thread takes part in.
+    /// A load of memory that no other thread accesses.
     pub fn plain_ld(&self, ty: Type, d: Name) -> Instruction {
         self.load(LdSem::Plain, None, ty, d, A)
     }
 
-    /// A store that no other thread takes part in.
+    /// A store to memory that no other thread accesses.
     pub fn plain_st(&self, ty: Type, b: Name) -> Instruction {
         self.store(StSem::Plain, None, ty, b)
     }
@@ -162,7 +162,7 @@ impl Emit<'_> {
         });
     }
 
-    /// How a volatile access differs from one that is not.
+    /// The change of a volatile access, which is `plain` if it is an `ld` or `st`.
     pub fn volatile_change(&self, plain: bool) -> Change {
         match self.qualifier() {
             _ if !plain => Change::VolatileAtom,

@@ -70,7 +70,7 @@ pub(super) fn atom(atom: &Atom, result: ResultUse, family: Family) -> Option<Vec
     form.opcodes(atom.sem.unwrap_or(AtomSem::Relaxed), atom.scope.unwrap_or(Scope::Gpu), result, family)
 }
 
-/// The same as an `atom` whose result nobody reads.
+/// A `red` is the same as an `atom` whose result is unread.
 pub(super) fn red(red: &Red, family: Family) -> Option<Vec<String>> {
     if red.cache.is_some() || red.vec.is_some() {
         return None;
@@ -91,8 +91,8 @@ pub fn loses_ordering(instruction: &Instruction, family: Family) -> bool {
 
 /// Whether ptxas is not known to put all barriers around the whole of an `atom` or `red` that has acquire or release: from
 /// sm_90 on, where it makes a loop. In shared memory it drops them; of 16 bits, the release stands between the first load
-/// and the swap; at a generic address, the acquire stands in front of the loop for shared memory. What is not in the table
-/// is not known.
+/// and the swap; at a generic address, the acquire stands in front of the loop for shared memory. Forms that are not in the
+/// table are not known.
 pub fn misplaces_ordering(instruction: &Instruction, family: Family) -> bool {
     AtomicForm::of_ordered(instruction).is_some_and(|form| {
         let loops = match form.class() {
@@ -158,7 +158,7 @@ fn strong(scope: Scope, family: Family) -> String {
     format!(".STRONG.{word}")
 }
 
-/// What `atom` does, and where.
+/// The operation, type and space of an `atom`.
 struct AtomicForm {
     op: AtomOp,
     noftz: bool,
@@ -288,7 +288,7 @@ impl AtomicForm {
     }
 }
 
-/// Turns an `atom` whose result nobody reads, and which does not acquire, into a reduction.
+/// Turns an `atom` whose result is unread, and which does not acquire, into a reduction.
 fn reduce(opcode: &mut String, family: Family) {
     let (atom, red) = match family {
         Family::Sm50 => ("ATOM.", "RED."),

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_nobody_reads_makes_a_reduction() {
+    fn an_unread_result_makes_a_reduction() {
         check("atom.relaxed.sys.global.add.u64 _, [%a], %b;", Family::Sm80, Some("RED.E.ADD.64.STRONG.SYS"));
         check("atom.relaxed.cta.global.add.u64 _, [%a], %b;", Family::Sm90, Some("REDG.E.ADD.64.STRONG.SM"));
         check("atom.acquire.cta.global.add.u64 _, [%a], %b;", Family::Sm90, Some("ATOMG.E.ADD.64.STRONG.SM"));

@@ -5,7 +5,7 @@
 //! Both assemblers and all scopes agree. It takes
 //!
 //! - one address for all lanes, as far as ptxas can tell: a variable, a parameter, what is computed from the number of the
-//!   block, or loaded from such an address. What depends on the number of the thread is not one;
+//!   block, or loaded from such an address. An address that depends on the number of the thread is not one;
 //! - more than one lane: behind `if (threadIdx.x == 0)` nothing is combined;
 //! - an operation of [`COMBINED`].
 //!
