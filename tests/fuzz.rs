@@ -4,8 +4,6 @@
 //! this program again, take them one after the other through the library; what ends a worker, and a sample of the rest, goes
 //! through the command. `scripts/fuzz N` runs more of them. A failing input is kept, and its path printed.
 
-mod support;
-
 use std::{
     env, fs,
     io::{self, BufRead, BufReader, Write},
@@ -25,7 +23,7 @@ use ptx_atomics::{
     memory_model::litmus::Litmus,
     mlir,
 };
-use support::{ptx_atomics, root};
+use testing::{ptx_atomics, root};
 
 /// What is done with the bytes of a file, in the library.
 type Work = fn(&str, &[u8]) -> Result<(), Vec<Diagnostic>>;

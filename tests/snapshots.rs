@@ -2,8 +2,6 @@
 //!
 //! To accept a change: `INSTA_UPDATE=always cargo test --test snapshots`, then read the difference.
 
-mod support;
-
 use std::{
     collections::BTreeSet,
     fs,
@@ -12,9 +10,9 @@ use std::{
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics::lowering::{Strategy, Target};
+use ptx_atomics_lowering::{Strategy, Target};
 use strum::IntoEnumIterator;
-use support::{ASSEMBLERS, Assembler, ptx_atomics, root, success, target};
+use testing::{ASSEMBLERS, Assembler, ptx_atomics, root, success, target};
 
 const GPUS: [(&str, Option<&str>); 6] =
     [("sm_35", None), ("sm_60", None), ("sm_70", None), ("sm_80", None), ("sm_90", Some("ptx86")), ("sm_100", None)];
@@ -54,7 +52,7 @@ fn main() {
         let target = target(sm, ptx);
         if assembler.knows(&target) {
             let name = format!("{} accepts the snapshots for {target}", assembler.name);
-            trials.push(support::trial(name, assembler.missing(), move || accepted(&assembler, &target)));
+            trials.push(testing::trial(name, assembler.missing(), move || accepted(&assembler, &target)));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit();

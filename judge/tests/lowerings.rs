@@ -1,7 +1,5 @@
 //! Every lowering, checked by readers that do not know the table: its strength, its values, its text.
 
-mod reasons;
-
 use itertools::{Itertools, iproduct};
 use ptx_atomics_judge::Strength;
 use ptx_atomics_lowering::{
@@ -10,8 +8,8 @@ use ptx_atomics_lowering::{
     ptx::{AtomSem, FenceSem, Instruction, LdSem, Scope, Space, StSem},
     sass::{Family, misplaces_ordering},
 };
-use reasons::reasons;
 use strum::IntoEnumIterator;
+use testing::reasons::reasons;
 
 const SPACES: [Space; 6] =
     [Space::Generic, Space::Global, Space::Shared, Space::SharedCluster, Space::Local, Space::Const];

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::ptx::{AluOp, Instruction, Name, Names, Operand, ParseError, PtxNames, Statement, parse_block};
+use crate::ptx::{AluOp, Instruction, Name, Names, Operand, ParseErrors, PtxNames, Statement, parse_block};
 
 /// The result, named as in the manual: `atom d, [a], b, c`.
 pub const D: Name = Name::new("%d");
@@ -89,9 +89,9 @@ impl fmt::Display for Sequence {
 }
 
 impl FromStr for Sequence {
-    type Err = ParseError;
+    type Err = ParseErrors;
 
-    fn from_str(text: &str) -> Result<Self, ParseError> {
+    fn from_str(text: &str) -> Result<Self, ParseErrors> {
         parse_block(text).map(Self)
     }
 }

@@ -1,8 +1,5 @@
 //! The reader and the printer of litmus tests.
 
-#[allow(dead_code, reason = "each test uses a part")]
-mod random;
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -10,6 +7,7 @@ use std::{
 
 use proptest::prelude::*;
 use ptx_memory_model::litmus::{Dialect, Litmus};
+use testing::random;
 
 /// The litmus files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {

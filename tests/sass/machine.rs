@@ -7,9 +7,9 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use ptx_atomics::lowering::{Target, sass::Sass};
+use ptx_atomics_lowering::{Target, sass::Sass};
 
-use crate::support::{Assembler, root, success};
+use testing::{Assembler, root, success};
 
 pub const NVDISASM: &str = "nvdisasm-13.5";
 const OF_MEMORY: [&str; 16] = [

@@ -5,8 +5,6 @@
 //! execute the barriers.
 
 mod machine;
-#[path = "../support/mod.rs"]
-mod support;
 mod warp;
 
 use std::fmt::Write;
@@ -14,13 +12,13 @@ use std::fmt::Write;
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use machine::{Kernel, kernel_name, missing};
-use ptx_atomics::lowering::{
+use ptx_atomics_lowering::{
     AtomicOp, FpAtomics, Lowering, Operation, Ordering, Policy, Sequence, Sm, Strategy, SyncScope, Target, lower,
     ptx::{Instruction, Operand, Scope, Space, Statement},
     sass::{Family, LaneOperands, ResultUse, Sass, combines, leader_orders},
 };
 use strum::IntoEnumIterator;
-use support::{ASSEMBLERS, Assembler, target, trial};
+use testing::{ASSEMBLERS, Assembler, target, trial};
 
 /// The disassembler knows no GPU before it.
 const FIRST: u32 = 75;

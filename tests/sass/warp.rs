@@ -4,17 +4,18 @@ use std::{env, fmt::Write};
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics::lowering::{
+use ptx_atomics_lowering::{
     Form, Sm, Target,
     ptx::{AtomOp, Instruction, Scope, Space, Statement, Type},
     sass::{Family, LaneOperands, ResultUse, combines, leader_orders},
 };
 use strum::IntoEnumIterator;
 
+use testing::{ASSEMBLERS, Assembler, trial};
+
 use crate::{
     FIRST,
     machine::{Kernel, disassembled, kernel_name, missing},
-    support::{ASSEMBLERS, Assembler, trial},
 };
 
 /// Every so many cells are assembled; `SASS_STRIDE=1` is the whole measurement.

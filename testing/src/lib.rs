@@ -1,26 +1,40 @@
-//! What the tests of the whole product share: the command, the tools, and trials that need tools.
-#![allow(dead_code, reason = "each test uses a part")]
+//! What the tests of several crates share: the command, the tools, trials that need tools, and generated inputs.
 
+pub mod cells;
 pub mod examples;
 pub mod plugin;
+pub mod random;
+pub mod reasons;
 
 use std::{
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::LazyLock,
 };
 
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics::lowering::{PtxVersion, Target};
+use ptx_atomics_lowering::{PtxVersion, Target};
 
 /// The repository.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the command is a crate of the repository")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this is a crate of the repository")
+}
+
+/// The file of the command under test. Cargo builds it for the tests of its crate and puts it above the folder of the tests.
+pub fn binary() -> &'static Path {
+    static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let test = std::env::current_exe().expect("the path of the test");
+        let binary = test.parent().expect("a folder").with_file_name("ptx-atomics");
+        assert!(binary.exists(), "no {}: run the test by `cargo test -p ptx-atomics-cli`", binary.display());
+        binary
+    });
+    &BINARY
 }
 
 /// The command under test, which shows every error.
 pub fn ptx_atomics() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ptx-atomics"));
+    let mut command = Command::new(binary());
     command.args(["--error-limit", "0"]).current_dir(root()).stdin(Stdio::null());
     command
 }

@@ -1,7 +1,7 @@
 //! The cells of the grid, each a function of LLVM IR.
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics::lowering::{
+use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Scope, Space},
 };
@@ -248,7 +248,7 @@ fn operations(space: Space) -> impl Iterator<Item = (Operation, LlvmType)> {
     plain.chain(exchanges.chain(rmw).chain(cmpxchg).flat_map(aligned))
 }
 
-#[allow(dead_code, reason = "a test uses the grid in another language")]
+/// A module of these cells.
 pub fn module<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> String {
     let functions = cells.into_iter().map(llvm_ir).collect::<String>();
     "target triple = \"nvptx64-nvidia-cuda\"\n".to_owned() + &functions

@@ -1,5 +1,4 @@
 //! The plugins: that of LLVM as users get it.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use std::{
     path::{Path, PathBuf},
@@ -9,13 +8,13 @@ use std::{
 
 use libtest_mimic::Failed;
 
-use super::{root, success};
+use crate::{binary, root, success};
 
 /// The file that [`build`] made.
 pub fn plugin() -> &'static Path {
     static PLUGIN: OnceLock<PathBuf> = OnceLock::new();
     PLUGIN.get_or_init(|| {
-        let debug = Path::new(env!("CARGO_BIN_EXE_ptx-atomics")).parent().expect("a folder");
+        let debug = binary().parent().expect("a folder");
         debug.with_file_name("release").join("libptx_atomics.so")
     })
 }
@@ -41,7 +40,7 @@ pub fn flag(source: &Path) -> String {
 pub fn mlir_plugin() -> Result<&'static Path, Failed> {
     static PLUGIN: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let made = PLUGIN.get_or_init(|| {
-        let debug = Path::new(env!("CARGO_BIN_EXE_ptx-atomics")).parent().expect("a folder");
+        let debug = binary().parent().expect("a folder");
         let arguments = ["build", "--quiet", "--package", "ptx-atomics-plugin-mlir", "--target-dir"];
         let target = debug.parent().expect("a folder");
         let built = success(Command::new(env!("CARGO")).args(arguments).arg(target).current_dir(root()));

@@ -1,11 +1,10 @@
 //! The examples, and the compilers that people compile them with.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use std::{path::Path, process::Command};
 
 use libtest_mimic::Failed;
 
-use super::{exists, plugin, root, success};
+use crate::{exists, plugin, root, success};
 
 pub const KERNELS: [&str; 5] = ["histogram", "message", "ring", "scan", "ticket_lock"];
 /// Those that lose an order when the compiler loses that of read-modify-writes; the others lose a scope at most.

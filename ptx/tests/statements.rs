@@ -2,10 +2,7 @@
 
 use itertools::{Itertools, iproduct};
 use proptest::prelude::*;
-use ptx_atomics_lowering::{
-    Form, Sequence, Target,
-    ptx::{self, Instruction, Statement},
-};
+use ptx_isa::{self as ptx, Form, Instruction, Statement, Target};
 use strum::IntoEnumIterator;
 
 proptest! {
@@ -22,7 +19,7 @@ proptest! {
     #[test]
     fn the_parser_takes_any_text(text in "[ -~\n]{0,40}") {
         let _ = text.parse::<Statement>();
-        let _ = text.parse::<Sequence>();
+        let _ = ptx::parse_block(&text);
         let _ = format!("atom.{text}").parse::<Statement>();
     }
 }
