@@ -2,8 +2,8 @@
 //!
 //! # Problem
 //!
-//! Given are the **operations** of a source function, as basic blocks, and the **events** of a PTX function: its memory accesses
-//! and unguarded fences that control reaches. A compiler may move blocks, expand an operation to a loop or to an access with
+//! The input is the **operations** of a source function, as basic blocks, and the **events** of a PTX function: the memory
+//! accesses and unguarded fences that control reaches. A compiler may move blocks, expand an operation to a loop or to an access with
 //! fences, and leave out operations that control does not reach. It does not change which operations there are, nor how
 //! control leads from one to another.
 //!
@@ -15,19 +15,20 @@
 //!
 //! # Score
 //!
-//! The best alignment has the lowest cost; of those, the one that loses the fewest operations. An operation is lost if the
+//! The best alignment has the lowest cost; of those, it loses the fewest operations. An operation is lost if the
 //! judge finds that its event does not keep it, if its fence is another operation's, or if it needs an event and has none.
-//! The loss comes second since an ordering or a scope must not decide whose instruction it is. The cost is the sum of
-//! ([`cost`] has the numbers):
+//! Losses come second: they are what the judge is to report, and must not decide which instruction belongs to which
+//! operation. The cost is a sum, whose numbers are in [`cost`]:
 //!
 //! - for each matched operation, how badly the event fits, by kind, width and state space;
 //! - for each operation without an event, and for each access without an operation, the cost of leaving it so. The reads
 //!   with which the loop of a matched operation begins cost nothing;
-//! - for each ordered pair of matched operations that control reaches, and for each of the [relations](graph) "leads to",
-//!   "dominates" and "post-dominates" that holds between the operations or between their events, but not between both:
-//!   [`cost::RELATION`]. An operation that became a loop leads back to itself by its events, and if it should is read off
-//!   the first read of the loop, or taken for granted if there is none;
-//! - for each operation that needs a fence and has none: [`cost::LACKING_FENCE`].
+//! - [`cost::RELATION`] for each broken relation. For each ordered pair of matched operations that control reaches, an operation
+//!   with itself included, there are three [relations](graph): "leads to", "dominates" and "post-dominates". One is broken if it
+//!   holds between the operations but not between their events, or the other way round. There is one exception: the `cas` of an
+//!   operation that became a loop always leads back to itself. The first read of the loop is asked in its place; if there is
+//!   none, the relation counts as kept;
+//! - [`cost::LACKING_FENCE`] for each operation that needs a fence and has none.
 //!
 //! # Search
 //!
@@ -52,9 +53,9 @@
 //! all exchanges are tried, or when [`LARGEST_SEARCH`] is spent: each order costs the nodes of the operations' graph, and each
 //! new one two tables. Relations take time in proportion to the graph for each matched operation, and are remembered.
 //!
-//! The text's order is always searched, so that there is always an alignment. If the search is cut short, it may
-//! be a worse one: an operation that is kept may be reported as lost. The reverse is no matter of the search: each
-//! operation is judged by the event that it is matched with, whatever the score.
+//! The text's order is always searched, so that there is always an alignment. If the search ends early, a better alignment
+//! may be missed, and an operation that is kept may be reported as lost. Whatever the alignment, an operation is reported as
+//! kept only if the event that it is matched with keeps it, and no two operations share an event.
 
 use std::{
     cell::OnceCell,
@@ -82,7 +83,7 @@ const LARGEST_TABLE: usize = 1 << 28;
 /// where operations are lost, so that no order fits.
 const LARGEST_SEARCH: usize = 1 << 20;
 
-/// What an operation is matched with.
+/// The result for one operation.
 pub struct Assignment {
     /// The node of the access or fence that stands for the operation.
     pub node: Option<usize>,
@@ -102,7 +103,7 @@ pub struct TooLarge {
     pub instructions: usize,
 }
 
-/// What each operation is matched with, in the order of the text.
+/// Finds the instruction that stands for each operation, in the order of the text.
 ///
 /// `is_lost` says whether a node does not keep an operation.
 ///
@@ -250,7 +251,7 @@ enum FenceRole {
     SeqCst,
 }
 
-/// What is known before a table is filled, from one that was.
+/// Facts from an earlier table that restrict the next one.
 enum Known<'a> {
     Nothing,
     /// The reads with which loops of matched operations begin.

@@ -1,8 +1,9 @@
 //! Memory events: what an instruction does in the memory model of PTX ('PTX ISA', section 8).
 
 use ptx_atomics_lowering::ptx::{
-    Atom, AtomSem, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, MembarLevel, Other, Red, RedSem,
-    Scope, Space, St, StSem, Type, VectorSize,
+    Atom, AtomSem, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, MembarLevel, Red, RedSem, Scope,
+    Space, St, StSem, Type, VectorSize,
+    mnemonic::{Mnemonic, Order, is_private},
 };
 
 use crate::flow::{Flow, NodeCode};
@@ -77,7 +78,7 @@ impl MemoryEvent {
         })
     }
 
-    /// What every `atom` and `red` is: strong, at scope gpu unless it says otherwise, and never removed or merged.
+    /// The properties of every `atom` and `red`: strong, at scope gpu unless it has another, and never removed or merged.
     fn read_modify_write(self, scope: Option<Scope>, ty: Type) -> Self {
         Self {
             reads: true,
@@ -136,44 +137,48 @@ pub fn releases(sem: FenceSem) -> bool {
     sem != FenceSem::Acquire
 }
 
-/// Instructions outside of the model that access memory, or order what other threads do.
-const TOUCHES_MEMORY: [&str; 24] = [
-    "ld",
-    "st",
-    "atom",
-    "red",
-    "ldu",
-    "call",
-    "bar",
-    "barrier",
-    "mbarrier",
-    "cp",
-    "tex",
-    "tld4",
-    "suld",
-    "sust",
-    "sured",
-    "ldmatrix",
-    "stmatrix",
-    "wgmma",
-    "tcgen05",
-    "multimem",
-    "wmma",
-    "griddepcontrol",
-    "applypriority",
-    "discard",
-];
-
-/// Whether a node accesses memory that other threads see and write, or orders them.
+/// Whether a node accesses memory that other threads see and write, or waits for them. An instruction that PTX does not
+/// have may do anything.
 pub fn touches_memory(flow: &Flow<'_>, node: usize) -> bool {
     let read_only = |cache: &Option<Cache>| *cache == Some(Cache::Operator(CacheOperator::Nc));
     match (flow.nodes[node].code, MemoryEvent::of(flow, node)) {
         (NodeCode::Instruction(Instruction::Ld(Ld { cache, .. })), _) if read_only(cache) => false,
         (_, Some(event)) => !matches!(event.space, Space::Local | Space::Const),
-        (NodeCode::Other(other @ Other { mnemonic, .. }), None) => {
-            let own = [".param", ".local", ".const", ".nc"].into_iter().any(|space| mnemonic.contains(space));
-            TOUCHES_MEMORY.contains(&other.base()) && !own
-        }
+        (NodeCode::Other(other), None) => other_touches_memory(&other.mnemonic),
         _ => false,
+    }
+}
+
+/// The same for an instruction that is not modelled, by its mnemonic with modifiers.
+fn other_touches_memory(mnemonic: &str) -> bool {
+    Mnemonic::of(mnemonic).is_none_or(|row| {
+        let waits = matches!(row.order, Some(Order::Barrier | Order::Group));
+        waits || row.accesses() && !is_private(mnemonic)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Instructions that separate an access from the fences around it.
+    #[test]
+    fn instructions_that_are_not_modelled() {
+        let check = |mnemonic: &str, expected| assert_eq!(other_touches_memory(mnemonic), expected, "{mnemonic}");
+        check("ld.param.b64", false);
+        check("st.local.v2.b32", false);
+        check("ldu.global.b32", true);
+        check("ld.global.nc.L1::no_allocate.b32", false);
+        check("call.uni", true);
+        check("bar.sync", true);
+        check("barrier.cluster.arrive.release", true);
+        check("mbarrier.try_wait.shared.b64", true);
+        check("cp.async.ca.shared.global", true);
+        check("cp.async.wait_group", true);
+        check("multimem.red.global.add.u32", true);
+        check("prefetch.global.L2", false);
+        check("fma.rn.f32", false);
+        check("fence.proxy.async", false);
+        check("nosuch.global.b32", true);
     }
 }

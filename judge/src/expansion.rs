@@ -1,4 +1,4 @@
-//! The instructions that one operation can become: which compare-and-swap loops are its own, and what they begin with.
+//! The instructions that one operation can become: compare-and-swap loops, their first reads, and the fences around.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! The flow of control through PTX code, ours or any compiler's.
 //!
 //! Two kinds of path are left out. Where a predicate says that an address is local ('PTX ISA', section on `isspacep`), no
-//! other thread takes part. And a branch on a constant predicate goes one way only.
+//! other thread takes part. A branch on a constant predicate has one successor.
 
 use std::collections::HashMap;
 

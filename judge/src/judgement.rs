@@ -322,7 +322,7 @@ mod tests {
         assert_eq!((judged("%rd20"), judged("%rd21")), (0, 1));
     }
 
-    /// What is expected in a `cmpxchg` is the program's.
+    /// The program computes the value that a `cmpxchg` expects.
     #[test]
     fn a_loop_of_the_program_is_its_own() {
         let with = |first: &str| {

@@ -1,4 +1,4 @@
-//! What PTX can lose of an operation.
+//! The losses that an operation can suffer.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub enum Loss {
     /// A volatile access is not `.volatile`.
     #[strum(message = "volatile lost")]
     Volatile,
-    /// The load in front of a compare-and-swap loop is weak, and so races with the swaps of other threads.
+    /// The load in front of a compare-and-swap loop is weak, and so races with the writes of other threads.
     #[strum(message = "weak load in a loop")]
     WeakLoadInLoop,
     /// A guarantee holds for fewer threads than the scope names.

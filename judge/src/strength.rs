@@ -33,9 +33,9 @@ use crate::{
 /// The guarantees of an operation's code. Each has the widest scope at which it holds, `None` if it does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strength {
-    /// What is read is acquired.
+    /// The operation acquires what it reads.
     pub acquire: Option<Scope>,
-    /// What is written releases earlier accesses.
+    /// The write releases earlier accesses.
     pub release: Option<Scope>,
     /// The operation is sequentially consistent.
     pub sc: Option<Scope>,

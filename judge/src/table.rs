@@ -41,8 +41,8 @@ enum Move {
 }
 
 /// The column that matches each row in the cheapest alignment. `columns` are in the order in which they are aligned;
-/// `skipping` has the cost of leaving each of them without a row. Of alignments with equal costs, the one that matches the
-/// last row and the last column wins, then the one that skips the column.
+/// `skipping` has the cost of leaving each of them without a row. Between equal costs, a match goes before skipping
+/// the column, and that before leaving the row.
 pub fn cheapest(rows: &[Row<'_>], columns: &[usize], skipping: &[u32]) -> Vec<Option<usize>> {
     let width = columns.len() + 1;
     let mut moves = vec![Move::Skip; (rows.len() + 1) * width];

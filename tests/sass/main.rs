@@ -15,7 +15,7 @@ use machine::{Kernel, kernel_name, missing};
 use ptx_atomics_lowering::{
     AtomicOp, FpAtomics, Lowering, Operation, Ordering, Policy, Sequence, Sm, Strategy, SyncScope, Target, lower,
     ptx::{Instruction, Operand, Scope, Space, Statement},
-    sass::{Family, Sass, combines, leader_orders},
+    sass::{Family, LaneOperands, ResultUse, Sass, combines, leader_orders},
 };
 use strum::IntoEnumIterator;
 use testing::{ASSEMBLERS, Assembler, target, trial};
@@ -96,9 +96,9 @@ fn orders_in_all_lanes(assembler: &Assembler, target: &Target) -> Result<(), Fai
     let mut led = 0;
     let mut wrong = Vec::new();
     for ((cell, strategy), kernel) in cells.iter().zip(&kernels) {
+        let result = if cell.store.statements().is_empty() { ResultUse::Unread } else { ResultUse::Read };
         let by_leader = |instruction: &Instruction| {
-            leader_orders(instruction, family)
-                && combines(instruction, true, !cell.store.statements().is_empty(), family)
+            leader_orders(instruction, family) && combines(instruction, LaneOperands::Equal, result, family)
         };
         let expected = *strategy == Strategy::Recommended && cell.sequence.instructions().any(by_leader);
         let found = kernel.guarded_barriers().next().is_some();

@@ -1,11 +1,11 @@
 //! The cheapest sequence of a row: the fewest barriers on the target, then the fewest instructions, then barriers in all lanes
 //! of a warp, then the document's order.
 //!
-//! What counts is the sequence as it is legalized for the target. Before sm_90 or PTX 8.6, one-sided fences become full
-//! ones and cost twice; from there on, they cost as much as the access that orders by itself. Cost is that of scope gpu: at
-//! the other scopes fewer or other barriers are emitted, but the choice is the same.
+//! The cost is that of the sequence as it is legalized for the target. Before sm_90 or PTX 8.6, one-sided fences become full
+//! ones and cost twice; from there on, they cost as much as an access that carries the ordering. The cost is that of scope gpu.
+//! At other scopes ptxas emits fewer or other barriers, but the choice is the same.
 //!
-//! On every target that was measured, no sequence is cheaper than the recommended one. The choice is another one only where
+//! On every measured target, no sequence is cheaper than the recommended one. The choice differs from it only where
 //! ptxas may combine the lanes of a warp (`sass/warp.rs`) and one-sided fences cost the same: their barriers are in all lanes,
 //! those of the access in the leader alone.
 

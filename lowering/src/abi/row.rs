@@ -48,7 +48,7 @@ pub struct Row {
 }
 
 impl Step {
-    /// Whether this step accesses memory and carries an ordering by itself.
+    /// Whether this step is an access that carries an ordering.
     pub fn orders_its_access(self) -> bool {
         !matches!(
             self,
@@ -56,7 +56,7 @@ impl Step {
         )
     }
 
-    /// Whether this step accesses memory and carries a release by itself.
+    /// Whether this step is an access that carries a release.
     pub fn releases_by_its_access(self) -> bool {
         matches!(self, Self::St(StSem::Release) | Self::Atom(AtomSem::Release | AtomSem::AcqRel))
     }

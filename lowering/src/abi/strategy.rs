@@ -1,4 +1,4 @@
-//! Which of a row's sequences is used.
+//! The choice of one sequence of a row.
 
 use std::str::FromStr;
 
@@ -19,6 +19,7 @@ use crate::{
 /// A rule that picks one sequence of each row. All of them may be mixed within a binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Strategy {
     /// The row's first sequence.
     Recommended,
@@ -37,7 +38,7 @@ pub enum Strategy {
 pub struct Strategies([Strategy; ABI.len()]);
 
 impl Strategies {
-    /// The sequence for an operation: the one place where a strategy is consulted.
+    /// The sequence for an operation. This is the one place where a strategy is consulted.
     ///
     /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed; of a CAS loop it
     /// is the first one whose access does not release, where only full fences could acquire. `None` if the
@@ -115,11 +116,14 @@ impl FromStr for Strategies {
     }
 }
 
-/// A name in a list of strategies that means nothing.
+/// An unknown name in a list of strategies.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnknownStrategy {
+    /// The name is no strategy.
     #[error("unknown strategy '{0}'; the known ones are {known}", known = Strategy::iter().map(Into::into).collect::<Vec<&str>>().join(", "))]
     Strategy(String),
+    /// The name is no row of [`ABI`](super::ABI).
     #[error("unknown row '{0}' of the ABI table; the known ones are {known}", known = ABI.iter().map(|row| row.name().to_string()).collect::<Vec<_>>().join(", "))]
     Row(String),
 }
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_acquires_in_its_swap_where_only_full_fences_could() {
+    fn a_loop_acquires_in_its_compare_and_swap_where_only_full_fences_could() {
         for strategy in ["recommended", "fence-acquire", "auto"] {
             check(strategy, "rmw.acquire", Loop, "atom.acquire;");
             check(strategy, "rmw.release", Loop, "fence.release; atom.relaxed;");

@@ -33,7 +33,16 @@ impl AtomForm {
     }
 }
 
-/// What every instruction of one lowering shares.
+/// The operands of an `atom`, named as in the manual: `atom d, [base], b, c`.
+pub struct AtomOperands {
+    pub d: Operand,
+    pub base: Name,
+    pub b: Operand,
+    /// The new value of a `cas`.
+    pub c: Option<Operand>,
+}
+
+/// The settings that all instructions of one lowering share.
 pub struct Emit<'a> {
     pub scope: Scope,
     pub target: &'a Target,
@@ -103,12 +112,12 @@ impl Emit<'_> {
         self.store(sem, scope, ty, b)
     }
 
-    /// A load that no other thread takes part in.
+    /// A load of memory that no other thread accesses.
     pub fn plain_ld(&self, ty: Type, d: Name) -> Instruction {
         self.load(LdSem::Plain, None, ty, d, A)
     }
 
-    /// A store that no other thread takes part in.
+    /// A store to memory that no other thread accesses.
     pub fn plain_st(&self, ty: Type, b: Name) -> Instruction {
         self.store(StSem::Plain, None, ty, b)
     }
@@ -123,16 +132,9 @@ impl Emit<'_> {
         Instruction::St(St { sem, scope, space, cache: None, vec: None, ty, a, b })
     }
 
-    pub fn atom(
-        &self,
-        sem: AtomSem,
-        form: AtomForm,
-        d: Operand,
-        base: Name,
-        b: Operand,
-        c: Option<Operand>,
-    ) -> Instruction {
+    pub fn atom(&self, sem: AtomSem, form: AtomForm, operands: AtomOperands) -> Instruction {
         let AtomForm { op, noftz, vec, ty } = form;
+        let AtomOperands { d, base, b, c } = operands;
         let scope = self.target.meets(Form::AtomScope.requirement()).then_some(self.scope);
         let (sem, space, a) = (self.has_semantics().then_some(sem), self.access().space, Address { base, offset: 0 });
         Instruction::Atom(Atom { sem, scope, space, cache: None, op, noftz, vec, ty, d, a, b, c })
@@ -152,11 +154,15 @@ impl Emit<'_> {
     /// The steps of an rmw's row, with one `atom` on the slots.
     pub fn atoms(&self, form: AtomForm, steps: &[Step], body: &mut Body, b: Operand, c: Option<Operand>) {
         self.around(steps, body, |body, sem| {
-            body.push(self.atom(sem, form, Operand::Register(D), A, b.clone(), c.clone()));
+            body.push(self.atom(
+                sem,
+                form,
+                AtomOperands { d: Operand::Register(D), base: A, b: b.clone(), c: c.clone() },
+            ));
         });
     }
 
-    /// How a volatile access differs from one that is not.
+    /// The change of a volatile access, which is `plain` if it is an `ld` or `st`.
     pub fn volatile_change(&self, plain: bool) -> Change {
         match self.qualifier() {
             _ if !plain => Change::VolatileAtom,

@@ -4,7 +4,7 @@ use super::{
     body::{Body, register},
     cas_loop,
     change::Change,
-    emit::{AtomForm, Emit, bits},
+    emit::{AtomForm, AtomOperands, Emit, bits},
     local, native, packed,
     policy::Policy,
     refusal::Unsupported,
@@ -52,7 +52,8 @@ impl Implementation {
             _ => return false,
         };
         let Some(family) = Family::of(emit.target.sm) else { return false };
-        let atom = emit.atom(AtomSem::AcqRel, form, register(&D), A, register(&B), None);
+        let operands = AtomOperands { d: register(&D), base: A, b: register(&B), c: None };
+        let atom = emit.atom(AtomSem::AcqRel, form, operands);
         so(&atom, family)
     }
 

@@ -5,6 +5,15 @@ use crate::ptx::{
     Atom, AtomOp, AtomSem, Instruction, Ld, LdSem, Red, RedSem, Scope, Space, St, StSem, Type, VectorSize,
 };
 
+/// Whether a later instruction reads the result of a load or `atom`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultUse {
+    /// It does.
+    Read,
+    /// None does, so that ptxas may drop the result.
+    Unread,
+}
+
 /// The consistency of a load or store, as its opcode spells it.
 enum Consistency {
     Weak,
@@ -13,7 +22,7 @@ enum Consistency {
     Mmio,
 }
 
-pub(super) fn ld(ld: &Ld, result_is_read: bool, family: Family) -> Option<Vec<String>> {
+pub(super) fn ld(ld: &Ld, result: ResultUse, family: Family) -> Option<Vec<String>> {
     let scope = ld.scope.unwrap_or(Scope::Sys);
     let (consistency, acquires) = match ld.sem {
         LdSem::Plain | LdSem::Weak => (Consistency::Weak, false),
@@ -23,8 +32,8 @@ pub(super) fn ld(ld: &Ld, result_is_read: bool, family: Family) -> Option<Vec<St
         LdSem::MmioRelaxed => (Consistency::Mmio, false),
         LdSem::MmioAcquire => (Consistency::Mmio, true),
     };
-    // What nobody reads is not loaded.
-    let stays = result_is_read || matches!(consistency, Consistency::Volatile | Consistency::Mmio);
+    // A weak or relaxed load whose result is unread is dropped.
+    let stays = result == ResultUse::Read || matches!(consistency, Consistency::Volatile | Consistency::Mmio);
     let measured = ld.cache.is_none() && !ld.unified;
     let opcode = measured.then(|| plain("LD", ld.space, bits(ld.ty, ld.vec)?, &consistency, family))??;
     let acquire = acquires.then(|| barriers::acquire(scope, ld.space, family));
@@ -53,15 +62,15 @@ pub(super) fn st(st: &St, family: Family) -> Option<Vec<String>> {
     Some(opcodes)
 }
 
-pub(super) fn atom(atom: &Atom, result_is_read: bool, family: Family) -> Option<Vec<String>> {
+pub(super) fn atom(atom: &Atom, result: ResultUse, family: Family) -> Option<Vec<String>> {
     if atom.cache.is_some() || atom.vec.is_some() {
         return None;
     }
     let form = AtomicForm { op: atom.op, noftz: atom.noftz, ty: atom.ty, space: atom.space };
-    form.opcodes(atom.sem.unwrap_or(AtomSem::Relaxed), atom.scope.unwrap_or(Scope::Gpu), result_is_read, family)
+    form.opcodes(atom.sem.unwrap_or(AtomSem::Relaxed), atom.scope.unwrap_or(Scope::Gpu), result, family)
 }
 
-/// The same as an `atom` whose result nobody reads.
+/// A `red` is the same as an `atom` whose result is unread.
 pub(super) fn red(red: &Red, family: Family) -> Option<Vec<String>> {
     if red.cache.is_some() || red.vec.is_some() {
         return None;
@@ -71,7 +80,7 @@ pub(super) fn red(red: &Red, family: Family) -> Option<Vec<String>> {
         Some(RedSem::Relaxed) | None => AtomSem::Relaxed,
     };
     let form = AtomicForm { op: red.op, noftz: red.noftz, ty: red.ty, space: red.space };
-    form.opcodes(sem, red.scope.unwrap_or(Scope::Gpu), false, family)
+    form.opcodes(sem, red.scope.unwrap_or(Scope::Gpu), ResultUse::Unread, family)
 }
 
 /// Whether ptxas drops the barriers of an `atom` or `red`, and with them its acquire and release: from sm_90 on, 12.9 and 13.5
@@ -82,8 +91,8 @@ pub fn loses_ordering(instruction: &Instruction, family: Family) -> bool {
 
 /// Whether ptxas is not known to put all barriers around the whole of an `atom` or `red` that has acquire or release: from
 /// sm_90 on, where it makes a loop. In shared memory it drops them; of 16 bits, the release stands between the first load
-/// and the swap; at a generic address, the acquire stands in front of the loop for shared memory. What is not in the table
-/// is not known.
+/// and the swap; at a generic address, the acquire stands in front of the loop for shared memory. Forms that are not in the
+/// table are not known.
 pub fn misplaces_ordering(instruction: &Instruction, family: Family) -> bool {
     AtomicForm::of_ordered(instruction).is_some_and(|form| {
         let loops = match form.class() {
@@ -149,7 +158,7 @@ fn strong(scope: Scope, family: Family) -> String {
     format!(".STRONG.{word}")
 }
 
-/// What `atom` does, and where.
+/// The operation, type and space of an `atom`.
 struct AtomicForm {
     op: AtomOp,
     noftz: bool,
@@ -211,7 +220,7 @@ impl AtomicForm {
         }
     }
 
-    fn opcodes(&self, sem: AtomSem, scope: Scope, result_is_read: bool, family: Family) -> Option<Vec<String>> {
+    fn opcodes(&self, sem: AtomSem, scope: Scope, result: ResultUse, family: Family) -> Option<Vec<String>> {
         let (class, suffix) = self.class()?;
         let (.., columns) = OPCODES.iter().rfind(|(from, classes, _)| *from <= family && classes.contains(&class))?;
         let [global, shared, generic] = columns;
@@ -239,7 +248,7 @@ impl AtomicForm {
         let acquires = matches!(sem, AtomSem::Acquire | AtomSem::AcqRel);
         let releases = matches!(sem, AtomSem::Release | AtomSem::AcqRel);
         let reduces = !matches!(self.op, AtomOp::Exch | AtomOp::Cas) && class != Class::Narrow;
-        if !result_is_read && reduces && !acquires {
+        if result == ResultUse::Unread && reduces && !acquires {
             reduce(&mut opcodes[0], family);
         }
         let at = opcodes.iter().position(|opcode| !opcode.starts_with("LD")).expect("every row has an atomic");
@@ -279,7 +288,7 @@ impl AtomicForm {
     }
 }
 
-/// Turns an `atom` whose result nobody reads, and which does not acquire, into a reduction.
+/// Turns an `atom` whose result is unread, and which does not acquire, into a reduction.
 fn reduce(opcode: &mut String, family: Family) {
     let (atom, red) = match family {
         Family::Sm50 => ("ATOM.", "RED."),

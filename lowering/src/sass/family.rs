@@ -6,15 +6,21 @@ use crate::ptx::Sm;
 
 /// GPUs with the same SASS, by the name of the one that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter)]
+#[non_exhaustive]
 pub enum Family {
+    /// sm_50 to sm_62.
     #[strum(serialize = "sm_50")]
     Sm50,
+    /// sm_70 to sm_75.
     #[strum(serialize = "sm_70")]
     Sm70,
+    /// sm_80 to sm_89.
     #[strum(serialize = "sm_80")]
     Sm80,
+    /// sm_90.
     #[strum(serialize = "sm_90")]
     Sm90,
+    /// sm_100 and later.
     #[strum(serialize = "sm_100a")]
     Sm100a,
 }
@@ -47,7 +53,7 @@ impl Family {
         }
     }
 
-    /// The ptxas that it was measured with.
+    /// The version of the ptxas that it was measured with.
     pub fn assembler(self) -> &'static str {
         match self {
             Self::Sm50 | Self::Sm70 => "12.9",

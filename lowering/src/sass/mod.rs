@@ -1,9 +1,9 @@
-//! What the assembler makes of PTX: the memory and fence instructions of the machine (SASS), as measured.
+//! The machine code (SASS) that ptxas makes of PTX: its memory and fence instructions, as measured.
 //!
 //! Kernels of one or a few instructions were assembled and disassembled: with ptxas 12.9 for sm_50 and sm_70, and with 13.5,
 //! the newest one that knows them, for sm_80, sm_90 and sm_100a. The measurements are `ptx-legality/sass-cost.csv`, and a
-//! test compares 6,142 of them, one by one, with what this module says. They turned out regular, so that a few rules and one
-//! small table say all of it:
+//! test compares 6,142 of them, one by one, with this module. They are regular, so that a few rules and one small table
+//! suffice:
 //!
 //! - [`barriers`] depend on semantics, scope and family alone;
 //! - opcodes of an access depend on operation, type, space and family; the scope is one word of them;
@@ -23,9 +23,9 @@ mod shared;
 mod warp;
 
 pub use self::{
-    access::{loses_ordering, misplaces_ordering},
+    access::{ResultUse, loses_ordering, misplaces_ordering},
     family::Family,
     opcodes::{Counts, Sass},
     shared::{ATOMS, Atoms, AtomsOp, Size},
-    warp::{COMBINED, Combined, combines, leader_orders},
+    warp::{COMBINED, Combined, LaneOperands, combines, leader_orders},
 };

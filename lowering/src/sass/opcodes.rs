@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use super::{access, barriers, family::Family};
+use super::{
+    access::{self, ResultUse},
+    barriers,
+    family::Family,
+};
 use crate::{
     ptx::{Fence, FenceSem, Instruction, Operand, Scope},
     sequence::Sequence,
@@ -15,6 +19,7 @@ pub struct Sass(Vec<String>);
 /// How many of the opcodes are barriers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counts {
+    /// `MEMBAR`.
     pub membar: usize,
     /// `ERRBAR`, and `CGAERRBAR` from sm_90 on.
     pub errbar: usize,
@@ -23,18 +28,18 @@ pub struct Counts {
 }
 
 impl Sass {
-    /// What ptxas emits for one instruction, with the result read by a later one or not. `None` if the family lacks the
-    /// instruction, or if it was not measured. Arithmetic is nothing: neither memory nor fence.
-    pub fn of(instruction: &Instruction, result_is_read: bool, family: Family) -> Option<Self> {
+    /// The opcodes that ptxas emits for one instruction. `None` if the family lacks the instruction, or if it was not measured.
+    /// Arithmetic has none.
+    pub fn of(instruction: &Instruction, result: ResultUse, family: Family) -> Option<Self> {
         if instruction.requirement().sm > family.number() {
             return None;
         }
         let opcodes = match instruction {
             Instruction::Fence(fence) => barriers::fence(fence.sem, fence.scope, family),
             Instruction::Membar(level) => barriers::membar(*level, family),
-            Instruction::Ld(ld) => access::ld(ld, result_is_read, family)?,
+            Instruction::Ld(ld) => access::ld(ld, result, family)?,
             Instruction::St(st) => access::st(st, family)?,
-            Instruction::Atom(atom) => access::atom(atom, result_is_read, family)?,
+            Instruction::Atom(atom) => access::atom(atom, result, family)?,
             Instruction::Red(red) => access::red(red, family)?,
             Instruction::Alu { .. }
             | Instruction::Cvt { .. }
@@ -45,8 +50,8 @@ impl Sass {
         Some(Self(opcodes))
     }
 
-    /// What ptxas emits for a sequence, with its result read unless it goes to the sink, `_`. Where the kernel has a fence that
-    /// acquires, ptxas 13.5 takes every result for read: behind a reduction the fence would acquire nothing.
+    /// The opcodes that ptxas emits for a sequence. A result is read unless it goes to the sink, `_`. Where the kernel has a fence
+    /// that acquires, ptxas 13.5 takes every result for read: behind a reduction the fence would acquire nothing.
     pub fn of_sequence(sequence: &Sequence, family: Family) -> Option<Self> {
         let keeps = |instruction: &Instruction| match instruction {
             Instruction::Fence(Fence { sem: Some(FenceSem::Release), .. }) => false,
@@ -57,7 +62,8 @@ impl Sass {
         let kept = sequence.instructions().any(keeps);
         let sink =
             |instruction: &Instruction| matches!(instruction, Instruction::Atom(atom) if atom.d == Operand::Sink);
-        sequence.instructions().map(|instruction| Self::of(instruction, kept || !sink(instruction), family)).collect()
+        let result = |instruction| if kept || !sink(instruction) { ResultUse::Read } else { ResultUse::Unread };
+        sequence.instructions().map(|instruction| Self::of(instruction, result(instruction), family)).collect()
     }
 
     /// The opcodes, as the disassembler spells them.
@@ -73,7 +79,7 @@ impl Sass {
         Counts { membar: count(&["MEMBAR"]), errbar: count(&["ERRBAR", "CGAERRBAR"]), cctl: count(&["CCTL"]) }
     }
 
-    /// To compare what things cost: barriers first, then all opcodes.
+    /// A cost to compare by: the number of barriers, then that of all opcodes.
     pub fn cost(&self) -> impl Ord + use<> {
         let Counts { membar, errbar, cctl } = self.counts();
         (membar + errbar + cctl, self.0.len())
@@ -122,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_nobody_reads_makes_a_reduction() {
+    fn an_unread_result_makes_a_reduction() {
         check("atom.relaxed.sys.global.add.u64 _, [%a], %b;", Family::Sm80, Some("RED.E.ADD.64.STRONG.SYS"));
         check("atom.relaxed.cta.global.add.u64 _, [%a], %b;", Family::Sm90, Some("REDG.E.ADD.64.STRONG.SM"));
         check("atom.acquire.cta.global.add.u64 _, [%a], %b;", Family::Sm90, Some("ATOMG.E.ADD.64.STRONG.SM"));
