@@ -2,7 +2,7 @@
 //!
 //! Both find operations in a module, ask `ptx-atomics-lowering`, and embed its answers. Here is all that is the same for
 //! both: what they read ([`Input`]), what they are told ([`Options`], and [`Settings`] as text), what they say
-//! ([`Errors`], [`remarks`]), and what they make of an operation ([`operation`], [`address_space`]). LLVM is not needed.
+//! ([`Errors`], [`remarks`]), and what they make of an operation ([`operation`], [`memory`], [`address_space`]). LLVM is not needed.
 //!
 //! ```
 //! use ptx_atomics_pass::Settings;
@@ -19,6 +19,7 @@
 
 pub mod address_space;
 mod input;
+pub mod memory;
 mod message;
 pub mod operation;
 mod options;

@@ -17,12 +17,14 @@ mod embed;
 mod emit;
 mod fatal;
 mod instruction;
+mod machine;
 mod memory;
 mod module_flag;
 mod recognize;
 mod require;
 mod scoped;
 mod source;
+mod value;
 
 use inkwell::module::Module;
 #[cfg(test)]
@@ -31,11 +33,9 @@ use ptx_atomics_link as _;
 pub use self::{
     cuda::relax_cuda,
     effects::{begin, end},
-    emit::{
-        RESOLVE, bitcode, data_layout, ir, machine, prepare, ptx, requested_gpus, requested_versions, require_nvptx64,
-        strip_debug_info,
-    },
+    emit::{RESOLVE, bitcode, ir, prepare, ptx, strip_debug_info},
     fatal::{Handlers, install_handlers},
+    machine::{data_layout, machine, requested_gpus, requested_versions, require_nvptx64},
     module_flag::settings_of,
     recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
@@ -59,13 +59,13 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Ve
         embed::spell_symbols_plainly(module);
     }
     let embedder = embed::Embedder::new(&module.get_context());
-    planned.iter().for_each(|plan| embedder.embed(plan));
+    planned.into_iter().for_each(|plan| embedder.embed(plan));
     Ok(remarks)
 }
 
 /// Whether the module has anything to lower, or is not yet what it was before [`begin`].
 pub fn is_pending(module: &Module<'_>) -> bool {
-    let mut all = module.get_functions().flat_map(instruction::instructions);
+    let mut all = module.get_functions().flat_map(value::instructions);
     effects::is_marked(module)
         || has_markers(module)
         || cuda::is_pending(module)

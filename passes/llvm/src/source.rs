@@ -1,7 +1,5 @@
 //! Reading a module, and where its instructions stand in its text.
 
-use std::ffi::CStr;
-
 use inkwell::{
     context::{AsContextRef, Context, ContextRef},
     llvm_sys::{
@@ -18,8 +16,9 @@ use inkwell::{
 use ptx_atomics_pass::{Diagnostic, Errors, Input, Location};
 
 use crate::{
-    emit::data_layout,
-    instruction::{Instruction, instructions, message},
+    instruction::Instruction,
+    machine::data_layout,
+    value::{instructions, message},
 };
 
 /// The kind of metadata that numbers the atomics of a module that was read from text.
@@ -102,23 +101,23 @@ fn number(context: &Context, module: &Module<'_>) {
     let kind = context.get_kind_id(NUMBER);
     let i32_type = context.i32_type();
     let atomics = module.get_functions().flat_map(instructions).filter_map(Instruction::atomic);
-    for (number, (instruction, _)) in atomics.enumerate() {
+    for (number, instruction) in atomics.enumerate() {
         let node = context.metadata_node(&[i32_type.const_int(number as u64, false).into()]);
         // SAFETY: instruction and node belong to the context.
-        unsafe { LLVMSetMetadata(instruction.0, kind, node.as_value_ref()) };
+        unsafe { LLVMSetMetadata(instruction.raw(), kind, node.as_value_ref()) };
     }
 }
 
 /// Reads the numbers.
-pub(crate) struct Numbering {
+pub struct Numbering {
     kind: u32,
 }
 
 /// Says of an atomic that it has no number, since it does not stand in the text as one.
-pub(crate) fn set_unnumbered(context: &ContextRef<'_>, atomic: LLVMValueRef) {
+pub fn set_unnumbered(context: &ContextRef<'_>, atomic: Instruction<'_>) {
     let node = context.metadata_node(&[]);
     // SAFETY: instruction and node belong to the context.
-    unsafe { LLVMSetMetadata(atomic, context.get_kind_id(NUMBER), node.as_value_ref()) };
+    unsafe { LLVMSetMetadata(atomic.raw(), context.get_kind_id(NUMBER), node.as_value_ref()) };
 }
 
 impl Numbering {
@@ -127,18 +126,18 @@ impl Numbering {
     }
 
     /// Whether the atomic stands in the text that was read.
-    pub fn is_in_text(&self, instruction: Instruction) -> bool {
+    pub fn is_in_text(&self, instruction: Instruction<'_>) -> bool {
         // SAFETY: the instruction is live, and so is its node.
         unsafe {
-            let node = LLVMGetMetadata(instruction.0, self.kind);
+            let node = LLVMGetMetadata(instruction.raw(), self.kind);
             node.is_null() || LLVMGetMDNodeNumOperands(node) > 0
         }
     }
 
-    pub fn get(&self, instruction: Instruction) -> Option<u32> {
+    pub fn get(&self, instruction: Instruction<'_>) -> Option<u32> {
         // SAFETY: the instruction is live; the node is ours and holds one constant.
         unsafe {
-            let node: LLVMValueRef = LLVMGetMetadata(instruction.0, self.kind);
+            let node: LLVMValueRef = LLVMGetMetadata(instruction.raw(), self.kind);
             if node.is_null() || LLVMGetMDNodeNumOperands(node) != 1 {
                 return None;
             }
@@ -148,10 +147,4 @@ impl Numbering {
             (!constant.is_null()).then(|| LLVMConstIntGetZExtValue(constant) as u32)
         }
     }
-}
-
-/// LLVM's name of a module's triple.
-pub(crate) fn triple(module: &Module<'_>) -> String {
-    // SAFETY: the module is live, and so is its string.
-    unsafe { CStr::from_ptr(LLVMGetTarget(module.as_mut_ptr())).to_string_lossy().into_owned() }
 }

@@ -5,7 +5,7 @@ use mlir_sys::*;
 use ptx_atomics_lowering::{A, B, Type as Model, ptx::Name};
 use ptx_atomics_pass::{
     address_space,
-    operation::{Kind, Replacement},
+    operation::{Opcode, Replacement},
 };
 
 use crate::{
@@ -18,12 +18,12 @@ pub fn embed(planned: &Planned<'_, '_>) {
     for (asked, replacement) in &planned.asked {
         let at = Builder::before(planned.op);
         let result = call(at, asked, replacement);
-        match (asked.kind, result) {
-            (Kind::CmpXchg, Some(old)) => replace_pair(at, planned.op, old),
-            (Kind::CmpXchg | Kind::Fence | Kind::Store, _) => ir::erase(planned.op),
-            (Kind::Load | Kind::Rmw(_), Some(value)) => ir::replace(planned.op, &[value]),
+        match (asked.opcode, result) {
+            (Opcode::CmpXchg, Some(old)) => replace_pair(at, planned.op, old),
+            (Opcode::CmpXchg | Opcode::Fence | Opcode::Store, _) => ir::erase(planned.op),
+            (Opcode::Load | Opcode::Rmw(_), Some(value)) => ir::replace(planned.op, &[value]),
             // The result of a `red` is read by nobody.
-            (Kind::Load | Kind::Rmw(_), None) => ir::erase(planned.op),
+            (Opcode::Load | Opcode::Rmw(_), None) => ir::erase(planned.op),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use melior::ir::{ValueLike, operation::OperationLike};
 use ptx_atomics_lowering::Ordering;
-use ptx_atomics_pass::operation::{Kind, Problem, SYNC_SCOPES, unknown_sync_scope};
+use ptx_atomics_pass::operation::{Opcode, Problem, SYNC_SCOPES, unknown_sync_scope};
 
 use crate::{
     ir::{self, Op},
@@ -16,15 +16,15 @@ pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Option<Asked<'c, 'a>>, Vec<Proble
     let attribute = |name| ir::inherent(op, name);
     let number = |name| attribute(name).and_then(ir::integer);
     let ordering = |name| number(name).and_then(vocabulary::ordering);
-    let (kind, ordering_name) = match ir::name(op) {
-        "llvm.fence" => (Kind::Fence, "ordering"),
-        "llvm.load" => (Kind::Load, "ordering"),
-        "llvm.store" => (Kind::Store, "ordering"),
-        "llvm.cmpxchg" => (Kind::CmpXchg, "success_ordering"),
+    let (opcode, ordering_name) = match ir::name(op) {
+        "llvm.fence" => (Opcode::Fence, "ordering"),
+        "llvm.load" => (Opcode::Load, "ordering"),
+        "llvm.store" => (Opcode::Store, "ordering"),
+        "llvm.cmpxchg" => (Opcode::CmpXchg, "success_ordering"),
         _ => {
             let bin_op = number("bin_op").and_then(vocabulary::bin_op);
             let Some(bin_op) = bin_op else { return Err(vec![("unknown operation of llvm.atomicrmw".into(), None)]) };
-            (Kind::Rmw(bin_op), "ordering")
+            (Opcode::Rmw(bin_op), "ordering")
         }
     };
     let Some(ordering_found) = ordering(ordering_name) else { return Ok(None) };
@@ -35,12 +35,12 @@ pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Option<Asked<'c, 'a>>, Vec<Proble
         problems.push(unknown_sync_scope(&format!("\"{name}\"")));
     }
     let operand = |index: usize| op.operands().nth(index);
-    let address = if kind == Kind::Fence { None } else { operand(kind.pointer()) };
-    let sources: Vec<_> = kind.sources().filter_map(operand).collect();
+    let address = opcode.pointer().and_then(operand);
+    let sources: Vec<_> = opcode.sources().filter_map(operand).collect();
     let value = sources.first().copied().or_else(|| ir::result(op));
     match sync_scope {
         Some(sync_scope) if problems.is_empty() => Ok(Some(Asked {
-            kind,
+            opcode,
             ordering: ordering_found,
             failure: ordering("failure_ordering").unwrap_or(Ordering::Relaxed),
             sync_scope,

@@ -6,7 +6,7 @@ use melior::ir::{Type, Value, ValueLike, operation::OperationLike};
 use ptx_atomics_lowering::{Ordering, Type as Model};
 use ptx_atomics_pass::{
     Remark,
-    operation::{Kind, Replacement, SYNC_SCOPES, as_asked, describe, with_negated_operand},
+    operation::{Opcode, Replacement, SYNC_SCOPES, as_asked, describe, with_negated_operand},
 };
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 
 /// What an op asks for, in the words of LLVM's instructions.
 pub struct Asked<'c, 'a> {
-    pub kind: Kind,
+    pub opcode: Opcode,
     pub ordering: Ordering,
     /// Of a `cmpxchg`.
     pub failure: Ordering,
@@ -46,7 +46,7 @@ impl Planned<'_, '_> {
             function: function_of(self.op).unwrap_or_default(),
             location: location_of(self.op),
             operation: describe(
-                &as_asked(asked.kind, &replacement.op),
+                &as_asked(asked.opcode, &replacement.op),
                 SYNC_SCOPES[asked.sync_scope].0,
                 &asked.type_text(),
             ),
@@ -58,11 +58,11 @@ impl Planned<'_, '_> {
 
 impl<'c: 'a, 'a> Asked<'c, 'a> {
     /// What the operand of an addition or subtraction of float or double is the negation of, and the operation on it.
-    pub fn negated(&self) -> Option<(Kind, Value<'c, 'a>)> {
+    pub fn negated(&self) -> Option<(Opcode, Value<'c, 'a>)> {
         let source = *self.sources.first()?;
         let scalar = matches!(size_and_model(source.r#type()), (Some(Model::F32 | Model::F64), _));
         let (negation, _) = ir::defining(source).filter(|(op, _)| scalar && ir::name(*op) == "llvm.fneg")?;
-        Some((with_negated_operand(self.kind)?, negation.operands().next()?))
+        Some((with_negated_operand(self.opcode)?, negation.operands().next()?))
     }
 
     fn type_text(&self) -> String {

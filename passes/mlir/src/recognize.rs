@@ -12,6 +12,7 @@ use melior::ir::{
 use ptx_atomics_lowering::{Access, AtomicOp, Policy, Type as Model};
 use ptx_atomics_pass::{
     Errors, Options,
+    memory::Memory,
     operation::{
         Constants, DENORMAL_MODES, Problem, Replacement, STRATEGY, checked_type, flushes, help, sync_scope,
         takes_constants,
@@ -23,7 +24,7 @@ use crate::{
     diagnostic::diagnostic,
     ir::{self, Op},
     kept, llvm_dialect,
-    memory::Memory,
+    memory::memory_of,
     memref,
     plan::{Asked, Planned},
     spirv,
@@ -90,16 +91,16 @@ fn operation(asked: &Asked<'_, '_>, options: &Options) -> Result<AtomicOp, Vec<P
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
     let access = asked.address.zip(asked.ty).and_then(|((pointer, space), ty)| {
-        let memory = Memory::of(pointer, space).map_err(&mut keep).ok();
+        let memory = memory_of(pointer, space).map_err(&mut keep).ok();
         let (model, size) = size_and_model(ty);
         let alignment = asked.alignment.unwrap_or(size);
-        let ty = checked_type(asked.kind, model, size, alignment, &ty.to_string()).map_err(&mut keep).ok();
+        let ty = checked_type(asked.opcode, model, size, alignment, &ty.to_string()).map_err(&mut keep).ok();
         let Memory { space, partly_local, unresolved } = memory?;
         let may_be_local = partly_local || unresolved && options.generic_may_be_local;
         Some(Access { volatile: asked.volatile, may_be_local, ..Access::new(space, ty?).aligned(alignment) })
     });
     let (_, scope) = sync_scope(asked.sync_scope, options.default_scope);
-    let done = asked.negated().map_or(asked.kind, |(done, _)| done);
+    let done = asked.negated().map_or(asked.opcode, |(done, _)| done);
     match done.operation(access, asked.failure) {
         Some(operation) if problems.is_empty() => Ok(AtomicOp { operation, ordering: asked.ordering, scope }),
         _ => Err(problems),

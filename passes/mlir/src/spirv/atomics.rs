@@ -8,7 +8,7 @@ use melior::ir::{Type, Value, ValueLike, operation::OperationLike, r#type::Integ
 use ptx_atomics_lowering::{Ordering, RmwOp};
 use ptx_atomics_pass::{
     Errors, Options,
-    operation::{Kind, Problem, SYNC_SCOPES},
+    operation::{Opcode, Problem, SYNC_SCOPES},
 };
 
 use super::{
@@ -123,20 +123,20 @@ fn update<'c, 'a>(op: Op<'c, 'a>, rmw: RmwOp) -> Result<Vec<Asked<'c, 'a>>, Vec<
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
     let semantics = semantics(op, "semantics").map_err(&mut keep);
-    let access = access(op, Kind::Rmw(rmw)).map_err(|found| problems.extend(found));
+    let access = access(op, Opcode::Rmw(rmw)).map_err(|found| problems.extend(found));
     let (Ok(semantics), Ok(access)) = (semantics, access) else { return Err(problems) };
     Ok(vec![Asked { ordering: semantics.ordering(), volatile: semantics.volatile, ..access }])
 }
 
 /// What all atomics say.
-fn access<'c, 'a>(op: Op<'c, 'a>, kind: Kind) -> Result<Asked<'c, 'a>, Vec<Problem>> {
+fn access<'c, 'a>(op: Op<'c, 'a>, opcode: Opcode) -> Result<Asked<'c, 'a>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
     let (scope, address) = (scope(op, "memory_scope").map_err(&mut keep), address(op).map_err(&mut keep));
     let (Ok(scope), Ok(address)) = (scope, address) else { return Err(problems) };
     let values = op.operands().skip(1);
     Ok(Asked {
-        kind,
+        opcode,
         ordering: Ordering::Relaxed,
         failure: Ordering::Relaxed,
         sync_scope: scope.sync_scope(),
@@ -145,7 +145,7 @@ fn access<'c, 'a>(op: Op<'c, 'a>, kind: Kind) -> Result<Asked<'c, 'a>, Vec<Probl
         volatile: false,
         alignment: None,
         // LLVM has the expected value of an exchange first, and SPIR-V last.
-        sources: if kind == Kind::CmpXchg {
+        sources: if opcode == Opcode::CmpXchg {
             values.collect::<Vec<_>>().into_iter().rev().collect()
         } else {
             values.collect()
@@ -158,7 +158,7 @@ fn compare_exchange<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Pr
     let mut keep = |problem| problems.push(problem);
     let equal = semantics(op, "equal_semantics").map_err(&mut keep);
     let unequal = semantics(op, "unequal_semantics").map_err(&mut keep);
-    let access = access(op, Kind::CmpXchg).map_err(|found| problems.extend(found));
+    let access = access(op, Opcode::CmpXchg).map_err(|found| problems.extend(found));
     let (Ok(equal), Ok(unequal), Ok(access)) = (equal, unequal, access) else { return Err(problems) };
     let (success, failure) = (equal.ordering(), unequal.ordering());
     let mut forbidden = |message: &str| problems.push((message.to_owned(), Some("SPIR-V forbids it".to_owned())));
@@ -195,7 +195,7 @@ fn fence<'c, 'a>(op: Op<'c, 'a>, ordered: Option<ScopeIndex>) -> Result<Option<A
     let Some(ordering) = semantics.ordering else { return Ok(None) };
     let scope = scope(op, "memory_scope").map_err(|problem| vec![problem])?;
     Ok(ordered.is_none_or(|ordered| scope > ordered).then(|| Asked {
-        kind: Kind::Fence,
+        opcode: Opcode::Fence,
         ordering,
         failure: Ordering::Relaxed,
         sync_scope: scope.sync_scope(),
@@ -290,8 +290,8 @@ fn build<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>) -> Option<Value<'c,
         operands[0] = at.value("llvm.addrspacecast", &operands, &[], at.pointer(space));
     }
     operands.extend(asked.sources.iter().map(|value| cast(at, *value, ty)));
-    match asked.kind {
-        Kind::Rmw(rmw) => {
+    match asked.opcode {
+        Opcode::Rmw(rmw) => {
             if asked.sources.is_empty() {
                 let one = at.attribute(&format!("1 : {ty}"));
                 operands.push(at.value("llvm.mlir.constant", &[], &[("value", one)], ty));
