@@ -1,0 +1,136 @@
+//! The library as others use it: the projects of docs/library.md are built and run outside the repository, without its
+//! configuration; the crates are packaged; the documentation is built without LLVM.
+
+mod support;
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use support::{root, success};
+
+type Test = fn() -> Result<(), Failed>;
+
+fn main() {
+    let tests: &[(&str, Test)] = &[
+        ("without LLVM", without_llvm),
+        ("no features, and the models", no_features),
+        ("LLVM IR", llvm),
+        ("MLIR", mlir),
+        ("the crates are packaged", packages),
+        ("documentation without LLVM", documentation),
+    ];
+    let tests = tests.iter().map(|(name, test)| Trial::test(*name, test)).collect();
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}
+
+/// Cargo outside the repository: the variables that cargo sets for this test are not there.
+fn cargo(folder: &Path, arguments: &[&str]) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(arguments).arg("--offline").current_dir(folder);
+    for (name, _) in std::env::vars_os() {
+        let is_ours = name.to_str().is_some_and(|name| {
+            ["CARGO_", "MLIR_SYS_", "TABLEGEN_", "RUST"].iter().any(|prefix| name.starts_with(prefix))
+        });
+        if is_ours && !matches!(name.to_str(), Some("CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN")) {
+            cargo.env_remove(name);
+        }
+    }
+    // All projects share what they depend on, from one run to the next.
+    cargo.env("CARGO_TARGET_DIR", target()).env("CARGO_PROFILE_DEV_DEBUG", "false").env("CARGO_INCREMENTAL", "0");
+    cargo
+}
+
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("outside")
+}
+
+/// The code blocks of a language below a heading of docs/library.md.
+fn blocks(heading: &str, language: &str) -> Result<Vec<String>, Failed> {
+    let book = fs::read_to_string(root().join("docs/library.md"))?;
+    let (_, section) = book.split_once(&format!("\n## {heading}\n")).ok_or(format!("no heading '{heading}'"))?;
+    let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+    let blocks = section.split(&format!("```{language}\n")).skip(1);
+    Ok(blocks.map(|block| block.split("```").next().unwrap_or_default().to_owned()).collect())
+}
+
+/// A project in a folder of its own that depends on the crates at their places here.
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new(dependencies: &str, main: &str) -> Result<Self, Failed> {
+        let folder = tempfile::tempdir()?;
+        let package = "[package]\nname = \"outside\"\nedition = \"2024\"\n\n";
+        let dependencies = dependencies.replace("../ptx-atomics", root().to_str().ok_or("the path is no text")?);
+        fs::create_dir(folder.path().join("src"))?;
+        fs::write(folder.path().join("Cargo.toml"), format!("{package}{dependencies}"))?;
+        fs::write(folder.path().join("src/main.rs"), main)?;
+        fs::copy(root().join("Cargo.lock"), folder.path().join("Cargo.lock"))?;
+        Ok(Self(folder))
+    }
+
+    /// Of what stands below a heading of docs/library.md: the last `toml` has the dependencies.
+    fn of_docs(heading: &str) -> Result<Self, Failed> {
+        let (dependencies, main) = (blocks(heading, "toml")?.pop(), blocks(heading, "rust")?.pop());
+        Self::new(&dependencies.ok_or("no dependencies")?, &main.ok_or("no program")?)
+    }
+
+    /// What the program prints. It is built with these variables besides.
+    fn run(&self, variables: &[(&str, &str)]) -> Result<String, Failed> {
+        let output = success(cargo(self.0.path(), &["run", "--quiet"]).envs(variables.iter().copied()))?;
+        // The next project has another folder, and would leave this one's program behind.
+        success(&mut cargo(self.0.path(), &["clean", "--quiet", "--package", "outside"]))?;
+        Ok(output)
+    }
+}
+
+const NO_LLVM: &[(&str, &str)] = &[("LLVM_SYS_221_PREFIX", "/nowhere")];
+
+fn check(project: &Project, variables: &[(&str, &str)], expected: &str) -> Result<(), Failed> {
+    let output = project.run(variables)?;
+    if !output.contains(expected) {
+        return Err(format!("it prints no '{expected}', but:\n{output}").into());
+    }
+    Ok(())
+}
+
+fn without_llvm() -> Result<(), Failed> {
+    check(&Project::of_docs("Without LLVM")?, NO_LLVM, "fence.sc.sys; atom.acquire.sys.global.add.u32 %d, [%a], %b;")
+}
+
+fn no_features() -> Result<(), Failed> {
+    let dependencies = "[dependencies]\nptx-atomics = { path = \"../ptx-atomics\", features = [\"model\"] }";
+    let main = "use ptx_atomics::{judge as _, lowering::Target, mapping as _, memory_model as _, ptx as _};
+        fn main() { println!(\"{}\", Target::new(\"sm_90\".parse().unwrap(), None).unwrap()); }";
+    check(&Project::new(dependencies, main)?, NO_LLVM, "sm_90")
+}
+
+fn llvm() -> Result<(), Failed> {
+    check(&Project::of_docs("LLVM IR")?, &[], "atom.acq_rel.sys.global.add.u32")
+}
+
+fn mlir() -> Result<(), Failed> {
+    let project = Project::of_docs("MLIR")?;
+    let [config, script] = [blocks("MLIR", "toml")?.remove(0), blocks("MLIR", "sh")?.remove(0)];
+    let own = fs::read_to_string(root().join("passes/link/config/bin/llvm-config"))?;
+    assert_eq!(own, script, "docs/library.md has the llvm-config of this repository");
+    let folder = project.0.path().join(".cargo");
+    fs::create_dir_all(folder.join("melior/bin"))?;
+    fs::write(folder.join("config.toml"), config)?;
+    let path = folder.join("melior/bin/llvm-config");
+    fs::write(&path, script)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    check(&project, &[], "atom.acq_rel.sys.global.add.u32")
+}
+
+fn packages() -> Result<(), Failed> {
+    Err("later".into())
+}
+
+fn documentation() -> Result<(), Failed> {
+    Err("later".into())
+}
