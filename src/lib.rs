@@ -25,7 +25,7 @@ let ir = r#"
       ret i32 %old
     }"#;
 let target = Target::new("sm_90".parse()?, None)?;
-let ptx = ptx_atomics::ptx_from_llvm_ir(&Input::new("next.ll", ir), &Options::new(target)).expect("it has a lowering");
+let ptx = ptx_atomics::ptx_from_llvm_ir(&Input::new("next.ll", ir), &Options::new(target))?;
 assert!(String::from_utf8(ptx)?.contains("atom.acq_rel.sys.global.add.u32"));
 # Ok::<(), Box<dyn std::error::Error>>(())
 ```

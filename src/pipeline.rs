@@ -1,7 +1,7 @@
 //! The steps of the pass over LLVM IR in a row.
 
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Input, Options,
+    self as llvm, Errors, Input, Options,
     inkwell::{OptimizationLevel, context::Context},
 };
 
@@ -11,7 +11,7 @@ use ptx_atomics_llvm::{
 ///
 /// # Errors
 /// Everything in the module that is wrong or has no lowering.
-pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Vec<Diagnostic>> {
+pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Errors> {
     let context = Context::create();
     let module = llvm::read(&context, input)?;
     let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;

@@ -20,7 +20,7 @@ use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
     judge::judge::judge,
-    llvm::{self, Diagnostic, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
+    llvm::{self, Diagnostic, Errors, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
     lowering::{Target, ptx::Module},
     memory_model::litmus::Litmus,
     mlir,
@@ -28,7 +28,7 @@ use ptx_atomics::{
 use support::{ptx_atomics, root};
 
 /// What is done with the bytes of a file, in the library.
-type Work = fn(&str, &[u8]) -> Result<(), Vec<Diagnostic>>;
+type Work = fn(&str, &[u8]) -> Result<(), Errors>;
 
 /// A kind of input.
 #[derive(Clone, Copy)]
@@ -385,12 +385,12 @@ fn target() -> Target {
     Target::new("sm_90".parse().expect("a GPU"), None).expect("a target")
 }
 
-fn llvm_ir(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+fn llvm_ir(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     llvm::install_handlers(&Context::create(), HANDLERS);
     ptx_atomics::ptx_from_llvm_ir(&Input::new(path, bytes), &Options::new(target())).map(drop)
 }
 
-fn mlir_module(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+fn mlir_module(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     let (context, llvm, input) = (mlir::context(), Context::create(), Input::new(path, bytes));
     llvm::install_handlers(&llvm, HANDLERS);
     let mut module = mlir::read(&context, &input)?;
@@ -410,7 +410,7 @@ fn mlir_module(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// Judged as the PTX of every function of its name in the inputs.
-fn ptx(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+fn ptx(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     let at = |line| Some(llvm::Location { file: path.to_owned(), line, column: 0 });
     let module: Module = match std::str::from_utf8(bytes) {
         Ok(text) => text.parse().map_err(|error: ptx_atomics::lowering::ptx::ModuleError| {

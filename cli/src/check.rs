@@ -12,7 +12,8 @@ use ptx_atomics::{
         judge::{Judged, Judgement, judge},
     },
     llvm::{
-        self, Diagnostic, Handlers, Input, Location, Named, Options, Recognized, Settings, inkwell::context::Context,
+        self, Diagnostic, Errors, Handlers, Input, Location, Named, Options, Recognized, Settings,
+        inkwell::context::Context,
     },
     lowering::ptx::{Function, Module, ModuleError},
     mlir,
@@ -69,7 +70,7 @@ fn fail(errors: &[Diagnostic], ir: &Input) -> bool {
 }
 
 /// The whole job, in the child: whether all operations are kept.
-fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Vec<Diagnostic>> {
+fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Errors> {
     let (text, module) = parse(ptx)?;
     isolate::stage(Stage::Read);
     let context = Context::create();
@@ -108,7 +109,7 @@ fn nothing_checked(judged: &[Found<'_>], ir: &Input, ptx: &Input) -> Diagnostic 
 }
 
 /// The operations of LLVM IR, by function.
-fn of_llvm_ir(args: &CheckArgs, ir: &Input, context: &Context) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
+fn of_llvm_ir(args: &CheckArgs, ir: &Input, context: &Context) -> Result<Vec<Recognized>, Errors> {
     if args.module.is_some() {
         return Err(Diagnostic::new("--module is for MLIR, and the input is LLVM IR").into());
     }
@@ -124,7 +125,7 @@ fn of_llvm_ir(args: &CheckArgs, ir: &Input, context: &Context) -> Result<Vec<Rec
 }
 
 /// The operations of a device module of MLIR, by function: those of the LLVM IR that it becomes for the target of the PTX.
-fn of_mlir(args: &CheckArgs, ir: &Input, ptx: &Module, llvm: &Context) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
+fn of_mlir(args: &CheckArgs, ir: &Input, ptx: &Module, llvm: &Context) -> Result<Vec<Recognized>, Errors> {
     let context = mlir::context();
     let input = ir.clone().keeping_lines();
     let settings = Settings {
@@ -158,7 +159,7 @@ fn of_mlir(args: &CheckArgs, ir: &Input, ptx: &Module, llvm: &Context) -> Result
 }
 
 /// The text of the PTX, and what it says.
-fn parse(ptx: &Input) -> Result<(&str, Module), Vec<Diagnostic>> {
+fn parse(ptx: &Input) -> Result<(&str, Module), Errors> {
     let no_text = || Diagnostic::new(format!("'{}' is no text", ptx.name()));
     let text = ptx.text().ok_or_else(no_text)?;
     let module = text.parse().map_err(|ModuleError { line, reason }| Diagnostic {
@@ -169,10 +170,10 @@ fn parse(ptx: &Input) -> Result<(&str, Module), Vec<Diagnostic>> {
 }
 
 /// Judges the operations, function by function.
-fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Found<'a>>, Vec<Diagnostic>> {
+fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Found<'a>>, Errors> {
     let bodies = module.functions.iter().filter(|function| function.body.is_some());
     let functions: HashMap<&str, &Function> = bodies.map(|function| (&*function.name, function)).collect();
-    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    let (mut found, mut errors) = (Vec::new(), Errors::new());
     for Recognized { function: name, visible, blocks, named } in recognized {
         let judgements = match functions.get(&*llvm::ptx_name(name)) {
             Some(function) => match judge(blocks, function) {
@@ -197,7 +198,7 @@ fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Fo
         };
         found.extend(named.iter().zip(judgements).map(|(named, judgement)| Found { function: name, named, judgement }));
     }
-    if errors.is_empty() { Ok(found) } else { Err(errors) }
+    errors.or(found)
 }
 
 /// A function that only its module sees may have become part of others.

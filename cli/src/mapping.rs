@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::ExitCode, time::Instant};
 
-use ptx_atomics::llvm::Diagnostic;
+use ptx_atomics::llvm::{Diagnostic, Errors};
 use ptx_atomics::mapping::{
     NoProgram,
     programs::Set,
@@ -60,7 +60,7 @@ pub fn run(args: &VerifyMappingArgs) -> ExitCode {
 }
 
 /// What is printed, and whether every mapping is kept.
-fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Vec<Diagnostic>> {
+fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
     let mut rows = Vec::new();
     for (name, expansion, check) in tasks(args)? {
         let start = Instant::now();
@@ -92,7 +92,7 @@ fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Vec<Diagnostic>> {
 type Task<'a> = (String, &'static Expansion, Box<dyn Fn() -> Result<Report, NoProgram> + 'a>);
 
 /// What is to be done: each set with each expansion.
-fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Vec<Diagnostic>> {
+fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
     let chosen = |default: &[usize]| -> Vec<&'static Expansion> {
         let given = args.expansions.iter().map(|number| usize::from(*number)).collect::<Vec<_>>();
         let numbers = if given.is_empty() { default } else { &given };

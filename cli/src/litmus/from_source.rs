@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ptx_atomics::mapping::{Mapping, typed};
 use ptx_atomics::{
-    llvm::{Diagnostic, Location},
+    llvm::{Diagnostic, Errors, Location},
     lowering::{Access, Policy, Type, ptx::Space},
     memory_model::{
         condition::{Condition, Formula, Quantifier},
@@ -25,12 +25,12 @@ use ptx_atomics::{
 use crate::{cli::LitmusArgs, format::columns, lower};
 
 /// What is printed, and whether every program ends only as its source may.
-pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bool), Vec<Diagnostic>> {
+pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bool), Errors> {
     let sources = read(path)?;
     let target = args.target.target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
     let policy = Policy::from(args.strategy.strategies());
     let mapping = Mapping::new(policy, target, Access::new(Space::Global, Type::I32), target.to_string());
-    let (mut text, mut kept, mut errors) = (String::new(), true, Vec::new());
+    let (mut text, mut kept, mut errors) = (String::new(), true, Errors::new());
     for source in sources {
         match compare(args, &source, &mapping, limits) {
             Ok((part, is_kept)) => {
@@ -40,11 +40,11 @@ pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bo
             Err(found) => errors.extend(found),
         }
     }
-    if errors.is_empty() { Ok((text, kept)) } else { Err(errors) }
+    errors.or((text, kept))
 }
 
 /// Reads programs in scoped C++; `-` is standard input.
-pub fn read(path: &Path) -> Result<Vec<Source>, Vec<Diagnostic>> {
+pub fn read(path: &Path) -> Result<Vec<Source>, Errors> {
     let input = lower::read(path)?;
     let Ok(text) = std::str::from_utf8(input.bytes()) else {
         return Err(Diagnostic::new(format!("'{}' is no text", input.name())).into());
@@ -62,7 +62,7 @@ fn compare(
     source: &Source,
     mapping: &Mapping<'_>,
     limits: Limits,
-) -> Result<(String, bool), Vec<Diagnostic>> {
+) -> Result<(String, bool), Errors> {
     // The values are those of what is accessed.
     let typed = typed(&source.program, ModelType::U32);
     let lowered = typed.and_then(|program| Ok((mapping.translate(&program)?, program)));

@@ -15,7 +15,7 @@ use std::{
 use clap::{CommandFactory, error::ErrorKind};
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressFinish, ProgressStyle};
 use ptx_atomics::{
-    llvm::{Diagnostic, Input, Location},
+    llvm::{Diagnostic, Errors, Input, Location},
     memory_model::{
         litmus::{Dialect, Litmus},
         outcome::{Layout, Limits, Outcomes},
@@ -62,7 +62,7 @@ struct Judged {
 }
 
 /// A file that is none, and its text where errors point to it.
-type Failure = (Vec<Diagnostic>, Option<Input>);
+type Failure = (Errors, Option<Input>);
 
 /// Deep conditions and many threads are recursions of the search.
 const STACK: usize = 64 << 20;
@@ -144,8 +144,8 @@ fn limits(args: &LitmusArgs) -> Limits {
 }
 
 /// The files in the order of the arguments; those of folders by name.
-fn files(arguments: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
-    let (mut files, mut errors) = (Vec::new(), Vec::new());
+fn files(arguments: &[PathBuf]) -> (Vec<PathBuf>, Errors) {
+    let (mut files, mut errors) = (Vec::new(), Errors::new());
     for argument in arguments {
         if !argument.is_dir() {
             files.push(argument.clone());
@@ -245,7 +245,7 @@ fn verdict(litmus: &Litmus, outcomes: &Outcomes, file: &str, time: Duration) -> 
 }
 
 /// Draws the one test; nothing is drawn where there is none.
-fn draw(args: &LitmusArgs, judged: &[Judged]) -> Result<(), Vec<Diagnostic>> {
+fn draw(args: &LitmusArgs, judged: &[Judged]) -> Result<(), Errors> {
     let [judged] = judged else { return Ok(()) };
     let drawings = [(&args.dot, dot::dot as fn(&Diagram) -> String), (&args.svg, svg::svg)];
     for (path, drawing) in drawings.iter().filter_map(|(path, drawing)| Some((path.as_deref()?, drawing))) {
@@ -258,7 +258,7 @@ fn draw(args: &LitmusArgs, judged: &[Judged]) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Vec<Diagnostic>> {
+fn write(path: &Path, text: &str) -> Result<(), Errors> {
     output::write(path, text.as_bytes().to_vec()).map_err(|error| cannot("write", path, &error))
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Display};
 
 use ptx_atomics::{
     llvm::{
-        self, Diagnostic, Input, Options, Settings,
+        self, Diagnostic, Errors, Input, Options, Settings,
         inkwell::{
             OptimizationLevel,
             context::Context,
@@ -22,12 +22,7 @@ use crate::{
     isolate::{self, Functions, Stage},
 };
 
-pub fn work(
-    args: &LowerArgs,
-    input: &Input,
-    context: &Context,
-    only: Option<Part>,
-) -> Result<Lowered, Vec<Diagnostic>> {
+pub fn work(args: &LowerArgs, input: &Input, context: &Context, only: Option<Part>) -> Result<Lowered, Errors> {
     if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
         let message = "LLVM IR does not become MLIR";
         return Err(Diagnostic::new(message).help("for MLIR on standard input, give --input mlir").into());
@@ -63,7 +58,7 @@ pub fn finish(
     options: &Options,
     lines_for_us: bool,
     only: Option<Part>,
-) -> Result<Lowered, Vec<Diagnostic>> {
+) -> Result<Lowered, Errors> {
     isolate::stage(Stage::Prepare);
     llvm::prepare(module, machine, args.level)?;
     isolate::stage(Stage::Lower);
@@ -82,7 +77,7 @@ pub fn finish(
 }
 
 /// LLVM's code generator, at its level of the arguments, or else that of the pipeline.
-pub fn machine(args: &LowerArgs, module: &Module<'_>, target: &Target) -> Result<TargetMachine, Vec<Diagnostic>> {
+pub fn machine(args: &LowerArgs, module: &Module<'_>, target: &Target) -> Result<TargetMachine, Errors> {
     let level = match args.codegen_level.or(args.level) {
         Some(0) => OptimizationLevel::None,
         Some(1) => OptimizationLevel::Less,
@@ -93,7 +88,7 @@ pub fn machine(args: &LowerArgs, module: &Module<'_>, target: &Target) -> Result
 }
 
 /// The target of the flags; the module is asked for what they leave open.
-fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Vec<Diagnostic>> {
+fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Errors> {
     let gpu = settings
         .mcpu
         .map_or_else(|| one(llvm::requested_gpus(module)?, "GPUs", "--mcpu", |sm| sm.name()), |sm| Ok(Some(sm)));
@@ -115,7 +110,7 @@ fn one<T: Copy, N: Display>(
     what: &str,
     flag: &str,
     name: impl Fn(T) -> N,
-) -> Result<Option<T>, Vec<Diagnostic>> {
+) -> Result<Option<T>, Errors> {
     if found.len() > 1 {
         let places = found.iter().map(|(value, function)| format!("'{}' in function '{function}'", name(*value)));
         let message = format!("the module asks for several {what}: {}", places.collect::<Vec<_>>().join(", "));

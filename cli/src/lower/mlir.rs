@@ -1,7 +1,7 @@
 //! MLIR to what is written.
 
 use ptx_atomics::{
-    llvm::{self, Diagnostic, Input, Location, Options, Settings, inkwell::context::Context},
+    llvm::{self, Diagnostic, Errors, Input, Location, Options, Settings, inkwell::context::Context},
     mlir::{
         self, DeviceModule, Translated, each,
         melior::{
@@ -17,12 +17,7 @@ use crate::{
     isolate::{self, Stage},
 };
 
-pub fn work(
-    args: &LowerArgs,
-    input: &Input,
-    llvm: &Context,
-    only: Option<Part>,
-) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+pub fn work(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
     let mut lowered = lower(args, input, llvm, only);
     match &mut lowered {
         Ok(lowered) => {
@@ -54,8 +49,8 @@ pub fn translated<'c, 'l>(
     module: &mut Module<'c>,
     wanted: Option<&str>,
     llvm: &'l Context,
-    options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Vec<Diagnostic>>,
-) -> Result<Vec<Device<'l>>, Vec<Diagnostic>> {
+    options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Errors>,
+) -> Result<Vec<Device<'l>>, Errors> {
     let device = selected(wanted, mlir::device_modules(module, context)?)?;
     let device = each(device, |device| Ok((options(device.op)?, device)))?;
     each(&device, |(options, device)| mlir::check(device.op, options))?;
@@ -67,7 +62,7 @@ pub fn translated<'c, 'l>(
     })
 }
 
-fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
     let context = mlir::context();
     let mut module = mlir::read(&context, input)?;
     isolate::stage(Stage::Convert);
@@ -103,7 +98,7 @@ fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) ->
 fn selected<'c, 'a>(
     wanted: Option<&str>,
     modules: Vec<DeviceModule<'c, 'a>>,
-) -> Result<Vec<DeviceModule<'c, 'a>>, Vec<Diagnostic>> {
+) -> Result<Vec<DeviceModule<'c, 'a>>, Errors> {
     let Some(wanted) = wanted else { return Ok(modules) };
     let names = modules.iter().filter_map(|module| module.name.clone()).collect::<Vec<_>>().join(", ");
     let found: Vec<_> = modules.into_iter().filter(|module| module.name.as_deref() == Some(wanted)).collect();
@@ -115,7 +110,7 @@ fn selected<'c, 'a>(
 }
 
 /// What is asked of a module: by the flags, else by itself.
-fn options(args: &LowerArgs, input: &Input, op: OperationRef<'_, '_>) -> Result<Options, Vec<Diagnostic>> {
+fn options(args: &LowerArgs, input: &Input, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
     let settings: Settings = args.settings(mlir::settings(op)?);
     Ok(Options { remarks: input.keep_lines, ..mlir::options(&settings, op)? })
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use ptx_atomics::{
-    llvm::{self, Diagnostic, Handlers, Input, Remark, inkwell::context::Context, remarks},
+    llvm::{self, Diagnostic, Errors, Handlers, Input, Remark, inkwell::context::Context, remarks},
     lowering::Target,
     mlir::BYTECODE,
 };
@@ -59,19 +59,19 @@ struct Part {
 
 /// Errors that no child process has printed.
 struct Failure {
-    errors: Vec<Diagnostic>,
+    errors: Errors,
     status: ExitCode,
 }
 
-impl From<Vec<Diagnostic>> for Failure {
-    fn from(errors: Vec<Diagnostic>) -> Self {
+impl From<Errors> for Failure {
+    fn from(errors: Errors) -> Self {
         Self { errors, status: ExitCode::FAILURE }
     }
 }
 
 impl From<Diagnostic> for Failure {
     fn from(error: Diagnostic) -> Self {
-        vec![error].into()
+        Errors::from(error).into()
     }
 }
 
@@ -132,7 +132,7 @@ fn lower(args: &LowerArgs) -> Result<bool, Failure> {
 }
 
 /// Reads a file; `-` is standard input.
-pub fn read(path: &Path) -> Result<Input, Vec<Diagnostic>> {
+pub fn read(path: &Path) -> Result<Input, Errors> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes).map_err(|error| cannot("read", path, &error))?;
@@ -142,12 +142,12 @@ pub fn read(path: &Path) -> Result<Input, Vec<Diagnostic>> {
     Ok(Input::new(path.display().to_string(), bytes))
 }
 
-pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Vec<Diagnostic> {
+pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Errors {
     Diagnostic::new(format!("cannot {what} '{}': {error}", path.display())).into()
 }
 
 /// The whole job, in the child. With `only`, code is generated for some of the functions.
-fn work(args: &LowerArgs, input: &Input, only: Option<Part>) -> Result<Vec<Lowered>, Vec<Diagnostic>> {
+fn work(args: &LowerArgs, input: &Input, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
     let language = language(args.language, input);
     isolate::stage(if language == Language::Mlir { Stage::ReadMlir } else { Stage::Read });
     let context = Context::create();
@@ -173,7 +173,7 @@ pub fn language(asked: Option<Language>, input: &Input) -> Language {
 }
 
 /// Gives the parent what was made, and says what was done.
-fn deliver(args: &LowerArgs, lowered: &[Lowered], into_folder: bool) -> Result<(), Vec<Diagnostic>> {
+fn deliver(args: &LowerArgs, lowered: &[Lowered], into_folder: bool) -> Result<(), Errors> {
     if !into_folder && let [_, _, ..] = lowered {
         let names: Vec<_> = lowered.iter().filter_map(|lowered| lowered.name.as_deref()).collect();
         let message = format!("the input has several modules, and there is one output: {}", names.join(", "));

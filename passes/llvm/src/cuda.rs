@@ -23,7 +23,7 @@ use ptx_atomics_lowering::{Access, Ordering, RmwOp, Type, ptx::Space};
 
 use crate::{
     instruction::{Instruction, callee, instructions, llvm_ordering, name},
-    message::Diagnostic,
+    message::Errors,
     operation::Kind,
     recognize::{name_of, sync_scope_id},
     scoped::Marker,
@@ -112,10 +112,7 @@ struct Found {
 ///
 /// # Errors
 /// Those of `wanted`.
-pub fn relax_cuda(
-    module: &Module<'_>,
-    wanted: impl FnOnce() -> Result<bool, Vec<Diagnostic>>,
-) -> Result<(), Vec<Diagnostic>> {
+pub fn relax_cuda(module: &Module<'_>, wanted: impl FnOnce() -> Result<bool, Errors>) -> Result<(), Errors> {
     let found = find(module);
     if found.is_empty() || !wanted()? {
         return Ok(());

@@ -17,7 +17,13 @@ use inkwell::{
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 
-use crate::{effects, instruction::name, message::Diagnostic, settings::Settings, source::triple};
+use crate::{
+    effects,
+    instruction::name,
+    message::{Diagnostic, Errors},
+    settings::Settings,
+    source::triple,
+};
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
@@ -29,7 +35,7 @@ const NEWEST: PtxVersion = PtxVersion(9, 0);
 ///
 /// # Errors
 /// If it is for something else.
-pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
+pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Errors> {
     let triple = triple(module);
     if triple.is_empty() || triple == "nvptx64" || triple.starts_with("nvptx64-") {
         return Ok(());
@@ -46,11 +52,7 @@ pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
 ///
 /// # Errors
 /// If LLVM 22 does not know the target, or the module is not for an NVIDIA GPU.
-pub fn machine(
-    module: &Module<'_>,
-    target: &Target,
-    level: OptimizationLevel,
-) -> Result<TargetMachine, Vec<Diagnostic>> {
+pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     require_nvptx64(module)?;
     let triple = triple(module);
     let triple = TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple });
@@ -60,11 +62,7 @@ pub fn machine(
     Ok(machine)
 }
 
-fn code_generator(
-    triple: &TargetTriple,
-    target: &Target,
-    level: OptimizationLevel,
-) -> Result<TargetMachine, Vec<Diagnostic>> {
+fn code_generator(triple: &TargetTriple, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     LlvmTarget::initialize_nvptx(&InitializationConfig::default());
     let llvm = LlvmTarget::from_triple(triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;
     let features = format!("+{}", target.ptx.min(NEWEST).feature());
@@ -77,7 +75,7 @@ fn code_generator(
 ///
 /// # Errors
 /// If LLVM has no code generator for them.
-pub fn data_layout() -> Result<String, Vec<Diagnostic>> {
+pub fn data_layout() -> Result<String, Errors> {
     let target = Settings::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
     let machine = code_generator(&TargetTriple::create(TRIPLE), &target, OptimizationLevel::None)?;
     Ok(machine.get_target_data().get_data_layout().as_str().to_string_lossy().into_owned())
@@ -87,7 +85,7 @@ pub fn data_layout() -> Result<String, Vec<Diagnostic>> {
 ///
 /// # Errors
 /// All names that mean nothing.
-pub fn requested_gpus(module: &Module<'_>) -> Result<Vec<(Sm, String)>, Vec<Diagnostic>> {
+pub fn requested_gpus(module: &Module<'_>) -> Result<Vec<(Sm, String)>, Errors> {
     requested(module, "--mcpu", |function| attribute(function, "target-cpu"))
 }
 
@@ -95,7 +93,7 @@ pub fn requested_gpus(module: &Module<'_>) -> Result<Vec<(Sm, String)>, Vec<Diag
 ///
 /// # Errors
 /// All names that mean nothing.
-pub fn requested_versions(module: &Module<'_>) -> Result<Vec<(PtxVersion, String)>, Vec<Diagnostic>> {
+pub fn requested_versions(module: &Module<'_>) -> Result<Vec<(PtxVersion, String)>, Errors> {
     requested(module, "--mattr", |function| ptx_feature(&attribute(function, "target-features")?).map(str::to_owned))
 }
 
@@ -115,7 +113,7 @@ fn requested<T: FromStr<Err = UnknownTarget>>(
     module: &Module<'_>,
     flag: &str,
     value: impl Fn(&FunctionValue<'_>) -> Option<String>,
-) -> Result<Vec<(T, String)>, Vec<Diagnostic>> {
+) -> Result<Vec<(T, String)>, Errors> {
     let mut found: Vec<(String, String)> = Vec::new();
     for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
         if let Some(value) = value(&function)
@@ -124,7 +122,7 @@ fn requested<T: FromStr<Err = UnknownTarget>>(
             found.push((value, name(&function)));
         }
     }
-    let (mut values, mut errors) = (Vec::new(), Vec::new());
+    let (mut values, mut errors) = (Vec::new(), Errors::new());
     for (value, function) in found {
         match value.parse() {
             Ok(value) => values.push((value, function)),
@@ -134,7 +132,7 @@ fn requested<T: FromStr<Err = UnknownTarget>>(
             ),
         }
     }
-    if errors.is_empty() { Ok(values) } else { Err(errors) }
+    errors.or(values)
 }
 
 /// The passes of LLVM that find out what generic addresses point to. Inference follows pointers through registers, not
@@ -145,8 +143,8 @@ pub const RESOLVE: &str = "generic-to-nvvm,function(sroa,infer-address-spaces)";
 ///
 /// # Errors
 /// If LLVM rejects the pipeline.
-pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) -> Result<(), Vec<Diagnostic>> {
-    let run = |pipeline: &str| -> Result<(), Vec<Diagnostic>> {
+pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) -> Result<(), Errors> {
+    let run = |pipeline: &str| -> Result<(), Errors> {
         let run = module.run_passes(pipeline, machine, PassBuilderOptions::create());
         Ok(run.map_err(|error| Diagnostic::new(format!("LLVM's passes failed: {}", error.to_string_lossy())))?)
     };
@@ -164,7 +162,7 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
 ///
 /// # Errors
 /// If LLVM's backend reports one. On what it cannot select it ends the process instead.
-pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Vec<Diagnostic>> {
+pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Errors> {
     // Names that the backend would give to new values are seen by nobody.
     // SAFETY: the context is live.
     unsafe { LLVMContextSetDiscardValueNames(module.get_context().as_ctx_ref(), 1) };

@@ -40,7 +40,7 @@ pub use self::{
         require_nvptx64, strip_debug_info,
     },
     fatal::{Handlers, install_handlers},
-    message::{Diagnostic, Location, Remark},
+    message::{Diagnostic, Errors, Location, Remark},
     recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
     settings::Settings,
@@ -84,7 +84,7 @@ impl Options {
 ///
 /// # Errors
 /// Everything in the module that has no lowering. The module is then unchanged.
-pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Vec<Diagnostic>> {
+pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
     let mut planned = Vec::new();
     recognize::plan(module, input, options, false, |plan| planned.push(plan))?;
     let reported = if options.remarks { &planned[..] } else { &[] };
@@ -110,6 +110,6 @@ pub fn is_pending(module: &Module<'_>) -> bool {
 ///
 /// # Errors
 /// Everything in the module that has no lowering.
-pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Vec<Diagnostic>> {
+pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Errors> {
     recognize::plan(module, input, options, true, drop)
 }

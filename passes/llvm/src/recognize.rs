@@ -19,7 +19,7 @@ use crate::{
     Options, cuda,
     instruction::{Instruction, constant, control_flow, instructions, instructions_of, name},
     memory::Memory,
-    message::{Diagnostic, Location, Remark},
+    message::{Diagnostic, Errors, Location, Remark},
     operation::{
         self, Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type,
         describe, flushes, help, integer, takes_constants,
@@ -79,15 +79,12 @@ pub fn plan(
     options: &Options,
     pristine: bool,
     mut keep: impl FnMut(Planned),
-) -> Result<(), Vec<Diagnostic>> {
+) -> Result<(), Errors> {
     let mut recognizer = Recognizer::new(module, input, options);
-    let mut errors = Vec::new();
+    let mut errors = Errors::new();
     let mut count = 0..;
     for function in module.get_functions() {
-        let policy = recognizer.policy(function).unwrap_or_else(|mut found| {
-            errors.append(&mut found);
-            options.policy
-        });
+        let policy = errors.keep(recognizer.policy(function)).unwrap_or(options.policy);
         for instruction in instructions(function) {
             let Some((instruction, kind)) = Instruction::atomic(instruction) else {
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
@@ -97,13 +94,10 @@ pub fn plan(
                 true if recognizer.numbering.is_in_text(instruction) => count.next(),
                 _ => recognizer.numbering.get(instruction),
             };
-            match recognizer.plan(function, instruction, kind, number, &policy) {
-                Ok(planned) => keep(planned),
-                Err(mut found) => errors.append(&mut found),
-            }
+            errors.keep(recognizer.plan(function, instruction, kind, number, &policy)).into_iter().for_each(&mut keep);
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    errors.or(())
 }
 
 /// A function that has atomics or fences.
@@ -130,9 +124,9 @@ pub struct Named {
 ///
 /// # Errors
 /// Everything that is no operation of the model: an unknown scope, type or address space, or too little alignment.
-pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
+pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Errors> {
     let recognizer = Recognizer::new(module, input, options);
-    let (mut functions, mut errors) = (Vec::new(), Vec::new());
+    let (mut functions, mut errors) = (Vec::new(), Errors::new());
     let mut count = 0..;
     for function in module.get_functions() {
         let visible = !matches!(function.get_linkage(), Linkage::Internal | Linkage::Private);
@@ -167,7 +161,7 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
             functions.push(Recognized { function: name(&function), visible, blocks, named });
         }
     }
-    if errors.is_empty() { Ok(functions) } else { Err(errors) }
+    errors.or(functions)
 }
 
 /// The name of a function in PTX: LLVM replaces what PTX has not (`NVPTXAssignValidGlobalNames`).
@@ -198,7 +192,7 @@ impl<'a> Recognizer<'a> {
     }
 
     /// The policy of the run, with what the function's attributes say.
-    fn policy(&self, function: FunctionValue<'_>) -> Result<Policy, Vec<Diagnostic>> {
+    fn policy(&self, function: FunctionValue<'_>) -> Result<Policy, Errors> {
         let mut policy = self.options.policy;
         let attribute = |name: &str| {
             let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, name)?;
@@ -221,7 +215,7 @@ impl<'a> Recognizer<'a> {
         kind: Kind,
         number: Option<u32>,
         policy: &Policy,
-    ) -> Result<Planned, Vec<Diagnostic>> {
+    ) -> Result<Planned, Errors> {
         let input = self.input;
         let diagnostic = |(message, help): Problem| Diagnostic {
             message,

@@ -9,13 +9,13 @@ use std::{
 
 use strum::EnumMessage;
 
-use crate::message::{Diagnostic, Location, Remark};
+use crate::message::{Diagnostic, Errors, Location, Remark};
 
 /// Adds remarks to a file: each module of a program adds its own, in one piece.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn append(path: &Path, remarks: &[Remark]) -> Result<(), Vec<Diagnostic>> {
+pub fn append(path: &Path, remarks: &[Remark]) -> Result<(), Errors> {
     let file = OpenOptions::new().create(true).append(true).open(path);
     let written: io::Result<()> = file.and_then(|mut file| file.write_all(yaml(remarks).as_bytes()));
     Ok(written.map_err(|error| Diagnostic::new(format!("cannot write remarks to '{}': {error}", path.display())))?)

@@ -28,7 +28,7 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use crate::{
     instruction::{Instruction, bin_op, callee, instructions, llvm_ordering, name, take_name},
-    message::Diagnostic,
+    message::{Diagnostic, Errors},
     operation::SYNC_SCOPES,
     recognize::{name_of, printed, sync_scope_id},
     require,
@@ -43,7 +43,7 @@ const PREFIX: &str = "ptx_atomics$";
 ///
 /// # Errors
 /// Every wrong marker and every wrong use of one, all of which then stay.
-pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
+pub fn expand(module: &Module<'_>) -> Result<(), Errors> {
     require::satisfy(module);
     let functions: Vec<_> = module.get_functions().filter(|function| name(function).starts_with(PREFIX)).collect();
     if functions.is_empty() {
@@ -52,7 +52,7 @@ pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
     let parsed = functions.iter().map(|function| (function.as_value_ref(), Marker::parse(&name(function))));
     let markers: HashMap<LLVMValueRef, _> = parsed.collect();
     let context = module.get_context();
-    let (mut calls, mut errors) = (Vec::new(), Vec::new());
+    let (mut calls, mut errors) = (Vec::new(), Errors::new());
     for call in module.get_functions().flat_map(instructions) {
         // SAFETY: the instruction is live.
         let Some((function, marker)) = (unsafe { callee(call) }).and_then(|callee| markers.get_key_value(&callee))
@@ -75,9 +75,7 @@ pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
         }
         errors.extend(other_uses(function.as_value_ref()));
     }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+    errors.or(())?;
     // SAFETY: the calls are live, and each is erased once; then no marker has a use left.
     unsafe {
         let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
@@ -112,7 +110,7 @@ fn at(instruction: LLVMValueRef, (message, help): Problem) -> Diagnostic {
 }
 
 /// The uses of a marker that are no calls of it.
-fn other_uses(marker: LLVMValueRef) -> Vec<Diagnostic> {
+fn other_uses(marker: LLVMValueRef) -> Errors {
     let non_null = |value: LLVMUseRef| (!value.is_null()).then_some(value);
     let help = "call it directly: it has no address, since the pass replaces its calls";
     let problem =

@@ -13,7 +13,10 @@ use inkwell::{
 };
 use ptx_atomics_lowering::{FpAtomics, Policy, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope};
 
-use crate::{Options, message::Diagnostic};
+use crate::{
+    Options,
+    message::{Diagnostic, Errors},
+};
 
 /// The key of the module flag, a string.
 pub const MODULE_FLAG: &str = "ptx-atomics";
@@ -92,7 +95,7 @@ impl Settings {
     ///
     /// # Errors
     /// If the flag is no string, or not a list of options, or names a file.
-    pub fn of_module(module: &Module<'_>) -> Result<Self, Vec<Diagnostic>> {
+    pub fn of_module(module: &Module<'_>) -> Result<Self, Errors> {
         module_flag(module)?.map_or(Ok(Self::default()), |text| Self::of_flag(&text))
     }
 
@@ -100,7 +103,7 @@ impl Settings {
     ///
     /// # Errors
     /// If it is not a list of options, or names a file.
-    pub fn of_flag(text: &str) -> Result<Self, Vec<Diagnostic>> {
+    pub fn of_flag(text: &str) -> Result<Self, Errors> {
         let mut settings = Self::default();
         let place = format!("the module flag \"{MODULE_FLAG}\"");
         settings.override_with(text, &place)?;
@@ -116,14 +119,14 @@ impl Settings {
     ///
     /// # Errors
     /// All items that mean nothing. `place` says where the list stands.
-    pub fn override_with(&mut self, list: &str, place: &str) -> Result<(), Vec<Diagnostic>> {
-        let mut errors = Vec::new();
+    pub fn override_with(&mut self, list: &str, place: &str) -> Result<(), Errors> {
+        let mut errors = Errors::new();
         for item in list.split([',', ';']).map(str::trim).filter(|item| !item.is_empty()) {
             if let Err(reason) = self.item(item) {
                 errors.push(Diagnostic::new(format!("in {place}: {reason}")));
             }
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        errors.or(())
     }
 
     fn item(&mut self, item: &str) -> Result<(), String> {
@@ -244,7 +247,7 @@ fn yes(value: &str) -> Result<bool, String> {
     }
 }
 
-fn module_flag(module: &Module<'_>) -> Result<Option<String>, Vec<Diagnostic>> {
+fn module_flag(module: &Module<'_>) -> Result<Option<String>, Errors> {
     // SAFETY: module and context are live, and the key is given with its length.
     unsafe {
         let flag = LLVMGetModuleFlag(module.as_mut_ptr(), MODULE_FLAG.as_ptr().cast(), MODULE_FLAG.len());

@@ -18,7 +18,7 @@ use inkwell::{
 use crate::{
     emit::data_layout,
     instruction::{Instruction, instructions, message},
-    message::{Diagnostic, Location},
+    message::{Diagnostic, Errors, Location},
 };
 
 /// The kind of metadata that numbers the atomics of a module that was read from text.
@@ -82,7 +82,7 @@ impl Input {
 ///
 /// # Errors
 /// If the input is neither, does not parse, or is not valid IR.
-pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<Diagnostic>> {
+pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Errors> {
     if input.bytes().is_empty() {
         return Err(Diagnostic::new(format!("'{}' is empty", input.name))
             .help("give LLVM IR, as text or as bitcode")

@@ -12,7 +12,7 @@ use melior::{
 };
 use mlir_sys::*;
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Input,
+    self as llvm, Diagnostic, Errors, Input,
     inkwell::{
         context::{AsContextRef, Context as LlvmContext},
         module::Module as LlvmModule,
@@ -70,7 +70,7 @@ pub struct DeviceModule<'c, 'a> {
 pub fn device_modules<'c, 'a>(
     module: &'a mut Module<'c>,
     context: &'c Context,
-) -> Result<Vec<DeviceModule<'c, 'a>>, Vec<Diagnostic>> {
+) -> Result<Vec<DeviceModule<'c, 'a>>, Errors> {
     let found = |name: &str| ir::all(module.as_operation()).into_iter().any(|op| ir::name(op) == name);
     // Only functions of the host can take some of nvgpu's types, of which a kernel takes the address.
     let captured = found("gpu.launch") && ir::all(module.as_operation()).into_iter().any(|op| dialect(op) == "nvgpu");
@@ -124,9 +124,9 @@ fn wrap<'c>(module: &Module<'c>, context: &'c Context) {
 ///
 /// # Errors
 /// All names that mean nothing.
-pub fn requested_targets(op: Op<'_, '_>) -> Result<Vec<(Sm, PtxVersion)>, Vec<Diagnostic>> {
+pub fn requested_targets(op: Op<'_, '_>) -> Result<Vec<(Sm, PtxVersion)>, Errors> {
     let targets = op.attribute("targets").ok().and_then(|targets| ArrayAttribute::try_from(targets).ok());
-    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    let (mut found, mut errors) = (Vec::new(), Errors::new());
     for target in targets.iter().flat_map(|targets| (0..targets.len()).filter_map(|index| targets.element(index).ok()))
     {
         let text = target.to_string();
@@ -148,7 +148,7 @@ pub fn requested_targets(op: Op<'_, '_>) -> Result<Vec<(Sm, PtxVersion)>, Vec<Di
         }
     }
     found.dedup();
-    if errors.is_empty() { Ok(found) } else { Err(errors) }
+    errors.or(found)
 }
 
 /// The text of a parameter of an attribute, as `chip = "sm_90"`.
@@ -161,7 +161,7 @@ fn parameter<'t>(attribute: &'t str, name: &str) -> Option<&'t str> {
 ///
 /// # Errors
 /// What MLIR says, and every op that is left.
-fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<(), Vec<Diagnostic>> {
+fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<(), Errors> {
     let mut converted = spirv::module::convert(device, context)?;
     for (dialects, pass) in CONVERSIONS {
         if ir::all(device).into_iter().skip(1).any(|op| dialects.contains(&dialect(op))) {
@@ -172,12 +172,11 @@ fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<(), Vec<Diagn
     if converted {
         simplify(device);
     }
-    let errors = left_over(device, &|dialect| TRANSLATED.contains(&dialect));
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    left_over(device, &|dialect| TRANSLATED.contains(&dialect)).or(())
 }
 
 /// Ops of dialects that no conversion takes.
-pub fn unconvertible(device: Op<'_, '_>) -> Vec<Diagnostic> {
+pub fn unconvertible(device: Op<'_, '_>) -> Errors {
     let converted = |dialect: &str| CONVERSIONS.iter().any(|(dialects, _)| dialects.contains(&dialect));
     left_over(device, &|dialect| converted(dialect) || dialect == "spirv" || TRANSLATED.contains(&dialect))
 }
@@ -193,8 +192,8 @@ const OF_MODULES: [&str; 6] = [
 ];
 
 /// An error for each op of a device module that stands in no function. MLIR leaves it out of LLVM IR, or follows a null pointer.
-pub fn in_no_function(device: Op<'_, '_>) -> Vec<Diagnostic> {
-    let mut errors = Vec::new();
+pub fn in_no_function(device: Op<'_, '_>) -> Errors {
+    let mut errors = Errors::new();
     for op in ir::children(device) {
         match ir::name(op) {
             "builtin.module" => errors.extend(in_no_function(op)),
@@ -212,7 +211,7 @@ pub fn in_no_function(device: Op<'_, '_>) -> Vec<Diagnostic> {
 }
 
 /// An error for each op in a device module whose dialect is no such one.
-fn left_over(device: Op<'_, '_>, fine: &dyn Fn(&str) -> bool) -> Vec<Diagnostic> {
+fn left_over(device: Op<'_, '_>, fine: &dyn Fn(&str) -> bool) -> Errors {
     let left = ir::all(device).into_iter().skip(1).filter(|op| !fine(dialect(*op)));
     let problem = |op| {
         let help = "convert it to the LLVM dialect first, or to a dialect that MLIR converts for NVIDIA GPUs";
@@ -250,7 +249,7 @@ pub fn llvm_ir<'l>(
     context: &Context,
     llvm: &'l LlvmContext,
     input: &Input,
-) -> Result<Translated<'l>, Vec<Diagnostic>> {
+) -> Result<Translated<'l>, Errors> {
     convert(device.op, context)?;
     let has_lines_for_us = input.keep_lines && !has_debug_info(device.op);
     if let Some(root) = ir::parents(device.op).last().filter(|_| has_lines_for_us) {
@@ -270,7 +269,7 @@ pub fn llvm_ir<'l>(
 
 /// Names the layout of data on NVIDIA GPUs, by which MLIR's translation aligns what has no alignment, unless the module names
 /// one.
-fn lay_out(device: Op<'_, '_>, context: &Context) -> Result<(), Vec<Diagnostic>> {
+fn lay_out(device: Op<'_, '_>, context: &Context) -> Result<(), Errors> {
     const LAYOUTS: [&str; 2] = ["llvm.data_layout", "dlti.dl_spec"];
     if !LAYOUTS.iter().any(|name| device.attribute(name).is_ok()) {
         let layout = StringAttribute::new(context, &llvm::data_layout()?).into();
@@ -287,7 +286,7 @@ fn has_debug_info(device: Op<'_, '_>) -> bool {
 }
 
 /// Runs passes on a module.
-fn run(context: &Context, module: &mut Module<'_>, pipeline: &str) -> Result<(), Vec<Diagnostic>> {
+fn run(context: &Context, module: &mut Module<'_>, pipeline: &str) -> Result<(), Errors> {
     let op = module.as_operation();
     // SAFETY: the op is live as long as the module.
     run_on(context, unsafe { Op::from_raw(op.to_raw()) }, pipeline)
@@ -297,7 +296,7 @@ fn run(context: &Context, module: &mut Module<'_>, pipeline: &str) -> Result<(),
 ///
 /// # Errors
 /// What MLIR says.
-pub fn run_on(context: &Context, op: Op<'_, '_>, pipeline: &str) -> Result<(), Vec<Diagnostic>> {
+pub fn run_on(context: &Context, op: Op<'_, '_>, pipeline: &str) -> Result<(), Errors> {
     static REGISTERED: std::sync::Once = std::sync::Once::new();
     REGISTERED.call_once(register_all_passes);
     let done = diagnosed(context, || {
@@ -313,7 +312,7 @@ pub fn run_on(context: &Context, op: Op<'_, '_>, pipeline: &str) -> Result<(), V
     done.map_err(|errors| or_unknown(errors, &format!("MLIR's passes failed: {pipeline}")))
 }
 
-fn or_unknown(errors: Vec<Diagnostic>, message: &str) -> Vec<Diagnostic> {
+fn or_unknown(errors: Errors, message: &str) -> Errors {
     if errors.is_empty() { Diagnostic::new(message).into() } else { errors }
 }
 

@@ -22,7 +22,7 @@ pub use melior;
 use melior::ir::{OperationRef, operation::OperationLike};
 #[cfg(test)]
 use ptx_atomics_link as _;
-use ptx_atomics_llvm::{Diagnostic, Options, Remark, Settings, settings::MODULE_FLAG};
+use ptx_atomics_llvm::{Diagnostic, Errors, Options, Remark, Settings, settings::MODULE_FLAG};
 
 use self::recognize::Planned;
 pub use self::{
@@ -36,22 +36,22 @@ pub use self::{
 ///
 /// # Errors
 /// Everything that has no lowering, every op that the target lacks, and every op of a dialect that nothing converts.
-pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Diagnostic>> {
+pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Errors> {
     let mut errors = recognize::plan(root, options).err().unwrap_or_default();
     errors.extend(emit::unconvertible(root));
     errors.extend(emit::in_no_function(root));
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    errors.or(())
 }
 
 /// Reports what [`lower`] would reject, and changes nothing.
 ///
 /// # Errors
 /// As of [`check`], and everything that has no place for PTX.
-pub fn check_lower(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Diagnostic>> {
+pub fn check_lower(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Errors> {
     plan_lower(root, options).map(drop)
 }
 
-fn plan_lower<'c, 'a>(root: ir::Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'c, 'a>>, Vec<Diagnostic>> {
+fn plan_lower<'c, 'a>(root: ir::Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'c, 'a>>, Errors> {
     let planned = recognize::plan(root, options)?;
     spirv::check_embeddable(&planned)?;
     Ok(planned)
@@ -62,7 +62,7 @@ fn plan_lower<'c, 'a>(root: ir::Op<'c, 'a>, options: &Options) -> Result<Vec<Pla
 ///
 /// # Errors
 /// As of [`check_lower`]. The IR is then unchanged, but for an error that is a bug of ours and says so.
-pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark>, Vec<Diagnostic>> {
+pub fn lower(root: OperationRef<'_, '_>, options: &Options) -> Result<Vec<Remark>, Errors> {
     let planned = plan_lower(root, options)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
     let remarks = reported.iter().flat_map(|plan| plan.remarks()).collect();
@@ -101,7 +101,7 @@ fn spell_symbols_plainly(root: OperationRef<'_, '_>) {
 ///
 /// # Errors
 /// As of [`check`]. The IR is then unchanged.
-pub fn expand(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Vec<Diagnostic>> {
+pub fn expand(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Errors> {
     recognize::plan(root, options).map(|planned| expand_all(root, &planned))
 }
 
@@ -122,7 +122,7 @@ fn expand_all(root: OperationRef<'_, '_>, planned: &[Planned<'_, '_>]) {
 ///
 /// # Errors
 /// If it is no string, or not a list of options, or names a file.
-pub fn settings(op: OperationRef<'_, '_>) -> Result<Settings, Vec<Diagnostic>> {
+pub fn settings(op: OperationRef<'_, '_>) -> Result<Settings, Errors> {
     for op in ir::children(module_of(op)).filter(|op| ir::name(*op) == "llvm.module_flags") {
         let text = ir::inherent(op, "flags").map(|flags| flags.to_string()).unwrap_or_default();
         if let Some((_, value)) = text.split_once(&format!("\"{MODULE_FLAG}\", ")) {
@@ -143,7 +143,7 @@ pub fn settings(op: OperationRef<'_, '_>) -> Result<Settings, Vec<Diagnostic>> {
 ///
 /// # Errors
 /// If the module asks for several, or for one that does not exist.
-pub fn options(settings: &Settings, op: OperationRef<'_, '_>) -> Result<Options, Vec<Diagnostic>> {
+pub fn options(settings: &Settings, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
     let module = module_of(op);
     let requested = if settings.mcpu.is_some() { Vec::new() } else { requested_targets(module)? };
     if let [_, _, ..] = requested[..] {
@@ -164,11 +164,11 @@ fn module_of<'c, 'a>(op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
 /// Does something for each; all the errors, if there is one.
 pub fn each<T, U>(
     items: impl IntoIterator<Item = T>,
-    work: impl FnMut(T) -> Result<U, Vec<Diagnostic>>,
-) -> Result<Vec<U>, Vec<Diagnostic>> {
-    let (done, failed): (Vec<_>, Vec<_>) = items.into_iter().map(work).partition(Result::is_ok);
-    let errors: Vec<_> = failed.into_iter().filter_map(Result::err).flatten().collect();
-    if errors.is_empty() { Ok(done.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
+    mut work: impl FnMut(T) -> Result<U, Errors>,
+) -> Result<Vec<U>, Errors> {
+    let mut errors = Errors::new();
+    let done = items.into_iter().filter_map(|item| errors.keep(work(item))).collect();
+    errors.or(done)
 }
 
 /// The name of an op that is a symbol.

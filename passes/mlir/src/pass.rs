@@ -10,7 +10,7 @@ use melior::{
     pass::{ExternalPass, Pass, create_external},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, Settings, remarks};
+use ptx_atomics_llvm::{Diagnostic, Errors, Settings, remarks};
 
 use crate::{
     ir::{self, Op},
@@ -59,7 +59,7 @@ pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to 
 ///
 /// # Errors
 /// All options that mean nothing.
-pub fn pass(options: &str) -> Result<Pass, Vec<Diagnostic>> {
+pub fn pass(options: &str) -> Result<Pass, Errors> {
     /// MLIR tells passes apart by addresses of this alignment.
     #[repr(align(8))]
     struct Id(#[expect(dead_code, reason = "what has no size has no address of its own")] u8);
@@ -79,7 +79,7 @@ pub fn pass(options: &str) -> Result<Pass, Vec<Diagnostic>> {
 ///
 /// # Errors
 /// All that mean nothing.
-pub fn validate(options: &str) -> Result<(), Vec<Diagnostic>> {
+pub fn validate(options: &str) -> Result<(), Errors> {
     Settings::default().override_with(options, PLACE)
 }
 
@@ -94,7 +94,7 @@ pub fn run(op: OperationRef<'_, '_>, options: &str) -> bool {
 }
 
 /// All or none of what is in the op.
-fn lower(op: Op<'_, '_>, options: &str) -> Result<(), Vec<Diagnostic>> {
+fn lower(op: Op<'_, '_>, options: &str) -> Result<(), Errors> {
     let device = crate::each(device_code(op).into_iter().filter(|op| !is_of_host(*op)), |op| {
         let mut settings = crate::settings(op)?;
         settings.override_with(options, PLACE)?;

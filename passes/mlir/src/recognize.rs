@@ -12,7 +12,7 @@ use melior::ir::{
 };
 use mlir_sys::*;
 use ptx_atomics_llvm::{
-    Diagnostic, Location, Options, Remark,
+    Diagnostic, Errors, Location, Options, Remark,
     operation::{
         Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type, describe,
         flushes, help, integer, sync_scope, takes_constants, unknown_sync_scope, with_negated_operand,
@@ -104,15 +104,15 @@ pub fn device_code<'c, 'a>(root: Op<'c, 'a>) -> Vec<Op<'c, 'a>> {
 ///
 /// # Errors
 /// Everything that has no lowering, and every op that the target lacks.
-pub fn plan<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'c, 'a>>, Vec<Diagnostic>> {
-    let (mut planned, mut errors) = (Vec::new(), Vec::new());
+pub fn plan<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'c, 'a>>, Errors> {
+    let (mut planned, mut errors) = (Vec::new(), Errors::new());
     for op in device_code(root).into_iter().flat_map(ir::all) {
         match plan_op(op, options) {
             Ok(found) => planned.extend(found),
             Err(problems) => errors.extend(problems.into_iter().map(|problem| diagnostic(op, problem))),
         }
     }
-    if errors.is_empty() { Ok(planned) } else { Err(errors) }
+    errors.or(planned)
 }
 
 /// What becomes of an op; nothing if it is neither atomic nor a fence.

@@ -9,7 +9,7 @@ use melior::{
     utility::{register_all_dialects, register_all_llvm_translations},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, Input};
+use ptx_atomics_llvm::{Diagnostic, Errors, Input};
 
 use crate::{ir, recognize};
 
@@ -42,7 +42,7 @@ pub fn context() -> Context {
 ///
 /// # Errors
 /// What MLIR says is wrong with it.
-pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<Diagnostic>> {
+pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Errors> {
     let bytes = input.bytes();
     if bytes.is_empty() {
         return Err(Diagnostic::new(format!("'{}' is empty", input.name())).help("give MLIR, text or bytecode").into());
@@ -58,7 +58,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
         if errors.is_empty() {
             errors.push(Diagnostic::new("it cannot be read"));
         }
-        for error in &mut errors {
+        for error in errors.iter_mut() {
             match unknown_syntax(&error.message) {
                 Some(op) => {
                     error.message = unknown(op);
@@ -74,7 +74,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
 
 const LOWER_FIRST: &str = "lower it to the dialects of MLIR 22 itself first";
 
-fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Vec<Diagnostic>> {
+fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Errors> {
     diagnosed(context, || {
         // SAFETY: context and bytes are live, and the result is ours.
         unsafe {
@@ -86,11 +86,11 @@ fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Vec<Diagn
 }
 
 /// The ops of which MLIR has no dialect, in a module that can be read in spite of them.
-fn unregistered(context: &Context, bytes: &[u8]) -> Vec<Diagnostic> {
+fn unregistered(context: &Context, bytes: &[u8]) -> Errors {
     context.set_allow_unregistered_dialects(true);
     let parsed = parse(context, bytes);
     context.set_allow_unregistered_dialects(false);
-    let Ok(module) = parsed else { return Vec::new() };
+    let Ok(module) = parsed else { return Errors::new() };
     let ops = ir::all(module.as_operation()).into_iter();
     let unregistered = ops.filter_map(|op| {
         let name = ir::name(op);
@@ -114,17 +114,17 @@ fn unknown_syntax(message: &str) -> Option<&str> {
 }
 
 /// Runs a part of MLIR that reports errors to the context. Nothing is an error if it gives something.
-pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Vec<Diagnostic>> {
+pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Errors> {
     unsafe extern "C" fn handle(diagnostic: MlirDiagnostic, errors: *mut c_void) -> MlirLogicalResult {
         // SAFETY: both live during the call, and nothing else holds the errors.
         unsafe {
             if mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticSeverity_MlirDiagnosticError {
-                (*errors.cast::<Vec<Diagnostic>>()).push(error(diagnostic));
+                (*errors.cast::<Errors>()).push(error(diagnostic));
             }
         }
         MlirLogicalResult { value: 1 }
     }
-    let mut errors = Vec::new();
+    let mut errors = Errors::new();
     // SAFETY: the handler is detached before the errors are gone.
     let result = unsafe {
         let to = (&raw mut errors).cast();

@@ -4,7 +4,7 @@
 use std::{env, fs, path::Path, process::Command};
 
 use ptx_atomics_link as _;
-use ptx_atomics_llvm::{Diagnostic, Input, Settings, inkwell};
+use ptx_atomics_llvm::{Errors, Input, Settings, inkwell};
 use ptx_atomics_mlir as mlir;
 
 /// glibc's allocator then overwrites all that is freed, at once.
@@ -52,7 +52,7 @@ fn settings() -> Settings {
     settings
 }
 
-fn to_llvm_ir(text: &str) -> Result<(), Vec<Diagnostic>> {
+fn to_llvm_ir(text: &str) -> Result<(), Errors> {
     let (context, llvm, input) = (mlir::context(), inkwell::context::Context::create(), Input::new("a.mlir", text));
     let mut module = mlir::read(&context, &input)?;
     for device in mlir::device_modules(&mut module, &context)? {
@@ -62,7 +62,7 @@ fn to_llvm_ir(text: &str) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-fn in_mlir(text: &str) -> Result<(), Vec<Diagnostic>> {
+fn in_mlir(text: &str) -> Result<(), Errors> {
     let context = mlir::context();
     let module = mlir::read(&context, &Input::new("a.mlir", text))?;
     for device in mlir::device_code(module.as_operation()) {

@@ -19,7 +19,7 @@ use std::{
 
 use host::{Callbacks, PassPluginLibraryInfo};
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Input, Location, Options, Settings,
+    self as llvm, Diagnostic, Errors, Input, Location, Options, Settings,
     inkwell::{
         llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef},
         module::Module,
@@ -100,7 +100,7 @@ extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features
 
 /// Runs a part of the pass. Its errors and panics become diagnostics of the host, and the module is emptied, so that the
 /// host's backend does not meet what was not lowered. A host that handles no diagnostics ends, as at any of them.
-fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Vec<Diagnostic>>) {
+fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Errors>) {
     // SAFETY: the host's module is live, and stays the host's.
     let module = ManuallyDrop::new(unsafe { Module::new(module) });
     let result = catch_unwind(AssertUnwindSafe(|| work(&module)))
@@ -125,19 +125,17 @@ fn is_of_rustc(module: &Module<'_>) -> bool {
 }
 
 /// All errors as one, of which those behind the first are notes.
-fn joined(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn joined(errors: Errors) -> Errors {
     let mut errors = errors.into_iter();
-    let Some(mut first) = errors.next() else { return Vec::new() };
+    let Some(mut first) = errors.next() else { return Errors::new() };
     for error in errors {
-        let place = error.location.as_ref().map(|at| format!("{}:{}:{}: ", at.file, at.line, at.column));
-        let function = error.function.as_ref().map(|name| format!("in function {name}: "));
-        first.notes.push(format!("{}{}{}", place.unwrap_or_default(), function.unwrap_or_default(), error.text()));
+        first.notes.push(error.place() + &error.text());
     }
-    vec![first]
+    first.into()
 }
 
 /// What is set for the module: by its flag, over that by the environment, over that by the parameters of the pass.
-fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Vec<Diagnostic>> {
+fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Errors> {
     let mut settings = Settings::of_module(module)?;
     if let Some(list) = env::var_os(VARIABLE) {
         settings.override_with(&list.to_string_lossy(), &format!("the environment variable {VARIABLE}"))?;
@@ -149,11 +147,7 @@ fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Vec<Diagn
 /// What is compiled for: by the settings, else by the host's code generator, else by the module's functions. Of several
 /// GPUs it is the highest: code for it that meets an older GPU is rejected, while the other way round an ordering that
 /// only the newer one loses might be lost.
-fn target(
-    settings: &Settings,
-    module: &Module<'_>,
-    machine: Option<(String, String)>,
-) -> Result<Target, Vec<Diagnostic>> {
+fn target(settings: &Settings, module: &Module<'_>, machine: Option<(String, String)>) -> Result<Target, Errors> {
     let unknown = |error: UnknownTarget| Diagnostic::new(format!("the host's target: {error}"));
     let (gpu, version) = match machine {
         Some((gpu, features)) => {

@@ -8,7 +8,7 @@ pub mod module;
 
 use melior::ir::{Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType};
 use ptx_atomics_llvm::{
-    Diagnostic, Options,
+    Errors, Options,
     operation::{Kind, Problem, SYNC_SCOPES},
 };
 use ptx_atomics_lowering::{Ordering, RmwOp};
@@ -232,15 +232,14 @@ fn barrier(op: Op<'_, '_>) -> Result<(Barrier, ScopeIndex), Problem> {
 ///
 /// # Errors
 /// At each such module with an atomic or a barrier.
-pub fn check_embeddable(planned: &[Planned<'_, '_>]) -> Result<(), Vec<Diagnostic>> {
+pub fn check_embeddable(planned: &[Planned<'_, '_>]) -> Result<(), Errors> {
     let mut closed: Vec<_> = planned.iter().filter_map(|plan| module::around(plan.op)).collect();
     closed.dedup();
     let problem = |op| {
         let help = "ask for ptx or LLVM IR, to which the module is converted as a whole";
         recognize::diagnostic(op, ("a spirv.module has no place for PTX".to_owned(), Some(help.to_owned())))
     };
-    let errors: Vec<_> = closed.into_iter().map(problem).collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    closed.into_iter().map(problem).collect::<Errors>().or(())
 }
 
 /// What the target lacks for the barrier of PTX.

@@ -12,7 +12,7 @@ use melior::{
     },
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, operation::Problem};
+use ptx_atomics_llvm::{Diagnostic, Errors, operation::Problem};
 
 use super::{enumerator, short, storage_class};
 use crate::{
@@ -125,7 +125,7 @@ pub fn around<'c, 'a>(op: Op<'c, 'a>) -> Option<Op<'c, 'a>> {
 ///
 /// # Errors
 /// What MLIR says, and calls of functions that MLIR expects of OpenCL.
-pub fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<bool, Vec<Diagnostic>> {
+pub fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<bool, Errors> {
     if !ir::all(device).into_iter().any(|op| short(op).is_some()) {
         return Ok(false);
     }
@@ -144,8 +144,7 @@ pub fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<bool, Vec
     place(device, &variables);
     let verified = diagnosed(context, || device.verify().then_some(()));
     verified?;
-    let errors: Vec<_> = ir::all(device).into_iter().filter_map(call_of_opencl).collect();
-    if errors.is_empty() { Ok(true) } else { Err(errors) }
+    ir::all(device).into_iter().filter_map(call_of_opencl).collect::<Errors>().or(true)
 }
 
 /// A call of a function that an implementation of OpenCL has.
