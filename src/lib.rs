@@ -47,6 +47,8 @@ pub use ptx_isa as ptx;
 #[cfg(feature = "model")]
 pub use ptx_memory_model as memory_model;
 
+#[cfg(all(feature = "llvm", target_os = "linux"))]
+pub mod isolated;
 #[cfg(feature = "llvm")]
 mod pipeline;
 #[cfg(feature = "llvm")]

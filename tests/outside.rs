@@ -54,36 +54,42 @@ fn blocks(heading: &str, language: &str) -> Result<Vec<String>, Failed> {
     let book = fs::read_to_string(root().join("docs/library.md"))?;
     let (_, section) = book.split_once(&format!("\n## {heading}\n")).ok_or(format!("no heading '{heading}'"))?;
     let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
-    let blocks = section.split(&format!("```{language}\n")).skip(1);
+    let fence = format!("```{language}\n");
+    let blocks = section.split(&fence).skip(1);
     Ok(blocks.map(|block| block.split("```").next().unwrap_or_default().to_owned()).collect())
 }
 
 /// A project in a folder of its own that depends on the crates at their places here.
-struct Project(tempfile::TempDir);
+struct Project {
+    name: &'static str,
+    folder: tempfile::TempDir,
+}
 
 impl Project {
-    fn new(dependencies: &str, main: &str) -> Result<Self, Failed> {
+    /// All share a folder for what is built, where each needs a name of its own.
+    fn new(name: &'static str, dependencies: &str, main: &str) -> Result<Self, Failed> {
         let folder = tempfile::tempdir()?;
-        let package = "[package]\nname = \"outside\"\nedition = \"2024\"\n\n";
+        let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n");
         let dependencies = dependencies.replace("../ptx-atomics", root().to_str().ok_or("the path is no text")?);
         fs::create_dir(folder.path().join("src"))?;
         fs::write(folder.path().join("Cargo.toml"), format!("{package}{dependencies}"))?;
         fs::write(folder.path().join("src/main.rs"), main)?;
         fs::copy(root().join("Cargo.lock"), folder.path().join("Cargo.lock"))?;
-        Ok(Self(folder))
+        Ok(Self { name, folder })
     }
 
     /// Of what stands below a heading of docs/library.md: the last `toml` has the dependencies.
-    fn of_docs(heading: &str) -> Result<Self, Failed> {
+    fn of_docs(name: &'static str, heading: &str) -> Result<Self, Failed> {
         let (dependencies, main) = (blocks(heading, "toml")?.pop(), blocks(heading, "rust")?.pop());
-        Self::new(&dependencies.ok_or("no dependencies")?, &main.ok_or("no program")?)
+        Self::new(name, &dependencies.ok_or("no dependencies")?, &main.ok_or("no program")?)
     }
 
     /// What the program prints. It is built with these variables besides.
     fn run(&self, variables: &[(&str, &str)]) -> Result<String, Failed> {
-        let output = success(cargo(self.0.path(), &["run", "--quiet"]).envs(variables.iter().copied()))?;
-        // The next project has another folder, and would leave this one's program behind.
-        success(&mut cargo(self.0.path(), &["clean", "--quiet", "--package", "outside"]))?;
+        success(cargo(self.folder.path(), &["build", "--quiet"]).envs(variables.iter().copied()))?;
+        let output = success(&mut Command::new(target().join("debug").join(self.name)))?;
+        // The next run has another folder, and would leave this one's program behind.
+        success(&mut cargo(self.folder.path(), &["clean", "--quiet", "--package", self.name]))?;
         Ok(output)
     }
 }
@@ -99,26 +105,30 @@ fn check(project: &Project, variables: &[(&str, &str)], expected: &str) -> Resul
 }
 
 fn without_llvm() -> Result<(), Failed> {
-    check(&Project::of_docs("Without LLVM")?, NO_LLVM, "fence.sc.sys; atom.acquire.sys.global.add.u32 %d, [%a], %b;")
+    check(
+        &Project::of_docs("outside-lowering", "Without LLVM")?,
+        NO_LLVM,
+        "fence.sc.sys; atom.acquire.sys.global.add.u32 %d, [%a], %b;",
+    )
 }
 
 fn no_features() -> Result<(), Failed> {
     let dependencies = "[dependencies]\nptx-atomics = { path = \"../ptx-atomics\", features = [\"model\"] }";
     let main = "use ptx_atomics::{judge as _, lowering::Target, mapping as _, memory_model as _, ptx as _};
         fn main() { println!(\"{}\", Target::new(\"sm_90\".parse().unwrap(), None).unwrap()); }";
-    check(&Project::new(dependencies, main)?, NO_LLVM, "sm_90")
+    check(&Project::new("outside-model", dependencies, main)?, NO_LLVM, "sm_90")
 }
 
 fn llvm() -> Result<(), Failed> {
-    check(&Project::of_docs("LLVM IR")?, &[], "atom.acq_rel.sys.global.add.u32")
+    check(&Project::of_docs("outside-llvm", "LLVM IR")?, &[], "atom.acq_rel.sys.global.add.u32")
 }
 
 fn mlir() -> Result<(), Failed> {
-    let project = Project::of_docs("MLIR")?;
+    let project = Project::of_docs("outside-mlir", "MLIR")?;
     let [config, script] = [blocks("MLIR", "toml")?.remove(0), blocks("MLIR", "sh")?.remove(0)];
     let own = fs::read_to_string(root().join("passes/link/config/bin/llvm-config"))?;
     assert_eq!(own, script, "docs/library.md has the llvm-config of this repository");
-    let folder = project.0.path().join(".cargo");
+    let folder = project.folder.path().join(".cargo");
     fs::create_dir_all(folder.join("melior/bin"))?;
     fs::write(folder.join("config.toml"), config)?;
     let path = folder.join("melior/bin/llvm-config");
