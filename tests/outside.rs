@@ -4,7 +4,7 @@
 mod support;
 
 use std::{
-    fs,
+    fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
@@ -21,11 +21,14 @@ fn main() {
         ("no features, and the models", no_features),
         ("LLVM IR", llvm),
         ("MLIR", mlir),
+        ("an input that ends LLVM", ends_llvm),
         ("the crates are packaged", packages),
         ("documentation without LLVM", documentation),
     ];
     let tests = tests.iter().map(|(name, test)| Trial::test(*name, test)).collect();
-    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+    // Cargo waits for itself.
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    libtest_mimic::run(&arguments, tests).exit();
 }
 
 /// Cargo outside the repository: the variables that cargo sets for this test are not there.
@@ -137,10 +140,48 @@ fn mlir() -> Result<(), Failed> {
     check(&project, &[], "atom.acq_rel.sys.global.add.u32")
 }
 
-fn packages() -> Result<(), Failed> {
-    Err("later".into())
+/// From one of several threads.
+fn ends_llvm() -> Result<(), Failed> {
+    let project = Project::of_docs("outside-helper", "Inputs that end LLVM")?;
+    let input = fs::read_to_string(root().join("tests/bad/backend_fails.ll"))?;
+    fs::write(project.folder.path().join("src/input.ll"), input)?;
+    check(
+        &project,
+        &[],
+        "in function needs_clusters: LLVM has no instruction for sm_70 with PTX 6.0 that does llvm.nvvm.barrier.cluster.arrive; help: it compiles with --mcpu sm_90 --mattr +ptx78",
+    )
 }
 
+/// Each crate is packaged, and has its sources alone in the package.
+fn packages() -> Result<(), Failed> {
+    let all = ["--workspace", "--no-verify", "--allow-dirty", "--exclude", "ptx-atomics-gpu"];
+    success(cargo(root(), &["package", "--quiet"]).args(all))?;
+    let crates =
+        fs::read_dir(target().join("package"))?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    let crates: Vec<_> =
+        crates.iter().filter(|path| path.extension().is_some_and(|extension| extension == "crate")).collect();
+    for path in &crates {
+        let files = success(Command::new("tar").arg("-tzf").arg(path))?;
+        let known = |file: &&str| {
+            let name = file.split_once('/').map_or(*file, |(_, name)| name);
+            let of_cargo = ["Cargo.toml", "Cargo.toml.orig", "Cargo.lock", ".cargo_vcs_info.json"];
+            name.starts_with("src/") || name == "build.rs" || name == "README.md" || of_cargo.contains(&name)
+        };
+        let others: Vec<_> = files.lines().filter(|file| !known(file)).collect();
+        assert!(others.is_empty(), "{} has {others:?}", path.display());
+    }
+    assert!(crates.len() > 10, "{} crates", crates.len());
+    Ok(())
+}
+
+/// As docs.rs builds it, without warnings.
 fn documentation() -> Result<(), Failed> {
-    Err("later".into())
+    let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+    let (_, docs_rs) = manifest.split_once("\n[package.metadata.docs.rs]\n").ok_or("no metadata for docs.rs")?;
+    let features = docs_rs.lines().next().and_then(|line| line.strip_prefix("features = ")).ok_or("no features")?;
+    let features = features.replace(['[', ']', '"', ' '], "");
+    let mut doc = cargo(root(), &["doc", "--quiet", "--no-deps", "--package", "ptx-atomics", "--features", &features]);
+    success(doc.envs(NO_LLVM.iter().copied()).envs([("DOCS_RS", "1"), ("RUSTDOCFLAGS", "-Dwarnings")]))?;
+    assert!(target().join("doc/ptx_atomics/isolated/index.html").exists());
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -128,8 +128,9 @@ fn clashes(done: &mut Vec<Done>) -> Vec<(PathBuf, Diagnostic)> {
         let clash = one.files.iter().find_map(|(name, _)| Some((name, of_several(name)?)));
         if let Some((name, inputs)) = clash {
             let inputs = inputs.iter().map(|input| format!("'{}'", input.display())).collect::<Vec<_>>().join(" and ");
-            let error = Diagnostic::new(format!("{inputs} would both become '{}'", name.display()));
-            found.push((one.input.clone(), error.help("lower them into different folders, or rename one")));
+            let error = io::Error::other("another output has the same name");
+            let error = Diagnostic { notes: vec![format!("it is that of {inputs}")], ..cannot("write", name, &error) };
+            found.push((one.input.clone(), error.help("lower one of them into another folder")));
         }
         clash.is_none()
     });
