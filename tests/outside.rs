@@ -111,7 +111,7 @@ fn without_llvm() -> Result<(), Failed> {
     check(
         &Project::of_docs("outside-lowering", "Without LLVM")?,
         NO_LLVM,
-        "fence.sc.sys; atom.acquire.sys.global.add.u32 %d, [%a], %b;",
+        "atom.acquire.sys.global.add.u32 %d, [%a], %b;",
     )
 }
 

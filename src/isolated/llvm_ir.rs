@@ -29,7 +29,7 @@ pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered,
     }
     let input = &job.input;
     let module = llvm::read(context, input)?;
-    let settings = job.settings(Settings::of_module(&module)?)?;
+    let settings = job.settings(llvm::settings_of(&module)?)?;
     let target = target(&settings, &module)?;
     let options = Options { remarks: input.keep_lines, ..settings.options(target) };
     let machine = machine(job, &module, &target)?;

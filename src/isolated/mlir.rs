@@ -46,11 +46,11 @@ pub fn translated<'c, 'l>(
     options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Errors>,
 ) -> Result<Vec<Device<'l>>, Errors> {
     let device = selected(wanted, mlir::device_modules(module, context)?)?;
-    let device = each(device, |device| Ok((options(device.op)?, device)))?;
-    each(&device, |(options, device)| mlir::check(device.op, options))?;
-    each(device, |(options, device)| {
-        mlir::expand(device.op, &options)?;
-        let translated = mlir::llvm_ir(&device, context, llvm, input)?;
+    let device = each(device, |device| Ok((options(device.op())?, device)))?;
+    each(&device, |(options, device)| mlir::check(device.op(), options))?;
+    each(device, |(options, mut device)| {
+        mlir::expand(&mut device, &options)?;
+        let translated = mlir::llvm_ir(&mut device, context, llvm, input)?;
         llvm::expand(&translated.module)?;
         Ok(Device { name: device.name, options, translated })
     })
@@ -67,13 +67,12 @@ fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, 
     process::stage(Stage::Convert);
     if job.emit.is_mlir() {
         process::stage(Stage::Lower);
-        let device = mlir::device_code(module.as_operation()).into_iter();
-        let device = selected(wanted, device.map(|op| DeviceModule { name: mlir::name(op), op }).collect())?;
-        let device = each(device, |device| Ok((options(job, device.op)?, device)))?;
-        each(&device, |(options, device)| mlir::check_lower(device.op, options))?;
-        let remarks = each(&device, |(options, device)| mlir::lower(device.op, options))?.concat();
-        let bytes = if job.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
+        let device = selected(wanted, mlir::device_code(&mut module))?;
+        let mut device = each(device, |device| Ok((options(job, device.op())?, device)))?;
+        each(&device, |(options, device)| mlir::check_lower(device.op(), options))?;
+        let remarks = each(&mut device, |(options, device)| mlir::lower(device, options))?.concat();
         let target = device.first().map(|(options, _)| options.target);
+        let bytes = if job.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
         return Ok(vec![lowered(None, bytes, remarks, target)]);
     }
     let device = translated(&job.input, &context, &mut module, wanted, llvm, |op| options(job, op))?;
@@ -109,6 +108,6 @@ fn selected<'c, 'a>(
 
 /// What is asked of a module: by the job, or else by itself.
 fn options(job: &Job, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
-    let settings = job.settings(mlir::settings(op)?)?;
+    let settings = job.settings(mlir::settings_of(op)?)?;
     Ok(Options { remarks: job.input.keep_lines, ..mlir::options(&settings, op)? })
 }

@@ -1,17 +1,15 @@
 //! Reading a module: text or bytecode.
 
-use std::ffi::c_void;
-
 use melior::{
     Context,
     dialect::{DialectHandle, DialectRegistry},
-    ir::{Location, Module},
+    ir::Module,
     utility::{register_all_dialects, register_all_llvm_translations},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, Errors, Input};
+use ptx_atomics_pass::{Diagnostic, Errors, Input};
 
-use crate::{ir, recognize};
+use crate::{diagnostic::error_at, ir, run::diagnosed};
 
 /// The first bytes of MLIR's bytecode.
 pub const BYTECODE: &[u8] = b"ML\xefR";
@@ -96,7 +94,7 @@ fn unregistered(context: &Context, bytes: &[u8]) -> Errors {
         let name = ir::name(op);
         // SAFETY: context and name are live.
         let known = unsafe { mlirContextIsRegisteredOperation(context.to_raw(), ir::string_ref(name)) };
-        (!known).then(|| recognize::diagnostic(op, (unknown(name), Some(LOWER_FIRST.to_owned()))))
+        (!known).then(|| error_at(op, unknown(name), LOWER_FIRST))
     });
     unregistered.collect()
 }
@@ -111,55 +109,4 @@ fn unknown_syntax(message: &str) -> Option<&str> {
     let (dialect, rest) = message.strip_prefix("Dialect `")?.split_once("' not found for custom op '")?;
     let (op, _) = rest.split_once('\'').filter(|_| !dialect.is_empty())?;
     Some(op)
-}
-
-/// Runs a part of MLIR that reports errors to the context. Nothing is an error if it gives something.
-pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Errors> {
-    unsafe extern "C" fn handle(diagnostic: MlirDiagnostic, errors: *mut c_void) -> MlirLogicalResult {
-        // SAFETY: both live during the call, and nothing else holds the errors.
-        unsafe {
-            if mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticSeverity_MlirDiagnosticError {
-                (*errors.cast::<Errors>()).push(error(diagnostic));
-            }
-        }
-        MlirLogicalResult { value: 1 }
-    }
-    let mut errors = Errors::new();
-    // SAFETY: the handler is detached before the errors are gone.
-    let result = unsafe {
-        let to = (&raw mut errors).cast();
-        let handler = mlirContextAttachDiagnosticHandler(context.to_raw(), Some(handle), to, None);
-        let result = work();
-        mlirContextDetachDiagnosticHandler(context.to_raw(), handler);
-        result
-    };
-    result.ok_or(errors)
-}
-
-/// # Safety
-/// The diagnostic is live.
-unsafe fn error(diagnostic: MlirDiagnostic) -> Diagnostic {
-    // SAFETY: the notes live as long as the diagnostic.
-    let (notes, location) = unsafe {
-        let notes = (0..mlirDiagnosticGetNumNotes(diagnostic)).map(|index| mlirDiagnosticGetNote(diagnostic, index));
-        let notes = notes.map(|note| message(note).lines().next().unwrap_or_default().trim_end().to_owned());
-        (notes.collect::<Vec<_>>(), ir::file_location(Location::from_raw(mlirDiagnosticGetLocation(diagnostic))))
-    };
-    // MLIR cites nothing where the op is too large.
-    let notes = notes.into_iter().filter(|note| note != "see current operation:").collect();
-    Diagnostic { location, notes, ..Diagnostic::new(unsafe { message(diagnostic) }) }
-}
-
-/// The text of a diagnostic, which may cite strings that are not UTF-8.
-///
-/// # Safety
-/// The diagnostic is live.
-unsafe fn message(diagnostic: MlirDiagnostic) -> String {
-    unsafe extern "C" fn append(text: MlirStringRef, to: *mut c_void) {
-        // SAFETY: both live during the call.
-        unsafe { (*to.cast::<String>()).push_str(&ir::text(text)) };
-    }
-    let mut text = String::new();
-    unsafe { mlirDiagnosticPrint(diagnostic, Some(append), (&raw mut text).cast()) };
-    text
 }

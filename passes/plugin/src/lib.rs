@@ -7,8 +7,6 @@
 //! LLVM's functions are the host's. Nothing unwinds into it: a panic becomes one of its diagnostics.
 
 mod host;
-mod text;
-mod version;
 
 use std::{
     env,
@@ -17,18 +15,18 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use host::{Callbacks, PassPluginLibraryInfo};
+use host::{Callbacks, PluginCallbacks};
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Errors, Input, Location, Options, Settings,
+    self as llvm,
     inkwell::{
         llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef},
         module::Module,
         values::AsValueRef,
     },
-    remarks,
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
-use text::Text;
+use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, Settings, remarks, settings::ptx_feature};
+use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Text, require};
 
 /// Options in the environment, for hosts that cannot pass any.
 const VARIABLE: &str = "PTX_ATOMICS";
@@ -39,15 +37,10 @@ static CALLBACKS: Callbacks = Callbacks { resolve: Text::new(llvm::RESOLVE), sta
 ///
 /// Other versions of LLVM expect another structure and other classes: there this says so and ends the process.
 #[unsafe(no_mangle)]
-pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
-    version::require(concat!("libptx_atomics.so ", env!("CARGO_PKG_VERSION")), "lower its LLVM IR");
-    PassPluginLibraryInfo {
-        api_version: host::API_VERSION,
-        name: c"ptx-atomics".as_ptr(),
-        version: concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast(),
-        // SAFETY: the callbacks live for ever.
-        callbacks: unsafe { host::ptx_atomics_connect(&CALLBACKS) },
-    }
+pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo<PluginCallbacks> {
+    require(concat!("libptx_atomics.so ", env!("CARGO_PKG_VERSION")), "lower its LLVM IR");
+    // SAFETY: the callbacks live for ever.
+    PassPluginLibraryInfo::new(host::API_VERSION, unsafe { host::ptx_atomics_connect(&CALLBACKS) })
 }
 
 /// Before LLVM's passes run: at the start of a host's pipeline, and in front of the pass.
@@ -136,7 +129,7 @@ fn joined(errors: Errors) -> Errors {
 
 /// What is set for the module: by its flag, over that by the environment, over that by the parameters of the pass.
 fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Errors> {
-    let mut settings = Settings::of_module(module)?;
+    let mut settings = llvm::settings_of(module)?;
     if let Some(list) = env::var_os(VARIABLE) {
         settings.override_with(&list.to_string_lossy(), &format!("the environment variable {VARIABLE}"))?;
     }
@@ -152,7 +145,7 @@ fn target(settings: &Settings, module: &Module<'_>, machine: Option<(String, Str
     let (gpu, version) = match machine {
         Some((gpu, features)) => {
             let gpu = if gpu.is_empty() { None } else { Some(gpu.parse().map_err(unknown)?) };
-            (gpu, llvm::ptx_feature(&features).map(str::parse).transpose().map_err(unknown)?)
+            (gpu, ptx_feature(&features).map(str::parse).transpose().map_err(unknown)?)
         }
         None => {
             let (gpus, versions) = (llvm::requested_gpus(module)?, llvm::requested_versions(module)?);

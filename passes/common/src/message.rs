@@ -181,6 +181,16 @@ impl From<Vec<Diagnostic>> for Errors {
     }
 }
 
+/// Does something for each; all the errors, if there is one.
+pub fn each<T, U>(
+    items: impl IntoIterator<Item = T>,
+    mut work: impl FnMut(T) -> Result<U, Errors>,
+) -> Result<Vec<U>, Errors> {
+    let mut errors = Errors::new();
+    let done = items.into_iter().filter_map(|item| errors.keep(work(item))).collect();
+    errors.or(done)
+}
+
 /// What became of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {

@@ -8,11 +8,11 @@ use ptx_atomics_lowering::{
     ptx::{Scope, Space},
 };
 
-use crate::memory;
+use crate::address_space;
 
 /// The instructions of LLVM, and the ops of MLIR's LLVM dialect, that are atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Opcode {
     Fence,
     Load,
     Store,
@@ -20,15 +20,15 @@ pub enum Kind {
     CmpXchg,
 }
 
-impl Kind {
+impl Opcode {
     /// Whether the value is only moved, so that any type is an integer of its width.
     pub fn moves_only(self) -> bool {
         matches!(self, Self::Load | Self::Store | Self::CmpXchg | Self::Rmw(RmwOp::Xchg))
     }
 
-    /// The index of the operand that is the address. Of everything but a fence.
-    pub fn pointer(self) -> usize {
-        usize::from(self == Self::Store)
+    /// The index of the operand that is the address; nothing for a fence.
+    pub fn pointer(self) -> Option<usize> {
+        (self != Self::Fence).then_some(usize::from(self == Self::Store))
     }
 
     /// The indices of the operands that go in: none for a load, expected and new for a `cmpxchg`.
@@ -77,18 +77,18 @@ pub fn flushes(mode: &str) -> bool {
 
 /// An addition of a negated operand is a subtraction, and the other way round: what `fneg` negates, the sequence negates
 /// itself. In front of inline assembly, LLVM negates integers, in more instructions.
-pub fn with_negated_operand(kind: Kind) -> Option<Kind> {
-    match kind {
-        Kind::Rmw(RmwOp::FAdd) => Some(Kind::Rmw(RmwOp::FSub)),
-        Kind::Rmw(RmwOp::FSub) => Some(Kind::Rmw(RmwOp::FAdd)),
+pub fn with_negated_operand(opcode: Opcode) -> Option<Opcode> {
+    match opcode {
+        Opcode::Rmw(RmwOp::FAdd) => Some(Opcode::Rmw(RmwOp::FSub)),
+        Opcode::Rmw(RmwOp::FSub) => Some(Opcode::Rmw(RmwOp::FAdd)),
         _ => None,
     }
 }
 
-/// The operation as the program has it, of this kind.
-pub fn as_asked(kind: Kind, op: &AtomicOp) -> AtomicOp {
-    let operation = match (kind, op.operation) {
-        (Kind::Rmw(asked), Operation::Rmw(_, access)) => Operation::Rmw(asked, access),
+/// The operation as the program has it, of this opcode.
+pub fn as_asked(opcode: Opcode, op: &AtomicOp) -> AtomicOp {
+    let operation = match (opcode, op.operation) {
+        (Opcode::Rmw(asked), Operation::Rmw(_, access)) => Operation::Rmw(asked, access),
         (_, operation) => operation,
     };
     AtomicOp { operation, ..*op }
@@ -108,21 +108,21 @@ pub fn unknown_sync_scope(name: &str) -> Problem {
 }
 
 pub fn wrong_address_space(number: u32) -> Problem {
-    let help = format!("atomics are supported in the address spaces {}", memory::known());
+    let help = format!("atomics are supported in the address spaces {}", address_space::KNOWN);
     (format!("atomic operation in address space {number}"), Some(help))
 }
 
 /// The type of the model for a value of `size` bytes: `arithmetic`, if the GPU computes with it, or an integer where the
 /// value is only moved. `printed` is the type as its IR prints it, and `alignment` that of the memory, in bytes.
 pub fn checked_type(
-    kind: Kind,
+    opcode: Opcode,
     arithmetic: Option<Type>,
     size: u64,
     alignment: u64,
     printed: &str,
 ) -> Result<Type, Problem> {
-    let ty = arithmetic.filter(|ty| !kind.moves_only() || matches!(ty, Type::F32 | Type::F64));
-    let ty = ty.or_else(|| integer(size).filter(|_| kind.moves_only()));
+    let ty = arithmetic.filter(|ty| !opcode.moves_only() || matches!(ty, Type::F32 | Type::F64));
+    let ty = ty.or_else(|| integer(size).filter(|_| opcode.moves_only()));
     let Some(ty) = ty else {
         let help = if size > 16 {
             "PTX accesses at most 128 bits atomically: use a lock"
@@ -187,7 +187,7 @@ impl Replacement {
 
 /// The operation in LLVM's words. `ty` is the type of the value in memory, nothing for a fence.
 pub fn describe(op: &AtomicOp, sync_scope: &str, ty: &str) -> String {
-    let access = |Access { space, .. }: Access| match memory::number(space) {
+    let access = |Access { space, .. }: Access| match address_space::number(space) {
         0 => ty.to_owned(),
         number => format!("{ty} addrspace({number})"),
     };

@@ -6,16 +6,11 @@
 
 use std::path::PathBuf;
 
-use inkwell::{
-    context::AsContextRef,
-    llvm_sys::core::{LLVMGetMDString, LLVMGetModuleFlag, LLVMMetadataAsValue},
-    module::Module,
-};
 use ptx_atomics_lowering::{FpAtomics, Policy, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope};
 
 use crate::{
-    Options,
     message::{Diagnostic, Errors},
+    options::Options,
 };
 
 /// The key of the module flag, a string.
@@ -91,14 +86,6 @@ pub const SETTINGS: [Setting; 11] = {
 };
 
 impl Settings {
-    /// What the module's flag sets.
-    ///
-    /// # Errors
-    /// If the flag is no string, or not a list of options, or names a file.
-    pub fn of_module(module: &Module<'_>) -> Result<Self, Errors> {
-        module_flag(module)?.map_or(Ok(Self::default()), |text| Self::of_flag(&text))
-    }
-
     /// What the text of a module's flag sets.
     ///
     /// # Errors
@@ -215,6 +202,12 @@ pub fn features(list: &str) -> Result<Features, String> {
     Ok(features)
 }
 
+/// The PTX version in a list of LLVM's features. rustc lists every version up to the one that it means.
+pub fn ptx_feature(features: &str) -> Option<&str> {
+    let number = |feature: &&str| feature.strip_prefix("+ptx")?.parse::<u32>().ok();
+    features.split(',').filter(|feature| number(feature).is_some()).max_by_key(number).map(|feature| &feature[1..])
+}
+
 /// A list of strategies.
 pub fn strategies(list: &str) -> Result<Strategies, String> {
     list.parse().map_err(|error: ptx_atomics_lowering::UnknownStrategy| error.to_string())
@@ -244,24 +237,5 @@ fn yes(value: &str) -> Result<bool, String> {
         "" | "true" => Ok(true),
         "false" => Ok(false),
         _ => Err(format!("'{value}' is neither true nor false")),
-    }
-}
-
-fn module_flag(module: &Module<'_>) -> Result<Option<String>, Errors> {
-    // SAFETY: module and context are live, and the key is given with its length.
-    unsafe {
-        let flag = LLVMGetModuleFlag(module.as_mut_ptr(), MODULE_FLAG.as_ptr().cast(), MODULE_FLAG.len());
-        if flag.is_null() {
-            return Ok(None);
-        }
-        let mut length = 0;
-        let text = LLVMGetMDString(LLVMMetadataAsValue(module.get_context().as_ctx_ref(), flag), &mut length);
-        if text.is_null() {
-            return Err(Diagnostic::new(format!("the module flag \"{MODULE_FLAG}\" is no string"))
-                .help(format!("write !{{i32 1, !\"{MODULE_FLAG}\", !\"strategy=fence\"}}"))
-                .into());
-        }
-        let bytes = std::slice::from_raw_parts(text.cast::<u8>(), length as usize);
-        Ok(Some(String::from_utf8_lossy(bytes).into_owned()))
     }
 }

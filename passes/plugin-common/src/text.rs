@@ -1,4 +1,4 @@
-//! Strings between Rust and a shim. Both plugins have this file.
+//! Strings between Rust and a shim.
 
 /// A string that neither side owns.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! The LLVM of the host. Both plugins have this file.
+//! The LLVM of the host.
 
 use std::ffi::c_uint;
 
