@@ -34,8 +34,11 @@ assert!(String::from_utf8(ptx)?.contains("atom.acq_rel.sys.global.add.u32"));
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub use ptx_atomics_judge as judge;
-#[cfg(feature = "llvm")]
+#[cfg(all(feature = "llvm", not(feature = "mlir")))]
 use ptx_atomics_link as _;
+/// The version of the MLIR that is linked; nothing, where a build script of melior links it.
+#[cfg(feature = "mlir")]
+pub use ptx_atomics_link::MLIR_VERSION;
 #[cfg(feature = "llvm")]
 pub use ptx_atomics_llvm as llvm;
 pub use ptx_atomics_lowering as lowering;

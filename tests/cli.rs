@@ -67,6 +67,7 @@ fn main() {
         ("the choices of auto", auto_table),
         ("the table of SASS", sass_table),
         ("help has an example", help),
+        ("the version, completions and manual pages", shell),
     ];
     let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
 
@@ -178,6 +179,25 @@ fn several_inputs() -> Result<(), Failed> {
         &["fences.ptx': another output has the same name", "it is that of 'tests/inputs/fences.ll' and '"],
     )?;
     assert_eq!(names(&folder("clash"))?, ["locks.ptx"]);
+    Ok(())
+}
+
+fn shell() -> Result<(), Failed> {
+    let version = success(ptx_atomics().arg("--version"))?;
+    assert!(["ptx-atomics 0.", "LLVM 22.", "MLIR 22."].iter().all(|word| version.contains(word)), "{version}");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = success(ptx_atomics().args(["completions", shell]))?;
+        assert!(script.contains("verify-mapping") && script.contains("mcpu"), "{shell}: {script}");
+    }
+    let folder = tempfile::tempdir()?;
+    let pages = folder.path().join("man1");
+    success(ptx_atomics().arg("man").arg(&pages))?;
+    for command in ["", "-lower", "-table", "-check", "-litmus", "-verify-mapping", "-completions", "-man"] {
+        let page = fs::read_to_string(pages.join(format!("ptx-atomics{command}.1")))?;
+        let words = [&*format!(".TH ptx-atomics{command} 1"), "ptx-atomics 0.", ".SH SYNOPSIS"];
+        assert!(words.iter().all(|word| page.contains(word)), "{command}: {page}");
+    }
+    assert_eq!(fs::read_dir(&pages)?.count(), 8);
     Ok(())
 }
 

@@ -6,9 +6,14 @@ use clap::{
     ArgAction, Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use ptx_atomics::isolated::{Emit, Language};
+use clap_complete::Shell;
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::source::ReleaseSequences;
+use ptx_atomics::{
+    MLIR_VERSION,
+    isolated::{Emit, Language},
+    llvm::inkwell::support::get_llvm_version,
+};
 use ptx_atomics::{
     llvm::settings::{self, Features, Settings},
     lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
@@ -17,7 +22,7 @@ use strum::VariantNames;
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
 #[derive(Parser)]
-#[command(version, about)]
+#[command(name = "ptx-atomics", version, long_version = long_version(), about)]
 pub struct Cli {
     /// How many errors are shown; the others are counted. 0 shows all
     #[arg(long, global = true, value_name = "N", default_value_t = 20)]
@@ -33,6 +38,15 @@ pub enum Command {
     Check(CheckArgs),
     Litmus(LitmusArgs),
     VerifyMapping(VerifyMappingArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// The version, and those of what is compiled with.
+fn long_version() -> String {
+    let (major, minor, patch) = get_llvm_version();
+    let llvm = format!("{major}.{minor}.{patch}");
+    format!("{}\nLLVM {llvm}\nMLIR {}", env!("CARGO_PKG_VERSION"), MLIR_VERSION.unwrap_or(&llvm))
 }
 
 /// Lower LLVM IR or MLIR to PTX
@@ -211,6 +225,25 @@ pub struct LitmusArgs {
     /// How often a thread may enter a loop. Rounds that only wait do not count
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
+}
+
+/// Print a script that completes the command in a shell
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics completions bash > ~/.local/share/bash-completion/completions/ptx-atomics")]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Write the manual pages, one for each command, into a folder
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics man ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// The folder; it is made if it is not there
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
 }
 
 #[derive(Args, Clone, Default)]

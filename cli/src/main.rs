@@ -9,6 +9,7 @@ mod lower;
 mod output;
 mod render;
 mod sass_table;
+mod shell;
 mod table;
 mod verify_mapping;
 
@@ -49,6 +50,8 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Litmus(args) => litmus::run(&args),
         Command::VerifyMapping(args) => verify_mapping::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
     };
     render::omitted();
     done

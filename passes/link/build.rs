@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rustc-link-search=native={}", folder.trim());
     if mlir {
         link_mlir(folder.trim())?;
+        println!("cargo:rustc-env=MLIR_VERSION={}", ask(&["--version"])?.trim());
     }
     link(kind, &libraries);
     if kind == "static" {

@@ -13,7 +13,9 @@ use strum::{Display, EnumMessage, EnumString, VariantNames};
 /// use ptx_atomics::{isolated::{Emit, Job}, llvm::Input};
 ///
 /// let input = Input::new("fence.ll", "define void @f() { fence seq_cst\n ret void }");
-/// let job = Job { emit: Emit::LlvmIr, options: "mcpu=sm_90,strategy=fence".into(), ..Job::new(input) };
+/// let mut job = Job::new(input);
+/// job.emit = Emit::LlvmIr;
+/// job.options = "mcpu=sm_90,strategy=fence".into();
 /// assert_eq!(job.language.to_string(), "llvm");
 /// ```
 #[derive(Clone)]
