@@ -7,6 +7,7 @@ use std::{
 };
 
 use ptx_atomics::{
+    isolated::{self, Language, Stage, named, translated},
     judge::{FunctionJudgement, Judgement, Loss, Violation, judge_function},
     llvm::{
         self, Diagnostic, Errors, Handlers, Input, Location, Named, Options, Recognized, Settings,
@@ -19,15 +20,14 @@ use serde::Serialize;
 use strum::EnumMessage;
 
 use crate::{
-    cli::{CheckArgs, Language, TargetArgs},
-    isolate::{self, End, Stage},
-    lower::{language, named, obituary, read, translated},
+    cli::{CheckArgs, TargetArgs},
+    input::read,
     render,
 };
 
 /// What became of one operation, for a machine.
 #[derive(Serialize)]
-struct Verdict<'a> {
+struct JsonLine<'a> {
     function: &'a str,
     operation: &'a str,
     /// `right`, `not-judged`, or the worst loss.
@@ -47,12 +47,12 @@ struct Found<'a> {
 
 pub fn run(args: &CheckArgs) -> ExitCode {
     let result = read(&args.ir).and_then(|ir| Ok((ir, read(&args.ptx)?))).and_then(|(ir, ptx)| {
-        let work = || check(args, &ir, &ptx).unwrap_or_else(|errors| fail(&errors, &ir));
-        let cannot_fork = |error: io::Error| Diagnostic::new(format!("cannot start a process: {error}"));
-        match isolate::run(false, work).map_err(cannot_fork)? {
-            End::Returned(kept) => Ok(kept),
-            End::Died(death) => Err(obituary(death, None).into()),
-        }
+        let work = || {
+            let kept = check(args, &ir, &ptx).unwrap_or_else(|errors| fail(&errors, &ir));
+            render::omitted();
+            kept
+        };
+        Ok(isolated::run(work)?)
     });
     let kept = result.unwrap_or_else(|errors| {
         errors.iter().for_each(|error| render::error(error, None));
@@ -69,13 +69,13 @@ fn fail(errors: &[Diagnostic], ir: &Input) -> bool {
 /// The whole job, in the child: whether all operations are kept.
 fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Errors> {
     let (text, module) = parse(ptx)?;
-    isolate::stage(Stage::Read);
+    isolated::stage(Stage::Read);
     let context = Context::create();
     llvm::install_handlers(
         &context,
-        Handlers { error: isolate::fatal, warning: |text| render::say(&format!("warning: {text}")) },
+        Handlers { error: isolated::fatal, warning: |text| render::say(&format!("warning: {text}")) },
     );
-    let operations = match language(args.language, ir) {
+    let operations = match args.language.unwrap_or(Language::of(ir)) {
         Language::Llvm => of_llvm_ir(args, ir, &context),
         Language::Mlir => of_mlir(args, ir, &module, &context),
     }?;
@@ -209,7 +209,7 @@ fn print(judged: &[Found<'_>]) -> io::Result<()> {
     for Found { function, named, judgement } in judged {
         let nothing = Judgement::default();
         let found = judgement.as_ref().unwrap_or(&nothing);
-        let verdict = Verdict {
+        let line = JsonLine {
             function,
             operation: &named.operation,
             verdict: match judgement {
@@ -220,7 +220,7 @@ fn print(judged: &[Found<'_>]) -> io::Result<()> {
             notes: found.notes.iter().map(Into::into).collect(),
             lines: &found.lines,
         };
-        serde_json::to_writer(&mut out, &verdict)?;
+        serde_json::to_writer(&mut out, &line)?;
         writeln!(out)?;
     }
     out.flush()

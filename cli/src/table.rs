@@ -18,7 +18,9 @@ use strum::{EnumMessage, IntoEnumIterator};
 use crate::{
     cli::{Format, TableArgs},
     format::{columns, json, markdown_table},
-    output, render, sass_table,
+    output,
+    render::{self, Lost},
+    sass_table,
 };
 
 /// Everything that a format prints.
@@ -71,7 +73,7 @@ pub fn run(args: &TableArgs) -> ExitCode {
     let text = match if args.sass { sass_table::print(args) } else { print(args) } {
         Ok(text) => text,
         Err(error) => {
-            render::errors(&[Diagnostic::new(error.to_string())], None);
+            render::errors(&[Diagnostic::new(error.to_string())], None, Lost::All);
             return ExitCode::from(2);
         }
     };

@@ -22,7 +22,8 @@ use ptx_atomics::{
     },
 };
 
-use crate::{cli::LitmusArgs, format::columns, lower};
+use super::report::why;
+use crate::{cli::LitmusArgs, format::columns, input};
 
 /// What is printed, and whether every program ends only as its source may.
 pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bool), Errors> {
@@ -45,7 +46,7 @@ pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bo
 
 /// Reads programs in scoped C++; `-` is standard input.
 pub fn read(path: &Path) -> Result<Vec<Source>, Errors> {
-    let input = lower::read(path)?;
+    let input = input::read(path)?;
     let Ok(text) = std::str::from_utf8(input.bytes()) else {
         return Err(Diagnostic::new(format!("'{}' is no text", input.name())).into());
     };
@@ -86,7 +87,7 @@ fn verdict(admitted: &SourceOutcomes, found: &Outcomes) -> (String, bool) {
     let open = (!found.speculative.is_subset(&admitted.outcomes.states)).then_some(Limit::ThinAir);
     match (&admitted.race, admitted.outcomes.unknown.or(found.unknown).or(open)) {
         (Some(_), _) => ("undefined: it races, so that every outcome is allowed".into(), true),
-        (None, Some(limit)) => (format!("unknown: {}", super::report::why(limit)), false),
+        (None, Some(limit)) => (format!("unknown: {}", why(limit)), false),
         (None, None) if wrong > 0 => (format!("not kept: {wrong} outcomes that the source does not have"), false),
         (None, None) => ("kept: every outcome is one of the source".into(), true),
     }

@@ -1,6 +1,6 @@
 //! What a module is read from, and where its atomics stand in its text.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use crate::message::Location;
 
@@ -14,7 +14,7 @@ pub struct Input {
     /// costs time and memory.
     pub keep_lines: bool,
     /// The line of each atomic, in the order of the text.
-    lines: OnceCell<Vec<u32>>,
+    lines: OnceLock<Vec<u32>>,
 }
 
 impl Input {
@@ -22,7 +22,7 @@ impl Input {
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let mut bytes: Vec<u8> = bytes.into();
         bytes.push(0);
-        Self { name: name.into(), bytes, keep_lines: false, lines: OnceCell::new() }
+        Self { name: name.into(), bytes, keep_lines: false, lines: OnceLock::new() }
     }
 
     /// The same input, with `keep_lines`.

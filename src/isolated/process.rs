@@ -1,30 +1,27 @@
-//! LLVM and MLIR run in a child process: where they end the process, the user still gets our error.
+//! LLVM and MLIR run in a child process: where they end the process, the parent still says why.
 //!
 //! The child is a fork, taken before LLVM is touched and while there is one thread. It tells what it does and what it made
 //! through a pipe, one JSON object a line, so that the parent knows how far it came. It does not outlive its parent.
 
 use std::{
+    fs,
     io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe},
     os::fd::AsRawFd,
     sync::OnceLock,
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use strum::EnumMessage;
-
-use crate::render;
 
 /// What a child tells.
 #[derive(Serialize, Deserialize)]
 enum Event {
     Stage(Stage),
     Functions(Functions),
-    /// What the child made: so many bytes follow the line.
-    Made {
-        output: usize,
-        name: Option<String>,
-        length: u64,
-    },
+    /// A warning of LLVM.
+    Warning(String),
+    /// What the work returned. As many bytes as the numbers say follow the line.
+    Returned(serde_json::Value, Vec<u64>),
     /// Why the child is about to end.
     Cause(Cause),
     /// An allocation failed. The child may end for this, or go on without.
@@ -48,20 +45,8 @@ pub enum Stage {
     Emit,
 }
 
-/// What a child made.
-pub struct Made {
-    /// Which output it is for.
-    pub output: usize,
-    pub name: Option<String>,
-    pub bytes: Vec<u8>,
-}
-
-/// How a child ended.
-pub enum End {
-    /// With the value that its work returned.
-    Returned(bool),
-    Died(Death),
-}
+/// What the work of a child returns: a value, and bytes that are not to become text.
+pub type Returned<T> = (T, Vec<Vec<u8>>);
 
 /// A child that did not return.
 #[derive(Default)]
@@ -106,11 +91,11 @@ pub enum Cause {
 
 static PARENT: OnceLock<PipeWriter> = OnceLock::new();
 
-fn tell(event: &Event, bytes: &[u8]) {
+fn tell(event: &Event, bytes: &[Vec<u8>]) {
     if let (Some(mut parent), Ok(mut line)) = (PARENT.get(), serde_json::to_vec(event)) {
         line.push(b'\n');
         // A parent that is gone needs no answer.
-        let _ = parent.write_all(&line).and_then(|()| parent.write_all(bytes));
+        let _ = parent.write_all(&line).and_then(|()| bytes.iter().try_for_each(|bytes| parent.write_all(bytes)));
     }
 }
 
@@ -124,9 +109,9 @@ pub fn functions(functions: Functions) {
     tell(&Event::Functions(functions), &[]);
 }
 
-/// Gives the parent what was made for one of its outputs.
-pub fn made(output: usize, name: Option<&str>, bytes: &[u8]) {
-    tell(&Event::Made { output, name: name.map(str::to_owned), length: bytes.len() as u64 }, bytes);
+/// Gives the parent a warning.
+pub fn warn(text: &str) {
+    tell(&Event::Warning(text.to_owned()), &[]);
 }
 
 /// Ends the child, with a reason.
@@ -138,13 +123,19 @@ pub fn fatal(reason: &str) -> ! {
 
 const DIED: i32 = 70;
 
-/// Runs `work` in a child process. With `quiet`, the child prints nothing.
-pub fn run(quiet: bool, work: impl FnOnce() -> bool) -> io::Result<End> {
-    run_for(quiet, work).map(|(end, _)| end)
-}
-
-/// Runs `work` in a child process, and takes what it made.
-pub fn run_for(quiet: bool, work: impl FnOnce() -> bool) -> io::Result<(End, Vec<Made>)> {
+/// Runs `work` in a child process, and returns what it returns, or how it died. With `quiet`, the child prints nothing.
+///
+/// # Errors
+/// If this process has several threads, or the system starts no other.
+pub fn run<T: Serialize + DeserializeOwned>(
+    quiet: Quiet,
+    warn: &mut dyn FnMut(&str),
+    work: impl FnOnce() -> Returned<T>,
+) -> io::Result<Result<Returned<T>, Death>> {
+    if fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
+        let message = "this process has several threads, and a fork would have one; use a Helper";
+        return Err(io::Error::other(message));
+    }
     let (events, writer) = pipe()?;
     let parent = std::process::id();
     // SAFETY: the process has one thread, so that the child may do whatever the parent could.
@@ -153,18 +144,24 @@ pub fn run_for(quiet: bool, work: impl FnOnce() -> bool) -> io::Result<(End, Vec
         0 => {
             drop(events);
             let _ = PARENT.set(writer);
-            if quiet && let Ok(null) = std::fs::File::create("/dev/null") {
+            if quiet == Quiet::Yes
+                && let Ok(null) = fs::File::create("/dev/null")
+            {
                 // SAFETY: both are open descriptors.
                 unsafe { libc::dup2(null.as_raw_fd(), libc::STDERR_FILENO) };
             }
             prepare(parent);
-            let done = work();
-            render::omitted();
-            std::process::exit(if done { 0 } else { 1 })
+            let (value, bytes) = work();
+            let lengths = bytes.iter().map(|bytes| bytes.len() as u64).collect();
+            let value = serde_json::to_value(value).expect("what is returned has text as its keys");
+            tell(&Event::Returned(value, lengths), &bytes);
+            std::process::exit(0)
         }
         child => {
             drop(writer);
-            let (mut death, memory, made) = listen(events);
+            let mut told = Told::default();
+            told.listen(events, warn);
+            let Told { returned, mut death, memory } = told;
             let mut status = 0;
             // SAFETY: `child` is our child, and nobody else waits for it.
             while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {
@@ -173,8 +170,11 @@ pub fn run_for(quiet: bool, work: impl FnOnce() -> bool) -> io::Result<(End, Vec
                     return Err(error);
                 }
             }
-            if libc::WIFEXITED(status) && matches!(libc::WEXITSTATUS(status), 0 | 1) {
-                return Ok((End::Returned(libc::WEXITSTATUS(status) == 0), made));
+            if libc::WIFEXITED(status)
+                && libc::WEXITSTATUS(status) == 0
+                && let Some(returned) = returned
+            {
+                return Ok(Ok(returned));
             }
             if libc::WIFSIGNALED(status) && death.cause == Cause::Unknown {
                 death.cause = Cause::Signal(libc::WTERMSIG(status));
@@ -183,33 +183,58 @@ pub fn run_for(quiet: bool, work: impl FnOnce() -> bool) -> io::Result<(End, Vec
             if memory && !matches!(death.cause, Cause::Stack | Cause::Signal(libc::SIGKILL | libc::SIGTERM)) {
                 death.cause = Cause::Memory;
             }
-            Ok((End::Died(death), Vec::new()))
+            Ok(Err(death))
         }
     }
 }
 
-/// What the child told: how far it came and why it ended, whether memory failed, and what it made.
-fn listen(events: PipeReader) -> (Death, bool, Vec<Made>) {
-    let mut events = BufReader::new(events);
-    let (mut death, mut memory, mut all) = (Death::default(), false, Vec::new());
-    let mut line = Vec::new();
-    while events.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
-        match serde_json::from_slice(&line) {
-            Ok(Event::Stage(stage)) => death.stage = Some(stage),
-            Ok(Event::Functions(functions)) => death.functions = functions,
-            Ok(Event::Made { output, name, length }) => {
-                let mut bytes = Vec::new();
-                if (&mut events).take(length).read_to_end(&mut bytes).is_ok() {
-                    all.push(Made { output, name, bytes });
-                }
-            }
-            Ok(Event::Cause(cause)) => death.cause = cause,
-            Ok(Event::NoMemory) => memory = true,
-            Err(_) => {}
-        }
-        line.clear();
+/// Whether a child prints nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Quiet {
+    Yes,
+    No,
+}
+
+/// What a child told: what it returned, how far it came and why it ended, and whether memory failed.
+struct Told<T> {
+    returned: Option<Returned<T>>,
+    death: Death,
+    memory: bool,
+}
+
+impl<T> Default for Told<T> {
+    fn default() -> Self {
+        Self { returned: None, death: Death::default(), memory: false }
     }
-    (death, memory, all)
+}
+
+impl<T: DeserializeOwned> Told<T> {
+    fn listen(&mut self, events: PipeReader, warn: &mut dyn FnMut(&str)) {
+        let mut events = BufReader::new(events);
+        let mut line = Vec::new();
+        while events.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+            match serde_json::from_slice(&line) {
+                Ok(Event::Stage(stage)) => self.death.stage = Some(stage),
+                Ok(Event::Functions(functions)) => self.death.functions = functions,
+                Ok(Event::Warning(text)) => warn(&text),
+                Ok(Event::Returned(value, lengths)) => {
+                    let bytes = lengths.into_iter().map(|length| exactly(&mut events, length)).collect::<Option<_>>();
+                    self.returned = serde_json::from_value(value).ok().zip(bytes);
+                }
+                Ok(Event::Cause(cause)) => self.death.cause = cause,
+                Ok(Event::NoMemory) => self.memory = true,
+                Err(_) => {}
+            }
+            line.clear();
+        }
+    }
+}
+
+/// The next bytes; nothing if there are fewer.
+pub fn exactly(from: &mut impl Read, length: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = from.take(length).read_to_end(&mut bytes).ok()?;
+    (read as u64 == length).then_some(bytes)
 }
 
 /// The size up to which the stack of the child may grow: what Linux leaves free below it.
@@ -239,7 +264,6 @@ fn prepare(parent: u32) {
         for signal in [libc::SIGSEGV, libc::SIGBUS] {
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
-        mi_register_error(no_memory, std::ptr::null_mut());
     }
 }
 
@@ -252,11 +276,6 @@ fn tell_raw(line: &[u8]) {
         // SAFETY: the line is live.
         unsafe { libc::write(parent.as_raw_fd(), line.as_ptr().cast(), line.len()) };
     }
-}
-
-unsafe extern "C" {
-    /// Of the allocator, which is LLVM's too: says that an allocation fails.
-    fn mi_register_error(handler: extern "C" fn(i32, *mut libc::c_void), argument: *mut libc::c_void);
 }
 
 extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, _: *const libc::c_void) {
@@ -273,8 +292,8 @@ extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, _: *const libc:
     unsafe { libc::raise(signal) };
 }
 
-extern "C" fn no_memory(error: i32, _: *mut libc::c_void) {
-    if matches!(error, libc::ENOMEM | libc::EOVERFLOW) {
-        tell_raw(b"\"NoMemory\"\n");
-    }
+/// Says, in a child process, that an allocation failed, so that its parent can say why it died. For the allocator of a program
+/// that has one of its own; may be called from a handler of signals, and does nothing in other processes.
+pub fn out_of_memory() {
+    tell_raw(b"\"NoMemory\"\n");
 }

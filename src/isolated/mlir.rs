@@ -1,31 +1,25 @@
 //! MLIR to what is written.
 
-use ptx_atomics::{
-    llvm::{self, Diagnostic, Errors, Input, Location, Options, Settings, inkwell::context::Context},
-    mlir::{
-        self, DeviceModule, Translated, each,
-        melior::{
-            Context as MlirContext,
-            ir::{Module, OperationRef},
-        },
+use ptx_atomics_llvm::{self as llvm, Diagnostic, Errors, Input, Location, Options, Remark, inkwell::context::Context};
+use ptx_atomics_mlir::{
+    self as mlir, DeviceModule, Translated, each,
+    melior::{
+        Context as MlirContext,
+        ir::{Module, OperationRef},
     },
 };
 
-use super::{Lowered, Part, llvm_ir};
-use crate::{
-    cli::{Emit, LowerArgs},
-    isolate::{self, Stage},
+use super::{
+    job::{Emit, Job, Lowered, Part},
+    llvm_ir::{self, Lines},
+    process::{self, Stage},
 };
 
-pub fn work(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
-    let mut lowered = lower(args, input, llvm, only);
-    match &mut lowered {
-        Ok(lowered) => {
-            lowered.iter_mut().flat_map(|l| &mut l.remarks).for_each(|remark| named(&mut remark.location, input));
-        }
-        Err(errors) => errors.iter_mut().for_each(|error| named(&mut error.location, input)),
-    }
-    lowered
+pub fn work(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
+    lower(job, llvm, only).map_err(|mut errors| {
+        errors.iter_mut().for_each(|error| named(&mut error.location, &job.input));
+        errors
+    })
 }
 
 /// Text in memory has no name for MLIR.
@@ -62,33 +56,38 @@ pub fn translated<'c, 'l>(
     })
 }
 
-fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
+fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
     let context = mlir::context();
-    let mut module = mlir::read(&context, input)?;
-    isolate::stage(Stage::Convert);
-    if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
-        isolate::stage(Stage::Lower);
-        let device = selected(args.module.as_deref(), mlir::device_code(&mut module))?;
-        let mut device = each(device, |device| Ok((options(args, input, device.op())?, device)))?;
+    let mut module = mlir::read(&context, &job.input)?;
+    let wanted = job.module.as_deref();
+    let lowered = |name, bytes, mut remarks: Vec<Remark>, target| {
+        remarks.iter_mut().for_each(|remark| named(&mut remark.location, &job.input));
+        Lowered::new(name, bytes, &remarks, target)
+    };
+    process::stage(Stage::Convert);
+    if job.emit.is_mlir() {
+        process::stage(Stage::Lower);
+        let device = selected(wanted, mlir::device_code(&mut module))?;
+        let mut device = each(device, |device| Ok((options(job, device.op())?, device)))?;
         each(&device, |(options, device)| mlir::check_lower(device.op(), options))?;
         let remarks = each(&mut device, |(options, device)| mlir::lower(device, options))?.concat();
         let target = device.first().map(|(options, _)| options.target);
-        let bytes = if args.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
-        return Ok(vec![Lowered { name: None, bytes, remarks, target }]);
+        let bytes = if job.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
+        return Ok(vec![lowered(None, bytes, remarks, target)]);
     }
-    let wanted = args.module.as_deref();
-    let device = translated(input, &context, &mut module, wanted, llvm, |op| options(args, input, op))?;
-    let lowered = each(device, |Device { name, options, translated }| {
+    let device = translated(&job.input, &context, &mut module, wanted, llvm, |op| options(job, op))?;
+    let all = each(device, |Device { name, options, translated }| {
         let Translated { module, has_lines_for_us } = translated;
-        let machine = llvm_ir::machine(args, &module, &options.target)?;
-        let lowered = llvm_ir::finish(args, input, &module, &machine, &options, has_lines_for_us, only.clone())?;
+        let machine = llvm_ir::machine(job, &module, &options.target)?;
+        let lines = if has_lines_for_us { Lines::ForMessages } else { Lines::OfTheModule };
+        let (bytes, remarks) = llvm_ir::finish(job, &module, &machine, &options, lines, only.clone())?;
         std::mem::forget(module);
-        Ok(Lowered { name, ..lowered })
+        Ok(lowered(name, bytes, remarks, Some(options.target)))
     });
-    match lowered {
+    match all {
         // What only LLVM brought to light has no line yet.
-        Err(_) if !input.keep_lines => lower(args, &input.clone().keeping_lines(), llvm, only),
-        lowered => lowered,
+        Err(_) if !job.input.keep_lines => lower(&job.clone().keeping_lines(), llvm, only),
+        all => all,
     }
 }
 
@@ -107,8 +106,8 @@ fn selected<'c, 'a>(
     Ok(found)
 }
 
-/// What is asked of a module: by the flags, else by itself.
-fn options(args: &LowerArgs, input: &Input, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
-    let settings: Settings = args.settings(mlir::settings_of(op)?);
-    Ok(Options { remarks: input.keep_lines, ..mlir::options(&settings, op)? })
+/// What is asked of a module: by the job, or else by itself.
+fn options(job: &Job, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
+    let settings = job.settings(mlir::settings_of(op)?)?;
+    Ok(Options { remarks: job.input.keep_lines, ..mlir::options(&settings, op)? })
 }

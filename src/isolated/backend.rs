@@ -7,15 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ptx_atomics::{
-    llvm::{Diagnostic, Input},
-    lowering::{PtxVersion, Sm, Target},
-};
+use ptx_atomics_llvm::Diagnostic;
+use ptx_atomics_lowering::{PtxVersion, Sm, Target};
 
-use super::{Part, obituary, work};
-use crate::{
-    cli::{LowerArgs, TargetArgs},
-    isolate::{self, Cause, Death, End, Stage},
+use super::{
+    job::{Job, Part},
+    obituary::{is_crash, obituary},
+    process::{self, Cause, Death, Quiet, Stage},
+    work::work,
 };
 
 /// What the search for a target may take.
@@ -25,16 +24,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NEWEST: PtxVersion = PtxVersion(9, 0);
 
 /// The error of a process that did not return; with what is found out, if it was the backend that ended it.
-pub fn explain(args: &LowerArgs, input: &Input, death: Death) -> Diagnostic {
+pub fn explain(job: &Job, death: Death) -> Diagnostic {
     let own = match &death.cause {
         Cause::Fatal(_) | Cause::Unknown => true,
-        Cause::Signal(signal) => super::is_crash(*signal),
+        Cause::Signal(signal) => is_crash(*signal),
         Cause::Panic(_) | Cause::Memory | Cause::Stack => false,
     };
     if death.stage != Some(Stage::Emit) || !own {
         return obituary(death, None);
     }
-    let Some((index, death)) = culprit(args, input, death.functions.count) else { return obituary(death, None) };
+    let Some((index, death)) = culprit(job, death.functions.count) else { return obituary(death, None) };
     let function = Some(death.functions.first.clone());
     let Some(reason) = death.reason() else { return obituary(death, function) };
     let part = |without| Part { functions: index..index + 1, without };
@@ -42,7 +41,7 @@ pub fn explain(args: &LowerArgs, input: &Input, death: Death) -> Diagnostic {
     let deadline = Instant::now() + PATIENCE;
     let (gpu, version) = &death.functions.target;
     let target = gpu.parse().ok().zip(version.parse().ok()).and_then(|(sm, ptx)| Target::new(sm, Some(ptx)).ok());
-    let help = target.and_then(|target| sufficient(args, input, &part(None), target, deadline));
+    let help = target.and_then(|target| sufficient(job, &part(None), target, deadline));
     let help =
         help.unwrap_or_else(|| "the atomics were lowered; this is something else: `llc-22` fails on it too".to_owned());
     let Some(node) = unselected(reason) else {
@@ -50,7 +49,7 @@ pub fn explain(args: &LowerArgs, input: &Input, death: Death) -> Diagnostic {
     };
     let named = node.strip_prefix("intrinsic %").map(str::to_owned).or_else(|| {
         let other = |intrinsic: &&String| {
-            let left = died(args, input, part(Some((*intrinsic).clone())));
+            let left = died(job, part(Some((*intrinsic).clone())));
             Instant::now() < deadline && left.is_none_or(|left| left.reason().and_then(unselected) != Some(node))
         };
         death.functions.intrinsics.iter().find(other).cloned()
@@ -75,16 +74,19 @@ fn unselected(reason: &str) -> Option<&str> {
 }
 
 /// How the work on a part dies, if it does.
-fn died(args: &LowerArgs, input: &Input, part: Part) -> Option<Death> {
-    match isolate::run(true, || work(args, input, Some(part)).is_ok()) {
-        Ok(End::Died(death)) => Some(death),
-        _ => None,
-    }
+fn died(job: &Job, part: Part) -> Option<Death> {
+    tried(job, part)?.err()
+}
+
+/// Whether the work on a part succeeds, or how it dies; nothing if no process can be had.
+fn tried(job: &Job, part: Part) -> Option<Result<bool, Death>> {
+    let work = || (work(job, Some(part)).is_ok(), Vec::new());
+    Some(process::run(Quiet::Yes, &mut |_| {}, work).ok()?.map(|(done, _)| done))
 }
 
 /// The function on which the backend dies, by its index: a search by halves.
-fn culprit(args: &LowerArgs, input: &Input, functions: usize) -> Option<(usize, Death)> {
-    let dies = |functions: Range<usize>| died(args, input, Part { functions, without: None });
+fn culprit(job: &Job, functions: usize) -> Option<(usize, Death)> {
+    let dies = |functions: Range<usize>| died(job, Part { functions, without: None });
     let mut range = 0..functions;
     let mut found = None;
     while range.len() > 1 || found.is_none() {
@@ -99,12 +101,10 @@ fn culprit(args: &LowerArgs, input: &Input, functions: usize) -> Option<(usize, 
 
 /// What to give for the lowest GPU, and on it the lowest PTX version, for which the part compiles. Nothing if the search
 /// takes too long.
-fn sufficient(args: &LowerArgs, input: &Input, part: &Part, target: Target, deadline: Instant) -> Option<String> {
+fn sufficient(job: &Job, part: &Part, target: Target, deadline: Instant) -> Option<String> {
     let compiles = |sm: Sm, ptx: PtxVersion| {
-        let mut args = args.clone();
-        args.target = TargetArgs::new(sm, ptx);
-        let done = isolate::run(true, || work(&args, input, Some(part.clone())).is_ok());
-        matches!(done, Ok(End::Returned(true)))
+        let options = format!("{},mcpu={},mattr=+{}", job.options, sm.name(), ptx.feature());
+        tried(&Job { options, ..job.clone() }, part.clone()).is_some_and(|tried| matches!(tried, Ok(true)))
     };
     for sm in Sm::all().filter(|sm| sm.number() >= target.sm.number()) {
         if Instant::now() > deadline {

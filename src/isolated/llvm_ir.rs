@@ -2,83 +2,89 @@
 
 use std::{collections::BTreeSet, fmt::Display};
 
-use ptx_atomics::{
-    llvm::{
-        self, Diagnostic, Errors, Input, Options, Settings,
-        inkwell::{
-            OptimizationLevel,
-            context::Context,
-            module::{Linkage, Module},
-            targets::TargetMachine,
-            values::{CallSiteValue, FunctionValue},
-        },
+use ptx_atomics_llvm::{
+    self as llvm, Diagnostic, Errors, Options, Remark, Settings,
+    inkwell::{
+        OptimizationLevel,
+        context::Context,
+        module::{Linkage, Module},
+        targets::TargetMachine,
+        values::{CallSiteValue, FunctionValue},
     },
-    lowering::{PtxVersion, Target},
+};
+use ptx_atomics_lowering::{PtxVersion, Target};
+
+use super::{
+    job::{Emit, Job, Lowered, Part},
+    process::{self, Functions, Stage},
 };
 
-use super::{Lowered, Part};
-use crate::{
-    cli::{Emit, LowerArgs},
-    isolate::{self, Functions, Stage},
-};
-
-pub fn work(args: &LowerArgs, input: &Input, context: &Context, only: Option<Part>) -> Result<Lowered, Errors> {
-    if matches!(args.emit, Emit::Mlir | Emit::MlirBc) {
+pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered, Errors> {
+    if job.emit.is_mlir() {
         let message = "LLVM IR does not become MLIR";
         return Err(Diagnostic::new(message).help("for MLIR on standard input, give --input mlir").into());
     }
-    if args.module.is_some() {
+    if job.module.is_some() {
         return Err(Diagnostic::new("--module is for MLIR, and the input is LLVM IR").into());
     }
+    let input = &job.input;
     let module = llvm::read(context, input)?;
-    let settings = args.settings(llvm::settings_of(&module)?);
+    let settings = job.settings(llvm::settings_of(&module)?)?;
     let target = target(&settings, &module)?;
     let options = Options { remarks: input.keep_lines, ..settings.options(target) };
-    let machine = machine(args, &module, &target)?;
+    let machine = machine(job, &module, &target)?;
     llvm::expand(&module)?;
     llvm::relax_cuda(&module, || Ok(options.cuda_atomics))?;
     llvm::check(&module, input, &options)?;
-    match finish(args, input, &module, &machine, &options, false, only.clone()) {
-        Ok(lowered) => {
+    match finish(job, &module, &machine, &options, Lines::OfTheModule, only.clone()) {
+        Ok((bytes, remarks)) => {
             std::mem::forget(module);
-            Ok(lowered)
+            Ok(Lowered::new(None, bytes, &remarks, Some(options.target)))
         }
         // What only optimization brought to light has no line yet.
-        Err(_) if !input.keep_lines => work(args, &input.clone().keeping_lines(), context, only),
+        Err(_) if !input.keep_lines => work(&job.clone().keeping_lines(), context, only),
         Err(errors) => Err(errors),
     }
 }
 
-/// Lowers a module that was checked, and generates code. `lines_for_us` says that its debug information is only for messages.
+/// What the lines of a module's debug information are for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// The module came with them.
+    OfTheModule,
+    /// They were added for messages.
+    ForMessages,
+}
+
+/// Lowers a module that was checked, and generates code.
 pub fn finish(
-    args: &LowerArgs,
-    input: &Input,
+    job: &Job,
     module: &Module<'_>,
     machine: &TargetMachine,
     options: &Options,
-    lines_for_us: bool,
+    lines: Lines,
     only: Option<Part>,
-) -> Result<Lowered, Errors> {
-    isolate::stage(Stage::Prepare);
-    llvm::prepare(module, machine, args.level)?;
-    isolate::stage(Stage::Lower);
-    let remarks = llvm::lower(module, input, options)?;
-    if lines_for_us {
+) -> Result<(Vec<u8>, Vec<Remark>), Errors> {
+    process::stage(Stage::Prepare);
+    llvm::prepare(module, machine, job.level)?;
+    process::stage(Stage::Lower);
+    let remarks = llvm::lower(module, &job.input, options)?;
+    if lines == Lines::ForMessages {
         llvm::strip_debug_info(module);
     }
-    isolate::stage(Stage::Emit);
+    process::stage(Stage::Emit);
     keep(module, only, &options.target);
-    let bytes = match args.emit {
+    let bytes = match job.emit {
         Emit::LlvmIr => llvm::ir(module),
         Emit::LlvmBc => llvm::bitcode(module),
         _ => llvm::ptx(module, machine, &options.target)?,
     };
-    Ok(Lowered { name: None, bytes, remarks, target: Some(options.target) })
+    Ok((bytes, remarks))
 }
 
-/// LLVM's code generator, at its level of the arguments, or else that of the pipeline.
-pub fn machine(args: &LowerArgs, module: &Module<'_>, target: &Target) -> Result<TargetMachine, Errors> {
-    let level = match args.codegen_level.or(args.level) {
+/// LLVM's code generator, at its own level, or else at that of the pipeline.
+pub fn machine(job: &Job, module: &Module<'_>, target: &Target) -> Result<TargetMachine, Errors> {
+    let level = match job.codegen_level.or(job.level) {
         Some(0) => OptimizationLevel::None,
         Some(1) => OptimizationLevel::Less,
         None | Some(2) => OptimizationLevel::Default,
@@ -126,7 +132,7 @@ fn keep(module: &Module<'_>, only: Option<Part>, target: &Target) {
     let hidden = defined.iter().enumerate().filter(|(index, _)| !functions.contains(index));
     hidden.for_each(|(_, function)| function.set_linkage(Linkage::AvailableExternally));
     let first = defined.get(functions.start);
-    isolate::functions(Functions {
+    process::functions(Functions {
         count: functions.len(),
         first: first.map(|function| function.get_name().to_string_lossy().into_owned()).unwrap_or_default(),
         intrinsics: first.filter(|_| functions.len() == 1).map(|first| intrinsics(*first)).unwrap_or_default(),

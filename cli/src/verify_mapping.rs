@@ -14,7 +14,8 @@ use strum::IntoEnumIterator;
 use crate::{
     cli::{Format, VerifyMappingArgs},
     format::{columns, json, markdown_table},
-    litmus, output, render,
+    litmus, output,
+    render::{self, Lost},
 };
 
 /// What came of a set of programs, with the field names of JSON.
@@ -53,7 +54,7 @@ pub fn run(args: &VerifyMappingArgs) -> ExitCode {
             ExitCode::from(u8::from(!(kept && written)))
         }
         Err(errors) => {
-            render::errors(&errors, None);
+            render::errors(&errors, None, Lost::All);
             ExitCode::FAILURE
         }
     }
