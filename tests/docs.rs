@@ -287,14 +287,15 @@ fn files(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
         folder && !word.contains(['*', '<', '{', '$', ':', '…'])
     };
     for document in documents {
-        // A table of code names a folder, and then what is in it.
+        // The map of the code names a folder, and below it, indented, what is in it.
         let mut folder = root().to_owned();
         for (line, code) in document.commands.iter().chain(&document.code) {
-            for path in code.split(|c: char| c.is_whitespace() || "'\"=,;()".contains(c)).filter(is_path) {
-                let exists = [root(), &folder].iter().any(|folder| folder.join(path).exists());
-                found.add(document, *line, (!exists).then(|| format!("there is no {path}")));
-                if path.ends_with('/') && root().join(path).is_dir() {
-                    folder = root().join(path);
+            let is_indented = code.starts_with(' ');
+            for word in code.split(|c: char| c.is_whitespace() || "'\"=,;()".contains(c)).filter(is_path) {
+                let path = if is_indented { folder.join(word) } else { root().join(word) };
+                found.add(document, *line, (!path.exists()).then(|| format!("there is no {word}")));
+                if !is_indented && path.is_dir() {
+                    folder = path;
                 }
             }
         }
