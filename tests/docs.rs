@@ -9,7 +9,9 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics_lowering::{Change, Strategy};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use strum::IntoEnumIterator;
 use walkdir::WalkDir;
 
 fn main() {
@@ -22,6 +24,7 @@ fn main() {
             .with_ignored_flag(missing.is_some()),
         Trial::test("commands have the options that are shown", || check(options)),
         Trial::test("files that are named exist", || check(files)),
+        Trial::test("strategies and changes are explained", || check(names)),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
 }
@@ -284,16 +287,41 @@ fn files(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
         folder && !word.contains(['*', '<', '{', '$', ':', '…'])
     };
     for document in documents {
-        // A table of code names a folder, and then what is in it.
+        // The map of the code names a folder, and below it, indented, what is in it.
         let mut folder = root().to_owned();
         for (line, code) in document.commands.iter().chain(&document.code) {
-            for path in code.split(|c: char| c.is_whitespace() || "'\"=,;()".contains(c)).filter(is_path) {
-                let exists = [root(), &folder].iter().any(|folder| folder.join(path).exists());
-                found.add(document, *line, (!exists).then(|| format!("there is no {path}")));
-                if path.ends_with('/') && root().join(path).is_dir() {
-                    folder = root().join(path);
+            let is_indented = code.starts_with(' ');
+            for word in code.split(|c: char| c.is_whitespace() || "'\"=,;()".contains(c)).filter(is_path) {
+                let path = if is_indented { folder.join(word) } else { root().join(word) };
+                found.add(document, *line, (!path.exists()).then(|| format!("there is no {word}")));
+                if !is_indented && path.is_dir() {
+                    folder = path;
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+fn named<T: IntoEnumIterator + ToString>() -> BTreeSet<String> {
+    T::iter().map(|value| value.to_string()).collect()
+}
+
+/// The tables of the chapters on strategies and on messages have every name, and no other.
+fn names(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+    let tables =
+        [("strategies.md", "| strategy | ", named::<Strategy>()), ("messages.md", "| change | ", named::<Change>())];
+    for (chapter, header, names) in tables {
+        let path = Path::new(BOOK).join(chapter);
+        let document = documents.iter().find(|document| document.path == path).ok_or(chapter)?;
+        let text = fs::read_to_string(root().join(path))?;
+        let mut rows = text.lines().zip(1..).skip_while(|(line, _)| !line.starts_with(header));
+        let line = rows.next().map_or(1, |(_, line)| line);
+        let cells = rows.skip(1).map_while(|(row, _)| row.strip_prefix("| ")?.split(" | ").next());
+        let said: BTreeSet<_> = cells.flat_map(|cell| cell.split(", ")).map(|name| name.replace('`', "")).collect();
+        for name in names.union(&said) {
+            let both = names.contains(name) && said.contains(name);
+            found.add(document, line, (!both).then(|| format!("{name} is not in the table, or not in the code")));
         }
     }
     Ok(())
