@@ -2,9 +2,11 @@
 
 pub mod cells;
 pub mod examples;
+pub mod listing;
 pub mod plugin;
 pub mod random;
 pub mod reasons;
+pub mod snapshot;
 
 use std::{
     io::Write,
