@@ -2,32 +2,32 @@
 //!
 //! # Problem
 //!
-//! The input is the **operations** of a source function, as basic blocks, and the **events** of a PTX function: the memory
-//! accesses and unguarded fences that control reaches. A compiler may move blocks, expand an operation to a loop or to an access with
-//! fences, and leave out operations that control does not reach. It does not change which operations there are, nor how
-//! control leads from one to another.
+//! The input is the **operations** of a source function, as basic blocks, and the **events** of a PTX function: the
+//! memory accesses and unguarded fences that control reaches. A compiler may move blocks, expand an operation to a loop
+//! or to an access with fences, and leave out operations that control does not reach. It does not change which
+//! operations there are, nor how control leads from one to another.
 //!
 //! # Alignment
 //!
 //! An alignment matches each operation with up to three events: the access or fence that stands for it, and a fence in
-//! front of it and one behind it that carry its ordering. Each event is matched once. There is an order of the
+//! front of it and one behind it that carry its ordering. Each event is matched at most once. There is an order of the
 //! operations and one of the events, both along the flow of control, that the matches keep.
 //!
 //! # Score
 //!
-//! The best alignment has the lowest cost; of those, it loses the fewest operations. An operation is lost if the
-//! judge finds that its event does not keep it, if its fence is another operation's, or if it needs an event and has none.
+//! The best alignment has the lowest cost; of those, it loses the fewest operations. An operation is lost if the judge
+//! finds that its event does not keep it, if its fence is another operation's, or if it needs an event and has none.
 //! Losses come second: they are what the judge is to report, and must not decide which instruction belongs to which
 //! operation. The cost is a sum, whose numbers are in [`cost`]:
 //!
 //! - for each matched operation, how badly the event fits, by kind, width and state space;
-//! - for each operation without an event, and for each access without an operation, the cost of leaving it so. The reads
-//!   with which the loop of a matched operation begins cost nothing;
-//! - [`cost::RELATION`] for each broken relation. For each ordered pair of matched operations that control reaches, an operation
-//!   with itself included, there are three [relations](graph): "leads to", "dominates" and "post-dominates". One is broken if it
-//!   holds between the operations but not between their events, or the other way round. There is one exception: the `cas` of an
-//!   operation that became a loop always leads back to itself. The first read of the loop is asked in its place; if there is
-//!   none, the relation counts as kept;
+//! - for each operation without an event, and for each access without an operation, the cost of leaving it so. The
+//!   reads with which the loop of a matched operation begins cost nothing;
+//! - [`cost::RELATION`] for each broken relation. For each ordered pair of matched operations that control reaches, an
+//!   operation with itself included, there are three [relations](graph): "leads to", "dominates" and "post-dominates".
+//!   One is broken if it holds between the operations but not between their events, or the other way round. There is
+//!   one exception: the `cas` of an operation that became a loop always leads back to itself. The first read of the
+//!   loop is asked in its place; if there is none, the relation counts as kept;
 //! - [`cost::LACKING_FENCE`] for each operation that needs a fence and has none.
 //!
 //! # Search
@@ -35,27 +35,29 @@
 //! For one order of the operations and one order of the events, a [`table`] gives the cheapest alignment by
 //! fit and by what is left out. It is filled up to three times, since it does not see relations or loops:
 //!
-//! 1. Each operation is a row; an operation with an ordering has a row for a fence in front of it if it releases, and one behind
-//!    it if it acquires.
+//! 1. Each operation is a row; an operation with an ordering has a row for a fence in front of it if it releases, and
+//!    one behind it if it acquires.
 //! 2. If operations were matched with loops, again, without the reads with which these begin.
 //! 3. Each match moves to the event that fits as well, between the events of its neighbors, and breaks the fewest
-//!    relations. Then the table is filled once more with these matches fixed, and with rows for just the fences that they
-//!    need, among those that no other access separates from them. The matches move once more.
+//!    relations. Then the table is filled once more with these matches fixed, and with rows for just the fences that
+//!    they need, among those that no other access separates from them. The matches move once more.
 //!
-//! The events have two orders, that of the flow and that of the text. The operations have one for each order of the
-//! successors of each block: the reverse post-order of their graph. The first is that of the text. Then one exchange of two
-//! successors is tried, then two at a time, and so on. After each improvement, this begins again from the better order.
+//! The events have two orders, that of the flow and that of the text, and the better one counts. The operations have
+//! one for each order of the successors of each block: the reverse post-order of their graph. The first is that of the
+//! text. Then one exchange of two successors is tried, then two at a time, and so on. After each improvement, this
+//! begins again from the better order.
 //!
 //! # Bounds
 //!
 //! Let n be the number of operations and m that of events. A table has at most (3n + 1)(m + 1) cells; above
-//! [`LARGEST_TABLE`] the function is [`TooLarge`]. The search ends at a score that nothing can improve, when
-//! all exchanges are tried, or when [`LARGEST_SEARCH`] is spent: each order costs the nodes of the operations' graph, and each
-//! new one two tables. Relations take time in proportion to the graph for each matched operation, and are remembered.
+//! [`LARGEST_TABLE`] the function is [`TooLarge`]. The search ends at a score that nothing can improve, when all
+//! exchanges are tried, or when [`LARGEST_SEARCH`] is spent: each order costs the nodes of the operations' graph, and
+//! each new one two tables. Relations take time in proportion to the graph for each matched operation, and are
+//! remembered.
 //!
-//! The text's order is always searched, so that there is always an alignment. If the search ends early, a better alignment
-//! may be missed, and an operation that is kept may be reported as lost. Whatever the alignment, an operation is reported as
-//! kept only if the event that it is matched with keeps it, and no two operations share an event.
+//! The text's order is always searched, so that there is always an alignment. If the search ends early, a better
+//! alignment may be missed, and an operation that is kept may be reported as lost. Whatever the alignment, an operation
+//! is reported as kept only if the event that it is matched with keeps it, and no two operations share an event.
 
 use std::{
     cell::OnceCell,
@@ -79,8 +81,8 @@ use crate::{
 /// The largest table, in cells of one byte.
 const LARGEST_TABLE: usize = 1 << 28;
 
-/// The effort for the search of one function, in cells of tables and nodes of graphs. It takes a few hundredths of a second
-/// where operations are lost, so that no order fits.
+/// The effort for the search of one function, in cells of tables and nodes of graphs. It takes a few hundredths of a
+/// second where operations are lost, so that no order fits.
 const LARGEST_SEARCH: usize = 1 << 20;
 
 /// The result for one operation.
@@ -375,7 +377,8 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let (asked, found) = (self.source.relations.of(op), self.code.relations.of(event));
         let others = pairs.iter().filter(|(other, _)| *other != op);
         let others = others.map(|&(other, of_other)| (asked[other] ^ found[of_other]).count_ones()).sum::<u32>();
-        // A loop that the operation became leads back to itself. Whether other code leads back there, its first read says.
+        // A loop that the operation became leads back to itself. Whether other code leads back there, its first read
+        // says.
         let again = match self.first_reads[event].first() {
             _ if !self.is_loop(op, event) => found[event],
             Some(first) => found[*first],

@@ -42,8 +42,8 @@ pub struct Strength {
     /// The operation also releases what it acquires, so that a later plain store of the same thread passes it on: the
     /// release sequences of C++11 to C++17 need that of an rmw.
     pub relay: Option<Scope>,
-    /// Every access but a [`weak_load`](Self::weak_load) is strong, the narrowest at this scope. `None` also if there is
-    /// no access.
+    /// Every access but a [`weak_load`](Self::weak_load) is strong, the narrowest at this scope. `None` also if there
+    /// is no access.
     pub strong: Option<Scope>,
     /// The load in front of a compare-and-swap loop is weak, so that it races.
     pub weak_load: bool,
@@ -191,7 +191,8 @@ impl Strength {
         }
     }
 
-    /// Compares a sequence of ours with its operation: it must keep all that the operation asks for, and access nothing else.
+    /// Compares a sequence of ours with its operation: it must keep all that the operation asks for, and access nothing
+    /// else.
     ///
     /// # Errors
     /// Every guarantee that is missing and every access that is not the operation's, in words.

@@ -90,8 +90,8 @@ mod tests {
 
     use super::*;
 
-    /// Each digit of `rows` and `columns` is a kind: equal kinds match at no cost, neighboring ones at cost 3. A row costs 5 to
-    /// leave, a column 1 to skip.
+    /// Each digit of `rows` and `columns` is a kind: equal kinds match at no cost, neighboring ones at cost 3. A row
+    /// costs 5 to leave, a column 1 to skip.
     fn check(rows: &str, columns: &str, expected: &str) {
         let (rows, columns): (Vec<u8>, Vec<u8>) = (rows.bytes().collect(), columns.bytes().collect());
         let fit = |row: u8, column: u8| match row.abs_diff(column) {

@@ -61,8 +61,8 @@ const LIMIT: usize = 10_000;
 const BASE: u64 = 0x7000_0000_1000;
 
 impl Machine {
-    /// A machine with 32 bytes of memory, all of them `filler`, but for the value `old` of `bits` bits at `%a`. `a` is the
-    /// offset of `%a` in bytes, `b` and `c` are the arguments. The address is not local.
+    /// A machine with 32 bytes of memory, all of them `filler`, but for the value `old` of `bits` bits at `%a`. `a` is
+    /// the offset of `%a` in bytes, `b` and `c` are the arguments. The address is not local.
     ///
     /// # Panics
     /// If the value is not within the memory.
@@ -214,7 +214,8 @@ impl Registers {
                 let place = self.place(a, bits, memory)?;
                 let old = little_endian(&memory[place.clone()]);
                 let c = c.as_ref().map(|c| self.value(c, bits)).transpose()?;
-                // 'CUDA C Programming Guide', arithmetic of compute capability 2.x: only shared memory keeps subnormals.
+                // 'CUDA C Programming Guide', arithmetic of compute capability 2.x: only shared memory keeps
+                // subnormals.
                 let flush = *ty == Type::F32 && !noftz && !matches!(space, Space::Shared | Space::SharedCta);
                 let new = atomic(*op, *vec, *ty, flush, old, self.value(b, bits)?, c).ok_or_else(unmodelled)?;
                 let length = place.len();

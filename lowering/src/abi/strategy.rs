@@ -40,8 +40,8 @@ pub struct Strategies([Strategy; ABI.len()]);
 impl Strategies {
     /// The sequence for an operation. This is the one place where a strategy is consulted.
     ///
-    /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed; of a CAS loop it
-    /// is the first one whose access does not release, where only full fences could acquire. `None` if the
+    /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed; of a CAS
+    /// loop it is the first one whose access does not release, where only full fences could acquire. `None` if the
     /// language has no such operation (a release load, a relaxed fence).
     pub fn choose(
         &self,
