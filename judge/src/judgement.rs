@@ -492,6 +492,7 @@ mod tests {
         check(&[add(Relaxed, Scope::Gpu)], "atom.global.add.u32 %r1, [%rd1], 1;", "right");
         check(&[add(Relaxed, Scope::Gpu)], "ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r2;", "not-atomic");
         check(&[add(Acquire, Scope::Gpu)], "red.global.add.u32 [%rd1], 1; fence.acquire.gpu;", "ordering");
+        check(&[add(Acquire, Scope::Gpu)], "red.global.add.u32 [%rd1], 1;", "ordering");
         check(&[add(Relaxed, Scope::Gpu)], "red.global.add.u32 [%rd1], 1;", "right");
         let later = "st.global.b32 [%rd2], 1; fence.acquire.gpu;";
         check(&[add(Relaxed, Scope::Gpu)], &format!("red.global.add.u32 [%rd1], 1; {later}"), "ordering");

@@ -175,7 +175,7 @@ impl Strength {
             sc: if reads && !final_reads.is_empty() { sc.and_then(|sc| Some(sc.min(acquire?))) } else { sc },
             relay: all(&final_reads, &|node, event, scope| {
                 let both = |sem| acquires(sem) && releases(sem);
-                (event.acquires && event.releases) || own.fenced_behind(node, scope, &both)
+                !event.is_red && ((event.acquires && event.releases) || own.fenced_behind(node, scope, &both))
             }),
             strong: deciding().map(|(_, event)| event.strong).min().flatten(),
             weak_load: events().any(|(_, event)| weak(&event)),
@@ -401,6 +401,9 @@ mod tests {
         check("atom.acq_rel.cta.add.u32 %d, [%a], %b;", "cta cta - cta");
         check("fence.sc.gpu; atom.acquire.gpu.add.u32 %d, [%a], %b;", "gpu gpu gpu -");
         check("fence.sc.gpu; atom.relaxed.gpu.add.u32 %d, [%a], %b; fence.acq_rel.gpu;", "gpu gpu gpu gpu");
+        check("red.release.gpu.add.u32 [%a], %b;", "- gpu - -");
+        check("red.relaxed.gpu.add.u32 [%a], %b; fence.acq_rel.gpu;", "- - - -");
+        check("fence.sc.gpu; red.relaxed.gpu.add.u32 [%a], %b;", "- gpu - -");
         check("@%p fence.sc.gpu; atom.acquire.gpu.add.u32 %d, [%a], %b;", "gpu - - -");
         check("fence.acq_rel.gpu;", "gpu gpu - gpu");
         check("fence.acquire.gpu;", "gpu - - -");
