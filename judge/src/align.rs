@@ -32,7 +32,7 @@
 //!
 //! # Search
 //!
-//! For one order of the operations and one order of the events, a [`table`] gives the cheapest alignment by
+//! For one order of the operations and one order of the events, a [table](crate::table) gives the cheapest alignment by
 //! fit and by what is left out. It is filled up to three times, since it does not see relations or loops:
 //!
 //! 1. Each operation is a row; an operation with an ordering has a row for a fence in front of it if it releases, and

@@ -408,6 +408,10 @@ mod tests {
         check("fence.acq_rel.gpu;", "gpu gpu - gpu");
         check("fence.acquire.gpu;", "gpu - - -");
         check("fence.release.gpu; fence.acquire.gpu;", "gpu gpu - -");
+        check("membar.cta;", "cta cta cta cta");
+        check("membar.gl;", "gpu gpu gpu gpu");
+        check("membar.sys; ld.volatile.b32 %d, [%a]; membar.gl;", "gpu - gpu gpu");
+        check("fence.sc.sys; membar.gl; st.volatile.shared.b32 [%a], %b;", "- sys sys -");
     }
 
     /// Where the address is local, no other thread takes part.

@@ -5,7 +5,7 @@
 //! `ptx-legality/sass-cost.csv`, and a test compares 6,142 of them, one by one, with this module. They are regular, so
 //! that a few rules and one small table suffice:
 //!
-//! - [`barriers`] depend on semantics, scope and family alone;
+//! - barriers ([`barriers`](crate::abi::barriers)) depend on semantics, scope and family alone;
 //! - opcodes of an access depend on operation, type, space and family; the scope is one word of them;
 //! - a sequence costs what its instructions cost, and ptxas merges nothing.
 //!
