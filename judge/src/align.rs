@@ -2,60 +2,62 @@
 //!
 //! # Problem
 //!
-//! The input is the **operations** of a source function, as basic blocks, and the **events** of a PTX function: the memory
-//! accesses and unguarded fences that control reaches. A compiler may move blocks, expand an operation to a loop or to an access with
-//! fences, and leave out operations that control does not reach. It does not change which operations there are, nor how
-//! control leads from one to another.
+//! The input is the **operations** of a source function, as basic blocks, and the **events** of a PTX function: the
+//! memory accesses and unguarded fences that control reaches. A compiler may move blocks, expand an operation to a loop
+//! or to an access with fences, and leave out operations that control does not reach. It does not change which
+//! operations there are, nor how control leads from one to another.
 //!
 //! # Alignment
 //!
 //! An alignment matches each operation with up to three events: the access or fence that stands for it, and a fence in
-//! front of it and one behind it that carry its ordering. Each event is matched once. There is an order of the
+//! front of it and one behind it that carry its ordering. Each event is matched at most once. There is an order of the
 //! operations and one of the events, both along the flow of control, that the matches keep.
 //!
 //! # Score
 //!
-//! The best alignment has the lowest cost; of those, it loses the fewest operations. An operation is lost if the
-//! judge finds that its event does not keep it, if its fence is another operation's, or if it needs an event and has none.
+//! The best alignment has the lowest cost; of those, it loses the fewest operations. An operation is lost if the judge
+//! finds that its event does not keep it, if its fence is another operation's, or if it needs an event and has none.
 //! Losses come second: they are what the judge is to report, and must not decide which instruction belongs to which
 //! operation. The cost is a sum, whose numbers are in [`cost`]:
 //!
 //! - for each matched operation, how badly the event fits, by kind, width and state space;
-//! - for each operation without an event, and for each access without an operation, the cost of leaving it so. The reads
-//!   with which the loop of a matched operation begins cost nothing;
-//! - [`cost::RELATION`] for each broken relation. For each ordered pair of matched operations that control reaches, an operation
-//!   with itself included, there are three [relations](graph): "leads to", "dominates" and "post-dominates". One is broken if it
-//!   holds between the operations but not between their events, or the other way round. There is one exception: the `cas` of an
-//!   operation that became a loop always leads back to itself. The first read of the loop is asked in its place; if there is
-//!   none, the relation counts as kept;
+//! - for each operation without an event, and for each access without an operation, the cost of leaving it so. The
+//!   reads with which the loop of a matched operation begins cost nothing;
+//! - [`cost::RELATION`] for each broken relation. For each ordered pair of matched operations that control reaches, an
+//!   operation with itself included, there are three [relations](graph): "leads to", "dominates" and "post-dominates".
+//!   One is broken if it holds between the operations but not between their events, or the other way round. There is
+//!   one exception: the `cas` of an operation that became a loop always leads back to itself. The first read of the
+//!   loop is asked in its place; if there is none, the relation counts as kept;
 //! - [`cost::LACKING_FENCE`] for each operation that needs a fence and has none.
 //!
 //! # Search
 //!
-//! For one order of the operations and one order of the events, a [`table`] gives the cheapest alignment by
+//! For one order of the operations and one order of the events, a [table](crate::table) gives the cheapest alignment by
 //! fit and by what is left out. It is filled up to three times, since it does not see relations or loops:
 //!
-//! 1. Each operation is a row; an operation with an ordering has a row for a fence in front of it if it releases, and one behind
-//!    it if it acquires.
+//! 1. Each operation is a row; an operation with an ordering has a row for a fence in front of it if it releases, and
+//!    one behind it if it acquires.
 //! 2. If operations were matched with loops, again, without the reads with which these begin.
 //! 3. Each match moves to the event that fits as well, between the events of its neighbors, and breaks the fewest
-//!    relations. Then the table is filled once more with these matches fixed, and with rows for just the fences that they
-//!    need, among those that no other access separates from them. The matches move once more.
+//!    relations. Then the table is filled once more with these matches fixed, and with rows for just the fences that
+//!    they need, among those that no other access separates from them. The matches move once more.
 //!
-//! The events have two orders, that of the flow and that of the text. The operations have one for each order of the
-//! successors of each block: the reverse post-order of their graph. The first is that of the text. Then one exchange of two
-//! successors is tried, then two at a time, and so on. After each improvement, this begins again from the better order.
+//! The events have two orders, that of the flow and that of the text, and the better one counts. The operations have
+//! one for each order of the successors of each block: the reverse post-order of their graph. The first is that of the
+//! text. Then one exchange of two successors is tried, then two at a time, and so on. After each improvement, this
+//! begins again from the better order.
 //!
 //! # Bounds
 //!
 //! Let n be the number of operations and m that of events. A table has at most (3n + 1)(m + 1) cells; above
-//! [`LARGEST_TABLE`] the function is [`TooLarge`]. The search ends at a score that nothing can improve, when
-//! all exchanges are tried, or when [`LARGEST_SEARCH`] is spent: each order costs the nodes of the operations' graph, and each
-//! new one two tables. Relations take time in proportion to the graph for each matched operation, and are remembered.
+//! [`LARGEST_TABLE`] the function is [`TooLarge`]. The search ends at a score that nothing can improve, when all
+//! exchanges are tried, or when [`LARGEST_SEARCH`] is spent: each order costs the nodes of the operations' graph, and
+//! each new one two tables. Relations take time in proportion to the graph for each matched operation, and are
+//! remembered.
 //!
-//! The text's order is always searched, so that there is always an alignment. If the search ends early, a better alignment
-//! may be missed, and an operation that is kept may be reported as lost. Whatever the alignment, an operation is reported as
-//! kept only if the event that it is matched with keeps it, and no two operations share an event.
+//! The text's order is always searched, so that there is always an alignment. If the search ends early, a better
+//! alignment may be missed, and an operation that is kept may be reported as lost. Whatever the alignment, an operation
+//! is reported as kept only if the event that it is matched with keeps it, and no two operations share an event.
 
 use std::{
     cell::OnceCell,
@@ -73,14 +75,14 @@ use crate::{
     expansion::{first_reads, is_loop},
     flow::{Direction, Flow},
     graph::{self, Graph},
-    table::{Candidates, Row, cheapest},
+    table::{Candidates, TableRow, cheapest},
 };
 
 /// The largest table, in cells of one byte.
 const LARGEST_TABLE: usize = 1 << 28;
 
-/// The effort for the search of one function, in cells of tables and nodes of graphs. It takes a few hundredths of a second
-/// where operations are lost, so that no order fits.
+/// The effort for the search of one function, in cells of tables and nodes of graphs. It takes a few hundredths of a
+/// second where operations are lost, so that no order fits.
 const LARGEST_SEARCH: usize = 1 << 20;
 
 /// The result for one operation.
@@ -126,12 +128,12 @@ pub fn align(
     let source = Source {
         operations: &operations,
         is_reached: nodes.iter().map(|node| reached.contains(node)).collect(),
-        relations: Relations::new(&graph, &nodes),
+        relations: NodeRelations::new(&graph, &nodes),
     };
     let paths = Graph::new(flow.nodes.iter().map(|node| node.next.clone()).collect());
-    let code = Code { flow, events: &events, relations: Relations::new(&paths, &events) };
+    let compiled = Compiled { flow, events: &events, relations: NodeRelations::new(&paths, &events) };
     let is_lost = |op: &AtomicOp, event: usize| is_lost(op, events[event]);
-    let mut aligner = Aligner::new(source, code, is_lost);
+    let mut aligner = Aligner::new(source, compiled, is_lost);
     let floor = aligner.floor();
     let by_text: Vec<usize> = (0..operations.len()).collect();
     let mut best = aligner.best_of(&by_text);
@@ -233,14 +235,14 @@ struct Source<'a> {
     operations: &'a [AtomicOp],
     /// Whether control reaches each of them.
     is_reached: Vec<bool>,
-    relations: Relations<'a>,
+    relations: NodeRelations<'a>,
 }
 
 /// The events of the PTX, as nodes of its flow. Everything else names them by their indices.
-struct Code<'a> {
+struct Compiled<'a> {
     flow: &'a Flow<'a>,
     events: &'a [usize],
-    relations: Relations<'a>,
+    relations: NodeRelations<'a>,
 }
 
 /// The part that a fence plays for an access.
@@ -263,7 +265,7 @@ enum Known<'a> {
 /// The two sides of an alignment, and what is known of their pairs.
 struct Aligner<'a, L> {
     source: Source<'a>,
-    code: Code<'a>,
+    compiled: Compiled<'a>,
     /// The fit of each event, for each operation.
     fits: Vec<Rc<[Fit]>>,
     /// The fit of each event as a fence.
@@ -284,8 +286,8 @@ struct Aligner<'a, L> {
 }
 
 impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
-    fn new(source: Source<'a>, code: Code<'a>, is_lost: L) -> Self {
-        let Code { flow, events, .. } = code;
+    fn new(source: Source<'a>, compiled: Compiled<'a>, is_lost: L) -> Self {
+        let Compiled { flow, events, .. } = compiled;
         let mut rows: HashMap<AtomicOp, Rc<[Fit]>> = HashMap::new();
         let row = |op: &AtomicOp| events.iter().map(|node| cost::of_match(op, flow, *node)).collect();
         let fits = source.operations.iter().map(|op| rows.entry(*op).or_insert_with(|| row(op)).clone()).collect();
@@ -313,7 +315,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             is_lost,
             lost: HashMap::new(),
             source,
-            code,
+            compiled,
         }
     }
 
@@ -372,10 +374,11 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// How many relations to itself and to others an operation has that its event has not, or the other way round.
     fn broken_relations(&self, op: usize, event: usize, pairs: &[(usize, usize)]) -> u32 {
-        let (asked, found) = (self.source.relations.of(op), self.code.relations.of(event));
+        let (asked, found) = (self.source.relations.of(op), self.compiled.relations.of(event));
         let others = pairs.iter().filter(|(other, _)| *other != op);
         let others = others.map(|&(other, of_other)| (asked[other] ^ found[of_other]).count_ones()).sum::<u32>();
-        // A loop that the operation became leads back to itself. Whether other code leads back there, its first read says.
+        // A loop that the operation became leads back to itself. Whether other code leads back there, its first read
+        // says.
         let again = match self.first_reads[event].first() {
             _ if !self.is_loop(op, event) => found[event],
             Some(first) => found[*first],
@@ -422,7 +425,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// Whether an operation became a loop around this event.
     fn is_loop(&self, op: usize, event: usize) -> bool {
-        let cas = self.code.flow.cas(self.code.events[event]);
+        let cas = self.compiled.flow.cas(self.compiled.events[event]);
         cas.is_some_and(|cas| is_loop(&self.source.operations[op], cas))
     }
 
@@ -440,7 +443,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             FenceRole::SeqCst => (Direction::Backward, |sem| sem == FenceSem::Sc),
         };
         self.serving[event][role as usize].get_or_init(|| {
-            let Code { flow, events, .. } = self.code;
+            let Compiled { flow, events, .. } = self.compiled;
             let own = |node: usize| [event].iter().chain(&self.first_reads[event]).any(|own| events[*own] == node);
             let stops = |node: usize| !own(node) && touches_memory(flow, node);
             let reached = flow.reached(events[event], direction, stops);
@@ -451,7 +454,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// The sides on which an operation needs fences, if this event stands for it.
     fn fences_needed(&self, op: usize, event: usize) -> Vec<Part> {
-        let found = MemoryEvent::of(self.code.flow, self.code.events[event]);
+        let found = MemoryEvent::of(self.compiled.flow, self.compiled.events[event]);
         let Some(found) = found.filter(|_| self.is_ordered(op)) else { return Vec::new() };
         let AtomicOp { ordering, .. } = self.source.operations[op];
         let before = ordering == Ordering::SeqCst || ordering.releases() && found.writes && !found.releases;
@@ -469,10 +472,10 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     }
 
     /// The rows of an operation in a table, in their order.
-    fn rows<'s>(&'s self, op: usize, known: &'s Known<'_>) -> Vec<(Part, Row<'s>)> {
+    fn rows<'s>(&'s self, op: usize, known: &'s Known<'_>) -> Vec<(Part, TableRow<'s>)> {
         let AtomicOp { operation, ordering, .. } = self.source.operations[op];
         let is_fence = operation == Operation::Fence;
-        let itself = |candidates| (Part::Itself, Row { candidates, leaving: self.leaving[op] });
+        let itself = |candidates| (Part::Itself, TableRow { candidates, leaving: self.leaving[op] });
         let rows = match known {
             _ if is_fence && !self.source.is_reached[op] => [None, None, None],
             Known::Matches(matches) if !is_fence => {
@@ -480,7 +483,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
                 let needed = self.fences_needed(op, event);
                 let fence = |part, role| {
                     let candidates = Candidates::Any(self.serving(event, role));
-                    (part, Row { candidates, leaving: cost::LACKING_FENCE })
+                    (part, TableRow { candidates, leaving: cost::LACKING_FENCE })
                 };
                 let role = if ordering == Ordering::SeqCst { FenceRole::SeqCst } else { FenceRole::Release };
                 [
@@ -492,7 +495,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             Known::FirstReads(_) | Known::Nothing | Known::Matches(_) => {
                 // Only sequential consistency always needs a fence.
                 let leaving = if ordering == Ordering::SeqCst { cost::LACKING_FENCE } else { 0 };
-                let fence = |part, leaving| (part, Row { candidates: Candidates::Any(&self.fences), leaving });
+                let fence = |part, leaving| (part, TableRow { candidates: Candidates::Any(&self.fences), leaving });
                 let candidates = match known {
                     Known::FirstReads(reads) => Candidates::Except(reads, &self.fits[op]),
                     _ => Candidates::Any(&self.fits[op]),
@@ -521,13 +524,13 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 }
 
 /// The relations between the nodes that take part, by their indices. Computed on demand.
-struct Relations<'a> {
+struct NodeRelations<'a> {
     graph: &'a Graph,
     nodes: &'a [usize],
     known: Vec<OnceCell<Vec<u8>>>,
 }
 
-impl<'a> Relations<'a> {
+impl<'a> NodeRelations<'a> {
     fn new(graph: &'a Graph, nodes: &'a [usize]) -> Self {
         Self { graph, nodes, known: vec![OnceCell::new(); nodes.len()] }
     }

@@ -1,8 +1,8 @@
 //! The loop around a compare-and-swap (`atom.cas`): when does it try again?
 //!
-//! The code behind the `cas` is interpreted abstractly, along every path. The state says which registers hold the result
-//! or the expected value, or halves of them, or the outcome of comparing these. A branch on such an outcome splits the
-//! state into success and failure.
+//! The code behind the `cas` is interpreted abstractly, along every path. The state says which registers hold the
+//! result or the expected value, or halves of them, or the outcome of comparing these. A branch on such an outcome
+//! splits the state into success and failure.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -64,8 +64,8 @@ const MOST_VALUES: usize = 1_000_000;
 /// How deep values are packed and halved: 128 bits are two halves of two words.
 const DEEPEST: usize = 4;
 
-/// Says when the `cas` at a node is tried again. A path ends at the nodes of `leaves`, where the operation is over, and at the
-/// exit.
+/// Says when the `cas` at a node is tried again. A path ends at the nodes of `leaves`, where the operation is over, and
+/// at the exit.
 pub fn retry(flow: &Flow<'_>, cas: usize, atom: &Atom, leaves: impl Fn(usize) -> bool) -> Retry {
     let mut paths = Paths { flow, atom, relevant: relevant(flow, atom), expected: None };
     let start = block_start(flow, cas);

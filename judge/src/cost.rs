@@ -1,8 +1,8 @@
 //! The costs of an [alignment](crate::align).
 //!
-//! Only their order of size matters. A match costs less than leaving the operation and the instruction apart, so that
-//! an operation is left alone only if no instruction fits. A match of another kind or width costs less than two operations
-//! whose relation the code turns round.
+//! Every match costs less than an operation that is left without an instruction (at most 18, and 20), so that this
+//! happens only where no instruction fits. Two operations that change places break two relations or more, which cost
+//! 16: a match of the same kind and width elsewhere is then no gain, unless the one at hand is of another kind.
 
 use ptx_atomics_lowering::{
     AtomicOp, Operation, RmwOp,

@@ -78,7 +78,8 @@ impl MemoryEvent {
         })
     }
 
-    /// The properties of every `atom` and `red`: strong, at scope gpu unless it has another, and never removed or merged.
+    /// The properties of every `atom` and `red`: strong, at scope gpu unless it has another, and never removed or
+    /// merged.
     fn read_modify_write(self, scope: Option<Scope>, ty: Type) -> Self {
         Self {
             reads: true,

@@ -36,8 +36,8 @@ pub fn is_loop(op: &AtomicOp, atom: &Atom) -> bool {
         }
 }
 
-/// The first reads of a compiler's loop: reads of the same place from which the expected value of a `cas` is computed, of
-/// as many bits as it compares. A narrower one is the program's.
+/// The first reads of a compiler's loop: reads of the same place from which the expected value of a `cas` is computed,
+/// of as many bits as it compares. A narrower one is the program's.
 pub fn first_reads(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
     let base = address(flow, &atom.a.base);
     let is_same =

@@ -1,7 +1,7 @@
 //! The flow of control through PTX code, ours or any compiler's.
 //!
-//! Two kinds of path are left out. Where a predicate says that an address is local ('PTX ISA', section on `isspacep`), no
-//! other thread takes part. A branch on a constant predicate has one successor.
+//! Two kinds of path are left out. Where a predicate says that an address is local ('PTX ISA', section on `isspacep`),
+//! no other thread takes part. A branch on a constant predicate has one successor.
 
 use std::collections::HashMap;
 
@@ -136,9 +136,9 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Whether every path from `start` meets a node that is [found](Visit::Found), before one that [fails](Visit::Fail) and
-    /// before the end of the code. `start` itself is not visited, unless a loop leads back to it. A path that goes round
-    /// a loop forever counts as if it met one.
+    /// Whether every path from `start` meets a node that is [found](Visit::Found), before one that [fails](Visit::Fail)
+    /// and before the end of the code. `start` itself is not visited, unless a loop leads back to it. A path that goes
+    /// round a loop forever counts as if it met one.
     pub fn always(&self, start: usize, direction: Direction, visit: impl Fn(usize) -> Visit) -> bool {
         let mut seen = vec![false; self.nodes.len()];
         let mut stack = self.neighbors(start, direction).to_vec();

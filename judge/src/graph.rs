@@ -79,8 +79,8 @@ fn reached(edges: &[Vec<usize>], starts: &[usize], without: Option<usize>) -> Ve
     seen
 }
 
-/// The nodes that node 0 leads to, each behind those that lead to it, unless they are in a loop. The first successor of a
-/// node is walked first, so that the last one comes first in the order.
+/// The nodes that node 0 leads to, each behind those that lead to it, unless they are in a loop. The first successor of
+/// a node is walked first, so that the last one comes first in the order.
 pub fn reverse_post_order<'a>(nodes: usize, next: impl Fn(usize) -> &'a [usize]) -> Vec<usize> {
     let mut seen = vec![false; nodes];
     let mut order = Vec::new();

@@ -1,7 +1,7 @@
 //! The PTX of any compiler, compared with the operations that it stands for.
 //!
-//! The instructions that an operation is [aligned](crate::align) with are read as [`Strength`] reads them. The values that they
-//! compute are not compared.
+//! The instructions that an operation is [aligned](crate::align) with are read as [`Strength`] reads them. The values
+//! that they compute are not compared.
 
 use std::collections::HashSet;
 
@@ -416,7 +416,8 @@ mod tests {
         check(&[add(Space::Global, Ordering::Acquire), load], weak, "ordering right");
     }
 
-    /// Long paths from a `cas`, and values that are packed again and again, cost neither the stack, nor memory, nor hours.
+    /// Long paths from a `cas`, and values that are packed again and again, cost neither the stack, nor memory, nor
+    /// hours.
     #[test]
     fn code_around_a_compare_and_swap_may_be_long() {
         let cas = "atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r2, %r3;";
@@ -491,6 +492,7 @@ mod tests {
         check(&[add(Relaxed, Scope::Gpu)], "atom.global.add.u32 %r1, [%rd1], 1;", "right");
         check(&[add(Relaxed, Scope::Gpu)], "ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r2;", "not-atomic");
         check(&[add(Acquire, Scope::Gpu)], "red.global.add.u32 [%rd1], 1; fence.acquire.gpu;", "ordering");
+        check(&[add(Acquire, Scope::Gpu)], "red.global.add.u32 [%rd1], 1;", "ordering");
         check(&[add(Relaxed, Scope::Gpu)], "red.global.add.u32 [%rd1], 1;", "right");
         let later = "st.global.b32 [%rd2], 1; fence.acquire.gpu;";
         check(&[add(Relaxed, Scope::Gpu)], &format!("red.global.add.u32 [%rd1], 1; {later}"), "ordering");
@@ -583,7 +585,8 @@ mod tests {
         let siblings = format!("bra $M; $A: {one} ret; $M: @%p1 bra $A; {other} ret;");
         check_blocks(&branch(&[load], &[weaker]), &siblings, "right right");
         check_blocks(&branch(&[weaker], &[load]), &siblings, "right right");
-        // Orderings that are exchanged in a loop, with the fence of the one in it, and the fence that is asked for outside.
+        // Orderings that are exchanged in a loop, with the fence of the one in it, and the fence that is asked for
+        // outside.
         let or = |ordering| op(Operation::Rmw(RmwOp::Or, global(Type::I32)), ordering, Scope::Gpu);
         let acquire = AtomicOp { ordering: Ordering::Acquire, ..fence };
         let (first, second) = (or(Ordering::Relaxed), or(Ordering::SeqCst));

@@ -42,8 +42,8 @@ pub struct Strength {
     /// The operation also releases what it acquires, so that a later plain store of the same thread passes it on: the
     /// release sequences of C++11 to C++17 need that of an rmw.
     pub relay: Option<Scope>,
-    /// Every access but a [`weak_load`](Self::weak_load) is strong, the narrowest at this scope. `None` also if there is
-    /// no access.
+    /// Every access but a [`weak_load`](Self::weak_load) is strong, the narrowest at this scope. `None` also if there
+    /// is no access.
     pub strong: Option<Scope>,
     /// The load in front of a compare-and-swap loop is weak, so that it races.
     pub weak_load: bool,
@@ -175,7 +175,7 @@ impl Strength {
             sc: if reads && !final_reads.is_empty() { sc.and_then(|sc| Some(sc.min(acquire?))) } else { sc },
             relay: all(&final_reads, &|node, event, scope| {
                 let both = |sem| acquires(sem) && releases(sem);
-                (event.acquires && event.releases) || own.fenced_behind(node, scope, &both)
+                !event.is_red && ((event.acquires && event.releases) || own.fenced_behind(node, scope, &both))
             }),
             strong: deciding().map(|(_, event)| event.strong).min().flatten(),
             weak_load: events().any(|(_, event)| weak(&event)),
@@ -191,7 +191,8 @@ impl Strength {
         }
     }
 
-    /// Compares a sequence of ours with its operation: it must keep all that the operation asks for, and access nothing else.
+    /// Compares a sequence of ours with its operation: it must keep all that the operation asks for, and access nothing
+    /// else.
     ///
     /// # Errors
     /// Every guarantee that is missing and every access that is not the operation's, in words.
@@ -400,10 +401,17 @@ mod tests {
         check("atom.acq_rel.cta.add.u32 %d, [%a], %b;", "cta cta - cta");
         check("fence.sc.gpu; atom.acquire.gpu.add.u32 %d, [%a], %b;", "gpu gpu gpu -");
         check("fence.sc.gpu; atom.relaxed.gpu.add.u32 %d, [%a], %b; fence.acq_rel.gpu;", "gpu gpu gpu gpu");
+        check("red.release.gpu.add.u32 [%a], %b;", "- gpu - -");
+        check("red.relaxed.gpu.add.u32 [%a], %b; fence.acq_rel.gpu;", "- - - -");
+        check("fence.sc.gpu; red.relaxed.gpu.add.u32 [%a], %b;", "- gpu - -");
         check("@%p fence.sc.gpu; atom.acquire.gpu.add.u32 %d, [%a], %b;", "gpu - - -");
         check("fence.acq_rel.gpu;", "gpu gpu - gpu");
         check("fence.acquire.gpu;", "gpu - - -");
         check("fence.release.gpu; fence.acquire.gpu;", "gpu gpu - -");
+        check("membar.cta;", "cta cta cta cta");
+        check("membar.gl;", "gpu gpu gpu gpu");
+        check("membar.sys; ld.volatile.b32 %d, [%a]; membar.gl;", "gpu - gpu gpu");
+        check("fence.sc.sys; membar.gl; st.volatile.shared.b32 [%a], %b;", "- sys sys -");
     }
 
     /// Where the address is local, no other thread takes part.

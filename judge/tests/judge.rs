@@ -1,9 +1,9 @@
 //! The judge on random control flow: blocks of operations, and PTX for them with the blocks in another order.
 //!
-//! An operation is one instruction, one between fences, or a loop. Some are in local memory, some in blocks that control
-//! does not reach and that the PTX has not, and plain loads of the same memory stand in between. What is right must be
-//! found right, what is weakened must be reported, and orderings that have changed places must be reported unless the
-//! operations could have changed places too.
+//! An operation is one instruction, one between fences, or a loop. Some are in local memory, some in blocks that
+//! control does not reach and that the PTX has not, and plain loads of the same memory stand in between. What is right
+//! must be found right, what is weakened must be reported, and orderings that have changed places must be reported
+//! unless the operations could have changed places too.
 
 use std::fmt::Write;
 
@@ -15,8 +15,8 @@ use ptx_atomics_lowering::{
     ptx::{Module, Scope, Space},
 };
 
-/// The same programs in every run. With another seed, 50,000 of each test had no wrong verdict; of a million with exchanged
-/// orderings, some may.
+/// The same programs in every run. With another seed, 50,000 of each test had no wrong verdict; of a million with
+/// exchanged orderings, some may.
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 2048, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() }
 }
@@ -40,8 +40,8 @@ proptest! {
         let ptx = program.ptx(&operations);
         let lost = program.lost(&ptx);
         prop_assert!(!lost.is_empty(), "{}", ptx);
-        // What could not be any other operation's instruction is reported as its own. A fence and the ordering of an access
-        // could stand for each other.
+        // What could not be any other operation's instruction is reported as its own. A fence and the ordering of an
+        // access could stand for each other.
         let has_fences = program.operations().iter().any(|op| op.operation == Operation::Fence);
         if !has_fences && !program.symmetries().any(|image| image[which] != which) {
             prop_assert_eq!(lost, [which], "{}", ptx);

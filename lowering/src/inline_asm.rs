@@ -11,8 +11,8 @@ use crate::{
 /// The text, the constraints, and the arguments of one call to inline assembly.
 ///
 /// The address is an indirect memory operand (`*m`): LLVM folds a global and a constant offset into it and prints the
-/// brackets. Where the sequence computes with it, it is an integer of 64 bits instead. The call returns the value
-/// of [`D`], if [`InlineAsm::has_result`] holds. Values of 8 bits stand zero-extended in 16; half floats and vectors are
+/// brackets. Where the sequence computes with it, it is an integer of 64 bits instead. The call returns the value of
+/// [`D`], if [`InlineAsm::has_result`] holds. Values of 8 bits stand zero-extended in 16; half floats and vectors are
 /// integers of their width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlineAsm {

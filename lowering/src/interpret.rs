@@ -61,8 +61,8 @@ const LIMIT: usize = 10_000;
 const BASE: u64 = 0x7000_0000_1000;
 
 impl Machine {
-    /// A machine with 32 bytes of memory, all of them `filler`, but for the value `old` of `bits` bits at `%a`. `a` is the
-    /// offset of `%a` in bytes, `b` and `c` are the arguments. The address is not local.
+    /// A machine with 32 bytes of memory, all of them `filler`, but for the value `old` of `bits` bits at `%a`. `a` is
+    /// the offset of `%a` in bytes, `b` and `c` are the arguments. The address is not local.
     ///
     /// # Panics
     /// If the value is not within the memory.

@@ -26,8 +26,8 @@ pub enum Operation {
     Store(Access),
     /// An atomic read-modify-write operation.
     Rmw(RmwOp, Access),
-    /// Compare and exchange. PTX has no weak form, so that a weak one (which may fail spuriously) is lowered like a strong
-    /// one.
+    /// Compare and exchange. PTX has no weak form, so that a weak one (which may fail spuriously) is lowered like a
+    /// strong one.
     CmpXchg {
         /// The memory that is compared and written.
         access: Access,
@@ -127,8 +127,8 @@ impl Access {
         Self { space, ty, volatile: false, may_be_local: false, word_aligned: false }
     }
 
-    /// Whether plain accesses suffice: local memory belongs to one thread, and nobody writes constant memory while a kernel
-    /// runs.
+    /// Whether plain accesses suffice: local memory belongs to one thread, and nobody writes constant memory while a
+    /// kernel runs.
     pub fn is_private(&self) -> bool {
         matches!(self.space, Space::Local | Space::Const)
     }
@@ -139,8 +139,8 @@ impl Access {
     }
 }
 
-/// The type of the value in memory: what LLVM's atomics take, up to 128 bits. Loads, stores and exchanges of other vectors
-/// are those of an integer of the same width.
+/// The type of the value in memory: what LLVM's atomics take, up to 128 bits. Loads, stores and exchanges of other
+/// vectors are those of an integer of the same width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Type {
@@ -282,8 +282,8 @@ pub enum SyncScope {
     Threads(Scope),
 }
 
-/// The operations of LLVM 22's `atomicrmw`, by LLVM's names (Language Reference, 'atomicrmw'). Each is documented by the new value
-/// in memory; `old` is the value before, and `b` the operand.
+/// The operations of LLVM 22's `atomicrmw`, by LLVM's names (Language Reference, 'atomicrmw'). Each is documented by
+/// the new value in memory; `old` is the value before, and `b` the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum RmwOp {

@@ -207,8 +207,8 @@ fn sass(csv: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The exceptions, where our data have one load too many or of twice the size: in the part of a generic operation that is
-/// for local memory, ptxas loads no more of an unread old value than it needs.
+/// The exceptions, where our data have one load too many or of twice the size: in the part of a generic operation that
+/// is for local memory, ptxas loads no more of an unread old value than it needs.
 fn narrowed(probe: &str) -> bool {
     let unread = probe.ends_with("|unused") || probe.starts_with("red.");
     let addressed = probe.contains(".global.") || probe.contains(".shared.");

@@ -1,5 +1,5 @@
-//! The values that sequences compute, against the definitions of LLVM's Language Reference: every operation and type on old and new
-//! GPUs, at every byte offset of a word, while another thread writes between any two steps.
+//! The values that sequences compute, against the definitions of LLVM's Language Reference: every operation and type on
+//! old and new GPUs, at every byte offset of a word, while another thread writes between any two steps.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ use ptx_atomics_lowering::{
 };
 use strum::IntoEnumIterator;
 
-/// GPUs of every kind of lowering: without 64-bit operations, without scopes, without the memory model, without bf16, with
-/// 128 bits and vectors, with `.noftz`.
+/// GPUs of every kind of lowering: without 64-bit operations, without scopes, without the memory model, without bf16,
+/// with 128 bits and vectors, with `.noftz`.
 const TARGETS: [(&str, &str); 7] = [
     ("sm_20", "ptx32"),
     ("sm_35", "ptx40"),

@@ -1,13 +1,13 @@
-//! The cheapest sequence of a row: the fewest barriers on the target, then the fewest instructions, then barriers in all lanes
-//! of a warp, then the document's order.
+//! The cheapest sequence of a row: the fewest barriers on the target, then the fewest instructions, then barriers in
+//! all lanes of a warp, then the document's order.
 //!
-//! The cost is that of the sequence as it is legalized for the target. Before sm_90 or PTX 8.6, one-sided fences become full
-//! ones and cost twice; from there on, they cost as much as an access that carries the ordering. The cost is that of scope gpu.
-//! At other scopes ptxas emits fewer or other barriers, but the choice is the same.
+//! The cost is that of the sequence as it is legalized for the target. Before sm_90 or PTX 8.6, one-sided fences become
+//! full ones and cost twice; from there on, they cost as much as an access that carries the ordering. The cost is that
+//! of scope gpu. At other scopes ptxas emits fewer or other barriers, but the choice is the same.
 //!
 //! On every measured target, no sequence is cheaper than the recommended one. The choice differs from it only where
-//! ptxas may combine the lanes of a warp (`sass/warp.rs`) and one-sided fences cost the same: their barriers are in all lanes,
-//! those of the access in the leader alone.
+//! ptxas may combine the lanes of a warp (`sass/warp.rs`) and one-sided fences cost the same: their barriers are in all
+//! lanes, those of the access in the leader alone.
 
 use super::{barriers::barriers, carrier::Carrier, one_sided::without_one_sided_fences, row::Step};
 use crate::{

@@ -3,8 +3,8 @@
 use super::row::Step;
 use crate::ptx::{FenceSem, Form, Target};
 
-/// The steps with `fence.acq_rel` in place of `fence.acquire` and `fence.release`; `None` if there are none, or if the target
-/// has them.
+/// The steps with `fence.acq_rel` in place of `fence.acquire` and `fence.release`; `None` if there are none, or if the
+/// target has them.
 pub(crate) fn without_one_sided_fences(steps: &[Step], target: &Target) -> Option<Vec<Step>> {
     let one_sided = |step: &Step| matches!(step, Step::Fence(FenceSem::Acquire | FenceSem::Release));
     // Before sm_70 every fence is a membar.

@@ -1,6 +1,6 @@
 //! The form of the tables: rows in the words of the documents.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
@@ -77,12 +77,11 @@ impl Row {
     }
 }
 
-impl FromStr for RowName {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        let (kind, ordering) = name.split_once('.').ok_or(())?;
-        Ok(Self(kind.parse().map_err(drop)?, ordering.parse().map_err(drop)?))
+impl RowName {
+    /// The row of this name; `None` if the name is not made of a kind, a dot and an ordering.
+    pub fn parse(name: &str) -> Option<Self> {
+        let (kind, ordering) = name.split_once('.')?;
+        Some(Self(kind.parse().ok()?, ordering.parse().ok()?))
     }
 }
 

@@ -40,8 +40,8 @@ pub struct Strategies([Strategy; ABI.len()]);
 impl Strategies {
     /// The sequence for an operation. This is the one place where a strategy is consulted.
     ///
-    /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed; of a CAS loop it
-    /// is the first one whose access does not release, where only full fences could acquire. `None` if the
+    /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed; of a CAS
+    /// loop it is the first one whose access does not release, where only full fences could acquire. `None` if the
     /// language has no such operation (a release load, a relaxed fence).
     pub fn choose(
         &self,
@@ -83,8 +83,8 @@ impl Strategies {
             match row {
                 None => rows.fill(strategy),
                 Some(name) => {
-                    let RowName(kind, ordering) = name.parse().map_err(|()| UnknownStrategy::Row(name.into()))?;
-                    let index = ABI.iter().position(|row| row.is(kind, ordering));
+                    let index = RowName::parse(name)
+                        .and_then(|RowName(kind, ordering)| ABI.iter().position(|row| row.is(kind, ordering)));
                     rows[index.ok_or_else(|| UnknownStrategy::Row(name.into()))?] = strategy;
                 }
             }
@@ -123,7 +123,7 @@ pub enum UnknownStrategy {
     /// The name is no strategy.
     #[error("unknown strategy '{0}'; the known ones are {known}", known = Strategy::iter().map(Into::into).collect::<Vec<&str>>().join(", "))]
     Strategy(String),
-    /// The name is no row of [`ABI`](super::ABI).
+    /// The name is no row of [`ABI`].
     #[error("unknown row '{0}' of the ABI table; the known ones are {known}", known = ABI.iter().map(|row| row.name().to_string()).collect::<Vec<_>>().join(", "))]
     Row(String),
 }
@@ -134,7 +134,7 @@ mod tests {
 
     fn check(list: &str, row: &str, carrier: Carrier, expected: &str) {
         let strategies: Strategies = list.parse().expect(list);
-        let RowName(kind, ordering) = row.parse().expect(row);
+        let RowName(kind, ordering) = RowName::parse(row).expect(row);
         let target = Target::new("sm_90".parse().expect("sm_90"), None).expect("sm_90");
         let steps = strategies.choose(kind, ordering, carrier, &target).expect(row);
         let printed: Vec<_> =

@@ -1,8 +1,8 @@
 //! The compare-and-swap loop, for operations that the target has no `atom` for.
 //!
-//! The first load is strong: a weak one would race. The load and the `cas` are relaxed and the row's fences stand outside of the
-//! loop, so that no iteration pays for a fence. Without one-sided fences the `cas` acquires, which costs less than a full fence.
-//! The `cas` that succeeds is the last read and the only write.
+//! The first load is strong: a weak one would race. The load and the `cas` are relaxed and the row's fences stand
+//! outside of the loop, so that no iteration pays for a fence. Without one-sided fences the `cas` acquires, which costs
+//! less than a full fence. The `cas` that succeeds is the last read and the only write.
 //!
 //! ```text
 //!     ld.relaxed.<scope>     %d, [%a];

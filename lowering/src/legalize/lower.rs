@@ -111,8 +111,8 @@ fn strictest(forms: Vec<Form>) -> Vec<Form> {
     })
 }
 
-/// The sequence of one row of the ABI table as the target gets it, for any scope and rmw operation; of a CAS loop, where
-/// fences are the carrier. `None` if there is no such row.
+/// The sequence of one row of the ABI table as the target gets it, for any scope and rmw operation; of a CAS loop,
+/// where fences are the carrier. `None` if there is no such row.
 pub fn row(
     kind: RowKind,
     ordering: Ordering,

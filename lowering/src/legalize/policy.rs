@@ -37,6 +37,7 @@ pub enum FpAtomics {
     /// vector is atomic for each element only.
     #[default]
     Native,
-    /// Subnormals are kept, and a vector is one atomic value: a compare-and-swap loop does that where no instruction does.
+    /// Subnormals are kept, and a vector is one atomic value: a compare-and-swap loop does that where no instruction
+    /// does.
     Ieee,
 }

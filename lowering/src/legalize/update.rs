@@ -1,4 +1,5 @@
-//! The value that an rmw stores, computed from the old value and the operand as LLVM's Language Reference defines the operation.
+//! The value that an rmw stores, computed from the old value and the operand as LLVM's Language Reference defines the
+//! operation.
 //!
 //! Integers narrower than 32 bits are computed in 32-bit registers, and half floats in f32, which gives the same: the
 //! sum of two is exact in f32, or is rounded so far beyond their own last digit that the second rounding cannot differ.

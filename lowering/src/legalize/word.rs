@@ -108,7 +108,8 @@ pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     body.cvt(Type::U16, Type::U32, &D, register(&field));
 }
 
-/// A compare and exchange: a compare-and-swap of the word, tried again while the field is as expected but other bytes have changed.
+/// A compare and exchange: a compare-and-swap of the word, tried again while the field is as expected but other bytes
+/// have changed.
 pub fn cmpxchg(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     let field = Field::locate(emit, body);
     let [seen, old, new, expected, desired] =
@@ -162,8 +163,8 @@ impl Field {
         Self { word, byte: Some(byte), bits }
     }
 
-    /// The selector with which `prmt` of the word and 0 gets the field. It has one nibble for each byte: 4 picks a zero byte,
-    /// and the top bit of a nibble repeats the sign.
+    /// The selector with which `prmt` of the word and 0 gets the field. It has one nibble for each byte: 4 picks a zero
+    /// byte, and the top bit of a nibble repeats the sign.
     fn extract(&self, signed: bool, body: &mut Body) -> Operand {
         let (factor, at_zero) = match (self.bits, signed) {
             (8, false) => (0x0001, 0x4440),
@@ -178,7 +179,8 @@ impl Field {
         register(&extract)
     }
 
-    /// The selector with which `prmt` of the word and a value puts the value into the field: 4 picks the value's lowest byte.
+    /// The selector with which `prmt` of the word and a value puts the value into the field: 4 picks the value's lowest
+    /// byte.
     fn insert(&self, body: &mut Body) -> Operand {
         let constant = Operand::Immediate;
         let at_zero = constant(if self.bits == 16 { 0x3254 } else { 0x3214 });

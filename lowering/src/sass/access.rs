@@ -1,4 +1,5 @@
-//! Loads, stores and atomics. `.E` marks a 64-bit address; `LDS`, `STS` and `ATOMS` address the window of shared memory.
+//! Loads, stores and atomics. `.E` marks a 64-bit address; `LDS`, `STS` and `ATOMS` address the window of shared
+//! memory.
 
 use super::{barriers, family::Family};
 use crate::ptx::{
@@ -83,16 +84,16 @@ pub(super) fn red(red: &Red, family: Family) -> Option<Vec<String>> {
     form.opcodes(sem, red.scope.unwrap_or(Scope::Gpu), ResultUse::Unread, family)
 }
 
-/// Whether ptxas drops the barriers of an `atom` or `red`, and with them its acquire and release: from sm_90 on, 12.9 and 13.5
-/// do where they make a loop of `CAST.SPIN` in shared memory. Fences around it stay.
+/// Whether ptxas drops the barriers of an `atom` or `red`, and with them its acquire and release: from sm_90 on, 12.9
+/// and 13.5 do where they make a loop of `CAST.SPIN` in shared memory. Fences around it stay.
 pub fn loses_ordering(instruction: &Instruction, family: Family) -> bool {
     AtomicForm::of_ordered(instruction).is_some_and(|form| form.loses_ordering(family))
 }
 
-/// Whether ptxas is not known to put all barriers around the whole of an `atom` or `red` that has acquire or release: from
-/// sm_90 on, where it makes a loop. In shared memory it drops them; of 16 bits, the release stands between the first load
-/// and the swap; at a generic address, the acquire stands in front of the loop for shared memory. Forms that are not in the
-/// table are not known.
+/// Whether ptxas is not known to put all barriers around the whole of an `atom` or `red` that has acquire or release:
+/// from sm_90 on, where it makes a loop. In shared memory it drops them; of 16 bits, the release stands between the
+/// first load and the swap; at a generic address, the acquire stands in front of the loop for shared memory. Forms that
+/// are not in the table are not known.
 pub fn misplaces_ordering(instruction: &Instruction, family: Family) -> bool {
     AtomicForm::of_ordered(instruction).is_some_and(|form| {
         let loops = match form.class() {
@@ -181,11 +182,11 @@ enum Class {
     Narrow,
 }
 
-/// From a family on, what a class becomes in global, shared, and generic memory (shared::cluster is as generic): the last
-/// row that applies counts.
+/// From a family on, what a class becomes in global, shared, and generic memory (shared::cluster is as generic): the
+/// last row that applies counts.
 ///
-/// Bare `LDG`, `LDS`, `LD` and `ST` are weak accesses of the type's size, the word's if it is narrow. `QSPC` asks where a
-/// generic address points: behind it stands the code for shared memory, then that for local memory.
+/// Bare `LDG`, `LDS`, `LD` and `ST` are weak accesses of the type's size, the word's if it is narrow. `QSPC` asks where
+/// a generic address points: behind it stands the code for shared memory, then that for local memory.
 #[rustfmt::skip]
 const OPCODES: &[(Family, &[Class], [&str; 3])] = {
     use Class::*;

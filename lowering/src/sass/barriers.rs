@@ -1,6 +1,6 @@
-//! Barriers, the expensive part: `MEMBAR` waits until earlier accesses are performed, `ERRBAR` and `CGAERRBAR` until their
-//! errors are known, `CCTL.IVALL` drops the first-level cache. A cta shares that cache, so that its scope needs only the
-//! first.
+//! Barriers, the expensive part: `MEMBAR` waits until earlier accesses are performed, `ERRBAR` and `CGAERRBAR` until
+//! their errors are known, `CCTL.IVALL` drops the first-level cache. A cta shares that cache, so that its scope needs
+//! only the first.
 
 use super::family::Family;
 use crate::ptx::{FenceSem, MembarLevel, Scope, Space};

@@ -28,8 +28,8 @@ pub struct Counts {
 }
 
 impl Sass {
-    /// The opcodes that ptxas emits for one instruction. `None` if the family lacks the instruction, or if it was not measured.
-    /// Arithmetic has none.
+    /// The opcodes that ptxas emits for one instruction. `None` if the family lacks the instruction, or if it was not
+    /// measured. Arithmetic has none.
     pub fn of(instruction: &Instruction, result: ResultUse, family: Family) -> Option<Self> {
         if instruction.requirement().sm > family.number() {
             return None;
@@ -50,8 +50,9 @@ impl Sass {
         Some(Self(opcodes))
     }
 
-    /// The opcodes that ptxas emits for a sequence. A result is read unless it goes to the sink, `_`. Where the kernel has a fence
-    /// that acquires, ptxas 13.5 takes every result for read: behind a reduction the fence would acquire nothing.
+    /// The opcodes that ptxas emits for a sequence. A result is read unless it goes to the sink, `_`. Where the kernel
+    /// has a fence that acquires, ptxas 13.5 takes every result for read: behind a reduction the fence would acquire
+    /// nothing.
     pub fn of_sequence(sequence: &Sequence, family: Family) -> Option<Self> {
         let keeps = |instruction: &Instruction| match instruction {
             Instruction::Fence(Fence { sem: Some(FenceSem::Release), .. }) => false,

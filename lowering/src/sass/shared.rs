@@ -1,8 +1,9 @@
 //! The operations of shared memory: the instruction `ATOMS`, as the manual of the assembler language describes it (SPA
 //! 5.0, 'Atomic Operation', 'Atomic Compare and Swap', 'Atomic Compare and Store').
 //!
-//! The address is a 32-bit register plus a signed 24-bit immediate, or an unsigned one alone; the immediate is a multiple of
-//! 4, and the address one of the size. What is not in the table is a loop of `CAS`, or of the cheaper `CAST.SPIN`.
+//! The address is a 32-bit register plus a signed 24-bit immediate, or an unsigned one alone; the immediate is a
+//! multiple of 4, and the address one of the size. What is not in the table is a loop of `CAS`, or of the cheaper
+//! `CAST.SPIN`.
 //!
 //! sm_90 was measured to have `ATOMS.EXCH.128` and `ATOMS.CAS.128` too, which the manual is too old for.
 
@@ -32,8 +33,8 @@ pub enum AtomsOp {
     Exch,
     /// Compare and swap.
     Cas,
-    /// Compare and store: gives success instead of the old value. With `.SPIN`, one of the threads that want words of the
-    /// same bank tries, and the others fail at once, which is cheaper where they contend.
+    /// Compare and store: gives success instead of the old value. With `.SPIN`, one of the threads that want words of
+    /// the same bank tries, and the others fail at once, which is cheaper where they contend.
     Cast,
 }
 

@@ -1,21 +1,22 @@
-//! Where ptxas combines the lanes of a warp: those that reach an `atom` or `red` together vote (`VOTE`), one of them, the
-//! leader, does it for all with the combined operand, and the others compute their results from its (`SHFL`, `REDUX`).
+//! Where ptxas combines the lanes of a warp: those that reach an `atom` or `red` together vote (`VOTE`), one of them,
+//! the leader, does it for all with the combined operand, and the others compute their results from its (`SHFL`,
+//! `REDUX`).
 //!
-//! Measured with ptxas 12.9 and 13.5 for GPUs from sm_75 to sm_121; `tests/sass.rs` assembles a sample of the measurements.
-//! Both assemblers and all scopes agree. It takes
+//! Measured with ptxas 12.9 and 13.5 for GPUs from sm_75 to sm_121; `tests/sass.rs` assembles a sample of the
+//! measurements. Both assemblers and all scopes agree. It takes
 //!
-//! - one address for all lanes, as far as ptxas can tell: a variable, a parameter, what is computed from the number of the
-//!   block, or loaded from such an address. An address that depends on the number of the thread is not one;
+//! - one address for all lanes, as far as ptxas can tell: a variable, a parameter, what is computed from the number of
+//!   the block, or loaded from such an address. An address that depends on the number of the thread is not one;
 //! - more than one lane: behind `if (threadIdx.x == 0)` nothing is combined;
 //! - an operation of [`COMBINED`].
 //!
 //! Before sm_90 the barriers of such an instruction are in all lanes. From sm_90 on, all of them, `MEMBAR`, `ERRBAR`,
-//! `CGAERRBAR` and `CCTL`, have the leader's predicate. The barriers of a fence are in all lanes everywhere, also where the
-//! relaxed `atom` beside it is combined.
+//! `CGAERRBAR` and `CCTL`, have the leader's predicate. The barriers of a fence are in all lanes everywhere, also where
+//! the relaxed `atom` beside it is combined.
 //!
-//! By the manual ('PTX ISA', memory consistency model) each thread releases what it wrote, and each acquires. No document
-//! says whether the leader's barriers do that for the other lanes of its warp. Only a GPU could show that they do not; none
-//! was asked so far.
+//! By the manual ('PTX ISA', memory consistency model) each thread releases what it wrote, and each acquires. No
+//! document says whether the leader's barriers do that for the other lanes of its warp. Only a GPU could show that they
+//! do not; none was asked so far.
 
 use super::{access::ResultUse, family::Family};
 use crate::ptx::{Atom, AtomOp, AtomSem, Instruction, Operand, Red, RedSem, Space, Type};
@@ -46,7 +47,8 @@ pub const COMBINED: &[Combined] = {
     ]
 };
 
-/// Whether the leader may execute the barriers of an `atom` or `red` that has acquire or release, for all lanes of its warp.
+/// Whether the leader may execute the barriers of an `atom` or `red` that has acquire or release, for all lanes of its
+/// warp.
 pub fn leader_orders(instruction: &Instruction, family: Family) -> bool {
     let ordered = match instruction {
         Instruction::Atom(Atom { sem, .. }) => !matches!(sem, None | Some(AtomSem::Relaxed)),
