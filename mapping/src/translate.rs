@@ -274,7 +274,7 @@ struct Inliner<'t> {
 
 impl Inliner<'_> {
     fn inline(&mut self, sequence: &Sequence) -> Result<(), NoProgram> {
-        for statement in &sequence.0 {
+        for statement in sequence.statements() {
             let (guard, instructions) = match statement {
                 asm::Statement::Reg { .. } => continue,
                 asm::Statement::Label(name) => (None, vec![Instruction::Label(self.label(name))]),
