@@ -207,13 +207,23 @@ pub struct Operand<'t> {
 #[non_exhaustive]
 pub enum Shape<'t> {
     /// `%r1`, `x`; with a suffix `%tid.x`, whose suffix is `x`.
-    Name { name: Text<'t>, suffix: Option<Text<'t>> },
+    Name {
+        /// Without the suffix.
+        name: Text<'t>,
+        /// Without its dot.
+        suffix: Option<Text<'t>>,
+    },
     /// A constant.
     Number(Number),
     /// `x+8`, without brackets.
     Sum(Address<'t>),
     /// `[…]`: an address, or the several parts of one, as `[tensor, {x, y}]`. The suffix is `unified` of `[x].unified`.
-    Memory { parts: Vec<Operand<'t>>, suffix: Option<Text<'t>> },
+    Memory {
+        /// What stands between the brackets and commas.
+        parts: Vec<Operand<'t>>,
+        /// Without its dot.
+        suffix: Option<Text<'t>>,
+    },
     /// `{…}`.
     Vector(Vec<Operand<'t>>),
     /// `(…)`, as of `call`.
