@@ -180,7 +180,7 @@ mod tests {
     fn judgements_of(blocks: &[BasicBlock], body: &str) -> Vec<Judgement> {
         let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}");
         let module: Module = text.parse().expect(body);
-        judge_function(blocks, &module.functions[0]).expect("few operations").operations
+        judge_function(blocks, module.functions().next().expect("a function")).expect("few operations").operations
     }
 
     /// `expected` lists the worst loss of each operation, `right` for none.
@@ -317,7 +317,10 @@ mod tests {
             let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{}\n}}", load(new, "sys"));
             let module: Module = text.parse().expect("a module");
             let blocks = [BasicBlock { operations: op.to_vec(), next: Vec::new() }];
-            judge_function(&blocks, &module.functions[0]).expect("few operations").unclaimed.len()
+            judge_function(&blocks, module.functions().next().expect("a function"))
+                .expect("few operations")
+                .unclaimed
+                .len()
         };
         assert_eq!((judged("%rd20"), judged("%rd21")), (0, 1));
     }

@@ -29,7 +29,7 @@
 //!         ret;
 //!     }";
 //! let module: Module = ptx.parse()?;
-//! let judged = judge_function(&source, &module.functions[0])?;
+//! let judged = judge_function(&source, module.functions().next().unwrap())?;
 //! assert_eq!(judged.operations[0].loss(), Some(Loss::Ordering));
 //! assert_eq!(judged.operations[0].violations[0].to_string(), "no acquire");
 //! assert_eq!(judged.operations[0].lines, [6, 7]);

@@ -164,7 +164,9 @@ impl Program {
     /// The operations that the judge reports.
     fn lost(&self, ptx: &str) -> Vec<usize> {
         let module: Module = ptx.parse().expect(ptx);
-        let judged = judge_function(&self.blocks, &module.functions[0]).expect("few operations").operations;
+        let judged = judge_function(&self.blocks, module.functions().next().expect("a function"))
+            .expect("few operations")
+            .operations;
         judged.iter().positions(|judgement| judgement.loss().is_some()).collect()
     }
 
