@@ -2,11 +2,12 @@
 
 use crate::{
     execution::Combination,
+    limit::Limit,
     outcome::Budget,
     place::Place,
     program::{BarrierName, Language, Reduction, Value},
     relation::Set,
-    unfold::{Ending, Kind, Limit},
+    unfold::{Ending, Kind},
 };
 
 /// For each phase of each barrier, its arrivals and its waits.

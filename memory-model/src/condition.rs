@@ -1,7 +1,7 @@
 //! Conditions on final states.
 
 use crate::{
-    outcome::Layout,
+    layout::Layout,
     program::{Location, Register, Value},
 };
 

@@ -1,10 +1,11 @@
 //! Executions: events, and the relations between them.
 
 use crate::{
+    limit::Limit,
     place::Place,
     program::{Language, Location, Program, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{Kind, Limit, Path, PathBarrier, PathEvent, Term},
+    unfold::{Kind, Path, PathBarrier, PathEvent, Term},
 };
 
 #[derive(Clone, Copy, Debug)]

@@ -46,6 +46,8 @@ mod barrier;
 pub mod condition;
 pub mod execution;
 mod flow;
+mod layout;
+mod limit;
 pub mod litmus;
 pub mod outcome;
 pub mod place;

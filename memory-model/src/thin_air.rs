@@ -6,10 +6,11 @@
 //! depend on themselves through arithmetic are another matter: there it is the equations that decide.
 
 use crate::{
+    limit::Limit,
     outcome::Budget,
     program::{Language, Program, Value},
     relation::Set,
-    unfold::{Kind, Limit, Node, Path, PathEvent, Term},
+    unfold::{Kind, Node, Path, PathEvent, Term},
 };
 
 /// The paths of all threads, with their certain dependencies alone.

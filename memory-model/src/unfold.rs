@@ -1,6 +1,7 @@
 //! Threads as paths: what a thread may do, for every way that its branches may take, over values still to be read.
 
-use crate::flow::{Control, Flow, written};
+use crate::flow::{Control, Flow, live, written};
+pub use crate::limit::{Limit, MAX_NODES, MAX_REGISTERS};
 use crate::program::{
     Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location,
     Operand, Program, Reduction, Register, RmwOp, SPACING, Span, Thread, Type, Value, bytes, truncate,
@@ -88,46 +89,9 @@ pub struct Path<L: Language> {
     pub ending: Ending,
 }
 
-/// Why an answer is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Limit {
-    #[error("a loop may run more often than the bound")]
-    Unroll,
-    #[error("an execution has more than {MAX_EVENTS} events")]
-    Events,
-    #[error("a thread has more than {MAX_REGISTERS} registers")]
-    Registers,
-    #[error("an address is not within a variable, is misaligned, or depends on what is read")]
-    Address,
-    #[error("accesses overlap in part, and the axioms do not apply to a race of theirs (section 8.7.2)")]
-    MixedSizes,
-    #[error("only dependencies that an implementation may reason away forbid it (section 8.10.4)")]
-    ThinAir,
-    #[error("the program hangs: it has no execution that ends")]
-    Hangs,
-    #[error("more choices than the limit")]
-    Choices,
-    #[error("the time limit is over")]
-    Time,
-    #[error("more paths than the limit")]
-    Paths,
-    #[error("a path computes more than {MAX_NODES} values")]
-    Values,
-    #[error("the source model has no barriers")]
-    Barrier,
-    #[error("more uses of barriers with a quorum than the limit")]
-    Quorum,
-    #[error("a branch leads to a label that is not there")]
-    Label,
-    #[error("an instruction computes with floating-point numbers or with the carry flag, and the model does not")]
-    Computation,
-}
-
-pub const MAX_REGISTERS: usize = 128;
 const MAX_PATHS: usize = 4096;
 /// Of branches that depend on what is read, along one path.
 const MAX_CONSTRAINTS: usize = 256;
-pub const MAX_NODES: usize = 1024;
 /// Of the operations that one value takes, where what is used twice counts twice.
 const MAX_WORK: u64 = 1 << 12;
 
@@ -846,58 +810,4 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
 /// The set of one event, which may be one too many for now.
 fn one(event: usize) -> Set {
     if event < MAX_EVENTS { Set::one(event) } else { Set(0) }
-}
-
-/// For each statement of a thread with loops, the registers that are read from there on before they are written.
-fn live<L: Language>(thread: &Thread<L>, flow: &Flow) -> Vec<u128> {
-    if !flow.has_loops() {
-        return Vec::new();
-    }
-    let observed = thread.registers.iter().enumerate().filter(|(_, register)| register.observed);
-    let at_end = observed.fold(0, |live, (index, _)| live | 1 << index);
-    let mut live = vec![0; thread.code.len() + 1];
-    live[thread.code.len()] = at_end;
-    loop {
-        let before = live.clone();
-        for (pc, statement) in thread.code.iter().enumerate().rev() {
-            let after = flow.next(pc).iter().fold(0, |all, &next| all | live[next]);
-            let (read, written) = uses(&statement.instruction);
-            live[pc] = match statement.guard {
-                Some(guard) => after | read | 1 << guard.p.0,
-                None => after & !written | read,
-            };
-        }
-        if live == before {
-            return live;
-        }
-    }
-}
-
-/// The registers that an instruction reads, and those that it always writes.
-pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
-    let one = |register: Register| 1u128 << register.0;
-    let operand = |operand: Operand| if let Operand::Register(register) = operand { one(register) } else { 0 };
-    match instruction {
-        Instruction::Load { d, a, .. } => (operand(a.base), one(*d)),
-        Instruction::Store { a, b, .. } => (operand(a.base) | operand(*b), 0),
-        Instruction::Rmw { d, a, b, c, .. } => (operand(a.base) | operand(*b) | operand(*c), d.map_or(0, one)),
-        Instruction::Vector(elements) => {
-            elements.iter().map(uses).fold((0, 0), |(read, written), (r, w)| (read | r, written | w))
-        }
-        Instruction::Barrier(barrier) => {
-            let name = match barrier.of {
-                BarrierName::Cta { id, quorum, .. } => operand(id) | quorum.map_or(0, operand),
-                BarrierName::Cluster { .. } => 0,
-            };
-            match barrier.part {
-                BarrierPart::Red { d, p, .. } => (name | operand(p), one(d)),
-                _ => (name, 0),
-            }
-        }
-        Instruction::Alu { computation, d, sources, .. } => {
-            (sources[..computation.arity()].iter().fold(0, |read, source| read | operand(*source)), one(*d))
-        }
-        Instruction::Branch { when, .. } => (when.map_or(0, |(_, a, b)| operand(a) | operand(b)), 0),
-        Instruction::Fence(_) | Instruction::Label(_) => (0, 0),
-    }
 }

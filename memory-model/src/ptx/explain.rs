@@ -13,10 +13,11 @@ use strum::IntoEnumIterator;
 use crate::{
     condition::{Atom, Formula},
     execution::{Combination, Execution},
+    limit::Limit,
     outcome::{Budget, Layout, Limits, Witness},
     program::{Location, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{self, Ending, Limit},
+    unfold::{self, Ending},
 };
 
 #[derive(Clone, Debug)]

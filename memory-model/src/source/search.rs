@@ -6,11 +6,12 @@ use super::{
 };
 use crate::{
     execution::{Combination, Execution},
+    limit::Limit,
     outcome::{Budget, Limits, Outcomes},
     program::Value,
     ptx::search::combinations,
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{self, Ending, Limit, Unfolding},
+    unfold::{self, Ending, Unfolding},
 };
 
 #[derive(Clone, Debug)]

@@ -1,15 +1,12 @@
 //! Values that depend on themselves, where only certain dependencies forbid that: the equations that hold of them.
 
-use super::Search;
+use super::state::{Search, Values};
 use crate::{
     barrier,
-    program::{Cmp, Value},
+    program::Cmp,
     relation::{MAX_EVENTS, Set},
     unfold::{Kind, Node, Term},
 };
-
-/// What is known of the values that the events of an execution give.
-pub(super) type Values = [Option<Value>; MAX_EVENTS];
 
 pub(super) enum Solution {
     /// The values of all reads.
