@@ -258,6 +258,9 @@ pub enum Computation {
 }
 
 impl Computation {
+    /// A copy of as many bits as the type has.
+    pub const MOV: Self = Self::Alu(AluOp::Mov);
+
     /// The number of source operands.
     pub fn arity(self) -> usize {
         match self {

@@ -373,7 +373,7 @@ impl<L: Language> Unfold<'_, L> {
             Instruction::Store { a, b, ty, access } => {
                 let span = self.span(state, *a, *ty)?;
                 let value = state.operand(*b);
-                let value = state.compute(MOV, *ty, [value; 3]);
+                let value = state.compute(Computation::MOV, *ty, [value; 3]);
                 let depends = state.reads(value) | state.decided(*b) | state.decided(a.base);
                 state.event(PathEvent { span, value, depends, vector, ..PathEvent::new(Kind::Write(*access), pc) });
             }
@@ -389,7 +389,7 @@ impl<L: Language> Unfold<'_, L> {
                 let mut depends = decided;
                 let value = match (op, op.arithmetic()) {
                     // What an exchange writes is known without the old value.
-                    (RmwOp::Atom(AtomOp::Exch), _) => state.compute(MOV, *ty, [b; 3]),
+                    (RmwOp::Atom(AtomOp::Exch), _) => state.compute(Computation::MOV, *ty, [b; 3]),
                     (_, Some(op)) => state.compute(Computation::Alu(op), *ty, [old, b, Term::Constant(0)]),
                     (RmwOp::Atom(AtomOp::Cas), _) if !self.unfolding.failed_cas_writes => {
                         let equal = state.compute(Computation::Setp(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
@@ -407,9 +407,9 @@ impl<L: Language> Unfold<'_, L> {
                         }
                         state.path.constraints.push((equal, true));
                         depends = depends | one(index) | state.reads(b);
-                        let expected = state.compute(MOV, *ty, [b; 3]);
+                        let expected = state.compute(Computation::MOV, *ty, [b; 3]);
                         old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
-                        state.compute(MOV, *ty, [c; 3])
+                        state.compute(Computation::MOV, *ty, [c; 3])
                     }
                     _ => {
                         state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c))
@@ -752,9 +752,6 @@ impl<L: Language> Path<L> {
         }
     }
 }
-
-/// A copy of as many bits as the type has.
-const MOV: Computation = Computation::Alu(AluOp::Mov);
 
 /// What a function of integers gives whatever the values are that are not known, or a source that it gives back.
 fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u8) -> Option<Term> {
