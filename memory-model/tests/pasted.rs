@@ -132,3 +132,86 @@ fn verdict(text: &str) -> Option<bool> {
     let outcomes = search::outcomes(&litmus.program, Conventions::MANUAL, Limits::default());
     outcomes.holds(&litmus.condition, &Layout::new(&litmus.program))
 }
+
+/// The body of a function as llc 22 prints it for sm_90, but for its parameters: a producer.
+const PRODUCE: &str = "
+	.reg .b64 	%rd<3>;
+// %bb.0:
+	st.global.b32 	[%rd1], 42;
+	st.release.gpu.global.b32 	[%rd2], 1;
+	ret;
+";
+
+/// Its consumer, which waits.
+const CONSUME: &str = "
+	.reg .pred 	%p<2>;
+	.reg .b32 	%r<3>;
+// %bb.0:                               // %entry
+$L__BB1_1:                              // %spin
+                                        // =>This Inner Loop Header: Depth=1
+	ld.acquire.gpu.global.b32 	%r1, [%rd2];
+	setp.eq.b32 	%p1, %r1, 0;
+	@%p1 bra 	$L__BB1_1;
+// %bb.2:                               // %done
+	ld.global.b32 	%r2, [%rd1];
+	ret;
+";
+
+/// An increment under a lock.
+const LOCKED: &str = "
+	.reg .pred 	%p<2>;
+	.reg .b32 	%r<4>;
+	.reg .b64 	%rd<3>;
+// %bb.0:                               // %entry
+$L__BB2_1:                              // %try
+                                        // =>This Inner Loop Header: Depth=1
+	atom.acquire.gpu.global.cas.b32 	%r1, [%rd1], 0, 1;
+	setp.ne.b32 	%p1, %r1, 0;
+	@%p1 bra 	$L__BB2_1;
+// %bb.2:                               // %in
+	ld.global.b32 	%r2, [%rd2];
+	add.s32 	%r3, %r2, 1;
+	st.global.b32 	[%rd2], %r3;
+	st.release.gpu.global.b32 	[%rd1], 0;
+	ret;
+";
+
+/// A store, then a load of what the other thread stores.
+const DEKKER: &str = "
+	st.relaxed.gpu.global.b32 	[%rd1], 1;
+	fence.sc.gpu;
+	ld.relaxed.gpu.global.b32 	%r1, [%rd2];
+	ret;
+";
+
+/// Functions as columns, each thread in its own CTA, with the variables that its two pointers point to.
+fn functions<const N: usize>(of: [(&str, [&str; 2]); N], condition: &str) -> String {
+    let statements =
+        of.map(|(text, _)| text.split_inclusive(';').map(|s| s.trim_end_matches([';', '\n'])).collect::<Vec<_>>());
+    let height = statements.iter().map(Vec::len).max().unwrap_or(0);
+    let row = |row: usize| statements.each_ref().map(|column| *column.get(row).unwrap_or(&"")).join("\n|") + ";\n";
+    let pointers = |(index, (_, [a, b])): (usize, (&str, [&str; 2]))| format!("P{index}:%rd1={a}; P{index}:%rd2={b};");
+    let pointers: String = of.into_iter().enumerate().map(pointers).collect();
+    let header: Vec<String> = (0..N).map(|index| format!("P{index}@cta {index}")).collect();
+    let rows: String = (0..height).map(row).collect();
+    format!("PTX pasted\n{{ x=0; y=0; {pointers} }}\n{};\n{rows}{condition}", header.join(" | "))
+}
+
+#[test]
+fn pasted_functions() {
+    #[track_caller]
+    fn check<const N: usize>(of: [(&str, [&str; 2]); N], condition: &str, expected: bool) {
+        let text = functions(of, condition);
+        assert_eq!(verdict(&text), Some(expected), "{text}");
+    }
+    check([(PRODUCE, ["x", "y"]), (CONSUME, ["x", "y"])], "forall (P1:%r2 == 42)", true);
+    check([(LOCKED, ["x", "y"]), (LOCKED, ["x", "y"])], "forall (x == 0 /\\ y == 2)", true);
+    check([(DEKKER, ["x", "y"]), (DEKKER, ["y", "x"])], "exists (P0:%r1 == 0 /\\ P1:%r1 == 0)", false);
+    // Weaker, each is wrong.
+    let relaxed = CONSUME.replace("acquire", "relaxed");
+    check([(PRODUCE, ["x", "y"]), (&relaxed, ["x", "y"])], "forall (P1:%r2 == 42)", false);
+    let relaxed = LOCKED.replace("release", "relaxed");
+    check([(&relaxed, ["x", "y"]), (&relaxed, ["x", "y"])], "forall (x == 0 /\\ y == 2)", false);
+    let unfenced = DEKKER.replace("fence.sc", "fence.acq_rel");
+    check([(&unfenced, ["x", "y"]), (&unfenced, ["y", "x"])], "exists (P0:%r1 == 0 /\\ P1:%r1 == 0)", true);
+}
