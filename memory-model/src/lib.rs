@@ -42,6 +42,8 @@
 //! Outside of the models: operations that overlap in part, texture and surface accesses beyond what proxies order, and
 //! asynchronous copies. Where no definite answer can be given, [`outcome::Outcomes::verdict`] says why.
 
+#![warn(missing_docs)]
+
 mod barrier;
 pub mod condition;
 pub mod execution;

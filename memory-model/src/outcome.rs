@@ -18,6 +18,7 @@ pub struct Limits {
     pub rounds: usize,
     /// How many choices a search tries: of what a read returns, and of orders.
     pub choices: u64,
+    /// How long it may take.
     pub time: Option<Duration>,
 }
 
@@ -30,8 +31,10 @@ impl Default for Limits {
 /// A final state: the values of the observed registers ([`Program::observed`]), then of the physical locations.
 pub type State = Box<[Value]>;
 
+/// The final states of a program.
 #[derive(Clone, Debug)]
 pub struct Outcomes {
+    /// Those that the model allows.
     pub states: States,
     /// Further states, which dependencies alone forbid that an implementation may reason away (section 8.10.4).
     pub speculative: States,
@@ -101,6 +104,8 @@ impl Budget {
 /// An execution with its final state.
 #[derive(Clone, Debug)]
 pub struct Witness<L: Language> {
+    /// How it comes about.
     pub execution: Execution<L>,
+    /// How it ends.
     pub state: State,
 }

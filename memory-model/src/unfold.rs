@@ -11,16 +11,20 @@ use crate::relation::{MAX_EVENTS, Set};
 /// A value that a path computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
+    /// A known value.
     Constant(Value),
     /// An index into [`Path::nodes`].
     Node(u32),
 }
 
+/// A value that is not known until something is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
     /// What an event of the path reads, or what the wait of a `bar.red` gives.
     Event(usize),
+    /// The result of an instruction on registers.
     Computed(Computation, Type, [Term; 3]),
+    /// What a read-modify-write writes: of the old value and its operands.
     Rmw(RmwOp, Type, [Term; 3]),
     /// What the read of a compare and exchange that succeeds returns: what was expected.
     Expected(usize, Term),
@@ -31,17 +35,24 @@ pub enum Node {
 pub enum Kind<L: Language> {
     /// The write W0 (section 8.2.6).
     Init,
+    /// Reads memory.
     Read(L::Access),
+    /// Writes memory.
     Write(L::Access),
+    /// A fence.
     Fence(L::Fence),
+    /// Arrives at a barrier.
     Arrive,
+    /// Waits at a barrier.
     Wait,
     /// All writes of a variable behind the bound of a loop.
     Beyond,
 }
 
+/// An event of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathEvent<L: Language> {
+    /// What it is.
     pub kind: Kind<L>,
     /// Meaningless for what is no memory operation.
     pub span: Span,
@@ -55,6 +66,7 @@ pub struct PathEvent<L: Language> {
     pub reduction: bool,
     /// Events of one vector instruction have the same number.
     pub vector: Option<u16>,
+    /// Of what arrives or waits.
     pub barrier: Option<PathBarrier>,
     /// The index into the thread's code.
     pub statement: usize,
@@ -63,14 +75,20 @@ pub struct PathEvent<L: Language> {
 /// The barrier of an arrival or a wait.
 #[derive(Clone, Copy, Debug)]
 pub struct PathBarrier {
+    /// Which one.
     pub name: BarrierName,
+    /// Its number.
     pub id: Term,
+    /// How many threads take part.
     pub quorum: Option<Term>,
+    /// What a `bar.red` does.
     pub reduction: Option<Reduction>,
 }
 
+/// How a path ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
+    /// Behind the last statement.
     Returned,
     /// The last event arrived at a barrier, whose other threads never come.
     Blocked,
@@ -78,14 +96,18 @@ pub enum Ending {
     Cut,
 }
 
+/// One course that a thread may take.
 #[derive(Clone, Debug)]
 pub struct Path<L: Language> {
+    /// What happens, in program order.
     pub events: Vec<PathEvent<L>>,
+    /// The values that are computed.
     pub nodes: Vec<Node>,
     /// What decides the branches: each term is to be zero or not.
     pub constraints: Vec<(Term, bool)>,
     /// The last values of the registers.
     pub registers: Vec<Term>,
+    /// How it ends.
     pub ending: Ending,
 }
 

@@ -20,6 +20,7 @@ use crate::{
     unfold::{self, Ending},
 };
 
+/// Whether a formula can hold, and why.
 #[derive(Clone, Debug)]
 pub enum Explanation {
     /// An execution that the model allows, with a final state for which the formula holds.
@@ -29,13 +30,18 @@ pub enum Explanation {
     Forbidden(Box<Contradiction>),
     /// Whatever is read from where, the formula does not hold, or no values are defined.
     NoCandidate,
+    /// A bound was hit.
     Unknown(Limit),
 }
 
+/// A forbidden execution.
 #[derive(Clone, Debug)]
 pub struct Contradiction {
+    /// The execution.
     pub execution: Execution<Ptx>,
+    /// What forbids it.
     pub axiom: Axiom,
+    /// Where.
     pub cycle: Cycle,
 }
 
