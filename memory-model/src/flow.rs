@@ -58,7 +58,7 @@ impl Flow {
         self.next.iter().enumerate().any(|(pc, next)| next.iter().any(|&to| to <= pc))
     }
 
-    /// Where control comes whatever the statement at `pc` decides, and the registers that are written before that on some way.
+    /// Where control comes whatever the statement at `pc` decides, and the registers that are written before that on some path.
     pub fn region<L: Language>(&mut self, thread: &Thread<L>, pc: usize) -> (usize, u128) {
         let until = self.after[pc];
         let written = self.regions[pc].unwrap_or_else(|| {
@@ -100,7 +100,7 @@ pub(crate) struct Control {
     pub until: usize,
     /// The reads that decided the branch.
     pub reads: Set,
-    /// The registers that are written between the branch and there, on any way.
+    /// The registers that are written between the branch and there, on any path.
     pub written: u128,
 }
 
@@ -176,7 +176,7 @@ fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
 }
 
 /// The immediate post-dominator of each node but the last, which is the end ('A Simple, Fast Dominance Algorithm', Cooper,
-/// Harvey and Kennedy, on the reversed graph). That of a node from which there is no way to the end is the end.
+/// Harvey and Kennedy, on the reversed graph). That of a node from which there is no path to the end is the end.
 fn post_dominators(next: &[Vec<usize>]) -> Vec<usize> {
     let end = next.len();
     let mut before = vec![Vec::new(); end + 1];

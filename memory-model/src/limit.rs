@@ -9,6 +9,7 @@ pub const MAX_NODES: usize = 1024;
 
 /// Why an answer is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum Limit {
     /// A loop may run more often.
     #[error("a loop may run more often than the bound")]

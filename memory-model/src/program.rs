@@ -274,6 +274,7 @@ impl FromStr for RmwOp {
 /// What an instruction computes of its sources. The model computes with integers: what PTX does to floating-point numbers
 /// leaves room, and what it does with the carry flag depends on more than the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Computation {
     /// Arithmetic.
     Alu(AluOp),

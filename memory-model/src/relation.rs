@@ -226,7 +226,7 @@ impl Relation {
         self.closure().is_irreflexive()
     }
 
-    /// A shortest way from `a` to `b`, both included; from `a` back to `a` for a cycle.
+    /// A shortest path from `a` to `b`, both included; from `a` back to `a` for a cycle.
     pub fn path(&self, a: usize, b: usize) -> Option<Vec<usize>> {
         let mut from = [usize::MAX; MAX_EVENTS];
         let mut queue = vec![a];

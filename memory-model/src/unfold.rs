@@ -1,4 +1,4 @@
-//! Threads as paths: what a thread may do, for every way that its branches may take, over values still to be read.
+//! Threads as paths: what a thread may do, for every choice of its branches, over values still to be read.
 
 use crate::flow::{Control, Flow, live, written};
 pub use crate::limit::{Limit, MAX_NODES, MAX_REGISTERS};
@@ -19,6 +19,7 @@ pub enum Term {
 
 /// A value that is not known until something is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Node {
     /// What an event of the path reads, or what the wait of a `bar.red` gives.
     Event(usize),

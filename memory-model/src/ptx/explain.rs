@@ -232,7 +232,7 @@ fn mentions(program: &Program, formula: &Formula, location: Location) -> bool {
     }
 }
 
-/// Each way to direct the pairs that, with a relation, is acyclic; transitively closed. Ends early where `each` is false,
+/// Each choice of directions of the pairs that, with a relation, is acyclic; transitively closed. Ends early where `each` is false,
 /// and says so.
 fn each_orientation(pairs: &[(usize, usize)], with: Relation, each: &mut impl FnMut(Relation) -> bool) -> bool {
     let Some((&(a, b), rest)) = pairs.split_first() else { return each(with.closure()) };

@@ -46,13 +46,13 @@ impl Language for Ptx {
 /// Semantics of memory operations (section 8.4), of loads and stores and of atomic operations alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter)]
 pub enum Sem {
-    /// Not strong: no other thread may access the memory at the same time.
+    /// Not strong (section 8.4.1).
     Weak,
     /// Strong, and no more.
     Relaxed,
-    /// What follows is not before it.
+    /// What follows it in its thread does not come before it.
     Acquire,
-    /// What precedes is not behind it.
+    /// What precedes it in its thread does not come behind it.
     Release,
     /// Both.
     AcqRel,
@@ -91,6 +91,7 @@ impl FromStr for Sem {
 /// Methods of memory access (section 8.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
 pub enum Proxy {
     /// The addresses of `ld` and `st`.
     Generic,
@@ -204,6 +205,7 @@ pub enum Fence {
 
 /// `fence.proxy` (section 8.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ProxyFence {
     /// Between virtual aliases.
     Alias,

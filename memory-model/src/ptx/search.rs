@@ -141,7 +141,7 @@ pub(crate) fn combinations<'p, L: crate::program::Language>(
     Ok(())
 }
 
-/// Arrivals and waits at barriers with a quorum, which may form phases in many ways.
+/// Arrivals and waits at barriers with a quorum, of which there may be many divisions into phases.
 const MAX_QUORUM_EVENTS: usize = 24;
 /// The pairs of `fence.sc` whose order the search chooses.
 ///
