@@ -19,7 +19,10 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
     judge::judge::judge,
     llvm::{self, Diagnostic, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
-    lowering::{Target, ptx::Module},
+    lowering::{
+        Target,
+        ptx::{Module, ModuleError},
+    },
     memory_model::litmus::Litmus,
     mlir,
 };
@@ -411,8 +414,10 @@ fn mlir_module(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
 fn ptx(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
     let at = |line| Some(llvm::Location { file: path.to_owned(), line, column: 0 });
     let module: Module = match std::str::from_utf8(bytes) {
-        Ok(text) => text.parse().map_err(|error: ptx_atomics::lowering::ptx::ModuleError| {
-            vec![Diagnostic { location: at(error.line), ..Diagnostic::new(error.reason.to_string()) }]
+        Ok(text) => text.parse().map_err(|errors: ptx_atomics::lowering::ptx::ModuleErrors| {
+            let diagnostic =
+                |error: &ModuleError| Diagnostic { location: at(error.line), ..Diagnostic::new(error.reason.clone()) };
+            errors.0.iter().map(diagnostic).collect::<Vec<_>>()
         })?,
         Err(_) => return Ok(()),
     };
@@ -420,7 +425,7 @@ fn ptx(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
         static OPERATIONS: Vec<llvm::Recognized> = operations();
     }
     OPERATIONS.with(|recognized| {
-        for function in &module.functions {
+        for function in module.functions() {
             for of in recognized.iter().filter(|of| llvm::ptx_name(&of.function) == function.name) {
                 // A function that is too large is an error, too.
                 let _ = judge(&of.blocks, function);

@@ -14,7 +14,7 @@ use ptx_atomics::{
     llvm::{
         self, Diagnostic, Handlers, Input, Location, Named, Options, Recognized, Settings, inkwell::context::Context,
     },
-    lowering::ptx::{Function, Module, ModuleError},
+    lowering::ptx::{Function, Module, ModuleError, ModuleErrors},
     mlir,
 };
 use serde::Serialize;
@@ -161,16 +161,17 @@ fn of_mlir(args: &CheckArgs, ir: &Input, ptx: &Module, llvm: &Context) -> Result
 fn parse(ptx: &Input) -> Result<(&str, Module), Vec<Diagnostic>> {
     let no_text = || Diagnostic::new(format!("'{}' is no text", ptx.name()));
     let text = ptx.text().ok_or_else(no_text)?;
-    let module = text.parse().map_err(|ModuleError { line, reason }| Diagnostic {
+    let diagnostic = |ModuleError { line, reason, .. }| Diagnostic {
         location: Some(Location { file: ptx.name().to_owned(), line, column: 0 }),
         ..Diagnostic::new(format!("'{}' is no PTX: {reason}", ptx.name()))
-    })?;
+    };
+    let module = text.parse().map_err(|ModuleErrors(errors)| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
     Ok((text, module))
 }
 
 /// Judges the operations, function by function.
 fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Found<'a>>, Vec<Diagnostic>> {
-    let bodies = module.functions.iter().filter(|function| function.body.is_some());
+    let bodies = module.functions().filter(|function| function.body.is_some());
     let functions: HashMap<&str, &Function> = bodies.map(|function| (&*function.name, function)).collect();
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for Recognized { function: name, visible, blocks, named } in recognized {

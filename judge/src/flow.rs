@@ -65,6 +65,7 @@ impl<'p> Flow<'p> {
                     builder.push(guard.as_ref(), NodeCode::Instruction(instruction), line.number);
                 }
                 Code::Other(other) => builder.push(other.guard.as_ref(), NodeCode::Other(other), line.number),
+                Code::Directive(_) | Code::Open | Code::Close => {}
             }
         }
         builder.finish()

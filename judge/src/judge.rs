@@ -273,7 +273,7 @@ mod tests {
     fn judgements_of(blocks: &[Block], body: &str) -> Vec<Judgement> {
         let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}");
         let module: Module = text.parse().expect(body);
-        judge(blocks, &module.functions[0]).expect("few operations").judgements
+        judge(blocks, module.functions().next().expect("a function")).expect("few operations").judgements
     }
 
     /// `expected` lists the worst loss of each operation, `right` for none.
@@ -410,7 +410,7 @@ mod tests {
             let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{}\n}}", load(new, "sys"));
             let module: Module = text.parse().expect("a module");
             let blocks = [Block { operations: op.to_vec(), next: Vec::new() }];
-            judge(&blocks, &module.functions[0]).expect("few operations").unclaimed.len()
+            judge(&blocks, module.functions().next().expect("a function")).expect("few operations").unclaimed.len()
         };
         assert_eq!((judged("%rd20"), judged("%rd21")), (0, 1));
     }

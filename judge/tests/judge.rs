@@ -164,7 +164,8 @@ impl Program {
     /// The operations that the judge reports.
     fn lost(&self, ptx: &str) -> Vec<usize> {
         let module: Module = ptx.parse().expect(ptx);
-        let judged = judge(&self.blocks, &module.functions[0]).expect("few operations").judgements;
+        let judged =
+            judge(&self.blocks, module.functions().next().expect("a function")).expect("few operations").judgements;
         judged.iter().positions(|judgement| judgement.loss().is_some()).collect()
     }
 

@@ -16,7 +16,7 @@ proptest! {
         let head = if head { ".version 8.6\n.target sm_90\n" } else { "" };
         let text = format!("{head}{}", pieces.concat());
         if let Ok(module) = text.parse::<Module>() {
-            for function in &module.functions {
+            for function in module.functions() {
                 let access = Access::new(Space::Global, Type::I32);
                 let op = AtomicOp {
                     operation: Operation::Rmw(RmwOp::Nand, access),

@@ -17,7 +17,7 @@ mod word;
 pub use self::{
     form::{Form, takes},
     instruction::*,
-    module::{Code, Function, Jump, Line, Module, ModuleError, Other},
+    module::{Code, Function, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
     parse::{ParseError, ParseErrors, parse_block},
     print::{Names, PtxNames},
     target::{PtxVersion, Requirement, Sm, Target, UnknownTarget},

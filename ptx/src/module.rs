@@ -1,65 +1,108 @@
 //! A whole PTX module, from any compiler.
 //!
-//! Instructions that are modelled become [`Instruction`]s. Of every other one the reader keeps what the flow of control
-//! and of data needs ([`Other`]). A register or label that a nested block declares gets a name of its own, so that names
-//! are unique within a function.
+//! Instructions that are modelled become [`Instruction`]s. Of every other one the reader keeps the text, and what the flow
+//! of control and of data needs ([`Other`]). Everything else of a module is kept as text, so that it prints as a module that
+//! assembles to the same code; only comments go.
+//!
+//! A name that two blocks of a function declare gets another name in the inner one, so that names are unique within a
+//! function.
 
 use std::{
     collections::{HashMap, HashSet},
+    fmt::{self, Display, Formatter},
+    ops::Range,
     str::FromStr,
 };
 
-use crate::instruction::{Guard, Instruction, Name, Statement};
+use crate::{
+    instruction::{Guard, Instruction, Name, Statement},
+    mnemonic::{Control, Mnemonic},
+    parse::typed,
+    syntax::{self, Directive, Operand, Shape, SyntaxError, Text, TokenKind},
+};
 
-/// A module: its head, and its functions in the order of the text.
+/// A module: its head, and what follows in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
     /// What stands behind `.version`, as `8.6`.
     pub version: String,
-    /// What stands behind `.target`, as `sm_90`.
+    /// What stands behind the first `.target`, as `sm_90`.
     pub target: String,
-    pub functions: Vec<Function>,
+    /// Everything behind these.
+    pub items: Vec<Item>,
+}
+
+/// A part of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A variable, a section, a line directive: its text, with its `;` if it has one.
+    Directive(String),
+    /// A function or a kernel.
+    Function(Function),
 }
 
 /// A `.func` or `.entry`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
+    /// Its name.
     pub name: String,
+    /// Linkage, name, results, parameters, and performance directives, as they stand there.
+    pub head: String,
     /// `None` for a declaration.
     pub body: Option<Vec<Line>>,
 }
 
-/// An instruction or a label, and where it stands.
+/// A line of a function's body, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// In the text of the module, from 1.
     pub number: u32,
+    /// In the text of the module, in bytes.
+    pub span: Range<usize>,
     /// As it stands there, without comments.
     pub text: String,
+    /// What it is, with names that are unique in the function.
     pub code: Code,
 }
 
+/// What a line of a function's body is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Code {
+    /// `name:`
     Label(Name),
+    /// An instruction that is modelled.
     Instruction { guard: Option<Guard>, instruction: Instruction },
+    /// Any other instruction.
     Other(Other),
+    /// A declaration, `.loc`, `.pragma`: its text, with its `;` if it has one.
+    Directive(String),
+    /// `{`
+    Open,
+    /// `}`
+    Close,
 }
 
 /// An instruction that is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
+    /// `@p` in front of it.
     pub guard: Option<Guard>,
     /// With its modifiers.
     pub mnemonic: String,
+    /// All of it, with its guard and without `;`.
+    pub text: String,
+    /// The registers that it writes; of a call, the parameters that it returns.
     pub writes: Vec<Name>,
+    /// The registers and symbols that it reads.
     pub reads: Vec<Name>,
+    /// Where control goes behind it.
     pub jump: Jump,
 }
 
 /// Where control goes behind an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Jump {
+    /// To the next one.
     Next,
     /// To one of these, as an indexed branch.
     To(Vec<Name>),
@@ -71,354 +114,405 @@ pub enum Jump {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct ModuleError {
-    /// From 1.
+    /// Where, in bytes.
+    pub span: Range<usize>,
+    /// On which line, from 1.
     pub line: u32,
+    /// What is wrong, as a clause without a full stop.
     pub reason: String,
 }
 
-impl FromStr for Module {
-    type Err = ModuleError;
+/// All errors of a text, in its order; never none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(|error| format!("line {}: {error}", error.line)).collect::<Vec<_>>().join("\n"))]
+pub struct ModuleErrors(pub Vec<ModuleError>);
 
-    fn from_str(text: &str) -> Result<Self, ModuleError> {
-        let mut reader = Reader { rest: text, line: 1 };
-        let mut module = Self::default();
-        // Functions stand in front of their calls.
-        let mut noreturn = HashSet::new();
-        while let Some((line, piece)) = reader.piece()? {
-            if let Piece::Head(head) | Piece::Statement(head) = &piece
-                && head.contains(".noreturn")
-            {
-                noreturn.extend(function_name(head));
-            }
-            match piece {
-                Piece::Directive(directive) => match directive.split_once(char::is_whitespace) {
-                    Some((".version", version)) => module.version = version.trim().into(),
-                    Some((".target", target)) => module.target = target.trim().into(),
-                    _ => {}
-                },
-                Piece::Head(head) => match function_name(&head) {
-                    Some(name) => {
-                        let body = Some(body(&mut reader, &name, &noreturn)?);
-                        module.functions.push(Function { name, body });
-                    }
-                    None => reader.skip_block()?,
-                },
-                Piece::Statement(statement) => {
-                    module.functions.extend(function_name(&statement).map(|name| Function { name, body: None }));
-                }
-                Piece::Label(_) | Piece::Open | Piece::Close => {
-                    return Err(ModuleError { line, reason: "code outside of a function".into() });
-                }
-            }
-        }
-        if module.version.is_empty() || module.target.is_empty() {
-            return Err(ModuleError { line: 1, reason: "no `.version` and `.target`: this is no PTX".into() });
-        }
-        Ok(module)
-    }
-}
-
-/// The name behind `.func` or `.entry`, and behind the results of a `.func`.
-fn function_name(head: &str) -> Option<String> {
-    let start = [".func", ".entry"].into_iter().find_map(|word| {
-        let at = head.find(word)? + word.len();
-        head[at..].starts_with(|c: char| c.is_whitespace() || c == '(').then_some(at)
-    })?;
-    let mut rest = head[start..].trim_start();
-    if rest.starts_with('(') {
-        rest = rest.split_once(')')?.1.trim_start();
-    }
-    let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
-    (!name.is_empty()).then(|| name.to_owned())
-}
-
-/// A piece of text between `;`, braces and colons.
-enum Piece {
-    /// A directive that ends with its line.
-    Directive(String),
-    /// What stands in front of the brace of a function or section.
-    Head(String),
-    Statement(String),
-    Label(String),
-    Open,
-    Close,
-}
-
-struct Reader<'t> {
-    rest: &'t str,
-    line: u32,
-}
-
-impl<'t> Reader<'t> {
-    fn error<T>(&self, reason: impl Into<String>) -> Result<T, ModuleError> {
-        Err(ModuleError { line: self.line, reason: reason.into() })
+impl Module {
+    /// The functions, declarations too, in the order of the text.
+    pub fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Function(function) => Some(function),
+            Item::Directive(_) => None,
+        })
     }
 
-    /// Takes so many bytes, up to a boundary between characters.
-    fn take(&mut self, length: usize) -> &'t str {
-        let (taken, rest) = self.rest.split_at(length);
-        self.line += taken.matches('\n').count() as u32;
-        self.rest = rest;
-        taken
+    /// The functions, to be changed.
+    pub fn functions_mut(&mut self) -> impl Iterator<Item = &mut Function> {
+        self.items.iter_mut().filter_map(|item| match item {
+            Item::Function(function) => Some(function),
+            Item::Directive(_) => None,
+        })
     }
-
-    fn take_until(&mut self, end: &str, what: &str) -> Result<&'t str, ModuleError> {
-        match self.rest.find(end) {
-            Some(length) => Ok(self.take(length + end.len())),
-            None => self.error(format!("the end of {what} is missing")),
-        }
-    }
-
-    fn take_line(&mut self) -> &'t str {
-        let line = self.take(self.rest.find('\n').unwrap_or(self.rest.len()));
-        line.split_once("//").map_or(line, |(code, _)| code)
-    }
-
-    /// The next piece and the line on which it begins; `None` at the end of the text.
-    fn piece(&mut self) -> Result<Option<(u32, Piece)>, ModuleError> {
-        let mut text = String::new();
-        let mut start = self.line;
-        while let Some(first) = self.rest.chars().next() {
-            if self.rest.starts_with("//") {
-                self.take_line();
-                continue;
-            }
-            if self.rest.starts_with("/*") {
-                self.take_until("*/", "a comment")?;
-                continue;
-            }
-            if text.is_empty() {
-                start = self.line;
-                if [".version", ".target", ".address_size", ".loc", ".file"].into_iter().any(|word| self.is_word(word))
-                {
-                    return Ok(Some((start, Piece::Directive(self.take_line().trim().to_owned()))));
-                }
-            }
-            let piece = match first {
-                '"' => {
-                    text.push_str(self.take(1));
-                    text.push_str(self.take_until("\"", "a string")?);
-                    continue;
-                }
-                ';' => Piece::Statement(std::mem::take(&mut text)),
-                '{' if text.is_empty() => Piece::Open,
-                '{' if text.starts_with('.') && !text.contains('=') => Piece::Head(std::mem::take(&mut text)),
-                '{' => {
-                    text.push_str(self.take_until("}", "a list in braces")?);
-                    continue;
-                }
-                '}' if text.is_empty() => Piece::Close,
-                '}' => return self.error("a `;` is missing"),
-                ':' if self.rest.starts_with("::") => {
-                    text.push_str(self.take(2));
-                    continue;
-                }
-                ':' if !text.is_empty() && text.trim_end().chars().all(is_name) => {
-                    Piece::Label(text.trim_end().to_owned())
-                }
-                c => {
-                    if !(text.is_empty() && c.is_whitespace()) {
-                        text.push(if c.is_whitespace() { ' ' } else { c });
-                    }
-                    self.take(c.len_utf8());
-                    continue;
-                }
-            };
-            self.take(1);
-            return Ok(Some((start, piece)));
-        }
-        if text.is_empty() { Ok(None) } else { self.error("the text ends within a statement") }
-    }
-
-    fn is_word(&self, word: &str) -> bool {
-        self.rest.strip_prefix(word).is_some_and(|rest| rest.starts_with(char::is_whitespace))
-    }
-
-    /// Skips the rest of a block, as of `.section`, which holds data.
-    fn skip_block(&mut self) -> Result<(), ModuleError> {
-        self.take_until("}", "a section").map(drop)
-    }
-}
-
-fn is_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
-}
-
-/// What a block in braces declares, and the block around it.
-#[derive(Default)]
-struct Block {
-    parent: usize,
-    names: HashSet<String>,
-    /// `%r<6>` declares `%r0` to `%r5`.
-    ranges: Vec<String>,
-}
-
-impl Block {
-    fn declares(&self, name: &str) -> bool {
-        let in_range = |range: &String| {
-            name.strip_prefix(&range[..])
-                .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        self.names.contains(name) || self.ranges.iter().any(in_range)
-    }
-
-    /// Takes the registers of `.reg .b32 %x, %y<4>`.
-    fn declare(&mut self, registers: &str) {
-        for register in registers.split(',') {
-            let register = register.rsplit(char::is_whitespace).find(|word| !word.is_empty()).unwrap_or("");
-            match register.split_once('<') {
-                Some((stem, _)) => self.ranges.push(stem.to_owned()),
-                None => drop(self.names.insert(register.to_owned())),
-            }
-        }
-    }
-}
-
-/// Reads the body of a function up to its closing brace. Calls of `noreturn` do not come back.
-fn body(reader: &mut Reader<'_>, function: &str, noreturn: &HashSet<String>) -> Result<Vec<Line>, ModuleError> {
-    let mut blocks = vec![Block::default()];
-    let mut current = 0;
-    let mut pieces = Vec::new();
-    let mut lists: HashMap<String, Vec<Name>> = HashMap::new();
-    let mut label = String::new();
-    loop {
-        let Some((line, piece)) = reader.piece()? else {
-            return reader.error(format!("the end of function '{function}' is missing"));
-        };
-        match piece {
-            Piece::Open => {
-                blocks.push(Block { parent: current, ..Block::default() });
-                current = blocks.len() - 1;
-            }
-            Piece::Close if current == 0 => break,
-            Piece::Close => current = blocks[current].parent,
-            Piece::Label(name) => {
-                blocks[current].names.insert(name.clone());
-                label.clone_from(&name);
-                pieces.push((line, current, name, true));
-            }
-            Piece::Statement(text) => match text.split_once(char::is_whitespace) {
-                Some((".reg", registers)) => blocks[current].declare(registers),
-                Some((".branchtargets", targets)) => drop(lists.insert(label.clone(), names(targets).collect())),
-                _ if text.starts_with('.') => {}
-                _ => pieces.push((line, current, text, false)),
-            },
-            Piece::Head(_) => return reader.error("a block within a function has no head"),
-            Piece::Directive(_) => {}
-        }
-    }
-    let unique = |name: &str, mut block: usize| {
-        while block != 0 && !blocks[block].declares(name) {
-            block = blocks[block].parent;
-        }
-        if block == 0 { name.to_owned() } else { format!("{name}$in{block}") }
-    };
-    let line = |(number, block, text, is_label): (u32, usize, String, bool)| {
-        let code = if is_label {
-            Code::Label(Name(unique(&text, block).into()))
-        } else {
-            code(&with_names(&text, |name| unique(name, block)), &lists, noreturn)
-        };
-        Line { number, text: text.split_whitespace().collect::<Vec<_>>().join(" "), code }
-    };
-    Ok(pieces.into_iter().map(line).collect())
-}
-
-/// The text of an instruction with the names of its operands and of its guard replaced.
-fn with_names(text: &str, unique: impl Fn(&str) -> String) -> String {
-    let mut replaced = String::new();
-    let mut rest = text;
-    let mut mnemonic_passed = false;
-    while let Some(first) = rest.chars().next() {
-        let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len()).max(first.len_utf8());
-        let (word, behind) = rest.split_at(length);
-        let is_guard = replaced.ends_with(['@', '!']);
-        let is_operand = is_name(first) && !replaced.ends_with(['.', ':']) && (is_guard || mnemonic_passed);
-        replaced.push_str(&if is_operand { unique(word) } else { word.to_owned() });
-        mnemonic_passed |= is_name(first) && !is_guard;
-        rest = behind;
-    }
-    replaced
-}
-
-fn code(text: &str, lists: &HashMap<String, Vec<Name>>, noreturn: &HashSet<String>) -> Code {
-    match format!("{text};").parse() {
-        Ok(Statement::Instruction { guard, instruction }) => Code::Instruction { guard, instruction },
-        _ => Code::Other(other(text, lists, noreturn)),
-    }
-}
-
-/// The names of registers, labels and symbols in operands.
-fn names(operands: &str) -> impl Iterator<Item = Name> + '_ {
-    let words = operands.split(|c| !(is_name(c) || c == '.'));
-    let is_symbol = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$' | '%'));
-    words.filter(is_symbol).map(|word| Name(word.split('.').next().unwrap_or(word).to_owned().into()))
-}
-
-/// Instructions whose first operand is none that they write.
-const WITHOUT_RESULT: [&str; 22] = [
-    "st",
-    "red",
-    "bra",
-    "brx",
-    "call",
-    "ret",
-    "exit",
-    "trap",
-    "brkpt",
-    "bar",
-    "barrier",
-    "fence",
-    "membar",
-    "cp",
-    "prefetch",
-    "prefetchu",
-    "sust",
-    "sured",
-    "stmatrix",
-    "nanosleep",
-    "pmevent",
-    "discard",
-];
-
-fn other(text: &str, lists: &HashMap<String, Vec<Name>>, noreturn: &HashSet<String>) -> Other {
-    let mut rest = text.trim();
-    let mut guard = None;
-    if let Some(guarded) = rest.strip_prefix('@') {
-        let guarded = guarded.trim_start();
-        let negated = guarded.starts_with('!');
-        let p = guarded.trim_start_matches('!').trim_start();
-        let (name, behind) = p.split_at(p.find(|c| !is_name(c)).unwrap_or(p.len()));
-        guard = Some(Guard { p: Name(name.to_owned().into()), negated });
-        rest = behind.trim_start();
-    }
-    let (mnemonic, operands) = rest.split_at(rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len()));
-    let operands = operands.trim();
-    let base = mnemonic.split('.').next().unwrap_or(mnemonic);
-    let closing = |open: char| match open {
-        '{' => operands.find('}'),
-        '(' if base == "call" => operands.find(')'),
-        _ => None,
-    };
-    let end = operands.chars().next().and_then(closing).or_else(|| operands.find(',')).unwrap_or(operands.len());
-    let (first, behind) = operands.split_at(end);
-    let result = !WITHOUT_RESULT.contains(&base) && !first.starts_with('[') || base == "call" && first.starts_with('(');
-    let (writes, reads) = if result { (first, behind) } else { ("", operands) };
-    let jump = match base {
-        "bra" => Jump::To(names(operands).collect()),
-        "brx" => Jump::To(names(behind).filter_map(|list| lists.get(&*list.0)).flatten().cloned().collect()),
-        "ret" | "exit" | "trap" => Jump::Out,
-        // The first name is that of the function.
-        "call" if names(reads).next().is_some_and(|callee| noreturn.contains(&*callee.0)) => Jump::Out,
-        _ => Jump::Next,
-    };
-    Other { guard, mnemonic: mnemonic.to_owned(), writes: names(writes).collect(), reads: names(reads).collect(), jump }
 }
 
 impl Other {
     /// The mnemonic without its modifiers.
     pub fn base(&self) -> &str {
         self.mnemonic.split('.').next().unwrap_or(&self.mnemonic)
+    }
+}
+
+impl FromStr for Module {
+    type Err = ModuleErrors;
+
+    fn from_str(text: &str) -> Result<Self, ModuleErrors> {
+        let (statements, errors) = syntax::statements(text);
+        let mut reader = Reader { lines: Lines::of(text), errors, noreturn: HashSet::new(), mark: mark(text) };
+        let module = reader.module(&statements);
+        let Reader { lines, mut errors, .. } = reader;
+        if module.version.is_empty() || module.target.is_empty() {
+            errors.push(SyntaxError { span: 0..0, reason: "no `.version` and `.target`: this is no PTX".into() });
+        }
+        if errors.is_empty() {
+            return Ok(module);
+        }
+        errors.sort_by_key(|error| error.span.start);
+        let error = |SyntaxError { span, reason }| ModuleError { line: lines.number(span.start), span, reason };
+        Err(ModuleErrors(errors.into_iter().map(error).collect()))
+    }
+}
+
+/// What no name of the module has in it.
+fn mark(text: &str) -> String {
+    let mut mark = "$in".to_owned();
+    while text.contains(&mark) {
+        mark.push('$');
+    }
+    mark
+}
+
+/// Where lines begin.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at + 1).collect())
+    }
+
+    /// The number of the line of a place, from 1.
+    fn number(&self, at: usize) -> u32 {
+        self.0.partition_point(|start| *start <= at) as u32 + 1
+    }
+}
+
+struct Reader {
+    lines: Lines,
+    errors: Vec<SyntaxError>,
+    /// The functions whose calls do not come back. Functions stand in front of their calls.
+    noreturn: HashSet<String>,
+    /// What tells names of different blocks apart.
+    mark: String,
+}
+
+impl Reader {
+    fn error(&mut self, at: Text<'_>, reason: impl Into<String>) {
+        self.errors.push(SyntaxError { span: at.span(), reason: reason.into() });
+    }
+
+    fn module(&mut self, statements: &[syntax::Statement<'_>]) -> Module {
+        let mut module = Module::default();
+        let mut rest = statements.iter();
+        while let Some(statement) = rest.next() {
+            let syntax::Statement::Directive(directive) = statement else {
+                self.error(statement.text(), "code outside of a function");
+                continue;
+            };
+            match directive.keyword.text {
+                "version" if module.version.is_empty() => module.version = directive.arguments.text.into(),
+                "target" if module.target.is_empty() => module.target = directive.arguments.text.into(),
+                _ => match function_name(directive) {
+                    None => module.items.push(Item::Directive(with_semicolon(directive, directive.text.text.into()))),
+                    Some(name) => {
+                        let is_noreturn =
+                            |token: syntax::Token<'_>| token.kind == TokenKind::Dotted && token.text.text == "noreturn";
+                        if syntax::tokens(directive.text).any(is_noreturn) {
+                            self.noreturn.insert(name.clone());
+                        }
+                        let body = directive.is_head.then(|| {
+                            let behind = rest.as_slice();
+                            let length = body_length(behind);
+                            let body = &behind[..length.unwrap_or(behind.len())];
+                            rest = behind[body.len()..].iter();
+                            match body {
+                                [_, body @ .., _] if length.is_some() => self.body(body),
+                                _ => {
+                                    let last = body.last().map_or(directive.text, syntax::Statement::text);
+                                    self.error(last, format!("the end of function '{name}' is missing"));
+                                    self.body(body.get(1..).unwrap_or_default())
+                                }
+                            }
+                        });
+                        module.items.push(Item::Function(Function { name, head: directive.text.text.into(), body }));
+                    }
+                },
+            }
+        }
+        module
+    }
+
+    /// The lines between the braces of a body.
+    fn body(&mut self, statements: &[syntax::Statement<'_>]) -> Vec<Line> {
+        let scopes = Scopes::of(statements, &self.mark);
+        let mut lists: HashMap<Name, Vec<Name>> = HashMap::new();
+        let mut label = None;
+        for (statement, block) in scopes.statements() {
+            match statement {
+                syntax::Statement::Label(name) => label = Some(scopes.unique(name.text, block)),
+                syntax::Statement::Directive(directive) if directive.keyword.text == "branchtargets" => {
+                    let targets = directive.arguments.names().map(|name| scopes.name(name, block)).collect();
+                    lists.extend(label.clone().map(|label| (Name(label.into()), targets)));
+                }
+                _ => {}
+            }
+        }
+        let (mut lines, mut errors) = (Vec::new(), Vec::new());
+        for (statement, block) in scopes.statements() {
+            let text = statement.text();
+            let code = match statement {
+                syntax::Statement::Open(_) => Code::Open,
+                syntax::Statement::Close(_) => Code::Close,
+                syntax::Statement::Label(name) => Code::Label(scopes.name(*name, block)),
+                syntax::Statement::Directive(directive) if directive.is_head => {
+                    errors.push((text, "a function within a function"));
+                    continue;
+                }
+                syntax::Statement::Directive(directive) => {
+                    Code::Directive(with_semicolon(directive, scopes.directive(directive, block)))
+                }
+                syntax::Statement::Instruction(instruction) => {
+                    let mnemonic = instruction.mnemonic.start;
+                    let unique = |name: Text<'_>| {
+                        if name.start == mnemonic { name.text.to_owned() } else { scopes.unique(name.text, block) }
+                    };
+                    let respelled = text.respelled(unique);
+                    match syntax::statement(&respelled) {
+                        Ok(statement) => code(&statement, &lists, &self.noreturn),
+                        Err(_) => {
+                            errors.push((text, "no syntax of PTX"));
+                            continue;
+                        }
+                    }
+                }
+            };
+            let number = self.lines.number(text.start);
+            let span = text.span();
+            lines.push(Line { number, span, text: text.respelled(|name| name.text.into()), code });
+        }
+        errors.into_iter().for_each(|(at, reason)| self.error(at, reason));
+        lines
+    }
+}
+
+fn with_semicolon(directive: &Directive<'_>, text: String) -> String {
+    if directive.is_complete() { text } else { text + ";" }
+}
+
+/// The number of statements from the brace that opens a block to the one that closes it; `None` if none does.
+fn body_length(statements: &[syntax::Statement<'_>]) -> Option<usize> {
+    let mut depth = 0usize;
+    for (index, statement) in statements.iter().enumerate() {
+        match statement {
+            syntax::Statement::Open(_) => depth += 1,
+            syntax::Statement::Close(_) if depth == 1 => return Some(index + 1),
+            syntax::Statement::Close(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The name behind `.func` or `.entry`, and behind the results of a `.func`.
+fn function_name(directive: &Directive<'_>) -> Option<String> {
+    let mut tokens = syntax::tokens(directive.text);
+    tokens.find(|token| token.kind == TokenKind::Dotted && matches!(token.text.text, "func" | "entry"))?;
+    let mut token = tokens.next()?;
+    if token.kind == TokenKind::Sign('(') {
+        tokens.find(|token| token.kind == TokenKind::Sign(')'))?;
+        token = tokens.next()?;
+    }
+    (token.kind == TokenKind::Name).then(|| token.text.text.to_owned())
+}
+
+/// The blocks of a function, and what each declares.
+struct Scopes<'s, 't> {
+    statements: Vec<(&'s syntax::Statement<'t>, usize)>,
+    blocks: Vec<Scope<'t>>,
+    /// By its stem, the one block that declares it; `None` if several do.
+    owners: HashMap<&'t str, Option<usize>>,
+    mark: &'s str,
+}
+
+/// What a block in braces declares, and the block around it. The body of the function is its own parent.
+#[derive(Default)]
+struct Scope<'t> {
+    parent: usize,
+    names: HashSet<&'t str>,
+    /// `%r<6>` declares `%r0` to `%r5`.
+    ranges: HashSet<&'t str>,
+}
+
+/// A name without the digits at its end.
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
+}
+
+impl<'s, 't> Scopes<'s, 't> {
+    fn of(statements: &'s [syntax::Statement<'t>], mark: &'s str) -> Self {
+        let mut scopes = Self { statements: Vec::new(), blocks: vec![Scope::default()], owners: HashMap::new(), mark };
+        let mut current = 0;
+        for statement in statements {
+            let mut block = current;
+            match statement {
+                syntax::Statement::Open(_) => {
+                    scopes.blocks.push(Scope { parent: current, ..Scope::default() });
+                    current = scopes.blocks.len() - 1;
+                    block = current;
+                }
+                syntax::Statement::Close(_) => current = scopes.blocks[current].parent,
+                syntax::Statement::Label(name) => scopes.declare(current, name.text, false),
+                syntax::Statement::Directive(directive) => {
+                    for declared in directive.registers().map_or(Vec::new(), |(_, declared)| declared) {
+                        scopes.declare(current, declared.name.text, declared.count.is_some());
+                    }
+                }
+                syntax::Statement::Instruction(_) => {}
+            }
+            scopes.statements.push((statement, block));
+        }
+        scopes
+    }
+
+    fn declare(&mut self, block: usize, name: &'t str, is_range: bool) {
+        let scope = &mut self.blocks[block];
+        if is_range { &mut scope.ranges } else { &mut scope.names }.insert(name);
+        let owner = self.owners.entry(stem(name)).or_insert(Some(block));
+        *owner = owner.filter(|owner| *owner == block);
+    }
+
+    fn statements(&self) -> impl Iterator<Item = (&'s syntax::Statement<'t>, usize)> + '_ {
+        self.statements.iter().copied()
+    }
+
+    fn name(&self, name: Text<'_>, block: usize) -> Name {
+        Name(self.unique(name.text, block).into())
+    }
+
+    /// The name, or that which it has instead where several blocks declare it.
+    fn unique(&self, name: &str, mut block: usize) -> String {
+        if self.owners.get(stem(name)) != Some(&None) {
+            return name.to_owned();
+        }
+        while block != 0 {
+            let scope = &self.blocks[block];
+            if scope.names.contains(name) {
+                return self.renamed(name, block);
+            }
+            let digits = name.len() - stem(name).len();
+            let range = (name.len() - digits..name.len()).rev().find(|at| scope.ranges.contains(&name[..*at]));
+            if let Some(at) = range {
+                return self.renamed(&name[..at], block) + &name[at..];
+            }
+            block = scope.parent;
+        }
+        name.to_owned()
+    }
+
+    /// It ends without a digit, as nothing else does that several blocks could declare.
+    fn renamed(&self, name: &str, block: usize) -> String {
+        format!("{name}{}{block}$", self.mark)
+    }
+
+    fn directive(&self, directive: &Directive<'t>, block: usize) -> String {
+        let declared = directive.registers().map_or(Vec::new(), |(_, declared)| declared);
+        let ranges: HashSet<usize> =
+            declared.iter().filter(|declared| declared.count.is_some()).map(|declared| declared.name.start).collect();
+        directive.text.respelled(|name| {
+            let several = self.owners.get(stem(name.text)) == Some(&None);
+            match ranges.contains(&name.start) {
+                true if several && block != 0 => self.renamed(name.text, block),
+                true => name.text.to_owned(),
+                false => self.unique(name.text, block),
+            }
+        })
+    }
+}
+
+fn code(statement: &syntax::Statement<'_>, lists: &HashMap<Name, Vec<Name>>, noreturn: &HashSet<String>) -> Code {
+    match (typed(statement), statement) {
+        (Ok(Statement::Instruction { guard, instruction }), _) => Code::Instruction { guard, instruction },
+        (_, syntax::Statement::Instruction(instruction)) => Code::Other(other(instruction, lists, noreturn)),
+        // Behind a name stands nothing else.
+        _ => Code::Directive(statement.text().text.into()),
+    }
+}
+
+fn owned(name: Text<'_>) -> Name {
+    Name(name.text.to_owned().into())
+}
+
+fn other(instruction: &syntax::Instruction<'_>, lists: &HashMap<Name, Vec<Name>>, noreturn: &HashSet<String>) -> Other {
+    let syntax::Instruction { text, guard, mnemonic, modifiers, operands } = instruction;
+    let mnemonic = modifiers.iter().fold(mnemonic.text.to_owned(), |all, word| all + "." + word.text);
+    let row = Mnemonic::of(&mnemonic);
+    let control = row.map_or(Control::Next, |row| row.control);
+    let results = match (control, operands.first().map(|operand| &operand.shape)) {
+        (Control::Call, Some(Shape::List(_))) => 1,
+        // What stands in brackets is an address.
+        (_, Some(Shape::Memory { .. })) => 0,
+        _ => row.map_or(1, |row| row.results).min(operands.len()),
+    };
+    let names = |operands: &[Operand<'_>]| operands.iter().flat_map(Operand::names).map(owned).collect::<Vec<_>>();
+    let (writes, reads) = operands.split_at(results);
+    let jump = match control {
+        Control::Jump => match &names(operands)[..] {
+            // Only an indexed branch has a list, behind its index.
+            [_, list, ..] => Jump::To(lists.get(list).cloned().unwrap_or_default()),
+            target => Jump::To(target.to_vec()),
+        },
+        Control::Leave => Jump::Out,
+        Control::Call if names(reads).first().is_some_and(|callee| noreturn.contains(&*callee.0)) => Jump::Out,
+        Control::Call | Control::Next => Jump::Next,
+    };
+    Other {
+        guard: guard.map(|guard| Guard { p: owned(guard.predicate), negated: guard.negated }),
+        mnemonic,
+        text: text.respelled(|name| name.text.into()),
+        writes: names(writes),
+        reads: names(reads),
+        jump,
+    }
+}
+
+impl Display for Module {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, ".version {}\n.target {}", self.version, self.target)?;
+        self.items.iter().try_for_each(|item| match item {
+            Item::Directive(text) => writeln!(f, "{text}"),
+            Item::Function(function) => writeln!(f, "{function}"),
+        })
+    }
+}
+
+impl Display for Function {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some(body) = &self.body else { return write!(f, "{};", self.head) };
+        writeln!(f, "{}\n{{", self.head)?;
+        body.iter().try_for_each(|line| writeln!(f, "{}", line.code))?;
+        f.write_str("}")
+    }
+}
+
+impl Display for Code {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Label(name) => write!(f, "{}:", name.0),
+            Self::Instruction { guard: None, instruction } => write!(f, "\t{instruction};"),
+            Self::Instruction { guard: Some(guard), instruction } => write!(f, "\t{guard} {instruction};"),
+            Self::Other(other) => write!(f, "\t{};", other.text),
+            Self::Directive(text) => write!(f, "\t{text}"),
+            Self::Open => f.write_str("\t{"),
+            Self::Close => f.write_str("\t}"),
+        }
     }
 }
 
@@ -431,12 +525,16 @@ mod tests {
     fn module(body: &str) -> Module {
         format!("{HEAD}.visible .func (.param .b32 r) f(\n.param .b64 f_0\n) .noreturn\n{{\n{body}\n}}\n")
             .parse()
-            .expect(body)
+            .unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    fn function(module: &Module, index: usize) -> &Function {
+        module.functions().nth(index).expect("a function")
     }
 
     fn other(body: &str) -> Other {
         let module = module(body);
-        match &module.functions[0].body.as_ref().expect("a body")[0].code {
+        match &function(&module, 0).body.as_ref().expect("a body")[0].code {
             Code::Other(other) => other.clone(),
             code => panic!("{code:?}"),
         }
@@ -470,7 +568,7 @@ mod tests {
             let declared = "extern .func g (.param .b32 a) .noreturn; .func (.param .b32 r) h() .noreturn;";
             let text = format!("{HEAD}.{declared} .func i(); .func f() {{ {call}; ret; }}");
             let module: Module = text.parse().expect(&text);
-            match &module.functions[3].body.as_ref().expect("a body")[0].code {
+            match &function(&module, 3).body.as_ref().expect("a body")[0].code {
                 Code::Other(Other { jump, .. }) => jump.clone(),
                 code => panic!("{code:?}"),
             }
@@ -488,19 +586,49 @@ mod tests {
     }
 
     #[test]
-    fn names_of_blocks_are_their_own() {
-        let text = "{ .reg .b32 %x; %again: add.u32 %x, %x, %y; @%p bra %again; } { .reg .b32 %x; not.b32 %x, %x; }";
-        let module = module(text);
-        let lines: Vec<_> = module.functions[0].body.iter().flatten().map(|line| &line.code).collect();
-        let text: Vec<_> = lines
-            .iter()
-            .map(|code| match code {
-                Code::Label(name) => format!("{}:", name.0),
-                Code::Instruction { instruction, .. } => instruction.to_string(),
-                Code::Other(other) => other.mnemonic.clone(),
-            })
-            .collect();
-        assert_eq!(text, ["%again$in1:", "add.u32 %x$in1, %x$in1, %y", "bra %again$in1", "not.b32 %x$in2, %x$in2"]);
+    fn names_that_blocks_share_are_told_apart() {
+        let check = |body: &str, expected: &[&str]| {
+            let module = module(body);
+            let printed = function(&module, 0).to_string();
+            let lines: Vec<_> = printed.lines().map(str::trim).collect();
+            assert_eq!(lines[lines.len() - 1 - expected.len()..lines.len() - 1], *expected, "{body}");
+            assert_eq!(printed, function(&module.to_string().parse().expect("printed"), 0).to_string());
+        };
+        check(
+            "{ .reg .b32 %x; %again: add.u32 %x, %x, %y; @%p bra %again; } { .reg .b32 %x; not.b32 %x, %x; }",
+            &[
+                "{",
+                ".reg .b32 %x$in1$;",
+                "%again:",
+                "add.u32 %x$in1$, %x$in1$, %y;",
+                "@%p bra %again;",
+                "}",
+                "{",
+                ".reg .b32 %x$in2$;",
+                "not.b32 %x$in2$, %x$in2$;",
+                "}",
+            ],
+        );
+        check(
+            ".reg .b32 %r<9>; { .reg .b32 %r<2>, %s1; fma.rn.f32 %r1, %r8, %s1, %r; } mov.b32 %r1, 0;",
+            &[
+                ".reg .b32 %r<9>;",
+                "{",
+                ".reg .b32 %r$in1$<2>, %s1;",
+                "fma.rn.f32 %r$in1$1, %r$in1$8, %s1, %r;",
+                "}",
+                "mov.b32 %r1, 0;",
+            ],
+        );
+        check("{ .reg .b32 %x, add; add.u32 %x, %x, add; }", &["{", ".reg .b32 %x, add;", "add.u32 %x, %x, add;", "}"]);
+        check(
+            "{ $a: ret; } { $a: l: .branchtargets $a; brx.idx %r, l; }",
+            &["{", "$a$in1$:", "ret;", "}", "{", "$a$in2$:", "l:", ".branchtargets $a$in2$;", "brx.idx %r, l;", "}"],
+        );
+        check(
+            "%x$in1$: { .reg .b32 %x; st.u32 [%x], 1; } { .reg .b32 %x; }",
+            &["%x$in1$:", "{", ".reg .b32 %x$in$1$;", "st.u32 [%x$in$1$], 1;", "}", "{", ".reg .b32 %x$in$2$;", "}"],
+        );
     }
 
     #[test]
@@ -513,34 +641,55 @@ mod tests {
         );
         let module: Module = text.parse().expect("a module");
         assert_eq!((&*module.version, &*module.target), ("8.6", "sm_90"));
-        assert_eq!(module.functions.iter().map(|function| &*function.name).collect::<Vec<_>>(), ["vprintf", "k"]);
-        let body = module.functions[1].body.as_ref().expect("a body");
-        let Code::Other(brx) = &body[1].code else { panic!("{:?}", body[1]) };
+        assert_eq!(module.functions().map(|function| &*function.name).collect::<Vec<_>>(), ["vprintf", "k"]);
+        let body = function(&module, 1).body.as_ref().expect("a body");
+        let codes: Vec<_> = body.iter().map(|line| line.code.to_string()).collect();
+        let expected = [
+            ".loc 1 2 3",
+            ".pragma \"nounroll\";",
+            "ts:",
+            ".branchtargets $A, $B;",
+            "brx.idx %r1, ts;",
+            "$A:",
+            "ret;",
+            "$B:",
+            "trap;",
+        ];
+        assert_eq!(codes.iter().map(|code| code.trim()).collect::<Vec<_>>(), expected);
+        let Code::Other(brx) = &body[4].code else { panic!("{:?}", body[4]) };
         assert_eq!(brx.jump, Jump::To(vec![Name::new("$A"), Name::new("$B")]));
-        assert_eq!((body[1].number, &*body[1].text), (19, "brx.idx %r1, ts"));
+        assert_eq!((body[4].number, &*body[4].text), (19, "brx.idx %r1, ts"));
+        let printed = module.to_string();
+        let kept = [".file 1 \"a;b{.cu\"\n", ".maxntid 128, 1, 1\n{", "{\n$L_info: .b8 1,2\n}", "= {1, 2};"];
+        assert!(kept.iter().all(|part| printed.contains(part)), "{printed}");
+        assert_eq!(printed.parse::<Module>().expect("printed").to_string(), printed);
     }
 
     /// Neither blocks nor what looks like a vector of vectors are read by recursion.
     #[test]
     fn braces_may_nest_deeply() {
         let blocks = "{ .reg .b32 %x; mov.b32 %x, %y; ".repeat(5_000) + "ret;" + &"}".repeat(5_000);
-        assert_eq!(module(&blocks).functions[0].body.as_ref().map(Vec::len), Some(5_001));
+        assert_eq!(function(&module(&blocks), 0).body.as_ref().map(Vec::len), Some(20_001));
         for (open, close) in [("{", "}"), ("[", "]"), ("(", ")")] {
-            assert_eq!(other(&format!("mov.b32 %x, {}%y{close};", open.repeat(200_000))).mnemonic, "mov.b32");
+            assert_eq!(
+                other(&format!("mov.b32 %x, {}%y{};", open.repeat(200_000), close.repeat(200_000))).mnemonic,
+                "mov.b32"
+            );
         }
     }
 
     #[test]
     fn damage_is_an_error_with_its_line() {
         let check = |text: &str, line: u32, reason: &str| {
-            let error = text.parse::<Module>().expect_err(text);
-            assert_eq!((error.line, &*error.reason), (line, reason), "{text}");
+            let ModuleErrors(errors) = text.parse::<Module>().expect_err(text);
+            let found: Vec<_> = errors.iter().map(|error| (error.line, &*error.reason)).collect();
+            assert_eq!(found, [(line, reason)], "{text}");
         };
         check("", 1, "no `.version` and `.target`: this is no PTX");
-        check(&format!("{HEAD}.func f() {{\nret;\n"), 6, "the end of function 'f' is missing");
+        check(&format!("{HEAD}.func f() {{\nret;\n"), 5, "the end of function 'f' is missing");
         check(&format!("{HEAD}.func f() {{\nret\n}}\n"), 6, "a `;` is missing");
         check(&format!("{HEAD}ret"), 4, "the text ends within a statement");
-        check(&format!("{HEAD}$a: ret;"), 4, "code outside of a function");
+        check(&format!("{HEAD}ret;"), 4, "code outside of a function");
         check(&format!("{HEAD}/* "), 4, "the end of a comment is missing");
     }
 }

@@ -43,6 +43,27 @@ impl<'t> Text<'t> {
         self.start..self.start + self.text.len()
     }
 
+    /// The text with other names, without comments, and with one space for each run of space.
+    pub fn respelled(self, mut name: impl FnMut(Text<'t>) -> String) -> String {
+        let mut cursor = Cursor { text: self, at: self.start };
+        let mut respelled = String::new();
+        loop {
+            let before = cursor.at;
+            let start = cursor.skip().map_or(cursor.at, |unclosed| unclosed.text.start);
+            let token = cursor.next();
+            if token.kind == TokenKind::End {
+                return respelled;
+            }
+            if start > before && !respelled.is_empty() {
+                respelled.push(' ');
+            }
+            match token.kind {
+                TokenKind::Name if token.text.text != "_" => respelled.push_str(&name(token.text)),
+                _ => respelled.push_str(self.slice(start..cursor.at).text),
+            }
+        }
+    }
+
     /// The part from one place of the source to another.
     fn slice(self, span: Range<usize>) -> Self {
         Self { text: &self.text[span.start - self.start..span.end - self.start], start: span.start }
@@ -93,13 +114,13 @@ impl<'t> Statement<'t> {
 /// `.reg .b32 %x, %y`, `.loc 1 2 3`, `.visible .entry k(.param .b64 p)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directive<'t> {
-    /// All of it, without the `;` or the brace behind it.
+    /// All of it, without the `;` or the brace behind it. Of a `.section` it includes the braces and what they hold.
     pub text: Text<'t>,
     /// The first word, without its dot.
     pub keyword: Text<'t>,
     /// What stands behind the first word.
     pub arguments: Text<'t>,
-    /// Whether it is the head of a block: a `{` follows, the next statement.
+    /// Whether it is the head of a function: a `{` follows, the next statement.
     pub is_head: bool,
 }
 
@@ -113,9 +134,11 @@ pub struct Declared<'t> {
 }
 
 impl<'t> Directive<'t> {
-    /// Whether it ends with its line, without a `;`.
-    pub fn is_line(&self) -> bool {
-        LINES.contains(&self.keyword.text)
+    /// Whether it needs no `;`: it ends with its line, or with a brace.
+    pub fn is_complete(&self) -> bool {
+        let has_data =
+            self.text.text.ends_with('}') && tokens(self.text).all(|token| token.kind != TokenKind::Sign('='));
+        self.is_head || has_data || LINES.contains(&self.keyword.text)
     }
 
     /// The words and the registers of a `.reg`; `None` of another directive, and of one that is damaged.
@@ -542,7 +565,7 @@ impl<'t> Parser<'t> {
             }
             self.is_terminated = match statement {
                 Statement::Open(_) | Statement::Close(_) | Statement::Label(_) => true,
-                Statement::Directive(directive) if directive.is_head || directive.is_line() => true,
+                Statement::Directive(directive) if directive.is_complete() => true,
                 Statement::Directive(_) | Statement::Instruction(_) => self.accept(';').is_some(),
             };
             return Some(statement);
@@ -608,17 +631,23 @@ impl<'t> Parser<'t> {
                 }
             }
         } else {
-            // Braces around the values of a variable are closed before the end.
-            let (mut is_variable, mut braces) = (false, 0);
+            let is_function = |word: Text<'_>| matches!(word.text, "func" | "entry");
+            let (mut is_variable, mut may_be_head, mut braces) = (false, is_function(keyword), 0);
             loop {
                 match self.peek().kind {
                     TokenKind::Sign(';') if braces == 0 => break,
-                    TokenKind::Sign('{') if !is_variable => {
+                    TokenKind::Sign('{') if may_be_head => {
                         is_head = true;
                         break;
                     }
                     TokenKind::Sign('{') => braces += 1,
+                    // Behind the values of a variable stands a `;`, behind the data of a section nothing.
+                    TokenKind::Sign('}') if braces == 1 && !is_variable => {
+                        self.next();
+                        break;
+                    }
                     TokenKind::Sign('}') if braces != 0 => braces -= 1,
+                    TokenKind::Dotted => may_be_head |= is_function(self.peek().text),
                     TokenKind::Sign('}' | ';') => {
                         self.error("a `;` is missing");
                         break;

@@ -2,7 +2,10 @@
 
 use itertools::{Itertools, iproduct};
 use proptest::prelude::*;
-use ptx_isa::{self as ptx, Form, Instruction, Statement, Target};
+use ptx_isa::{
+    self as ptx, Form, Instruction, Statement, Target,
+    mnemonic::{Control, Mnemonic, Order},
+};
 use strum::IntoEnumIterator;
 
 proptest! {
@@ -13,6 +16,20 @@ proptest! {
     fn print_and_parse_round_trip(statement in statement()) {
         let text = statement.to_string();
         prop_assert_eq!(text.parse::<Statement>(), Ok(statement), "{}", text);
+    }
+
+    /// The table of mnemonics says of an instruction what its typed form says.
+    #[test]
+    fn the_table_of_mnemonics_agrees(instruction in instruction()) {
+        let text = instruction.to_string();
+        let row = Mnemonic::of(text.split(' ').next().unwrap_or("")).expect("a row");
+        let results = usize::from(instruction.destinations().next().is_some() || text.contains(" _,"));
+        prop_assert_eq!(row.results, results, "{}", text);
+        prop_assert_eq!(row.accesses(), instruction.address().is_some(), "{}", text);
+        let is_fence = matches!(instruction, Instruction::Fence(_) | Instruction::Membar(_));
+        prop_assert_eq!(row.order == Some(Order::Fence), is_fence, "{}", text);
+        let jumps = matches!(instruction, Instruction::Bra { .. });
+        prop_assert_eq!(row.control == Control::Jump, jumps, "{}", text);
     }
 
     /// No text makes the parser panic.
