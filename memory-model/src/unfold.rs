@@ -180,7 +180,6 @@ pub fn unfold<L: Language>(
         node_reads: Vec::new(),
         node_work: Vec::new(),
         most_work: 0,
-        node_bits: Vec::new(),
         decided: vec![Set(0); thread.registers.len()],
         controls: Vec::new(),
         visits: Vec::new(),
@@ -211,8 +210,6 @@ struct State<L: Language> {
     /// How many operations each node takes, and the most that one does.
     node_work: Vec<u64>,
     most_work: u64,
-    /// How many bits each node has at most.
-    node_bits: Vec<u8>,
     /// For each register, the reads that decided which of its values it has.
     decided: Vec<Set>,
     /// The branches that decide whether control comes here.
@@ -607,27 +604,9 @@ impl<L: Language> State<L> {
         };
         self.node_work.push(all.saturating_add(1));
         self.most_work = self.most_work.max(all.saturating_add(1));
-        let bits = match node {
-            Node::Event(event) => match self.path.events.get(event) {
-                Some(PathEvent { kind: Kind::Read(_), span, .. }) => span.bytes * 8,
-                _ => 64,
-            },
-            Node::Expected(_, term) => self.bits(term),
-            Node::Computed(computation, ty, _) => computation.bits(ty).min(64) as u8,
-            Node::Rmw(_, ty, _) => ty.bits().min(64) as u8,
-        };
-        self.node_bits.push(bits);
         self.path.nodes.push(node);
         self.node_reads.push(reads);
         Term::Node(self.path.nodes.len() as u32 - 1)
-    }
-
-    /// How many bits a term has at most; those above are 0.
-    fn bits(&self, term: Term) -> u8 {
-        match term {
-            Term::Constant(value) => 64 - value.leading_zeros() as u8,
-            Term::Node(node) => self.node_bits[node as usize],
-        }
     }
 
     /// The result of a function that the model has.
@@ -638,8 +617,16 @@ impl<L: Language> State<L> {
         {
             return Term::Constant(value);
         }
-        if let Some(same) = folded(computation, ty, sources, &|term| self.bits(term)) {
+        if let Some(same) = folded(computation, ty, sources, &|term| self.path.bits(term)) {
             return same;
+        }
+        // What extends a value and what then cuts it off again leaves it as it was.
+        if computation == Computation::MOV
+            && let Some(Node::Computed(Computation::Cvt(to), from, [value, ..])) = self.path.node(sources[0])
+            && self.path.bits(value) <= ty.bits()
+            && ty.bits() <= from.bits().min(to.bits())
+        {
+            return value;
         }
         let reads = sources.into_iter().fold(Set(0), |reads, source| reads | self.reads(source));
         self.node(Node::Computed(computation, ty, sources), reads)
@@ -758,6 +745,35 @@ impl<L: Language> Path<L> {
         }
     }
 
+    /// How many bits a term has at most; those above are 0.
+    pub(crate) fn bits(&self, term: Term) -> u32 {
+        match term {
+            Term::Constant(value) => Value::BITS - value.leading_zeros(),
+            Term::Node(node) => match self.nodes[node as usize] {
+                Node::Event(event) => match self.events.get(event) {
+                    Some(PathEvent { kind: Kind::Read(_), span, .. }) => u32::from(span.bytes) * 8,
+                    _ => Value::BITS,
+                },
+                Node::Expected(_, expected) => self.bits(expected),
+                Node::Computed(computation, ty, _) => computation.bits(ty).min(Value::BITS),
+                Node::Rmw(_, ty, _) => ty.bits().min(Value::BITS),
+            },
+        }
+    }
+
+    /// Of a term that is computed of one other, or of it and constants, that other, if different values of it give different
+    /// ones of the term.
+    pub(crate) fn turned(&self, term: Term) -> Option<Term> {
+        let Some(Node::Computed(computation, ty, sources)) = self.node(term) else { return None };
+        let source = match sources {
+            [a, ..] if computation.is_injective(ty) => a,
+            [a, Term::Constant(_), _] if computation.is_sum() => a,
+            [Term::Constant(_), b, _] if computation.is_sum() => b,
+            _ => return None,
+        };
+        (self.bits(source) <= ty.bits()).then_some(source)
+    }
+
     /// Whether the path stops at a loop's bound.
     pub fn is_cut(&self) -> bool {
         self.ending == Ending::Cut
@@ -777,13 +793,13 @@ impl<L: Language> Path<L> {
 }
 
 /// What a function of integers gives whatever the values are that are not known, or a source that it gives back.
-fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u8) -> Option<Term> {
+fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u32) -> Option<Term> {
     use Term::Constant;
     let ones = truncate(ty, Value::MAX);
     let is = |term: Term, value: Value| matches!(term, Constant(constant) if truncate(ty, constant) == value);
     let either = |value: Value| is(a, value) || is(b, value);
     // What is wider has to be truncated.
-    let copy = |term: Term| (u32::from(bits(term)) <= ty.bits()).then_some(term);
+    let copy = |term: Term| (bits(term) <= ty.bits()).then_some(term);
     let signed = ty.is_signed();
     let shifts_out = || matches!(b, Constant(b) if truncate(Type::U32, b) >= ty.bits().into());
     let zero = Some(Constant(0));
