@@ -17,7 +17,7 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
-    judge::judge::judge,
+    judge::judge_function,
     llvm::{self, Diagnostic, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
     lowering::{
         Target,
@@ -428,7 +428,7 @@ fn ptx(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
         for function in module.functions() {
             for of in recognized.iter().filter(|of| llvm::ptx_name(&of.function) == function.name) {
                 // A function that is too large is an error, too.
-                let _ = judge(&of.blocks, function);
+                let _ = judge_function(&of.blocks, function);
             }
         }
     });

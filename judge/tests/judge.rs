@@ -1,22 +1,22 @@
 //! The judge on random control flow: blocks of operations, and PTX for them with the blocks in another order.
 //!
-//! An operation is one instruction, one between fences, or a loop. Some are in local memory, some in blocks that control
-//! does not reach and that the PTX has not, and plain loads of the same memory stand in between. What is right must be
-//! found right, what is weakened must be reported, and orderings that have changed places must be reported unless the
-//! operations could have changed places too.
+//! An operation is one instruction, one between fences, or a loop. Some are in local memory, some in blocks that
+//! control does not reach and that the PTX has not, and plain loads of the same memory stand in between. What is right
+//! must be found right, what is weakened must be reported, and orderings that have changed places must be reported
+//! unless the operations could have changed places too.
 
 use std::fmt::Write;
 
 use itertools::Itertools;
 use proptest::{prelude::*, sample::Index, test_runner::RngSeed};
-use ptx_atomics_judge::judge::{Block, judge};
+use ptx_atomics_judge::{BasicBlock, judge_function};
 use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Module, Scope, Space},
 };
 
-/// The same programs in every run. With another seed, 50,000 of each test had no wrong verdict; of a million with exchanged
-/// orderings, some may.
+/// The same programs in every run. With another seed, 50,000 of each test had no wrong verdict; of a million with
+/// exchanged orderings, some may.
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 2048, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() }
 }
@@ -40,8 +40,8 @@ proptest! {
         let ptx = program.ptx(&operations);
         let lost = program.lost(&ptx);
         prop_assert!(!lost.is_empty(), "{}", ptx);
-        // What could not be any other operation's instruction is reported as its own. A fence and the ordering of an access
-        // could stand for each other.
+        // What could not be any other operation's instruction is reported as its own. A fence and the ordering of an
+        // access could stand for each other.
         let has_fences = program.operations().iter().any(|op| op.operation == Operation::Fence);
         if !has_fences && !program.symmetries().any(|image| image[which] != which) {
             prop_assert_eq!(lost, [which], "{}", ptx);
@@ -95,7 +95,7 @@ proptest! {
 
 #[derive(Clone, Debug)]
 struct Program {
-    blocks: Vec<Block>,
+    blocks: Vec<BasicBlock>,
     /// In which order the blocks stand in the PTX behind the first one, and which way of each branch is the taken one.
     layout: Vec<usize>,
     taken: Vec<bool>,
@@ -164,8 +164,9 @@ impl Program {
     /// The operations that the judge reports.
     fn lost(&self, ptx: &str) -> Vec<usize> {
         let module: Module = ptx.parse().expect(ptx);
-        let judged =
-            judge(&self.blocks, module.functions().next().expect("a function")).expect("few operations").judgements;
+        let judged = judge_function(&self.blocks, module.functions().next().expect("a function"))
+            .expect("few operations")
+            .operations;
         judged.iter().positions(|judgement| judgement.loss().is_some()).collect()
     }
 
@@ -179,7 +180,7 @@ impl Program {
             .blocks
             .iter()
             .enumerate()
-            .flat_map(|(block, Block { operations, .. })| (0..operations.len()).map(move |place| (block, place)))
+            .flat_map(|(block, BasicBlock { operations, .. })| (0..operations.len()).map(move |place| (block, place)))
             .collect();
         let relations: Vec<Vec<[bool; 3]>> =
             (0..count).map(|one| (0..count).map(|other| self.relations(nodes[one], nodes[other])).collect()).collect();
@@ -201,7 +202,7 @@ impl Program {
     /// Whether one operation leads to another, can be left out before it, and can be left out behind it.
     fn relations(&self, one: (usize, usize), other: (usize, usize)) -> [bool; 3] {
         let next = |(block, place): (usize, usize)| {
-            let Block { operations, next } = &self.blocks[block];
+            let BasicBlock { operations, next } = &self.blocks[block];
             if place < operations.len() { vec![(block, place + 1)] } else { next.iter().map(|to| (*to, 0)).collect() }
         };
         let reaches =
@@ -239,7 +240,7 @@ fn program() -> impl Strategy<Value = Program> {
     let drafts = (blocks, further, any::<u64>(), unreached, fenced);
     drafts.prop_filter_map("no operation, or too many", |(drafts, further, seed, unreached, fenced)| {
         let count = drafts.len();
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut blocks: Vec<BasicBlock> = Vec::new();
         let mut taken = Vec::new();
         for (operations, parent, is_taken) in drafts {
             // Every block has one in front of it that leads to it.
@@ -248,7 +249,7 @@ fn program() -> impl Strategy<Value = Program> {
                 let new = blocks.len();
                 blocks[*parent.get(&parents)].next.push(new);
             }
-            blocks.push(Block { operations, next: Vec::new() });
+            blocks.push(BasicBlock { operations, next: Vec::new() });
             taken.push(is_taken);
         }
         for (from, to) in further {
@@ -261,7 +262,7 @@ fn program() -> impl Strategy<Value = Program> {
         let mut layout: Vec<usize> = (0..count).collect();
         layout[1..].sort_by_key(|block| seed.wrapping_mul(2 * *block as u64 + 1) >> 32);
         // It leads into the rest, but nothing leads there.
-        blocks.push(Block { operations: unreached, next: vec![count - 1] });
+        blocks.push(BasicBlock { operations: unreached, next: vec![count - 1] });
         let program = Program { blocks, layout, taken, fenced };
         ((1..7).contains(&operations) && !program.needed().is_empty()).then_some(program)
     })

@@ -15,9 +15,15 @@ pub const C: Name = Name::new("%c");
 
 /// The statements of a lowering, over the registers [`D`], [`A`], [`B`], [`C`] and those that it declares itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Sequence(pub Vec<Statement>);
+pub struct Sequence(Vec<Statement>);
 
 impl Sequence {
+    /// The statements in their order.
+    pub fn statements(&self) -> &[Statement] {
+        &self.0
+    }
+
+    /// The instructions in their order, without declarations, labels and guards.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.0.iter().filter_map(Statement::instruction)
     }

@@ -281,7 +281,7 @@ struct Inliner<'t> {
 
 impl Inliner<'_> {
     fn inline(&mut self, sequence: &Sequence) -> Result<(), NoProgram> {
-        for statement in &sequence.0 {
+        for statement in sequence.statements() {
             let (guard, instruction) = match statement {
                 asm::Statement::Reg { .. } => continue,
                 asm::Statement::Label(name) => (None, Instruction::Label(self.label(name))),

@@ -82,7 +82,7 @@ fn both(sequence: &Sequence, memory_bits: u32, old: u64, b: u64, c: u64) -> Resu
 
 /// The sequence of one instruction.
 fn one(instruction: Instruction) -> Sequence {
-    Sequence(vec![Statement::Instruction { guard: None, instruction }])
+    Sequence::from_iter([instruction.into()])
 }
 
 fn register(name: &Name) -> Operand {
@@ -162,9 +162,8 @@ fn comparisons() {
             guard: Some(Guard { p: p.clone(), negated }),
             instruction: mov(value),
         };
-        let Sequence(mut statements) = one(set);
-        statements.extend([guarded(false, 1), guarded(true, 0)]);
-        (format!("{cmp:?}.{ty:?}"), ty.bits(), Sequence(statements))
+        let statements = [set.into(), guarded(false, 1), guarded(true, 0)];
+        (format!("{cmp:?}.{ty:?}"), ty.bits(), Sequence::from_iter(statements))
     });
     assert_eq!(compare("setp", sequences), (Cmp::iter().count() - 1) * TYPES.len());
 }

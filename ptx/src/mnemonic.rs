@@ -3,7 +3,10 @@
 //! Modifiers decide the rest: a state space may be private to a thread, and `.acquire` orders. Who needs that reads the
 //! typed [`Instruction`](crate::Instruction); this table is for all instructions that are not modelled too.
 
-use crate::word::Space;
+use crate::{
+    syntax::{Text, TokenKind, tokens},
+    word::Space,
+};
 
 /// An instruction, or a family of instructions with the same first words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,6 +268,26 @@ impl Mnemonic {
         MNEMONICS.iter().filter(begins).max_by_key(|row| row.words.len())
     }
 
+    /// The rows for the mnemonics in a text, which need not be PTX: a template of inline assembly has names for operands. A
+    /// register with the name of an instruction counts as one.
+    pub fn all_in(text: &str) -> impl Iterator<Item = &'static Self> {
+        let mut tokens = tokens(Text::of(text)).peekable();
+        std::iter::from_fn(move || {
+            let first = tokens.find(|token| token.kind == TokenKind::Name)?;
+            let mut mnemonic = first.text.text.to_owned();
+            while let Some(word) = tokens.next_if(|token| token.kind == TokenKind::Dotted) {
+                mnemonic = mnemonic + "." + word.text.text;
+            }
+            Some(Self::of(&mnemonic))
+        })
+        .flatten()
+    }
+
+    /// Whether it concerns memory or caches, or orders what does.
+    pub fn orders_or_touches_memory(&self) -> bool {
+        !self.memory.is_empty() || self.order.is_some()
+    }
+
     /// Whether it accesses memory. What only concerns caches does not.
     pub fn accesses(&self) -> bool {
         self.reads || self.writes
@@ -308,6 +331,16 @@ mod tests {
         check("barrier.cta.red.popc.aligned.u32", Some("barrier.cta.red"));
         check("cp", None);
         check("frobnicate", None);
+    }
+
+    #[test]
+    fn mnemonics_in_templates() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(Mnemonic::all_in(text).map(|row| row.words).collect::<Vec<_>>(), expected, "{text}");
+        };
+        check("@{$r0} cp.async.bulk.commit_group", &["cp.async.bulk.commit_group"]);
+        check("{ .reg .pred p; setp.ne.b32 p, {$r0}, 0; /* ld */ @p st.global.b32 [$1], $0; }", &["setp", "st"]);
+        check("frobnicate.global $0", &[]);
     }
 
     #[test]

@@ -208,7 +208,7 @@ impl Run {
             {
                 return fail(missing.join(", "));
             }
-            let lacks = self.target.lacks(&sequence.0);
+            let lacks = self.target.lacks(sequence.statements());
             if !lacks.is_empty() {
                 return fail(lacks.iter().join(", "));
             }
@@ -260,7 +260,7 @@ fn sequence(body: &str) -> Result<Sequence, Failed> {
             }
         }
     }
-    Ok(Sequence(statements))
+    Ok(statements.into_iter().collect())
 }
 
 /// PTX of many modules, equal functions once, in files that an assembler reads in linear time.

@@ -1,269 +1,31 @@
-//! What the assembler makes of PTX: the memory and fence instructions of the machine (SASS), as measured.
+//! The machine code (SASS) that ptxas makes of PTX: its memory and fence instructions, as measured.
 //!
-//! Kernels of one or a few instructions were assembled and disassembled: with ptxas 12.9 for sm_50 and sm_70, and with 13.5,
-//! the newest one that knows them, for sm_80, sm_90 and sm_100a. The measurements are `ptx-legality/sass-cost.csv`, and a
-//! test compares 6,142 of them, one by one, with what this module says. They turned out regular, so that a few rules and one
-//! small table say all of it:
+//! Kernels of one or a few instructions were assembled and disassembled: with ptxas 12.9 for sm_50 and sm_70, and with
+//! 13.5, the newest one that knows them, for sm_80, sm_90 and sm_100a. The measurements are
+//! `ptx-legality/sass-cost.csv`, and a test compares 6,142 of them, one by one, with this module. They are regular, so
+//! that a few rules and one small table suffice:
 //!
-//! - [`barriers`] depend on semantics, scope and family alone;
+//! - barriers ([`barriers`](crate::abi::barriers)) depend on semantics, scope and family alone;
 //! - opcodes of an access depend on operation, type, space and family; the scope is one word of them;
 //! - a sequence costs what its instructions cost, and ptxas merges nothing.
 //!
 //! Other assemblers differ a little: 12.9 makes a reduction of an unread `atom` where 13.5 does not, and leaves out the
-//! `.STRONG.SM` in the loop of a generic double. So does code that is yet to be linked: from sm_90 on, `ptxas -c` puts four `LDS`
-//! in front of what waits, and a `MEMBAR.ALL.CTA` if the scope is wider than cta.
+//! `.STRONG.SM` in the loop of a generic double. So does code that is yet to be linked: from sm_90 on, `ptxas -c` puts
+//! four `LDS` in front of what waits, and a `MEMBAR.ALL.CTA` if the scope is wider than cta.
 //!
 //! `SYNC` of sm_50, where threads come together again, is left out. Cost is a count of instructions, not a time.
 
 mod access;
-mod barriers;
+pub(crate) mod barriers;
+mod family;
+mod opcodes;
 mod shared;
 mod warp;
 
-use std::fmt;
-
-use strum::{Display, EnumIter};
-
 pub use self::{
-    access::{loses_ordering, misplaces_ordering},
-    barriers::barriers,
+    access::{ResultUse, loses_ordering, misplaces_ordering},
+    family::Family,
+    opcodes::{Counts, Sass},
     shared::{ATOMS, Atoms, AtomsOp, Size},
-    warp::{COMBINED, Combined, combines, leader_orders},
+    warp::{COMBINED, Combined, LaneOperands, combines, leader_orders},
 };
-use crate::{
-    ptx::{Fence, FenceSem, Instruction, Operand, Scope, Sm},
-    sequence::Sequence,
-};
-
-/// GPUs with the same SASS, by the name of the one that was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter)]
-pub enum Family {
-    #[strum(serialize = "sm_50")]
-    Sm50,
-    #[strum(serialize = "sm_70")]
-    Sm70,
-    #[strum(serialize = "sm_80")]
-    Sm80,
-    #[strum(serialize = "sm_90")]
-    Sm90,
-    #[strum(serialize = "sm_100a")]
-    Sm100a,
-}
-
-impl Family {
-    /// The family of a GPU: the nearest that was measured, at its number or below.
-    pub fn of(sm: Sm) -> Option<Self> {
-        Self::of_number(sm.number())
-    }
-
-    fn of_number(number: u32) -> Option<Self> {
-        match number {
-            0..50 => None,
-            50..70 => Some(Self::Sm50),
-            70..80 => Some(Self::Sm70),
-            80..90 => Some(Self::Sm80),
-            90..100 => Some(Self::Sm90),
-            100.. => Some(Self::Sm100a),
-        }
-    }
-
-    /// The number of the GPU that was measured.
-    fn number(self) -> u32 {
-        match self {
-            Self::Sm50 => 50,
-            Self::Sm70 => 70,
-            Self::Sm80 => 80,
-            Self::Sm90 => 90,
-            Self::Sm100a => 100,
-        }
-    }
-
-    /// The ptxas that it was measured with.
-    pub fn assembler(self) -> &'static str {
-        match self {
-            Self::Sm50 | Self::Sm70 => "12.9",
-            Self::Sm80 | Self::Sm90 | Self::Sm100a => "13.5",
-        }
-    }
-}
-
-/// The memory and fence opcodes of a piece of code, in the order of the text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Sass(pub Vec<String>);
-
-/// How many of the opcodes are barriers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Counts {
-    pub membar: usize,
-    /// `ERRBAR`, and `CGAERRBAR` from sm_90 on.
-    pub errbar: usize,
-    /// `CCTL.IVALL`: all lines of the first-level cache become invalid.
-    pub cctl: usize,
-}
-
-impl Sass {
-    /// What ptxas emits for one instruction, with the result read by a later one or not. `None` if the family lacks the
-    /// instruction, or if it was not measured. Arithmetic is nothing: neither memory nor fence.
-    pub fn of(instruction: &Instruction, result_is_read: bool, family: Family) -> Option<Self> {
-        if instruction.requirement().sm > family.number() {
-            return None;
-        }
-        let opcodes = match instruction {
-            Instruction::Fence(fence) => barriers::fence(fence.sem, fence.scope, family),
-            Instruction::Membar(level) => barriers::membar(*level, family),
-            Instruction::Ld(ld) => access::ld(ld, result_is_read, family)?,
-            Instruction::St(st) => access::st(st, family)?,
-            Instruction::Atom(atom) => access::atom(atom, result_is_read, family)?,
-            Instruction::Red(red) => access::red(red, family)?,
-            Instruction::Alu { .. }
-            | Instruction::Cvt { .. }
-            | Instruction::Setp { .. }
-            | Instruction::Isspacep { .. }
-            | Instruction::Bra { .. } => Vec::new(),
-        };
-        Some(Self(opcodes))
-    }
-
-    /// What ptxas emits for a sequence, with its result read unless it goes to the sink, `_`. Where the kernel has a fence that
-    /// acquires, ptxas 13.5 takes every result for read: behind a reduction the fence would acquire nothing.
-    pub fn of_sequence(sequence: &Sequence, family: Family) -> Option<Self> {
-        let keeps = |instruction: &Instruction| match instruction {
-            Instruction::Fence(Fence { sem: Some(FenceSem::Release), .. }) => false,
-            Instruction::Fence(fence) if family < Family::Sm90 => fence.scope > Scope::Cta && family >= Family::Sm80,
-            Instruction::Fence(_) => true,
-            _ => false,
-        };
-        let kept = sequence.instructions().any(keeps);
-        let sink =
-            |instruction: &Instruction| matches!(instruction, Instruction::Atom(atom) if atom.d == Operand::Sink);
-        sequence.instructions().map(|instruction| Self::of(instruction, kept || !sink(instruction), family)).collect()
-    }
-
-    pub fn counts(&self) -> Counts {
-        let count = |mnemonics: &[&str]| {
-            self.0.iter().filter(|opcode| mnemonics.contains(&opcode.split('.').next().unwrap_or_default())).count()
-        };
-        Counts { membar: count(&["MEMBAR"]), errbar: count(&["ERRBAR", "CGAERRBAR"]), cctl: count(&["CCTL"]) }
-    }
-
-    /// To compare what things cost: barriers first, then all opcodes.
-    pub fn cost(&self) -> impl Ord + use<> {
-        let Counts { membar, errbar, cctl } = self.counts();
-        (membar + errbar + cctl, self.0.len())
-    }
-}
-
-/// One after the other.
-impl FromIterator<Sass> for Sass {
-    fn from_iter<I: IntoIterator<Item = Self>>(parts: I) -> Self {
-        Self(parts.into_iter().flat_map(|part| part.0).collect())
-    }
-}
-
-/// Prints opcodes as the table of measurements does: `MEMBAR.ALL.GPU ; ERRBAR`.
-impl fmt::Display for Sass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join(" ; "))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use strum::IntoEnumIterator;
-
-    use super::*;
-
-    fn check(sequence: &str, family: Family, expected: Option<&str>) {
-        let sequence: Sequence = sequence.parse().expect(sequence);
-        let sass = Sass::of_sequence(&sequence, family).map(|sass| sass.to_string());
-        assert_eq!(sass.as_deref(), expected, "{family} {sequence}");
-    }
-
-    #[test]
-    fn one_sided_fences_cost_half_of_a_fence() {
-        let row = "fence.release.gpu; atom.relaxed.gpu.global.add.u32 %d, [%a], %b; fence.acquire.gpu;";
-        let sass = "MEMBAR.ALL.GPU ; ERRBAR ; CGAERRBAR ; ATOMG.E.ADD.STRONG.GPU ; CCTL.IVALL";
-        check(row, Family::Sm90, Some(sass));
-        check("atom.acq_rel.gpu.global.add.u32 %d, [%a], %b;", Family::Sm90, Some(sass));
-        check(row, Family::Sm80, None);
-    }
-
-    #[test]
-    fn a_result_that_nobody_reads_makes_a_reduction() {
-        check("atom.relaxed.sys.global.add.u64 _, [%a], %b;", Family::Sm80, Some("RED.E.ADD.64.STRONG.SYS"));
-        check("atom.relaxed.cta.global.add.u64 _, [%a], %b;", Family::Sm90, Some("REDG.E.ADD.64.STRONG.SM"));
-        check("atom.acquire.cta.global.add.u64 _, [%a], %b;", Family::Sm90, Some("ATOMG.E.ADD.64.STRONG.SM"));
-    }
-
-    #[test]
-    fn a_fence_that_acquires_keeps_the_result() {
-        let (behind, cta, release) = (
-            "atom.relaxed.gpu.global.or.b32 _, [%a], %b; fence.acq_rel.gpu;",
-            "atom.relaxed.cta.global.or.b32 _, [%a], %b; fence.acq_rel.cta;",
-            "fence.release.cta; atom.relaxed.cta.global.or.b32 _, [%a], %b;",
-        );
-        check(behind, Family::Sm70, Some("RED.E.OR.STRONG.GPU ; MEMBAR.ALL.GPU ; ERRBAR ; CCTL.IVALL"));
-        check(behind, Family::Sm80, Some("ATOMG.E.OR.STRONG.GPU ; MEMBAR.ALL.GPU ; ERRBAR ; CCTL.IVALL"));
-        check(cta, Family::Sm80, Some("RED.E.OR.STRONG.SM ; MEMBAR.ALL.CTA"));
-        check(cta, Family::Sm90, Some("ATOMG.E.OR.STRONG.SM ; MEMBAR.ALL.CTA"));
-        check(release, Family::Sm90, Some("MEMBAR.ALL.CTA ; REDG.E.OR.STRONG.SM"));
-    }
-
-    #[test]
-    fn loops_in_shared_memory_lose_their_ordering() {
-        let f32 = "atom.acq_rel.cta.shared.add.f32 %d, [%a], %b;";
-        check(f32, Family::Sm80, Some("MEMBAR.ALL.CTA ; LDS ; ATOMS.CAST.SPIN"));
-        check(f32, Family::Sm90, Some("LDS ; ATOMS.CAST.SPIN"));
-        let loses = |text: &str, family| {
-            let sequence: Sequence = text.parse().expect(text);
-            sequence.instructions().any(|instruction| loses_ordering(instruction, family))
-        };
-        assert!(loses(f32, Family::Sm90) && !loses(f32, Family::Sm80));
-        assert!(!loses("atom.acq_rel.cta.shared.add.u32 %d, [%a], %b;", Family::Sm90));
-        assert!(!loses("atom.relaxed.cta.shared.add.f32 %d, [%a], %b;", Family::Sm90));
-    }
-
-    #[test]
-    fn the_assembler_orders_no_loop_of_its_own() {
-        let check = |text: &str, family, expected| {
-            let sequence: Sequence = text.parse().expect(text);
-            let found = sequence.instructions().any(|instruction| misplaces_ordering(instruction, family));
-            assert_eq!(found, expected, "{family} {text}");
-        };
-        for (space, op, expected) in [
-            (".shared", "add.f32", true),
-            ("", "add.f64", true),
-            ("", "max.s64", true),
-            (".global", "add.f64", false),
-            (".global", "add.noftz.f16", true),
-            (".shared", "exch.b64", false),
-            // Not in the table, and so not known to be ordered.
-            (".shared", "add.noftz.f32", true),
-            ("", "add.u32", false),
-        ] {
-            let text = format!("atom.acq_rel.gpu{space}.{op} %d, [%a], %b;");
-            check(&text, Family::Sm90, expected);
-            check(&text, Family::Sm80, false);
-            check(&text.replace("acq_rel", "relaxed"), Family::Sm90, false);
-        }
-    }
-
-    #[test]
-    fn what_was_not_measured_is_none() {
-        check("ld.relaxed.gpu.const.b32 %d, [%a];", Family::Sm90, None);
-        check("atom.relaxed.gpu.global.add.noftz.f32 %d, [%a], %b;", Family::Sm100a, None);
-        check("atom.relaxed.gpu.global.add.u32 %d, [%a], %b;", Family::Sm50, None);
-    }
-
-    #[test]
-    fn each_gpu_has_the_family_at_or_below_it() {
-        for family in Family::iter() {
-            assert_eq!(Family::of_number(family.number()), Some(family));
-            assert_eq!(family.to_string().trim_end_matches('a'), format!("sm_{}", family.number()));
-        }
-        assert_eq!(
-            [49, 53, 75, 89, 121].map(Family::of_number),
-            [None, Some(Family::Sm50), Some(Family::Sm70), Some(Family::Sm80), Some(Family::Sm100a)]
-        );
-    }
-}

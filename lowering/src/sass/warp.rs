@@ -1,33 +1,36 @@
-//! Where ptxas combines the lanes of a warp: those that reach an `atom` or `red` together vote (`VOTE`), one of them, the
-//! leader, does it for all with the combined operand, and the others compute their results from its (`SHFL`, `REDUX`).
+//! Where ptxas combines the lanes of a warp: those that reach an `atom` or `red` together vote (`VOTE`), one of them,
+//! the leader, does it for all with the combined operand, and the others compute their results from its (`SHFL`,
+//! `REDUX`).
 //!
-//! Measured with ptxas 12.9 and 13.5 for GPUs from sm_75 to sm_121; `tests/sass.rs` assembles a sample of the measurements.
-//! Both assemblers and all scopes agree. It takes
+//! Measured with ptxas 12.9 and 13.5 for GPUs from sm_75 to sm_121; `tests/sass.rs` assembles a sample of the
+//! measurements. Both assemblers and all scopes agree. It takes
 //!
-//! - one address for all lanes, as far as ptxas can tell: a variable, a parameter, what is computed from the number of the
-//!   block, or loaded from such an address. What depends on the number of the thread is not one;
+//! - one address for all lanes, as far as ptxas can tell: a variable, a parameter, what is computed from the number of
+//!   the block, or loaded from such an address. An address that depends on the number of the thread is not one;
 //! - more than one lane: behind `if (threadIdx.x == 0)` nothing is combined;
 //! - an operation of [`COMBINED`].
 //!
 //! Before sm_90 the barriers of such an instruction are in all lanes. From sm_90 on, all of them, `MEMBAR`, `ERRBAR`,
-//! `CGAERRBAR` and `CCTL`, have the leader's predicate. The barriers of a fence are in all lanes everywhere, also where the
-//! relaxed `atom` beside it is combined.
+//! `CGAERRBAR` and `CCTL`, have the leader's predicate. The barriers of a fence are in all lanes everywhere, also where
+//! the relaxed `atom` beside it is combined.
 //!
-//! By the manual ('PTX ISA', memory consistency model) each thread releases what it wrote, and each acquires. No document
-//! says whether the leader's barriers do that for the other lanes of its warp. Only a GPU could show that they do not; none
-//! was asked so far.
+//! By the manual ('PTX ISA', memory consistency model) each thread releases what it wrote, and each acquires. No
+//! document says whether the leader's barriers do that for the other lanes of its warp. Only a GPU could show that they
+//! do not; none was asked so far.
 
-use super::Family;
+use super::{access::ResultUse, family::Family};
 use crate::ptx::{Atom, AtomOp, AtomSem, Instruction, Operand, Red, RedSem, Space, Type};
 
 /// Operations that ptxas combines.
 #[derive(Clone, Copy, Debug)]
 pub struct Combined {
+    /// The operations.
     pub ops: &'static [AtomOp],
+    /// The types on which they are combined.
     pub types: &'static [Type],
-    /// The operand is the same in all lanes.
+    /// Only if the operand is the same in all lanes.
     pub one_operand: bool,
-    /// Nobody reads the result. Before sm_90 an acquire counts as a reader.
+    /// Only if no later instruction reads the result. Before sm_90 an acquire counts as a reader.
     pub unread: bool,
 }
 
@@ -44,7 +47,8 @@ pub const COMBINED: &[Combined] = {
     ]
 };
 
-/// Whether the leader may execute the barriers of an `atom` or `red` that has acquire or release, for all lanes of its warp.
+/// Whether the leader may execute the barriers of an `atom` or `red` that has acquire or release, for all lanes of its
+/// warp.
 pub fn leader_orders(instruction: &Instruction, family: Family) -> bool {
     let ordered = match instruction {
         Instruction::Atom(Atom { sem, .. }) => !matches!(sem, None | Some(AtomSem::Relaxed)),
@@ -54,12 +58,23 @@ pub fn leader_orders(instruction: &Instruction, family: Family) -> bool {
     family >= Family::Sm90 && ordered && row(instruction).is_some()
 }
 
+/// The operands of an `atom` or `red` in the lanes of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneOperands {
+    /// All lanes have the same operand.
+    Equal,
+    /// Each lane has its own.
+    Different,
+}
+
 /// Whether ptxas combines the lanes of an `atom` or `red` at one address.
-pub fn combines(instruction: &Instruction, one_operand: bool, result_is_read: bool, family: Family) -> bool {
+pub fn combines(instruction: &Instruction, operands: LaneOperands, result: ResultUse, family: Family) -> bool {
     let acquires = matches!(instruction, Instruction::Atom(Atom { sem: Some(AtomSem::Acquire | AtomSem::AcqRel), .. }));
-    let read = result_is_read || (acquires && family < Family::Sm90);
+    let read = result == ResultUse::Read || (acquires && family < Family::Sm90);
     row(instruction).is_some_and(|row| {
-        (one_operand || !row.one_operand) && !(read && row.unread) && (read || !counts_lanes(instruction, family))
+        (operands == LaneOperands::Equal || !row.one_operand)
+            && !(read && row.unread)
+            && (read || !counts_lanes(instruction, family))
     })
 }
 

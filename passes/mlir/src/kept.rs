@@ -6,33 +6,13 @@ use ptx_atomics_llvm::{
     Options,
     operation::{Problem, SYNC_SCOPES},
 };
-use ptx_atomics_lowering::{Ordering, SyncScope};
+use ptx_atomics_lowering::{Ordering, SyncScope, ptx::mnemonic::Mnemonic};
 
 use crate::{
     ir::{self, Builder, Op},
     nvvm::{self, Form, Lowering},
     recognize::ordering_number,
 };
-
-/// The first words of PTX instructions that touch memory or synchronize. MLIR gives their inline assembly no memory clobber.
-const ORDERING_PTX: [&str; 16] = [
-    "atom",
-    "red",
-    "ld",
-    "st",
-    "fence",
-    "membar",
-    "bar",
-    "barrier",
-    "mbarrier",
-    "cp",
-    "multimem",
-    "tcgen05",
-    "wgmma",
-    "griddepcontrol",
-    "prefetch",
-    "applypriority",
-];
 
 fn form(op: Op<'_, '_>) -> Option<&'static Form> {
     let name = ir::name(op);
@@ -60,9 +40,9 @@ pub fn needs_guard(op: Op<'_, '_>) -> bool {
     }
 }
 
+/// Whether PTX touches memory or synchronizes. MLIR gives such inline assembly no memory clobber.
 fn orders(ptx: &str) -> bool {
-    let words = ptx.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    words.into_iter().any(|word| ORDERING_PTX.contains(&word))
+    Mnemonic::all_in(ptx).any(Mnemonic::orders_or_touches_memory)
 }
 
 /// Puts a fence on both sides that only the compiler sees: it is the memory clobber that MLIR's inline assembly lacks, and what

@@ -1,254 +1,161 @@
-//! The PTX of any compiler, held against the operations that it stands for.
+//! The PTX of any compiler, compared with the operations that it stands for.
 //!
-//! What [stands](super::align) for an operation is read as [`Strength`] reads it. The values that are computed are not
-//! looked at.
+//! The instructions that an operation is [aligned](crate::align) with are read as [`Strength`] reads them. The values
+//! that they compute are not compared.
 
 use std::collections::HashSet;
 
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, SyncScope,
+    ptx::{Function, Instruction},
+};
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 
 use crate::{
-    Loss, Missing, Strength, access,
-    align::{StandIn, align, cost_without},
-    fence,
-    flow::{Flow, NodeCode, Way},
-    is_private,
-    swap::keeps_value,
-    touches_memory,
-};
-use ptx_atomics_lowering::{
-    AtomicOp, Operation, SyncScope,
-    ptx::{Address, AluOp, Atom, AtomOp, FenceSem, Function, Instruction, Ld, Name, Operand},
+    align::{Assignment, TooLarge, align},
+    block::BasicBlock,
+    cas_loop::keeps_value,
+    event::{MemoryEvent, acquires, fence},
+    expansion::{fences_around, first_reads, is_loop, needs_instruction},
+    flow::{Direction, Flow},
+    loss::{Loss, Violation},
+    strength::Strength,
 };
 
-/// What became of one operation.
+/// The judgement of one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
-    /// What the PTX does not keep; nothing, if it is right.
-    pub missing: Vec<Missing>,
-    /// What is right but of note.
+    /// The properties that the PTX does not keep. If there is none, the operation is right.
+    pub violations: Vec<Violation>,
+    /// Remarks on PTX that is right.
     pub notes: Vec<Note>,
-    /// The lines of the PTX that stand for the operation, in their order.
+    /// The lines of the PTX that stand for the operation, in ascending order. The first line of the text is 1.
     pub lines: Vec<u32>,
 }
 
 impl Judgement {
-    /// The worst of what is lost.
+    /// The worst loss; `None` if the operation is right.
     pub fn loss(&self) -> Option<Loss> {
-        self.missing.iter().map(|missing| missing.loss).max()
+        self.violations.iter().map(|violation| violation.loss).max()
     }
 }
 
-/// What keeps order and scope, but is not what a reader expects.
+/// A remark on PTX that keeps order and scope but may surprise a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Note {
-    #[strum(message = "the load is a read-modify-write, which memory that is only readable does not take")]
+    /// A load became an `atom`.
+    #[strum(message = "the load is a read-modify-write, which fails on memory that is only readable")]
     LoadWrites,
-    #[strum(message = "each element of the vector is updated for itself")]
+    /// The update of a vector is as many atomic operations as it has elements.
+    #[strum(message = "each element of the vector is updated by itself")]
     ByElement,
-    #[strum(message = "a loop of compare-and-swap pays for the ordering in every iteration")]
+    /// A fence or a release is inside of a compare-and-swap loop.
+    #[strum(message = "a compare-and-swap loop pays for the ordering in every iteration")]
     OrderingInLoop,
+    /// No path through the source leads to the operation, so that nothing need stand for it.
     #[strum(message = "control does not reach it")]
     Unreachable,
 }
 
-/// What became of a function's operations.
+/// The judgement of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct FunctionJudgement {
     /// One for each operation, in their order.
-    pub judgements: Vec<Judgement>,
-    /// The lines of `atom` and `red` that stand for none of them: of another function that was inlined, or a copy.
+    pub operations: Vec<Judgement>,
+    /// The lines of each `atom` and `red` that stands for no operation: a copy, or part of a function that was inlined.
     pub unclaimed: Vec<u32>,
 }
 
-/// A function with more operations and instructions than can be aligned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{operations} operations and {instructions} memory instructions are too many to align")]
-pub struct TooLarge {
-    pub operations: usize,
-    pub instructions: usize,
-}
-
-/// Operations that are executed one after the other, in this order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Block {
-    pub operations: Vec<AtomicOp>,
-    /// Where control can go then: the indices of blocks. If there is none, it leaves the function.
-    pub next: Vec<usize>,
-}
-
-/// Judges each of the operations of a function, whose blocks come in the order of its text, first the one that it is
-/// entered by.
+/// Judges each operation of a function. `blocks` come in the order of the source text; control enters the first one.
 ///
 /// # Errors
 /// If the function is too large.
-pub fn judge(blocks: &[Block], function: &Function) -> Result<Judged, TooLarge> {
+pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<FunctionJudgement, TooLarge> {
     let flow = Flow::of_function(function);
-    let is_lost = |op: &AtomicOp, node| judge_one(op, Some(node), &flow).loss().is_some();
-    let stand_ins = align(blocks, &flow, is_lost)?;
-    let operations = blocks.iter().flat_map(|block| &block.operations);
-    let judge_one = |(op, stand_in): (&AtomicOp, &StandIn)| {
-        if !stand_in.is_reached {
+    let is_lost = |op: &AtomicOp, node| judge_operation(op, Some(node), &flow).loss().is_some();
+    let assignments = align(blocks, &flow, is_lost)?;
+    let judge = |(op, assignment): (&AtomicOp, &Assignment)| {
+        if !assignment.is_reached {
             return Judgement { notes: vec![Note::Unreachable], ..Judgement::default() };
         }
-        let mut judgement = judge_one(op, stand_in.node, &flow);
-        if stand_in.lacks_fence && judgement.missing.is_empty() {
-            let what = "the fence that it needs stands for another operation".into();
-            judgement.missing.push(Missing { loss: Loss::Ordering, what });
+        let mut judgement = judge_operation(op, assignment.node, &flow);
+        if assignment.lacks_fence && judgement.violations.is_empty() {
+            judgement.violations =
+                vec![Violation::new(Loss::Ordering, "the fence that it needs stands for another operation")];
         }
         judgement
     };
-    let judgements = operations.zip(&stand_ins).map(judge_one).collect();
-    let claimed: HashSet<_> = stand_ins.iter().filter_map(|stand_in| stand_in.node).collect();
-    let is_rmw = |node: &usize| {
-        access(&flow, *node).is_some_and(|access| access.reads && access.writes) && !keeps_value(&flow, *node)
-    };
+    let operations = blocks.iter().flat_map(|block| &block.operations);
+    let operations = operations.zip(&assignments).map(judge).collect();
+    let claimed: HashSet<_> = assignments.iter().filter_map(|assignment| assignment.node).collect();
+    let is_rmw =
+        |node: &usize| MemoryEvent::of(&flow, *node).is_some_and(|event| event.is_rmw()) && !keeps_value(&flow, *node);
     let unclaimed = flow.in_order().into_iter().filter(|node| is_rmw(node) && !claimed.contains(node));
-    Ok(Judged { judgements, unclaimed: unclaimed.map(|node| flow.nodes[node].line).collect() })
+    Ok(FunctionJudgement { operations, unclaimed: unclaimed.map(|node| flow.nodes[node].line).collect() })
 }
 
-fn judge_one(op: &AtomicOp, anchor: Option<usize>, flow: &Flow<'_>) -> Judgement {
-    let line = |node: &usize| flow.nodes[*node].line;
-    let lost = |loss, what: &str| vec![Missing { loss, what: what.into() }];
-    let Some(anchor) = anchor else {
-        let missing =
-            if cost_without(op) == 0 { Vec::new() } else { lost(Loss::Missing, "no instruction stands for it") };
-        return Judgement { missing, ..Judgement::default() };
+/// Judges an operation by the access or fence that stands for it.
+fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judgement {
+    let lines = |nodes: &[usize]| nodes.iter().map(|node| flow.nodes[*node].line).collect();
+    let lost = |loss, reason: &str| vec![Violation::new(loss, reason)];
+    let Some(node) = node else {
+        let violations =
+            if needs_instruction(op) { lost(Loss::Missing, "no instruction stands for it") } else { Vec::new() };
+        return Judgement { violations, ..Judgement::default() };
     };
     if op.operation == Operation::Fence {
-        let missing = Strength::of_fence(flow, anchor).missing(op);
-        return Judgement { missing, notes: Vec::new(), lines: vec![line(&anchor)] };
+        let violations = Strength::of_fence(flow, node).violations(op);
+        return Judgement { violations, notes: Vec::new(), lines: lines(&[node]) };
     }
-    let instruction = flow.instruction(anchor);
-    if is_private(op) {
+    let instruction = flow.instruction(node);
+    if op.operation.access().is_some_and(|access| access.is_private()) {
         let is_atom = matches!(instruction, Some(Instruction::Atom(_) | Instruction::Red(_)));
-        let missing = if is_atom { lost(Loss::Undefined, "`atom` does not take local memory") } else { Vec::new() };
-        return Judgement { missing, notes: Vec::new(), lines: vec![line(&anchor)] };
+        let violations = if is_atom { lost(Loss::Undefined, "`atom` does not take local memory") } else { Vec::new() };
+        return Judgement { violations, notes: Vec::new(), lines: lines(&[node]) };
     }
-    let mut group = vec![anchor];
-    let own_loop = atom(flow, anchor).filter(|atom| is_loop(op, atom));
-    group.extend(own_loop.map(|atom| guesses(flow, anchor, atom)).unwrap_or_default());
+    let own_loop = flow.cas(node).filter(|cas| is_loop(op, cas));
+    let mut group = vec![node];
+    group.extend(own_loop.map(|cas| first_reads(flow, node, cas)).unwrap_or_default());
     let strength = Strength::of_operation(flow, &group);
-    let mut missing = strength.missing(op);
+    let mut violations = strength.violations(op);
     if matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. })
         && matches!(instruction, Some(Instruction::St(_)))
         && op.scope != SyncScope::SingleThread
     {
-        missing = lost(Loss::NotAtomic, "a read and a write that others can come between");
+        violations = lost(Loss::NotAtomic, "another thread can write between the read and the write");
     }
-    // What an `atom` has read, a fence acquires that stands anywhere behind it; what a `red` has read, none does.
-    if matches!(instruction, Some(Instruction::Red(_))) && acquired_behind(flow, anchor) {
-        missing.extend(lost(Loss::Ordering, "a `red` in front of a fence that acquires"));
+    // A fence anywhere behind an `atom` acquires what it has read. What a `red` has read, no fence acquires.
+    if matches!(instruction, Some(Instruction::Red(_))) && acquired_behind(flow, node) {
+        violations.extend(lost(Loss::Ordering, "a `red` in front of a fence that acquires"));
     }
     let notes = [
         (matches!(op.operation, Operation::Load(_)) && strength.writes, Note::LoadWrites),
         (strength.by_element, Note::ByElement),
         (strength.ordering_in_loop && own_loop.is_some(), Note::OrderingInLoop),
     ];
-    let mut lines: Vec<_> = group.iter().chain(&fences_around(flow, &group)).map(line).collect();
+    let fences = fences_around(flow, &group);
+    let mut lines: Vec<_> = lines(&[group, fences].concat());
     lines.sort_unstable();
     lines.dedup();
-    Judgement { missing, notes: notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect(), lines }
-}
-
-pub(super) fn atom<'p>(flow: &Flow<'p>, node: usize) -> Option<&'p Atom> {
-    match flow.instruction(node) {
-        Some(Instruction::Atom(atom)) => Some(atom),
-        _ => None,
-    }
-}
-
-/// Whether an `atom` is that of a loop that an operation becomes. A `cas` of just the bits that a `cmpxchg` compares is
-/// none: what it expects comes from the program, which may have read it by a plain load.
-pub(super) fn is_loop(op: &AtomicOp, atom: &Atom) -> bool {
-    atom.op == AtomOp::Cas
-        && match op.operation {
-            Operation::CmpXchg { access, .. } => access.ty.bits() != atom.ty.bits(),
-            Operation::Rmw(..) => true,
-            _ => false,
-        }
+    let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect();
+    Judgement { violations, notes, lines }
 }
 
 fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
-    let behind = flow.reached(node, Way::Forward, |_| false);
-    (0..behind.len()).any(|node| behind[node] && fence(flow, node).is_some_and(|(sem, _)| sem != FenceSem::Release))
-}
-
-/// The reads of the same place from which the expected value of a `cas` is computed, of as many bits as it compares: what
-/// a compiler's loop begins with. A narrower one is the program's.
-pub(super) fn guesses(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
-    let base = address(flow, &atom.a.base);
-    // The halves of a wide value stand side by side.
-    let is_same =
-        |a: &Address| address(flow, &a.base) == base && (0..16).contains(&a.offset.wrapping_sub(atom.a.offset));
-    let reads_place = |node: usize| match flow.instruction(node) {
-        Some(Instruction::Ld(Ld { a, vec, ty, .. })) => {
-            is_same(a) && (vec.is_some() || ty.bits() == atom.ty.bits() || 2 * ty.bits() == atom.ty.bits())
-        }
-        Some(Instruction::Atom(read)) => {
-            node != cas && keeps_value(flow, node) && is_same(&read.a) && read.ty == atom.ty
-        }
-        _ => false,
-    };
-    let mut seen = HashSet::new();
-    let mut names: Vec<(usize, &Name)> = atom.b.registers().map(|name| (cas, name)).collect();
-    let mut reads = Vec::new();
-    while let Some((at, name)) = names.pop() {
-        for node in flow.definitions(at, name) {
-            if !seen.insert((node, name)) {
-                continue;
-            }
-            if reads_place(node) && access(flow, node).is_some() {
-                if !reads.contains(&node) {
-                    reads.push(node);
-                }
-            } else if !touches_memory(flow, node) {
-                names.extend(flow.nodes[node].code.reads().map(|name| (node, name)));
-            }
-        }
-    }
-    reads
-}
-
-/// The register that an address was copied from.
-fn address(flow: &Flow<'_>, base: &Name) -> Name {
-    let mut name = base;
-    for _ in 0..16 {
-        let [writer] = flow.writers(name) else { break };
-        name = match flow.nodes[*writer].code {
-            NodeCode::Instruction(Instruction::Alu { op: AluOp::Mov, sources, .. }) => match &sources[..] {
-                [Operand::Register(source)] => source,
-                _ => break,
-            },
-            NodeCode::Other(other) if other.base() == "cvta" => match &other.reads[..] {
-                [source] => source,
-                _ => break,
-            },
-            _ => break,
-        };
-    }
-    name.clone()
-}
-
-/// The fences that no access of another operation separates from these nodes.
-fn fences_around(flow: &Flow<'_>, group: &[usize]) -> Vec<usize> {
-    let foreign = |node: usize| !group.contains(&node) && touches_memory(flow, node);
-    let mut around = Vec::new();
-    for (&node, way) in group.iter().flat_map(|node| [(node, Way::Backward), (node, Way::Forward)]) {
-        let reached = flow.reached(node, way, foreign);
-        around.extend((0..reached.len()).filter(|node| reached[*node] && fence(flow, *node).is_some()));
-    }
-    around
+    let behind = flow.reached(node, Direction::Forward, |_| false);
+    (0..behind.len()).any(|node| behind[node] && fence(flow, node).is_some_and(|(sem, _)| acquires(sem)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ptx_atomics_lowering::{
         Access, Ordering, RmwOp, Type,
         ptx::{Module, Scope, Space},
     };
+
+    use super::*;
 
     fn op(operation: Operation, ordering: Ordering, scope: Scope) -> AtomicOp {
         AtomicOp { operation, ordering, scope: SyncScope::Threads(scope) }
@@ -267,21 +174,21 @@ mod tests {
     }
 
     fn judgements(operations: &[AtomicOp], body: &str) -> Vec<Judgement> {
-        judgements_of(&[Block { operations: operations.to_vec(), next: Vec::new() }], body)
+        judgements_of(&[BasicBlock { operations: operations.to_vec(), next: Vec::new() }], body)
     }
 
-    fn judgements_of(blocks: &[Block], body: &str) -> Vec<Judgement> {
+    fn judgements_of(blocks: &[BasicBlock], body: &str) -> Vec<Judgement> {
         let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}");
         let module: Module = text.parse().expect(body);
-        judge(blocks, module.functions().next().expect("a function")).expect("few operations").judgements
+        judge_function(blocks, module.functions().next().expect("a function")).expect("few operations").operations
     }
 
     /// `expected` lists the worst loss of each operation, `right` for none.
     fn check(operations: &[AtomicOp], body: &str, expected: &str) {
-        check_blocks(&[Block { operations: operations.to_vec(), next: Vec::new() }], body, expected);
+        check_blocks(&[BasicBlock { operations: operations.to_vec(), next: Vec::new() }], body, expected);
     }
 
-    fn check_blocks(blocks: &[Block], body: &str, expected: &str) {
+    fn check_blocks(blocks: &[BasicBlock], body: &str, expected: &str) {
         let judgements = judgements_of(blocks, body);
         let losses: Vec<&str> =
             judgements.iter().map(|judgement| judgement.loss().map_or("right", Into::into)).collect();
@@ -316,7 +223,7 @@ mod tests {
         check(&[nand(Ordering::AcqRel)], &without, "right");
     }
 
-    /// What ends and what repeats a loop, in the shapes of LLVM and of libNVVM.
+    /// The ends of loops in the shapes of LLVM and of libNVVM.
     #[test]
     fn a_loop_goes_round_by_failure_only() {
         let with = |tail: &str| {
@@ -409,13 +316,16 @@ mod tests {
         let judged = |new: &str| {
             let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{}\n}}", load(new, "sys"));
             let module: Module = text.parse().expect("a module");
-            let blocks = [Block { operations: op.to_vec(), next: Vec::new() }];
-            judge(&blocks, module.functions().next().expect("a function")).expect("few operations").unclaimed.len()
+            let blocks = [BasicBlock { operations: op.to_vec(), next: Vec::new() }];
+            judge_function(&blocks, module.functions().next().expect("a function"))
+                .expect("few operations")
+                .unclaimed
+                .len()
         };
         assert_eq!((judged("%rd20"), judged("%rd21")), (0, 1));
     }
 
-    /// What is expected in a `cmpxchg` is the program's.
+    /// The program computes the value that a `cmpxchg` expects.
     #[test]
     fn a_loop_of_the_program_is_its_own() {
         let with = |first: &str| {
@@ -452,8 +362,10 @@ mod tests {
         };
         let arms =
             |one: &str, other: &str| format!("@%p1 bra $A; {one} bra $B; $A: {other} $B: st.b32 [%rd2], %r2; ret;");
-        let block =
-            |operations: &[AtomicOp], next: &[usize]| Block { operations: operations.to_vec(), next: next.to_vec() };
+        let block = |operations: &[AtomicOp], next: &[usize]| BasicBlock {
+            operations: operations.to_vec(),
+            next: next.to_vec(),
+        };
         let loops =
             [block(&[], &[1, 2]), block(&[nand(Ordering::Acquire)], &[]), block(&[nand(Ordering::Acquire)], &[])];
         let (right, weak) = (arm("ld.relaxed", "fence.acquire.sys;"), arm("ld.relaxed", ""));
@@ -474,7 +386,7 @@ mod tests {
         check_blocks(&mixed, &arms(&fenced, &native.replace("acq_rel", "release")), "right ordering");
     }
 
-    /// What is in local memory stands between others, and takes neither their instructions nor their fences.
+    /// Operations on local memory stand between others, and take neither their instructions nor their fences.
     #[test]
     fn local_operations_among_others() {
         let access = |space| Access::new(space, Type::I32);
@@ -507,9 +419,10 @@ mod tests {
         check(&[add(Space::Global, Ordering::Acquire), load], weak, "ordering right");
     }
 
-    /// Long ways from a `cas`, and values that are packed again and again, cost neither the stack, nor memory, nor hours.
+    /// Long paths from a `cas`, and values that are packed again and again, cost neither the stack, nor memory, nor
+    /// hours.
     #[test]
-    fn code_around_an_exchange_may_be_long() {
+    fn code_around_a_compare_and_swap_may_be_long() {
         let cas = "atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r2, %r3;";
         let add = (0..20_000).map(|number| format!("add.u32 %r{}, %r{number}, %r1;", number + 10)).collect::<String>();
         let xor = add.replace("add.u32", "xor.b32");
@@ -529,8 +442,8 @@ mod tests {
         let fence = op(Operation::Fence, Ordering::SeqCst, Scope::Sys);
         let dead = |operations: &[AtomicOp]| {
             [
-                Block { operations: vec![add], next: Vec::new() },
-                Block { operations: operations.to_vec(), next: vec![1] },
+                BasicBlock { operations: vec![add], next: Vec::new() },
+                BasicBlock { operations: operations.to_vec(), next: vec![1] },
             ]
         };
         let atom = "atom.acq_rel.sys.global.add.u32 %r1, [%rd1], 1;";
@@ -553,7 +466,7 @@ mod tests {
         );
     }
 
-    /// Nobody else takes part, in the scope or in the memory.
+    /// No other thread is in the scope, or sees the memory.
     #[test]
     fn one_thread_needs_no_atomics() {
         let nand = AtomicOp { scope: SyncScope::SingleThread, ..nand(Ordering::SeqCst) };
@@ -582,6 +495,7 @@ mod tests {
         check(&[add(Relaxed, Scope::Gpu)], "atom.global.add.u32 %r1, [%rd1], 1;", "right");
         check(&[add(Relaxed, Scope::Gpu)], "ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r2;", "not-atomic");
         check(&[add(Acquire, Scope::Gpu)], "red.global.add.u32 [%rd1], 1; fence.acquire.gpu;", "ordering");
+        check(&[add(Acquire, Scope::Gpu)], "red.global.add.u32 [%rd1], 1;", "ordering");
         check(&[add(Relaxed, Scope::Gpu)], "red.global.add.u32 [%rd1], 1;", "right");
         let later = "st.global.b32 [%rd2], 1; fence.acquire.gpu;";
         check(&[add(Relaxed, Scope::Gpu)], &format!("red.global.add.u32 [%rd1], 1; {later}"), "ordering");
@@ -604,9 +518,9 @@ mod tests {
         assert_eq!(judgements(&[op(wide, Relaxed, Scope::Gpu)], by_cas)[0].notes, [Note::LoadWrites]);
     }
 
-    /// A fence counts if it stands on every way, and nothing of another operation between.
+    /// A fence counts if it stands on every path, and no access of another operation between.
     #[test]
-    fn fences_count_on_every_way() {
+    fn fences_count_on_every_path() {
         let load = [op(Operation::Load(global(Type::I32)), Ordering::Acquire, Scope::Gpu)];
         let branch = |one: &str, other: &str| {
             format!("ld.relaxed.gpu.global.b32 %r1, [%rd1]; @%p1 bra $A; {one} ret; $A: {other} ret;")
@@ -629,9 +543,9 @@ mod tests {
         check(&store, &format!("fence.release.gpu; {}", join("")), "right");
     }
 
-    /// Where an address is local, nobody else takes part.
+    /// Where an address is local, no other thread takes part.
     #[test]
-    fn ways_for_local_addresses_do_not_count() {
+    fn paths_of_local_addresses_do_not_count() {
         let generic = Access::new(Space::Generic, Type::I32);
         let load = [op(Operation::Load(generic), Ordering::Acquire, Scope::Gpu)];
         let with = |test: &str| {
@@ -655,8 +569,10 @@ mod tests {
         let fence = op(Operation::Fence, Ordering::SeqCst, Scope::Gpu);
         let one = "ld.global.b32 %r9, [%rd9]; atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1;";
         let other = "fence.sc.gpu; st.global.b32 [%rd9], %r9; ld.acquire.gpu.global.b32 %r2, [%rd1];";
-        let block =
-            |operations: &[AtomicOp], next: &[usize]| Block { operations: operations.to_vec(), next: next.to_vec() };
+        let block = |operations: &[AtomicOp], next: &[usize]| BasicBlock {
+            operations: operations.to_vec(),
+            next: next.to_vec(),
+        };
         let branch = |one: &[AtomicOp], other: &[AtomicOp]| [block(&[], &[1, 2]), block(one, &[]), block(other, &[])];
         let either = [branch(&[add], &[fence, load]), branch(&[fence, load], &[add])];
         for blocks in either {
@@ -672,7 +588,8 @@ mod tests {
         let siblings = format!("bra $M; $A: {one} ret; $M: @%p1 bra $A; {other} ret;");
         check_blocks(&branch(&[load], &[weaker]), &siblings, "right right");
         check_blocks(&branch(&[weaker], &[load]), &siblings, "right right");
-        // Orderings that are exchanged in a loop, with the fence of the one in it, and the fence that is asked for outside.
+        // Orderings that are exchanged in a loop, with the fence of the one in it, and the fence that is asked for
+        // outside.
         let or = |ordering| op(Operation::Rmw(RmwOp::Or, global(Type::I32)), ordering, Scope::Gpu);
         let acquire = AtomicOp { ordering: Ordering::Acquire, ..fence };
         let (first, second) = (or(Ordering::Relaxed), or(Ordering::SeqCst));

@@ -1,31 +1,41 @@
-//! What a loop around a compare-and-swap does with its result.
+//! The loop around a compare-and-swap (`atom.cas`): when does it try again?
 //!
-//! From the `cas` on, every way is followed, with what is known of the registers: which hold the result or the expected
-//! value, or halves of them, or how these compare. A branch on such a comparison splits into success and failure.
+//! The code behind the `cas` is interpreted abstractly, along every path. The state says which registers hold the
+//! result or the expected value, or halves of them, or the outcome of comparing these. A branch on such an outcome
+//! splits the state into success and failure.
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::{
-    Update,
-    flow::{Flow, Node, NodeCode},
-};
-use ptx_atomics_lowering::ptx::{AluOp, Atom, AtomOp, Cmp, Guard, Instruction, Name, Operand, Type};
+use ptx_atomics_lowering::ptx::{AluOp, Atom, Cmp, Guard, Instruction, Name, Operand, Type};
 
-/// What is known of a register.
+use crate::flow::{Flow, Node, NodeCode};
+
+/// When a compare-and-swap is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// Never, or also after it has succeeded.
+    Never,
+    /// After some failures. Others end the operation.
+    OrFailure,
+    /// After every failure, until it succeeds.
+    UntilSuccess,
+}
+
+/// The value of a register, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Value {
-    /// Whatever the register held at the start.
+enum AbstractValue {
+    /// The unknown value that the register held at the start.
     Initial(Name),
-    /// Whatever a node computed.
+    /// The unknown value that a node computed.
     Computed(usize),
     Immediate(u64),
-    /// What the `cas` found in memory.
+    /// The value that the `cas` found in memory.
     Found,
-    Pack(Vec<Value>),
-    Half(Box<Value>, u8),
+    Pack(Vec<AbstractValue>),
+    Half(Box<AbstractValue>, u8),
     /// A number that is 0 where these halves of the found and the expected value are equal.
     Difference(u8),
-    /// A predicate that holds where some of these halves differ; negated, where none does.
+    /// A predicate that holds if some of these halves differ or, negated, if none does.
     Differ {
         halves: u8,
         negated: bool,
@@ -38,47 +48,48 @@ const ALL: u8 = 0b11;
 
 /// A place in the code, and what is known there.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State {
+struct AbstractState {
     node: usize,
-    registers: BTreeMap<Name, Value>,
-    /// The halves that are equal on this way: the `cas` succeeded if all are.
+    registers: BTreeMap<Name, AbstractValue>,
+    /// The halves that are equal on this path: the `cas` succeeded if all are.
     equal: u8,
+    /// Some half differs on this path.
     failed: bool,
 }
 
-/// How many states are looked at, and how many values in all of them. Code that needs more is not a loop around a `cas`.
+/// The most states that are visited, and the most values in all of them. Code that needs more counts as no loop.
 const MOST_STATES: usize = 20_000;
 const MOST_VALUES: usize = 1_000_000;
 
-/// How deep values are packed and halved: the four words of 128 bits, as two halves.
+/// How deep values are packed and halved: 128 bits are two halves of two words.
 const DEEPEST: usize = 4;
 
-/// Says how `cas` is retried. A way ends where `leaves` says that the operation is over, and at the exit.
-pub fn update(flow: &Flow<'_>, cas: usize, leaves: impl Fn(usize) -> bool) -> Update {
-    let Some(Instruction::Atom(atom)) = flow.instruction(cas) else { return Update::Separate };
-    let mut ways = Ways { flow, atom, telling: telling(flow, atom), expected: None };
+/// Says when the `cas` at a node is tried again. A path ends at the nodes of `leaves`, where the operation is over, and
+/// at the exit.
+pub fn retry(flow: &Flow<'_>, cas: usize, atom: &Atom, leaves: impl Fn(usize) -> bool) -> Retry {
+    let mut paths = Paths { flow, atom, relevant: relevant(flow, atom), expected: None };
     let start = block_start(flow, cas);
-    let mut state = State { node: start, registers: BTreeMap::new(), equal: 0, failed: false };
+    let mut state = AbstractState { node: start, registers: BTreeMap::new(), equal: 0, failed: false };
     while state.node != cas {
-        let [next] = flow.nodes[state.node].next[..] else { return Update::Once };
-        ways.execute(&mut state);
-        // What may not execute leaves an unknown value.
+        let [next] = flow.nodes[state.node].next[..] else { return Retry::Never };
+        paths.execute(&mut state);
+        // An instruction that may not execute leaves an unknown value.
         if flow.nodes[state.node].guard.is_some() {
-            ways.forget(&mut state);
+            paths.forget(&mut state);
         }
         state.node = next;
     }
-    ways.expected = Some(state.value(&atom.b));
-    ways.set(&mut state, &atom.d, Value::Found);
+    paths.expected = Some(state.value(&atom.b));
+    paths.set(&mut state, &atom.d, AbstractValue::Found);
 
     let (mut retried, mut left_in_failure, mut again_in_success) = (false, false, false);
     let mut seen = HashSet::new();
-    let mut stack = ways.next(state);
+    let mut stack = paths.next(state);
     let mut values = 0;
     while let Some(state) = stack.pop() {
         values += state.registers.len();
         if seen.len() > MOST_STATES || values > MOST_VALUES {
-            return Update::Once;
+            return Retry::Never;
         }
         if !seen.insert(state.clone()) {
             continue;
@@ -90,21 +101,21 @@ pub fn update(flow: &Flow<'_>, cas: usize, leaves: impl Fn(usize) -> bool) -> Up
         } else if state.node == flow.exit() || leaves(state.node) {
             left_in_failure |= !success;
         } else {
-            stack.extend(ways.step(state));
+            stack.extend(paths.step(state));
         }
     }
     match (retried, again_in_success, left_in_failure) {
-        (true, true, _) => Update::Once,
-        (true, false, true) => Update::LoopOrFailure,
-        (_, false, false) => Update::Loop,
-        (false, ..) => Update::Once,
+        (true, true, _) => Retry::Never,
+        (true, false, true) => Retry::OrFailure,
+        (_, false, false) => Retry::UntilSuccess,
+        (false, ..) => Retry::Never,
     }
 }
 
 /// Whether a node is a `cas` that writes only what it finds, as a load does.
 pub fn keeps_value(flow: &Flow<'_>, cas: usize) -> bool {
-    match flow.instruction(cas) {
-        Some(Instruction::Atom(Atom { op: AtomOp::Cas, b, c: Some(c), .. })) => {
+    match flow.cas(cas) {
+        Some(Atom { b, c: Some(c), .. }) => {
             let [expected, new] = [b, c].map(|operand| origin(flow, cas, operand, MOST_COPIES));
             expected == new
         }
@@ -112,7 +123,7 @@ pub fn keeps_value(flow: &Flow<'_>, cas: usize) -> bool {
     }
 }
 
-/// How many copies of a value are followed.
+/// The longest chain of copies that is followed.
 const MOST_COPIES: usize = 4;
 
 /// Where the value of an operand at a node comes from, without the copies in between.
@@ -159,22 +170,22 @@ fn block_start(flow: &Flow<'_>, node: usize) -> usize {
     start
 }
 
-/// The registers that may tell where control goes, or what the `cas` expects: values of others are not followed.
-fn telling<'p>(flow: &Flow<'p>, atom: &'p Atom) -> HashSet<&'p Name> {
+/// The registers from which guards and the expected value of the `cas` are computed. Values of others are not followed.
+fn relevant<'p>(flow: &Flow<'p>, atom: &'p Atom) -> HashSet<&'p Name> {
     let guards = flow.nodes.iter().filter_map(|node| node.guard).map(|guard| &guard.p);
     let mut names: Vec<&Name> = guards.chain(atom.b.registers()).collect();
-    let mut telling = HashSet::new();
+    let mut relevant = HashSet::new();
     while let Some(name) = names.pop() {
-        if telling.insert(name) {
+        if relevant.insert(name) {
             let followed =
                 flow.writers(name).iter().map(|writer| flow.nodes[*writer].code).filter(|code| is_followed(*code));
             names.extend(followed.flat_map(NodeCode::reads));
         }
     }
-    telling
+    relevant
 }
 
-/// Whether something is known of what an instruction computes.
+/// Whether the value that an instruction computes can be known.
 fn is_followed(code: NodeCode<'_>) -> bool {
     use AluOp::{And, Mov, Not, Or, Xor};
     match code {
@@ -184,30 +195,31 @@ fn is_followed(code: NodeCode<'_>) -> bool {
     }
 }
 
-struct Ways<'f, 'p> {
+/// The interpreter.
+struct Paths<'f, 'p> {
     flow: &'f Flow<'p>,
     atom: &'p Atom,
-    telling: HashSet<&'p Name>,
-    expected: Option<Value>,
+    relevant: HashSet<&'p Name>,
+    expected: Option<AbstractValue>,
 }
 
-impl State {
-    fn value(&self, operand: &Operand) -> Value {
+impl AbstractState {
+    fn value(&self, operand: &Operand) -> AbstractValue {
         match operand {
             Operand::Register(name) => {
-                self.registers.get(name).cloned().unwrap_or_else(|| Value::Initial(name.clone()))
+                self.registers.get(name).cloned().unwrap_or_else(|| AbstractValue::Initial(name.clone()))
             }
-            Operand::Immediate(bits) => Value::Immediate(*bits),
+            Operand::Immediate(bits) => AbstractValue::Immediate(*bits),
             Operand::Vector(elements) => {
-                self.shallow(Value::Pack(elements.iter().map(|element| self.value(element)).collect()))
+                self.shallow(AbstractValue::Pack(elements.iter().map(|element| self.value(element)).collect()))
             }
-            Operand::Sink => Value::Immediate(0),
+            Operand::Sink => AbstractValue::Immediate(0),
         }
     }
 
-    /// The value, or just that it was computed, if it is deep.
-    fn shallow(&self, value: Value) -> Value {
-        if value.depth() > DEEPEST { Value::Computed(self.node) } else { value }
+    /// The value; an unknown one in its place if it is too deep.
+    fn shallow(&self, value: AbstractValue) -> AbstractValue {
+        if value.depth() > DEEPEST { AbstractValue::Computed(self.node) } else { value }
     }
 
     /// Whether the outcome is known.
@@ -216,7 +228,7 @@ impl State {
     }
 }
 
-impl Value {
+impl AbstractValue {
     fn depth(&self) -> usize {
         match self {
             Self::Pack(elements) => 1 + elements.iter().map(Self::depth).max().unwrap_or(0),
@@ -225,7 +237,7 @@ impl Value {
         }
     }
 
-    /// Whether it says which way a branch takes.
+    /// Whether a branch on it has a known outcome.
     fn decides(&self) -> bool {
         matches!(self, Self::Known(_) | Self::Differ { .. })
     }
@@ -246,14 +258,14 @@ impl Value {
     }
 }
 
-impl Ways<'_, '_> {
+impl Paths<'_, '_> {
     /// The states behind an instruction whose effect is done.
-    fn next(&self, state: State) -> Vec<State> {
+    fn next(&self, state: AbstractState) -> Vec<AbstractState> {
         let next = &self.flow.nodes[state.node].next;
-        next.iter().map(|&node| State { node, ..state.clone() }).collect()
+        next.iter().map(|&node| AbstractState { node, ..state.clone() }).collect()
     }
 
-    fn step(&self, state: State) -> Vec<State> {
+    fn step(&self, state: AbstractState) -> Vec<AbstractState> {
         let Some(guard) = self.flow.nodes[state.node].guard else {
             return self.executed(state);
         };
@@ -267,7 +279,7 @@ impl Ways<'_, '_> {
             .collect()
     }
 
-    fn executed(&self, mut state: State) -> Vec<State> {
+    fn executed(&self, mut state: AbstractState) -> Vec<AbstractState> {
         self.execute(&mut state);
         let node = &self.flow.nodes[state.node];
         let states = self.next(state);
@@ -275,21 +287,21 @@ impl Ways<'_, '_> {
     }
 
     /// Behind a guarded branch that is not taken, control goes to the last successor.
-    fn skipped(&self, state: State) -> Vec<State> {
+    fn skipped(&self, state: AbstractState) -> Vec<AbstractState> {
         let last = self.flow.nodes[state.node].next.last();
-        last.map(|&node| State { node, ..state }).into_iter().collect()
+        last.map(|&node| AbstractState { node, ..state }).into_iter().collect()
     }
 
-    /// What a guard says about the outcome, both ways; `None` if it says nothing.
-    fn split(&self, state: State, guard: &Guard) -> Vec<(State, Option<bool>)> {
+    /// The state where a guard holds and the state where it does not; one state and `None` if that is not known.
+    fn split(&self, state: AbstractState, guard: &Guard) -> Vec<(AbstractState, Option<bool>)> {
         match state.registers.get(&guard.p) {
-            Some(&Value::Known(holds)) => vec![(state, Some(holds != guard.negated))],
-            Some(&Value::Differ { halves, negated }) => [true, false]
+            Some(&AbstractValue::Known(holds)) => vec![(state, Some(holds != guard.negated))],
+            Some(&AbstractValue::Differ { halves, negated }) => [true, false]
                 .into_iter()
                 .filter_map(|holds| {
                     let mut state = state.clone();
                     if holds != negated {
-                        // To differ where it is known to be equal is no way.
+                        // No path differs in halves that are known to be equal.
                         if halves & !state.equal == 0 {
                             return None;
                         }
@@ -299,7 +311,7 @@ impl Ways<'_, '_> {
                     } else {
                         state.equal |= halves;
                     }
-                    state.registers.insert(guard.p.clone(), Value::Known(holds));
+                    state.registers.insert(guard.p.clone(), AbstractValue::Known(holds));
                     // Once the outcome is known, only predicates matter: the fewer states the better.
                     if state.is_over() {
                         state.registers.retain(|_, value| value.decides());
@@ -311,10 +323,10 @@ impl Ways<'_, '_> {
         }
     }
 
-    /// What an instruction does to what is known.
-    fn execute(&self, state: &mut State) {
+    /// Records the effect of an instruction.
+    fn execute(&self, state: &mut AbstractState) {
         let node = &self.flow.nodes[state.node];
-        let computed = Value::Computed(state.node);
+        let computed = AbstractValue::Computed(state.node);
         match node.code {
             NodeCode::Instruction(Instruction::Alu { op, ty, d, sources }) => {
                 let values: Vec<_> = sources.iter().map(|source| state.value(source)).collect();
@@ -329,7 +341,7 @@ impl Ways<'_, '_> {
         }
     }
 
-    fn set(&self, state: &mut State, d: &Operand, value: Value) {
+    fn set(&self, state: &mut AbstractState, d: &Operand, value: AbstractValue) {
         match d {
             Operand::Register(name) => self.set_register(state, name, value),
             Operand::Vector(elements) => {
@@ -342,62 +354,74 @@ impl Ways<'_, '_> {
         }
     }
 
-    fn set_register(&self, state: &mut State, name: &Name, value: Value) {
+    fn set_register(&self, state: &mut AbstractState, name: &Name, value: AbstractValue) {
         if state.is_over() && !value.decides() {
             state.registers.remove(name);
-        } else if self.telling.contains(name) {
+        } else if self.relevant.contains(name) {
             state.registers.insert(name.clone(), value);
         }
     }
 
-    /// What the instruction of the state's node writes is unknown.
-    fn forget(&self, state: &mut State) {
+    /// The registers that the state's node writes have unknown values.
+    fn forget(&self, state: &mut AbstractState) {
         for name in self.flow.nodes[state.node].code.writes() {
-            self.set_register(state, name, Value::Computed(state.node));
+            self.set_register(state, name, AbstractValue::Computed(state.node));
         }
     }
 
     /// The halves of the found value that are compared with those of the expected one.
-    fn compared(&self, a: &Value, b: &Value) -> Option<u8> {
+    fn compared(&self, a: &AbstractValue, b: &AbstractValue) -> Option<u8> {
         let expected = self.expected.as_ref()?;
-        let is = |found: &Value, other: &Value| match found {
-            Value::Found if other == expected => Some(ALL),
-            Value::Half(whole, index) if **whole == Value::Found && *other == expected.half(*index) => Some(1 << index),
+        let is = |found: &AbstractValue, other: &AbstractValue| match found {
+            AbstractValue::Found if other == expected => Some(ALL),
+            AbstractValue::Half(whole, index) if **whole == AbstractValue::Found && *other == expected.half(*index) => {
+                Some(1 << index)
+            }
             _ => None,
         };
         is(a, b).or_else(|| is(b, a))
     }
 
-    fn arithmetic(&self, op: AluOp, ty: Type, values: &[Value]) -> Option<Value> {
+    fn arithmetic(&self, op: AluOp, ty: Type, values: &[AbstractValue]) -> Option<AbstractValue> {
         match (op, values) {
             (AluOp::Mov, [value]) => Some(value.clone()),
             (AluOp::Not, [value]) if ty == Type::Pred => value.clone().negated(),
-            (AluOp::Xor, [a, b]) => self.compared(a, b).map(Value::Difference),
-            (AluOp::Or, [Value::Difference(a), Value::Difference(b)]) => Some(Value::Difference(a | b)),
-            (AluOp::Or, [Value::Differ { halves: a, negated: false }, Value::Differ { halves: b, negated: false }]) => {
-                Some(Value::Differ { halves: a | b, negated: false })
+            (AluOp::Xor, [a, b]) => self.compared(a, b).map(AbstractValue::Difference),
+            (AluOp::Or, [AbstractValue::Difference(a), AbstractValue::Difference(b)]) => {
+                Some(AbstractValue::Difference(a | b))
             }
-            (AluOp::And, [Value::Differ { halves: a, negated: true }, Value::Differ { halves: b, negated: true }]) => {
-                Some(Value::Differ { halves: a | b, negated: true })
-            }
+            (
+                AluOp::Or,
+                [
+                    AbstractValue::Differ { halves: a, negated: false },
+                    AbstractValue::Differ { halves: b, negated: false },
+                ],
+            ) => Some(AbstractValue::Differ { halves: a | b, negated: false }),
+            (
+                AluOp::And,
+                [
+                    AbstractValue::Differ { halves: a, negated: true },
+                    AbstractValue::Differ { halves: b, negated: true },
+                ],
+            ) => Some(AbstractValue::Differ { halves: a | b, negated: true }),
             _ => None,
         }
     }
 
-    fn comparison(&self, cmp: Cmp, ty: Type, a: &Value, b: &Value) -> Option<Value> {
+    fn comparison(&self, cmp: Cmp, ty: Type, a: &AbstractValue, b: &AbstractValue) -> Option<AbstractValue> {
         let negated = match cmp {
             Cmp::Eq => true,
             Cmp::Ne => false,
             _ => return None,
         };
         let halves = match (a, b) {
-            (Value::Difference(halves), Value::Immediate(0)) => *halves,
+            (AbstractValue::Difference(halves), AbstractValue::Immediate(0)) => *halves,
             _ => self.compared(a, b)?,
         };
         // A comparison of other bits, or of floating-point numbers, says something else.
         let width = if halves == ALL { self.atom.ty.bits() } else { self.atom.ty.bits() / 2 };
         let integer = !matches!(ty, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
-        let whole = ty.bits() == width || matches!(a, Value::Difference(_));
-        (integer && whole).then_some(Value::Differ { halves, negated })
+        let whole = ty.bits() == width || matches!(a, AbstractValue::Difference(_));
+        (integer && whole).then_some(AbstractValue::Differ { halves, negated })
     }
 }
