@@ -189,9 +189,10 @@ pub fn shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(
         if threads.iter().map(Vec::len).sum::<usize>() > accesses {
             continue;
         }
-        let choices: Vec<Vec<Vec<Op>>> = threads.iter().flatten().map(|(access, _)| ways(variants, access)).collect();
+        let choices: Vec<Vec<Vec<Op>>> =
+            threads.iter().flatten().map(|(access, _)| stand_ins(variants, access)).collect();
         // Each choice is an operation, with what may stand in front of it.
-        for chosen in choices.iter().map(|ways| ways.iter()).multi_cartesian_product() {
+        for chosen in choices.iter().map(|of| of.iter()).multi_cartesian_product() {
             let mut chosen = chosen.into_iter();
             let with = |(index, slots): (usize, &Vec<(&str, usize)>)| {
                 let letters = slots.iter().enumerate().flat_map(|(number, (_, location))| {
@@ -212,7 +213,7 @@ pub fn shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(
 }
 
 /// What may stand for an access of a shape: an operation, with a fence in front of it or none.
-fn ways(variants: Variants, access: &str) -> Vec<Vec<Op>> {
+fn stand_ins(variants: Variants, access: &str) -> Vec<Vec<Op>> {
     let rmws = |read| RMW_ORDERS.map(|order| vec![Op::Rmw { order, read }]).into_iter();
     let (plain, orders): (fn(Order) -> Op, _) = match access {
         "R" => (Op::Load, LOAD_ORDERS),
@@ -246,7 +247,7 @@ const FAILURES: [(Order, Order); 5] = [
     (Order::SeqCst, Order::SeqCst),
 ];
 
-/// Every way to place threads, the first one at the origin: in the same CTA, cluster, or GPU as another, or in none.
+/// Every placement of threads, the first one at the origin: in the same CTA, cluster, or GPU as another, or in none.
 pub fn placements(threads: usize) -> Vec<Vec<Place>> {
     let places = |number: u32| {
         let place = |gpu, cluster, cta| Place { gpu, cluster: Some(cluster), cta };

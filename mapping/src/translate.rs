@@ -32,7 +32,7 @@ pub enum NoProgram {
 /// What makes a [`Sequence`] of an operation, of which the result is read or not.
 type Lower<'l> = Box<dyn Fn(&AtomicOp, bool) -> Result<Sequence, NoProgram> + Sync + 'l>;
 
-/// A way to lower every operation, on values of one type.
+/// How every operation is lowered, on values of one type.
 pub struct Mapping<'l> {
     pub name: String,
     /// What all atomics access. The values of a program must fit.

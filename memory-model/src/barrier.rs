@@ -2,11 +2,12 @@
 
 use crate::{
     execution::Combination,
+    limit::Limit,
     outcome::Budget,
     place::Place,
     program::{BarrierName, Language, Reduction, Value},
     relation::Set,
-    unfold::{Ending, Kind, Limit},
+    unfold::{Ending, Kind},
 };
 
 /// For each phase of each barrier, its arrivals and its waits.
@@ -31,10 +32,10 @@ struct Use {
     blocked: bool,
 }
 
-/// Of ways to form phases.
-const MAX_WAYS: usize = 1 << 16;
+/// Of divisions into phases.
+const MAX_DIVISIONS: usize = 1 << 16;
 
-/// Every way to form phases. Without a quorum there is one: the n-th uses of all threads are the n-th phase. `None` if the
+/// Every division into phases. Without a quorum there is one: the n-th uses of all threads are the n-th phase. `None` if the
 /// name of a barrier is not known yet.
 pub(crate) fn phases<L: Language>(
     c: &Combination<L>,
@@ -51,23 +52,23 @@ pub(crate) fn phases<L: Language>(
     }
     for resource in resources {
         let of: Vec<Use> = uses.iter().filter(|used| used.resource == resource).copied().collect();
-        let ways = match of.iter().find_map(|used| used.quorum) {
+        let divisions = match of.iter().find_map(|used| used.quorum) {
             // Where nobody waits, nobody notices who came together.
             _ if of.iter().all(|used| used.wait.is_none()) => vec![Vec::new()],
             None => vec![in_step(&of)],
             Some(quorum) => {
-                let mut ways = Vec::new();
+                let mut divisions = Vec::new();
                 let quorum = usize::try_from(quorum.max(1)).unwrap_or(usize::MAX);
-                gather(&of, quorum, &mut Vec::new(), &mut vec![false; of.len()], &mut ways, budget)?;
-                ways
+                gather(&of, quorum, &mut Vec::new(), &mut vec![false; of.len()], &mut divisions, budget)?;
+                divisions
             }
         };
-        if all.len().saturating_mul(ways.len()) > MAX_WAYS {
+        if all.len().saturating_mul(divisions.len()) > MAX_DIVISIONS {
             return Err(Limit::Quorum);
         }
         let extended = |phases: &Phases| {
             let phases = phases.clone();
-            ways.iter().map(move |way| Phases([&phases.0[..], &way[..]].concat())).collect::<Vec<_>>()
+            divisions.iter().map(move |division| Phases([&phases.0[..], &division[..]].concat())).collect::<Vec<_>>()
         };
         all = all.iter().flat_map(extended).collect();
     }
@@ -124,24 +125,24 @@ fn gather(
     quorum: usize,
     phases: &mut Vec<Vec<usize>>,
     settled: &mut Vec<bool>,
-    ways: &mut Vec<Vec<(Set, Set)>>,
+    divisions: &mut Vec<Vec<(Set, Set)>>,
     budget: &mut Budget,
 ) -> Result<(), Limit> {
     budget.choose()?;
-    if ways.len() > MAX_WAYS {
+    if divisions.len() > MAX_DIVISIONS {
         return Err(Limit::Quorum);
     }
     let Some(first) = settled.iter().position(|settled| !settled) else {
         let together: usize = phases.iter().map(Vec::len).sum();
         if uses.len() - together < quorum {
-            ways.push(phases.iter().map(|members| phase(members.iter().map(|&index| &uses[index]))).collect());
+            divisions.push(phases.iter().map(|members| phase(members.iter().map(|&index| &uses[index]))).collect());
         }
         return Ok(());
     };
     let before = settled.clone();
     settled[first] = true;
     if uses[first].blocked || uses[first].wait.is_none() {
-        gather(uses, quorum, phases, settled, ways, budget)?;
+        gather(uses, quorum, phases, settled, divisions, budget)?;
     }
     if !uses[first].blocked {
         let others: Vec<usize> =
@@ -158,7 +159,7 @@ fn gather(
                 *settled = before.clone();
                 chosen.iter().for_each(|&index| settled[index] = true);
                 phases.push(chosen);
-                gather(uses, quorum, phases, settled, ways, budget)?;
+                gather(uses, quorum, phases, settled, divisions, budget)?;
                 phases.pop();
             }
         }

@@ -1,22 +1,29 @@
 //! Conditions on final states.
 
 use crate::{
-    outcome::Layout,
+    layout::Layout,
     program::{Location, Register, Value},
 };
 
+/// What is asked of the final states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
+    /// Of which of them.
     pub quantifier: Quantifier,
+    /// What is to hold in them.
     pub formula: Formula,
 }
 
+/// Of how many final states a formula is to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum Quantifier {
+    /// Of one.
     #[strum(serialize = "exists")]
     Exists,
+    /// Of none.
     #[strum(serialize = "~exists")]
     NotExists,
+    /// Of all.
     #[strum(serialize = "forall")]
     Forall,
 }
@@ -32,25 +39,41 @@ impl Condition {
     }
 }
 
+/// A statement about one final state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Formula {
+    /// Both have the same value.
     Equal(Atom, Atom),
+    /// They have different values.
     Unequal(Atom, Atom),
+    /// It does not hold.
     Not(Box<Self>),
+    /// Both hold.
     And(Box<Self>, Box<Self>),
+    /// One holds, or both.
     Or(Box<Self>, Box<Self>),
+    /// Nothing is asked.
     True,
 }
 
 /// What a condition compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atom {
-    Register { thread: usize, register: Register },
+    /// The last value of a register.
+    Register {
+        /// The number of its thread.
+        thread: usize,
+        /// The register in that thread.
+        register: Register,
+    },
+    /// The last value of a variable.
     Location(Location),
+    /// A constant.
     Value(Value),
 }
 
 impl Formula {
+    /// Whether the formula holds in a state of this layout. What the layout does not have differs from every value.
     pub fn holds(&self, layout: &Layout, state: &[Value]) -> bool {
         let value = |atom: &Atom| match *atom {
             Atom::Register { thread, register } => layout.register(state, thread, register),

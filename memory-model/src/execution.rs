@@ -1,16 +1,19 @@
 //! Executions: events, and the relations between them.
 
 use crate::{
+    limit::Limit,
     place::Place,
     program::{Language, Location, Program, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{Kind, Limit, Path, PathBarrier, PathEvent, Term},
+    unfold::{Kind, Path, PathBarrier, PathEvent, Term},
 };
 
+/// A memory operation, a fence, or a part of a barrier.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<L: Language> {
     /// `None` for the initial writes.
     pub thread: Option<usize>,
+    /// What it is.
     pub kind: Kind<L>,
     /// The bytes of the virtual address; meaningless for what is no memory operation.
     pub address: Span,
@@ -25,6 +28,7 @@ pub struct Event<L: Language> {
 /// What all executions of one choice of paths have in common.
 #[derive(Clone, Debug)]
 pub struct Skeleton<L: Language> {
+    /// The initial writes, then the events of each thread in turn.
     pub events: Vec<Event<L>>,
     /// Where each thread runs.
     pub places: Vec<Place>,
@@ -34,16 +38,20 @@ pub struct Skeleton<L: Language> {
     pub rmw: Relation,
     /// From a read to what depends on it, through values or branches (section 8.10.4).
     pub dep: Relation,
+    /// The initial writes.
     pub inits: Set,
+    /// The reads.
     pub reads: Set,
     /// With the initial writes.
     pub writes: Set,
+    /// The fences.
     pub fences: Set,
 }
 
 /// A candidate execution: the choices that the axioms judge.
 #[derive(Clone, Debug)]
 pub struct Execution<L: Language> {
+    /// The events, and the relations that no choice changes.
     pub skeleton: Skeleton<L>,
     /// From a write to the reads that return its value.
     pub rf: Relation,
@@ -65,10 +73,12 @@ impl<L: Language> Execution<L> {
 }
 
 impl<L: Language> Skeleton<L> {
+    /// The number of events.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
+    /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
@@ -78,6 +88,7 @@ impl<L: Language> Skeleton<L> {
         self.reads | self.writes
     }
 
+    /// The events of which something holds.
     pub fn filter(&self, holds: impl Fn(&Event<L>) -> bool) -> Set {
         (0..self.len()).filter(|&event| holds(&self.events[event])).collect()
     }
@@ -101,6 +112,7 @@ impl<L: Language> Skeleton<L> {
         self.events[a].thread.is_some() && self.events[a].thread == self.events[b].thread
     }
 
+    /// Where the thread of an event runs; `None` for the initial writes.
     pub fn place(&self, event: usize) -> Option<Place> {
         self.events[event].thread.map(|thread| self.places[thread])
     }
@@ -108,9 +120,11 @@ impl<L: Language> Skeleton<L> {
 
 /// One path of each thread, with the skeleton of its executions: what a search starts from.
 pub struct Combination<'p, L: Language> {
+    /// The path of each thread.
     pub paths: Vec<&'p Path<L>>,
     /// The index of each thread's first event.
     base: Vec<usize>,
+    /// The events, and the relations that no choice changes.
     pub skeleton: Skeleton<L>,
     /// The memory locations, in the order of their initial writes.
     pub locations: Vec<Span>,

@@ -1,9 +1,9 @@
 //! Where control goes in a thread: what a branch decides.
 
 use crate::{
-    program::{Instruction, Language, Location, Statement, Thread},
+    limit::Limit,
+    program::{BarrierName, BarrierPart, Instruction, Label, Language, Location, Operand, Register, Statement, Thread},
     relation::Set,
-    unfold::{Limit, uses},
 };
 
 /// The control flow of a thread. Behind its last statement, at the index after it, is its end.
@@ -49,7 +49,7 @@ impl Flow {
         &self.next[pc]
     }
 
-    pub fn position(&self, label: crate::program::Label) -> usize {
+    pub fn position(&self, label: Label) -> usize {
         self.labels[usize::from(label.0)]
     }
 
@@ -58,7 +58,7 @@ impl Flow {
         self.next.iter().enumerate().any(|(pc, next)| next.iter().any(|&to| to <= pc))
     }
 
-    /// Where control comes whatever the statement at `pc` decides, and the registers that are written before that on some way.
+    /// Where control comes whatever the statement at `pc` decides, and the registers that are written before that on some path.
     pub fn region<L: Language>(&mut self, thread: &Thread<L>, pc: usize) -> (usize, u128) {
         let until = self.after[pc];
         let written = self.regions[pc].unwrap_or_else(|| {
@@ -100,7 +100,7 @@ pub(crate) struct Control {
     pub until: usize,
     /// The reads that decided the branch.
     pub reads: Set,
-    /// The registers that are written between the branch and there, on any way.
+    /// The registers that are written between the branch and there, on any path.
     pub written: u128,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn written<L: Language>(statement: &Statement<L>) -> Option<Vec<Locat
     fn of<L: Language>(instruction: &Instruction<L>) -> Option<Vec<Location>> {
         match instruction {
             Instruction::Store { a, .. } | Instruction::Rmw { a, .. } => match a.base {
-                crate::program::Operand::Address(location) => Some(vec![location]),
+                Operand::Address(location) => Some(vec![location]),
                 _ => None,
             },
             Instruction::Vector(elements) => {
@@ -121,8 +121,62 @@ pub(crate) fn written<L: Language>(statement: &Statement<L>) -> Option<Vec<Locat
     of(&statement.instruction)
 }
 
+/// For each statement of a thread with loops, the registers that are read from there on before they are written.
+pub(crate) fn live<L: Language>(thread: &Thread<L>, flow: &Flow) -> Vec<u128> {
+    if !flow.has_loops() {
+        return Vec::new();
+    }
+    let observed = thread.registers.iter().enumerate().filter(|(_, register)| register.observed);
+    let at_end = observed.fold(0, |live, (index, _)| live | 1 << index);
+    let mut live = vec![0; thread.code.len() + 1];
+    live[thread.code.len()] = at_end;
+    loop {
+        let before = live.clone();
+        for (pc, statement) in thread.code.iter().enumerate().rev() {
+            let after = flow.next(pc).iter().fold(0, |all, &next| all | live[next]);
+            let (read, written) = uses(&statement.instruction);
+            live[pc] = match statement.guard {
+                Some(guard) => after | read | 1 << guard.p.0,
+                None => after & !written | read,
+            };
+        }
+        if live == before {
+            return live;
+        }
+    }
+}
+
+/// The registers that an instruction reads, and those that it always writes.
+fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
+    let one = |register: Register| 1u128 << register.0;
+    let operand = |operand: Operand| if let Operand::Register(register) = operand { one(register) } else { 0 };
+    match instruction {
+        Instruction::Load { d, a, .. } => (operand(a.base), one(*d)),
+        Instruction::Store { a, b, .. } => (operand(a.base) | operand(*b), 0),
+        Instruction::Rmw { d, a, b, c, .. } => (operand(a.base) | operand(*b) | operand(*c), d.map_or(0, one)),
+        Instruction::Vector(elements) => {
+            elements.iter().map(uses).fold((0, 0), |(read, written), (r, w)| (read | r, written | w))
+        }
+        Instruction::Barrier(barrier) => {
+            let name = match barrier.of {
+                BarrierName::Cta { id, quorum, .. } => operand(id) | quorum.map_or(0, operand),
+                BarrierName::Cluster { .. } => 0,
+            };
+            match barrier.part {
+                BarrierPart::Red { d, p, .. } => (name | operand(p), one(d)),
+                _ => (name, 0),
+            }
+        }
+        Instruction::Alu { computation, d, sources, .. } => {
+            (sources[..computation.arity()].iter().fold(0, |read, source| read | operand(*source)), one(*d))
+        }
+        Instruction::Branch { when, .. } => (when.map_or(0, |(_, a, b)| operand(a) | operand(b)), 0),
+        Instruction::Fence(_) | Instruction::Label(_) => (0, 0),
+    }
+}
+
 /// The immediate post-dominator of each node but the last, which is the end ('A Simple, Fast Dominance Algorithm', Cooper,
-/// Harvey and Kennedy, on the reversed graph). That of a node from which there is no way to the end is the end.
+/// Harvey and Kennedy, on the reversed graph). That of a node from which there is no path to the end is the end.
 fn post_dominators(next: &[Vec<usize>]) -> Vec<usize> {
     let end = next.len();
     let mut before = vec![Vec::new(); end + 1];

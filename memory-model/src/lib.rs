@@ -42,10 +42,14 @@
 //! Outside of the models: operations that overlap in part, texture and surface accesses beyond what proxies order, and
 //! asynchronous copies. Where no definite answer can be given, [`outcome::Outcomes::verdict`] says why.
 
+#![warn(missing_docs)]
+
 mod barrier;
 pub mod condition;
 pub mod execution;
 mod flow;
+mod layout;
+mod limit;
 pub mod litmus;
 pub mod outcome;
 pub mod place;

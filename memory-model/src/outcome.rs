@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+pub use crate::layout::Layout;
 use crate::{
     condition::Condition,
     execution::Execution,
-    program::{Language, Location, Program, Register, Value},
+    limit::Limit,
+    program::{Language, Program, Value},
     states::States,
-    unfold::Limit,
 };
 
 /// Bounds of a search. Where one is hit, the answer says so.
@@ -17,6 +18,7 @@ pub struct Limits {
     pub rounds: usize,
     /// How many choices a search tries: of what a read returns, and of orders.
     pub choices: u64,
+    /// How long it may take.
     pub time: Option<Duration>,
 }
 
@@ -29,8 +31,10 @@ impl Default for Limits {
 /// A final state: the values of the observed registers ([`Program::observed`]), then of the physical locations.
 pub type State = Box<[Value]>;
 
+/// The final states of a program.
 #[derive(Clone, Debug)]
 pub struct Outcomes {
+    /// Those that the model allows.
     pub states: States,
     /// Further states, which dependencies alone forbid that an implementation may reason away (section 8.10.4).
     pub speculative: States,
@@ -38,41 +42,6 @@ pub struct Outcomes {
     pub candidates: u64,
     /// Why there may be more states.
     pub unknown: Option<Limit>,
-}
-
-/// Where the values of a final state stand.
-#[derive(Clone, Debug)]
-pub struct Layout {
-    registers: Vec<(usize, Register)>,
-    /// For each location, the index of its physical location.
-    locations: Vec<usize>,
-}
-
-impl Layout {
-    pub fn new<L: Language>(program: &Program<L>) -> Self {
-        let all = || (0..program.locations.len()).map(|index| Location(index as u16));
-        let physical: Vec<_> = all().filter(|&location| program.physical(location) == location).collect();
-        let index = |location| physical.iter().position(|&other| other == program.physical(location)).unwrap_or(0);
-        Self { registers: program.observed().collect(), locations: all().map(index).collect() }
-    }
-
-    /// The number of values of a final state.
-    pub fn width(&self) -> usize {
-        self.registers.len() + self.locations.iter().max().map_or(0, |last| last + 1)
-    }
-
-    pub fn register(&self, state: &[Value], thread: usize, register: Register) -> Option<Value> {
-        let index = self.registers.iter().position(|&observed| observed == (thread, register))?;
-        state.get(index).copied()
-    }
-
-    pub fn location(&self, state: &[Value], location: Location) -> Option<Value> {
-        state.get(self.registers.len() + self.locations.get(usize::from(location.0))?).copied()
-    }
-
-    pub fn registers(&self) -> &[(usize, Register)] {
-        &self.registers
-    }
 }
 
 impl Outcomes {
@@ -135,6 +104,8 @@ impl Budget {
 /// An execution with its final state.
 #[derive(Clone, Debug)]
 pub struct Witness<L: Language> {
+    /// How it comes about.
     pub execution: Execution<L>,
+    /// How it ends.
     pub state: State,
 }

@@ -5,9 +5,11 @@ pub use ptx_isa::Scope;
 /// The CTA of a thread. CTAs are numbered within a cluster, and clusters within a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
+    /// The GPU.
     pub gpu: u32,
     /// Without clusters, each CTA is a cluster of its own.
     pub cluster: Option<u32>,
+    /// The CTA in its cluster, or on its GPU where there are none.
     pub cta: u32,
 }
 

@@ -18,7 +18,9 @@ pub type Value = u64;
 
 /// What memory operations, fences and barriers of a model carry.
 pub trait Language: Copy + Debug + Eq + 'static {
+    /// What a memory operation carries.
     type Access: Copy + Debug + Eq;
+    /// What a fence is.
     type Fence: Copy + Debug + Eq;
     /// How an alias reaches the location that it stands for.
     type Alias: Copy + Debug + Eq;
@@ -44,15 +46,19 @@ pub struct Location(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(pub u16);
 
+/// Threads, and the variables that they share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program<L: Language> {
+    /// The variables, of which a [`Location`] is an index.
     pub locations: Vec<Variable<L>>,
+    /// The threads.
     pub threads: Vec<Thread<L>>,
 }
 
 /// A named address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable<L: Language> {
+    /// The name in the text.
     pub name: String,
     /// What W0 writes (section 8.2.6); of an alias, that of the variable it stands for.
     pub initial: Value,
@@ -60,17 +66,25 @@ pub struct Variable<L: Language> {
     pub alias: Option<(L::Alias, Location)>,
 }
 
+/// A sequence of statements, executed by one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread<L: Language> {
+    /// Where it runs.
     pub place: Place,
+    /// The registers, of which a [`Register`] is an index.
     pub registers: Vec<RegisterDeclaration>,
+    /// The names of the labels, of which a [`Label`] is an index.
     pub labels: Vec<String>,
+    /// The statements, in program order.
     pub code: Vec<Statement<L>>,
 }
 
+/// A register of 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterDeclaration {
+    /// The name in the text.
     pub name: String,
+    /// The value at the start.
     pub initial: Value,
     /// Whether its last value is part of the outcome.
     pub observed: bool,
@@ -79,21 +93,29 @@ pub struct RegisterDeclaration {
 /// An instruction, executed only where the guard holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement<L: Language> {
+    /// Where it is executed; everywhere without one.
     pub guard: Option<Guard>,
+    /// What is executed.
     pub instruction: Instruction<L>,
 }
 
 /// `@p`, or `@!p` if negated. A predicate is a register; it holds unless it is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
+    /// The predicate.
     pub p: Register,
+    /// Whether it must not hold.
     pub negated: bool,
 }
 
+/// What an instruction takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
+    /// The value of a register.
     Register(Register),
+    /// A constant.
     Immediate(Value),
+    /// The address of a variable.
     Address(Location),
 }
 
@@ -101,6 +123,7 @@ pub enum Operand {
 /// operations overlap completely where their spans are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
+    /// The variable.
     pub variable: Location,
     /// From the variable's first byte, in bytes.
     pub offset: u8,
@@ -112,6 +135,7 @@ impl Span {
     /// A variable has 64 bits.
     pub const BYTES: u8 = 8;
 
+    /// All bytes of a variable.
     pub fn whole(variable: Location) -> Self {
         Self { variable, offset: 0, bytes: Self::BYTES }
     }
@@ -138,7 +162,9 @@ impl Span {
 /// that the model does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
+    /// A variable, or a register that holds the address of one.
     pub base: Operand,
+    /// What is added, in bytes.
     pub offset: i64,
 }
 
@@ -248,6 +274,7 @@ impl FromStr for RmwOp {
 /// What an instruction computes of its sources. The model computes with integers: what PTX does to floating-point numbers
 /// leaves room, and what it does with the carry flag depends on more than the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Computation {
     /// Arithmetic.
     Alu(AluOp),
@@ -258,6 +285,9 @@ pub enum Computation {
 }
 
 impl Computation {
+    /// A copy of as many bits as the type has.
+    pub const MOV: Self = Self::Alu(AluOp::Mov);
+
     /// The number of source operands.
     pub fn arity(self) -> usize {
         match self {
@@ -313,85 +343,134 @@ impl Computation {
     }
 }
 
+/// An instruction of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instruction<L: Language> {
+    /// Reads memory.
     Load {
+        /// The result.
         d: Register,
+        /// Where.
         a: Address,
+        /// The type of the values.
         ty: Type,
+        /// Its semantics.
         access: L::Access,
     },
+    /// Writes memory.
     Store {
+        /// Where.
         a: Address,
+        /// The value, or the operand of the operation.
         b: Operand,
+        /// The type of the values.
         ty: Type,
+        /// Its semantics.
         access: L::Access,
     },
     /// A read-modify-write. Without a destination it is a `red` in PTX, and one whose result is not read elsewhere.
     Rmw {
+        /// What is written.
         op: RmwOp,
+        /// The old value.
         d: Option<Register>,
+        /// Where.
         a: Address,
+        /// The value, or the operand of the operation.
         b: Operand,
         /// The new value of a `cas`, whose `b` is the expected one.
         c: Operand,
+        /// The type of the values.
         ty: Type,
+        /// Its semantics.
         access: L::Access,
     },
     /// The accesses of one vector instruction, which are unordered (section 8.2.4).
     Vector(Vec<Self>),
+    /// Orders memory operations.
     Fence(L::Fence),
+    /// Waits for other threads, or tells them to go on.
     Barrier(Barrier),
+    /// Computes.
     Alu {
+        /// What is computed.
         computation: Computation,
+        /// The type of the values.
         ty: Type,
+        /// The result.
         d: Register,
         /// As many of them as the function has.
         sources: [Operand; 3],
     },
+    /// Goes on elsewhere.
     Branch {
         /// Taken where the comparison holds, or always.
         when: Option<(Cmp, Operand, Operand)>,
+        /// Where.
         target: Label,
     },
+    /// A place to go on.
     Label(Label),
 }
 
 /// A barrier instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Barrier {
+    /// What is done at the barrier.
     pub part: BarrierPart,
+    /// Which barrier.
     pub of: BarrierName,
 }
 
+/// What a thread does at a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierPart {
     /// `bar.sync`: arrives, then waits.
     Sync,
     /// `bar.red`: as `bar.sync`, and `d` is the reduction of what all bring along.
     Red {
+        /// How it is reduced.
         op: Reduction,
+        /// The result.
         d: Register,
+        /// What the thread brings along.
         p: Operand,
     },
+    /// `bar.arrive`: the others need not wait for it any more.
     Arrive,
+    /// Waits for the others.
     Wait,
 }
 
+/// What `bar.red` gives of the predicates of all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Reduction {
+    /// Whether all hold.
     And,
+    /// Whether one holds.
     Or,
+    /// How many hold.
     Popc,
 }
 
+/// A barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierName {
     /// A barrier of the CTA. Without a quorum, those take part who execute it at all, and none of them blocks.
-    Cta { instance: u32, id: Operand, quorum: Option<Operand> },
+    Cta {
+        /// PTX has instance 0; others are those of litmus tests.
+        instance: u32,
+        /// The number of the barrier.
+        id: Operand,
+        /// How many threads take part.
+        quorum: Option<Operand>,
+    },
     /// The barrier of the cluster. `relaxed` arrivals order no memory accesses.
-    Cluster { relaxed: bool },
+    Cluster {
+        /// Whether arrivals order no memory accesses.
+        relaxed: bool,
+    },
 }
 
 impl<L: Language> From<Instruction<L>> for Statement<L> {

@@ -10,6 +10,7 @@ pub const MAX_EVENTS: usize = 64;
 pub struct Set(pub u64);
 
 impl Set {
+    /// The set of one event.
     pub fn one(event: usize) -> Self {
         Self(1 << event)
     }
@@ -19,14 +20,17 @@ impl Set {
         if events < MAX_EVENTS { Self((1 << events) - 1) } else { Self(!0) }
     }
 
+    /// Whether an event is in the set.
     pub fn contains(self, event: usize) -> bool {
         self.0 >> event & 1 != 0
     }
 
+    /// Adds an event.
     pub fn insert(&mut self, event: usize) {
         self.0 |= 1 << event;
     }
 
+    /// Whether no event is in the set.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -115,22 +119,27 @@ impl Relation {
         relation
     }
 
+    /// The number of events that the relation is on.
     pub fn len(&self) -> usize {
         self.len
     }
 
+    /// Whether no pair is in the relation.
     pub fn is_empty(&self) -> bool {
         self.rows[..self.len].iter().all(|row| row.is_empty())
     }
 
+    /// Takes a pair out.
     pub fn remove(&mut self, a: usize, b: usize) {
         self.rows[a] = self.rows[a] - Set::one(b);
     }
 
+    /// Adds a pair.
     pub fn insert(&mut self, a: usize, b: usize) {
         self.rows[a].insert(b);
     }
 
+    /// Whether a pair is in the relation.
     pub fn contains(&self, a: usize, b: usize) -> bool {
         self.rows[a].contains(b)
     }
@@ -140,10 +149,12 @@ impl Relation {
         self.rows[a]
     }
 
+    /// All that an event is related to, to be changed.
     pub fn row_mut(&mut self, a: usize) -> &mut Set {
         &mut self.rows[a]
     }
 
+    /// All pairs, by the first event.
     pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         (0..self.len).flat_map(|a| self.rows[a].map(move |b| (a, b)))
     }
@@ -205,15 +216,17 @@ impl Relation {
         (0..self.len).filter(|&a| !self.rows[a].is_empty()).collect()
     }
 
+    /// Whether no event is related to itself.
     pub fn is_irreflexive(&self) -> bool {
         (0..self.len).all(|a| !self.contains(a, a))
     }
 
+    /// Whether no steps lead back to where they began.
     pub fn is_acyclic(&self) -> bool {
         self.closure().is_irreflexive()
     }
 
-    /// A shortest way from `a` to `b`, both included; from `a` back to `a` for a cycle.
+    /// A shortest path from `a` to `b`, both included; from `a` back to `a` for a cycle.
     pub fn path(&self, a: usize, b: usize) -> Option<Vec<usize>> {
         let mut from = [usize::MAX; MAX_EVENTS];
         let mut queue = vec![a];

@@ -17,22 +17,27 @@ pub struct States {
 }
 
 impl States {
+    /// The empty set of rows of so many values.
     pub fn new(width: usize) -> Self {
         Self { width, ..Self::default() }
     }
 
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
+    /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
+    /// The rows, in the order in which they were found.
     pub fn iter(&self) -> impl Iterator<Item = &[Value]> {
         (0..self.len() as u32).map(|row| self.row(row))
     }
 
+    /// Whether a row is in the set.
     pub fn contains(&self, state: &[Value]) -> bool {
         self.rows.find(hash(state), |&row| self.row(row) == state).is_some()
     }

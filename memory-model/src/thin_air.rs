@@ -6,10 +6,11 @@
 //! depend on themselves through arithmetic are another matter: there it is the equations that decide.
 
 use crate::{
+    limit::Limit,
     outcome::Budget,
     program::{Language, Program, Value},
     relation::Set,
-    unfold::{Kind, Limit, Node, Path, PathEvent, Term},
+    unfold::{Kind, Node, Path, PathEvent, Term},
 };
 
 /// The paths of all threads, with their certain dependencies alone.
@@ -49,9 +50,19 @@ fn injective<L: Language>(path: &Path<L>, term: Term) -> Set {
     let Term::Node(node) = term else { return Set(0) };
     match path.nodes[node as usize] {
         Node::Event(event) => Set::one(event),
-        Node::Computed(function, ty, [a, ..]) if function.is_injective(ty) => injective(path, a),
-        Node::Computed(function, _, [a, b, _]) if function.is_sum() => {
-            (injective(path, a) - path.sources(b)) | (injective(path, b) - path.sources(a))
+        Node::Computed(computation, ty, [a, ..]) if computation.is_injective(ty) => {
+            if path.bits(a) <= ty.bits() {
+                injective(path, a)
+            } else {
+                Set(0)
+            }
+        }
+        Node::Computed(computation, ty, [a, b, _]) if computation.is_sum() => {
+            let of = |term, other| match path.bits(term) <= ty.bits() {
+                true => injective(path, term) - path.sources(other),
+                false => Set(0),
+            };
+            of(a, b) | of(b, a)
         }
         _ => Set(0),
     }

@@ -1,6 +1,7 @@
-//! Threads as paths: what a thread may do, for every way that its branches may take, over values still to be read.
+//! Threads as paths: what a thread may do, for every choice of its branches, over values still to be read.
 
-use crate::flow::{Control, Flow, written};
+use crate::flow::{Control, Flow, live, written};
+pub use crate::limit::{Limit, MAX_NODES, MAX_REGISTERS};
 use crate::program::{
     Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location,
     Operand, Program, Reduction, Register, RmwOp, SPACING, Span, Thread, Type, Value, bytes, truncate,
@@ -10,16 +11,21 @@ use crate::relation::{MAX_EVENTS, Set};
 /// A value that a path computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
+    /// A known value.
     Constant(Value),
     /// An index into [`Path::nodes`].
     Node(u32),
 }
 
+/// A value that is not known until something is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Node {
     /// What an event of the path reads, or what the wait of a `bar.red` gives.
     Event(usize),
+    /// The result of an instruction on registers.
     Computed(Computation, Type, [Term; 3]),
+    /// What a read-modify-write writes: of the old value and its operands.
     Rmw(RmwOp, Type, [Term; 3]),
     /// What the read of a compare and exchange that succeeds returns: what was expected.
     Expected(usize, Term),
@@ -30,17 +36,24 @@ pub enum Node {
 pub enum Kind<L: Language> {
     /// The write W0 (section 8.2.6).
     Init,
+    /// Reads memory.
     Read(L::Access),
+    /// Writes memory.
     Write(L::Access),
+    /// A fence.
     Fence(L::Fence),
+    /// Arrives at a barrier.
     Arrive,
+    /// Waits at a barrier.
     Wait,
     /// All writes of a variable behind the bound of a loop.
     Beyond,
 }
 
+/// An event of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathEvent<L: Language> {
+    /// What it is.
     pub kind: Kind<L>,
     /// Meaningless for what is no memory operation.
     pub span: Span,
@@ -54,6 +67,7 @@ pub struct PathEvent<L: Language> {
     pub reduction: bool,
     /// Events of one vector instruction have the same number.
     pub vector: Option<u16>,
+    /// Of what arrives or waits.
     pub barrier: Option<PathBarrier>,
     /// The index into the thread's code.
     pub statement: usize,
@@ -62,14 +76,20 @@ pub struct PathEvent<L: Language> {
 /// The barrier of an arrival or a wait.
 #[derive(Clone, Copy, Debug)]
 pub struct PathBarrier {
+    /// Which one.
     pub name: BarrierName,
+    /// Its number.
     pub id: Term,
+    /// How many threads take part.
     pub quorum: Option<Term>,
+    /// What a `bar.red` does.
     pub reduction: Option<Reduction>,
 }
 
+/// How a path ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
+    /// Behind the last statement.
     Returned,
     /// The last event arrived at a barrier, whose other threads never come.
     Blocked,
@@ -77,57 +97,24 @@ pub enum Ending {
     Cut,
 }
 
+/// One course that a thread may take.
 #[derive(Clone, Debug)]
 pub struct Path<L: Language> {
+    /// What happens, in program order.
     pub events: Vec<PathEvent<L>>,
+    /// The values that are computed.
     pub nodes: Vec<Node>,
     /// What decides the branches: each term is to be zero or not.
     pub constraints: Vec<(Term, bool)>,
     /// The last values of the registers.
     pub registers: Vec<Term>,
+    /// How it ends.
     pub ending: Ending,
 }
 
-/// Why an answer is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Limit {
-    #[error("a loop may run more often than the bound")]
-    Unroll,
-    #[error("an execution has more than {MAX_EVENTS} events")]
-    Events,
-    #[error("a thread has more than {MAX_REGISTERS} registers")]
-    Registers,
-    #[error("an address is not within a variable, is misaligned, or depends on what is read")]
-    Address,
-    #[error("accesses overlap in part, and the axioms do not apply to a race of theirs (section 8.7.2)")]
-    MixedSizes,
-    #[error("only dependencies that an implementation may reason away forbid it (section 8.10.4)")]
-    ThinAir,
-    #[error("the program hangs: it has no execution that ends")]
-    Hangs,
-    #[error("more choices than the limit")]
-    Choices,
-    #[error("the time limit is over")]
-    Time,
-    #[error("more paths than the limit")]
-    Paths,
-    #[error("a path computes more than {MAX_NODES} values")]
-    Values,
-    #[error("the source model has no barriers")]
-    Barrier,
-    #[error("more uses of barriers with a quorum than the limit")]
-    Quorum,
-    #[error("a branch leads to a label that is not there")]
-    Label,
-    #[error("an instruction computes with floating-point numbers or with the carry flag, and the model does not")]
-    Computation,
-}
-
-pub const MAX_REGISTERS: usize = 128;
 const MAX_PATHS: usize = 4096;
 /// Of branches that depend on what is read, along one path.
 const MAX_CONSTRAINTS: usize = 256;
-pub const MAX_NODES: usize = 1024;
 /// Of the operations that one value takes, where what is used twice counts twice.
 const MAX_WORK: u64 = 1 << 12;
 
@@ -193,7 +180,6 @@ pub fn unfold<L: Language>(
         node_reads: Vec::new(),
         node_work: Vec::new(),
         most_work: 0,
-        node_bits: Vec::new(),
         decided: vec![Set(0); thread.registers.len()],
         controls: Vec::new(),
         visits: Vec::new(),
@@ -224,8 +210,6 @@ struct State<L: Language> {
     /// How many operations each node takes, and the most that one does.
     node_work: Vec<u64>,
     most_work: u64,
-    /// How many bits each node has at most.
-    node_bits: Vec<u8>,
     /// For each register, the reads that decided which of its values it has.
     decided: Vec<Set>,
     /// The branches that decide whether control comes here.
@@ -409,7 +393,7 @@ impl<L: Language> Unfold<'_, L> {
             Instruction::Store { a, b, ty, access } => {
                 let span = self.span(state, *a, *ty)?;
                 let value = state.operand(*b);
-                let value = state.compute(MOV, *ty, [value; 3]);
+                let value = state.compute(Computation::MOV, *ty, [value; 3]);
                 let depends = state.reads(value) | state.decided(*b) | state.decided(a.base);
                 state.event(PathEvent { span, value, depends, vector, ..PathEvent::new(Kind::Write(*access), pc) });
             }
@@ -425,7 +409,7 @@ impl<L: Language> Unfold<'_, L> {
                 let mut depends = decided;
                 let value = match (op, op.arithmetic()) {
                     // What an exchange writes is known without the old value.
-                    (RmwOp::Atom(AtomOp::Exch), _) => state.compute(MOV, *ty, [b; 3]),
+                    (RmwOp::Atom(AtomOp::Exch), _) => state.compute(Computation::MOV, *ty, [b; 3]),
                     (_, Some(op)) => state.compute(Computation::Alu(op), *ty, [old, b, Term::Constant(0)]),
                     (RmwOp::Atom(AtomOp::Cas), _) if !self.unfolding.failed_cas_writes => {
                         let equal = state.compute(Computation::Setp(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
@@ -443,9 +427,9 @@ impl<L: Language> Unfold<'_, L> {
                         }
                         state.path.constraints.push((equal, true));
                         depends = depends | one(index) | state.reads(b);
-                        let expected = state.compute(MOV, *ty, [b; 3]);
+                        let expected = state.compute(Computation::MOV, *ty, [b; 3]);
                         old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
-                        state.compute(MOV, *ty, [c; 3])
+                        state.compute(Computation::MOV, *ty, [c; 3])
                     }
                     _ => {
                         state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c))
@@ -620,27 +604,9 @@ impl<L: Language> State<L> {
         };
         self.node_work.push(all.saturating_add(1));
         self.most_work = self.most_work.max(all.saturating_add(1));
-        let bits = match node {
-            Node::Event(event) => match self.path.events.get(event) {
-                Some(PathEvent { kind: Kind::Read(_), span, .. }) => span.bytes * 8,
-                _ => 64,
-            },
-            Node::Expected(_, term) => self.bits(term),
-            Node::Computed(computation, ty, _) => computation.bits(ty).min(64) as u8,
-            Node::Rmw(_, ty, _) => ty.bits().min(64) as u8,
-        };
-        self.node_bits.push(bits);
         self.path.nodes.push(node);
         self.node_reads.push(reads);
         Term::Node(self.path.nodes.len() as u32 - 1)
-    }
-
-    /// How many bits a term has at most; those above are 0.
-    fn bits(&self, term: Term) -> u8 {
-        match term {
-            Term::Constant(value) => 64 - value.leading_zeros() as u8,
-            Term::Node(node) => self.node_bits[node as usize],
-        }
     }
 
     /// The result of a function that the model has.
@@ -651,8 +617,16 @@ impl<L: Language> State<L> {
         {
             return Term::Constant(value);
         }
-        if let Some(same) = folded(computation, ty, sources, &|term| self.bits(term)) {
+        if let Some(same) = folded(computation, ty, sources, &|term| self.path.bits(term)) {
             return same;
+        }
+        // What extends a value and what then cuts it off again leaves it as it was.
+        if computation == Computation::MOV
+            && let Some(Node::Computed(Computation::Cvt(to), from, [value, ..])) = self.path.node(sources[0])
+            && self.path.bits(value) <= ty.bits()
+            && ty.bits() <= from.bits().min(to.bits())
+        {
+            return value;
         }
         let reads = sources.into_iter().fold(Set(0), |reads, source| reads | self.reads(source));
         self.node(Node::Computed(computation, ty, sources), reads)
@@ -771,6 +745,35 @@ impl<L: Language> Path<L> {
         }
     }
 
+    /// How many bits a term has at most; those above are 0.
+    pub(crate) fn bits(&self, term: Term) -> u32 {
+        match term {
+            Term::Constant(value) => Value::BITS - value.leading_zeros(),
+            Term::Node(node) => match self.nodes[node as usize] {
+                Node::Event(event) => match self.events.get(event) {
+                    Some(PathEvent { kind: Kind::Read(_), span, .. }) => u32::from(span.bytes) * 8,
+                    _ => Value::BITS,
+                },
+                Node::Expected(_, expected) => self.bits(expected),
+                Node::Computed(computation, ty, _) => computation.bits(ty).min(Value::BITS),
+                Node::Rmw(_, ty, _) => ty.bits().min(Value::BITS),
+            },
+        }
+    }
+
+    /// Of a term that is computed of one other, or of it and constants, that other, if different values of it give different
+    /// ones of the term.
+    pub(crate) fn turned(&self, term: Term) -> Option<Term> {
+        let Some(Node::Computed(computation, ty, sources)) = self.node(term) else { return None };
+        let source = match sources {
+            [a, ..] if computation.is_injective(ty) => a,
+            [a, Term::Constant(_), _] if computation.is_sum() => a,
+            [Term::Constant(_), b, _] if computation.is_sum() => b,
+            _ => return None,
+        };
+        (self.bits(source) <= ty.bits()).then_some(source)
+    }
+
     /// Whether the path stops at a loop's bound.
     pub fn is_cut(&self) -> bool {
         self.ending == Ending::Cut
@@ -789,17 +792,14 @@ impl<L: Language> Path<L> {
     }
 }
 
-/// A copy of as many bits as the type has.
-const MOV: Computation = Computation::Alu(AluOp::Mov);
-
 /// What a function of integers gives whatever the values are that are not known, or a source that it gives back.
-fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u8) -> Option<Term> {
+fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u32) -> Option<Term> {
     use Term::Constant;
     let ones = truncate(ty, Value::MAX);
     let is = |term: Term, value: Value| matches!(term, Constant(constant) if truncate(ty, constant) == value);
     let either = |value: Value| is(a, value) || is(b, value);
     // What is wider has to be truncated.
-    let copy = |term: Term| (u32::from(bits(term)) <= ty.bits()).then_some(term);
+    let copy = |term: Term| (bits(term) <= ty.bits()).then_some(term);
     let signed = ty.is_signed();
     let shifts_out = || matches!(b, Constant(b) if truncate(Type::U32, b) >= ty.bits().into());
     let zero = Some(Constant(0));
@@ -846,58 +846,4 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
 /// The set of one event, which may be one too many for now.
 fn one(event: usize) -> Set {
     if event < MAX_EVENTS { Set::one(event) } else { Set(0) }
-}
-
-/// For each statement of a thread with loops, the registers that are read from there on before they are written.
-fn live<L: Language>(thread: &Thread<L>, flow: &Flow) -> Vec<u128> {
-    if !flow.has_loops() {
-        return Vec::new();
-    }
-    let observed = thread.registers.iter().enumerate().filter(|(_, register)| register.observed);
-    let at_end = observed.fold(0, |live, (index, _)| live | 1 << index);
-    let mut live = vec![0; thread.code.len() + 1];
-    live[thread.code.len()] = at_end;
-    loop {
-        let before = live.clone();
-        for (pc, statement) in thread.code.iter().enumerate().rev() {
-            let after = flow.next(pc).iter().fold(0, |all, &next| all | live[next]);
-            let (read, written) = uses(&statement.instruction);
-            live[pc] = match statement.guard {
-                Some(guard) => after | read | 1 << guard.p.0,
-                None => after & !written | read,
-            };
-        }
-        if live == before {
-            return live;
-        }
-    }
-}
-
-/// The registers that an instruction reads, and those that it always writes.
-pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
-    let one = |register: Register| 1u128 << register.0;
-    let operand = |operand: Operand| if let Operand::Register(register) = operand { one(register) } else { 0 };
-    match instruction {
-        Instruction::Load { d, a, .. } => (operand(a.base), one(*d)),
-        Instruction::Store { a, b, .. } => (operand(a.base) | operand(*b), 0),
-        Instruction::Rmw { d, a, b, c, .. } => (operand(a.base) | operand(*b) | operand(*c), d.map_or(0, one)),
-        Instruction::Vector(elements) => {
-            elements.iter().map(uses).fold((0, 0), |(read, written), (r, w)| (read | r, written | w))
-        }
-        Instruction::Barrier(barrier) => {
-            let name = match barrier.of {
-                BarrierName::Cta { id, quorum, .. } => operand(id) | quorum.map_or(0, operand),
-                BarrierName::Cluster { .. } => 0,
-            };
-            match barrier.part {
-                BarrierPart::Red { d, p, .. } => (name | operand(p), one(d)),
-                _ => (name, 0),
-            }
-        }
-        Instruction::Alu { computation, d, sources, .. } => {
-            (sources[..computation.arity()].iter().fold(0, |read, source| read | operand(*source)), one(*d))
-        }
-        Instruction::Branch { when, .. } => (when.map_or(0, |(_, a, b)| operand(a) | operand(b)), 0),
-        Instruction::Fence(_) | Instruction::Label(_) => (0, 0),
-    }
 }

@@ -83,6 +83,23 @@ fn thin_air() {
     check(&["ld.weak r0, x", "and r1, r0, 2", "or r1, r1, 1", "st.weak y, r1"]);
 }
 
+/// Of what is stored, a part may be the same whatever was loaded.
+#[test]
+fn truncated_values() {
+    let verdict = |store: &str| {
+        let columns: [&[&str]; 2] =
+            [&["ld.weak r0, x", store], &["ld.weak.u8 r1, y", "bne r1, 0, end", "st.weak x, 256", "end:"]];
+        let mut litmus = test(&[(A, columns[0]), (B, columns[1])], "exists (P0:r0 == 256)");
+        litmus.program.locations[1].initial = 7;
+        verdict(&litmus, Conventions::MANUAL, Limits::default())
+    };
+    // The low byte is 0 for 0 and for 256; all of it is not.
+    assert_eq!(verdict("st.weak.u8 y, r0"), Err(Limit::ThinAir));
+    let copy: &[&str] = &["ld.weak.s8 r0, y", "st.weak.s8 x, r0"];
+    let litmus = test(&[(A, &["ld.weak.s8 r0, x", "st.weak.s8 y, r0"]), (B, copy)], "exists (P0:r0 == 1)");
+    assert_eq!(self::verdict(&litmus, Conventions::MANUAL, Limits::default()), Ok(false), "{litmus}");
+}
+
 /// Values that only justify themselves.
 #[test]
 fn out_of_thin_air() {

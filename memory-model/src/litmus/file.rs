@@ -3,10 +3,11 @@
 use ptx_isa::syntax::{Text, TokenKind};
 
 use super::{
-    cell::{self, Cell},
+    cell,
     error::Error,
     formula::{condition, is_condition},
     names::{declare, label, register, variable},
+    operand::Cell,
     shared::{Mapped, Use, give_each_cta_its_own},
     shorthand::END,
     test::{Dialect, Litmus},

@@ -25,11 +25,15 @@
 //! Every CTA has its own variables in `.shared` memory: where there are several, `x$P1` is the `x` of P1's CTA, and `mapa r0, x, 1`
 //! the address of that of CTA 1 in the thread's cluster.
 
+mod access;
 mod cell;
+mod compute;
 mod error;
 mod file;
 mod formula;
+mod modifier;
 mod names;
+mod operand;
 mod print;
 mod shared;
 mod shorthand;

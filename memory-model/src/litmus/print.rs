@@ -83,6 +83,11 @@ pub fn number(value: Value) -> String {
     if value > Value::MAX - (1 << 32) { (value as i64).to_string() } else { value.to_string() }
 }
 
+/// Whether constants of a type are written as the bits of a floating-point number (section 4.5.2).
+pub(super) fn is_spelled_in_bits(ty: Type) -> bool {
+    matches!(ty, Type::F32 | Type::F64)
+}
+
 fn name(program: &Program, location: Location) -> &str {
     program.locations.get(usize::from(location.0)).map_or("?", |variable| &variable.name)
 }
@@ -118,6 +123,15 @@ impl Words<'_> {
         }
     }
 
+    /// A value that an instruction of this type takes.
+    fn value(&self, operand: Operand, ty: Type) -> String {
+        match operand {
+            Operand::Immediate(bits) if ty == Type::F32 => format!("0f{:08X}", bits as u32),
+            Operand::Immediate(bits) if ty == Type::F64 => format!("0d{bits:016X}"),
+            operand => self.operand(operand),
+        }
+    }
+
     fn address(&self, a: Address) -> String {
         let base = self.operand(a.base);
         match a.offset {
@@ -135,18 +149,19 @@ impl Words<'_> {
             }
             Instruction::Store { a, b, ty, access } => {
                 let mnemonic = mnemonic(access.proxy, false).unwrap_or("st");
-                format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.address(*a), self.operand(*b))
+                format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.address(*a), self.value(*b, *ty))
             }
             Instruction::Rmw { op, d, a, b, c, ty, access } => {
                 let (mnemonic, d) = match d {
                     Some(d) => ("atom", format!("{}, ", self.register(*d))),
+                    None if matches!(op, RmwOp::Atom(AtomOp::Exch | AtomOp::Cas)) => ("atom", "_, ".into()),
                     None => ("red", String::new()),
                 };
                 let c = match op {
                     RmwOp::Atom(AtomOp::Cas) => format!(", {}", self.operand(*c)),
                     _ => String::new(),
                 };
-                let (a, b) = (self.address(*a), self.operand(*b));
+                let (a, b) = (self.address(*a), self.value(*b, *ty));
                 let suffix = suffix(*ty);
                 format!("{mnemonic}{}.{op}{suffix} {d}{a}, {b}{c}", modifiers(*access))
             }
@@ -180,7 +195,7 @@ impl Words<'_> {
                     Computation::Cvt(to) => format!("cvt.{to}.{ty}"),
                 };
                 let sources =
-                    sources[..computation.arity()].iter().map(|source| format!(", {}", self.operand(*source)));
+                    sources[..computation.arity()].iter().map(|source| format!(", {}", self.value(*source, *ty)));
                 format!("{mnemonic} {}{}", self.register(*d), sources.collect::<String>())
             }
             Instruction::Branch { when: None, target } => format!("bra {}", self.label(*target)),
@@ -196,7 +211,7 @@ impl Words<'_> {
         let list = |items: Vec<String>| format!("{{{}}}", items.join(", "));
         let pairs = elements.iter().filter_map(|element| match element {
             Instruction::Load { d, a, .. } => Some((self.register(*d).to_string(), self.address(*a))),
-            Instruction::Store { a, b, .. } => Some((self.address(*a), self.operand(*b))),
+            Instruction::Store { a, b, ty, .. } => Some((self.address(*a), self.value(*b, *ty))),
             _ => None,
         });
         let (first, second): (Vec<_>, Vec<_>) = pairs.unzip();

@@ -139,7 +139,8 @@ impl<'t> Tokens<'t> {
     /// # Errors
     /// If the text ends before.
     pub(super) fn cell(&mut self) -> Result<Option<Text<'t>>, Error> {
-        let start = self.here();
+        // The text of a word behind a dot does not begin with the dot.
+        let start = self.next.checked_sub(1).map_or(0, |last| self.tokens[last].text.span().end);
         let mut end = start;
         while !self.is(0, "|") && !self.is(0, ";") {
             let token = self.take();

@@ -7,16 +7,24 @@ use crate::{execution::Execution, relation::Relation};
 
 /// An execution with the relations that the axioms speak of.
 pub struct Judged<'x> {
+    /// The execution.
     pub execution: &'x Execution<Ptx>,
+    /// Section 8.7.
     pub morally_strong: Relation,
+    /// Section 8.9.5.
     pub base_causality: Relation,
+    /// Section 8.9.5.
     pub causality: Relation,
+    /// Section 8.9.7.
     pub fr: Relation,
+    /// Section 8.9.4.
     pub synchronizes: Relation,
+    /// Section 8.9.2.
     pub observation: Relation,
 }
 
 impl<'x> Judged<'x> {
+    /// Computes the relations.
     pub fn new(x: &'x Execution<Ptx>, conventions: Conventions) -> Self {
         let base_causality = base_causality_order(x, conventions);
         let preserved = proxy_preserved_base_causality_order(&x.skeleton, &base_causality);
@@ -70,23 +78,31 @@ impl<'x> Judged<'x> {
 /// Events in a circle, each with the relation that leads from it to the next.
 pub type Cycle = Vec<(usize, &'static str)>;
 
+/// An axiom of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter)]
 pub enum Axiom {
+    /// Section 8.10.1.
     #[strum(serialize = "Coherence")]
     Coherence,
+    /// Section 8.10.2.
     #[strum(serialize = "Fence-SC")]
     FenceSc,
+    /// Section 8.10.3.
     #[strum(serialize = "Atomicity")]
     Atomicity,
+    /// Section 8.10.4.
     #[strum(serialize = "No Thin Air")]
     NoThinAir,
+    /// Section 8.10.5.
     #[strum(serialize = "Sequential Consistency Per Location")]
     ScPerLocation,
+    /// Section 8.10.6.
     #[strum(serialize = "Causality")]
     Causality,
 }
 
 impl Axiom {
+    /// The section of the manual.
     pub fn section(self) -> &'static str {
         match self {
             Self::Coherence => "8.10.1",
@@ -98,6 +114,7 @@ impl Axiom {
         }
     }
 
+    /// Why the axiom forbids the execution; `None` if it does not.
     pub fn contradiction(self, x: &Judged) -> Option<Cycle> {
         match self {
             Self::Coherence => coherence(x),

@@ -13,12 +13,14 @@ use strum::IntoEnumIterator;
 use crate::{
     condition::{Atom, Formula},
     execution::{Combination, Execution},
+    limit::Limit,
     outcome::{Budget, Layout, Limits, Witness},
     program::{Location, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{self, Ending, Limit},
+    unfold::{self, Ending},
 };
 
+/// Whether a formula can hold, and why.
 #[derive(Clone, Debug)]
 pub enum Explanation {
     /// An execution that the model allows, with a final state for which the formula holds.
@@ -28,13 +30,18 @@ pub enum Explanation {
     Forbidden(Box<Contradiction>),
     /// Whatever is read from where, the formula does not hold, or no values are defined.
     NoCandidate,
+    /// A bound was hit.
     Unknown(Limit),
 }
 
+/// A forbidden execution.
 #[derive(Clone, Debug)]
 pub struct Contradiction {
+    /// The execution.
     pub execution: Execution<Ptx>,
+    /// What forbids it.
     pub axiom: Axiom,
+    /// Where.
     pub cycle: Cycle,
 }
 
@@ -225,7 +232,7 @@ fn mentions(program: &Program, formula: &Formula, location: Location) -> bool {
     }
 }
 
-/// Each way to direct the pairs that, with a relation, is acyclic; transitively closed. Ends early where `each` is false,
+/// Each choice of directions of the pairs that, with a relation, is acyclic; transitively closed. Ends early where `each` is false,
 /// and says so.
 fn each_orientation(pairs: &[(usize, usize)], with: Relation, each: &mut impl FnMut(Relation) -> bool) -> bool {
     let Some((&(a, b), rest)) = pairs.split_first() else { return each(with.closure()) };

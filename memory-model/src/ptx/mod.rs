@@ -21,11 +21,15 @@ use crate::{
     unfold::Unfolding,
 };
 
+/// The language of PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ptx;
 
+/// A program of PTX.
 pub type Program = program::Program<Ptx>;
+/// A thread of PTX.
 pub type Thread = program::Thread<Ptx>;
+/// An instruction of PTX.
 pub type Instruction = program::Instruction<Ptx>;
 
 impl Language for Ptx {
@@ -42,10 +46,15 @@ impl Language for Ptx {
 /// Semantics of memory operations (section 8.4), of loads and stores and of atomic operations alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter)]
 pub enum Sem {
+    /// Not strong (section 8.4.1).
     Weak,
+    /// Strong, and no more.
     Relaxed,
+    /// What follows it in its thread does not come before it.
     Acquire,
+    /// What precedes it in its thread does not come behind it.
     Release,
+    /// Both.
     AcqRel,
     /// As `relaxed.sys` (section 8.4.2).
     Volatile,
@@ -82,28 +91,38 @@ impl FromStr for Sem {
 /// Methods of memory access (section 8.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
 pub enum Proxy {
+    /// The addresses of `ld` and `st`.
     Generic,
+    /// `suld` and `sust`.
     Surface,
+    /// `tex`.
     Texture,
+    /// Constant memory.
     Constant,
+    /// Asynchronous copies.
     Async,
 }
 
 /// What a memory operation carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
+    /// What it orders.
     pub sem: Sem,
     /// Without meaning for weak operations.
     pub scope: Scope,
     /// `.mmio`: the same relations as without it (section 8.4.1).
     pub mmio: bool,
+    /// How it reaches the memory.
     pub proxy: Proxy,
 }
 
 impl Access {
+    /// A weak access through the generic proxy.
     pub const WEAK: Self = Self { sem: Sem::Weak, scope: Scope::Sys, mmio: false, proxy: Proxy::Generic };
 
+    /// An access of these semantics through the generic proxy.
     pub fn new(sem: Sem, scope: Scope) -> Self {
         Self { sem, scope, ..Self::WEAK }
     }
@@ -170,14 +189,23 @@ impl Access {
     }
 }
 
+/// A fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fence {
-    Memory { sem: FenceSem, scope: Scope },
+    /// `fence.sem.scope`.
+    Memory {
+        /// What it orders.
+        sem: FenceSem,
+        /// For whom.
+        scope: Scope,
+    },
+    /// `fence.proxy`.
     Proxy(ProxyFence),
 }
 
 /// `fence.proxy` (section 8.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ProxyFence {
     /// Between virtual aliases.
     Alias,
@@ -217,8 +245,10 @@ impl Fence {
 }
 
 impl Conventions {
+    /// The manual, and the Atomics ABI where it leaves room.
     pub const MANUAL: Self =
         Self { failed_cas_writes: false, fence_sc_in_patterns: true, red_acquires: false, hung_at_end: false };
+    /// The readings of Dat3M.
     pub const DAT3M: Self =
         Self { failed_cas_writes: true, fence_sc_in_patterns: false, red_acquires: true, hung_at_end: true };
 

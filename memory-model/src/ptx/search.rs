@@ -14,22 +14,24 @@ use std::cell::Cell;
 mod choice;
 mod location;
 mod product;
+mod state;
 mod values;
 
 use self::{
     choice::Choice,
-    location::LocationEvents,
-    values::{Solution, Values},
+    state::{Goal, LocationEvents, NONE, Search},
+    values::Solution,
 };
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, relations};
 use crate::{
     barrier,
     execution::{Combination, Event, Skeleton},
+    limit::Limit,
     outcome::{Budget, Limits, Outcomes, Witness},
     program::{Cmp, Program, Value},
     relation::{MAX_EVENTS, Relation, Set},
     thin_air,
-    unfold::{self, Kind, Limit, Path, Term, Unfolding},
+    unfold::{self, Kind, Path, Term, Unfolding},
 };
 
 /// Every final state that the model allows.
@@ -72,30 +74,6 @@ pub fn witness(
     let mut goal = Goal { wanted: Some(wanted), witness: Some(&mut witness), ..Goal::new(&mut outcomes) };
     let result = run(program, conventions, limits, &mut Budget::new(limits), &mut goal);
     witness.filter(|_| result != Err(Limit::MixedSizes))
-}
-
-type Wanted<'g> = &'g dyn Fn(&[Value]) -> bool;
-
-struct Goal<'g> {
-    outcomes: &'g mut Outcomes,
-    wanted: Option<Wanted<'g>>,
-    witness: Option<&'g mut Option<Witness<Ptx>>>,
-    /// Of the dependencies, only those count that are certain.
-    certain: bool,
-    /// Something was forbidden by dependencies alone.
-    thin_air: bool,
-    /// Something is allowed in which values depend on themselves.
-    undefined: bool,
-}
-
-impl<'g> Goal<'g> {
-    fn new(outcomes: &'g mut Outcomes) -> Self {
-        Self { outcomes, wanted: None, witness: None, certain: false, thin_air: false, undefined: false }
-    }
-
-    fn reached(&self) -> bool {
-        self.witness.as_ref().is_some_and(|witness| witness.is_some())
-    }
 }
 
 /// Lets loops run once, then once more, until all that is possible is found, or the bound is reached. Gives the number of rounds.
@@ -163,49 +141,8 @@ pub(crate) fn combinations<'p, L: crate::program::Language>(
     Ok(())
 }
 
-/// Arrivals and waits at barriers with a quorum, which may form phases in many ways.
+/// Arrivals and waits at barriers with a quorum, of which there may be many divisions into phases.
 const MAX_QUORUM_EVENTS: usize = 24;
-/// No source chosen.
-const NONE: u8 = u8::MAX;
-
-struct Search<'s, 'p, 'g> {
-    c: &'s Combination<'p, Ptx>,
-    budget: &'s mut Budget,
-    goal: &'s mut Goal<'g>,
-    morally_strong: Relation,
-    /// From the write of a release pattern to the operations that begin it.
-    heads: Relation,
-    /// From the read of an acquire pattern to the operations that end it.
-    tails: Relation,
-    /// For each read, the writes that it may read from.
-    sources: [Set; MAX_EVENTS],
-    /// Reads that matter beyond their location.
-    outer: Set,
-    locations: Vec<LocationEvents>,
-    sc_pairs: Vec<(usize, usize)>,
-    constraints: Vec<(usize, Term, bool)>,
-    /// The last values of the observed registers.
-    registers: Vec<(usize, Term)>,
-    /// All accesses are generic, and no variable has an alias: causality follows from base causality at once.
-    plain: bool,
-    has_dependencies: bool,
-    /// For each wait at a barrier, the arrivals of its phase.
-    phases: [Set; MAX_EVENTS],
-    barrier_edges: Relation,
-    barriers_first: bool,
-    /// Only find out whether there is an execution at all, in which loops reach their bounds.
-    feasible_only: bool,
-    feasible: bool,
-    /// The events that stand for all behind such a bound.
-    beyond: Set,
-    /// Whether something was given up because of dependencies alone.
-    thin_air: Cell<bool>,
-    /// What all events give, where that is solved.
-    solved: Option<Box<Values>>,
-    /// Whether it is not.
-    unsolved: bool,
-}
-
 /// The pairs of `fence.sc` whose order the search chooses.
 ///
 /// Where every two are ordered, the order of two that nothing precedes in their threads tells nothing: what comes before one of
@@ -449,10 +386,6 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         then(self, &choice)
     }
 
-    fn done(&self) -> bool {
-        self.goal.reached() || self.goal.undefined || self.feasible_only && self.feasible
-    }
-
     /// Chooses sources for the open reads.
     fn outer(&mut self, choice: &Choice, open: Set) -> Result<(), Limit> {
         if self.done() {
@@ -510,32 +443,6 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn same(&self, rf: &[u8; MAX_EVENTS], thread: usize, a: Term, b: Term) -> bool {
         let origin = |term| self.c.origin(thread, term, &|read| self.source(rf, read));
         origin(a) == origin(b)
-    }
-
-    /// What an event gives; `None` where that is not chosen yet.
-    fn read(&self, rf: &[u8; MAX_EVENTS], event: usize) -> Option<Value> {
-        match &self.solved {
-            Some(values) => values[event],
-            None => self.read_for(rf, event, Set(0)),
-        }
-    }
-
-    /// What an event gives for the values of others, of which it must not be one.
-    fn read_for(&self, rf: &[u8; MAX_EVENTS], event: usize, others: Set) -> Option<Value> {
-        if others.contains(event) {
-            return None;
-        }
-        let read = |next| self.read_for(rf, next, others | Set::one(event));
-        if self.c.skeleton.events[event].kind == Kind::Wait {
-            return barrier::reduced(self.c, event, self.phases[event], &read);
-        }
-        self.source(rf, event).and_then(|source| self.c.written(source, &read))
-    }
-
-    /// The write that is read from, where it is chosen and known.
-    fn source(&self, rf: &[u8; MAX_EVENTS], read: usize) -> Option<usize> {
-        let source = usize::from(rf[read]);
-        (source < MAX_EVENTS && !self.beyond.contains(source)).then_some(source)
     }
 
     /// Orients the pairs of morally strong `fence.sc`.

@@ -13,11 +13,15 @@ use crate::{
     program::{self, Language},
 };
 
+/// The language of C++ with scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cpp;
 
+/// A source program.
 pub type Program = program::Program<Cpp>;
+/// A thread of a source program.
 pub type Thread = program::Thread<Cpp>;
+/// An instruction of a source program.
 pub type Instruction = program::Instruction<Cpp>;
 
 impl Language for Cpp {
@@ -35,35 +39,45 @@ impl Language for Cpp {
     }
 }
 
+/// Memory orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 pub enum Order {
     /// Not an atomic operation.
     #[strum(serialize = "na")]
     NonAtomic,
+    /// `memory_order_relaxed`.
     #[strum(serialize = "rlx")]
     Relaxed,
+    /// `memory_order_acquire`.
     #[strum(serialize = "acq")]
     Acquire,
+    /// `memory_order_release`.
     #[strum(serialize = "rel")]
     Release,
+    /// `memory_order_acq_rel`.
     #[strum(serialize = "ar")]
     AcqRel,
+    /// `memory_order_seq_cst`.
     #[strum(serialize = "sc")]
     SeqCst,
 }
 
 impl Order {
+    /// Whether an operation or fence of this order acquires.
     pub fn acquires(self) -> bool {
         matches!(self, Self::Acquire | Self::AcqRel | Self::SeqCst)
     }
 
+    /// Whether an operation or fence of this order releases.
     pub fn releases(self) -> bool {
         matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
     }
 }
 
+/// What a memory operation carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
+    /// Its order.
     pub order: Order,
     /// The order of a compare and exchange that fails; otherwise that of the access.
     pub failure: Order,
@@ -72,14 +86,18 @@ pub struct Access {
 }
 
 impl Access {
+    /// An access of this order, whether it succeeds or fails.
     pub fn new(order: Order, scope: Scope) -> Self {
         Self { order, failure: order, scope }
     }
 }
 
+/// A fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fence {
+    /// Its order.
     pub order: Order,
+    /// For whom.
     pub scope: Scope,
 }
 

@@ -115,17 +115,23 @@ pub fn races(x: &Execution<Cpp>, hb: &Relation) -> Relation {
     (conflicts & threads) - *hb - hb.inverse() - inclusive(skeleton)
 }
 
+/// An axiom of RC11.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter)]
 pub enum Axiom {
+    /// Each location by itself is sequentially consistent.
     Coherence,
+    /// Nothing is written between the read and the write of a read-modify-write.
     Atomicity,
+    /// The sequentially consistent operations and fences have an order.
     #[strum(serialize = "Sequential consistency")]
     Sc,
+    /// Values do not justify themselves.
     #[strum(serialize = "No thin air")]
     NoThinAir,
 }
 
 impl Axiom {
+    /// Whether the axiom allows an execution, of which `hb` is happens-before.
     pub fn holds(self, x: &Execution<Cpp>, hb: &Relation) -> bool {
         match self {
             Self::Coherence => coherence(x, hb),
@@ -142,14 +148,17 @@ pub fn forbidden(x: &Execution<Cpp>, rule: ReleaseSequences) -> Option<Axiom> {
     Axiom::iter().find(|axiom| !axiom.holds(x, &hb))
 }
 
+/// See [`Axiom::Coherence`].
 pub fn coherence(x: &Execution<Cpp>, hb: &Relation) -> bool {
     hb.is_irreflexive() && hb.then(&extended_coherence_order(x)).is_irreflexive()
 }
 
+/// See [`Axiom::Atomicity`].
 pub fn atomicity(x: &Execution<Cpp>) -> bool {
     (x.fr().then(&x.co) & x.skeleton.rmw).is_empty()
 }
 
+/// See [`Axiom::Sc`].
 pub fn sequential_consistency(x: &Execution<Cpp>, hb: &Relation) -> bool {
     (inclusive(&x.skeleton) & partial_sc(x, hb)).is_acyclic()
 }

@@ -20,7 +20,9 @@ use crate::{
 /// A named source program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
+    /// What stands behind `name:`.
     pub name: String,
+    /// The program.
     pub program: Program,
 }
 

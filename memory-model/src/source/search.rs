@@ -6,15 +6,18 @@ use super::{
 };
 use crate::{
     execution::{Combination, Execution},
+    limit::Limit,
     outcome::{Budget, Limits, Outcomes},
     program::Value,
     ptx::search::combinations,
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{self, Ending, Limit, Unfolding},
+    unfold::{self, Ending, Unfolding},
 };
 
+/// The final states of a source program.
 #[derive(Clone, Debug)]
 pub struct SourceOutcomes {
+    /// The states; meaningless for a program with a race.
     pub outcomes: Outcomes,
     /// An execution with a race: the program is undefined, and every outcome is allowed.
     pub race: Option<Race>,
@@ -23,7 +26,9 @@ pub struct SourceOutcomes {
 /// Two racing events of an execution.
 #[derive(Clone, Debug)]
 pub struct Race {
+    /// The execution.
     pub execution: Execution<Cpp>,
+    /// The numbers of the events.
     pub events: (usize, usize),
 }
 

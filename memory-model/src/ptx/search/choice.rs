@@ -1,6 +1,6 @@
 //! What follows from reading from a write.
 
-use super::{LocationEvents, Search};
+use super::state::{LocationEvents, Search};
 use crate::relation::{MAX_EVENTS, Relation, Set};
 
 /// The choices so far, and what follows from them.

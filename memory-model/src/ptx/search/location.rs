@@ -1,26 +1,13 @@
 //! One location by itself, with base causality fixed: what its reads return, and in which order its writes are.
 
-use super::{Choice, Search};
-use crate::{
-    program::Value,
-    relation::{MAX_EVENTS, Relation, Set},
-    unfold::Limit,
+use super::{
+    choice::Choice,
+    state::{LocationEvents, Search},
 };
-
-/// The memory operations of one location, and what was found of them.
-pub(super) struct LocationEvents {
-    pub(super) events: Set,
-    pub(super) writes: Set,
-    pub(super) reads: Set,
-    /// Reads whose sources are chosen for this location alone.
-    pub(super) inner: Vec<usize>,
-    /// Those of them whose values are observed.
-    pub(super) observed: Vec<usize>,
-    /// Rows of values: of the observed reads, then the final value.
-    pub(super) rows: Vec<Value>,
-    /// For each row, how it comes about; only where a witness is wanted.
-    pub(super) causes: Vec<([u8; MAX_EVENTS], Relation)>,
-}
+use crate::{
+    limit::Limit,
+    relation::{MAX_EVENTS, Relation, Set},
+};
 
 impl Search<'_, '_, '_> {
     /// Chooses sources for the reads from `index` on that matter for this location alone.
@@ -154,20 +141,6 @@ impl Search<'_, '_, '_> {
                 at.writes.for_each(|write| *co.row_mut(write) = order.after[write]);
                 at.causes.push((*rf, co));
             }
-        }
-    }
-}
-
-impl LocationEvents {
-    pub(super) fn empty() -> Self {
-        Self {
-            events: Set(0),
-            writes: Set(0),
-            reads: Set(0),
-            inner: Vec::new(),
-            observed: Vec::new(),
-            rows: Vec::new(),
-            causes: Vec::new(),
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Outcomes and witnesses, out of what the locations allow.
 
-use super::{Choice, Search};
+use super::{choice::Choice, state::Search};
 use crate::{
     barrier,
     execution::Execution,
+    limit::Limit,
     outcome::{State, Witness},
     program::Value,
     ptx::Ptx,
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{Kind, Limit},
+    unfold::Kind,
 };
 
 impl Search<'_, '_, '_> {

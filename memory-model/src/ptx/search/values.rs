@@ -1,15 +1,12 @@
 //! Values that depend on themselves, where only certain dependencies forbid that: the equations that hold of them.
 
-use super::Search;
+use super::state::{Search, Values};
 use crate::{
     barrier,
-    program::{Cmp, Value},
+    program::Cmp,
     relation::{MAX_EVENTS, Set},
-    unfold::{Kind, Node, Term},
+    unfold::{Kind, Term},
 };
-
-/// What is known of the values that the events of an execution give.
-pub(super) type Values = [Option<Value>; MAX_EVENTS];
 
 pub(super) enum Solution {
     /// The values of all reads.
@@ -114,14 +111,11 @@ impl Search<'_, '_, '_> {
         let path = self.c.paths[thread];
         let mut term = term;
         loop {
-            let Term::Node(node) = term else { return false };
-            term = match path.nodes[node as usize] {
-                Node::Event(_) | Node::Expected(..) => return true,
-                Node::Computed(function, ty, [a, ..]) if function.is_injective(ty) => a,
-                Node::Computed(function, _, [a, Term::Constant(_), _]) if function.is_sum() => a,
-                Node::Computed(function, _, [Term::Constant(_), b, _]) if function.is_sum() => b,
-                _ => return false,
-            };
+            if path.copied(term).is_some() {
+                return true;
+            }
+            let Some(source) = path.turned(term) else { return false };
+            term = source;
         }
     }
 }

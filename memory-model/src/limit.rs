@@ -1,0 +1,59 @@
+//! Why an answer is not known.
+
+use crate::relation::MAX_EVENTS;
+
+/// The most registers that a thread may have.
+pub const MAX_REGISTERS: usize = 128;
+/// The most values that a path may compute.
+pub const MAX_NODES: usize = 1024;
+
+/// Why an answer is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Limit {
+    /// A loop may run more often.
+    #[error("a loop may run more often than the bound")]
+    Unroll,
+    /// More events than a relation holds.
+    #[error("an execution has more than {MAX_EVENTS} events")]
+    Events,
+    /// More registers than a thread may have.
+    #[error("a thread has more than {MAX_REGISTERS} registers")]
+    Registers,
+    /// An address that the model does not have.
+    #[error("an address is not within a variable, is misaligned, or depends on what is read")]
+    Address,
+    /// Accesses that overlap in part.
+    #[error("accesses overlap in part, and the axioms do not apply to a race of theirs (section 8.7.2)")]
+    MixedSizes,
+    /// Dependencies that are not certain.
+    #[error("only dependencies that an implementation may reason away forbid it (section 8.10.4)")]
+    ThinAir,
+    /// No execution ends.
+    #[error("the program hangs: it has no execution that ends")]
+    Hangs,
+    /// The bound on choices.
+    #[error("more choices than the limit")]
+    Choices,
+    /// The bound on time.
+    #[error("the time limit is over")]
+    Time,
+    /// The bound on paths.
+    #[error("more paths than the limit")]
+    Paths,
+    /// The bound on computed values.
+    #[error("a path computes more than {MAX_NODES} values")]
+    Values,
+    /// A barrier in a source program.
+    #[error("the source model has no barriers")]
+    Barrier,
+    /// The bound on uses of barriers.
+    #[error("more uses of barriers with a quorum than the limit")]
+    Quorum,
+    /// A label is missing.
+    #[error("a branch leads to a label that is not there")]
+    Label,
+    /// Arithmetic that the model does not have.
+    #[error("an instruction computes with floating-point numbers or with the carry flag, and the model does not")]
+    Computation,
+}

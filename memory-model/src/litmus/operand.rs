@@ -1,0 +1,202 @@
+//! The operands of an instruction, which become those of the model.
+
+use ptx_isa::{
+    Type,
+    syntax::{self, Number, Operand as Written, Shape, Text},
+};
+
+use super::{
+    names::{declare, label, register, variable},
+    print::{is_spelled_in_bits, number},
+    shared::Mapped,
+    test::Dialect,
+};
+use crate::{
+    program::{Address, Label, Location, Operand, Register, Value, Variable, fits},
+    ptx::{Program, Thread},
+};
+
+/// What is wrong, and where in the file, in bytes.
+pub(super) type Wrong = (usize, String);
+
+/// What an instruction says beyond itself.
+pub(super) struct Cell {
+    /// Where its mnemonic is in the file, in bytes.
+    pub(super) at: usize,
+    /// Whether it names a state space, and that is shared memory.
+    pub(super) is_shared: Option<bool>,
+    /// The variables that it accesses.
+    pub(super) uses: Vec<Location>,
+    /// Those of them that were not declared.
+    pub(super) undeclared: Vec<String>,
+    pub(super) mapped: Option<Mapped>,
+    /// Where it branches.
+    pub(super) branch: Option<Label>,
+}
+
+/// One instruction, while its operands are resolved.
+pub(super) struct Reader<'r, 't> {
+    pub(super) program: &'r mut Program,
+    pub(super) column: usize,
+    pub(super) dialect: Dialect,
+    /// Where the cell begins in the file, in bytes.
+    pub(super) start: usize,
+    pub(super) of: &'r syntax::Instruction<'t>,
+    pub(super) cell: Cell,
+}
+
+/// What stands where an instruction has no operand.
+pub(super) const NONE: Operand = Operand::Immediate(0);
+
+impl<'t> Reader<'_, 't> {
+    pub(super) fn thread(&mut self) -> &mut Thread {
+        &mut self.program.threads[self.column]
+    }
+
+    pub(super) fn mnemonic(&self) -> &'t str {
+        self.of.mnemonic.text
+    }
+
+    /// An error of the instruction.
+    pub(super) fn wrong<T>(&self, message: impl Into<String>) -> Result<T, Wrong> {
+        Err((self.cell.at, message.into()))
+    }
+
+    /// An error at a place in the cell.
+    pub(super) fn wrong_at<T>(&self, text: Text<'_>, message: impl Into<String>) -> Result<T, Wrong> {
+        Err((self.start + text.start, message.into()))
+    }
+
+    /// The mnemonic with its modifiers.
+    pub(super) fn spelled(&self) -> String {
+        let dots = self.of.modifiers.iter().map(|word| format!(".{}", word.text));
+        self.mnemonic().to_owned() + &dots.collect::<String>()
+    }
+
+    pub(super) fn count(&self, expected: usize) -> Result<(), Wrong> {
+        let found = self.of.operands.len();
+        if found == expected {
+            return Ok(());
+        }
+        self.wrong(format!("`{}` takes {expected} operands here, not {found}", self.mnemonic()))
+    }
+
+    /// Whether an operand is in brackets, or a variable.
+    pub(super) fn is_address(&self, index: usize) -> bool {
+        match &self.of.operands[index].shape {
+            Shape::Memory { .. } => true,
+            Shape::Name { name, .. } => variable(self.program, name.text).is_some(),
+            _ => false,
+        }
+    }
+
+    /// An error of an operand, which is number `which` from 1.
+    fn no_operand<T>(&self, which: usize, expected: &str) -> Result<T, Wrong> {
+        self.wrong(format!("operand {which} of `{}` is {expected}", self.mnemonic()))
+    }
+
+    pub(super) fn register(&mut self, index: usize) -> Result<Register, Wrong> {
+        self.register_of(&self.of.operands[index], index + 1)
+    }
+
+    pub(super) fn register_of(&mut self, written: &Written<'t>, which: usize) -> Result<Register, Wrong> {
+        match written.shape {
+            Shape::Name { name, suffix: None } if variable(self.program, name.text).is_none() => {
+                Ok(register(self.thread(), name.text))
+            }
+            _ => self.no_operand(which, "a register"),
+        }
+    }
+
+    pub(super) fn label(&mut self, index: usize) -> Result<Label, Wrong> {
+        match self.of.operands[index].shape {
+            Shape::Name { name, suffix: None } => {
+                let target = label(self.thread(), name.text);
+                self.cell.branch = Some(target);
+                Ok(target)
+            }
+            _ => self.no_operand(index + 1, "a label"),
+        }
+    }
+
+    pub(super) fn value(&mut self, index: usize, ty: Type) -> Result<Operand, Wrong> {
+        self.value_of(&self.of.operands[index], index + 1, ty)
+    }
+
+    /// A register, a constant of a type, or a variable's address.
+    pub(super) fn value_of(&mut self, written: &Written<'t>, which: usize, ty: Type) -> Result<Operand, Wrong> {
+        let text = written.text.text;
+        match written.shape {
+            Shape::Name { name, suffix: None } => Ok(self.name(name.text)),
+            Shape::Name { .. } => self.wrong(format!("`{text}` has no value here: write a number in place of it")),
+            Shape::Number(number) => match constant(number, text, ty) {
+                Some(value) => Ok(Operand::Immediate(value)),
+                None if is_spelled_in_bits(ty) => {
+                    self.wrong_at(written.text, format!("`{text}` is no number of type `.{ty}`"))
+                }
+                None => self.wrong_at(written.text, format!("`{text}` is no number of 64 bits")),
+            },
+            Shape::Unknown if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+                self.wrong_at(written.text, format!("`{text}` is no number of 64 bits"))
+            }
+            _ => self.no_operand(which, "a register or a number"),
+        }
+    }
+
+    /// A value of a type, in which a constant must fit.
+    pub(super) fn fitting(&mut self, written: &Written<'t>, which: usize, ty: Type) -> Result<Operand, Wrong> {
+        match self.value_of(written, which, ty)? {
+            Operand::Immediate(value) if !fits(ty, value) => {
+                self.wrong(format!("`{}` does not fit into {} bits", number(value), ty.bits()))
+            }
+            operand => Ok(operand),
+        }
+    }
+
+    fn name(&mut self, name: &str) -> Operand {
+        match variable(self.program, name) {
+            Some(location) => Operand::Address(location),
+            None => Operand::Register(register(self.thread(), name)),
+        }
+    }
+
+    pub(super) fn address(&mut self, index: usize) -> Result<Address, Wrong> {
+        self.address_of(&self.of.operands[index], index + 1)
+    }
+
+    /// An address, with brackets or without. A variable may be new, if nothing speaks for a register.
+    pub(super) fn address_of(&mut self, written: &Written<'t>, which: usize) -> Result<Address, Wrong> {
+        let Some(syntax::Address { base: Text { text: name, .. }, offset }) = written.address() else {
+            return self.no_operand(which, "an address");
+        };
+        let known = &self.program.threads[self.column].registers;
+        if variable(self.program, name).is_none() && !known.iter().any(|register| register.name == name) {
+            let digits = name.strip_prefix('r').filter(|rest| rest.chars().all(|c| c.is_ascii_digit()));
+            let new = Variable { name: name.into(), initial: 0, alias: None };
+            let declared = !name.starts_with('%') && digits.is_none() && declare(self.program, new).is_some();
+            if !declared {
+                return self.wrong(format!("`{name}` is neither a variable nor a register that was set"));
+            }
+            self.cell.undeclared.push(name.into());
+        }
+        let base = self.name(name);
+        if let Operand::Address(variable) = base {
+            self.cell.uses.push(variable);
+        }
+        Ok(Address { base, offset })
+    }
+}
+
+/// The bits of a constant of a type; `None` of one that the type has not, and of a negative one of more than 64 bits.
+fn constant(number: Number, text: &str, ty: Type) -> Option<Value> {
+    match (number, ty) {
+        (Number::Integer(value), _) if !is_spelled_in_bits(ty) => {
+            Some(value).filter(|_| !text.starts_with('-') || value as i64 <= 0)
+        }
+        (Number::Single(bits), Type::F32) => Some(bits.into()),
+        (Number::Double(bits), Type::F64) => Some(bits),
+        (Number::Decimal(value), Type::F32) => Some((value as f32).to_bits().into()),
+        (Number::Decimal(value), Type::F64) => Some(value.to_bits()),
+        _ => None,
+    }
+}
