@@ -3,12 +3,12 @@
 
 use ptx_atomics_judge::Strength;
 use ptx_atomics_lowering::{
-    Access, AtomicOp, B, C, InlineAsm, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
+    Access, AtomicOp, B, C, Change, InlineAsm, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
     Unsupported, lower,
     ptx::{Scope, Space},
 };
 
-use crate::address_space;
+use crate::{address_space, memory::Memory};
 
 /// The instructions of LLVM, and the ops of MLIR's LLVM dialect, that are atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +177,16 @@ impl Replacement {
         let strength = Strength::of(&lowering.sequence);
         let orders = strength.acquire.or(strength.release).is_some();
         Ok(Self { op, lowering, asm, orders })
+    }
+
+    /// What was done that the operation does not ask for. `memory` is that of its address.
+    pub fn changes(&self, memory: Option<Memory>) -> Vec<Change> {
+        let may_meet_stack = match self.op.operation {
+            Operation::Rmw(_, access) | Operation::CmpXchg { access, .. } => !access.may_be_local,
+            _ => false,
+        };
+        let unknown = may_meet_stack && memory.is_some_and(|memory| memory.unresolved);
+        self.lowering.changes.iter().copied().chain(unknown.then_some(Change::UnknownMemory)).collect()
     }
 
     /// The state space that the sequence accesses; generic for a fence.

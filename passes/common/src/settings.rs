@@ -37,6 +37,8 @@ pub struct Setting {
     pub name: &'static str,
     pub takes: Takes,
     pub help: &'static str,
+    /// Whether the pass in MLIR has it. What concerns only functions that clang writes it has not.
+    pub in_mlir: bool,
     read: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
@@ -61,7 +63,7 @@ pub const SETTINGS: [Setting; 11] = {
         help: &'static str,
         read: fn(&mut Settings, &str) -> Result<(), String>,
     ) -> Setting {
-        Setting { name, takes, help, read }
+        Setting { name, takes, help, in_mlir: true, read }
     }
     [
         setting("mcpu", One, "The GPU, sm_20 to sm_121f", |to, value| set(&mut to.mcpu, sm(value))),
@@ -79,11 +81,18 @@ pub const SETTINGS: [Setting; 11] = {
         setting("volatile-as-mmio", Flag, "Volatile atomic loads and stores of global memory become .mmio",
             |to, value| set(&mut to.volatile_as_mmio, yes(value))),
         setting("cuda-atomics", One, "on: CUDA's own atomics are relaxed, of CUDA's scope; off: what clang writes",
-            |to, value| set(&mut to.cuda_atomics, on(value))),
+            |to, value| set(&mut to.cuda_atomics, on(value))).in_llvm_ir(),
         setting("remarks", One, "The file to which a remark for each operation is added, in LLVM's YAML",
             |to, value| set(&mut to.remarks, Ok(value.into()))),
     ]
 };
+
+impl Setting {
+    /// The same, for the pass over LLVM IR alone.
+    const fn in_llvm_ir(self) -> Self {
+        Self { in_mlir: false, ..self }
+    }
+}
 
 impl Settings {
     /// What the text of a module's flag sets.

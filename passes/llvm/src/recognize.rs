@@ -11,7 +11,7 @@ use inkwell::{
     values::{FunctionValue, InstructionValue},
 };
 use ptx_atomics_judge::BasicBlock;
-use ptx_atomics_lowering::{Access, AtomicOp, Change, Policy, SyncScope, Type};
+use ptx_atomics_lowering::{Access, AtomicOp, Policy, SyncScope, Type};
 use ptx_atomics_pass::{
     Diagnostic, Errors, Input, Location, Options, Remark,
     memory::Memory,
@@ -46,6 +46,7 @@ pub struct Planned<'c> {
 impl Planned<'_> {
     pub fn remark(&self, input: &Input) -> Remark {
         let Replacement { op, lowering, .. } = &*self.replacement;
+        let memory = self.instruction.pointer().map(memory_of);
         Remark {
             function: name(&self.function),
             location: debug_location(self.instruction.value()).or_else(|| input.location(self.number)),
@@ -55,17 +56,8 @@ impl Planned<'_> {
                 &value_type(self.instruction),
             ) + &self.cuda_function(),
             sequence: lowering.sequence.clone(),
-            changes: lowering.changes.iter().copied().chain(self.unknown_memory()).collect(),
+            changes: self.replacement.changes(memory.and_then(Result::ok)),
         }
-    }
-
-    /// Where an `atom` may meet the stack, and nothing tests for it.
-    fn unknown_memory(&self) -> Option<Change> {
-        let access = self.replacement.op.operation.access()?;
-        let untested = matches!(self.instruction.opcode(), Opcode::Rmw(_) | Opcode::CmpXchg) && !access.may_be_local;
-        let memory = memory_of(self.instruction.pointer()?);
-        let unknown = untested && memory.is_ok_and(|memory| memory.unresolved);
-        unknown.then_some(Change::UnknownMemory)
     }
 
     fn cuda_function(&self) -> String {
