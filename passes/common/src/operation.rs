@@ -13,10 +13,15 @@ use crate::{address_space, memory::Memory};
 /// The instructions of LLVM, and the ops of MLIR's LLVM dialect, that are atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
+    /// `fence`
     Fence,
+    /// An atomic `load`.
     Load,
+    /// An atomic `store`.
     Store,
+    /// `atomicrmw`, which computes this.
     Rmw(RmwOp),
+    /// `cmpxchg`
     CmpXchg,
 }
 
@@ -102,11 +107,13 @@ pub fn sync_scope(index: usize, default_scope: Scope) -> (&'static str, SyncScop
     if index == 0 { ("", SyncScope::Threads(default_scope)) } else { SYNC_SCOPES[index] }
 }
 
+/// A synchronization scope that is none of [`SYNC_SCOPES`].
 pub fn unknown_sync_scope(name: &str) -> Problem {
     let known = SYNC_SCOPES.map(|(name, _)| format!("\"{name}\"")).join(", ");
     (format!("unknown synchronization scope {name}"), Some(format!("the known ones are {known}")))
 }
 
+/// An address space that atomics cannot access.
 pub fn wrong_address_space(number: u32) -> Problem {
     let help = format!("atomics are supported in the address spaces {}", address_space::KNOWN);
     (format!("atomic operation in address space {number}"), Some(help))
@@ -156,8 +163,11 @@ pub type Constants = [Option<u64>; 2];
 
 /// What replaces every operation that asks for the same with the same constants.
 pub struct Replacement {
+    /// The operation.
     pub op: AtomicOp,
+    /// Its sequence of PTX, and how that came about.
     pub lowering: Lowering,
+    /// The sequence as inline assembly.
     pub asm: InlineAsm,
     /// Whether it orders other accesses.
     pub orders: bool,

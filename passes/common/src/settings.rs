@@ -19,13 +19,21 @@ pub const MODULE_FLAG: &str = "ptx-atomics";
 /// What somebody set; the rest has its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
+    /// The GPU.
     pub mcpu: Option<Sm>,
+    /// The PTX version.
     pub mattr: Option<PtxVersion>,
+    /// The sequences of the ABI's rows.
     pub strategies: Strategies,
+    /// As [`Options::default_scope`].
     pub default_scope: Option<Scope>,
+    /// How close floating-point additions are to IEEE 754.
     pub fp_atomics: Option<FpAtomics>,
+    /// As [`Options::generic_may_be_local`].
     pub generic_may_be_local: Option<bool>,
+    /// Whether volatile accesses of global memory become `.mmio`.
     pub volatile_as_mmio: Option<bool>,
+    /// As [`Options::cuda_atomics`].
     pub cuda_atomics: Option<bool>,
     /// The file for remarks.
     pub remarks: Option<PathBuf>,
@@ -35,7 +43,9 @@ pub struct Settings {
 pub struct Setting {
     /// That of the command line, or MLIR's word.
     pub name: &'static str,
+    /// What stands behind `=`.
     pub takes: Takes,
+    /// What it does, and its values.
     pub help: &'static str,
     /// Whether the pass in MLIR has it. What concerns only functions that clang writes it has not.
     pub in_mlir: bool,
@@ -46,6 +56,7 @@ pub struct Setting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Takes {
+    /// One value.
     One,
     /// Values of which later ones override earlier.
     List,

@@ -70,13 +70,21 @@ fn value_type(instruction: Instruction<'_>) -> String {
     instruction.value_type().map(ValueType::text).unwrap_or_default()
 }
 
-/// Finds every atomic and fence, and lowers it. `pristine` says that the module is as it was read, but for
-/// markers, so that the order of its other atomics is that of its text.
+/// How the line of an atomic in the text is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// The module is as it was read, but for markers: its other atomics have the order of the text.
+    InOrder,
+    /// Passes have changed the module: an atomic knows the number that it had in the text.
+    ByNumber,
+}
+
+/// Finds every atomic and fence, and lowers it.
 pub fn plan<'c>(
     module: &Module<'c>,
     input: &Input,
     options: &Options,
-    pristine: bool,
+    lines: Lines,
     mut keep: impl FnMut(Planned<'c>),
 ) -> Result<(), Errors> {
     let mut recognizer = Recognizer::new(module, input, options);
@@ -89,8 +97,8 @@ pub fn plan<'c>(
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
                 continue;
             };
-            let number = match pristine {
-                true if recognizer.numbering.is_in_text(instruction) => count.next(),
+            let number = match lines {
+                Lines::InOrder if recognizer.numbering.is_in_text(instruction) => count.next(),
                 _ => recognizer.numbering.get(instruction),
             };
             errors.keep(recognizer.plan(function, instruction, number, &policy)).into_iter().for_each(&mut keep);
@@ -102,6 +110,7 @@ pub fn plan<'c>(
 /// A function that has atomics or fences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recognized {
+    /// Its name in LLVM IR.
     pub function: String,
     /// Whether other modules see the function, so that a compiler must keep it.
     pub visible: bool,
@@ -116,6 +125,7 @@ pub struct Recognized {
 pub struct Named {
     /// In LLVM's words.
     pub operation: String,
+    /// The place in the source program, or in the input.
     pub location: Option<Location>,
 }
 

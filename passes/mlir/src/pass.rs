@@ -23,6 +23,7 @@ use crate::{
 /// The name of the pass in pipelines.
 pub const ARGUMENT: &str = "ptx-atomics";
 
+/// What the pass says of itself in lists of passes.
 pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to PTX, as NVIDIA's Atomics ABI says";
 
 /// The pass, for a pass manager of melior. The options are those of [`Settings`], between commas or semicolons; the module
