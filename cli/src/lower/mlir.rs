@@ -4,10 +4,7 @@ use ptx_atomics::{
     llvm::{self, Diagnostic, Errors, Input, Location, Options, Settings, inkwell::context::Context},
     mlir::{
         self, DeviceModule, Translated, each,
-        melior::{
-            Context as MlirContext,
-            ir::{Module, OperationRef},
-        },
+        melior::ir::{Module, OperationRef},
     },
 };
 
@@ -43,20 +40,19 @@ pub struct Device<'l> {
 }
 
 /// The device modules of MLIR, or the one that is `wanted`, as LLVM IR.
-pub fn translated<'c, 'l>(
+pub fn translated<'l>(
     input: &Input,
-    context: &'c MlirContext,
-    module: &mut Module<'c>,
+    module: &mut Module<'_>,
     wanted: Option<&str>,
     llvm: &'l Context,
     options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Errors>,
 ) -> Result<Vec<Device<'l>>, Errors> {
-    let device = selected(wanted, mlir::device_modules(module, context)?)?;
+    let device = selected(wanted, mlir::device_modules(module)?)?;
     let device = each(device, |device| Ok((options(device.op())?, device)))?;
     each(&device, |(options, device)| mlir::check(device.op(), options))?;
     each(device, |(options, mut device)| {
         mlir::expand(&mut device, &options)?;
-        let translated = mlir::llvm_ir(&mut device, context, llvm, input)?;
+        let translated = mlir::llvm_ir(&mut device, llvm, input)?;
         llvm::expand(&translated.module)?;
         Ok(Device { name: device.name, options, translated })
     })
@@ -77,7 +73,7 @@ fn lower(args: &LowerArgs, input: &Input, llvm: &Context, only: Option<Part>) ->
         return Ok(vec![Lowered { name: None, bytes, remarks, target }]);
     }
     let wanted = args.module.as_deref();
-    let device = translated(input, &context, &mut module, wanted, llvm, |op| options(args, input, op))?;
+    let device = translated(input, &mut module, wanted, llvm, |op| options(args, input, op))?;
     let lowered = each(device, |Device { name, options, translated }| {
         let Translated { module, has_lines_for_us } = translated;
         let machine = llvm_ir::machine(args, &module, &options.target)?;
