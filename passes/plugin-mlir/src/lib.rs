@@ -16,7 +16,7 @@ use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Text, require};
 static CALLBACKS: Callbacks = Callbacks {
     argument: Text::new(mlir::ARGUMENT),
     description: Text::new(mlir::DESCRIPTION),
-    settings: SETTINGS.len(),
+    settings: OPTIONS,
     setting,
     insert_dialects,
     validate,
@@ -33,19 +33,30 @@ pub extern "C" fn mlirGetPassPluginInfo() -> PassPluginLibraryInfo<*const c_void
     PassPluginLibraryInfo::new(host::API_VERSION, unsafe { host::ptx_atomics_connect(&CALLBACKS) })
 }
 
+/// The number of options that the pass has.
+const OPTIONS: usize = {
+    let (mut options, mut index) = (0, 0);
+    while index < SETTINGS.len() {
+        options += SETTINGS[index].in_mlir as usize;
+        index += 1;
+    }
+    options
+};
+
+/// One of the options, by a number below that of all.
 extern "C" fn setting(index: usize) -> Setting {
-    let setting = &SETTINGS[index];
+    let setting = SETTINGS.iter().filter(|setting| setting.in_mlir).nth(index).expect("there are so many");
     Setting { name: Text::new(setting.name), help: Text::new(setting.help), takes: setting.takes }
 }
 
 /// Names the dialects of what the pass builds.
-extern "C" fn insert_dialects(registry: MlirDialectRegistry) {
+unsafe extern "C" fn insert_dialects(registry: MlirDialectRegistry) {
     // SAFETY: the registry is the host's, and lives during the call.
     mlir::BUILT.iter().for_each(|dialect| unsafe { mlirDialectHandleInsertDialect(dialect().to_raw(), registry) });
 }
 
 /// Says what is wrong with options.
-extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
+unsafe extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
     // SAFETY: the shim's text lives during the call, and so does what it says `say` is to be called with.
     unsafe {
         let errors = mlir::validate(&options.get().unwrap_or_default()).err().unwrap_or_default();
@@ -54,7 +65,7 @@ extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
 }
 
 /// Runs the pass on an op; whether it succeeded.
-extern "C" fn run(op: MlirOperation, options: Text) -> bool {
+unsafe extern "C" fn run(op: MlirOperation, options: Text) -> bool {
     // SAFETY: op and text are the host's, and live during the call; MLIR runs the pass.
     unsafe { mlir::run(OperationRef::from_raw(op), &options.get().unwrap_or_default()) }
 }
