@@ -1,7 +1,5 @@
 //! `ptx-atomics check`, on what LLVM prints, on what we print, and on what is no PTX.
 
-mod support;
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -10,7 +8,7 @@ use std::{
 
 use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
-use support::{ASSEMBLERS, exists, ptx_atomics, root, success, trial};
+use testing::{ASSEMBLERS, exists, ptx_atomics, root, success, trial};
 
 const IR: &str = r#"target triple = "nvptx64-nvidia-cuda"
 define i32 @ticket(ptr addrspace(1) %p) {
@@ -111,7 +109,7 @@ fn assembler_missing() -> Option<&'static str> {
 
 fn scoreboard() -> Result<(), Failed> {
     let mut command = Command::new(root().join("scripts/scoreboard"));
-    let table = success(command.arg("--quick").env("PTX_ATOMICS", env!("CARGO_BIN_EXE_ptx-atomics")))?;
+    let table = success(command.arg("--quick").env("PTX_ATOMICS", testing::binary()))?;
     let row = |start: &str| table.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned();
     let (ours, llc) = (row("| ptx-atomics "), row("| llc 22"));
     assert!(ours.contains(" (100.0%) | 0 | 0 | 0 | 0 | 0 | 0 |"), "{table}");

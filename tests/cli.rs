@@ -3,8 +3,6 @@
 //! What it prints for each file of `tests/bad` is pinned beside the file. To accept a change:
 //! `INSTA_UPDATE=always cargo test --test cli`, then read the difference.
 
-mod support;
-
 use std::{
     fs,
     io::{self, Write},
@@ -19,7 +17,7 @@ use std::{
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
-use support::{CALLS_THAT_ORDER, exists, ptx_atomics, root, success};
+use testing::{CALLS_THAT_ORDER, exists, ptx_atomics, root, success};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -80,7 +78,7 @@ fn main() {
     ];
     let with_tools = with_tools
         .iter()
-        .map(|(name, tool, test)| support::trial((*name).into(), (!exists(tool)).then_some(*tool), test));
+        .map(|(name, tool, test)| testing::trial((*name).into(), (!exists(tool)).then_some(*tool), test));
 
     libtest_mimic::run(&Arguments::from_args(), bad.chain(tests).chain(with_tools).collect()).exit();
 }
@@ -234,7 +232,7 @@ fn damaged_bitcode() -> Result<(), Failed> {
     let bitcode = bitcode_of("tests/inputs/cmpxchg.ll")?;
     let file = tempfile::NamedTempFile::new()?;
     let mut outcomes = [0, 0];
-    for damaged in support::damaged(&bitcode, 8) {
+    for damaged in testing::damaged(&bitcode, 8) {
         fs::write(file.path(), &damaged)?;
         let Output { status, stdout, stderr } = lower(&file.path().display().to_string());
         let stderr = String::from_utf8_lossy(&stderr);
@@ -315,7 +313,7 @@ fn links_pipes_devices() -> Result<(), Failed> {
 
     // The shell's `>(...)`.
     let script = format!("$0 lower {input} -o >(cat > {}) && wait $!", at("out").display());
-    success(Command::new("bash").arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_ptx-atomics")).current_dir(root()))?;
+    success(Command::new("bash").arg("-c").arg(script).arg(testing::binary()).current_dir(root()))?;
     assert_eq!(fs::read_to_string(at("out"))?, expected);
     left(&["out"]);
 
@@ -466,7 +464,7 @@ fn who_ended_it() -> Result<(), Failed> {
     // What just serves a small program does not serve this one.
     let limited = |kilobytes: usize, input: &Path| {
         let script = format!("ulimit -v {kilobytes}; exec \"$0\" lower \"$1\"");
-        Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_ptx-atomics")]).arg(input).output()
+        Command::new("sh").args(["-c", &script]).arg(testing::binary()).arg(input).output()
     };
     let small = root().join("tests/inputs/no_atomics.ll");
     let enough =
@@ -750,7 +748,7 @@ fn many_errors() -> Result<(), Failed> {
     fs::write(&path, (0..20_000).map(function).collect::<String>())?;
     let path = path.display().to_string();
     let shown = |flags: &str| -> Result<usize, Failed> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ptx-atomics"));
+        let mut command = Command::new(testing::binary());
         let output = command.args(["lower", &path]).args(flags.split_whitespace()).output()?;
         let stderr = String::from_utf8(output.stderr)?;
         let shown = stderr.lines().filter(|line| line.starts_with("error: constant memory cannot")).count();

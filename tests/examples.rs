@@ -4,8 +4,6 @@
 //!
 //! To accept a change: `INSTA_UPDATE=always cargo test --test examples`, then read the difference.
 
-mod support;
-
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -14,7 +12,7 @@ use std::{
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed};
-use support::{
+use testing::{
     ASSEMBLERS, Assembler,
     examples::{Example, KERNELS, Output, compile, examples, find_rustc},
     plugin, ptx_atomics, root, success, target,
@@ -27,10 +25,10 @@ fn main() {
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let trials = iproduct!(examples(), GPUS).map(|(example, (sm, ptx))| {
         let missing = example.compiler().1.or(assembler);
-        support::trial(format!("{} for {sm}", example.path), missing, move || check(&example, sm, ptx))
+        testing::trial(format!("{} for {sm}", example.path), missing, move || check(&example, sm, ptx))
     });
     let missing = vendored().is_none().then_some("rustc with what its std depends on beside it");
-    let cargo = support::trial("rust-kernel by cargo".into(), missing.or(assembler), build_by_cargo);
+    let cargo = testing::trial("rust-kernel by cargo".into(), missing.or(assembler), build_by_cargo);
     libtest_mimic::run(&Arguments::from_args(), trials.chain([cargo]).collect()).exit();
 }
 

@@ -4,8 +4,6 @@
 //! this program again, take them one after the other through the library; what ends a worker, and a sample of the rest, goes
 //! through the command. `scripts/fuzz N` runs more of them. A failing input is kept, and its path printed.
 
-mod support;
-
 use std::{
     env, fs,
     io::{self, BufRead, BufReader, Write},
@@ -19,13 +17,13 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
-    judge::judge::judge,
+    judge::judge_function,
     llvm::{self, Diagnostic, Errors, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
     lowering::{Target, ptx::Module},
     memory_model::litmus::Litmus,
     mlir,
 };
-use support::{ptx_atomics, root};
+use testing::{ptx_atomics, root};
 
 /// What is done with the bytes of a file, in the library.
 type Work = fn(&str, &[u8]) -> Result<(), Errors>;
@@ -426,7 +424,7 @@ fn ptx(path: &str, bytes: &[u8]) -> Result<(), Errors> {
         for function in &module.functions {
             for of in recognized.iter().filter(|of| llvm::ptx_name(&of.function) == function.name) {
                 // A function that is too large is an error, too.
-                let _ = judge(&of.blocks, function);
+                let _ = judge_function(&of.blocks, function);
             }
         }
     });

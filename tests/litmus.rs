@@ -3,11 +3,6 @@
 //! What it prints and draws for each of `memory-model/litmus` is pinned in `snapshots/litmus`. To accept a change:
 //! `INSTA_UPDATE=always cargo test --test litmus`, then read the difference.
 
-#[allow(dead_code, reason = "each test uses a part")]
-#[path = "../memory-model/tests/random/mod.rs"]
-mod random;
-mod support;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -18,13 +13,13 @@ use std::{
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics::memory_model::{
+use ptx_memory_model::{
     litmus::Litmus,
     outcome::{Layout, Limits},
     ptx::{Conventions, search},
 };
 use serde_json::Value;
-use support::{ptx_atomics, root, success, trial};
+use testing::{ptx_atomics, random, root, success, trial};
 
 type Test = fn() -> Result<(), Failed>;
 

@@ -1,14 +1,12 @@
 //! `ptx-atomics verify-mapping`, and `litmus --from-source`.
 
-mod support;
-
 use std::fs;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_atomics::lowering::Strategy;
+use ptx_atomics_lowering::Strategy;
 use serde_json::Value;
 use strum::IntoEnumIterator;
-use support::ptx_atomics;
+use testing::ptx_atomics;
 
 type Test = fn() -> Result<(), Failed>;
 

@@ -1,8 +1,6 @@
 //! The library as others use it: the projects of docs/library.md are built and run outside the repository, without its
 //! configuration; the crates are packaged; the documentation is built without LLVM.
 
-mod support;
-
 use std::{
     fs, io,
     os::unix::fs::PermissionsExt,
@@ -11,7 +9,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use support::{root, success};
+use testing::{root, success};
 
 type Test = fn() -> Result<(), Failed>;
 

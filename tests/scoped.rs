@@ -1,8 +1,6 @@
 //! Kernels that use `ptx-atomics-scope`: every operation × type × ordering × scope becomes the PTX of the same operation
 //! in LLVM IR.
 
-mod support;
-
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
 use itertools::{Itertools, iproduct};
@@ -11,7 +9,7 @@ use ptx_atomics::{
     llvm::{Input, Options},
     ptx_from_llvm_ir,
 };
-use support::{
+use testing::{
     ASSEMBLERS,
     examples::{rustc_missing, to_llvm_ir},
     ptx_atomics, root, success, target,
@@ -67,7 +65,7 @@ struct Function {
 fn main() {
     let missing = rustc_missing("").or_else(|| ASSEMBLERS.iter().find_map(|assembler| assembler.missing()));
     let trial = |name: &str, test: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
-        support::trial(name.to_owned(), missing, test)
+        testing::trial(name.to_owned(), missing, test)
     };
     let mut trials: Vec<Trial> = Vec::new();
     for ty in TYPES {

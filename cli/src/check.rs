@@ -8,10 +8,7 @@ use std::{
 
 use ptx_atomics::{
     isolated::{self, Language, Stage, named, translated},
-    judge::{
-        Loss, Missing,
-        judge::{Judged, Judgement, judge},
-    },
+    judge::{FunctionJudgement, Judgement, Loss, Violation, judge_function},
     llvm::{
         self, Diagnostic, Errors, Handlers, Input, Location, Named, Options, Recognized, Settings,
         inkwell::context::Context,
@@ -176,15 +173,15 @@ fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Fo
     let (mut found, mut errors) = (Vec::new(), Errors::new());
     for Recognized { function: name, visible, blocks, named } in recognized {
         let judgements = match functions.get(&*llvm::ptx_name(name)) {
-            Some(function) => match judge(blocks, function) {
-                Ok(Judged { judgements, unclaimed }) => {
+            Some(function) => match judge_function(blocks, function) {
+                Ok(FunctionJudgement { operations, unclaimed }) => {
                     if !unclaimed.is_empty() {
                         let lines = unclaimed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
                         render::say(&format!(
                             "warning: in '{name}', the PTX has atomics that the IR has not, on line {lines}"
                         ));
                     }
-                    judgements.into_iter().map(Some).collect()
+                    operations.into_iter().map(Some).collect()
                 }
                 Err(error) => {
                     errors.push(Diagnostic {
@@ -203,8 +200,8 @@ fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Fo
 
 /// A function that only its module sees may have become part of others.
 fn without_function(visible: bool) -> Option<Judgement> {
-    let what = "the PTX has no function of this name".to_owned();
-    visible.then(|| Judgement { missing: vec![Missing { loss: Loss::Missing, what }], ..Judgement::default() })
+    let reason = "the PTX has no function of this name".to_owned();
+    visible.then(|| Judgement { violations: vec![Violation { loss: Loss::Missing, reason }], ..Judgement::default() })
 }
 
 fn print(judged: &[Found<'_>]) -> io::Result<()> {
@@ -219,7 +216,7 @@ fn print(judged: &[Found<'_>]) -> io::Result<()> {
                 None => "not-judged",
                 Some(judgement) => judgement.loss().map_or("right", Into::into),
             },
-            missing: found.missing.iter().map(|missing| &*missing.what).collect(),
+            missing: found.violations.iter().map(|violation| &*violation.reason).collect(),
             notes: found.notes.iter().map(Into::into).collect(),
             lines: &found.lines,
         };
@@ -242,13 +239,13 @@ fn report(judged: &[Found<'_>], ir: &Input, ptx_name: &str, ptx: &str) {
             let line = lines.get((*number as usize).checked_sub(1)?)?;
             Some(format!("{ptx_name}:{number}: {}", line.split_whitespace().collect::<Vec<_>>().join(" ")))
         });
-        let what: Vec<_> = judgement.missing.iter().map(|missing| &*missing.what).collect();
+        let reasons: Vec<_> = judgement.violations.iter().map(|violation| &*violation.reason).collect();
         let diagnostic = Diagnostic {
             function: Some((*function).to_owned()),
             location: named.location.clone(),
             operation: Some(named.operation.clone()),
             notes: found.collect(),
-            ..Diagnostic::new(format!("{}: {}", loss.get_message().unwrap_or_default(), what.join(", ")))
+            ..Diagnostic::new(format!("{}: {}", loss.get_message().unwrap_or_default(), reasons.join(", ")))
         };
         render::error(&diagnostic, Some(ir));
     }

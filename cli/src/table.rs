@@ -6,7 +6,7 @@ use ptx_atomics::{
     llvm::Diagnostic,
     lowering::{
         Access, AtomicOp, Change, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, UnknownTarget,
-        abi::{ABI, Carrier, Kind, Row},
+        abi::{ABI, Carrier, Row, RowKind},
         lower,
         ptx::{Atom, Instruction, Scope, Space},
         row,
@@ -109,7 +109,7 @@ impl Table {
                 changes: names(changes),
             }
         };
-        let rmw = || ABI.iter().filter(|row| row.kind == Kind::Rmw);
+        let rmw = || ABI.iter().filter(|row| row.kind == RowKind::Rmw);
         let rows: Vec<_> = ABI.iter().map(|row| mapping(row, Carrier::Access)).collect();
         let cas_loop_rows = rmw().map(|row| mapping(row, Carrier::Loop)).collect();
         let mut combined_rows: Vec<_> = rmw().map(|row| mapping(row, Carrier::Leader)).collect();

@@ -1,8 +1,5 @@
 //! Witnesses and contradictions.
 
-#[allow(dead_code, reason = "each test uses a part")]
-mod random;
-
 use std::{fs, path::Path};
 
 use ptx_memory_model::{
@@ -16,6 +13,7 @@ use ptx_memory_model::{
         search,
     },
 };
+use testing::random;
 
 fn own(name: &str) -> Litmus {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus").join(name).with_extension("litmus");

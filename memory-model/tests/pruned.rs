@@ -1,7 +1,6 @@
 //! The search against an enumerator that tries every execution and asks the axioms about each.
 
 mod naive;
-mod random;
 
 use ptx_memory_model::{
     outcome::Limits,
@@ -9,6 +8,7 @@ use ptx_memory_model::{
     source::{self, ReleaseSequences},
     unfold::Limit,
 };
+use testing::random;
 
 /// Generated programs with every kind of instruction.
 #[test]

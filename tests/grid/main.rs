@@ -7,18 +7,11 @@
 //!
 //! Here a part is tested. `scripts/grid` tests the whole, or a shard of it, which the variable `GRID_SHARD` names: `K/N`.
 
-mod cells;
-#[path = "../../judge/tests/reasons/mod.rs"]
-mod reasons;
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::{
     collections::{BTreeMap, HashSet},
     fmt::Write,
 };
 
-use cells::{Cell, addresses, cells, llvm_ir, module};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
@@ -30,9 +23,13 @@ use ptx_atomics::{
     },
     ptx_from_llvm_ir,
 };
-use reasons::reasons;
 use strum::IntoEnumIterator;
-use support::{ASSEMBLERS, target};
+use testing::{
+    ASSEMBLERS,
+    cells::{Cell, addresses, cells, llvm_ir, module},
+    reasons::reasons,
+    target,
+};
 
 /// GPUs of every kind. PTX versions are such that each assembler meets many of them.
 const TARGETS: [(&str, &str); 11] = [
@@ -70,10 +67,10 @@ fn main() {
         Trial::test(format!("addresses of variables for {}", run.target), move || run.addresses())
     });
     let missing = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing());
-    let skipped = missing.map(|what| support::trial("assembling".into(), Some(what), || Ok(())));
+    let skipped = missing.map(|what| testing::trial("assembling".into(), Some(what), || Ok(())));
     let first = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let gpus =
-        Sm::all().map(|sm| support::trial(format!("{sm} has every operation"), first, move || every_operation(sm)));
+        Sm::all().map(|sm| testing::trial(format!("{sm} has every operation"), first, move || every_operation(sm)));
     libtest_mimic::run(&Arguments::from_args(), runs.chain(named).chain(skipped).chain(gpus).collect()).exit();
 }
 
@@ -211,7 +208,7 @@ impl Run {
             {
                 return fail(missing.join(", "));
             }
-            let lacks = self.target.lacks(&sequence.0);
+            let lacks = self.target.lacks(sequence.statements());
             if !lacks.is_empty() {
                 return fail(lacks.iter().join(", "));
             }
@@ -263,7 +260,7 @@ fn sequence(body: &str) -> Result<Sequence, Failed> {
             }
         }
     }
-    Ok(Sequence(statements))
+    Ok(statements.into_iter().collect())
 }
 
 /// PTX of many modules, equal functions once, in files that an assembler reads in linear time.

@@ -12,7 +12,7 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use crate::support::{self, ptx_atomics, root, success};
+use testing::{ptx_atomics, root, success};
 
 /// What `timeout` exits with when it had to stop a program.
 const TIMEOUT: i32 = 124;
@@ -57,11 +57,11 @@ fn damaged(flags: &[&str], message: &str) -> Result<(), Failed> {
     success(ptx_atomics().args(["lower", "examples/mlir/histogram.mlir", "-o"]).arg(&path).args(flags))?;
     let whole = fs::read(&path)?;
     let (mut outcomes, mut endless) = ([0, 0], 0);
-    for damaged in support::damaged(&whole, 4) {
+    for damaged in testing::damaged(&whole, 4) {
         fs::write(&path, &damaged)?;
         // On damaged bytecode, MLIR's reader may follow a type into itself: each level doubles its time.
         let mut limited = Command::new("timeout");
-        limited.args(["10", env!("CARGO_BIN_EXE_ptx-atomics"), "lower"]).arg(&path);
+        limited.arg("10").arg(testing::binary()).arg("lower").arg(&path);
         let Output { status, stdout, stderr } = limited.output()?;
         if status.code() == Some(TIMEOUT) {
             endless += 1;

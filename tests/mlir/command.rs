@@ -10,10 +10,9 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use crate::{
-    equivalence::is_atomic,
-    support::{self, ASSEMBLERS, exists, ptx_atomics, root, success, target},
-};
+use testing::{ASSEMBLERS, exists, ptx_atomics, root, success, target};
+
+use crate::equivalence::is_atomic;
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -29,10 +28,10 @@ pub fn trials() -> Vec<Trial> {
     ];
     let tests = tests.map(|(name, test)| Trial::test(format!("command: {name}"), test));
     let llc = (!exists("llc-22")).then_some("llc-22");
-    let llvm_ir = support::trial("command: LLVM IR goes through llc".into(), llc, llvm_ir);
+    let llvm_ir = testing::trial("command: LLVM IR goes through llc".into(), llc, llvm_ir);
     let missing = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let examples = EXAMPLES.iter().map(|example| {
-        support::trial(format!("command: examples/mlir/{} for every GPU", example.name), missing, || example.check())
+        testing::trial(format!("command: examples/mlir/{} for every GPU", example.name), missing, || example.check())
     });
     tests.into_iter().chain([llvm_ir]).chain(examples).collect()
 }

@@ -1,11 +1,11 @@
 //! A cell of the grid in MLIR's LLVM dialect, and with constants for operands.
 
-use ptx_atomics::lowering::{
+use ptx_atomics_lowering::{
     Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Scope, Space},
 };
 
-use crate::cells::{self, Cell, Pointer};
+use testing::cells::{self, Cell, Pointer};
 
 /// A cell whose values are arguments of the function, or constants.
 pub struct Program {

@@ -12,15 +12,17 @@ use std::{
 
 use itertools::{EitherOrBoth, Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics::lowering::{AtomicOp, FpAtomics, Strategy, SyncScope, ptx::Scope};
+use ptx_atomics_lowering::{AtomicOp, FpAtomics, Strategy, SyncScope, ptx::Scope};
 use strum::IntoEnumIterator;
 
-use crate::{
+use testing::{
     cells::{self, Pointer, addresses, cells, module},
-    dialect::{self, Program},
+    exists, ptx_atomics,
     reasons::reasons,
-    support::{self, exists, ptx_atomics, root, success, target},
+    root, success, target,
 };
+
+use crate::dialect::{self, Program};
 
 /// GPU, PTX version, and the scope that LLVM's default one stands for.
 const TARGETS: [(&str, &str, Scope); 7] = [
@@ -52,10 +54,10 @@ pub fn trials() -> Vec<Trial> {
     let inputs = fs::read_dir(root().join("tests/inputs")).expect("the inputs").map(|entry| entry.expect("one").path());
     let imported = inputs.sorted().map(|path| {
         let name = path.file_name().expect("a file").to_string_lossy().into_owned();
-        support::trial(format!("equivalence: {name} imported by MLIR"), missing, move || imported(&path))
+        testing::trial(format!("equivalence: {name} imported by MLIR"), missing, move || imported(&path))
     });
     let absent = Trial::test("equivalence: what the dialect has not", absent);
-    let variables = support::trial("equivalence: addresses of variables".into(), missing, variables);
+    let variables = testing::trial("equivalence: addresses of variables".into(), missing, variables);
     grid.into_iter().chain(imported).chain([absent, variables]).collect()
 }
 

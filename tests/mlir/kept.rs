@@ -9,14 +9,14 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use crate::support::{self, ASSEMBLERS, ptx_atomics, root, success};
+use testing::{ASSEMBLERS, ptx_atomics, root, success};
 
 pub fn trials() -> Vec<Trial> {
     let files =
         fs::read_dir(root().join("tests/mlir/nvvm")).expect("the files").map(|entry| entry.expect("one").path());
     let files = files.sorted().map(|path| {
         let name = format!("kept/{}", path.file_stem().expect("a name").to_string_lossy());
-        support::trial(name, ASSEMBLERS.iter().find_map(|one| one.missing()), move || check(&path))
+        testing::trial(name, ASSEMBLERS.iter().find_map(|one| one.missing()), move || check(&path))
     });
     files.chain([Trial::test("kept/no access passes an op without a clobber", clobbers)]).collect()
 }
@@ -24,7 +24,7 @@ pub fn trials() -> Vec<Trial> {
 fn check(path: &PathBuf) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let (sm, ptx) = target_of(&text).ok_or("no target")?;
-    let target = support::target(sm, Some(ptx));
+    let target = testing::target(sm, Some(ptx));
     let ptx_text = success(lower(path, sm, ptx).arg("-o").arg("-"))?;
     let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target));
     known.try_for_each(|assembler| assembler.assemble(&target, ptx_text.as_bytes()))?;

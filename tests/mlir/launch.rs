@@ -5,7 +5,7 @@ use std::fs;
 
 use libtest_mimic::{Failed, Trial};
 
-use crate::support::{ptx_atomics, success};
+use testing::{ptx_atomics, success};
 
 /// What makes `%m`, outside of the kernel or in it, and the atomic by the pass in MLIR.
 const MEMORY: [(&str, &str, &str); 7] = [

@@ -1,8 +1,6 @@
 //! MLIR in: against LLVM IR, against MLIR's own lowering, pinned, and wrong.
 
 mod bad;
-#[path = "../grid/cells.rs"]
-mod cells;
 mod command;
 mod dialect;
 mod equivalence;
@@ -12,11 +10,7 @@ mod memref;
 mod omp;
 mod pinned;
 mod plugin;
-#[path = "../../judge/tests/reasons/mod.rs"]
-mod reasons;
 mod spirv;
-#[path = "../support/mod.rs"]
-mod support;
 mod table;
 
 use libtest_mimic::Arguments;

@@ -5,12 +5,11 @@ use std::{fs, process::Command};
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics::lowering::Target;
+use ptx_atomics_lowering::Target;
 
-use crate::{
-    equivalence::{compare, functions, is_atomic},
-    support::{self, ASSEMBLERS, exists, ptx_atomics, success, target},
-};
+use testing::{ASSEMBLERS, exists, ptx_atomics, success, target};
+
+use crate::equivalence::{compare, functions, is_atomic};
 
 const TARGETS: [(&str, &str); 5] =
     [("sm_60", "ptx63"), ("sm_70", "ptx60"), ("sm_80", "ptx78"), ("sm_90", "ptx86"), ("sm_100", "ptx88")];
@@ -74,10 +73,10 @@ pub fn trials() -> Vec<Trial> {
     let missing = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let strong = TARGETS.map(|(sm, ptx)| {
         let name = format!("memref: every kind for {sm} with {ptx}");
-        support::trial(name, missing, move || strong(&target(sm, Some(ptx)), every))
+        testing::trial(name, missing, move || strong(&target(sm, Some(ptx)), every))
     });
     let missing = (!exists("mlir-opt-22")).then_some("mlir-opt-22");
-    let own = support::trial("memref: as MLIR's own lowering".into(), missing, as_mlir_lowers);
+    let own = testing::trial("memref: as MLIR's own lowering".into(), missing, as_mlir_lowers);
     strong.into_iter().chain([own]).collect()
 }
 

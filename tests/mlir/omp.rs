@@ -4,7 +4,7 @@ use std::fs;
 
 use libtest_mimic::{Failed, Trial};
 
-use crate::support::{ptx_atomics, success};
+use testing::{ptx_atomics, success};
 
 /// An op in a function with `%p`, `%q` and `%v`, and the instructions that it becomes.
 const OPS: [(&str, &[&str]); 7] = [

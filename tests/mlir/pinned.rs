@@ -12,9 +12,9 @@ use std::{
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics::lowering::Target;
+use ptx_atomics_lowering::Target;
 
-use crate::support::{self, ASSEMBLERS, exists, ptx_atomics, root, success, target};
+use testing::{ASSEMBLERS, exists, ptx_atomics, root, success, target};
 
 /// GPU and PTX version: by `membar`, and by acquire and release. The strategies have no part in what MLIR adds.
 const TARGETS: [(&str, &str); 2] = [("sm_60", "ptx63"), ("sm_90", "ptx86")];
@@ -47,7 +47,7 @@ pub fn trials() -> Vec<Trial> {
         let accepted = format!("pinned: {} is accepted", case.name);
         let case = std::sync::Arc::new(case);
         let again = case.clone();
-        [Trial::test(name, move || case.check()), support::trial(accepted, missing, move || again.accepted())]
+        [Trial::test(name, move || case.check()), testing::trial(accepted, missing, move || again.accepted())]
     });
     trials.chain([none_left]).collect()
 }

@@ -16,13 +16,14 @@ use ptx_atomics::{
     lowering::{AtomicOp, SyncScope, ptx::Scope},
 };
 
+use testing::{
+    ASSEMBLERS, cells::cells, exists, plugin::mlir_plugin, ptx_atomics, reasons::reasons, root, success, target,
+};
+
 use crate::{
-    cells::cells,
     dialect::{self, Program},
     equivalence::is_atomic,
     kept::target_of,
-    reasons::reasons,
-    support::{self, ASSEMBLERS, exists, plugin::mlir_plugin, ptx_atomics, root, success, target},
     table,
 };
 
@@ -47,7 +48,7 @@ pub fn trials() -> Vec<Trial> {
         ("another version of LLVM", None, another_version),
         ("the contents of the file", None, contents),
     ];
-    tests.map(|(name, missing, test)| support::trial(format!("plugin: {name}"), missing, test)).into()
+    tests.map(|(name, missing, test)| testing::trial(format!("plugin: {name}"), missing, test)).into()
 }
 
 /// mlir-opt with the plugin, on a pipeline in which `ATOMICS` stands for the pass with its options.

@@ -5,10 +5,9 @@ use std::{collections::BTreeSet, fs, process::Command};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 
-use crate::{
-    equivalence::functions,
-    support::{self, ASSEMBLERS, exists, ptx_atomics, success, target},
-};
+use testing::{ASSEMBLERS, exists, ptx_atomics, success, target};
+
+use crate::equivalence::functions;
 
 /// GPU and PTX version: by `membar`, by `fence`, and with acquire and release that are not both.
 const TARGETS: [(&str, &str); 4] = [("sm_35", "ptx60"), ("sm_70", "ptx60"), ("sm_90", "ptx78"), ("sm_90", "ptx86")];
@@ -21,8 +20,8 @@ pub fn trials() -> Vec<Trial> {
     let wrong =
         WRONG.iter().map(|wrong| Trial::test(format!("spirv: error: {}", wrong.message), move || wrong.check()));
     let more = [
-        support::trial("spirv: no op is missing".into(), missing("llvm-tblgen-22"), no_op_is_missing),
-        support::trial("spirv: MLIR goes on after the pass".into(), missing("mlir-opt-22"), goes_on),
+        testing::trial("spirv: no op is missing".into(), missing("llvm-tblgen-22"), no_op_is_missing),
+        testing::trial("spirv: MLIR goes on after the pass".into(), missing("mlir-opt-22"), goes_on),
         Trial::test("spirv: a kernel", kernel),
         Trial::test("spirv: built-in variables", built_in),
     ];

@@ -8,13 +8,13 @@ use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use crate::support::{self, exists, ptx_atomics, root, success};
+use testing::{exists, ptx_atomics, root, success};
 
 pub fn trials() -> Vec<Trial> {
     let missing = ["llvm-tblgen-22", "llvm-config-22"].into_iter().find(|program| !exists(program));
     vec![
         Trial::test("table: docs/mlir.md has it as measured", documented),
-        support::trial("table: no op of MLIR's dialects is missing".into(), missing, none_is_missing),
+        testing::trial("table: no op of MLIR's dialects is missing".into(), missing, none_is_missing),
     ]
 }
 

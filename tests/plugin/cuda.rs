@@ -11,10 +11,11 @@ use std::{
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 
+use testing::{ASSEMBLERS, plugin::plugin, ptx_atomics, root, success, target};
+
 use crate::{
     hosts::{Host, filter},
     languages::judge,
-    support::{self, ASSEMBLERS, plugin::plugin, ptx_atomics, root, success, target},
 };
 
 /// A function of a header.
@@ -264,7 +265,7 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for (of, functions) in [("clang's", of_clang as fn() -> _), ("CUDA's", of_sdk)] {
         for ((name, way), gpu) in iproduct!(WAYS, ["sm_70", "sm_90"]) {
-            trials.push(support::trial(format!("{of} atomics by {name} for {gpu}"), missing, move || {
+            trials.push(testing::trial(format!("{of} atomics by {name} for {gpu}"), missing, move || {
                 let functions: Vec<Function> = functions()?;
                 let ptx = way.compile(source(&program(&functions))?.path(), gpu)?;
                 compare(&functions, &ptx)?;
@@ -272,7 +273,7 @@ pub fn trials() -> Vec<Trial> {
             }));
         }
         let no_nvcc = missing.or((!nvcc().exists()).then_some("nvcc (scripts/install peers)"));
-        trials.push(support::trial(format!("{of} atomics by nvcc"), no_nvcc, move || {
+        trials.push(testing::trial(format!("{of} atomics by nvcc"), no_nvcc, move || {
             // nvcc has 16 bits with a scope by no such name.
             let functions: Vec<Function> = functions()?;
             let functions = functions.into_iter().filter(|function| !function.name.starts_with("__usAtomicCAS_"));
@@ -286,8 +287,8 @@ pub fn trials() -> Vec<Trial> {
             Ok(())
         }));
     }
-    trials.push(support::trial("what is written otherwise than CUDA's atomics".into(), missing, otherwise));
-    trials.push(support::trial("cuda-atomics=off".into(), missing, off));
+    trials.push(testing::trial("what is written otherwise than CUDA's atomics".into(), missing, otherwise));
+    trials.push(testing::trial("cuda-atomics=off".into(), missing, off));
     trials.push(Trial::test("functions that only look like CUDA's", look_alikes));
     trials
 }

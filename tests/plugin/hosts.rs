@@ -5,7 +5,7 @@ use std::{collections::HashMap, fs, path::Path, process::Command};
 use itertools::Itertools;
 use libtest_mimic::Failed;
 
-use crate::support::{
+use testing::{
     examples::{Example, rustc_missing, script},
     exists,
     plugin::plugin,

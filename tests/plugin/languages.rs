@@ -5,10 +5,9 @@ use std::{fmt::Write, path::Path};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::Failed;
 
-use crate::{
-    hosts::{Compiled, Host},
-    support::{ASSEMBLERS, ptx_atomics, success, target},
-};
+use testing::{ASSEMBLERS, ptx_atomics, success, target};
+
+use crate::hosts::{Compiled, Host};
 
 const ORDERS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
 const OF_LOADS: [&str; 3] = ["Relaxed", "Acquire", "SeqCst"];

@@ -9,16 +9,15 @@ use std::{
 use itertools::iproduct;
 use libtest_mimic::Failed;
 
-use crate::{
-    hosts::{GPU, PTX, filter, llc},
-    support::{
-        ASSEMBLERS, CALLS_THAT_ORDER,
-        examples::to_llvm_ir,
-        exists,
-        plugin::{flag, plugin},
-        root, success, target,
-    },
+use testing::{
+    ASSEMBLERS, CALLS_THAT_ORDER,
+    examples::to_llvm_ir,
+    exists,
+    plugin::{flag, plugin},
+    root, success, target,
 };
+
+use crate::hosts::{GPU, PTX, filter, llc};
 
 const KERNEL: &str = r#"
 target triple = "nvptx64-nvidia-cuda"

@@ -7,13 +7,11 @@ mod loading;
 mod messages;
 mod readme;
 mod require;
-#[path = "../support/mod.rs"]
-mod support;
 
 use hosts::{GPU, HOSTS, Host, PTX, instructions, llc};
 use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
-use support::{
+use testing::{
     ASSEMBLERS,
     examples::{Example, examples, scoped},
     ptx_atomics, root, success, target,
@@ -23,7 +21,7 @@ const LEVELS: [&str; 3] = ["0", "2", "3"];
 
 fn main() {
     let arguments = Arguments::from_args();
-    support::plugin::build();
+    testing::plugin::build();
     let mut trials = Vec::new();
     let examples: Vec<Trial> = every_example().collect();
     let here = examples.iter().filter(|trial| !trial.has_ignored_flag()).count();
@@ -44,7 +42,7 @@ fn every_example() -> impl Iterator<Item = Trial> {
     cases.map(move |(host, level, example)| {
         let missing = host.missing().or(Host::Llc.missing()).or(example.compiler().1).or(assembler);
         let name = format!("{} -O{level} {}", host.name(), example.path);
-        support::trial(name, missing, move || check(host, level, &example))
+        testing::trial(name, missing, move || check(host, level, &example))
     })
 }
 
@@ -71,7 +69,7 @@ fn every_language() -> Vec<Trial> {
     let rustcs = HOSTS.into_iter().filter(|host| matches!(host, Host::Rustc(_)));
     for (host, ty) in iproduct!(rustcs, languages::RUST_TYPES) {
         let name = format!("{} core::sync::atomic::{}", host.name(), ty.0);
-        trials.push(support::trial(name, host.missing().or(assembler), move || {
+        trials.push(testing::trial(name, host.missing().or(assembler), move || {
             let (text, functions) = languages::rust(ty);
             languages::check(host, "rs", &text, functions)
         }));
@@ -79,7 +77,7 @@ fn every_language() -> Vec<Trial> {
     for (name, suffix, text, functions) in languages::clang() {
         let missing = Host::Clang.missing().or(assembler);
         let test = move || languages::check(Host::Clang, suffix, &text, functions);
-        trials.push(support::trial(format!("clang {name}"), missing, test));
+        trials.push(testing::trial(format!("clang {name}"), missing, test));
     }
     trials
 }
@@ -103,17 +101,17 @@ fn everything_else() -> Vec<Trial> {
         ("all errors, and nothing written", opt, messages::all_errors),
         ("the README's lines", opt.or(clang).or(Host::Rustc("/usr/bin/rustc").missing()), readme::check),
     ];
-    let mut trials: Vec<_> = tests.map(|(name, missing, test)| support::trial(name.into(), missing, test)).into();
+    let mut trials: Vec<_> = tests.map(|(name, missing, test)| testing::trial(name.into(), missing, test)).into();
     for host in HOSTS {
         let missing = host.missing();
-        trials.push(support::trial(format!("{} errors", host.name()), missing, move || messages::errors(host)));
+        trials.push(testing::trial(format!("{} errors", host.name()), missing, move || messages::errors(host)));
         for (what, test) in [
             ("errors of options", messages::errors_of_options as fn(Host) -> _),
             ("errors without a GPU", messages::no_gpu),
         ] {
-            trials.push(support::trial(format!("{} {what}", host.name()), missing, move || test(host)));
+            trials.push(testing::trial(format!("{} {what}", host.name()), missing, move || test(host)));
         }
-        trials.push(support::trial(format!("{} remarks", host.name()), missing, move || messages::remarks(host)));
+        trials.push(testing::trial(format!("{} remarks", host.name()), missing, move || messages::remarks(host)));
     }
     trials
 }

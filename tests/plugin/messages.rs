@@ -8,10 +8,9 @@ use std::{
 
 use libtest_mimic::Failed;
 
-use crate::{
-    hosts::Host,
-    support::{examples::script, plugin::plugin},
-};
+use testing::{examples::script, plugin::plugin};
+
+use crate::hosts::Host;
 
 /// A module with two atomics, on lines 8 and 12, and what is to be set in it.
 fn module(attributes: &str, flag: &str) -> String {

@@ -5,10 +5,9 @@ use std::{fs, path::Path, process::Command};
 use itertools::Itertools;
 use libtest_mimic::Failed;
 
-use crate::{
-    hosts::{GPU, PTX, filter, llc},
-    support::{examples::to_llvm_ir, plugin, root},
-};
+use testing::{examples::to_llvm_ir, plugin, root};
+
+use crate::hosts::{GPU, PTX, filter, llc};
 
 pub fn check() -> Result<(), Failed> {
     let readme = fs::read_to_string(root().join("README.md"))?;

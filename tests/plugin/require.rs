@@ -4,10 +4,9 @@ use std::fs;
 
 use libtest_mimic::{Failed, Trial};
 
-use crate::{
-    hosts::{GPU, Host, PTX, instructions},
-    support::{self, ASSEMBLERS, examples::to_llvm_ir, plugin::plugin, ptx_atomics, success, target},
-};
+use testing::{ASSEMBLERS, examples::to_llvm_ir, plugin::plugin, ptx_atomics, success, target};
+
+use crate::hosts::{GPU, Host, PTX, instructions};
 
 /// A kernel with an atomic of `core`, and a static that something else keeps.
 const KERNEL: &str = "#![no_std]
@@ -29,7 +28,7 @@ pub fn trials(hosts: impl IntoIterator<Item = Host>) -> Vec<Trial> {
     let trials = rustcs.flat_map(|(host, rustc)| {
         ["0", "2", "3"].map(|level| {
             let name = format!("{} -O{level} requires the pass", host.name());
-            support::trial(name, host.missing().or(assembler), move || check(rustc, level))
+            testing::trial(name, host.missing().or(assembler), move || check(rustc, level))
         })
     });
     trials.collect()

@@ -7,9 +7,9 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use ptx_atomics::lowering::{Target, sass::Sass};
+use ptx_atomics_lowering::{Target, sass::Sass};
 
-use crate::support::{Assembler, root, success};
+use testing::{Assembler, root, success};
 
 pub const NVDISASM: &str = "nvdisasm-13.5";
 const OF_MEMORY: [&str; 16] = [
@@ -56,7 +56,7 @@ impl Kernel {
     /// The memory and fence opcodes.
     pub fn sass(&self) -> Sass {
         let of_memory = self.0.iter().filter(|placed| placed.is_one_of(&OF_MEMORY));
-        Sass(of_memory.map(|placed| placed.opcode.clone()).collect())
+        of_memory.map(|placed| placed.opcode.clone()).collect()
     }
 
     /// Whether the lanes of a warp work together.

@@ -121,7 +121,7 @@ impl Embedder {
             LLVMPositionBuilderBefore(self.builder, raw);
             let (call, result) = self.call(&planned);
             self.copy_metadata(raw, call, planned.replacement.orders, call == result);
-            if planned.replacement.asm.result {
+            if planned.replacement.asm.has_result() {
                 take_name(raw, result);
             }
             match instruction.opcode() {
@@ -151,11 +151,11 @@ impl Embedder {
                     self.in_register(replacement, source)
                 }
             };
-            let mut arguments: Vec<_> = asm.arguments.iter().map(argument).collect();
+            let mut arguments: Vec<_> = asm.arguments().iter().map(argument).collect();
             let mut parameters: Vec<_> = arguments.iter().map(|argument| LLVMTypeOf(*argument)).collect();
-            let result = if asm.result { self.register_type(replacement, value_type) } else { self.void };
+            let result = if asm.has_result() { self.register_type(replacement, value_type) } else { self.void };
             let ty = LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0);
-            let (template, constraints) = (&asm.template, &asm.constraints);
+            let (template, constraints) = (asm.template(), asm.constraints());
             let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
             let (template, template_len) = (template.as_ptr().cast(), template.len());
             let (constraints, constraints_len) = (constraints.as_ptr().cast(), constraints.len());
@@ -164,7 +164,7 @@ impl Embedder {
             let count = arguments.len() as u32;
             let call = LLVMBuildCall2(self.builder, ty, asm_value, arguments.as_mut_ptr(), count, c"".as_ptr());
             LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, self.nounwind);
-            if asm.arguments.first() == Some(&A) && !asm.address_is_integer {
+            if asm.arguments().first() == Some(&A) && !asm.address_is_integer() {
                 let element = LLVMCreateTypeAttribute(self.context, self.elementtype, value_type);
                 LLVMAddCallSiteAttribute(call, 1, element);
                 if !replacement.orders && !instruction.is_volatile() {
@@ -172,7 +172,7 @@ impl Embedder {
                     self.relaxed.into_iter().for_each(add);
                 }
             }
-            let value = if asm.result { self.value_of(replacement, call, value_type) } else { call };
+            let value = if asm.has_result() { self.value_of(replacement, call, value_type) } else { call };
             (call, value)
         }
     }
@@ -190,7 +190,7 @@ impl Embedder {
                 let ty = LLVMPointerTypeInContext(self.context, wanted);
                 LLVMBuildAddrSpaceCast(self.builder, pointer, ty, c"".as_ptr())
             };
-            if replacement.asm.address_is_integer {
+            if replacement.asm.address_is_integer() {
                 LLVMBuildPtrToInt(self.builder, pointer, LLVMInt64TypeInContext(self.context), c"".as_ptr())
             } else {
                 pointer

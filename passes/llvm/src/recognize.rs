@@ -10,7 +10,7 @@ use inkwell::{
     targets::TargetData,
     values::{FunctionValue, InstructionValue},
 };
-use ptx_atomics_judge::judge::Block;
+use ptx_atomics_judge::BasicBlock;
 use ptx_atomics_lowering::{Access, AtomicOp, Change, Policy, SyncScope, Type};
 use ptx_atomics_pass::{
     Diagnostic, Errors, Input, Location, Options, Remark,
@@ -114,7 +114,7 @@ pub struct Recognized {
     /// Whether other modules see the function, so that a compiler must keep it.
     pub visible: bool,
     /// In the order of the text.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BasicBlock>,
     /// What a reader knows the operations of the blocks by, in the same order.
     pub named: Vec<Named>,
 }
@@ -161,7 +161,7 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
                     }
                 }
             }
-            blocks.push(Block { operations, next });
+            blocks.push(BasicBlock { operations, next });
         }
         if !named.is_empty() {
             functions.push(Recognized { function: name(&function), visible, blocks, named });

@@ -38,20 +38,20 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
             in_register(at, replacement, negated.unwrap_or(asked.sources[usize::from(*slot != B)]))
         }
     };
-    let arguments: Vec<_> = asm.arguments.iter().map(argument).collect();
+    let arguments: Vec<_> = asm.arguments().iter().map(argument).collect();
     let ty = asked.ty.unwrap_or_else(|| at.int(32));
     let mut attributes: Vec<(&str, Attribute<'c>)> = vec![
-        ("asm_string", at.string(&asm.template)),
-        ("constraints", at.string(&asm.constraints)),
+        ("asm_string", at.string(asm.template())),
+        ("constraints", at.string(asm.constraints())),
         ("has_side_effects", at.unit()),
     ];
-    if asm.arguments.first() == Some(&A) && !asm.address_is_integer {
+    if asm.arguments().first() == Some(&A) && !asm.address_is_integer() {
         // MLIR 22 takes the first for the attributes of the result where the op has none, and counts operands from there.
-        let shift = if asm.result { "" } else { "{}, " };
+        let shift = if asm.has_result() { "" } else { "{}, " };
         let empty = arguments.iter().skip(1).map(|_| ", {}").collect::<String>();
         attributes.push(("operand_attrs", at.attribute(&format!("[{shift}{{elementtype = {ty}}}{empty}]"))));
     }
-    let results = if asm.result { vec![register_type(at, replacement, ty)] } else { Vec::new() };
+    let results = if asm.has_result() { vec![register_type(at, replacement, ty)] } else { Vec::new() };
     let call = at.op("llvm.inline_asm", &arguments, &attributes, &results);
     ir::result(call).map(|value| value_of(at, replacement, value, ty))
 }
@@ -64,7 +64,7 @@ fn address<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Rep
         true => pointer,
         false => at.value("llvm.addrspacecast", &[pointer], &[], at.pointer(wanted)),
     };
-    match replacement.asm.address_is_integer {
+    match replacement.asm.address_is_integer() {
         true => at.value("llvm.ptrtoint", &[pointer], &[], at.int(64)),
         false => pointer,
     }

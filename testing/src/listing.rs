@@ -1,0 +1,149 @@
+//! The code of PTX modules as a person compares it: function by function, with the variants that agree in one group.
+//!
+//! A listing leaves out what the backend writes around the code: heads, declarations, loads of parameters, the last `ret`.
+//! Registers that hold a parameter have its name. The other registers and the labels of a backend are numbered in the order
+//! in which they appear, so that a function does not differ by its allocation of registers.
+
+use std::{collections::HashMap, fmt::Write};
+
+use itertools::Itertools;
+use ptx_isa::{Code, Line, Module, ModuleError};
+
+/// A module, and what it was compiled for and by.
+pub struct Variant<'t> {
+    /// The GPU.
+    pub gpu: &'t str,
+    /// What else tells it from the others for the GPU: a strategy, a compiler.
+    pub by: &'t str,
+    pub ptx: &'t str,
+}
+
+/// Lists every function of some variants of one module.
+///
+/// Below the name of a function stands each group of variants that agree, as `sm_70, sm_80: fence, proven`, and their code.
+/// A group that has all variants for a GPU names the GPU alone.
+///
+/// # Errors
+/// If a text is no PTX module.
+pub fn listing(variants: &[Variant<'_>]) -> Result<String, ModuleError> {
+    let modules: Vec<Module> = variants.iter().map(|variant| variant.ptx.parse()).try_collect()?;
+    let functions = modules.iter().flat_map(|module| &module.functions).filter(|function| function.body.is_some());
+    let mut text = String::new();
+    for name in functions.map(|function| &function.name).unique() {
+        writeln!(text, "{name}").expect("a string takes text");
+        let mut groups: Vec<(String, Vec<&Variant<'_>>)> = Vec::new();
+        for (variant, module) in variants.iter().zip(&modules) {
+            let function = module.functions.iter().find(|function| function.name == *name);
+            let Some(body) = function.and_then(|function| function.body.as_ref()) else { continue };
+            let code = code(name, body);
+            match groups.iter_mut().find(|(known, _)| *known == code) {
+                Some((_, group)) => group.push(variant),
+                None => groups.push((code, vec![variant])),
+            }
+        }
+        for (code, group) in groups {
+            writeln!(text, "  {}\n{code}", header(&group, variants)).expect("a string takes text");
+        }
+    }
+    Ok(text)
+}
+
+/// The variants of a group, GPU by GPU; GPUs of the same variants stand together.
+fn header(group: &[&Variant<'_>], all: &[Variant<'_>]) -> String {
+    let gpus = group.iter().chunk_by(|variant| variant.gpu);
+    let mut parts: Vec<(String, Vec<&str>)> = Vec::new();
+    for (gpu, variants) in &gpus {
+        let by = variants.map(|variant| variant.by).collect_vec();
+        let every = all.iter().filter(|variant| variant.gpu == gpu).count() == by.len();
+        let by = if every { String::new() } else { format!(": {}", by.join(", ")) };
+        match parts.iter_mut().find(|(known, _)| *known == by) {
+            Some((_, gpus)) => gpus.push(gpu),
+            None => parts.push((by, vec![gpu])),
+        }
+    }
+    parts.iter().map(|(by, gpus)| format!("{}{by}", gpus.join(", "))).join("; ")
+}
+
+/// The code of a function, a line for each instruction and label.
+fn code(function: &str, body: &[Line]) -> String {
+    let mut names = Names::of(function, body);
+    let body = body.split_last().filter(|(last, _)| last.text == "ret").map_or(body, |(_, body)| body);
+    let lines = body.iter().filter(|line| !names.has_parameter_of(line)).collect_vec();
+    let line = |line: &Line| match line.code {
+        Code::Label(_) => format!("  {}:\n", names.rename(&line.text)),
+        _ => format!("    {}\n", names.rename(&line.text)),
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// What the names of a function become.
+struct Names {
+    /// Names of registers and labels that a backend chose, and their new ones.
+    renamed: HashMap<String, Option<String>>,
+    /// How many of each kind have a number.
+    numbers: HashMap<String, usize>,
+}
+
+impl Names {
+    fn of(function: &str, body: &[Line]) -> Self {
+        let written = body.iter().flat_map(|line| match &line.code {
+            Code::Label(label) => vec![label],
+            Code::Instruction { instruction, .. } => instruction.destinations().collect(),
+            Code::Other(other) => other.writes.iter().collect(),
+        });
+        let counts = written.map(|name| name.0.to_string()).filter(|name| is_numbered(name)).counts();
+        let mut renamed: HashMap<_, _> = counts.keys().map(|name| (name.clone(), None)).collect();
+        for line in body {
+            if let Some((register, parameter)) = parameter(line)
+                && let Some(short) = parameter.strip_prefix(function).and_then(|rest| rest.strip_prefix('_'))
+                && counts.get(register) == Some(&1)
+            {
+                renamed.insert(register.to_owned(), Some(format!("%{short}")));
+            }
+        }
+        Self { renamed, numbers: HashMap::new() }
+    }
+
+    /// Whether the register that the line loads has the name of a parameter.
+    fn has_parameter_of(&self, line: &Line) -> bool {
+        let named = |register| self.renamed.get(register).is_some_and(Option::is_some);
+        parameter(line).is_some_and(|(register, _)| named(register))
+    }
+
+    fn rename(&mut self, text: &str) -> String {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%');
+        let words = text.char_indices().chunk_by(|(_, c)| is_name(*c));
+        words.into_iter().map(|(_, word)| self.new_name(&word.map(|(_, c)| c).collect::<String>())).collect()
+    }
+
+    fn new_name(&mut self, name: &str) -> String {
+        match self.renamed.get_mut(name) {
+            None => name.to_owned(),
+            Some(Some(new)) => new.clone(),
+            Some(new) => {
+                let kind =
+                    if name.starts_with('$') { "$L" } else { name.trim_end_matches(|c: char| c.is_ascii_digit()) };
+                let number = self.numbers.entry(kind.to_owned()).or_default();
+                *number += 1;
+                new.insert(format!("{kind}{number}")).clone()
+            }
+        }
+    }
+}
+
+/// Whether a name is one of a backend: those of a lowering have no digit at their end.
+fn is_numbered(name: &str) -> bool {
+    name.starts_with(['%', '$']) && name.ends_with(|c: char| c.is_ascii_digit())
+}
+
+/// The register and the parameter, if the line loads all of one.
+fn parameter(line: &Line) -> Option<(&str, &str)> {
+    match &line.code {
+        Code::Other(other) if other.mnemonic.starts_with("ld.param.") && other.guard.is_none() => {
+            let [register] = &other.writes[..] else { return None };
+            let [parameter] = &other.reads[..] else { return None };
+            (!line.text.contains('+')).then_some((&register.0, &parameter.0))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,279 @@
+//! Small programs from a seed.
+
+use ptx_memory_model::{
+    condition::{Condition, Formula, Quantifier},
+    litmus::Litmus,
+    place::{Place, Scope},
+    program::{
+        Address, AluOp, AtomOp, Cmp, Computation, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type,
+        Value, Variable,
+    },
+    ptx::{Access, Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem, Thread},
+    source,
+};
+
+/// The same for the source model: at most three threads and five memory operations.
+pub fn source(seed: u64) -> source::Program {
+    let mut random = Random(seed);
+    let names = ["x", "y"];
+    let locations: Vec<_> =
+        names.iter().map(|name| Variable { name: name.to_string(), initial: 0, alias: None }).collect();
+    let mut budget = 5;
+    let thread = |_| {
+        let place = Place { gpu: 0, cluster: None, cta: random.one(&[0, 1]) };
+        let (mut code, mut registers): (Vec<_>, Vec<RegisterDeclaration>) = (Vec::new(), Vec::new());
+        for _ in 0..1 + random.below(3) {
+            let a = Address { base: Operand::Address(Location(random.below(2) as u16)), offset: 0 };
+            let scope = random.one(&[Scope::Cta, Scope::Gpu, Scope::Gpu, Scope::Sys]);
+            let ty = Type::U64;
+            let value = Operand::Immediate(1 + random.below(2) as u64);
+            let value =
+                if registers.is_empty() || random.below(4) > 0 { value } else { Operand::Register(Register(0)) };
+            let mut d = || {
+                registers.push(RegisterDeclaration {
+                    name: format!("r{}", registers.len()),
+                    initial: 0,
+                    observed: true,
+                });
+                Register(registers.len() as u16 - 1)
+            };
+            use source::Order::*;
+            let instruction = match random.below(8) {
+                kind @ 0..7 if budget > 0 => {
+                    budget -= 1;
+                    match kind {
+                        0..3 => {
+                            let order = random.one(&[NonAtomic, Relaxed, Acquire, SeqCst]);
+                            source::Instruction::Load { d: d(), a, ty, access: source::Access::new(order, scope) }
+                        }
+                        3..6 => {
+                            let order = random.one(&[NonAtomic, Relaxed, Release, SeqCst]);
+                            source::Instruction::Store { a, b: value, ty, access: source::Access::new(order, scope) }
+                        }
+                        _ => {
+                            let order = random.one(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
+                            let failure = random.one(&[Relaxed, Acquire, SeqCst]);
+                            let op = random.one(&[AtomOp::Add, AtomOp::Exch, AtomOp::Cas]).into();
+                            let access = source::Access { order, failure, scope };
+                            let c = Operand::Immediate(3);
+                            source::Instruction::Rmw { op, d: Some(d()), a, b: value, c, ty, access }
+                        }
+                    }
+                }
+                _ => source::Instruction::Fence(source::Fence {
+                    order: random.one(&[Acquire, Release, AcqRel, SeqCst]),
+                    scope,
+                }),
+            };
+            code.push(instruction.into());
+        }
+        source::Thread { place, registers, labels: Vec::new(), code }
+    };
+    let threads = (0..2 + seed % 2).map(thread).collect();
+    source::Program { locations, threads }
+}
+
+/// Steele's SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ z >> 31) % end as u64) as usize
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+}
+
+/// At most three threads and six memory operations over two or three variables.
+pub fn program(seed: u64) -> Program {
+    let mut random = Random(seed);
+    let proxies = random.below(8) == 0;
+    let names = if proxies { vec!["x", "y", "a", "s"] } else { vec!["x", "y"] };
+    let variable = |name: &&str| Variable {
+        name: name.to_string(),
+        initial: 0,
+        alias: match *name {
+            "a" => Some((Proxy::Generic, Location(0))),
+            "s" => Some((Proxy::Surface, Location(0))),
+            _ => None,
+        },
+    };
+    let locations: Vec<_> = names.iter().map(variable).collect();
+    let count = 2 + random.below(2);
+    let mut budget = 6;
+    // Each physical variable has its size.
+    let bits = [0, 1].map(|_| random.one(&[8, 16, 32, 32, 64, 64, 64]));
+    let bits = [bits[0], bits[1], bits[0], bits[0]];
+    let threads = (0..count).map(|_| thread(&mut random, &locations, bits, &mut budget)).collect();
+    Program { locations, threads }
+}
+
+/// A constant of so many bits, more often a small one.
+fn constant(random: &mut Random, bits: u8) -> Value {
+    let top = 1 << (bits - 1);
+    random.one(&[1, 2, 1, 2, 1, 2, Value::MAX, top, 0, Value::MAX << (bits - 1)])
+}
+
+/// An operation of `atom` on so many bits, and a type that it takes.
+fn update(random: &mut Random, bits: u8) -> (RmwOp, Type) {
+    use AtomOp::*;
+    let op = random.one(match bits {
+        16 => &[Cas],
+        32 => &[Add, Add, Exch, Exch, Cas, Cas, Inc, Dec, Min, Max, And, Or, Xor],
+        _ => &[Add, Add, Exch, Exch, Cas, Cas, Min, Max, And, Or, Xor],
+    });
+    let signed = matches!((op, bits), (Min | Max, _) | (Add, 32)) && random.below(2) == 0;
+    let ty = match op {
+        Cas | Exch | And | Or | Xor => ["b", "b", "b"],
+        _ => ["u", "s", "u"],
+    };
+    (op.into(), word(ty[usize::from(signed)], bits))
+}
+
+/// The type of this letter and width.
+fn word(letter: &str, bits: u8) -> Type {
+    format!("{letter}{bits}").parse().expect("a type")
+}
+
+fn integer(bits: u8, signed: bool) -> Type {
+    word(if signed { "s" } else { "u" }, bits)
+}
+
+const COMPUTATIONS: [Computation; 24] = [
+    Computation::Alu(AluOp::Mov),
+    Computation::Alu(AluOp::Neg),
+    Computation::Alu(AluOp::Not),
+    Computation::Alu(AluOp::Add),
+    Computation::Alu(AluOp::Sub),
+    Computation::Alu(AluOp::And),
+    Computation::Alu(AluOp::Or),
+    Computation::Alu(AluOp::Xor),
+    Computation::Alu(AluOp::Min),
+    Computation::Alu(AluOp::Max),
+    Computation::Alu(AluOp::MulLo),
+    Computation::Alu(AluOp::Shl),
+    Computation::Alu(AluOp::Shr),
+    Computation::Alu(AluOp::Selp),
+    Computation::Alu(AluOp::MadLo),
+    Computation::Alu(AluOp::Prmt),
+    Computation::Setp(Cmp::Eq),
+    Computation::Setp(Cmp::Ne),
+    Computation::Setp(Cmp::Lt),
+    Computation::Setp(Cmp::Le),
+    Computation::Setp(Cmp::Gt),
+    Computation::Setp(Cmp::Ge),
+    Computation::Cvt(Type::S64),
+    Computation::Cvt(Type::U16),
+];
+
+fn thread(
+    random: &mut Random,
+    locations: &[Variable<ptx_memory_model::ptx::Ptx>],
+    bits: [u8; 4],
+    budget: &mut usize,
+) -> Thread {
+    let place =
+        Place { gpu: random.one(&[0, 0, 0, 1]), cluster: random.one(&[None, Some(0)]), cta: random.one(&[0, 1]) };
+    let mut code = Vec::new();
+    let mut registers = Vec::new();
+    let mut labels = Vec::new();
+    for _ in 0..1 + random.below(4) {
+        let location = random.below(locations.len());
+        let a = Address { base: Operand::Address(Location(location as u16)), offset: 0 };
+        let scope = random.one(&[Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Gpu, Scope::Sys]);
+        let surface = locations[location].name == "s";
+        let access = |random: &mut Random, sems: &[Sem]| match (surface, random.one(sems)) {
+            (true, _) => Access { proxy: Proxy::Surface, ..Access::WEAK },
+            (false, sem @ (Sem::Weak | Sem::Volatile)) => Access::new(sem, Scope::Sys),
+            (false, sem) => Access::new(sem, scope),
+        };
+        let all = bits;
+        let bits = all[location];
+        let value = |random: &mut Random, registers: &[RegisterDeclaration], bits: u8| match random.below(4) {
+            0 if !registers.is_empty() => Operand::Register(Register(random.below(registers.len()) as u16)),
+            _ => Operand::Immediate(constant(random, bits)),
+        };
+        let fresh = |registers: &mut Vec<RegisterDeclaration>| {
+            registers.push(RegisterDeclaration { name: format!("r{}", registers.len()), initial: 0, observed: true });
+            Register(registers.len() as u16 - 1)
+        };
+        let instruction = match random.below(if surface { 6 } else { 15 }) {
+            12 if *budget > 1 && all[0] == all[1] => {
+                *budget -= 2;
+                let access = access(random, &[Sem::Weak, Sem::Relaxed]);
+                let load = |location| {
+                    let a = Address { base: Operand::Address(Location(location)), offset: 0 };
+                    let bits = all[0];
+                    Instruction::Load { d: fresh(&mut registers), a, ty: integer(bits, false), access }
+                };
+                Instruction::Vector([0, 1].map(load).into())
+            }
+            13.. if !registers.is_empty() => {
+                let computation = random.one(&COMPUTATIONS);
+                let bits = if computation == Computation::Alu(AluOp::Prmt) { 32 } else { random.one(&[8, 16, 32, 64]) };
+                let mut sources = [Operand::Immediate(0); 3];
+                sources[..computation.arity()].fill_with(|| value(random, &registers, bits));
+                let ty = integer(bits, random.below(2) == 0);
+                Instruction::Alu { computation, ty, d: fresh(&mut registers), sources }
+            }
+            kind @ 0..=8 | kind @ 11 if *budget > 0 => {
+                *budget -= 1;
+                let ty = integer(bits, bits < 64 && random.below(2) == 0);
+                match kind {
+                    0..=2 => {
+                        let access = access(random, &[Sem::Weak, Sem::Relaxed, Sem::Acquire, Sem::Volatile]);
+                        Instruction::Load { d: fresh(&mut registers), a, ty, access }
+                    }
+                    3..=6 => {
+                        let access = access(random, &[Sem::Weak, Sem::Relaxed, Sem::Release, Sem::Volatile]);
+                        Instruction::Store { a, b: value(random, &registers, bits), ty, access }
+                    }
+                    _ => {
+                        // There is no operation on a byte.
+                        if bits == 8 {
+                            continue;
+                        }
+                        let (op, ty) = update(random, bits);
+                        let red = kind == 8 && !matches!(op, RmwOp::Atom(AtomOp::Exch | AtomOp::Cas));
+                        let sems = [Sem::Relaxed, Sem::Release, Sem::AcqRel, Sem::Acquire];
+                        let access = access(random, &sems[..if red { 2 } else { 4 }]);
+                        let b = value(random, &registers, bits);
+                        let d = if red { None } else { Some(fresh(&mut registers)) };
+                        let c = Operand::Immediate(if op == AtomOp::Cas.into() { 3 } else { 0 });
+                        Instruction::Rmw { op, d, a, b, c, ty, access }
+                    }
+                }
+            }
+            9 if locations.len() > 2 => {
+                Instruction::Fence(Fence::Proxy(random.one(&[ProxyFence::Alias, ProxyFence::Of(Proxy::Surface)])))
+            }
+            10 if !registers.is_empty() && labels.is_empty() => {
+                labels.push("end".to_string());
+                let register = Operand::Register(Register(registers.len() as u16 - 1));
+                let when = Some((Cmp::Eq, register, Operand::Immediate(random.below(2) as u64)));
+                Instruction::Branch { when, target: Label(0) }
+            }
+            _ => {
+                let sem =
+                    random.one(&[FenceSem::Sc, FenceSem::Sc, FenceSem::AcqRel, FenceSem::Acquire, FenceSem::Release]);
+                Instruction::Fence(Fence::Memory { sem, scope })
+            }
+        };
+        code.push(instruction.into());
+    }
+    if !labels.is_empty() {
+        code.push(Instruction::Label(Label(0)).into());
+    }
+    Thread { place, registers, labels, code }
+}
+
+/// The program as a litmus test, to print it.
+pub fn litmus(program: Program) -> Litmus {
+    let condition = Condition { quantifier: Quantifier::Exists, formula: Formula::True };
+    Litmus { name: "random".into(), comments: Vec::new(), program, condition }
+}

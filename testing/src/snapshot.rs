@@ -1,0 +1,73 @@
+//! Pinned texts: insta's files, compared so that a failure says everything.
+
+use std::{collections::BTreeSet, env, fmt::Write, fs};
+
+use itertools::Itertools;
+use libtest_mimic::Failed;
+use similar::TextDiff;
+
+use crate::root;
+
+/// Lines that a difference shows around each change.
+const CONTEXT: usize = 4;
+
+/// Compares a text with the snapshot `folder/name.snap`; `folder` is a path from the root.
+///
+/// Where the variable `INSTA_UPDATE` is set, insta does what it says, as to accept the text.
+///
+/// # Errors
+/// The difference, and the command that accepts it.
+pub fn pin(folder: &str, name: &str, text: &str) -> Result<(), Failed> {
+    if env::var_os("INSTA_UPDATE").is_some() {
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(root().join(folder));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(name, text));
+        return Ok(());
+    }
+    let path = format!("{folder}/{name}.snap");
+    let file = fs::read_to_string(root().join(&path)).unwrap_or_default();
+    let pinned = file.split_once("\n---\n").map_or("", |(_, pinned)| pinned).trim_end();
+    let text = text.trim_end();
+    if pinned == text {
+        return Ok(());
+    }
+    let test = env::current_exe()?;
+    let test = test.file_stem().unwrap_or_default().to_string_lossy();
+    let test = test.rsplit_once('-').map_or(&*test, |(test, _)| test);
+    let difference = difference(pinned, text);
+    Err(format!(
+        "{path} differs (-: the snapshot, +: now):\n{difference}\n\
+         To accept the change, run `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test {test}`, then read the difference."
+    )
+    .into())
+}
+
+/// The changes between two texts, each below the last line in front of it that is not indented.
+fn difference(old: &str, new: &str) -> String {
+    let lines = old.lines().collect_vec();
+    let diff = TextDiff::from_lines(old, new);
+    let mut text = String::new();
+    for hunk in diff.unified_diff().missing_newline_hint(false).context_radius(CONTEXT).iter_hunks() {
+        let start = hunk.ops().first().map_or(0, |op| op.old_range().start);
+        let above = lines[..start].iter().rev().find(|line| !line.is_empty() && !line.starts_with(' '));
+        writeln!(text, "{}:\n{hunk}", above.unwrap_or(&"At the start")).expect("a string takes text");
+    }
+    text
+}
+
+/// Whether every snapshot of a folder has one of these names.
+///
+/// # Errors
+/// The others.
+pub fn none_left(folder: &str, names: &BTreeSet<String>) -> Result<(), Failed> {
+    let files = fs::read_dir(root().join(folder))?.map(|entry| entry.map(|entry| entry.file_name()));
+    let files: Vec<_> = files.try_collect()?;
+    let found = files.iter().filter_map(|file| file.to_str()?.strip_suffix(".snap")).collect_vec();
+    if found.is_empty() {
+        return Err(format!("{folder} has no snapshots").into());
+    }
+    let left = found.iter().filter(|name| !names.contains(**name)).join(", ");
+    if left.is_empty() { Ok(()) } else { Err(format!("snapshots of no trial in {folder}: {left}").into()) }
+}
