@@ -11,6 +11,7 @@ use ptx_atomics_lowering::{Change, Sequence};
 /// A place in a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
+    /// The path of the file, as the program or its debug information has it.
     pub file: String,
     /// From 1.
     pub line: u32,
@@ -30,21 +31,27 @@ impl fmt::Display for Location {
 /// An error: what, where, why, and what to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// What is wrong and why, in one sentence without a period.
     pub message: String,
     /// The function in which it was found.
     pub function: Option<String>,
+    /// The place in the source program, or in the input.
     pub location: Option<Location>,
     /// The operation, in LLVM's words.
     pub operation: Option<String>,
+    /// What else is known of it, each a sentence.
     pub notes: Vec<String>,
+    /// What to do.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
+    /// An error of which only the message is known.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), ..Self::default() }
     }
 
+    /// The same error, with what to do.
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
@@ -194,11 +201,15 @@ pub fn each<T, U>(
 /// What became of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
+    /// The function in which it stands.
     pub function: String,
+    /// The place in the source program, or in the input.
     pub location: Option<Location>,
     /// The operation, in LLVM's words.
     pub operation: String,
+    /// What replaces it.
     pub sequence: Sequence,
+    /// What the operation does not ask for: what is stronger, or takes more than one instruction, and why.
     pub changes: Vec<Change>,
 }
 

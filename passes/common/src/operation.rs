@@ -3,20 +3,25 @@
 
 use ptx_atomics_judge::Strength;
 use ptx_atomics_lowering::{
-    Access, AtomicOp, B, C, InlineAsm, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
+    Access, AtomicOp, B, C, Change, InlineAsm, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
     Unsupported, lower,
     ptx::{Scope, Space},
 };
 
-use crate::address_space;
+use crate::{address_space, memory::Memory};
 
 /// The instructions of LLVM, and the ops of MLIR's LLVM dialect, that are atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
+    /// `fence`
     Fence,
+    /// An atomic `load`.
     Load,
+    /// An atomic `store`.
     Store,
+    /// `atomicrmw`, which computes this.
     Rmw(RmwOp),
+    /// `cmpxchg`
     CmpXchg,
 }
 
@@ -102,11 +107,13 @@ pub fn sync_scope(index: usize, default_scope: Scope) -> (&'static str, SyncScop
     if index == 0 { ("", SyncScope::Threads(default_scope)) } else { SYNC_SCOPES[index] }
 }
 
+/// A synchronization scope that is none of [`SYNC_SCOPES`].
 pub fn unknown_sync_scope(name: &str) -> Problem {
     let known = SYNC_SCOPES.map(|(name, _)| format!("\"{name}\"")).join(", ");
     (format!("unknown synchronization scope {name}"), Some(format!("the known ones are {known}")))
 }
 
+/// An address space that atomics cannot access.
 pub fn wrong_address_space(number: u32) -> Problem {
     let help = format!("atomics are supported in the address spaces {}", address_space::KNOWN);
     (format!("atomic operation in address space {number}"), Some(help))
@@ -156,8 +163,11 @@ pub type Constants = [Option<u64>; 2];
 
 /// What replaces every operation that asks for the same with the same constants.
 pub struct Replacement {
+    /// The operation.
     pub op: AtomicOp,
+    /// Its sequence of PTX, and how that came about.
     pub lowering: Lowering,
+    /// The sequence as inline assembly.
     pub asm: InlineAsm,
     /// Whether it orders other accesses.
     pub orders: bool,
@@ -177,6 +187,16 @@ impl Replacement {
         let strength = Strength::of(&lowering.sequence);
         let orders = strength.acquire.or(strength.release).is_some();
         Ok(Self { op, lowering, asm, orders })
+    }
+
+    /// What was done that the operation does not ask for. `memory` is that of its address.
+    pub fn changes(&self, memory: Option<Memory>) -> Vec<Change> {
+        let may_meet_stack = match self.op.operation {
+            Operation::Rmw(_, access) | Operation::CmpXchg { access, .. } => !access.may_be_local,
+            _ => false,
+        };
+        let unknown = may_meet_stack && memory.is_some_and(|memory| memory.unresolved);
+        self.lowering.changes.iter().copied().chain(unknown.then_some(Change::UnknownMemory)).collect()
     }
 
     /// The state space that the sequence accesses; generic for a fence.

@@ -5,6 +5,7 @@ use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 /// What the pass needs to know besides the module.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The GPU and the PTX version.
     pub target: Target,
     /// A function's attribute `"ptx-atomics-strategy"` overrides the strategies.
     pub policy: Policy,

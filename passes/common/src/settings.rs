@@ -19,13 +19,21 @@ pub const MODULE_FLAG: &str = "ptx-atomics";
 /// What somebody set; the rest has its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
+    /// The GPU.
     pub mcpu: Option<Sm>,
+    /// The PTX version.
     pub mattr: Option<PtxVersion>,
+    /// The sequences of the ABI's rows.
     pub strategies: Strategies,
+    /// As [`Options::default_scope`].
     pub default_scope: Option<Scope>,
+    /// How close floating-point additions are to IEEE 754.
     pub fp_atomics: Option<FpAtomics>,
+    /// As [`Options::generic_may_be_local`].
     pub generic_may_be_local: Option<bool>,
+    /// Whether volatile accesses of global memory become `.mmio`.
     pub volatile_as_mmio: Option<bool>,
+    /// As [`Options::cuda_atomics`].
     pub cuda_atomics: Option<bool>,
     /// The file for remarks.
     pub remarks: Option<PathBuf>,
@@ -35,8 +43,12 @@ pub struct Settings {
 pub struct Setting {
     /// That of the command line, or MLIR's word.
     pub name: &'static str,
+    /// What stands behind `=`.
     pub takes: Takes,
+    /// What it does, and its values.
     pub help: &'static str,
+    /// Whether the pass in MLIR has it. What concerns only functions that clang writes it has not.
+    pub in_mlir: bool,
     read: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
@@ -44,6 +56,7 @@ pub struct Setting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Takes {
+    /// One value.
     One,
     /// Values of which later ones override earlier.
     List,
@@ -61,7 +74,7 @@ pub const SETTINGS: [Setting; 11] = {
         help: &'static str,
         read: fn(&mut Settings, &str) -> Result<(), String>,
     ) -> Setting {
-        Setting { name, takes, help, read }
+        Setting { name, takes, help, in_mlir: true, read }
     }
     [
         setting("mcpu", One, "The GPU, sm_20 to sm_121f", |to, value| set(&mut to.mcpu, sm(value))),
@@ -79,11 +92,18 @@ pub const SETTINGS: [Setting; 11] = {
         setting("volatile-as-mmio", Flag, "Volatile atomic loads and stores of global memory become .mmio",
             |to, value| set(&mut to.volatile_as_mmio, yes(value))),
         setting("cuda-atomics", One, "on: CUDA's own atomics are relaxed, of CUDA's scope; off: what clang writes",
-            |to, value| set(&mut to.cuda_atomics, on(value))),
+            |to, value| set(&mut to.cuda_atomics, on(value))).in_llvm_ir(),
         setting("remarks", One, "The file to which a remark for each operation is added, in LLVM's YAML",
             |to, value| set(&mut to.remarks, Ok(value.into()))),
     ]
 };
+
+impl Setting {
+    /// The same, for the pass over LLVM IR alone.
+    const fn in_llvm_ir(self) -> Self {
+        Self { in_mlir: false, ..self }
+    }
+}
 
 impl Settings {
     /// What the text of a module's flag sets.

@@ -23,6 +23,7 @@ use crate::value::message;
 pub struct Handlers {
     /// Must end the process, and must not panic: LLVM is not in a state to go on.
     pub error: fn(&str) -> !,
+    /// Is told each warning.
     pub warning: fn(&str),
 }
 

@@ -1,15 +1,45 @@
 //! The pass over LLVM IR: every atomic and fence becomes one call to inline assembly, and LLVM's NVPTX backend does the
 //! rest.
 //!
-//! [`read`] takes text or bitcode, [`expand`] gives Rust its scopes, [`relax_cuda`] CUDA its order,
-//! [`prepare`] optimizes if asked and resolves address spaces, [`lower`] is the pass itself, [`ptx`] and [`ir`] write the result. [`lower`] decides no ordering: it recognizes operations, asks
-//! `ptx-atomics-lowering`, and embeds the answers, all or none.
+//! The steps, in order:
 //!
-//! LLVM ends the process on what its backend cannot select. [`lower`] leaves no atomic to it; whoever must survive the
-//! rest runs [`ptx`] in a process of its own, as the command line does.
+//! 1. [`read`] takes text or bitcode.
+//! 2. [`expand`] replaces markers, the calls by which Rust names scopes; [`relax_cuda`] gives CUDA's own atomics their order.
+//! 3. [`check`] reports all errors before anything is changed.
+//! 4. [`prepare`] optimizes if asked, and resolves address spaces.
+//! 5. [`lower`] is the pass itself. It decides no ordering: it recognizes operations, asks `ptx-atomics-lowering`, and embeds
+//!    the answers, all or none.
+//! 6. [`ptx`], [`ir`] or [`bitcode`] writes the result.
 //!
-//! This crate names LLVM's functions and links none of them: a program links them by `ptx-atomics-link`, a plugin takes those
-//! of its host, which calls [`begin`] before LLVM's passes and [`end`] in front of [`lower`].
+//! ```
+//! # use ptx_atomics_link as _;
+//! use ptx_atomics_llvm::{self as llvm, Input, Options, inkwell::{OptimizationLevel, context::Context}};
+//! use ptx_atomics_lowering::Target;
+//!
+//! let input = Input::new("next.ll", "define i32 @next(ptr addrspace(1) %counter) {
+//!   %old = atomicrmw add ptr addrspace(1) %counter, i32 1 acq_rel
+//!   ret i32 %old
+//! }");
+//! let options = Options::new(Target::new("sm_90".parse()?, None)?);
+//! let context = Context::create();
+//! let module = llvm::read(&context, &input)?;
+//! llvm::expand(&module)?;
+//! llvm::check(&module, &input, &options)?;
+//! let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;
+//! llvm::prepare(&module, &machine, None)?;
+//! llvm::lower(&module, &input, &options)?;
+//! let ptx = String::from_utf8(llvm::ptx(&module, &machine, &options.target)?)?;
+//! assert!(ptx.contains("atom.acq_rel.sys.global.add.u32"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! LLVM ends the process on what its backend cannot select. [`lower`] leaves no atomic to it; a program that must survive the
+//! rest runs [`ptx`] in another process, and [`install_handlers`] there to learn the reason.
+//!
+//! This crate names LLVM's functions and links none of them. A program links them by `ptx-atomics-link`. A plugin takes those
+//! of its host; it calls [`begin`] before LLVM's passes and [`end`] in front of [`lower`].
+
+#![warn(missing_docs)]
 
 mod cuda;
 mod effects;
@@ -30,6 +60,7 @@ use inkwell::module::Module;
 #[cfg(test)]
 use ptx_atomics_link as _;
 
+use self::recognize::Lines;
 pub use self::{
     cuda::relax_cuda,
     effects::{begin, end},
@@ -52,7 +83,7 @@ pub use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, Remark,
 /// Everything in the module that has no lowering. The module is then unchanged.
 pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
     let mut planned = Vec::new();
-    recognize::plan(module, input, options, false, |plan| planned.push(plan))?;
+    recognize::plan(module, input, options, Lines::ByNumber, |plan| planned.push(plan))?;
     let reported = if options.remarks { &planned[..] } else { &[] };
     let remarks = reported.iter().map(|plan| plan.remark(input)).collect();
     if !planned.is_empty() {
@@ -77,5 +108,5 @@ pub fn is_pending(module: &Module<'_>) -> bool {
 /// # Errors
 /// Everything in the module that has no lowering.
 pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Errors> {
-    recognize::plan(module, input, options, true, drop)
+    recognize::plan(module, input, options, Lines::InOrder, drop)
 }

@@ -11,7 +11,7 @@ use inkwell::{
     values::{FunctionValue, InstructionValue},
 };
 use ptx_atomics_judge::BasicBlock;
-use ptx_atomics_lowering::{Access, AtomicOp, Change, Policy, SyncScope, Type};
+use ptx_atomics_lowering::{Access, AtomicOp, Policy, SyncScope, Type};
 use ptx_atomics_pass::{
     Diagnostic, Errors, Input, Location, Options, Remark,
     memory::Memory,
@@ -46,6 +46,7 @@ pub struct Planned<'c> {
 impl Planned<'_> {
     pub fn remark(&self, input: &Input) -> Remark {
         let Replacement { op, lowering, .. } = &*self.replacement;
+        let memory = self.instruction.pointer().map(memory_of);
         Remark {
             function: name(&self.function),
             location: debug_location(self.instruction.value()).or_else(|| input.location(self.number)),
@@ -55,17 +56,8 @@ impl Planned<'_> {
                 &value_type(self.instruction),
             ) + &self.cuda_function(),
             sequence: lowering.sequence.clone(),
-            changes: lowering.changes.iter().copied().chain(self.unknown_memory()).collect(),
+            changes: self.replacement.changes(memory.and_then(Result::ok)),
         }
-    }
-
-    /// Where an `atom` may meet the stack, and nothing tests for it.
-    fn unknown_memory(&self) -> Option<Change> {
-        let access = self.replacement.op.operation.access()?;
-        let untested = matches!(self.instruction.opcode(), Opcode::Rmw(_) | Opcode::CmpXchg) && !access.may_be_local;
-        let memory = memory_of(self.instruction.pointer()?);
-        let unknown = untested && memory.is_ok_and(|memory| memory.unresolved);
-        unknown.then_some(Change::UnknownMemory)
     }
 
     fn cuda_function(&self) -> String {
@@ -78,13 +70,21 @@ fn value_type(instruction: Instruction<'_>) -> String {
     instruction.value_type().map(ValueType::text).unwrap_or_default()
 }
 
-/// Finds every atomic and fence, and lowers it. `pristine` says that the module is as it was read, but for
-/// markers, so that the order of its other atomics is that of its text.
+/// How the line of an atomic in the text is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// The module is as it was read, but for markers: its other atomics have the order of the text.
+    InOrder,
+    /// Passes have changed the module: an atomic knows the number that it had in the text.
+    ByNumber,
+}
+
+/// Finds every atomic and fence, and lowers it.
 pub fn plan<'c>(
     module: &Module<'c>,
     input: &Input,
     options: &Options,
-    pristine: bool,
+    lines: Lines,
     mut keep: impl FnMut(Planned<'c>),
 ) -> Result<(), Errors> {
     let mut recognizer = Recognizer::new(module, input, options);
@@ -97,8 +97,8 @@ pub fn plan<'c>(
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
                 continue;
             };
-            let number = match pristine {
-                true if recognizer.numbering.is_in_text(instruction) => count.next(),
+            let number = match lines {
+                Lines::InOrder if recognizer.numbering.is_in_text(instruction) => count.next(),
                 _ => recognizer.numbering.get(instruction),
             };
             errors.keep(recognizer.plan(function, instruction, number, &policy)).into_iter().for_each(&mut keep);
@@ -110,6 +110,7 @@ pub fn plan<'c>(
 /// A function that has atomics or fences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recognized {
+    /// Its name in LLVM IR.
     pub function: String,
     /// Whether other modules see the function, so that a compiler must keep it.
     pub visible: bool,
@@ -124,6 +125,7 @@ pub struct Recognized {
 pub struct Named {
     /// In LLVM's words.
     pub operation: String,
+    /// The place in the source program, or in the input.
     pub location: Option<Location>,
 }
 

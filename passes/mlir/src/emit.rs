@@ -17,7 +17,7 @@ use ptx_atomics_pass::{Errors, Input};
 use crate::{
     device::DeviceModule,
     diagnostic::diagnostic,
-    ir::{self, Op},
+    ir::{self, Extracted, Op},
     run::{diagnosed, or_unknown, run_on},
     spirv,
 };
@@ -113,7 +113,7 @@ fn left_over(device: Op<'_, '_>, fine: &dyn Fn(&str) -> bool) -> Errors {
 /// Takes the descriptors of memrefs apart where they have just been put together, so that LLVM sees where pointers come from.
 fn simplify(device: Op<'_, '_>) {
     for op in ir::all(device).into_iter().filter(|op| ir::name(*op) == "llvm.extractvalue") {
-        if let Some((true, value)) = ir::inserted(op) {
+        if let Some(Extracted::Value(value)) = ir::extracted(op) {
             ir::replace(op, &[value]);
         }
     }
@@ -121,6 +121,7 @@ fn simplify(device: Op<'_, '_>) {
 
 /// A device module as LLVM IR.
 pub struct Translated<'l> {
+    /// The module of LLVM IR, with its atomics.
     pub module: LlvmModule<'l>,
     /// Whether it has debug information that the program did not ask for: so that messages know lines.
     pub has_lines_for_us: bool,

@@ -358,9 +358,16 @@ pub fn block<'c>(arguments: &[Type<'c>], location: Location<'c>) -> Block<'c> {
     Block::new(&arguments.iter().map(|ty| (*ty, location)).collect::<Vec<_>>())
 }
 
-/// Follows an `llvm.extractvalue` through the `insertvalue`s before it: to the value that it takes, or else (false) to the
-/// aggregate in which it stands.
-pub fn inserted<'c, 'a>(extract: Op<'c, 'a>) -> Option<(bool, Value<'c, 'a>)> {
+/// Where the value of an `llvm.extractvalue` comes from.
+pub enum Extracted<'c, 'a> {
+    /// An `insertvalue` put this value there.
+    Value(Value<'c, 'a>),
+    /// It stands in this aggregate, which no `insertvalue` made.
+    In(Value<'c, 'a>),
+}
+
+/// Follows an `llvm.extractvalue` through the `insertvalue`s before it. Nothing if these put parts of the value there.
+pub fn extracted<'c, 'a>(extract: Op<'c, 'a>) -> Option<Extracted<'c, 'a>> {
     let position = |op| {
         DenseI64ArrayAttribute::try_from(inherent(op, "position")?)
             .ok()
@@ -371,12 +378,12 @@ pub fn inserted<'c, 'a>(extract: Op<'c, 'a>) -> Option<(bool, Value<'c, 'a>)> {
     while let Some((op, _)) = defining(aggregate).filter(|(op, _)| name(*op) == "llvm.insertvalue") {
         let found = position(op)?;
         if found == wanted {
-            return Some((true, op.operand(1).ok()?));
+            return op.operand(1).ok().map(Extracted::Value);
         }
         if found.starts_with(&wanted) || wanted.starts_with(&found) {
             return None;
         }
         aggregate = op.operand(0).ok()?;
     }
-    Some((false, aggregate))
+    Some(Extracted::In(aggregate))
 }

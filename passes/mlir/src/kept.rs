@@ -10,7 +10,7 @@ use ptx_atomics_pass::{
 
 use crate::{
     ir::{self, Builder, Op},
-    nvvm::{self, Form, Lowering},
+    nvvm::{self, Conversion, Variant},
     vocabulary::ordering_number,
 };
 
@@ -34,21 +34,21 @@ const ORDERING_PTX: [&str; 16] = [
     "applypriority",
 ];
 
-fn form(op: Op<'_, '_>) -> Option<&'static Form> {
+fn variant_of(op: Op<'_, '_>) -> Option<&'static Variant> {
     let name = ir::name(op);
     let attribute = |name: &str| ir::inherent(op, name).map(|attribute| attribute.to_string());
     let types: Vec<_> = op.operands().map(|operand| operand.r#type().to_string()).collect();
-    nvvm::form_of(name.strip_prefix("nvvm.")?, attribute, &types)
+    nvvm::variant_of(name.strip_prefix("nvvm.")?, attribute, &types)
 }
 
 /// What the target lacks for an op of the NVVM dialect.
 pub fn missing(op: Op<'_, '_>, options: &Options) -> Option<Problem> {
-    problem(form(op)?, options)
+    problem(variant_of(op)?, options)
 }
 
-/// What the target lacks for a form of an op.
-pub fn problem(form: &Form, options: &Options) -> Option<Problem> {
-    let message = form.missing_on(&options.target)?;
+/// What the target lacks for a variant of an op.
+pub fn problem(variant: &Variant, options: &Options) -> Option<Problem> {
+    let message = variant.missing_on(&options.target)?;
     Some((message, Some("compile for a GPU and a PTX version that have it: --mcpu, --mattr, or #nvvm.target".into())))
 }
 
@@ -56,7 +56,7 @@ pub fn problem(form: &Form, options: &Options) -> Option<Problem> {
 pub fn needs_guard(op: Op<'_, '_>) -> bool {
     match ir::name(op) {
         "nvvm.inline_ptx" => ir::inherent(op, "ptxCode").and_then(ir::string).is_some_and(|ptx| orders(&ptx)),
-        _ => form(op).is_some_and(Form::is_transparent),
+        _ => variant_of(op).is_some_and(Variant::is_transparent),
     }
 }
 
@@ -78,7 +78,7 @@ pub fn guard(op: Op<'_, '_>) {
         fence(Builder::before(next).at(op.location()));
     }
     // A copy of it in each arm of a branch would be reached by a part of the threads.
-    if let Some(Lowering::DivergentAsm { intrinsic }) = form(op).map(|form| form.lowering) {
+    if let Some(Conversion::DivergentAsm { intrinsic }) = variant_of(op).map(|variant| variant.conversion) {
         let at = Builder::before(op);
         let operands: Vec<_> = op.operands().collect();
         let zero = || at.value("llvm.mlir.constant", &[], &[("value", at.attribute("0 : i32"))], at.int(32));

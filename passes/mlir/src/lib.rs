@@ -1,10 +1,34 @@
 //! The pass over MLIR: every atomic and fence of the device code becomes one `llvm.inline_asm`, or an atomic of LLVM IR with
 //! its ordering and scope.
 //!
-//! [`read`] takes text or bytecode. [`lower`] is the pass itself, for the middle of a pipeline of MLIR: it [`expand`]s the
+//! [`read`] takes text or bytecode. [`lower`] is the pass itself, for use inside a pipeline of MLIR: it [`expand`]s the
 //! atomics of other dialects to those of the LLVM dialect, and embeds PTX for these. [`llvm_ir`] goes on instead to LLVM IR,
 //! by MLIR's own conversions, and leaves the atomics to the pass over LLVM IR, which finds out more about addresses. No
 //! ordering is decided here: operations are recognized, `ptx-atomics-lowering` is asked, and its answers are embedded, all or none.
+//!
+//! ```
+//! # use ptx_atomics_link as _;
+//! use ptx_atomics_mlir as mlir;
+//! use ptx_atomics_pass::{Input, Settings};
+//!
+//! let input = Input::new("next.mlir", r#"gpu.module @kernels {
+//!   llvm.func @next(%counter: !llvm.ptr<1>) -> i32 {
+//!     %one = llvm.mlir.constant(1 : i32) : i32
+//!     %old = llvm.atomicrmw add %counter, %one acq_rel : !llvm.ptr<1>, i32
+//!     llvm.return %old : i32
+//!   }
+//! }"#);
+//! let context = mlir::context();
+//! let mut module = mlir::read(&context, &input)?;
+//! for mut device in mlir::device_code(&mut module) {
+//!     let options = mlir::options(&Settings::default(), device.op())?;
+//!     mlir::lower(&mut device, &options)?;
+//! }
+//! assert!(String::from_utf8(mlir::text(&module))?.contains("atom.acq_rel.sys.global.add.u32"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
 
 mod device;
 mod diagnostic;

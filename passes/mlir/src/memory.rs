@@ -11,7 +11,7 @@ use ptx_atomics_pass::{
     operation::{self, Problem},
 };
 
-use crate::ir::{self, Op};
+use crate::ir::{self, Extracted, Op};
 
 const PRIVATE: &str = "#gpu.address_space<private>";
 
@@ -104,12 +104,13 @@ fn number_of(ty: Type<'_>) -> Option<u32> {
 /// The value that an `extractvalue` takes out of the `insertvalue`s before it; of a memref's descriptor the memref, which
 /// points to the same.
 fn field<'c, 'a>(extract: Op<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let (found, aggregate) = ir::inserted(extract)?;
-    if found {
-        return Some(aggregate);
+    match ir::extracted(extract)? {
+        Extracted::Value(value) => Some(value),
+        Extracted::In(aggregate) => {
+            let (op, _) = ir::defining(aggregate)?;
+            if ir::name(op) == "builtin.unrealized_conversion_cast" { op.operand(0).ok() } else { None }
+        }
     }
-    let (op, _) = ir::defining(aggregate)?;
-    if ir::name(op) == "builtin.unrealized_conversion_cast" { op.operand(0).ok() } else { None }
 }
 
 /// Whether the value is a parameter of a kernel: those point to global memory, as LLVM takes it, too.

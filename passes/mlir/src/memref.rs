@@ -65,7 +65,7 @@ const COMPUTED: [(RmwOp, &str); 13] = [
 ];
 
 /// How an update is done.
-enum Update<'c, 'a> {
+enum ElementUpdate<'c, 'a> {
     /// By one operation of LLVM.
     Rmw(RmwOp, Value<'c, 'a>),
     /// In a loop, by this op of `arith`, or by nothing (an exchange).
@@ -75,8 +75,8 @@ enum Update<'c, 'a> {
 }
 
 /// A memref access with all that its op and its type say.
-struct Access<'c, 'a> {
-    update: Update<'c, 'a>,
+struct ElementAccess<'c, 'a> {
+    update: ElementUpdate<'c, 'a>,
     memref: Value<'c, 'a>,
     indices: Vec<Value<'c, 'a>>,
     ty: MemRefType<'c>,
@@ -103,7 +103,7 @@ pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>>
         sources,
     };
     Ok(match access.update {
-        Update::Rmw(rmw, value) => vec![asked(Opcode::Rmw(rmw), access.ordering, vec![value])],
+        ElementUpdate::Rmw(rmw, value) => vec![asked(Opcode::Rmw(rmw), access.ordering, vec![value])],
         _ => vec![
             asked(Opcode::Load, Ordering::Relaxed, Vec::new()),
             asked(Opcode::CmpXchg, access.ordering, Vec::new()),
@@ -119,7 +119,7 @@ pub fn expand(op: Op<'_, '_>) {
     let scope = SYNC_SCOPES[access.sync_scope].0;
     let scope = (!scope.is_empty()).then(|| ("syncscope", at.string(scope)));
     let old = match access.update {
-        Update::Rmw(rmw, value) => {
+        ElementUpdate::Rmw(rmw, value) => {
             let value = convert(at, value, access.stored);
             let mut attributes =
                 vec![("bin_op", at.i64(bin_op_number(rmw))), ("ordering", at.i64(ordering_number(access.ordering)))];
@@ -149,7 +149,7 @@ fn read<T>(op: Op<'_, '_>, name: &str, known: &str, parse: impl Fn(&str) -> Opti
     value.map(Some).ok_or_else(wrong)
 }
 
-fn access<'c, 'a>(op: Op<'c, 'a>) -> Result<Access<'c, 'a>, Vec<Problem>> {
+fn access<'c, 'a>(op: Op<'c, 'a>) -> Result<ElementAccess<'c, 'a>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
     let ordering = read(op, ORDERING, "relaxed, acquire, release, acq_rel and seq_cst", |name| match name {
@@ -188,15 +188,16 @@ fn access<'c, 'a>(op: Op<'c, 'a>) -> Result<Access<'c, 'a>, Vec<Problem>> {
     };
     let (model, _) = size_and_model(element);
     let update = match op.attribute("kind").ok().and_then(ir::integer).and_then(|number| KINDS.get(number as usize)) {
-        None => Update::Region,
-        Some(Err(arith)) => Update::Compute(Some(arith), operands[0]),
-        Some(Ok(rmw)) if model.is_some_and(|model| rmw.takes(model)) => Update::Rmw(*rmw, operands[0]),
-        Some(Ok(rmw)) => {
-            Update::Compute(COMPUTED.iter().find(|(known, _)| known == rmw).map(|(_, arith)| *arith), operands[0])
-        }
+        None => ElementUpdate::Region,
+        Some(Err(arith)) => ElementUpdate::Compute(Some(arith), operands[0]),
+        Some(Ok(rmw)) if model.is_some_and(|model| rmw.takes(model)) => ElementUpdate::Rmw(*rmw, operands[0]),
+        Some(Ok(rmw)) => ElementUpdate::Compute(
+            COMPUTED.iter().find(|(known, _)| known == rmw).map(|(_, arith)| *arith),
+            operands[0],
+        ),
     };
-    let computes = matches!(update, Update::Rmw(..)) && model.is_some_and(Model::is_float);
-    Ok(Access {
+    let computes = matches!(update, ElementUpdate::Rmw(..)) && model.is_some_and(Model::is_float);
+    Ok(ElementAccess {
         stored: if computes { element } else { integer },
         update,
         memref,
@@ -286,7 +287,7 @@ fn convert<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>, wanted: Type<'c>) 
     at.value(op, &[value], &[], wanted)
 }
 
-impl<'c, 'a> Access<'c, 'a> {
+impl<'c, 'a> ElementAccess<'c, 'a> {
     /// The address of the element, from the descriptor that MLIR makes of the memref.
     fn pointer(&self, at: Builder<'c, 'a>) -> Value<'c, 'a> {
         let (strides, offset) = self.ty.strides_and_offset();
@@ -376,9 +377,9 @@ impl<'c, 'a> Access<'c, 'a> {
     /// The new value, of the element's type.
     fn computed(&self, at: Builder<'c, 'a>, op: Op<'c, 'a>, current: Value<'c, 'a>) -> Value<'c, 'a> {
         match self.update {
-            Update::Rmw(_, value) | Update::Compute(None, value) => value,
-            Update::Compute(Some(arith), value) => at.value(arith, &[current, value], &[], self.element),
-            Update::Region => at.inline(op, current),
+            ElementUpdate::Rmw(_, value) | ElementUpdate::Compute(None, value) => value,
+            ElementUpdate::Compute(Some(arith), value) => at.value(arith, &[current, value], &[], self.element),
+            ElementUpdate::Region => at.inline(op, current),
         }
     }
 }

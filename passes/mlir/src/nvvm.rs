@@ -9,21 +9,21 @@
 
 use ptx_atomics_lowering::{PtxVersion, Requirement, Target};
 
-/// A form of an op.
+/// A variant of an op: what tells it from the others, and what its instruction requires.
 #[derive(Debug)]
-pub struct Form {
+pub struct Variant {
     /// The name of the op, without the dialect.
     pub op: &'static str,
     when: Condition,
     needs: Needs,
     /// The instruction, without the qualifiers that change nothing about what it requires.
     pub ptx: &'static str,
-    pub lowering: Lowering,
+    pub conversion: Conversion,
 }
 
-/// What MLIR 22 makes of a form.
+/// What MLIR 22 converts a variant to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lowering {
+pub enum Conversion {
     /// An intrinsic, whose attributes say what it does to memory.
     Intrinsic,
     /// An intrinsic of which LLVM believes that it touches less memory than it orders: only its arguments, or none that
@@ -38,10 +38,10 @@ pub enum Lowering {
     DivergentAsm { intrinsic: &'static str },
 }
 
-/// What tells the forms of an op apart.
+/// What tells the variants of an op apart.
 #[derive(Debug)]
 enum Condition {
-    /// Nothing: it is what the other forms of the op leave over.
+    /// Nothing: it is what the other variants of the op leave over.
     Always,
     /// An attribute has this value.
     Attribute(&'static str, &'static str),
@@ -60,11 +60,11 @@ enum Needs {
 const TENSOR_MEMORY: &[(u32, Option<PtxVersion>)] =
     &[(100, None), (101, Some(PtxVersion(8, 8))), (103, None), (110, None)];
 
-/// Of the forms of an op, the first whose condition holds counts.
+/// Of the variants of an op, the first whose condition holds counts.
 #[rustfmt::skip]
-const FORMS: &[Form] = {
+const VARIANTS: &[Variant] = {
     use Condition::Always;
-    use Lowering::{Asm, NarrowIntrinsic};
+    use Conversion::{Asm, NarrowIntrinsic};
     use Needs::TensorMemory;
     const RELAXED: Condition = Condition::Attribute("relaxed", "true");
     const DISTRIBUTED: Condition = Condition::Operand(0, "!llvm.ptr<7>");
@@ -81,73 +81,73 @@ const FORMS: &[Form] = {
     const POPC: Condition = reduction("#nvvm.reduction<popc>");
     const AND: Condition = reduction("#nvvm.reduction<and>");
     const OR: Condition = reduction("#nvvm.reduction<or>");
-    const ARRIVE: Lowering = Lowering::DivergentAsm { intrinsic: "llvm.nvvm.barrier.cta.arrive.aligned.count" };
+    const ARRIVE: Conversion = Conversion::DivergentAsm { intrinsic: "llvm.nvvm.barrier.cta.arrive.aligned.count" };
     &[
-        form("memory.barrier",                  CTA,         since(20, 3, 2), "membar.cta"),
-        form("memory.barrier",                  CLUSTER,     since(90, 7, 8), "fence.sc.cluster"),
-        form("memory.barrier",                  GPU,         since(20, 3, 2), "membar.gl"),
-        form("memory.barrier",                  SYS,         since(20, 3, 2), "membar.sys"),
+        variant("memory.barrier",                  CTA,         since(20, 3, 2), "membar.cta"),
+        variant("memory.barrier",                  CLUSTER,     since(90, 7, 8), "fence.sc.cluster"),
+        variant("memory.barrier",                  GPU,         since(20, 3, 2), "membar.gl"),
+        variant("memory.barrier",                  SYS,         since(20, 3, 2), "membar.sys"),
 
-        form("fence.sc.cluster",                Always,      since(90, 7, 8), "fence.sc.cluster"),
-        form("fence.mbarrier.init",             Always,      since(90, 8, 0), "fence.mbarrier_init.release.cluster"),
-        form("fence.sync_restrict",             ACQUIRE,     since(90, 8, 6), "fence.acquire.sync_restrict"),
-        form("fence.sync_restrict",             RELEASE,     since(90, 8, 6), "fence.release.sync_restrict"),
-        form("fence.proxy",                     ALIAS,       since(70, 7, 5), "fence.proxy.alias"),
-        form("fence.proxy",                     Always,      since(90, 8, 0), "fence.proxy.async"),
-        form("fence.proxy.acquire",             Always,      since(90, 8, 3), "fence.proxy.tensormap::generic.acquire").by(NarrowIntrinsic),
-        form("fence.proxy.release",             Always,      since(90, 8, 3), "fence.proxy.tensormap::generic.release"),
-        form("fence.proxy.sync_restrict",       ACQUIRE,     since(90, 8, 6), "fence.proxy.async::generic.acquire"),
-        form("fence.proxy.sync_restrict",       RELEASE,     since(90, 8, 6), "fence.proxy.async::generic.release"),
+        variant("fence.sc.cluster",                Always,      since(90, 7, 8), "fence.sc.cluster"),
+        variant("fence.mbarrier.init",             Always,      since(90, 8, 0), "fence.mbarrier_init.release.cluster"),
+        variant("fence.sync_restrict",             ACQUIRE,     since(90, 8, 6), "fence.acquire.sync_restrict"),
+        variant("fence.sync_restrict",             RELEASE,     since(90, 8, 6), "fence.release.sync_restrict"),
+        variant("fence.proxy",                     ALIAS,       since(70, 7, 5), "fence.proxy.alias"),
+        variant("fence.proxy",                     Always,      since(90, 8, 0), "fence.proxy.async"),
+        variant("fence.proxy.acquire",             Always,      since(90, 8, 3), "fence.proxy.tensormap::generic.acquire").by(NarrowIntrinsic),
+        variant("fence.proxy.release",             Always,      since(90, 8, 3), "fence.proxy.tensormap::generic.release"),
+        variant("fence.proxy.sync_restrict",       ACQUIRE,     since(90, 8, 6), "fence.proxy.async::generic.acquire"),
+        variant("fence.proxy.sync_restrict",       RELEASE,     since(90, 8, 6), "fence.proxy.async::generic.release"),
 
-        form("mbarrier.init",                   PREDICATE,   since(80, 7, 0), "mbarrier.init").by(Asm),
-        form("mbarrier.init",                   Always,      since(80, 7, 0), "mbarrier.init"),
-        form("mbarrier.inval",                  Always,      since(80, 7, 0), "mbarrier.inval"),
-        form("mbarrier.expect_tx",              Always,      since(90, 8, 0), "mbarrier.expect_tx.relaxed"),
-        form("mbarrier.complete_tx",            Always,      since(90, 8, 0), "mbarrier.complete_tx.relaxed"),
-        form("mbarrier.arrive",                 RELAXED,     since(90, 8, 6), "mbarrier.arrive.relaxed"),
-        form("mbarrier.arrive",                 CLUSTER,     since(90, 8, 0), "mbarrier.arrive.release.cluster"),
-        form("mbarrier.arrive",                 DISTRIBUTED, since(90, 8, 0), "mbarrier.arrive.shared::cluster"),
-        form("mbarrier.arrive",                 COUNT,       since(90, 8, 0), "mbarrier.arrive _, [addr], count"),
-        form("mbarrier.arrive",                 Always,      since(80, 7, 0), "mbarrier.arrive"),
-        form("mbarrier.arrive.nocomplete",      Always,      since(80, 7, 0), "mbarrier.arrive.noComplete"),
-        form("mbarrier.arrive.expect_tx",       RELAXED,     since(90, 8, 6), "mbarrier.arrive.expect_tx.relaxed"),
-        form("mbarrier.arrive.expect_tx",       PREDICATE,   since(90, 8, 0), "mbarrier.arrive.expect_tx").by(Asm),
-        form("mbarrier.arrive.expect_tx",       Always,      since(90, 8, 0), "mbarrier.arrive.expect_tx"),
-        form("mbarrier.arrive_drop",            RELAXED,     since(90, 8, 6), "mbarrier.arrive_drop.relaxed"),
+        variant("mbarrier.init",                   PREDICATE,   since(80, 7, 0), "mbarrier.init").by(Asm),
+        variant("mbarrier.init",                   Always,      since(80, 7, 0), "mbarrier.init"),
+        variant("mbarrier.inval",                  Always,      since(80, 7, 0), "mbarrier.inval"),
+        variant("mbarrier.expect_tx",              Always,      since(90, 8, 0), "mbarrier.expect_tx.relaxed"),
+        variant("mbarrier.complete_tx",            Always,      since(90, 8, 0), "mbarrier.complete_tx.relaxed"),
+        variant("mbarrier.arrive",                 RELAXED,     since(90, 8, 6), "mbarrier.arrive.relaxed"),
+        variant("mbarrier.arrive",                 CLUSTER,     since(90, 8, 0), "mbarrier.arrive.release.cluster"),
+        variant("mbarrier.arrive",                 DISTRIBUTED, since(90, 8, 0), "mbarrier.arrive.shared::cluster"),
+        variant("mbarrier.arrive",                 COUNT,       since(90, 8, 0), "mbarrier.arrive _, [addr], count"),
+        variant("mbarrier.arrive",                 Always,      since(80, 7, 0), "mbarrier.arrive"),
+        variant("mbarrier.arrive.nocomplete",      Always,      since(80, 7, 0), "mbarrier.arrive.noComplete"),
+        variant("mbarrier.arrive.expect_tx",       RELAXED,     since(90, 8, 6), "mbarrier.arrive.expect_tx.relaxed"),
+        variant("mbarrier.arrive.expect_tx",       PREDICATE,   since(90, 8, 0), "mbarrier.arrive.expect_tx").by(Asm),
+        variant("mbarrier.arrive.expect_tx",       Always,      since(90, 8, 0), "mbarrier.arrive.expect_tx"),
+        variant("mbarrier.arrive_drop",            RELAXED,     since(90, 8, 6), "mbarrier.arrive_drop.relaxed"),
         // MLIR writes a count even where the op has none.
-        form("mbarrier.arrive_drop",            Always,      since(90, 8, 0), "mbarrier.arrive_drop _, [addr], count"),
-        form("mbarrier.arrive_drop.nocomplete", Always,      since(80, 7, 0), "mbarrier.arrive_drop.noComplete"),
-        form("mbarrier.arrive_drop.expect_tx",  RELAXED,     since(90, 8, 6), "mbarrier.arrive_drop.expect_tx.relaxed"),
-        form("mbarrier.arrive_drop.expect_tx",  Always,      since(90, 8, 0), "mbarrier.arrive_drop.expect_tx"),
-        form("mbarrier.test.wait",              RELAXED,     since(90, 8, 6), "mbarrier.test_wait.relaxed"),
-        form("mbarrier.test.wait",              CLUSTER,     since(90, 8, 0), "mbarrier.test_wait.acquire.cluster"),
-        form("mbarrier.test.wait",              PARITY,      since(80, 7, 1), "mbarrier.test_wait.parity"),
-        form("mbarrier.test.wait",              Always,      since(80, 7, 0), "mbarrier.test_wait"),
-        form("mbarrier.try_wait",               RELAXED,     since(90, 8, 6), "mbarrier.try_wait.relaxed"),
-        form("mbarrier.try_wait",               CLUSTER,     since(90, 8, 0), "mbarrier.try_wait.acquire.cluster"),
-        form("mbarrier.try_wait",               Always,      since(90, 7, 8), "mbarrier.try_wait"),
-        form("mbarrier.try_wait.parity",        Always,      since(90, 7, 8), "mbarrier.try_wait.parity").by(Asm),
-        form("cp.async.mbarrier.arrive",        Always,      since(80, 7, 0), "cp.async.mbarrier.arrive"),
+        variant("mbarrier.arrive_drop",            Always,      since(90, 8, 0), "mbarrier.arrive_drop _, [addr], count"),
+        variant("mbarrier.arrive_drop.nocomplete", Always,      since(80, 7, 0), "mbarrier.arrive_drop.noComplete"),
+        variant("mbarrier.arrive_drop.expect_tx",  RELAXED,     since(90, 8, 6), "mbarrier.arrive_drop.expect_tx.relaxed"),
+        variant("mbarrier.arrive_drop.expect_tx",  Always,      since(90, 8, 0), "mbarrier.arrive_drop.expect_tx"),
+        variant("mbarrier.test.wait",              RELAXED,     since(90, 8, 6), "mbarrier.test_wait.relaxed"),
+        variant("mbarrier.test.wait",              CLUSTER,     since(90, 8, 0), "mbarrier.test_wait.acquire.cluster"),
+        variant("mbarrier.test.wait",              PARITY,      since(80, 7, 1), "mbarrier.test_wait.parity"),
+        variant("mbarrier.test.wait",              Always,      since(80, 7, 0), "mbarrier.test_wait"),
+        variant("mbarrier.try_wait",               RELAXED,     since(90, 8, 6), "mbarrier.try_wait.relaxed"),
+        variant("mbarrier.try_wait",               CLUSTER,     since(90, 8, 0), "mbarrier.try_wait.acquire.cluster"),
+        variant("mbarrier.try_wait",               Always,      since(90, 7, 8), "mbarrier.try_wait"),
+        variant("mbarrier.try_wait.parity",        Always,      since(90, 7, 8), "mbarrier.try_wait.parity").by(Asm),
+        variant("cp.async.mbarrier.arrive",        Always,      since(80, 7, 0), "cp.async.mbarrier.arrive"),
 
-        form("barrier0",                        Always,      since(20, 3, 2), "bar.sync"),
-        form("barrier",                         POPC,        since(20, 3, 2), "bar.red.popc"),
-        form("barrier",                         AND,         since(20, 3, 2), "bar.red.and"),
-        form("barrier",                         OR,          since(20, 3, 2), "bar.red.or"),
-        form("barrier",                         Always,      since(20, 3, 2), "bar.sync"),
-        form("barrier.arrive",                  Always,      since(20, 3, 2), "bar.arrive").by(ARRIVE),
-        form("bar.warp.sync",                   Always,      since(30, 6, 0), "bar.warp.sync"),
-        form("cluster.arrive",                  Always,      since(90, 7, 8), "barrier.cluster.arrive"),
-        form("cluster.arrive.relaxed",          Always,      since(90, 8, 0), "barrier.cluster.arrive.relaxed"),
-        form("cluster.wait",                    Always,      since(90, 7, 8), "barrier.cluster.wait"),
+        variant("barrier0",                        Always,      since(20, 3, 2), "bar.sync"),
+        variant("barrier",                         POPC,        since(20, 3, 2), "bar.red.popc"),
+        variant("barrier",                         AND,         since(20, 3, 2), "bar.red.and"),
+        variant("barrier",                         OR,          since(20, 3, 2), "bar.red.or"),
+        variant("barrier",                         Always,      since(20, 3, 2), "bar.sync"),
+        variant("barrier.arrive",                  Always,      since(20, 3, 2), "bar.arrive").by(ARRIVE),
+        variant("bar.warp.sync",                   Always,      since(30, 6, 0), "bar.warp.sync"),
+        variant("cluster.arrive",                  Always,      since(90, 7, 8), "barrier.cluster.arrive"),
+        variant("cluster.arrive.relaxed",          Always,      since(90, 8, 0), "barrier.cluster.arrive.relaxed"),
+        variant("cluster.wait",                    Always,      since(90, 7, 8), "barrier.cluster.wait"),
 
-        form("tcgen05.fence",                   Always,      TensorMemory,   "tcgen05.fence"),
-        form("tcgen05.wait",                    Always,      TensorMemory,   "tcgen05.wait").by(NarrowIntrinsic),
-        form("tcgen05.commit",                  Always,      TensorMemory,   "tcgen05.commit").by(NarrowIntrinsic),
+        variant("tcgen05.fence",                   Always,      TensorMemory,   "tcgen05.fence"),
+        variant("tcgen05.wait",                    Always,      TensorMemory,   "tcgen05.wait").by(NarrowIntrinsic),
+        variant("tcgen05.commit",                  Always,      TensorMemory,   "tcgen05.commit").by(NarrowIntrinsic),
     ]
 };
 
-const fn form(op: &'static str, when: Condition, needs: Needs, ptx: &'static str) -> Form {
-    Form { op, when, needs, ptx, lowering: Lowering::Intrinsic }
+const fn variant(op: &'static str, when: Condition, needs: Needs, ptx: &'static str) -> Variant {
+    Variant { op, when, needs, ptx, conversion: Conversion::Intrinsic }
 }
 
 const fn since(sm: u32, major: u8, minor: u8) -> Needs {
@@ -166,31 +166,31 @@ const fn reduction(value: &'static str) -> Condition {
     Condition::Attribute("reductionOp", value)
 }
 
-/// The form of an op of the NVVM dialect, named without the dialect; `None` if it is not in the table. Attributes and
+/// The variant of an op of the NVVM dialect, named without the dialect; `None` if it is not in the table. Attributes and
 /// types are as MLIR prints them: `#nvvm.mem_scope<cta>`, `true`, `!llvm.ptr<3>`.
-pub fn form_of(
+pub fn variant_of(
     op: &str,
     attribute: impl Fn(&str) -> Option<String>,
     operand_types: &[String],
-) -> Option<&'static Form> {
-    FORMS.iter().filter(|form| form.op == op).find(|form| match form.when {
+) -> Option<&'static Variant> {
+    VARIANTS.iter().filter(|variant| variant.op == op).find(|variant| match variant.when {
         Condition::Always => true,
         Condition::Attribute(name, value) => attribute(name).as_deref() == Some(value),
         Condition::Operand(index, ty) => operand_types.get(index).is_some_and(|operand| operand == ty),
     })
 }
 
-impl Form {
-    const fn by(self, lowering: Lowering) -> Self {
-        Self { lowering, ..self }
+impl Variant {
+    const fn by(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
     }
 
     /// Whether LLVM may move accesses of memory across it that it orders.
     pub fn is_transparent(&self) -> bool {
-        self.lowering != Lowering::Intrinsic
+        self.conversion != Conversion::Intrinsic
     }
 
-    /// What the target lacks for the form, as a message; `None` if it has all.
+    /// What the target lacks for the variant, as a message; `None` if it has all.
     pub fn missing_on(&self, target: &Target) -> Option<String> {
         let (has, required) = match self.needs {
             Needs::Since(requirement) => (target.meets(requirement), requirement.to_string()),
@@ -232,15 +232,15 @@ mod tests {
             attributes.find(|(known, _)| *known == name).map(|(_, value)| value.into())
         };
         let types: Vec<_> = types.iter().map(|ty| (*ty).into()).collect();
-        let form = form_of(op, attribute, &types).expect(op);
+        let variant = variant_of(op, attribute, &types).expect(op);
         let expected = lacks.map(|(ptx, required)| format!("`{ptx}` requires {required}, and the target is {target}"));
-        assert_eq!(form.missing_on(&target), expected, "{op} {attributes:?} {types:?}");
+        assert_eq!(variant.missing_on(&target), expected, "{op} {attributes:?} {types:?}");
     }
 
     const CLUSTER: &str = "scope = #nvvm.mem_scope<cluster>";
 
     #[test]
-    fn an_attribute_tells_the_forms_apart() {
+    fn an_attribute_tells_the_variants_apart() {
         let fence = Some(("fence.sc.cluster", "sm_90 and PTX 7.8"));
         check("memory.barrier", &["scope = #nvvm.mem_scope<gpu>"], &[], "sm_20 ptx32", None);
         check("memory.barrier", &[CLUSTER], &[], "sm_89 ptx90", fence);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operand_tells_the_forms_apart() {
+    fn an_operand_tells_the_variants_apart() {
         let (shared, cluster) = ("!llvm.ptr<3>", "!llvm.ptr<7>");
         let arrive = |attributes: &[&str], types: &[&str], target, lacks| {
             check("mbarrier.arrive", attributes, types, target, Some(lacks));
@@ -280,13 +280,13 @@ mod tests {
 
     /// A condition that stands behind one that always holds, or twice, would never be asked.
     #[test]
-    fn every_form_can_be_reached() {
-        for (index, form) in FORMS.iter().enumerate() {
-            let earlier = FORMS[..index].iter().filter(|earlier| earlier.op == form.op);
-            let condition = |form: &Form| format!("{:?}", form.when);
+    fn every_variant_can_be_reached() {
+        for (index, variant) in VARIANTS.iter().enumerate() {
+            let earlier = VARIANTS[..index].iter().filter(|earlier| earlier.op == variant.op);
+            let condition = |variant: &Variant| format!("{:?}", variant.when);
             for earlier in earlier {
-                assert!(!matches!(earlier.when, Condition::Always), "{form:?}");
-                assert_ne!(condition(earlier), condition(form), "{form:?}");
+                assert!(!matches!(earlier.when, Condition::Always), "{variant:?}");
+                assert_ne!(condition(earlier), condition(variant), "{variant:?}");
             }
         }
     }
@@ -305,6 +305,6 @@ mod tests {
         let tensor = ["tcgen05.fence", "tcgen05.wait", "tcgen05.commit"];
         let of_ours = |name: &&str| prefixes.iter().chain(&tensor).any(|prefix| name.starts_with(prefix));
         let installed: BTreeSet<_> = names.filter(of_ours).collect();
-        assert_eq!(FORMS.iter().map(|form| form.op).collect::<BTreeSet<_>>(), installed);
+        assert_eq!(VARIANTS.iter().map(|variant| variant.op).collect::<BTreeSet<_>>(), installed);
     }
 }

@@ -23,6 +23,7 @@ use crate::{
 /// The name of the pass in pipelines.
 pub const ARGUMENT: &str = "ptx-atomics";
 
+/// What the pass says of itself in lists of passes.
 pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to PTX, as NVIDIA's Atomics ABI says";
 
 /// The pass, for a pass manager of melior. The options are those of [`Settings`], between commas or semicolons; the module
@@ -83,7 +84,13 @@ pub fn pass(options: &str) -> Result<Pass, Errors> {
 /// # Errors
 /// All that mean nothing.
 pub fn validate(options: &str) -> Result<(), Errors> {
-    Settings::default().override_with(options, PLACE)
+    let mut settings = Settings::default();
+    settings.override_with(options, PLACE)?;
+    if settings.cuda_atomics.is_some() {
+        let message = format!("in {PLACE}: cuda-atomics is for LLVM IR");
+        return Err(Diagnostic::new(message).help("give it to the pass over the LLVM IR that clang writes").into());
+    }
+    Ok(())
 }
 
 const PLACE: &str = "the options of the pass";
@@ -141,6 +148,17 @@ fn report(op: Op<'_, '_>, error: &Diagnostic) {
 
 #[cfg(test)]
 mod tests {
+    use ptx_atomics_pass::settings::SETTINGS;
+
+    #[test]
+    fn options_of_llvm_ir_are_none_of_the_pass() {
+        for setting in SETTINGS.iter().filter(|setting| !setting.in_mlir) {
+            let errors = super::validate(&format!("{}=on", setting.name)).expect_err(setting.name);
+            assert!(errors.to_string().contains("is for LLVM IR"), "{errors}");
+        }
+        assert_eq!(super::validate("chip=sm_90,remarks=a"), Ok(()));
+    }
+
     /// The example of `docs/mlir.md` is the one of [`super::pass`], which is compiled and runs.
     #[test]
     fn the_document_has_the_example() {

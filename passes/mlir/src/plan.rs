@@ -6,12 +6,14 @@ use melior::ir::{Type, Value, ValueLike, operation::OperationLike};
 use ptx_atomics_lowering::{Ordering, Type as Model};
 use ptx_atomics_pass::{
     Remark,
-    operation::{Opcode, Replacement, SYNC_SCOPES, as_asked, describe, with_negated_operand},
+    memory::Memory,
+    operation::{Opcode, Problem, Replacement, SYNC_SCOPES, as_asked, describe, with_negated_operand},
 };
 
 use crate::{
     diagnostic::{function_of, location_of},
     ir::{self, Op},
+    memory::memory_of,
     vocabulary::size_and_model,
 };
 
@@ -51,7 +53,7 @@ impl Planned<'_, '_> {
                 &asked.type_text(),
             ),
             sequence: replacement.lowering.sequence.clone(),
-            changes: replacement.lowering.changes.clone(),
+            changes: replacement.changes(asked.memory().and_then(Result::ok)),
         })
     }
 }
@@ -63,6 +65,11 @@ impl<'c: 'a, 'a> Asked<'c, 'a> {
         let scalar = matches!(size_and_model(source.r#type()), (Some(Model::F32 | Model::F64), _));
         let (negation, _) = ir::defining(source).filter(|(op, _)| scalar && ir::name(*op) == "llvm.fneg")?;
         Some((with_negated_operand(self.opcode)?, negation.operands().next()?))
+    }
+
+    /// The memory that is accessed; nothing for a fence.
+    pub fn memory(&self) -> Option<Result<Memory, Problem>> {
+        self.address.map(|(pointer, space)| memory_of(pointer, space))
     }
 
     fn type_text(&self) -> String {

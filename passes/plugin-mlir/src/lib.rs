@@ -16,7 +16,7 @@ use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Text, require};
 static CALLBACKS: Callbacks = Callbacks {
     argument: Text::new(mlir::ARGUMENT),
     description: Text::new(mlir::DESCRIPTION),
-    settings: SETTINGS.len(),
+    settings: OPTIONS,
     setting,
     insert_dialects,
     validate,
@@ -33,8 +33,19 @@ pub extern "C" fn mlirGetPassPluginInfo() -> PassPluginLibraryInfo<*const c_void
     PassPluginLibraryInfo::new(host::API_VERSION, unsafe { host::ptx_atomics_connect(&CALLBACKS) })
 }
 
+/// The number of options that the pass has.
+const OPTIONS: usize = {
+    let (mut options, mut index) = (0, 0);
+    while index < SETTINGS.len() {
+        options += SETTINGS[index].in_mlir as usize;
+        index += 1;
+    }
+    options
+};
+
+/// One of the options, by a number below that of all.
 extern "C" fn setting(index: usize) -> Setting {
-    let setting = &SETTINGS[index];
+    let setting = SETTINGS.iter().filter(|setting| setting.in_mlir).nth(index).expect("there are so many");
     Setting { name: Text::new(setting.name), help: Text::new(setting.help), takes: setting.takes }
 }
 

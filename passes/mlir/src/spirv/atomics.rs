@@ -244,7 +244,7 @@ pub fn check_embeddable(planned: &[Planned<'_, '_>]) -> Result<(), Errors> {
 /// What the target lacks for the barrier of PTX.
 pub fn missing(op: Op<'_, '_>, options: &Options) -> Option<Problem> {
     let (barrier, _) = barrier(op).ok().filter(|_| ir::name(op) == "spirv.ControlBarrier")?;
-    kept::problem(nvvm::form_of(barrier.op().strip_prefix("nvvm.")?, |_| None, &[])?, options)
+    kept::problem(nvvm::variant_of(barrier.op().strip_prefix("nvvm.")?, |_| None, &[])?, options)
 }
 
 /// Replaces the op by ops of the LLVM and NVVM dialects.
