@@ -392,13 +392,13 @@ fn mlir_module(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     let (context, llvm, input) = (mlir::context(), Context::create(), Input::new(path, bytes));
     llvm::install_handlers(&llvm, HANDLERS);
     let mut module = mlir::read(&context, &input)?;
-    let device = mlir::device_modules(&mut module, &context)?;
+    let device = mlir::device_modules(&mut module)?;
     let device =
         mlir::each(device, |device| Ok((mlir::options(&mlir::settings_of(device.op())?, device.op())?, device)))?;
     mlir::each(&device, |(options, device)| mlir::check(device.op(), options))?;
     mlir::each(device, |(options, mut device)| {
         mlir::expand(&mut device, &options)?;
-        let module = mlir::llvm_ir(&mut device, &context, &llvm, &input)?.module;
+        let module = mlir::llvm_ir(&mut device, &llvm, &input)?.module;
         llvm::expand(&module)?;
         let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;
         llvm::prepare(&module, &machine, None)?;

@@ -134,7 +134,7 @@ fn of_mlir(args: &CheckArgs, ir: &Input, ptx: &Module, llvm: &Context) -> Result
     let operations = || {
         let mut module = mlir::read(&context, &input)?;
         let wanted = args.module.as_deref();
-        let device = translated(&input, &context, &mut module, wanted, llvm, |op| mlir::options(&settings, op))?;
+        let device = translated(&input, &mut module, wanted, llvm, |op| mlir::options(&settings, op))?;
         let [device] = &device[..] else {
             let names: Vec<_> = device.iter().filter_map(|device| device.name.as_deref()).collect();
             let message = format!("the input has several modules, and there is one PTX: {}", names.join(", "));

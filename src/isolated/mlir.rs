@@ -3,10 +3,7 @@
 use ptx_atomics_llvm::{self as llvm, Diagnostic, Errors, Input, Location, Options, Remark, inkwell::context::Context};
 use ptx_atomics_mlir::{
     self as mlir, DeviceModule, Translated, each,
-    melior::{
-        Context as MlirContext,
-        ir::{Module, OperationRef},
-    },
+    melior::ir::{Module, OperationRef},
 };
 
 use super::{
@@ -37,20 +34,19 @@ pub struct Device<'l> {
 }
 
 /// The device modules of MLIR, or the one that is `wanted`, as LLVM IR.
-pub fn translated<'c, 'l>(
+pub fn translated<'l>(
     input: &Input,
-    context: &'c MlirContext,
-    module: &mut Module<'c>,
+    module: &mut Module<'_>,
     wanted: Option<&str>,
     llvm: &'l Context,
     options: impl Fn(OperationRef<'_, '_>) -> Result<Options, Errors>,
 ) -> Result<Vec<Device<'l>>, Errors> {
-    let device = selected(wanted, mlir::device_modules(module, context)?)?;
+    let device = selected(wanted, mlir::device_modules(module)?)?;
     let device = each(device, |device| Ok((options(device.op())?, device)))?;
     each(&device, |(options, device)| mlir::check(device.op(), options))?;
     each(device, |(options, mut device)| {
         mlir::expand(&mut device, &options)?;
-        let translated = mlir::llvm_ir(&mut device, context, llvm, input)?;
+        let translated = mlir::llvm_ir(&mut device, llvm, input)?;
         llvm::expand(&translated.module)?;
         Ok(Device { name: device.name, options, translated })
     })
@@ -75,7 +71,7 @@ fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, 
         let bytes = if job.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
         return Ok(vec![lowered(None, bytes, remarks, target)]);
     }
-    let device = translated(&job.input, &context, &mut module, wanted, llvm, |op| options(job, op))?;
+    let device = translated(&job.input, &mut module, wanted, llvm, |op| options(job, op))?;
     let all = each(device, |Device { name, options, translated }| {
         let Translated { module, has_lines_for_us } = translated;
         let machine = llvm_ir::machine(job, &module, &options.target)?;

@@ -231,7 +231,7 @@ const SETTING: [(&str, &str, &str, &str, &str); 10] = [
 /// Each option, as one of the pass and in the module flag, of which the pass's wins.
 fn options() -> Result<(), Failed> {
     assert_eq!(
-        SETTING.map(|(name, ..)| name),
+        SETTING.map(|(name, ..)| name).to_vec(),
         SETTINGS.iter().filter(|setting| setting.in_mlir).map(|setting| setting.name).collect_vec()
     );
     let plain = file_of(EVERY)?;

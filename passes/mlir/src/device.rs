@@ -1,11 +1,7 @@
 //! The code of a module that is compiled for the GPU.
 
-use melior::{
-    Context,
-    ir::{
-        Block, BlockLike, Module, Operation, OperationRef, RegionLike, attribute::StringAttribute,
-        operation::OperationLike,
-    },
+use melior::ir::{
+    Block, BlockLike, Module, Operation, OperationRef, RegionLike, attribute::StringAttribute, operation::OperationLike,
 };
 use mlir_sys::*;
 use ptx_atomics_pass::Errors;
@@ -46,10 +42,7 @@ pub fn device_code<'c, 'a>(module: &'a mut Module<'c>) -> Vec<DeviceModule<'c, '
 ///
 /// # Errors
 /// What MLIR says.
-pub fn device_modules<'c, 'a>(
-    module: &'a mut Module<'c>,
-    context: &'c Context,
-) -> Result<Vec<DeviceModule<'c, 'a>>, Errors> {
+pub fn device_modules<'c, 'a>(module: &'a mut Module<'c>) -> Result<Vec<DeviceModule<'c, 'a>>, Errors> {
     let found = |name: &str| ir::all(module.as_operation()).into_iter().any(|op| ir::name(op) == name);
     // Only functions of the host can take some of nvgpu's types, of which a kernel takes the address.
     let captured =
@@ -60,10 +53,10 @@ pub fn device_modules<'c, 'a>(
         (found("gpu.launch") || found("scf.parallel"), "gpu-kernel-outlining"),
     ];
     for (_, pass) in outline.into_iter().filter(|(needed, _)| *needed) {
-        run_on_module(context, module, &format!("builtin.module({pass})"))?;
+        run_on_module(module, &format!("builtin.module({pass})"))?;
     }
     if !ir::all(module.as_operation()).into_iter().any(|op| ir::name(op) == "gpu.module") {
-        wrap(module, context);
+        wrap(module);
         let op = module.body().first_operation().expect("the module was wrapped");
         return Ok(vec![DeviceModule { name: None, op }]);
     }
@@ -71,7 +64,10 @@ pub fn device_modules<'c, 'a>(
 }
 
 /// Moves all that a module holds into a `gpu.module`, which alone MLIR converts to NVVM.
-fn wrap<'c>(module: &Module<'c>, context: &'c Context) {
+fn wrap(module: &Module<'_>) {
+    let context = module.context();
+    // SAFETY: it is used only here, while the reference lives.
+    let context = unsafe { context.to_ref() };
     let body = module.body();
     let region = melior::ir::Region::new();
     let inner = region.append_block(Block::new(&[]));

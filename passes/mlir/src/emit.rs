@@ -1,9 +1,6 @@
 //! MLIR's own part: device code as modules of their own, conversions to the LLVM dialect, translation to LLVM IR.
 
-use melior::{
-    Context,
-    ir::{Module, attribute::StringAttribute, operation::OperationLike},
-};
+use melior::ir::{Module, operation::OperationLike};
 use mlir_sys::*;
 use ptx_atomics_llvm::{
     data_layout,
@@ -17,7 +14,7 @@ use ptx_atomics_pass::{Errors, Input};
 use crate::{
     device::DeviceModule,
     diagnostic::diagnostic,
-    ir::{self, Extracted, Op},
+    ir::{self, Builder, Extracted, Op},
     run::{diagnosed, or_unknown, run_on},
     spirv,
 };
@@ -54,11 +51,11 @@ const TRANSLATED: [&str; 3] = ["llvm", "nvvm", "omp"];
 ///
 /// # Errors
 /// What MLIR says, and every op that is left.
-fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<(), Errors> {
-    let mut converted = spirv::convert(device, context)?;
+fn convert(device: Op<'_, '_>) -> Result<(), Errors> {
+    let mut converted = spirv::convert(device)?;
     for (dialects, pass) in CONVERSIONS {
         if ir::all(device).into_iter().skip(1).any(|op| dialects.contains(&ir::dialect(op))) {
-            run_on(context, device, &format!("gpu.module({pass})"))?;
+            run_on(device, &format!("gpu.module({pass})"))?;
             converted = true;
         }
     }
@@ -133,18 +130,17 @@ pub struct Translated<'l> {
 /// What MLIR says, and every op that nothing converts.
 pub fn llvm_ir<'l>(
     device: &mut DeviceModule<'_, '_>,
-    context: &Context,
     llvm: &'l LlvmContext,
     input: &Input,
 ) -> Result<Translated<'l>, Errors> {
     let device = device.op_mut();
-    convert(device, context)?;
+    convert(device)?;
     let has_lines_for_us = input.keep_lines && !has_debug_info(device);
     if let Some(root) = ir::parents(device).last().filter(|_| has_lines_for_us) {
-        run_on(context, root, "builtin.module(ensure-debug-info-scope-on-llvm-func)")?;
+        run_on(root, "builtin.module(ensure-debug-info-scope-on-llvm-func)")?;
     }
-    lay_out(device, context)?;
-    let translated = diagnosed(context, || {
+    lay_out(device)?;
+    let translated = diagnosed(device.context(), || {
         // SAFETY: the op and the context are live, and the module is ours.
         unsafe {
             let module = mlirTranslateModuleToLLVMIR(device.to_raw(), llvm.as_ctx_ref().cast());
@@ -157,10 +153,10 @@ pub fn llvm_ir<'l>(
 
 /// Names the layout of data on NVIDIA GPUs, by which MLIR's translation aligns what has no alignment, unless the module names
 /// one.
-fn lay_out(device: Op<'_, '_>, context: &Context) -> Result<(), Errors> {
+fn lay_out(device: Op<'_, '_>) -> Result<(), Errors> {
     const LAYOUTS: [&str; 2] = ["llvm.data_layout", "dlti.dl_spec"];
     if !LAYOUTS.iter().any(|name| device.attribute(name).is_ok()) {
-        let layout = StringAttribute::new(context, &data_layout()?).into();
+        let layout = Builder::before(device).string(&data_layout()?);
         ir::set(device, LAYOUTS[0], layout);
     }
     Ok(())

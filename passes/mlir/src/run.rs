@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use melior::{
-    Context,
-    ir::{Location, Module},
+    ContextRef,
+    ir::{Location, Module, operation::OperationLike},
     pass::PassManager,
     utility::parse_pass_pipeline,
 };
@@ -43,16 +43,18 @@ const PASSES: [unsafe extern "C" fn(); 22] = [
 ///
 /// # Errors
 /// What MLIR says.
-pub fn run_on(context: &Context, op: Op<'_, '_>, pipeline: &str) -> Result<(), Errors> {
+pub fn run_on(op: Op<'_, '_>, pipeline: &str) -> Result<(), Errors> {
     static REGISTERED: std::sync::Once = std::sync::Once::new();
     // SAFETY: they take nothing, and are called once.
     REGISTERED.call_once(|| PASSES.iter().for_each(|register| unsafe { register() }));
-    let done = diagnosed(context, || {
+    let done = diagnosed(op.context(), || {
         let anchor = pipeline.split('(').next().unwrap_or_default();
         // SAFETY: context and op are live; the manager is ours, and made for ops like this one.
         unsafe {
-            let manager =
-                PassManager::from_raw(mlirPassManagerCreateOnOperation(context.to_raw(), ir::string_ref(anchor)));
+            let manager = PassManager::from_raw(mlirPassManagerCreateOnOperation(
+                mlirOperationGetContext(op.to_raw()),
+                ir::string_ref(anchor),
+            ));
             parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline).ok()?;
             (mlirPassManagerRunOnOp(manager.to_raw(), op.to_raw()).value != 0).then_some(())
         }
@@ -66,14 +68,14 @@ pub fn or_unknown(errors: Errors, message: &str) -> Errors {
 }
 
 /// Runs passes on a module.
-pub fn run_on_module(context: &Context, module: &mut Module<'_>, pipeline: &str) -> Result<(), Errors> {
+pub fn run_on_module(module: &mut Module<'_>, pipeline: &str) -> Result<(), Errors> {
     let op = module.as_operation();
     // SAFETY: the op is live as long as the module.
-    run_on(context, unsafe { Op::from_raw(op.to_raw()) }, pipeline)
+    run_on(unsafe { Op::from_raw(op.to_raw()) }, pipeline)
 }
 
 /// Runs a part of MLIR that reports errors to the context. Nothing is an error if it gives something.
-pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Errors> {
+pub fn diagnosed<T>(context: ContextRef<'_>, work: impl FnOnce() -> Option<T>) -> Result<T, Errors> {
     unsafe extern "C" fn handle(diagnostic: MlirDiagnostic, errors: *mut c_void) -> MlirLogicalResult {
         // SAFETY: both live during the call, and nothing else holds the errors.
         unsafe {
@@ -84,8 +86,9 @@ pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Resu
         MlirLogicalResult { value: 1 }
     }
     let mut errors = Errors::new();
-    // SAFETY: the handler is detached before the errors are gone.
+    // SAFETY: the context is live. The handler is detached before the errors are gone.
     let result = unsafe {
+        let context = context.to_ref();
         let to = (&raw mut errors).cast();
         let handler = mlirContextAttachDiagnosticHandler(context.to_raw(), Some(handle), to, None);
         let result = work();

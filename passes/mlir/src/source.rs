@@ -1,7 +1,7 @@
 //! Reading a module: text or bytecode.
 
 use melior::{
-    Context,
+    Context, ContextRef,
     dialect::{DialectHandle, DialectRegistry},
     ir::Module,
     utility::{register_all_dialects, register_all_llvm_translations},
@@ -73,7 +73,9 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Error
 const LOWER_FIRST: &str = "lower it to the dialects of MLIR 22 itself first";
 
 fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Errors> {
-    diagnosed(context, || {
+    // SAFETY: the context is live.
+    let reference = unsafe { ContextRef::from_raw(context.to_raw()) };
+    diagnosed(reference, || {
         // SAFETY: context and bytes are live, and the result is ours.
         unsafe {
             let text = MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };

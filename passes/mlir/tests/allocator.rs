@@ -1,4 +1,4 @@
-//! No op is looked at after its end: on the way to LLVM IR and by the pass in MLIR, with an allocator that overwrites what is
+//! No op is looked at after its end, neither in the conversion to LLVM IR nor by the pass in MLIR, with an allocator that overwrites what is
 //! freed.
 
 use std::{env, fs, path::Path, process::Command};
@@ -39,9 +39,9 @@ fn no_op_is_looked_at_after_its_end() {
     let texts = files.map(|file| fs::read_to_string(file.expect("a file").path()).expect("text"));
     let mut done = 0;
     for text in texts.chain([BUILT_IN.to_owned()]) {
-        for way in [to_llvm_ir, in_mlir] {
+        for lower in [to_llvm_ir, in_mlir] {
             // What has no lowering is changed by neither.
-            done += usize::from(way(&text).is_ok());
+            done += usize::from(lower(&text).is_ok());
         }
     }
     assert!(done > 100, "{done}");
@@ -56,10 +56,10 @@ fn settings() -> Settings {
 fn to_llvm_ir(text: &str) -> Result<(), Errors> {
     let (context, llvm, input) = (mlir::context(), inkwell::context::Context::create(), Input::new("a.mlir", text));
     let mut module = mlir::read(&context, &input)?;
-    for mut device in mlir::device_modules(&mut module, &context)? {
+    for mut device in mlir::device_modules(&mut module)? {
         let options = mlir::options(&settings(), device.op())?;
         mlir::expand(&mut device, &options)?;
-        mlir::llvm_ir(&mut device, &context, &llvm, &input)?.module.verify().expect("LLVM IR");
+        mlir::llvm_ir(&mut device, &llvm, &input)?.module.verify().expect("LLVM IR");
     }
     Ok(())
 }

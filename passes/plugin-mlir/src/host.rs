@@ -24,9 +24,9 @@ pub struct Callbacks {
     pub description: Text,
     pub settings: usize,
     pub setting: extern "C" fn(usize) -> Setting,
-    pub insert_dialects: extern "C" fn(MlirDialectRegistry),
-    pub validate: extern "C" fn(options: Text, say: Say, to: *mut c_void),
-    pub run: extern "C" fn(MlirOperation, options: Text) -> bool,
+    pub insert_dialects: unsafe extern "C" fn(MlirDialectRegistry),
+    pub validate: unsafe extern "C" fn(options: Text, say: Say, to: *mut c_void),
+    pub run: unsafe extern "C" fn(MlirOperation, options: Text) -> bool,
 }
 
 // SAFETY: its texts are constants.

@@ -50,13 +50,13 @@ extern "C" fn setting(index: usize) -> Setting {
 }
 
 /// Names the dialects of what the pass builds.
-extern "C" fn insert_dialects(registry: MlirDialectRegistry) {
+unsafe extern "C" fn insert_dialects(registry: MlirDialectRegistry) {
     // SAFETY: the registry is the host's, and lives during the call.
     mlir::BUILT.iter().for_each(|dialect| unsafe { mlirDialectHandleInsertDialect(dialect().to_raw(), registry) });
 }
 
 /// Says what is wrong with options.
-extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
+unsafe extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
     // SAFETY: the shim's text lives during the call, and so does what it says `say` is to be called with.
     unsafe {
         let errors = mlir::validate(&options.get().unwrap_or_default()).err().unwrap_or_default();
@@ -65,7 +65,7 @@ extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
 }
 
 /// Runs the pass on an op; whether it succeeded.
-extern "C" fn run(op: MlirOperation, options: Text) -> bool {
+unsafe extern "C" fn run(op: MlirOperation, options: Text) -> bool {
     // SAFETY: op and text are the host's, and live during the call; MLIR runs the pass.
     unsafe { mlir::run(OperationRef::from_raw(op), &options.get().unwrap_or_default()) }
 }

@@ -9,9 +9,9 @@ use ptx_atomics_plugin_common::Text;
 #[repr(C)]
 pub struct Callbacks {
     pub resolve: Text,
-    pub start: extern "C" fn(LLVMModuleRef, parameters: Text),
-    pub pending: extern "C" fn(LLVMModuleRef) -> bool,
-    pub lower: extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
+    pub start: unsafe extern "C" fn(LLVMModuleRef, parameters: Text),
+    pub pending: unsafe extern "C" fn(LLVMModuleRef) -> bool,
+    pub lower: unsafe extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
 }
 
 // SAFETY: its texts are constants.

@@ -43,31 +43,38 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo<PluginCallbac
     PassPluginLibraryInfo::new(host::API_VERSION, unsafe { host::ptx_atomics_connect(&CALLBACKS) })
 }
 
+// SAFETY of the callbacks: only the shim calls them, with a live module of the host that nothing else uses meanwhile, and with
+// texts that live during the call.
+
 /// Before LLVM's passes run: at the start of a host's pipeline, and in front of the pass.
-extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
-    guarded(module, |module| {
+unsafe extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
+    let work = |module: &Module<'_>| {
         llvm::expand(module)?;
         // SAFETY: the shim's text lives during the call.
         let parameters = unsafe { parameters.get() }.unwrap_or_default();
         llvm::relax_cuda(module, || Ok(settings(module, &parameters)?.cuda_atomics != Some(false)))?;
         llvm::begin(module);
         Ok(())
-    });
+    };
+    // SAFETY: the module is live.
+    unsafe { guarded(module, work) };
 }
 
 /// Whether the pass has anything to do.
-extern "C" fn pending(module: LLVMModuleRef) -> bool {
+unsafe extern "C" fn pending(module: LLVMModuleRef) -> bool {
     let mut pending = false;
-    guarded(module, |module| {
+    let work = |module: &Module<'_>| {
         pending = llvm::is_pending(module);
         Ok(())
-    });
+    };
+    // SAFETY: the module is live.
+    unsafe { guarded(module, work) };
     pending
 }
 
 /// The pass, on a module whose address spaces are resolved.
-extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
-    guarded(module, |module| {
+unsafe extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
+    let work = |module: &Module<'_>| {
         llvm::require_nvptx64(module)?;
         llvm::end(module);
         // SAFETY: the shim's texts live during the call.
@@ -88,12 +95,17 @@ extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features
             }
         }
         settings.remarks.map_or(Ok(()), |path| remarks::append(&path, &remarks))
-    });
+    };
+    // SAFETY: the module is live.
+    unsafe { guarded(module, work) };
 }
 
 /// Runs a part of the pass. Its errors and panics become diagnostics of the host, and the module is emptied, so that the
 /// host's backend does not meet what was not lowered. A host that handles no diagnostics ends, as at any of them.
-fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Errors>) {
+///
+/// # Safety
+/// The module is live, and nothing else uses it meanwhile.
+unsafe fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Errors>) {
     // SAFETY: the host's module is live, and stays the host's.
     let module = ManuallyDrop::new(unsafe { Module::new(module) });
     let result = catch_unwind(AssertUnwindSafe(|| work(&module)))

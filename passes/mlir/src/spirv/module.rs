@@ -3,13 +3,10 @@
 //! MLIR gives up entry points, has no conversion of variables in shared or global memory, and makes external variables of the
 //! built-in ones. So these are taken out before, and put into their places after.
 
-use melior::{
-    Context,
-    ir::{
-        Block, BlockLike, Operation, Region, RegionLike, Type, TypeLike, ValueLike,
-        attribute::AttributeLike,
-        operation::{OperationBuilder, OperationLike},
-    },
+use melior::ir::{
+    Block, BlockLike, Operation, Region, RegionLike, Type, TypeLike, ValueLike,
+    attribute::AttributeLike,
+    operation::{OperationBuilder, OperationLike},
 };
 use mlir_sys::*;
 use ptx_atomics_pass::{Diagnostic, Errors, operation::Problem};
@@ -124,14 +121,14 @@ pub fn around<'c, 'a>(op: Op<'c, 'a>) -> Option<Op<'c, 'a>> {
 ///
 /// # Errors
 /// What MLIR says, and calls of functions that MLIR expects of OpenCL.
-pub fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<bool, Errors> {
+pub fn convert(device: Op<'_, '_>) -> Result<bool, Errors> {
     if !ir::all(device).into_iter().any(|op| short(op).is_some()) {
         return Ok(false);
     }
     let kernels = kernels(device);
     let variables = take_variables(device);
     let inner = wrap(device);
-    run_on(context, inner, "builtin.module(convert-spirv-to-llvm)")?;
+    run_on(inner, "builtin.module(convert-spirv-to-llvm)")?;
     unwrap(inner, inner);
     for op in ir::all(device).into_iter().filter(|op| ir::name(*op) == "llvm.func") {
         let name = ir::symbol(op);
@@ -141,7 +138,7 @@ pub fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<bool, Err
         }
     }
     place(device, &variables);
-    let verified = diagnosed(context, || device.verify().then_some(()));
+    let verified = diagnosed(device.context(), || device.verify().then_some(()));
     verified?;
     ir::all(device).into_iter().filter_map(call_of_opencl).collect::<Errors>().or(true)
 }
