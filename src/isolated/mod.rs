@@ -43,3 +43,29 @@ pub use self::{
     lower::{lower, run},
     process::{Stage, fatal, out_of_memory, stage},
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llvm::Input;
+
+    fn check(result: Result<Vec<Lowered>, crate::llvm::Errors>, words: &str) {
+        let errors = result.expect_err("it cannot be done here").to_string();
+        assert!(errors.contains(words), "{errors}");
+    }
+
+    /// The tests run in threads, and none of their programs serves.
+    #[test]
+    fn what_cannot_be_used_is_an_error() {
+        let job = Job::new(Input::new("empty.ll", "define void @f() { ret void }"));
+        check(lower(&job, drop), "several threads, and a fork would have one; use a Helper");
+        check(Helper::at("/nowhere").lower(&job, drop), "cannot use '/nowhere' as a helper: No such file");
+        check(
+            Helper::at("true").lower(&job, drop),
+            "'true' as a helper: it gave no answer (exit status: 0); help: its main must",
+        );
+        check(Helper::at("cat").lower(&job, drop), "'cat' as a helper: it gave no answer");
+        let error = Helper::this_program().expect_err("nothing serves");
+        assert!(error.to_string().contains("begin main with it"), "{error}");
+    }
+}

@@ -14,9 +14,9 @@ pub struct Options {
     pub default_scope: Scope,
     /// Whether a generic address of unknown origin may be local, so that a test at run time must tell.
     pub generic_may_be_local: bool,
-    /// Whether CUDA's own atomics get CUDA's order and scope: whoever has the options then calls [`relax_cuda`].
+    /// Whether CUDA's own atomics get CUDA's order and scope: whoever has the options then calls `ptx_atomics_llvm::relax_cuda`.
     pub cuda_atomics: bool,
-    /// Whether [`lower`] says what became of each operation.
+    /// Whether the pass says what became of each operation.
     pub remarks: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     vocabulary::is_atomic,
 };
 
-/// Reports what [`expand`] or [`llvm_ir`] would reject as far as ops show it, and changes nothing.
+/// Reports what [`expand`] or [`crate::llvm_ir`] would reject as far as ops show it, and changes nothing.
 ///
 /// # Errors
 /// Everything that has no lowering, every op that the target lacks, and every op of a dialect that nothing converts.

@@ -6,12 +6,38 @@ use melior::{
     ContextRef,
     ir::{Location, Module, operation::OperationLike},
     pass::PassManager,
-    utility::{parse_pass_pipeline, register_all_passes},
+    utility::parse_pass_pipeline,
 };
 use mlir_sys::*;
 use ptx_atomics_pass::{Diagnostic, Errors};
 
 use crate::ir::{self, Op};
+
+/// The passes that are run here. What registers all of MLIR's would link all of them.
+const PASSES: [unsafe extern "C" fn(); 22] = [
+    mlirRegisterConversionArithToLLVMConversionPass,
+    mlirRegisterConversionConvertBufferizationToMemRefPass,
+    mlirRegisterConversionConvertComplexToLLVMPass,
+    mlirRegisterConversionConvertComplexToStandardPass,
+    mlirRegisterConversionConvertGpuOpsToNVVMOps,
+    mlirRegisterConversionConvertIndexToLLVMPass,
+    mlirRegisterConversionConvertMathToLLVMPass,
+    mlirRegisterConversionConvertNVGPUToNVVMPass,
+    mlirRegisterConversionConvertNVVMToLLVMPass,
+    mlirRegisterConversionConvertParallelLoopToGpuPass,
+    mlirRegisterConversionConvertSPIRVToLLVMPass,
+    mlirRegisterConversionConvertVectorToLLVMPass,
+    mlirRegisterConversionConvertVectorToSCF,
+    mlirRegisterConversionLowerAffinePass,
+    mlirRegisterConversionReconcileUnrealizedCastsPass,
+    mlirRegisterConversionSCFToControlFlowPass,
+    mlirRegisterConversionUBToLLVMConversionPass,
+    mlirRegisterGPUGpuKernelOutliningPass,
+    mlirRegisterLLVMDIScopeForLLVMFuncOpPass,
+    mlirRegisterLinalgConvertLinalgToLoopsPass,
+    mlirRegisterMemRefExpandOpsPass,
+    mlirRegisterMemRefExpandStridedMetadataPass,
+];
 
 /// Runs passes on an op of the kind that the pipeline is for.
 ///
@@ -19,7 +45,8 @@ use crate::ir::{self, Op};
 /// What MLIR says.
 pub fn run_on(op: Op<'_, '_>, pipeline: &str) -> Result<(), Errors> {
     static REGISTERED: std::sync::Once = std::sync::Once::new();
-    REGISTERED.call_once(register_all_passes);
+    // SAFETY: they take nothing, and are called once.
+    REGISTERED.call_once(|| PASSES.iter().for_each(|register| unsafe { register() }));
     let done = diagnosed(op.context(), || {
         let anchor = pipeline.split('(').next().unwrap_or_default();
         // SAFETY: context and op are live; the manager is ours, and made for ops like this one.
