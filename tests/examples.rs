@@ -105,7 +105,7 @@ fn check(example: &Example) -> Result<(), Failed> {
     let compiled: Vec<_> =
         GPUS.iter().map(|(sm, ptx)| compiled(example, sm, ptx).map(|texts| (*sm, texts))).try_collect()?;
     let variants = compiled.iter().flat_map(|(gpu, [plain, plugin])| {
-        [(example.compiler().0, plain), ("plugin", plugin)].map(|(by, ptx)| Variant { gpu, by, ptx })
+        [(example.compiler().0, plain), ("plugin", plugin)].map(|(by, text)| Variant { gpu, by, text })
     });
     snapshot::pin("snapshots/examples", &example.name(), &listing(&variants.collect_vec())?)
 }

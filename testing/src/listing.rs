@@ -5,24 +5,22 @@
 //! Registers that hold a parameter have its name. The other registers and the labels of a backend are numbered in the order
 //! in which they appear, so that a function does not differ by its allocation of registers.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Write,
-};
+use std::collections::{HashMap, HashSet};
 
 use itertools::Itertools;
 use ptx_isa::{Code, Instruction, Jump, Line, Module, ModuleError, Name, Other};
 
-/// A module, and what it was compiled for and by.
+/// What became of a module, and for and by what.
 pub struct Variant<'t> {
     /// The GPU.
     pub gpu: &'t str,
     /// What else tells it from the others for the GPU: a strategy, a compiler.
     pub by: &'t str,
-    pub ptx: &'t str,
+    /// PTX, or another text.
+    pub text: &'t str,
 }
 
-/// Lists every function of some variants of one module.
+/// Lists every function of some variants of one module, which are PTX.
 ///
 /// Below the name of a function stands each group of variants that agree, as `sm_70, sm_80: fence, proven`, and their code.
 /// A group that has all variants for a GPU names the GPU alone.
@@ -30,26 +28,36 @@ pub struct Variant<'t> {
 /// # Errors
 /// If a text is no PTX module.
 pub fn listing(variants: &[Variant<'_>]) -> Result<String, ModuleError> {
-    let modules: Vec<Module> = variants.iter().map(|variant| variant.ptx.parse()).try_collect()?;
+    let modules: Vec<Module> = variants.iter().map(|variant| variant.text.parse()).try_collect()?;
     let functions = modules.iter().flat_map(|module| &module.functions).filter(|function| function.body.is_some());
-    let mut text = String::new();
-    for name in functions.map(|function| &function.name).unique() {
-        writeln!(text, "{name}").expect("a string takes text");
-        let mut groups: Vec<(String, Vec<&Variant<'_>>)> = Vec::new();
-        for (variant, module) in variants.iter().zip(&modules) {
-            let function = module.functions.iter().find(|function| function.name == *name);
-            let Some(body) = function.and_then(|function| function.body.as_ref()) else { continue };
-            let code = code(name, body);
-            match groups.iter_mut().find(|(known, _)| *known == code) {
-                Some((_, group)) => group.push(variant),
-                None => groups.push((code, vec![variant])),
-            }
-        }
-        for (code, group) in groups {
-            writeln!(text, "  {}\n{code}", header(&group, variants)).expect("a string takes text");
+    let section = |name: &String| {
+        let function = |module: &Module| {
+            let function = module.functions.iter().find(|function| function.name == *name)?;
+            Some(code(name, function.body.as_ref()?))
+        };
+        section(name, variants, modules.iter().map(function))
+    };
+    Ok(functions.map(|function| &function.name).unique().map(section).collect())
+}
+
+/// Lists whole texts in the same form, below a name.
+pub fn texts(name: &str, variants: &[Variant<'_>]) -> String {
+    let indented = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect();
+    section(name, variants, variants.iter().map(|variant| Some(indented(variant.text))))
+}
+
+/// A name, and the groups of the variants that have something of this name.
+fn section(name: &str, variants: &[Variant<'_>], contents: impl Iterator<Item = Option<String>>) -> String {
+    let mut groups: Vec<(String, Vec<&Variant<'_>>)> = Vec::new();
+    for (variant, content) in variants.iter().zip(contents) {
+        let Some(content) = content else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == content) {
+            Some((_, group)) => group.push(variant),
+            None => groups.push((content, vec![variant])),
         }
     }
-    Ok(text)
+    let group = |(content, group): (String, Vec<_>)| format!("  {}\n{content}\n", header(&group, variants));
+    format!("{name}\n{}", groups.into_iter().map(group).collect::<String>())
 }
 
 /// The variants of a group, GPU by GPU; GPUs of the same variants stand together.
@@ -174,7 +182,7 @@ mod tests {
 
     fn check(variants: &[(&str, &str, &str)], expected: &str) {
         let texts = variants.iter().map(|(.., body)| module(body)).collect_vec();
-        let variants = variants.iter().zip(&texts).map(|((gpu, by, _), ptx)| Variant { gpu, by, ptx }).collect_vec();
+        let variants = variants.iter().zip(&texts).map(|((gpu, by, _), text)| Variant { gpu, by, text }).collect_vec();
         assert_eq!(listing(&variants).expect("a module"), expected);
     }
 
@@ -193,7 +201,7 @@ mod tests {
         let swap = |text: &str| {
             let body =
                 format!("ld.param.b64 %rd1, [f_param_0]; add.u32 %r1, %r3, 1; sub.u32 %r2, %r3, 1; {text}; ret;");
-            listing(&[Variant { gpu: "sm_70", by: "a", ptx: &module(&body) }]).expect("a module")
+            listing(&[Variant { gpu: "sm_70", by: "a", text: &module(&body) }]).expect("a module")
         };
         assert_ne!(swap("atom.cas.b32 %r3, [%rd1], %r1, %r2"), swap("atom.cas.b32 %r3, [%rd1], %r2, %r1"));
         assert_ne!(swap("atom.cas.b64 %rd2, [%rd1], %rd1, 0"), swap("atom.cas.b64 %rd2, [%rd1], %rd3, 0"));
@@ -219,7 +227,7 @@ mod tests {
     fn a_function_of_some_variants_stands_with_them_alone() {
         let without = module("ret;");
         let with = without.clone() + ".func g() { membar.gl; ret; }";
-        let variant = |gpu, ptx| Variant { gpu, by: "", ptx };
+        let variant = |gpu, text| Variant { gpu, by: "", text };
         let found = listing(&[variant("sm_70", &without), variant("sm_80", &with)]).expect("modules");
         assert_eq!(found, "f\n  sm_70, sm_80\n\ng\n  sm_80\n      membar.gl\n\n");
         assert!(listing(&[variant("sm_70", "no PTX")]).is_err());
