@@ -1,57 +1,63 @@
 //! Every atomic and fence of a GPU program, lowered to PTX through a selectable ABI mapping.
 //!
-//! ```
-//! use ptx_atomics::llvm::{Input, Options};
-//! use ptx_atomics::lowering::Target;
+//! Without features, this is what needs no LLVM:
+//! - [`lowering`]: the ABI tables, the targets, and the lowering of one operation;
+//! - [`ptx`]: PTX as types, with its parser and its printer;
+//! - [`judge`]: what PTX guarantees, recomputed from its instructions alone.
 //!
-//! let ir = r#"
-//!     define i32 @next(ptr addrspace(1) %counter) {
-//!       %old = atomicrmw add ptr addrspace(1) %counter, i32 1 acq_rel
-//!       ret i32 %old
-//!     }"#;
-//! let target = Target::new("sm_90".parse()?, None)?;
-//! let ptx = ptx_atomics::ptx_from_llvm_ir(&Input::new("next.ll", ir), &Options::new(target)).expect("it has a lowering");
-//! assert!(String::from_utf8(ptx)?.contains("atom.acq_rel.sys.global.add.u32"));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! | feature | what it adds | what it needs |
+//! | --- | --- | --- |
+//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`; `isolated`, the same in a process of its own | LLVM 22 |
+//! | `mlir` | `mlir`, the pass over MLIR | MLIR 22, and two variables for the build |
+//! | `model` | `memory_model`, every outcome that PTX allows a program; `mapping`, the check of the lowering with it | nothing |
 //!
-//! [`lowering`] is the part without LLVM: the ABI tables, targets, typed PTX. [`llvm`] is the pass over
-//! LLVM IR, in steps, and [`mlir`] that over MLIR. [`memory_model`] gives every outcome that PTX allows a
-//! program, and [`mapping`] checks with it that a lowered program does only what its source may do.
+//! `docs/library.md` says how to build with each.
+#![cfg_attr(
+    feature = "llvm",
+    doc = r##"
+```
+use ptx_atomics::llvm::{Input, Options};
+use ptx_atomics::lowering::Target;
+
+let ir = r#"
+    define i32 @next(ptr addrspace(1) %counter) {
+      %old = atomicrmw add ptr addrspace(1) %counter, i32 1 acq_rel
+      ret i32 %old
+    }"#;
+let target = Target::new("sm_90".parse()?, None)?;
+let ptx = ptx_atomics::ptx_from_llvm_ir(&Input::new("next.ll", ir), &Options::new(target))?;
+assert!(String::from_utf8(ptx)?.contains("atom.acq_rel.sys.global.add.u32"));
+# Ok::<(), Box<dyn std::error::Error>>(())
+```
+"##
+)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub use ptx_atomics_judge as judge;
+#[cfg(all(feature = "llvm", not(feature = "mlir")))]
 use ptx_atomics_link as _;
+/// The version of the MLIR that is linked; nothing, where a build script of melior links it.
+#[cfg(feature = "mlir")]
+pub use ptx_atomics_link::MLIR_VERSION;
+#[cfg(feature = "llvm")]
 pub use ptx_atomics_llvm as llvm;
 pub use ptx_atomics_lowering as lowering;
+#[cfg(feature = "model")]
 pub use ptx_atomics_mapping as mapping;
+#[cfg(feature = "mlir")]
 pub use ptx_atomics_mlir as mlir;
 pub use ptx_isa as ptx;
+#[cfg(feature = "model")]
 pub use ptx_memory_model as memory_model;
 
-use llvm::{
-    Diagnostic, Input, Options,
-    inkwell::{OptimizationLevel, context::Context},
-};
-
-/// Lowers a module of LLVM IR, text or bitcode, to PTX text.
-///
-/// LLVM's backend ends the process on what it cannot select; none of that is an atomic any more.
-///
-/// # Errors
-/// Everything in the module that is wrong or has no lowering.
-pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Vec<Diagnostic>> {
-    let context = Context::create();
-    let module = llvm::read(&context, input)?;
-    let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;
-    llvm::expand(&module)?;
-    llvm::relax_cuda(&module, || Ok(options.cuda_atomics))?;
-    llvm::check(&module, input, options)?;
-    llvm::prepare(&module, &machine, None)?;
-    llvm::lower(&module, input, options)?;
-    llvm::ptx(&module, &machine, &options.target)
-}
+#[cfg(all(feature = "llvm", target_os = "linux"))]
+pub mod isolated;
+#[cfg(feature = "llvm")]
+mod pipeline;
+#[cfg(feature = "llvm")]
+pub use pipeline::ptx_from_llvm_ir;
 
 /// The README's library example compiles.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "llvm"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

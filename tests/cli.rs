@@ -37,6 +37,7 @@ fn main() {
         ("outputs appear whole", outputs_appear_whole),
         ("links, pipes and devices stay what they are", links_pipes_devices),
         ("outputs in a folder", outputs_in_a_folder),
+        ("several inputs", several_inputs),
         ("two outputs are two files", two_outputs),
         ("no end of the process leaves anything", no_end_leaves_anything),
         ("who ended the process, and while what", who_ended_it),
@@ -64,6 +65,7 @@ fn main() {
         ("the choices of auto", auto_table),
         ("the table of SASS", sass_table),
         ("help has an example", help),
+        ("the version, completions and manual pages", shell),
     ];
     let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
 
@@ -137,9 +139,58 @@ fn unreadable_inputs() -> Result<(), Failed> {
 
 fn unwritable_outputs() -> Result<(), Failed> {
     check("tests/inputs/fences.ll -o none/out.ptx", 1, &["cannot write 'none/out.ptx'"])?;
-    check("tests/inputs/fences.ll -o tests", 1, &["cannot write 'tests': it is a directory"])?;
     check("tests/inputs/fences.ll -o /dev/full", 1, &["cannot write '/dev/full': No space left"])?;
     check("tests/inputs/fences.ll --remarks none/out.yaml", 1, &["cannot write 'none/out.yaml'"])
+}
+
+/// Each input becomes a file; those with errors become none, and keep nobody from theirs.
+fn several_inputs() -> Result<(), Failed> {
+    let (good, bad) = ("tests/inputs/fences.ll tests/mlir/inputs/kernels.mlir", "tests/bad/too_wide.ll");
+    check(good, 2, &["there are 2 inputs and one output: '-'", "give a folder by -o FOLDER/"])?;
+    check(&format!("{good} -o none.ptx"), 2, &["there are 2 inputs and one output: 'none.ptx'"])?;
+    let folder = tempfile::tempdir()?;
+    let names = |folder: &Path| -> Result<Vec<String>, Failed> {
+        let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        Ok(names.collect::<io::Result<Vec<_>>>()?.into_iter().sorted().collect())
+    };
+    let folder = |name: &str| folder.path().join(name);
+    lowered(&format!("{good} -o {}/", folder("good").display()))?;
+    assert_eq!(names(&folder("good"))?, ["fences.ptx", "locks.ptx"]);
+    let words = ["6 errors; nothing was written for 'tests/bad/too_wide.ll'"];
+    check(&format!("{bad} {good} -o {}/", folder("mixed").display()), 1, &words)?;
+    assert_eq!(names(&folder("mixed"))?, ["fences.ptx", "locks.ptx"]);
+    let one = fs::read(folder("mixed").join("fences.ptx"))?;
+    assert_eq!(one, lowered("tests/inputs/fences.ll")?.into_bytes(), "it is what it becomes alone");
+    // Two files of one name.
+    fs::create_dir(folder("other"))?;
+    fs::copy(root().join("tests/inputs/fences.ll"), folder("other").join("fences.ll"))?;
+    let twice = format!("{good} {}/fences.ll -o {}/", folder("other").display(), folder("clash").display());
+    check(
+        &twice,
+        1,
+        &["fences.ptx': another output has the same name", "it is that of 'tests/inputs/fences.ll' and '"],
+    )?;
+    assert_eq!(names(&folder("clash"))?, ["locks.ptx"]);
+    Ok(())
+}
+
+fn shell() -> Result<(), Failed> {
+    let version = success(ptx_atomics().arg("--version"))?;
+    assert!(["ptx-atomics 0.", "LLVM 22.", "MLIR 22."].iter().all(|word| version.contains(word)), "{version}");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = success(ptx_atomics().args(["completions", shell]))?;
+        assert!(script.contains("verify-mapping") && script.contains("mcpu"), "{shell}: {script}");
+    }
+    let folder = tempfile::tempdir()?;
+    let pages = folder.path().join("man1");
+    success(ptx_atomics().arg("man").arg(&pages))?;
+    for command in ["", "-lower", "-table", "-check", "-litmus", "-verify-mapping", "-completions", "-man"] {
+        let page = fs::read_to_string(pages.join(format!("ptx-atomics{command}.1")))?;
+        let words = [&*format!(".TH ptx-atomics{command} 1"), "ptx-atomics 0.", ".SH SYNOPSIS"];
+        assert!(words.iter().all(|word| page.contains(word)), "{command}: {page}");
+    }
+    assert_eq!(fs::read_dir(&pages)?.count(), 8);
+    Ok(())
 }
 
 fn wrong_usage() -> Result<(), Failed> {
@@ -314,7 +365,7 @@ fn outputs_in_a_folder() -> Result<(), Failed> {
     fs::write(at("in.mlir"), TWO_MODULES.replace("@a", "@\"x/y\"").replace("@b", "@x_y"))?;
     let arguments = format!("{} -o {}/new/", at("in.mlir").display(), folder.path().display());
     check(&arguments, 1, &["new/x_y.ptx': another output has the same name"])?;
-    assert_eq!(fs::read_dir(at("new"))?.count(), 0);
+    assert!(!at("new").exists());
     Ok(())
 }
 

@@ -17,8 +17,8 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
-    judge::judge::judge,
-    llvm::{self, Diagnostic, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
+    judge::judge_function,
+    llvm::{self, Diagnostic, Errors, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
     lowering::{Target, ptx::Module},
     memory_model::litmus::Litmus,
     mlir,
@@ -26,7 +26,7 @@ use ptx_atomics::{
 use testing::{ptx_atomics, root};
 
 /// What is done with the bytes of a file, in the library.
-type Work = fn(&str, &[u8]) -> Result<(), Vec<Diagnostic>>;
+type Work = fn(&str, &[u8]) -> Result<(), Errors>;
 
 /// A kind of input.
 #[derive(Clone, Copy)]
@@ -383,32 +383,33 @@ fn target() -> Target {
     Target::new("sm_90".parse().expect("a GPU"), None).expect("a target")
 }
 
-fn llvm_ir(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+fn llvm_ir(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     llvm::install_handlers(&Context::create(), HANDLERS);
     ptx_atomics::ptx_from_llvm_ir(&Input::new(path, bytes), &Options::new(target())).map(drop)
 }
 
-fn mlir_module(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+fn mlir_module(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     let (context, llvm, input) = (mlir::context(), Context::create(), Input::new(path, bytes));
     llvm::install_handlers(&llvm, HANDLERS);
     let mut module = mlir::read(&context, &input)?;
     let device = mlir::device_modules(&mut module, &context)?;
-    let device = mlir::each(device, |device| Ok((mlir::options(&mlir::settings(device.op)?, device.op)?, device)))?;
-    mlir::each(&device, |(options, device)| mlir::check(device.op, options))?;
-    mlir::each(&device, |(options, device)| {
-        mlir::expand(device.op, options)?;
-        let module = mlir::llvm_ir(device, &context, &llvm, &input)?.module;
+    let device =
+        mlir::each(device, |device| Ok((mlir::options(&mlir::settings_of(device.op())?, device.op())?, device)))?;
+    mlir::each(&device, |(options, device)| mlir::check(device.op(), options))?;
+    mlir::each(device, |(options, mut device)| {
+        mlir::expand(&mut device, &options)?;
+        let module = mlir::llvm_ir(&mut device, &context, &llvm, &input)?.module;
         llvm::expand(&module)?;
         let machine = llvm::machine(&module, &options.target, OptimizationLevel::Default)?;
         llvm::prepare(&module, &machine, None)?;
-        llvm::lower(&module, &input, options)?;
+        llvm::lower(&module, &input, &options)?;
         llvm::ptx(&module, &machine, &options.target)
     })
     .map(drop)
 }
 
 /// Judged as the PTX of every function of its name in the inputs.
-fn ptx(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+fn ptx(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     let at = |line| Some(llvm::Location { file: path.to_owned(), line, column: 0 });
     let module: Module = match std::str::from_utf8(bytes) {
         Ok(text) => text.parse().map_err(|error: ptx_atomics::lowering::ptx::ModuleError| {
@@ -423,7 +424,7 @@ fn ptx(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
         for function in &module.functions {
             for of in recognized.iter().filter(|of| llvm::ptx_name(&of.function) == function.name) {
                 // A function that is too large is an error, too.
-                let _ = judge(&of.blocks, function);
+                let _ = judge_function(&of.blocks, function);
             }
         }
     });

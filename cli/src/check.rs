@@ -7,12 +7,11 @@ use std::{
 };
 
 use ptx_atomics::{
-    judge::{
-        Loss, Missing,
-        judge::{Judged, Judgement, judge},
-    },
+    isolated::{self, Language, Stage, named, translated},
+    judge::{FunctionJudgement, Judgement, Loss, Violation, judge_function},
     llvm::{
-        self, Diagnostic, Handlers, Input, Location, Named, Options, Recognized, Settings, inkwell::context::Context,
+        self, Diagnostic, Errors, Handlers, Input, Location, Named, Options, Recognized, Settings,
+        inkwell::context::Context,
     },
     lowering::ptx::{Function, Module, ModuleError},
     mlir,
@@ -21,15 +20,14 @@ use serde::Serialize;
 use strum::EnumMessage;
 
 use crate::{
-    cli::{CheckArgs, Language, TargetArgs},
-    isolate::{self, End, Stage},
-    lower::{language, named, obituary, read, translated},
+    cli::{CheckArgs, TargetArgs},
+    input::read,
     render,
 };
 
 /// What became of one operation, for a machine.
 #[derive(Serialize)]
-struct Verdict<'a> {
+struct JsonLine<'a> {
     function: &'a str,
     operation: &'a str,
     /// `right`, `not-judged`, or the worst loss.
@@ -49,12 +47,12 @@ struct Found<'a> {
 
 pub fn run(args: &CheckArgs) -> ExitCode {
     let result = read(&args.ir).and_then(|ir| Ok((ir, read(&args.ptx)?))).and_then(|(ir, ptx)| {
-        let work = || check(args, &ir, &ptx).unwrap_or_else(|errors| fail(&errors, &ir));
-        let cannot_fork = |error: io::Error| Diagnostic::new(format!("cannot start a process: {error}"));
-        match isolate::run(false, work).map_err(cannot_fork)? {
-            End::Returned(kept) => Ok(kept),
-            End::Died(death) => Err(obituary(death, None).into()),
-        }
+        let work = || {
+            let kept = check(args, &ir, &ptx).unwrap_or_else(|errors| fail(&errors, &ir));
+            render::omitted();
+            kept
+        };
+        Ok(isolated::run(work)?)
     });
     let kept = result.unwrap_or_else(|errors| {
         errors.iter().for_each(|error| render::error(error, None));
@@ -69,15 +67,15 @@ fn fail(errors: &[Diagnostic], ir: &Input) -> bool {
 }
 
 /// The whole job, in the child: whether all operations are kept.
-fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Vec<Diagnostic>> {
+fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Errors> {
     let (text, module) = parse(ptx)?;
-    isolate::stage(Stage::Read);
+    isolated::stage(Stage::Read);
     let context = Context::create();
     llvm::install_handlers(
         &context,
-        Handlers { error: isolate::fatal, warning: |text| render::say(&format!("warning: {text}")) },
+        Handlers { error: isolated::fatal, warning: |text| render::say(&format!("warning: {text}")) },
     );
-    let operations = match language(args.language, ir) {
+    let operations = match args.language.unwrap_or(Language::of(ir)) {
         Language::Llvm => of_llvm_ir(args, ir, &context),
         Language::Mlir => of_mlir(args, ir, &module, &context),
     }?;
@@ -108,7 +106,7 @@ fn nothing_checked(judged: &[Found<'_>], ir: &Input, ptx: &Input) -> Diagnostic 
 }
 
 /// The operations of LLVM IR, by function.
-fn of_llvm_ir(args: &CheckArgs, ir: &Input, context: &Context) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
+fn of_llvm_ir(args: &CheckArgs, ir: &Input, context: &Context) -> Result<Vec<Recognized>, Errors> {
     if args.module.is_some() {
         return Err(Diagnostic::new("--module is for MLIR, and the input is LLVM IR").into());
     }
@@ -124,7 +122,7 @@ fn of_llvm_ir(args: &CheckArgs, ir: &Input, context: &Context) -> Result<Vec<Rec
 }
 
 /// The operations of a device module of MLIR, by function: those of the LLVM IR that it becomes for the target of the PTX.
-fn of_mlir(args: &CheckArgs, ir: &Input, ptx: &Module, llvm: &Context) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
+fn of_mlir(args: &CheckArgs, ir: &Input, ptx: &Module, llvm: &Context) -> Result<Vec<Recognized>, Errors> {
     let context = mlir::context();
     let input = ir.clone().keeping_lines();
     let settings = Settings {
@@ -158,7 +156,7 @@ fn of_mlir(args: &CheckArgs, ir: &Input, ptx: &Module, llvm: &Context) -> Result
 }
 
 /// The text of the PTX, and what it says.
-fn parse(ptx: &Input) -> Result<(&str, Module), Vec<Diagnostic>> {
+fn parse(ptx: &Input) -> Result<(&str, Module), Errors> {
     let no_text = || Diagnostic::new(format!("'{}' is no text", ptx.name()));
     let text = ptx.text().ok_or_else(no_text)?;
     let module = text.parse().map_err(|ModuleError { line, reason }| Diagnostic {
@@ -169,21 +167,21 @@ fn parse(ptx: &Input) -> Result<(&str, Module), Vec<Diagnostic>> {
 }
 
 /// Judges the operations, function by function.
-fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Found<'a>>, Vec<Diagnostic>> {
+fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Found<'a>>, Errors> {
     let bodies = module.functions.iter().filter(|function| function.body.is_some());
     let functions: HashMap<&str, &Function> = bodies.map(|function| (&*function.name, function)).collect();
-    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    let (mut found, mut errors) = (Vec::new(), Errors::new());
     for Recognized { function: name, visible, blocks, named } in recognized {
         let judgements = match functions.get(&*llvm::ptx_name(name)) {
-            Some(function) => match judge(blocks, function) {
-                Ok(Judged { judgements, unclaimed }) => {
+            Some(function) => match judge_function(blocks, function) {
+                Ok(FunctionJudgement { operations, unclaimed }) => {
                     if !unclaimed.is_empty() {
                         let lines = unclaimed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
                         render::say(&format!(
                             "warning: in '{name}', the PTX has atomics that the IR has not, on line {lines}"
                         ));
                     }
-                    judgements.into_iter().map(Some).collect()
+                    operations.into_iter().map(Some).collect()
                 }
                 Err(error) => {
                     errors.push(Diagnostic {
@@ -197,13 +195,13 @@ fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Fo
         };
         found.extend(named.iter().zip(judgements).map(|(named, judgement)| Found { function: name, named, judgement }));
     }
-    if errors.is_empty() { Ok(found) } else { Err(errors) }
+    errors.or(found)
 }
 
 /// A function that only its module sees may have become part of others.
 fn without_function(visible: bool) -> Option<Judgement> {
-    let what = "the PTX has no function of this name".to_owned();
-    visible.then(|| Judgement { missing: vec![Missing { loss: Loss::Missing, what }], ..Judgement::default() })
+    let reason = "the PTX has no function of this name".to_owned();
+    visible.then(|| Judgement { violations: vec![Violation { loss: Loss::Missing, reason }], ..Judgement::default() })
 }
 
 fn print(judged: &[Found<'_>]) -> io::Result<()> {
@@ -211,18 +209,18 @@ fn print(judged: &[Found<'_>]) -> io::Result<()> {
     for Found { function, named, judgement } in judged {
         let nothing = Judgement::default();
         let found = judgement.as_ref().unwrap_or(&nothing);
-        let verdict = Verdict {
+        let line = JsonLine {
             function,
             operation: &named.operation,
             verdict: match judgement {
                 None => "not-judged",
                 Some(judgement) => judgement.loss().map_or("right", Into::into),
             },
-            missing: found.missing.iter().map(|missing| &*missing.what).collect(),
+            missing: found.violations.iter().map(|violation| &*violation.reason).collect(),
             notes: found.notes.iter().map(Into::into).collect(),
             lines: &found.lines,
         };
-        serde_json::to_writer(&mut out, &verdict)?;
+        serde_json::to_writer(&mut out, &line)?;
         writeln!(out)?;
     }
     out.flush()
@@ -241,13 +239,13 @@ fn report(judged: &[Found<'_>], ir: &Input, ptx_name: &str, ptx: &str) {
             let line = lines.get((*number as usize).checked_sub(1)?)?;
             Some(format!("{ptx_name}:{number}: {}", line.split_whitespace().collect::<Vec<_>>().join(" ")))
         });
-        let what: Vec<_> = judgement.missing.iter().map(|missing| &*missing.what).collect();
+        let reasons: Vec<_> = judgement.violations.iter().map(|violation| &*violation.reason).collect();
         let diagnostic = Diagnostic {
             function: Some((*function).to_owned()),
             location: named.location.clone(),
             operation: Some(named.operation.clone()),
             notes: found.collect(),
-            ..Diagnostic::new(format!("{}: {}", loss.get_message().unwrap_or_default(), what.join(", ")))
+            ..Diagnostic::new(format!("{}: {}", loss.get_message().unwrap_or_default(), reasons.join(", ")))
         };
         render::error(&diagnostic, Some(ir));
     }

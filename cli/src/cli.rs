@@ -2,17 +2,27 @@
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    ArgAction, Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use clap_complete::Shell;
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::source::ReleaseSequences;
+use ptx_atomics::{
+    MLIR_VERSION,
+    isolated::{Emit, Language},
+    llvm::inkwell::support::get_llvm_version,
+};
 use ptx_atomics::{
     llvm::settings::{self, Features, Settings},
     lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
+use strum::VariantNames;
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
 #[derive(Parser)]
-#[command(version, about)]
+#[command(name = "ptx-atomics", version, long_version = long_version(), about)]
 pub struct Cli {
     /// How many errors are shown; the others are counted. 0 shows all
     #[arg(long, global = true, value_name = "N", default_value_t = 20)]
@@ -28,6 +38,15 @@ pub enum Command {
     Check(CheckArgs),
     Litmus(LitmusArgs),
     VerifyMapping(VerifyMappingArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// The version, and those of what is compiled with.
+fn long_version() -> String {
+    let (major, minor, patch) = get_llvm_version();
+    let llvm = format!("{major}.{minor}.{patch}");
+    format!("{}\nLLVM {llvm}\nMLIR {}", env!("CARGO_PKG_VERSION"), MLIR_VERSION.unwrap_or(&llvm))
 }
 
 /// Lower LLVM IR or MLIR to PTX
@@ -37,21 +56,23 @@ pub enum Command {
 #[derive(Args, Clone)]
 #[command(after_help = "Example:
   ptx-atomics lower kernel.ll -o kernel.ptx --mcpu sm_90 --mattr +ptx86 --strategy fence,rmw.relaxed=recommended
-  ptx-atomics lower kernels.mlir -o kernels/
+  ptx-atomics lower one.ll two.ll kernels.mlir -o kernels/
 
-Exit status: 0 done, 1 an error in the input or its lowering, 2 wrong usage.")]
+Exit status: 0 done, 1 an error in an input or its lowering, 2 wrong usage. Of several inputs, those without errors are
+written.")]
 pub struct LowerArgs {
     /// LLVM IR or MLIR, as text or bitcode; - is standard input
-    #[arg(default_value = "-")]
-    pub path: PathBuf,
+    #[arg(default_value = "-", value_name = "FILE")]
+    pub paths: Vec<PathBuf>,
     /// What the input is [default: MLIR, if it is MLIR's bytecode or its name ends with .mlir or .mlirbc; or else LLVM IR]
-    #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
+    #[arg(long = "input", value_name = "LANGUAGE", value_parser = one_of::<Language>())]
     pub language: Option<Language>,
-    /// Where to write; - is standard output. MLIR with several modules needs a folder, in which each becomes a file
+    /// Where to write; - is standard output. Several inputs, and MLIR with several modules, need a folder, in which each
+    /// becomes a file; what exists and is a folder is one, and what ends with a slash
     #[arg(short, long, default_value = "-")]
     pub output: PathBuf,
     /// What to write; mlir and mlir-bc (with locations) are for MLIR input, the pass alone
-    #[arg(long, value_enum, default_value_t = Emit::Ptx)]
+    #[arg(long, default_value_t = Emit::Ptx, value_parser = one_of::<Emit>())]
     pub emit: Emit,
     /// Lower only this gpu.module of MLIR
     #[arg(long, value_name = "NAME")]
@@ -129,7 +150,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub ir: PathBuf,
     /// What the IR is [default: as of lower]
-    #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
+    #[arg(long = "input", value_name = "LANGUAGE", value_parser = one_of::<Language>())]
     pub language: Option<Language>,
     /// The gpu.module of MLIR that became the PTX
     #[arg(long, value_name = "NAME")]
@@ -206,6 +227,25 @@ pub struct LitmusArgs {
     pub rounds: u32,
 }
 
+/// Print a script that completes the command in a shell
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics completions bash > ~/.local/share/bash-completion/completions/ptx-atomics")]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Write the manual pages, one for each command, into a folder
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics man ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// The folder; it is made if it is not there
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+}
+
 #[derive(Args, Clone, Default)]
 pub struct TargetArgs {
     /// The GPU, sm_20 to sm_121f [default: that of the module, or else sm_90]
@@ -262,6 +302,15 @@ fn file(path: &str) -> Result<PathBuf, String> {
     if path == "-" { Err("the remarks need a file".to_owned()) } else { Ok(path.into()) }
 }
 
+/// The values of an enum, by their names.
+fn one_of<T>() -> impl TypedValueParser<Value = T>
+where
+    T: FromStr + VariantNames + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(T::VARIANTS).try_map(|name| name.parse())
+}
+
 fn named<T: FromStr>(name: &str) -> Result<T, String> {
     name.parse().map_err(|_| "see --help for what there is".to_owned())
 }
@@ -277,34 +326,6 @@ pub struct StrategyArgs {
     /// rmw.acq_rel=fence. A list, or several times: later ones override earlier
     #[arg(long = "strategy", value_name = "LIST", value_parser = strategies)]
     lists: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Emit {
-    Ptx,
-    LlvmIr,
-    LlvmBc,
-    Mlir,
-    MlirBc,
-}
-
-impl Emit {
-    /// How the names of such files end.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Ptx => "ptx",
-            Self::LlvmIr => "ll",
-            Self::LlvmBc => "bc",
-            Self::Mlir => "mlir",
-            Self::MlirBc => "mlirbc",
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Language {
-    Llvm,
-    Mlir,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -327,28 +348,30 @@ pub enum Convention {
 }
 
 impl LowerArgs {
-    /// What the flags set, over what the module sets.
-    pub fn settings(&self, module: Settings) -> Settings {
-        Settings {
-            mcpu: self.target.gpu().or(module.mcpu),
-            mattr: self.target.version().or(module.mattr),
-            strategies: self.strategy.over(module.strategies),
-            default_scope: self.default_scope.or(module.default_scope),
-            fp_atomics: self.fp_atomics.or(module.fp_atomics),
-            generic_may_be_local: self.generic_may_be_local.then_some(true).or(module.generic_may_be_local),
-            volatile_as_mmio: self.volatile_as_mmio.then_some(true).or(module.volatile_as_mmio),
-            cuda_atomics: self.cuda_atomics.or(module.cuda_atomics),
-            remarks: self.remarks.clone(),
-        }
+    /// What the flags set, as the list of options that a module's flag may have, too.
+    pub fn options(&self) -> String {
+        let set = |name: &str, value: Option<String>| value.map(|value| format!("{name}={value}"));
+        let on = |on: bool| if on { "on" } else { "off" }.to_owned();
+        let strategies = self.strategy.lists.iter().flat_map(|list| list.split(',')).map(str::trim);
+        // What names a row stands by itself.
+        let strategies =
+            strategies.map(|item| if item.contains('=') { item.into() } else { format!("strategy={item}") });
+        let others = [
+            set("mcpu", self.target.gpu().map(|sm| sm.name().to_owned())),
+            set("mattr", self.target.version().map(|version| format!("+{}", version.feature()))),
+            set("default-scope", self.default_scope.map(|scope| scope.to_string())),
+            set("fp-atomics", self.fp_atomics.map(|policy| policy.to_string())),
+            self.generic_may_be_local.then(|| "generic-may-be-local".to_owned()),
+            self.volatile_as_mmio.then(|| "volatile-as-mmio".to_owned()),
+            set("cuda-atomics", self.cuda_atomics.map(on)),
+        ];
+        others.into_iter().flatten().chain(strategies).collect::<Vec<_>>().join(",")
     }
 }
 
 impl StrategyArgs {
     pub fn strategies(&self) -> Strategies {
-        self.over(Strategies::default())
-    }
-
-    fn over(&self, mut strategies: Strategies) -> Strategies {
+        let mut strategies = Strategies::default();
         for list in &self.lists {
             strategies.override_with(list).expect("the parser of the argument has accepted the list");
         }
@@ -357,10 +380,6 @@ impl StrategyArgs {
 }
 
 impl TargetArgs {
-    pub fn new(sm: Sm, ptx: PtxVersion) -> Self {
-        Self { mcpu: Some(sm), mattr: Some(Features { ptx: Some(ptx), sm: None }) }
-    }
-
     pub fn gpu(&self) -> Option<Sm> {
         self.mcpu.or_else(|| self.mattr?.sm)
     }

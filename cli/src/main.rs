@@ -3,19 +3,21 @@
 mod check;
 mod cli;
 mod format;
-mod isolate;
+mod input;
 mod litmus;
 mod lower;
-mod mapping;
 mod output;
 mod render;
 mod sass_table;
+mod shell;
 mod table;
+mod verify_mapping;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use mimalloc::MiMalloc;
+use ptx_atomics::isolated;
 
 use crate::cli::{Cli, Command};
 
@@ -23,16 +25,33 @@ use crate::cli::{Cli, Command};
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
+unsafe extern "C" {
+    /// Of the allocator: says which handler learns that an allocation failed.
+    fn mi_register_error(handler: extern "C" fn(i32, *mut libc::c_void), argument: *mut libc::c_void);
+}
+
+extern "C" fn no_memory(error: i32, _: *mut libc::c_void) {
+    if matches!(error, libc::ENOMEM | libc::EOVERFLOW) {
+        isolated::out_of_memory();
+    }
+}
+
 /// Exit 0: done. 1: an error in the input or its lowering, or a check that fails. 2: wrong usage.
 fn main() -> ExitCode {
+    // LLVM ends the process where memory runs out, and its parent says so.
+    // SAFETY: the handler needs no argument, and does what it may in an allocator.
+    unsafe { mi_register_error(no_memory, std::ptr::null_mut()) };
+    isolated::serve();
     let Cli { error_limit, command } = Cli::parse();
     render::limit(error_limit);
     let done = match command {
-        Command::Lower(args) => lower::run(args),
+        Command::Lower(args) => lower::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Litmus(args) => litmus::run(&args),
-        Command::VerifyMapping(args) => mapping::run(&args),
+        Command::VerifyMapping(args) => verify_mapping::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
     };
     render::omitted();
     done

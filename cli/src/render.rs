@@ -6,6 +6,7 @@ use std::{
     fs,
     io::Write,
     ops::Range,
+    path::Path,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
@@ -33,14 +34,23 @@ pub fn omitted() {
     }
 }
 
+/// What is not written on an error.
+#[derive(Clone, Copy)]
+pub enum Lost<'a> {
+    All,
+    /// What this input would have become.
+    Of(&'a Path),
+}
+
 /// Prints errors to standard error, in color where that is a terminal and `NO_COLOR` is not set, and how many they are.
-pub fn errors(diagnostics: &[Diagnostic], input: Option<&Input>) {
+pub fn errors(diagnostics: &[Diagnostic], input: Option<&Input>, lost: Lost<'_>) {
     diagnostics.iter().for_each(|diagnostic| error(diagnostic, input));
     omitted();
     if !diagnostics.is_empty() {
         let s = if diagnostics.len() == 1 { "" } else { "s" };
-        let title = Level::ERROR.primary_title(format!("{} error{s}; nothing was written", diagnostics.len()));
-        print(Group::with_title(title));
+        let of = if let Lost::Of(path) = lost { format!(" for '{}'", path.display()) } else { String::new() };
+        let title = format!("{} error{s}; nothing was written{of}", diagnostics.len());
+        print(Group::with_title(Level::ERROR.primary_title(title)));
     }
 }
 

@@ -4,11 +4,11 @@ use std::iter::once;
 
 use ptx_atomics::lowering::{
     AtomicOp, Change, Operation, Ordering, Policy, SyncScope, Target, UnknownTarget,
-    abi::{ABI, Carrier},
+    abi::{ABI, Carrier, barriers},
     lower,
     ptx::{Scope, Space},
     row,
-    sass::{ATOMS, COMBINED, Combined, Counts, Family, Sass, barriers, leader_orders},
+    sass::{ATOMS, COMBINED, Combined, Counts, Family, Sass, leader_orders},
 };
 use serde::Serialize;
 use strum::IntoEnumIterator;

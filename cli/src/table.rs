@@ -6,7 +6,7 @@ use ptx_atomics::{
     llvm::Diagnostic,
     lowering::{
         Access, AtomicOp, Change, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, UnknownTarget,
-        abi::{ABI, Carrier, Kind, Row},
+        abi::{ABI, Carrier, Row, RowKind},
         lower,
         ptx::{Atom, Instruction, Scope, Space},
         row,
@@ -18,7 +18,9 @@ use strum::{EnumMessage, IntoEnumIterator};
 use crate::{
     cli::{Format, TableArgs},
     format::{columns, json, markdown_table},
-    output, render, sass_table,
+    output,
+    render::{self, Lost},
+    sass_table,
 };
 
 /// Everything that a format prints.
@@ -71,7 +73,7 @@ pub fn run(args: &TableArgs) -> ExitCode {
     let text = match if args.sass { sass_table::print(args) } else { print(args) } {
         Ok(text) => text,
         Err(error) => {
-            render::errors(&[Diagnostic::new(error.to_string())], None);
+            render::errors(&[Diagnostic::new(error.to_string())], None, Lost::All);
             return ExitCode::from(2);
         }
     };
@@ -107,7 +109,7 @@ impl Table {
                 changes: names(changes),
             }
         };
-        let rmw = || ABI.iter().filter(|row| row.kind == Kind::Rmw);
+        let rmw = || ABI.iter().filter(|row| row.kind == RowKind::Rmw);
         let rows: Vec<_> = ABI.iter().map(|row| mapping(row, Carrier::Access)).collect();
         let cas_loop_rows = rmw().map(|row| mapping(row, Carrier::Loop)).collect();
         let mut combined_rows: Vec<_> = rmw().map(|row| mapping(row, Carrier::Leader)).collect();

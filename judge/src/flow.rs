@@ -1,17 +1,20 @@
 //! The flow of control through PTX code, ours or any compiler's.
 //!
-//! Where a predicate says that an address is local ('PTX ISA', section on `isspacep`), no other thread takes part: such a
-//! way is left out. So is one that a constant predicate does not take.
+//! Two kinds of path are left out. Where a predicate says that an address is local ('PTX ISA', section on `isspacep`), no
+//! other thread takes part. A branch on a constant predicate has one successor.
 
 use std::collections::HashMap;
 
-use crate::graph::reverse_post_order;
 use ptx_atomics_lowering::{
     Sequence,
-    ptx::{AluOp, Code, Function, Guard, Instruction, Jump, Name, Operand, Other, Space, Statement, Type},
+    ptx::{
+        AluOp, Atom, AtomOp, Code, Function, Guard, Instruction, Jump, Name, Operand, Other, Space, Statement, Type,
+    },
 };
 
-/// The instructions of a function or a sequence, and the ways between them.
+use crate::graph::reverse_post_order;
+
+/// The instructions of a function or a sequence, and the paths between them.
 pub struct Flow<'p> {
     /// The first stands for the entry, the last for the exit.
     pub nodes: Vec<Node<'p>>,
@@ -43,7 +46,7 @@ pub enum NodeCode<'p> {
 impl<'p> Flow<'p> {
     pub fn of_sequence(sequence: &'p Sequence) -> Self {
         let mut builder = Builder::default();
-        for statement in &sequence.0 {
+        for statement in sequence.statements() {
             match statement {
                 Statement::Instruction { guard, instruction } => {
                     builder.push(guard.as_ref(), NodeCode::Instruction(instruction), 0);
@@ -55,7 +58,7 @@ impl<'p> Flow<'p> {
         builder.finish()
     }
 
-    /// That of a function's body; of a declaration, none.
+    /// The flow of a function's body; that of a declaration has only entry and exit.
     pub fn of_function(function: &'p Function) -> Self {
         let mut builder = Builder::default();
         for line in function.body.iter().flatten() {
@@ -78,7 +81,7 @@ impl<'p> Flow<'p> {
         self.nodes.len() - 1
     }
 
-    /// The nodes that control reaches, each behind those that lead to it as far as there is no loop.
+    /// The nodes that control reaches, each behind those that lead to it, unless they are in a loop.
     pub fn in_order(&self) -> Vec<usize> {
         reverse_post_order(self.nodes.len(), |node| &self.nodes[node].next)
     }
@@ -86,6 +89,14 @@ impl<'p> Flow<'p> {
     pub fn instruction(&self, node: usize) -> Option<&'p Instruction> {
         match self.nodes[node].code {
             NodeCode::Instruction(instruction) => Some(instruction),
+            _ => None,
+        }
+    }
+
+    /// The `cas` of a node, if it is one.
+    pub fn cas(&self, node: usize) -> Option<&'p Atom> {
+        match self.instruction(node) {
+            Some(Instruction::Atom(atom)) if atom.op == AtomOp::Cas => Some(atom),
             _ => None,
         }
     }
@@ -102,44 +113,45 @@ impl<'p> Flow<'p> {
             return writers.to_vec();
         }
         let overwrites = |node: usize| self.nodes[node].guard.is_none() && writers.contains(&node);
-        let reached = self.reached(at, Way::Backward, overwrites);
+        let reached = self.reached(at, Direction::Backward, overwrites);
         writers.iter().copied().filter(|node| reached[*node]).collect()
     }
 
-    /// The nodes to which a way leads from `start`. It does not lead on from those where it stops.
-    pub fn reached(&self, start: usize, way: Way, stops: impl Fn(usize) -> bool) -> Vec<bool> {
+    /// The nodes to which a path leads from `start`. It does not lead on from those where it stops.
+    pub fn reached(&self, start: usize, direction: Direction, stops: impl Fn(usize) -> bool) -> Vec<bool> {
         let mut seen = vec![false; self.nodes.len()];
-        let mut stack = self.neighbors(start, way).to_vec();
+        let mut stack = self.neighbors(start, direction).to_vec();
         while let Some(node) = stack.pop() {
             if !std::mem::replace(&mut seen[node], true) && !stops(node) {
-                stack.extend(self.neighbors(node, way));
+                stack.extend(self.neighbors(node, direction));
             }
         }
         seen
     }
 
-    fn neighbors(&self, node: usize, way: Way) -> &[usize] {
-        match way {
-            Way::Forward => &self.nodes[node].next,
-            Way::Backward => &self.nodes[node].previous,
+    fn neighbors(&self, node: usize, direction: Direction) -> &[usize] {
+        match direction {
+            Direction::Forward => &self.nodes[node].next,
+            Direction::Backward => &self.nodes[node].previous,
         }
     }
 
-    /// Whether every way from `start` (which is not asked itself) meets a node that is what is looked for, before one
-    /// that ends the search. `step` says which; a way that comes round to where it was is none.
-    pub fn always(&self, start: usize, way: Way, step: impl Fn(usize) -> Step) -> bool {
+    /// Whether every path from `start` meets a node that is [found](Visit::Found), before one that [fails](Visit::Fail) and
+    /// before the end of the code. `start` itself is not visited, unless a loop leads back to it. A path that goes round
+    /// a loop forever counts as if it met one.
+    pub fn always(&self, start: usize, direction: Direction, visit: impl Fn(usize) -> Visit) -> bool {
         let mut seen = vec![false; self.nodes.len()];
-        let mut stack = self.neighbors(start, way).to_vec();
+        let mut stack = self.neighbors(start, direction).to_vec();
         while let Some(node) = stack.pop() {
             if std::mem::replace(&mut seen[node], true) {
                 continue;
             }
-            match step(node) {
-                Step::Found => {}
-                Step::Lost => return false,
-                Step::On if node == self.entry() && way == Way::Backward => return false,
-                Step::On if node == self.exit() && way == Way::Forward => return false,
-                Step::On => stack.extend(self.neighbors(node, way)),
+            match visit(node) {
+                Visit::Found => {}
+                Visit::Fail => return false,
+                Visit::Continue if node == self.entry() && direction == Direction::Backward => return false,
+                Visit::Continue if node == self.exit() && direction == Direction::Forward => return false,
+                Visit::Continue => stack.extend(self.neighbors(node, direction)),
             }
         }
         true
@@ -147,17 +159,17 @@ impl<'p> Flow<'p> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     Forward,
     Backward,
 }
 
-/// What a search makes of a node.
+/// The result of a search at one node.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum Visit {
     Found,
-    Lost,
-    On,
+    Fail,
+    Continue,
 }
 
 impl<'p> NodeCode<'p> {
@@ -170,7 +182,7 @@ impl<'p> NodeCode<'p> {
         modelled.into_iter().flatten().chain(other)
     }
 
-    /// The registers that go in as values; addresses are none.
+    /// The registers that are read as values. Those of addresses do not count.
     pub fn reads(self) -> impl Iterator<Item = &'p Name> {
         let (modelled, other) = match self {
             Self::Instruction(instruction) => (Some(instruction.sources()), &[][..]),
@@ -219,7 +231,7 @@ impl<'p> Builder<'p> {
         for (node, Node { code, .. }) in flow.nodes.iter().enumerate() {
             code.writes().for_each(|name| flow.writers.entry(name).or_default().push(node));
         }
-        // Only ways that begin at the entry count.
+        // Only paths that begin at the entry count.
         for node in flow.in_order() {
             for next in flow.nodes[node].next.clone() {
                 flow.nodes[next].previous.push(node);
@@ -245,7 +257,7 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// The predicates that are always written the same constant.
+    /// The predicates to which only one constant is ever written.
     fn constant_predicates(&self) -> HashMap<&'p Name, bool> {
         let mut values: HashMap<&Name, Option<bool>> = HashMap::new();
         for node in &self.nodes {
@@ -263,7 +275,7 @@ impl<'p> Builder<'p> {
         values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
-    /// The predicates that say whether an address is local, and which value says yes.
+    /// The predicates that say whether an address is local, with the value that says yes.
     fn local_predicates(&self) -> HashMap<&'p Name, bool> {
         let mut locals: HashMap<&Name, bool> = HashMap::new();
         let mut others = Vec::new();

@@ -1,22 +1,29 @@
-//! Control flow as numbers: in which orders it can be gone through, and how its nodes stand to each other.
+//! Control flow as numbers: the orders in which it can be walked, and the relations between its nodes.
 
-/// The first node is the entry, the last one the exit.
+/// A directed graph. The first node is the entry, the last one the exit.
 pub struct Graph {
     next: Vec<Vec<usize>>,
     previous: Vec<Vec<usize>>,
 }
 
-/// The bit of [`Graph::relations`] that says that a node leads to another.
-pub const LEADS: u8 = 0b100;
+/// The bit of [`Graph::relations`] for a path from a node to another.
+pub const LEADS_TO: u8 = 0b100;
 
-/// The successors at two places of a node's list, exchanged.
+/// The bit for a node that is on every path from the entry to another.
+const DOMINATES: u8 = 0b010;
+
+/// The bit for a node that is on every path from another to the exit.
+const POST_DOMINATES: u8 = 0b001;
+
+/// Two successors of a node change places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Swap {
+pub struct Exchange {
     node: usize,
     places: (usize, usize),
 }
 
 impl Graph {
+    /// The graph with these successors of each node.
     pub fn new(next: Vec<Vec<usize>>) -> Self {
         let mut previous = vec![Vec::new(); next.len()];
         for (node, next) in next.iter().enumerate() {
@@ -29,31 +36,29 @@ impl Graph {
         self.next.len()
     }
 
-    /// What leads from one order of successors to every other one.
-    pub fn swaps(&self) -> Vec<Swap> {
-        let swaps = |(node, next): (usize, &Vec<usize>)| {
+    /// The exchanges from which every other order of successors can be composed.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        let exchanges = |(node, next): (usize, &Vec<usize>)| {
             let upper = 1..next.len();
-            upper.flat_map(move |second| (0..second).map(move |first| Swap { node, places: (first, second) }))
+            upper.flat_map(move |second| (0..second).map(move |first| Exchange { node, places: (first, second) }))
         };
-        self.next.iter().enumerate().flat_map(swaps).collect()
+        self.next.iter().enumerate().flat_map(exchanges).collect()
     }
 
-    /// The nodes that control reaches, each behind those that lead to it as far as there is no loop.
-    pub fn order(&self, swaps: impl IntoIterator<Item = Swap>) -> Vec<usize> {
+    /// The nodes that control reaches, in [`reverse_post_order`], after these exchanges.
+    pub fn order(&self, exchanges: impl IntoIterator<Item = Exchange>) -> Vec<usize> {
         let mut next = self.next.clone();
-        swaps.into_iter().for_each(|Swap { node, places }| next[node].swap(places.0, places.1));
+        exchanges.into_iter().for_each(|Exchange { node, places }| next[node].swap(places.0, places.1));
         reverse_post_order(next.len(), |node| &next[node])
     }
 
-    /// How a node stands to each of the others, one bit for each relation: whether it [leads there](LEADS), whether it is on every
-    /// way there, and whether it is on every way from there to the exit.
+    /// The relations of a node to each of the others, as bits: [`LEADS_TO`], [`DOMINATES`], [`POST_DOMINATES`].
     pub fn relations(&self, node: usize, others: &[usize]) -> Vec<u8> {
         let led_to = reached(&self.next, &self.next[node], None);
-        let avoided = reached(&self.next, &[0], Some(node));
-        let left = reached(&self.previous, &[self.len() - 1], Some(node));
-        let bits = |other: &usize| {
-            let other = *other;
-            [(LEADS, led_to[other]), (0b10, !avoided[other]), (0b1, !left[other])]
+        let entered_without = reached(&self.next, &[0], Some(node));
+        let left_without = reached(&self.previous, &[self.len() - 1], Some(node));
+        let bits = |&other: &usize| {
+            [(LEADS_TO, led_to[other]), (DOMINATES, !entered_without[other]), (POST_DOMINATES, !left_without[other])]
                 .iter()
                 .map(|(bit, holds)| if *holds { *bit } else { 0 })
                 .sum()
@@ -62,20 +67,20 @@ impl Graph {
     }
 }
 
-/// The nodes to which ways lead from `starts`, these included, but not through `without`.
-fn reached(ways: &[Vec<usize>], starts: &[usize], without: Option<usize>) -> Vec<bool> {
-    let mut seen = vec![false; ways.len()];
+/// The nodes to which paths lead from `starts`, these included, but not through `without`.
+fn reached(edges: &[Vec<usize>], starts: &[usize], without: Option<usize>) -> Vec<bool> {
+    let mut seen = vec![false; edges.len()];
     let mut stack = starts.to_vec();
     while let Some(node) = stack.pop() {
         if Some(node) != without && !std::mem::replace(&mut seen[node], true) {
-            stack.extend(&ways[node]);
+            stack.extend(&edges[node]);
         }
     }
     seen
 }
 
-/// The nodes that ways from node 0 reach, each behind those that lead to it as far as there is no loop. Of the ways from a
-/// node, the first one is walked first, so that what is on the last one comes first in the order.
+/// The nodes that node 0 leads to, each behind those that lead to it, unless they are in a loop. The first successor of a
+/// node is walked first, so that the last one comes first in the order.
 pub fn reverse_post_order<'a>(nodes: usize, next: impl Fn(usize) -> &'a [usize]) -> Vec<usize> {
     let mut seen = vec![false; nodes];
     let mut order = Vec::new();

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use itertools::Itertools;
 use proptest::{prelude::*, sample::Index, test_runner::RngSeed};
-use ptx_atomics_judge::judge::{Block, judge};
+use ptx_atomics_judge::{BasicBlock, judge_function};
 use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Module, Scope, Space},
@@ -95,7 +95,7 @@ proptest! {
 
 #[derive(Clone, Debug)]
 struct Program {
-    blocks: Vec<Block>,
+    blocks: Vec<BasicBlock>,
     /// In which order the blocks stand in the PTX behind the first one, and which way of each branch is the taken one.
     layout: Vec<usize>,
     taken: Vec<bool>,
@@ -164,7 +164,7 @@ impl Program {
     /// The operations that the judge reports.
     fn lost(&self, ptx: &str) -> Vec<usize> {
         let module: Module = ptx.parse().expect(ptx);
-        let judged = judge(&self.blocks, &module.functions[0]).expect("few operations").judgements;
+        let judged = judge_function(&self.blocks, &module.functions[0]).expect("few operations").operations;
         judged.iter().positions(|judgement| judgement.loss().is_some()).collect()
     }
 
@@ -178,7 +178,7 @@ impl Program {
             .blocks
             .iter()
             .enumerate()
-            .flat_map(|(block, Block { operations, .. })| (0..operations.len()).map(move |place| (block, place)))
+            .flat_map(|(block, BasicBlock { operations, .. })| (0..operations.len()).map(move |place| (block, place)))
             .collect();
         let relations: Vec<Vec<[bool; 3]>> =
             (0..count).map(|one| (0..count).map(|other| self.relations(nodes[one], nodes[other])).collect()).collect();
@@ -200,7 +200,7 @@ impl Program {
     /// Whether one operation leads to another, can be left out before it, and can be left out behind it.
     fn relations(&self, one: (usize, usize), other: (usize, usize)) -> [bool; 3] {
         let next = |(block, place): (usize, usize)| {
-            let Block { operations, next } = &self.blocks[block];
+            let BasicBlock { operations, next } = &self.blocks[block];
             if place < operations.len() { vec![(block, place + 1)] } else { next.iter().map(|to| (*to, 0)).collect() }
         };
         let reaches =
@@ -238,7 +238,7 @@ fn program() -> impl Strategy<Value = Program> {
     let drafts = (blocks, further, any::<u64>(), unreached, fenced);
     drafts.prop_filter_map("no operation, or too many", |(drafts, further, seed, unreached, fenced)| {
         let count = drafts.len();
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut blocks: Vec<BasicBlock> = Vec::new();
         let mut taken = Vec::new();
         for (operations, parent, is_taken) in drafts {
             // Every block has one in front of it that leads to it.
@@ -247,7 +247,7 @@ fn program() -> impl Strategy<Value = Program> {
                 let new = blocks.len();
                 blocks[*parent.get(&parents)].next.push(new);
             }
-            blocks.push(Block { operations, next: Vec::new() });
+            blocks.push(BasicBlock { operations, next: Vec::new() });
             taken.push(is_taken);
         }
         for (from, to) in further {
@@ -260,7 +260,7 @@ fn program() -> impl Strategy<Value = Program> {
         let mut layout: Vec<usize> = (0..count).collect();
         layout[1..].sort_by_key(|block| seed.wrapping_mul(2 * *block as u64 + 1) >> 32);
         // It leads into the rest, but nothing leads there.
-        blocks.push(Block { operations: unreached, next: vec![count - 1] });
+        blocks.push(BasicBlock { operations: unreached, next: vec![count - 1] });
         let program = Program { blocks, layout, taken, fenced };
         ((1..7).contains(&operations) && !program.needed().is_empty()).then_some(program)
     })

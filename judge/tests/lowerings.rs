@@ -68,7 +68,7 @@ fn every_lowering_is_strong_enough_and_on_target() {
                 let misplaced = |instruction| family.is_some_and(|family| misplaces_ordering(instruction, family));
                 assert!(!lowering.sequence.instructions().any(misplaced), "{op:?} {target}\n{}", lowering.sequence);
                 let strength = Strength::of(&lowering.sequence);
-                if lowering.sequence.0.is_empty() {
+                if lowering.sequence.statements().is_empty() {
                     assert_eq!((op.operation, op.scope), (Operation::Fence, SyncScope::SingleThread));
                 } else if let Err(missing) = strength.covers(&op) {
                     panic!("{op:?} {strategy} {target}: {missing:?}\n{}", lowering.sequence);
@@ -79,7 +79,7 @@ fn every_lowering_is_strong_enough_and_on_target() {
                     let needs_relay = strength.acquire.is_some() && strength.release.is_some();
                     assert!(!needs_relay || strength.relay.is_some(), "{op:?} {target}\n{}", lowering.sequence);
                 }
-                assert!(target.lacks(&lowering.sequence.0).is_empty());
+                assert!(target.lacks(lowering.sequence.statements()).is_empty());
                 assert_eq!(lowering.sequence.to_string().parse::<Sequence>().as_ref(), Ok(&lowering.sequence));
             }
             Err(errors) => {
@@ -95,14 +95,15 @@ fn every_lowering_is_strong_enough_and_on_target() {
 /// Wrong lowerings: each drops a fence, weakens a semantics, or narrows a scope.
 fn mutants(sequence: &Sequence) -> Vec<Sequence> {
     let mut mutants = Vec::new();
-    for (index, statement) in sequence.0.iter().enumerate() {
+    let statements = sequence.statements();
+    for (index, statement) in statements.iter().enumerate() {
         let Some(instruction) = statement.instruction() else { continue };
         let mut replace = |edit: &dyn Fn(&mut Instruction) -> bool| {
             let mut changed = instruction.clone();
             if edit(&mut changed) {
-                let mut mutant = sequence.clone();
-                mutant.0[index] = changed.into();
-                mutants.push(mutant);
+                let mut mutant = statements.to_vec();
+                mutant[index] = changed.into();
+                mutants.push(mutant.into_iter().collect());
             }
         };
         replace(&|i| match i {
@@ -135,10 +136,10 @@ fn mutants(sequence: &Sequence) -> Vec<Sequence> {
             }
             _ => false,
         });
-        if matches!(instruction, Instruction::Fence(_)) && sequence.0.len() > 1 {
-            let mut dropped = sequence.clone();
-            dropped.0.remove(index);
-            mutants.push(dropped);
+        if matches!(instruction, Instruction::Fence(_)) && statements.len() > 1 {
+            let mut dropped = statements.to_vec();
+            dropped.remove(index);
+            mutants.push(dropped.into_iter().collect());
         }
     }
     mutants

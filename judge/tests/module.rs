@@ -1,7 +1,7 @@
 //! The reader of PTX modules and what judges them take any text.
 
 use proptest::prelude::*;
-use ptx_atomics_judge::judge::{Block, judge};
+use ptx_atomics_judge::{BasicBlock, judge_function};
 use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Module, Scope, Space},
@@ -23,7 +23,7 @@ proptest! {
                     ordering: Ordering::SeqCst,
                     scope: SyncScope::Threads(Scope::Sys),
                 };
-                prop_assert_eq!(judge(&[Block { operations: vec![op], next: Vec::new() }], function).map(|judged| judged.judgements.len()), Ok(1));
+                prop_assert_eq!(judge_function(&[BasicBlock { operations: vec![op], next: Vec::new() }], function).map(|judged| judged.operations.len()), Ok(1));
             }
         }
     }

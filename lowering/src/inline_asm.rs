@@ -3,33 +3,52 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    Sequence,
     op::Type,
     ptx::{Address, Instruction, Name, Names},
-    sequence::{A, B, C, D},
+    sequence::{A, B, C, D, Sequence},
 };
 
 /// The text, the constraints, and the arguments of one call to inline assembly.
 ///
 /// The address is an indirect memory operand (`*m`): LLVM folds a global and a constant offset into it and prints the
-/// brackets itself. Where the sequence computes with it, it is an integer of 64 bits instead. The call returns the value
-/// of [`D`], if [`InlineAsm::result`] holds. Values of 8 bits stand zero-extended in 16; half floats and vectors are
+/// brackets. Where the sequence computes with it, it is an integer of 64 bits instead. The call returns the value
+/// of [`D`], if [`InlineAsm::has_result`] holds. Values of 8 bits stand zero-extended in 16; half floats and vectors are
 /// integers of their width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlineAsm {
-    /// The template, with `$0` and so on for the operands.
-    pub template: String,
-    /// For example `=r,*m,r,~{memory}`.
-    pub constraints: String,
-    /// Whether the call has a result.
-    pub result: bool,
-    /// The arguments in order, each one of [`A`], [`B`] and [`C`].
-    pub arguments: Vec<Name>,
-    /// Whether the argument [`A`] is an integer.
-    pub address_is_integer: bool,
+    template: String,
+    constraints: String,
+    has_result: bool,
+    arguments: Vec<Name>,
+    address_is_integer: bool,
 }
 
 impl InlineAsm {
+    /// The template, with `$0` and so on for the operands.
+    pub fn template(&self) -> &str {
+        &self.template
+    }
+
+    /// One constraint for each operand, and the clobber of memory: `=r,*m,r,~{memory}`.
+    pub fn constraints(&self) -> &str {
+        &self.constraints
+    }
+
+    /// Whether the call returns a value.
+    pub fn has_result(&self) -> bool {
+        self.has_result
+    }
+
+    /// The arguments in order, each one of [`A`], [`B`] and [`C`].
+    pub fn arguments(&self) -> &[Name] {
+        &self.arguments
+    }
+
+    /// Whether the argument [`A`] is an integer of 64 bits instead of a pointer.
+    pub fn address_is_integer(&self) -> bool {
+        self.address_is_integer
+    }
+
     /// Wraps a sequence whose values have type `ty`.
     pub fn new(sequence: &Sequence, ty: Type) -> Self {
         let register = match (ty, ty.bits()) {
@@ -40,14 +59,14 @@ impl InlineAsm {
             (_, 64) => 'l',
             _ => 'q',
         };
-        let result = sequence.instructions().any(|instruction| instruction.destinations().any(|d| *d == D));
+        let has_result = sequence.instructions().any(|instruction| instruction.destinations().any(|d| *d == D));
         let arguments: Vec<_> =
             [A, B, C].into_iter().filter(|slot| sequence.instructions().any(|i| i.reads(slot))).collect();
         let address_is_integer =
             sequence.instructions().flat_map(Instruction::sources).any(|source| source.register() == Some(&A));
 
         let mut constraints = String::new();
-        if result {
+        if has_result {
             constraints.push_str(if writes_early(sequence) { "=&" } else { "=" });
             constraints.push(register);
             constraints.push(',');
@@ -62,11 +81,11 @@ impl InlineAsm {
         }
         constraints.push_str("~{memory}");
 
-        let names = Operands { result, arguments: &arguments, address_is_integer };
+        let names = Operands { has_result, arguments: &arguments, address_is_integer };
         let mut template = String::new();
         sequence.print(&mut template, &names).expect("writing to a string does not fail");
         let template = template.replace('\n', "\n\t");
-        Self { template, constraints, result, arguments, address_is_integer }
+        Self { template, constraints, has_result, arguments, address_is_integer }
     }
 }
 
@@ -81,7 +100,7 @@ fn writes_early(sequence: &Sequence) -> bool {
 
 /// Spells the slots as operands of the template. `$` is special there, so that no other name may contain it.
 struct Operands<'a> {
-    result: bool,
+    has_result: bool,
     arguments: &'a [Name],
     address_is_integer: bool,
 }
@@ -89,7 +108,7 @@ struct Operands<'a> {
 impl Operands<'_> {
     fn index(&self, name: &Name) -> Option<usize> {
         let argument = self.arguments.iter().position(|argument| argument == name);
-        argument.map(|index| index + usize::from(self.result)).or((*name == D).then_some(0))
+        argument.map(|index| index + usize::from(self.has_result)).or((*name == D).then_some(0))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a sequence computes: an interpreter of values, for a few bytes of memory.
+//! An interpreter of sequences: the values that they compute, on a few bytes of memory.
 //!
 //! It knows nothing of orderings. Between the instructions of the sequence another thread may write the memory.
 
@@ -6,39 +6,53 @@ use std::{collections::HashMap, ops::ControlFlow};
 
 use crate::{
     ptx::{
-        Address, AluOp, Atom, Instruction, Name, Operand, Space, Statement, Type,
-        arithmetic::{alu, atomic, compare, convert, mask, width},
+        Address, AluOp, Atom, Instruction, Name, Operand, Space, Statement, Type, VectorSize,
+        arithmetic::{Rmw, Subnormals, alu, compare, convert, mask, width},
     },
     sequence::{A, B, C, D, Sequence},
 };
 
-/// A sequence that cannot be executed, or that does not end.
+/// The reason why a sequence cannot be executed to its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Stuck {
+    /// It reads a register that it never wrote.
     #[error("register {0} has no value")]
     Register(String),
+    /// It branches to a label that it does not have.
     #[error("no label {0}")]
     Label(String),
+    /// It has an instruction that the interpreter does not know.
     #[error("{0} is not modelled")]
     Unmodelled(String),
+    /// It accesses memory outside of its few bytes, or misaligned.
     #[error("{bytes} bytes at offset {offset} are misaligned or outside of the memory")]
-    Address { offset: i64, bytes: usize },
+    Address {
+        /// The offset from the first byte of the memory, in bytes.
+        offset: i64,
+        /// The size of the access, in bytes.
+        bytes: usize,
+    },
+    /// It did not end after so many statements.
     #[error("no end after {0} statements")]
     Endless(usize),
 }
 
-/// What a sequence is executed on.
+/// The memory and the arguments that a sequence is executed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Little-endian; its first byte is aligned to all that PTX knows.
-    pub memory: Vec<u8>,
+    /// Little-endian. Its first byte is aligned to the widest access.
+    memory: [u8; MEMORY],
     /// The offset of `%a` in the memory, in bytes.
-    pub a: usize,
-    pub b: u128,
-    pub c: u128,
+    a: usize,
+    b: u128,
+    c: u128,
     /// Whether a generic address lies in the window of local memory.
-    pub local: bool,
+    local: bool,
 }
+
+/// The size of the memory, in bytes.
+const MEMORY: usize = 32;
 
 /// The longest run, in statements.
 const LIMIT: usize = 10_000;
@@ -47,19 +61,44 @@ const LIMIT: usize = 10_000;
 const BASE: u64 = 0x7000_0000_1000;
 
 impl Machine {
-    /// A value of `bits` bits at `%a` in 32 bytes of memory that are otherwise `filler`.
+    /// A machine with 32 bytes of memory, all of them `filler`, but for the value `old` of `bits` bits at `%a`. `a` is the
+    /// offset of `%a` in bytes, `b` and `c` are the arguments. The address is not local.
+    ///
+    /// # Panics
+    /// If the value is not within the memory.
     pub fn new(bits: u32, a: usize, old: u128, [b, c]: [u128; 2], filler: u8) -> Self {
-        let mut machine = Self { memory: vec![filler; 32], a, b, c, local: false };
+        let mut machine = Self { memory: [filler; MEMORY], a, b, c, local: false };
         machine.set(bits, old);
         machine
     }
 
+    /// The same machine, whose address is in the window of local memory or not, as `isspacep.local` says.
+    pub fn with_local_address(self, local: bool) -> Self {
+        Self { local, ..self }
+    }
+
+    /// The memory, little-endian. Its first byte is aligned to the widest access.
+    pub fn memory(&self) -> &[u8] {
+        &self.memory
+    }
+
+    /// The memory, for another thread to write.
+    pub fn memory_mut(&mut self) -> &mut [u8] {
+        &mut self.memory
+    }
+
     /// The value of `bits` bits at `%a`.
+    ///
+    /// # Panics
+    /// If the value is not within the memory.
     pub fn get(&self, bits: u32) -> u128 {
         little_endian(&self.memory[self.a..][..bits as usize / 8])
     }
 
     /// Writes a value of `bits` bits at `%a`.
+    ///
+    /// # Panics
+    /// If the value is not within the memory.
     pub fn set(&mut self, bits: u32, value: u128) {
         let bytes = bits as usize / 8;
         self.memory[self.a..][..bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
@@ -77,7 +116,7 @@ impl Machine {
             Registers { values: HashMap::from([(A, a), (B, self.b), (C, self.c)]), carry: false, local: self.local };
         let mut next = 0;
         for _ in 0..LIMIT {
-            let Some(statement) = sequence.0.get(next) else { return Ok(registers.values.remove(&D)) };
+            let Some(statement) = sequence.statements().get(next) else { return Ok(registers.values.remove(&D)) };
             next += 1;
             let Statement::Instruction { guard, instruction } = statement else { continue };
             if let Some(guard) = guard
@@ -90,7 +129,7 @@ impl Machine {
             }
             if let ControlFlow::Break(target) = registers.step(instruction, &mut self.memory)? {
                 let label = Statement::Label(target.clone());
-                let position = sequence.0.iter().position(|statement| *statement == label);
+                let position = sequence.statements().iter().position(|statement| *statement == label);
                 next = position.ok_or_else(|| Stuck::Label(target.0.to_string()))?;
             }
         }
@@ -115,38 +154,41 @@ impl Registers {
             Operand::Register(name) => Ok(self.read(name)? & mask(bits)),
             Operand::Immediate(constant) => Ok(u128::from(*constant) & mask(bits)),
             Operand::Vector(elements) => {
-                let width = bits / elements.len() as u32;
-                let values =
-                    elements.iter().map(|element| self.value(element, width)).collect::<Result<Vec<_>, _>>()?;
-                Ok(values.into_iter().rev().fold(0, |packed, value| (packed << width) | value))
+                let width = element_width(elements, bits)?;
+                let values = elements
+                    .iter()
+                    .enumerate()
+                    .map(|(index, element)| self.value(element, width).map(|value| value << (width * index as u32)));
+                values.sum()
             }
             Operand::Sink => Err(Stuck::Unmodelled("`_` as a source".into())),
         }
     }
 
-    fn write(&mut self, operand: &Operand, bits: u32, value: u128) {
+    fn write(&mut self, operand: &Operand, bits: u32, value: u128) -> Result<(), Stuck> {
         match operand {
             Operand::Register(name) => {
                 self.values.insert(name.clone(), value & mask(bits));
             }
             Operand::Vector(elements) => {
-                let width = bits / elements.len() as u32;
+                let width = element_width(elements, bits)?;
                 for (index, element) in elements.iter().enumerate() {
-                    self.write(element, width, value >> (width * index as u32));
+                    self.write(element, width, value >> (width * index as u32))?;
                 }
             }
             Operand::Sink | Operand::Immediate(_) => {}
         }
+        Ok(())
     }
 
-    /// Where an access of so many bits stands in the memory.
+    /// The bytes of the memory that an access of so many bits touches.
     fn place(&self, address: &Address, bits: u32, memory: &[u8]) -> Result<std::ops::Range<usize>, Stuck> {
         let bytes = bits as usize / 8;
         let address = (self.read(&address.base)? as i64).wrapping_add(address.offset);
         let offset = address.wrapping_sub(BASE as i64);
         let error = Stuck::Address { offset, bytes };
         let start = usize::try_from(offset).map_err(|_| error.clone())?;
-        let fits = start % bytes == 0 && start + bytes <= memory.len();
+        let fits = start.is_multiple_of(bytes) && start + bytes <= memory.len();
         if fits { Ok(start..start + bytes) } else { Err(error) }
     }
 
@@ -156,34 +198,36 @@ impl Registers {
         match instruction {
             Instruction::Fence(_) | Instruction::Membar(_) => {}
             Instruction::Ld(ld) => {
-                let bits = width(ld.vec, ld.ty);
+                let bits = accessed(ld.vec, ld.ty).ok_or_else(unmodelled)?;
                 let place = self.place(&ld.a, bits, memory)?;
-                self.write(&ld.d, bits, little_endian(&memory[place]));
+                self.write(&ld.d, bits, little_endian(&memory[place]))?;
             }
             Instruction::St(st) => {
-                let bits = width(st.vec, st.ty);
+                let bits = accessed(st.vec, st.ty).ok_or_else(unmodelled)?;
                 let place = self.place(&st.a, bits, memory)?;
                 let bytes = self.value(&st.b, bits)?.to_le_bytes();
                 let length = place.len();
                 memory[place].copy_from_slice(&bytes[..length]);
             }
             Instruction::Atom(Atom { space, op, noftz, vec, ty, d, a, b, c, .. }) => {
-                let bits = width(*vec, *ty);
+                let bits = accessed(*vec, *ty).ok_or_else(unmodelled)?;
                 let place = self.place(a, bits, memory)?;
                 let old = little_endian(&memory[place.clone()]);
                 let c = c.as_ref().map(|c| self.value(c, bits)).transpose()?;
                 // 'CUDA C Programming Guide', arithmetic of compute capability 2.x: only shared memory keeps subnormals.
-                let flush = *ty == Type::F32 && !noftz && !matches!(space, Space::Shared | Space::SharedCta);
-                let new = atomic(*op, *vec, *ty, flush, old, self.value(b, bits)?, c).ok_or_else(unmodelled)?;
+                let kept = *noftz || matches!(space, Space::Shared | Space::SharedCta);
+                let subnormals = if kept { Subnormals::Kept } else { Subnormals::Flushed };
+                let rmw = Rmw { op: *op, vec: *vec, ty: *ty, subnormals };
+                let new = rmw.apply(old, self.value(b, bits)?, c).ok_or_else(unmodelled)?;
                 let length = place.len();
                 memory[place].copy_from_slice(&new.to_le_bytes()[..length]);
-                self.write(d, bits, old);
+                self.write(d, bits, old)?;
             }
             Instruction::Alu { op, ty, d, sources } => {
-                let sources =
-                    sources.iter().map(|source| self.value(source, ty.bits())).collect::<Result<Vec<_>, _>>()?;
+                let value = |(index, source)| self.value(source, op.source_type(*ty, index).bits());
+                let sources = sources.iter().enumerate().map(value).collect::<Result<Vec<_>, _>>()?;
                 let value = self.carried(*op, *ty, &sources).or_else(|| alu(*op, *ty, &sources));
-                self.write(d, ty.bits(), value.ok_or_else(unmodelled)?);
+                self.write(d, ty.bits(), value.ok_or_else(unmodelled)?)?;
             }
             Instruction::Cvt { to, from, d, a, .. } => {
                 let value = convert(*to, *from, self.value(a, from.bits())?).ok_or_else(unmodelled)?;
@@ -191,7 +235,7 @@ impl Registers {
             }
             Instruction::Setp { cmp, ty, p, a, b } => {
                 let holds = compare(*cmp, *ty, self.value(a, ty.bits())?, self.value(b, ty.bits())?);
-                self.values.insert(p.clone(), holds.into());
+                self.values.insert(p.clone(), holds.ok_or_else(unmodelled)?.into());
             }
             Instruction::Isspacep { space: Space::Local, p, .. } => {
                 self.values.insert(p.clone(), self.local.into());
@@ -205,6 +249,9 @@ impl Registers {
     /// Arithmetic that reads or sets the carry flag.
     fn carried(&mut self, op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
         let [a, b] = *sources else { return None };
+        if ty.bits() > 64 {
+            return None;
+        }
         let borrows = matches!(op, AluOp::SubCc | AluOp::Subc);
         let b = if borrows { !b & mask(ty.bits()) } else { b };
         // A subtraction adds the complement and 1, which a borrow takes away.
@@ -220,6 +267,18 @@ impl Registers {
         }
         Some(sum)
     }
+}
+
+/// The width of an access in bits; `None` if it is no number of bytes, or wider than any instruction on values.
+fn accessed(vec: Option<VectorSize>, ty: Type) -> Option<u32> {
+    Some(width(vec, ty)).filter(|bits| bits.is_multiple_of(8) && (8..=128).contains(bits))
+}
+
+/// The width of each element of a vector of so many bits.
+fn element_width(elements: &[Operand], bits: u32) -> Result<u32, Stuck> {
+    let count = elements.len() as u32;
+    let parts = (1..=bits).contains(&count) && bits.is_multiple_of(count);
+    parts.then(|| bits / count).ok_or_else(|| Stuck::Unmodelled(format!("a vector of {count} in {bits} bits")))
 }
 
 fn little_endian(bytes: &[u8]) -> u128 {

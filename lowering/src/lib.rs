@@ -16,6 +16,8 @@
 //! # Ok::<(), ptx_atomics_lowering::UnknownTarget>(())
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod abi;
 mod inline_asm;
 pub mod interpret;

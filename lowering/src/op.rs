@@ -1,4 +1,4 @@
-//! What a program asks for, in words that no front end owns.
+//! The operations that a program asks for, in words that no front end owns.
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
@@ -7,22 +7,31 @@ use crate::ptx::{Scope, Space};
 /// One atomic operation or fence, as a front end recognized it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AtomicOp {
+    /// The operation, with the memory that it touches.
     pub operation: Operation,
+    /// The memory ordering; of a compare and exchange, that of success.
     pub ordering: Ordering,
+    /// The threads that it synchronizes with.
     pub scope: SyncScope,
 }
 
-/// What is done, and to what.
+/// An operation, with the memory that it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
+    /// A fence between threads, which accesses no memory.
     Fence,
+    /// An atomic load.
     Load(Access),
+    /// An atomic store.
     Store(Access),
+    /// An atomic read-modify-write operation.
     Rmw(RmwOp, Access),
-    /// Compare and exchange. `AtomicOp::ordering` is the ordering of success. PTX has no weak form, so that a weak
-    /// one (which may fail spuriously) is lowered like a strong one.
+    /// Compare and exchange. PTX has no weak form, so that a weak one (which may fail spuriously) is lowered like a strong
+    /// one.
     CmpXchg {
+        /// The memory that is compared and written.
         access: Access,
+        /// The ordering of failure.
         failure: Ordering,
     },
 }
@@ -76,6 +85,16 @@ impl Operation {
         }
     }
 
+    /// Whether it reads memory.
+    pub fn reads(&self) -> bool {
+        matches!(self, Self::Load(_) | Self::Rmw(..) | Self::CmpXchg { .. })
+    }
+
+    /// Whether it writes memory. A compare and exchange counts, also where it fails.
+    pub fn writes(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Rmw(..) | Self::CmpXchg { .. })
+    }
+
     /// The memory that it touches; none for a fence.
     pub fn access(&self) -> Option<Access> {
         match *self {
@@ -90,7 +109,9 @@ impl Operation {
 /// The memory that an operation touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
+    /// The state space of the address.
     pub space: Space,
+    /// The type of the value.
     pub ty: Type,
     /// Performed exactly as often as the program says, and never merged. PTX has `.volatile` for `ld` and `st`.
     pub volatile: bool,
@@ -106,6 +127,12 @@ impl Access {
         Self { space, ty, volatile: false, may_be_local: false, word_aligned: false }
     }
 
+    /// Whether plain accesses suffice: local memory belongs to one thread, and nobody writes constant memory while a kernel
+    /// runs.
+    pub fn is_private(&self) -> bool {
+        matches!(self.space, Space::Local | Space::Const)
+    }
+
     /// The same access at an address that is a multiple of so many bytes.
     pub fn aligned(self, bytes: u64) -> Self {
         Self { word_aligned: self.ty.is_sub_word() && bytes.is_multiple_of(4), ..self }
@@ -117,23 +144,41 @@ impl Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Type {
+    /// An integer of 8 bits.
     I8,
+    /// An integer of 16 bits.
     I16,
+    /// An integer of 32 bits.
     I32,
+    /// An integer of 64 bits.
     I64,
+    /// An integer of 128 bits.
     I128,
+    /// An IEEE 754 binary16.
     F16,
+    /// 2 elements, 32 bits.
     F16x2,
+    /// 4 elements, 64 bits.
     F16x4,
+    /// 8 elements, 128 bits.
     F16x8,
+    /// A bfloat16.
     Bf16,
+    /// 2 elements, 32 bits.
     Bf16x2,
+    /// 4 elements, 64 bits.
     Bf16x4,
+    /// 8 elements, 128 bits.
     Bf16x8,
+    /// An IEEE 754 binary32.
     F32,
+    /// 2 elements, 64 bits.
     F32x2,
+    /// 4 elements, 128 bits.
     F32x4,
+    /// An IEEE 754 binary64.
     F64,
+    /// 2 elements, 128 bits.
     F64x2,
 }
 
@@ -173,6 +218,7 @@ impl Type {
         }
     }
 
+    /// Whether the elements are floating-point numbers.
     pub fn is_float(self) -> bool {
         matches!(self.scalar(), Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
     }
@@ -189,19 +235,25 @@ impl Type {
 pub enum Ordering {
     /// LLVM's `unordered`, weaker than any C++ ordering.
     Unordered,
-    /// LLVM's `monotonic`.
+    /// LLVM's `monotonic`: atomic, without any ordering.
     Relaxed,
+    /// Later accesses of the thread stay behind.
     Acquire,
+    /// Earlier accesses of the thread stay in front.
     Release,
+    /// Acquire and release.
     AcqRel,
+    /// Acquire and release, and one order of all sequentially consistent operations that all threads agree on.
     SeqCst,
 }
 
 impl Ordering {
+    /// Whether the ordering includes acquire.
     pub fn acquires(self) -> bool {
         matches!(self, Self::Acquire | Self::AcqRel | Self::SeqCst)
     }
 
+    /// Whether the ordering includes release.
     pub fn releases(self) -> bool {
         matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
     }
@@ -226,44 +278,67 @@ impl Ordering {
 pub enum SyncScope {
     /// Only code of the same thread (a signal handler, a debugger): the compiler may not reorder, the GPU may.
     SingleThread,
+    /// All threads of a scope of PTX.
     Threads(Scope),
 }
 
-/// The operations of LLVM 22's `atomicrmw`, by LLVM's names (Language Reference, 'atomicrmw').
+/// The operations of LLVM 22's `atomicrmw`, by LLVM's names (Language Reference, 'atomicrmw'). Each is documented by the new value
+/// in memory; `old` is the value before, and `b` the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum RmwOp {
+    /// The operand.
     Xchg,
+    /// `old + b, modulo 2^bits`.
     Add,
+    /// `old - b, modulo 2^bits`.
     Sub,
+    /// `old & b`.
     And,
+    /// `!(old & b)`.
     Nand,
+    /// `old | b`.
     Or,
+    /// `old ^ b`.
     Xor,
+    /// The greater as signed integers.
     Max,
+    /// The lesser as signed integers.
     Min,
+    /// The greater as unsigned integers.
     #[strum(serialize = "umax")]
     UMax,
+    /// The lesser as unsigned integers.
     #[strum(serialize = "umin")]
     UMin,
+    /// `old + b`.
     #[strum(serialize = "fadd")]
     FAdd,
+    /// `old - b`.
     #[strum(serialize = "fsub")]
     FSub,
+    /// `llvm.maxnum`: a NaN is ignored if the other operand is a number.
     #[strum(serialize = "fmax")]
     FMax,
+    /// `llvm.minnum`: a NaN is ignored if the other operand is a number.
     #[strum(serialize = "fmin")]
     FMin,
+    /// `llvm.maximum`: a NaN if either operand is one, and -0 < +0.
     #[strum(serialize = "fmaximum")]
     FMaximum,
+    /// `llvm.minimum`: a NaN if either operand is one, and -0 < +0.
     #[strum(serialize = "fminimum")]
     FMinimum,
+    /// `old >= b ? 0 : old + 1, unsigned`.
     #[strum(serialize = "uinc_wrap")]
     UIncWrap,
+    /// `old == 0 || old > b ? b : old - 1, unsigned`.
     #[strum(serialize = "udec_wrap")]
     UDecWrap,
+    /// `old >= b ? old - b : old, unsigned`.
     #[strum(serialize = "usub_cond")]
     USubCond,
+    /// `old >= b ? old - b : 0, unsigned`.
     #[strum(serialize = "usub_sat")]
     USubSat,
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::ptx::{AluOp, Instruction, Name, Names, Operand, ParseError, PtxNames, Statement, parse_block};
+use crate::ptx::{AluOp, Instruction, Name, Names, Operand, ParseErrors, PtxNames, Statement, parse_block};
 
 /// The result, named as in the manual: `atom d, [a], b, c`.
 pub const D: Name = Name::new("%d");
@@ -15,9 +15,15 @@ pub const C: Name = Name::new("%c");
 
 /// The statements of a lowering, over the registers [`D`], [`A`], [`B`], [`C`] and those that it declares itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Sequence(pub Vec<Statement>);
+pub struct Sequence(Vec<Statement>);
 
 impl Sequence {
+    /// The statements in their order.
+    pub fn statements(&self) -> &[Statement] {
+        &self.0
+    }
+
+    /// The instructions in their order, without declarations, labels and guards.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.0.iter().filter_map(Statement::instruction)
     }
@@ -83,9 +89,9 @@ impl fmt::Display for Sequence {
 }
 
 impl FromStr for Sequence {
-    type Err = ParseError;
+    type Err = ParseErrors;
 
-    fn from_str(text: &str) -> Result<Self, ParseError> {
+    fn from_str(text: &str) -> Result<Self, ParseErrors> {
         parse_block(text).map(Self)
     }
 }

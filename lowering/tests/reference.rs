@@ -11,9 +11,9 @@ use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics_lowering::{
     PtxVersion, Requirement, Sequence,
-    abi::{ABI, Row, Step},
+    abi::{ABI, Row, Step, barriers},
     ptx::{AtomSem, FenceSem, LdSem, Scope, Statement},
-    sass::{ATOMS, Counts, Family, Sass, barriers},
+    sass::{ATOMS, Counts, Family, ResultUse, Sass},
 };
 use strum::IntoEnumIterator;
 
@@ -61,7 +61,7 @@ fn abi_is_the_document(text: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What the model of PTX leaves out of the measured forms.
+/// The measured forms that the model of PTX leaves out.
 fn outside_the_model(text: &str, instruction: &str) -> bool {
     let mnemonics = ["atom", "red", "ld", "st", "fence", "membar"];
     !mnemonics.contains(&instruction) || ["proxy", ".param"].iter().any(|word| text.contains(word))
@@ -160,13 +160,13 @@ fn sass(csv: &str) -> Result<(), Failed> {
         if !groups.contains(&row["group"].as_str()) {
             continue;
         }
-        let Ok((sequence, result_is_read)) = kernel(&row) else {
+        let Ok((sequence, result)) = kernel(&row) else {
             if !row["seq"].starts_with("REJECTED") {
                 outside.insert(probe.clone());
             }
             continue;
         };
-        let parts = sequence.instructions().map(|instruction| Sass::of(instruction, result_is_read, family));
+        let parts = sequence.instructions().map(|instruction| Sass::of(instruction, result, family));
         let ours: Option<Sass> = parts.collect();
         let measured = row["seq"].split(" ; ").filter(|opcode| *opcode != "SYNC").join(" ; ");
         if measured.starts_with("REJECTED") {
@@ -208,7 +208,7 @@ fn sass(csv: &str) -> Result<(), Failed> {
 }
 
 /// The exceptions, where our data have one load too many or of twice the size: in the part of a generic operation that is
-/// for local memory, ptxas loads no more of an old value that nobody reads than it needs.
+/// for local memory, ptxas loads no more of an unread old value than it needs.
 fn narrowed(probe: &str) -> bool {
     let unread = probe.ends_with("|unused") || probe.starts_with("red.");
     let addressed = probe.contains(".global.") || probe.contains(".shared.");
@@ -216,7 +216,7 @@ fn narrowed(probe: &str) -> bool {
 }
 
 /// The instructions of a measured kernel, and whether the kernel reads the result.
-fn kernel(row: &BTreeMap<String, String>) -> Result<(Sequence, bool), Failed> {
+fn kernel(row: &BTreeMap<String, String>) -> Result<(Sequence, ResultUse), Failed> {
     let parts = row["probe"].split('|').collect_vec();
     let form = |form: &str| {
         let operands = match form.split('.').next().unwrap_or_default() {
@@ -242,14 +242,15 @@ fn kernel(row: &BTreeMap<String, String>) -> Result<(Sequence, bool), Failed> {
             () => format!("st.global.b{width} [%a], %b;"),
         }
     };
+    use ResultUse::{Read, Unread};
     let (text, read) = match *parts.as_slice() {
-        ["alone", fences] => (format!("{fences};"), false),
+        ["alone", fences] => (format!("{fences};"), Unread),
         ["stld", fences] => {
             let fences = fences.replace('+', "; ");
-            (format!("st.global.u32 [%a], %b; {fences}; ld.global.u32 %d, [%a]; st.global.u32 [%a], %d;"), true)
+            (format!("st.global.u32 [%a], %b; {fences}; ld.global.u32 %d, [%a]; st.global.u32 [%a], %d;"), Read)
         }
         ["stld_shared", fence] => {
-            (format!("st.shared.u32 [%a], %b; {fence}; ld.shared.u32 %d, [%a]; st.global.u32 [%a], %d;"), true)
+            (format!("st.shared.u32 [%a], %b; {fence}; ld.shared.u32 %d, [%a]; st.global.u32 [%a], %d;"), Read)
         }
         ["seq", steps, scope, space] => {
             let step = |step: &str| match step.split_once('.') {
@@ -265,10 +266,10 @@ fn kernel(row: &BTreeMap<String, String>) -> Result<(Sequence, bool), Failed> {
                 steps.split(';').map(|s| if s == "atom" { form(&format!("atom.{space}.add.u32")) } else { step(s) });
             let steps = steps.collect_vec();
             let reads = steps.iter().any(|step| step.contains("%d"));
-            (steps.join(" ") + if reads { " st.global.u32 [%a], %d;" } else { "" }, true)
+            (steps.join(" ") + if reads { " st.global.u32 [%a], %d;" } else { "" }, Read)
         }
-        [instruction, "used"] => (form(instruction) + &store(instruction), true),
-        [instruction, _] | [instruction] => (form(instruction), false),
+        [instruction, "used"] => (form(instruction) + &store(instruction), Read),
+        [instruction, _] | [instruction] => (form(instruction), Unread),
         _ => return Err("a probe of another form".into()),
     };
     Ok((text.parse()?, read))
@@ -295,9 +296,9 @@ fn barriers_add_up(csv: &str) -> Result<(), Failed> {
         let ours = barriers(&steps, scope, family(&row));
         let Counts { membar, errbar, cctl } = ours.counts();
         assert_eq!([membar, errbar, cctl].map(|n| n.to_string()), ["membar", "errbar", "cctl"].map(|c| row[c].clone()));
-        assert_eq!(ours.0.len().to_string(), row["heavy"], "{text}");
+        assert_eq!(ours.opcodes().len().to_string(), row["heavy"], "{text}");
         let access = steps.iter().find(|step| !matches!(step, Step::Fence(_))).map(std::mem::discriminant);
-        let instructions = row["n_instr"].parse::<usize>()? - ours.0.len();
+        let instructions = row["n_instr"].parse::<usize>()? - ours.opcodes().len();
         others.entry((format!("{access:?}"), scope, row["sm"].clone())).or_default().insert(instructions);
         compared += 1;
     }
@@ -309,7 +310,7 @@ fn barriers_add_up(csv: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The steps of `fence.sc;atom.acquire`, as far as the ABI has such.
+/// The steps of `fence.sc;atom.acquire`, if the ABI has them.
 fn steps(text: &str) -> Option<Vec<Step>> {
     let step = |step: &str| match step.split_once('.')? {
         ("fence", sem) => sem.parse::<FenceSem>().ok().map(Step::Fence),

@@ -1,4 +1,4 @@
-//! What sequences compute, against the definitions of LLVM's Language Reference: every operation and type on old and new
+//! The values that sequences compute, against the definitions of LLVM's Language Reference: every operation and type on old and new
 //! GPUs, at every byte offset of a word, while another thread writes between any two steps.
 
 use std::fmt;
@@ -64,7 +64,7 @@ impl Case {
     }
 }
 
-/// What users decide about floats.
+/// The choices of users about floats.
 fn policies() -> impl Iterator<Item = Policy> + Clone {
     iproduct!(FpAtomics::iter(), [false, true]).map(|(fp_atomics, flush_f32)| Policy {
         fp_atomics,
@@ -105,7 +105,7 @@ fn float(ty: Type, bits: u128) -> f64 {
     }
 }
 
-/// By way of f32, which changes no sum or difference of half floats: its significand has at least 2p + 2 of their p bits.
+/// Through f32, which changes no sum or difference of half floats: its significand has at least 2p + 2 of their p bits.
 /// The library's `from_f64` ignores the lower 32 bits of the significand, and takes 40976.0234375 for a tie.
 fn float_bits(ty: Type, value: f64) -> u128 {
     match ty {
@@ -120,7 +120,7 @@ fn mask(bits: u32) -> u128 {
     u128::MAX >> (128 - bits)
 }
 
-/// What LLVM's Language Reference says an `atomicrmw` stores, for values of a scalar type.
+/// The value that an `atomicrmw` stores by LLVM's Language Reference, for values of a scalar type.
 fn reference(op: RmwOp, ty: Type, old: u128, b: u128) -> Value {
     let unused = 128 - ty.bits();
     let signed = |value: u128| ((value << unused) as i128) >> unused;
@@ -230,7 +230,7 @@ fn value(ty: Type) -> impl Generate<Value = u128> {
     })
 }
 
-/// What another thread writes in front of an access: the value itself, or a byte of the word around it.
+/// The write of another thread in front of an access: the value itself, or a byte of the word around it.
 #[derive(Clone, Debug)]
 enum Interference {
     Value(u128),
@@ -275,18 +275,17 @@ fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
     }
     let bytes = bits as usize / 8;
     let at = values.place * if case.access().word_aligned { 4 } else { bytes } % 16;
-    let mut machine = Machine::new(bits, at, old, [b, c], values.filler);
-    machine.local = case.local;
+    let mut machine = Machine::new(bits, at, old, [b, c], values.filler).with_local_address(case.local);
     let mut others = values.others.iter();
     let mut last = machine.clone();
     let d = machine.run(&sequence, |machine| {
-        // Nobody else writes local memory.
+        // No other thread writes local memory.
         if let Some(Some(interference)) = others.next()
             && !case.local
         {
             match interference {
                 Interference::Value(other) => machine.set(bits, *other),
-                Interference::Byte(at, byte) => machine.memory[*at] = *byte,
+                Interference::Byte(at, byte) => machine.memory_mut()[*at] = *byte,
             }
         }
         last = machine.clone();
@@ -308,7 +307,7 @@ fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
     }
     let mut untouched = last;
     untouched.set(bits, found);
-    prop_assert_eq!(untouched.memory, machine.memory, "bytes around the value\n{}", context());
+    prop_assert_eq!(untouched.memory(), machine.memory(), "bytes around the value\n{}", context());
     Ok(())
 }
 

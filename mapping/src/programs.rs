@@ -4,7 +4,8 @@ use itertools::{Itertools, iproduct};
 use ptx_memory_model::{
     place::{Place, Scope},
     program::{
-        Address, Instruction, Location, Operand, Program, Register, RegisterDeclaration, RmwOp, Thread, Type, Variable,
+        Address, AtomOp, Instruction, Location, Operand, Program, Register, RegisterDeclaration, RmwOp, Thread, Type,
+        Variable,
     },
     source::{Access, Cpp, Fence, Order},
 };
@@ -69,7 +70,7 @@ pub struct Values {
 
 impl Values {
     /// Exchanges of 32 bits: no other operation tells more about the order.
-    pub const EXCHANGE: Self = Self { update: RmwOp::Exch, ty: Type::U32 };
+    pub const EXCHANGE: Self = Self { update: RmwOp::Atom(AtomOp::Exch), ty: Type::U32 };
 }
 
 /// A program of these threads. Each write writes a value of its own, 1, 2 and so on.
@@ -117,7 +118,7 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
                     }
                     Op::Cas { success, failure } => {
                         let access = Access { order: success, failure, scope };
-                        Instruction::Rmw { op: RmwOp::Cas, d: Some(d()), a, b: none, c: new, ty, access }
+                        Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), d: Some(d()), a, b: none, c: new, ty, access }
                     }
                     Op::Fence(order) => Instruction::Fence(Fence { order, scope }),
                 }

@@ -8,15 +8,13 @@ use ptx_atomics_lowering::{
     ptx::{self as asm, Instruction as Asm},
 };
 use ptx_memory_model::{
-    place::Scope,
     program::{
-        Address, AluOp, Cmp, Guard, Instruction, Label, Location, Operand, Program, Register, RegisterDeclaration,
-        Statement, Thread, Type as ModelType, Variable,
+        self as model, Address, AtomOp, Computation, Guard, Instruction, Label, Location, Operand, Program, Register,
+        RegisterDeclaration, Statement, Thread, Variable, fits, truncate,
     },
-    ptx::{self, Fence, FenceSem, Ptx, Sem},
+    ptx::{self, Fence, Ptx},
     source::{Cpp, Order},
 };
-use strum::IntoEnumIterator;
 
 /// Why there is no PTX program to check.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +24,7 @@ pub enum NoProgram {
     #[error("the model does not know {0}")]
     Unmodelled(String),
     #[error("{} does not fit into {bits} bits", ptx_memory_model::litmus::number(*value))]
-    Value { value: u64, bits: u8 },
+    Value { value: u64, bits: u32 },
     #[error("{0}: {1}")]
     Named(String, Box<Self>),
 }
@@ -139,10 +137,15 @@ pub fn in_words(program: &Program<Ptx>) -> Program<Ptx> {
         };
         for operand in operands {
             if let Operand::Immediate(value) = operand {
-                *value = ty.truncate(*value);
+                *value = truncate(*ty, *value);
             }
         }
-        ty.bits = ty.bits.max(32);
+        *ty = match *ty {
+            asm::Type::B8 | asm::Type::B16 | asm::Type::F16 | asm::Type::Bf16 => asm::Type::B32,
+            asm::Type::U8 | asm::Type::U16 => asm::Type::U32,
+            asm::Type::S8 | asm::Type::S16 => asm::Type::S32,
+            ty => ty,
+        };
     }
     program
 }
@@ -151,7 +154,7 @@ pub fn in_words(program: &Program<Ptx>) -> Program<Ptx> {
 ///
 /// # Errors
 /// If a constant is none of the type.
-pub fn typed(source: &Program<Cpp>, ty: ModelType) -> Result<Program<Cpp>, NoProgram> {
+pub fn typed(source: &Program<Cpp>, ty: asm::Type) -> Result<Program<Cpp>, NoProgram> {
     let mut program = source.clone();
     for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
         let (of, operands) = match &mut statement.instruction {
@@ -163,7 +166,9 @@ pub fn typed(source: &Program<Cpp>, ty: ModelType) -> Result<Program<Cpp>, NoPro
         *of = ty;
         for operand in operands {
             match operand {
-                Operand::Immediate(value) if !ty.fits(value) => return Err(NoProgram::Value { value, bits: ty.bits }),
+                Operand::Immediate(value) if !fits(ty, value) => {
+                    return Err(NoProgram::Value { value, bits: ty.bits() });
+                }
                 _ => {}
             }
         }
@@ -180,7 +185,9 @@ fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> {
         Instruction::Store { a, b, ty, access } if access.order == Order::NonAtomic => {
             Instruction::Store { a: *a, b: *b, ty: *ty, access: ptx::Access::WEAK }
         }
-        Instruction::Alu { op, ty, d, sources } => Instruction::Alu { op: *op, ty: *ty, d: *d, sources: *sources },
+        Instruction::Alu { computation, ty, d, sources } => {
+            Instruction::Alu { computation: *computation, ty: *ty, d: *d, sources: *sources }
+        }
         Instruction::Branch { when, target } => Instruction::Branch { when: *when, target: *target },
         Instruction::Label(label) => Instruction::Label(*label),
         _ => return None,
@@ -210,9 +217,7 @@ fn operation(instruction: &Instruction<Cpp>, access: Access) -> Result<(AtomicOp
         }
         other => return Err(unmodelled(&other)),
     };
-    let same = asm::Scope::iter().find(|asm| self::scope(*asm) == scope);
-    let scope = SyncScope::Threads(same.expect("both have the scopes of PTX"));
-    Ok((AtomicOp { operation, ordering: ordering(order), scope }, operands))
+    Ok((AtomicOp { operation, ordering: ordering(order), scope: SyncScope::Threads(scope) }, operands))
 }
 
 /// What stands for the slots of a sequence.
@@ -245,22 +250,24 @@ fn ordering(order: Order) -> Ordering {
 }
 
 /// LLVM's operation; nothing for a compare and exchange.
-fn rmw(op: ptx_memory_model::program::RmwOp, ty: ModelType) -> Option<RmwOp> {
-    use ptx_memory_model::program::RmwOp as Model;
+fn rmw(op: model::RmwOp, ty: asm::Type) -> Option<RmwOp> {
+    let op = match op {
+        model::RmwOp::Sub => return Some(RmwOp::Sub),
+        model::RmwOp::Atom(op) => op,
+    };
     Some(match op {
-        Model::Cas => return None,
-        Model::Exch => RmwOp::Xchg,
-        Model::Add => RmwOp::Add,
-        Model::Sub => RmwOp::Sub,
-        Model::Inc => RmwOp::UIncWrap,
-        Model::Dec => RmwOp::UDecWrap,
-        Model::Min if ty.signed => RmwOp::Min,
-        Model::Min => RmwOp::UMin,
-        Model::Max if ty.signed => RmwOp::Max,
-        Model::Max => RmwOp::UMax,
-        Model::And => RmwOp::And,
-        Model::Or => RmwOp::Or,
-        Model::Xor => RmwOp::Xor,
+        AtomOp::Cas => return None,
+        AtomOp::Exch => RmwOp::Xchg,
+        AtomOp::Add => RmwOp::Add,
+        AtomOp::Inc => RmwOp::UIncWrap,
+        AtomOp::Dec => RmwOp::UDecWrap,
+        AtomOp::Min if ty.is_signed() => RmwOp::Min,
+        AtomOp::Min => RmwOp::UMin,
+        AtomOp::Max if ty.is_signed() => RmwOp::Max,
+        AtomOp::Max => RmwOp::UMax,
+        AtomOp::And => RmwOp::And,
+        AtomOp::Or => RmwOp::Or,
+        AtomOp::Xor => RmwOp::Xor,
     })
 }
 
@@ -274,18 +281,17 @@ struct Inliner<'t> {
 
 impl Inliner<'_> {
     fn inline(&mut self, sequence: &Sequence) -> Result<(), NoProgram> {
-        for statement in &sequence.0 {
-            let (guard, instructions) = match statement {
+        for statement in sequence.statements() {
+            let (guard, instruction) = match statement {
                 asm::Statement::Reg { .. } => continue,
-                asm::Statement::Label(name) => (None, vec![Instruction::Label(self.label(name))]),
+                asm::Statement::Label(name) => (None, Instruction::Label(self.label(name))),
                 asm::Statement::Instruction { guard, instruction } => {
                     let guard =
                         guard.as_ref().map(|guard| Guard { p: self.register(&guard.p), negated: guard.negated });
                     (guard, self.instruction(instruction)?)
                 }
             };
-            let statements = instructions.into_iter().map(|instruction| Statement { guard, instruction });
-            self.thread.code.extend(statements);
+            self.thread.code.push(Statement { guard, instruction });
         }
         Ok(())
     }
@@ -335,166 +341,59 @@ impl Inliner<'_> {
         Ok(Address { base: self.source(&asm::Operand::Register(address.base.clone()))?, offset: address.offset })
     }
 
-    fn instruction(&mut self, instruction: &Asm) -> Result<Vec<Instruction<Ptx>>, NoProgram> {
-        let one = match instruction {
-            Asm::Fence(fence) => {
-                let sem = match fence.sem {
-                    Some(asm::FenceSem::Sc) => FenceSem::Sc,
-                    None | Some(asm::FenceSem::AcqRel) => FenceSem::AcqRel,
-                    Some(asm::FenceSem::Acquire) => FenceSem::Acquire,
-                    Some(asm::FenceSem::Release) => FenceSem::Release,
-                };
-                Instruction::Fence(Fence::Memory { sem, scope: scope(fence.scope) })
-            }
-            Asm::Membar(level) => {
-                let scope = match level {
-                    asm::MembarLevel::Cta => Scope::Cta,
-                    asm::MembarLevel::Gl => Scope::Gpu,
-                    asm::MembarLevel::Sys => Scope::Sys,
-                };
-                Instruction::Fence(Fence::Memory { sem: FenceSem::Sc, scope })
-            }
+    /// The same instruction in the model, whose words are those of PTX.
+    fn instruction(&mut self, instruction: &Asm) -> Result<Instruction<Ptx>, NoProgram> {
+        let none = Operand::Immediate(0);
+        let translated = match instruction {
+            Asm::Fence(fence) => Instruction::Fence(Fence::memory(fence.sem, fence.scope)),
+            Asm::Membar(level) => Instruction::Fence(Fence::membar(*level)),
             Asm::Ld(ld) if ld.vec.is_none() => {
-                let sem = match ld.sem {
-                    asm::LdSem::Plain | asm::LdSem::Weak => Sem::Weak,
-                    asm::LdSem::Relaxed | asm::LdSem::MmioRelaxed => Sem::Relaxed,
-                    asm::LdSem::Acquire | asm::LdSem::MmioAcquire => Sem::Acquire,
-                    asm::LdSem::Volatile => Sem::Volatile,
-                };
-                let mmio = matches!(ld.sem, asm::LdSem::MmioRelaxed | asm::LdSem::MmioAcquire);
-                let access = ptx::Access { mmio, ..access(sem, ld.scope) };
-                Instruction::Load { d: self.destination(&ld.d)?, a: self.address(&ld.a)?, ty: ty(ld.ty), access }
+                let access = ptx::Access::load(ld.sem, ld.scope);
+                Instruction::Load { d: self.destination(&ld.d)?, a: self.address(&ld.a)?, ty: ld.ty, access }
             }
             Asm::St(st) if st.vec.is_none() => {
-                let sem = match st.sem {
-                    asm::StSem::Plain | asm::StSem::Weak => Sem::Weak,
-                    asm::StSem::Relaxed | asm::StSem::MmioRelaxed => Sem::Relaxed,
-                    asm::StSem::Release | asm::StSem::MmioRelease => Sem::Release,
-                    asm::StSem::Volatile => Sem::Volatile,
-                };
-                let mmio = matches!(st.sem, asm::StSem::MmioRelaxed | asm::StSem::MmioRelease);
-                let access = ptx::Access { mmio, ..access(sem, st.scope) };
-                Instruction::Store { a: self.address(&st.a)?, b: self.source(&st.b)?, ty: ty(st.ty), access }
+                let access = ptx::Access::store(st.sem, st.scope);
+                Instruction::Store { a: self.address(&st.a)?, b: self.source(&st.b)?, ty: st.ty, access }
             }
             Asm::Atom(atom) if atom.vec.is_none() => {
-                let sem = match atom.sem {
-                    None | Some(asm::AtomSem::Relaxed) => Sem::Relaxed,
-                    Some(asm::AtomSem::Acquire) => Sem::Acquire,
-                    Some(asm::AtomSem::Release) => Sem::Release,
-                    Some(asm::AtomSem::AcqRel) => Sem::AcqRel,
-                };
                 // The manual lets an `atom` whose result is discarded be a `red`.
                 let d = match &atom.d {
                     asm::Operand::Sink => None,
                     d => Some(self.destination(d)?),
                 };
-                let c = atom.c.as_ref().map_or(Ok(Operand::Immediate(0)), |c| self.source(c))?;
-                let (op, a, b) = (atom_op(atom.op), self.address(&atom.a)?, self.source(&atom.b)?);
-                Instruction::Rmw { op, d, a, b, c, ty: ty(atom.ty), access: access_of_atom(sem, atom.scope) }
+                let c = atom.c.as_ref().map_or(Ok(none), |c| self.source(c))?;
+                let (op, a, b) = (atom.op.into(), self.address(&atom.a)?, self.source(&atom.b)?);
+                Instruction::Rmw { op, d, a, b, c, ty: atom.ty, access: ptx::Access::atom(atom.sem, atom.scope) }
             }
             Asm::Red(red) if red.vec.is_none() => {
-                let sem = match red.sem {
-                    None | Some(asm::RedSem::Relaxed) => Sem::Relaxed,
-                    Some(asm::RedSem::Release) => Sem::Release,
-                };
-                let (op, a, b) = (atom_op(red.op), self.address(&red.a)?, self.source(&red.b)?);
-                let access = access_of_atom(sem, red.scope);
-                Instruction::Rmw { op, d: None, a, b, c: Operand::Immediate(0), ty: ty(red.ty), access }
+                let (op, a, b) = (red.op.into(), self.address(&red.a)?, self.source(&red.b)?);
+                let access = ptx::Access::red(red.sem, red.scope);
+                Instruction::Rmw { op, d: None, a, b, c: none, ty: red.ty, access }
             }
-            Asm::Alu { op, ty: of, d, sources } => {
-                let op = alu_op(*op).ok_or_else(|| unmodelled(instruction))?;
-                let mut operands = [Operand::Immediate(0); 3];
+            Asm::Alu { op, ty, d, sources } => {
+                let mut operands = [none; 3];
                 for (operand, source) in operands.iter_mut().zip(sources) {
                     *operand = self.source(source)?;
                 }
-                Instruction::Alu { op, ty: ty(*of), d: self.destination(d)?, sources: operands }
+                let d = self.destination(d)?;
+                Instruction::Alu { computation: Computation::Alu(*op), ty: *ty, d, sources: operands }
             }
             Asm::Cvt { rn: false, to, from, d, a } => {
-                let (d, a) = (self.register(d), self.source(a)?);
-                let alu = |op, ty, a| Instruction::Alu {
-                    op,
-                    ty,
-                    d,
-                    sources: [a, Operand::Immediate(0), Operand::Immediate(0)],
-                };
-                let widened = alu(if ty(*from).signed { AluOp::Sext } else { AluOp::Mov }, ty(*from), a);
-                return Ok(vec![widened, alu(AluOp::Mov, ty(*to), Operand::Register(d))]);
+                let sources = [self.source(a)?, none, none];
+                Instruction::Alu { computation: Computation::Cvt(*to), ty: *from, d: self.register(d), sources }
             }
-            Asm::Setp { cmp, ty: of, p, a, b } => {
-                let cmp = match cmp {
-                    asm::Cmp::Eq => Cmp::Eq,
-                    asm::Cmp::Ne => Cmp::Ne,
-                    asm::Cmp::Lt => Cmp::Lt,
-                    asm::Cmp::Ge => Cmp::Ge,
-                    asm::Cmp::Gt => Cmp::Gt,
-                    asm::Cmp::Nan => return Err(unmodelled(instruction)),
-                };
-                let sources = [self.source(a)?, self.source(b)?, Operand::Immediate(0)];
-                Instruction::Alu { op: AluOp::Set(cmp), ty: ty(*of), d: self.register(p), sources }
+            Asm::Setp { cmp, ty, p, a, b } => {
+                let sources = [self.source(a)?, self.source(b)?, none];
+                Instruction::Alu { computation: Computation::Setp(*cmp), ty: *ty, d: self.register(p), sources }
             }
             Asm::Bra { target } => Instruction::Branch { when: None, target: self.label(target) },
             other => return Err(unmodelled(other)),
         };
-        Ok(vec![one])
+        let is_known = match &translated {
+            Instruction::Alu { computation, ty, .. } => computation.is_known(*ty),
+            Instruction::Rmw { op, ty, .. } => op.is_known(*ty),
+            _ => true,
+        };
+        if is_known { Ok(translated) } else { Err(unmodelled(instruction)) }
     }
-}
-
-fn scope(scope: asm::Scope) -> Scope {
-    match scope {
-        asm::Scope::Cta => Scope::Cta,
-        asm::Scope::Cluster => Scope::Cluster,
-        asm::Scope::Gpu => Scope::Gpu,
-        asm::Scope::Sys => Scope::Sys,
-    }
-}
-
-/// A load or store; the semantics without a scope reach the system, or have no use for one.
-fn access(sem: Sem, of: Option<asm::Scope>) -> ptx::Access {
-    ptx::Access::new(sem, of.map_or(Scope::Sys, scope))
-}
-
-/// Without a scope, `atom` and `red` reach the GPU.
-fn access_of_atom(sem: Sem, of: Option<asm::Scope>) -> ptx::Access {
-    ptx::Access::new(sem, of.map_or(Scope::Gpu, scope))
-}
-
-fn ty(ty: asm::Type) -> ModelType {
-    let signed = matches!(ty, asm::Type::S8 | asm::Type::S16 | asm::Type::S32 | asm::Type::S64);
-    ModelType { bits: ty.bits().min(64) as u8, signed }
-}
-
-fn atom_op(op: asm::AtomOp) -> ptx_memory_model::program::RmwOp {
-    use ptx_memory_model::program::RmwOp as Model;
-    match op {
-        asm::AtomOp::Exch => Model::Exch,
-        asm::AtomOp::Cas => Model::Cas,
-        asm::AtomOp::Add => Model::Add,
-        asm::AtomOp::Inc => Model::Inc,
-        asm::AtomOp::Dec => Model::Dec,
-        asm::AtomOp::Min => Model::Min,
-        asm::AtomOp::Max => Model::Max,
-        asm::AtomOp::And => Model::And,
-        asm::AtomOp::Or => Model::Or,
-        asm::AtomOp::Xor => Model::Xor,
-    }
-}
-
-fn alu_op(op: asm::AluOp) -> Option<AluOp> {
-    Some(match op {
-        asm::AluOp::Mov => AluOp::Mov,
-        asm::AluOp::Neg => AluOp::Neg,
-        asm::AluOp::Not => AluOp::Not,
-        asm::AluOp::Add => AluOp::Add,
-        asm::AluOp::Sub => AluOp::Sub,
-        asm::AluOp::And => AluOp::And,
-        asm::AluOp::Or => AluOp::Or,
-        asm::AluOp::Xor => AluOp::Xor,
-        asm::AluOp::Min => AluOp::Min,
-        asm::AluOp::Max => AluOp::Max,
-        asm::AluOp::Shl => AluOp::Shl,
-        asm::AluOp::Shr => AluOp::Shr,
-        asm::AluOp::MadLo => AluOp::Mad,
-        asm::AluOp::Prmt => AluOp::Prmt,
-        _ => return None,
-    })
 }

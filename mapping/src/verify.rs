@@ -3,12 +3,15 @@
 use std::{num::NonZero, thread};
 
 use itertools::iproduct;
-use ptx_atomics_lowering::{Access, Policy, PtxVersion, Strategy, Target, Type, ptx::Space};
+use ptx_atomics_lowering::{
+    Access, Policy, PtxVersion, Strategy, Target, Type,
+    ptx::{self, Space},
+};
 use ptx_memory_model::{
     condition::{Atom, Condition, Formula, Quantifier},
     litmus::Litmus,
     outcome::{Layout, Limits},
-    program::{Location, Program, RmwOp, Type as ModelType},
+    program::{AtomOp, Location, Program, RmwOp},
     ptx::Ptx,
     source::{Cpp, ReleaseSequences, read::Source},
 };
@@ -49,19 +52,25 @@ const fn expansion(name: &'static str, ty: Type, update: RmwOp) -> Expansion {
 }
 
 pub const EXPANSIONS: [Expansion; 8] = [
-    expansion("native", Type::I32, RmwOp::Exch),
-    expansion("native, 64 bits", Type::I64, RmwOp::Add),
-    Expansion { volatile: true, ..expansion("volatile", Type::I32, RmwOp::Exch) },
+    expansion("native", Type::I32, RmwOp::Atom(AtomOp::Exch)),
+    expansion("native, 64 bits", Type::I64, RmwOp::Atom(AtomOp::Add)),
+    Expansion { volatile: true, ..expansion("volatile", Type::I32, RmwOp::Atom(AtomOp::Exch)) },
     expansion("addition of the negated operand", Type::I32, RmwOp::Sub),
-    expansion("compare-and-swap loop", Type::I64, RmwOp::Inc),
-    expansion("word around the value", Type::I16, RmwOp::Or),
-    expansion("word around the value, in a loop", Type::I8, RmwOp::Add),
-    expansion("word around the value, exchanged", Type::I8, RmwOp::Exch),
+    expansion("compare-and-swap loop", Type::I64, RmwOp::Atom(AtomOp::Inc)),
+    expansion("word around the value", Type::I16, RmwOp::Atom(AtomOp::Or)),
+    expansion("word around the value, in a loop", Type::I8, RmwOp::Atom(AtomOp::Add)),
+    expansion("word around the value, exchanged", Type::I8, RmwOp::Atom(AtomOp::Exch)),
 ];
 
 impl Expansion {
     pub fn values(&self) -> Values {
-        Values { update: self.update, ty: ModelType { bits: self.ty.bits() as u8, signed: false } }
+        let ty = match self.ty.bits() {
+            8 => ptx::Type::U8,
+            16 => ptx::Type::U16,
+            32 => ptx::Type::U32,
+            _ => ptx::Type::U64,
+        };
+        Values { update: self.update, ty }
     }
 
     fn limits(&self) -> Limits {

@@ -1,16 +1,6 @@
 //! Where a thread runs, and which threads a scope reaches.
 
-use strum::{Display, EnumIter, EnumString, IntoStaticStr};
-
-/// Section 8.5. From narrow to wide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Scope {
-    Cta,
-    Cluster,
-    Gpu,
-    Sys,
-}
+pub use ptx_isa::Scope;
 
 /// The CTA of a thread. CTAs are numbered within a cluster, and clusters within a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

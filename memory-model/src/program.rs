@@ -5,8 +5,10 @@
 //!
 //! A model's own words (the semantics of an access, the kinds of fences and barriers) are those of its [`Language`].
 
-use std::fmt::Debug;
+use std::{fmt, fmt::Debug, str::FromStr};
 
+use ptx_isa::arithmetic::{self, Rmw, mask, sign_extend};
+pub use ptx_isa::{AluOp, AtomOp, Cmp, Type};
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 use crate::place::Place;
@@ -123,7 +125,7 @@ impl Span {
 
     /// What the bytes hold where the variable holds a value.
     pub fn of(self, variable: Value) -> Value {
-        Type { bits: self.bytes * 8, signed: false }.truncate(variable >> (8 * self.offset))
+        low(variable >> (8 * self.offset), u32::from(self.bytes) * 8)
     }
 
     /// The variable's value where the bytes hold this one, and the others 0.
@@ -150,95 +152,165 @@ impl Location {
     }
 }
 
-/// The type of values: how many bits an instruction looks at, and whether the highest one is a sign.
+/// The low bits of a value.
+fn low(value: Value, bits: u32) -> Value {
+    value & mask(bits) as Value
+}
+
+/// The size of a value in memory, in bytes. Of 128 bits, the model has the low 64.
+pub fn bytes(ty: Type) -> u8 {
+    ty.bits().div_ceil(8).min(Span::BYTES.into()) as u8
+}
+
+/// The low bits of a value, as many as the type has.
+pub fn truncate(ty: Type, value: Value) -> Value {
+    low(value, ty.bits())
+}
+
+/// Whether a constant, written as a number or as a negative one, is a value of this type's width.
+pub fn fits(ty: Type, value: Value) -> bool {
+    truncate(ty, value) == value || sign_extend(value, ty.bits()) as Value == value
+}
+
+/// Whether the model computes with values of the type.
+fn is_integer(ty: Type) -> bool {
+    !ty.is_float() && ty.element().is_none()
+}
+
+/// What a read-modify-write writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Type {
-    /// At most 64; a value of more bits must fit into 64.
-    pub bits: u8,
-    pub signed: bool,
-}
-
-impl Type {
-    pub const U64: Self = Self { bits: 64, signed: false };
-    pub const U32: Self = Self { bits: 32, signed: false };
-
-    /// The size of a value in memory, in bytes.
-    pub fn bytes(self) -> u8 {
-        self.bits.div_ceil(8).clamp(1, Span::BYTES)
-    }
-
-    /// Whether a constant, written as a number or as a negative one, is a value of this many bits.
-    pub fn fits(self, value: Value) -> bool {
-        let signed = Self { signed: true, ..self }.signed_value(value) as Value;
-        self.truncate(value) == value || signed == value
-    }
-
-    pub fn truncate(self, value: Value) -> Value {
-        if self.bits >= 64 { value } else { value & ((1 << self.bits) - 1) }
-    }
-
-    fn signed_value(self, value: Value) -> i64 {
-        let unused = 64 - u32::from(self.bits.clamp(1, 64));
-        ((value << unused) as i64) >> unused
-    }
-
-    fn less(self, a: Value, b: Value) -> bool {
-        if self.signed { self.signed_value(a) < self.signed_value(b) } else { self.truncate(a) < self.truncate(b) }
-    }
-}
-
-/// Operations of `atom` and `red`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
 pub enum RmwOp {
-    Exch,
-    Cas,
-    Add,
+    /// An operation of `atom` and `red`.
+    Atom(AtomOp),
+    /// A subtraction, which C++ has, and Dat3M's suite in PTX.
     Sub,
-    Inc,
-    Dec,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Cmp {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
+impl RmwOp {
+    /// A subtraction as litmus tests and source programs call it.
+    const SUB: &str = "sub";
+
+    /// What is written over `old`; nothing if the model has no such operation. A `cas` that fails writes `old` back, where
+    /// anything is written at all.
+    pub fn apply(self, ty: Type, old: Value, b: Value, c: Value) -> Option<Value> {
+        match self {
+            Self::Sub => Computation::Alu(AluOp::Sub).apply(ty, [old, b, 0]),
+            Self::Atom(op) if op == AtomOp::Exch || is_integer(ty) => {
+                Rmw::new(op, ty).apply(old.into(), b.into(), Some(c.into())).map(|new| new as Value)
+            }
+            Self::Atom(_) => None,
+        }
+    }
+
+    /// Whether the model has this operation on values of this type.
+    pub fn is_known(self, ty: Type) -> bool {
+        self.apply(ty, 0, 0, 0).is_some()
+    }
+
+    /// The arithmetic that gives the same value of `old` and the operand.
+    pub fn arithmetic(self) -> Option<AluOp> {
+        Some(match self {
+            Self::Sub => AluOp::Sub,
+            Self::Atom(AtomOp::Add) => AluOp::Add,
+            Self::Atom(AtomOp::Min) => AluOp::Min,
+            Self::Atom(AtomOp::Max) => AluOp::Max,
+            Self::Atom(AtomOp::And) => AluOp::And,
+            Self::Atom(AtomOp::Or) => AluOp::Or,
+            Self::Atom(AtomOp::Xor) => AluOp::Xor,
+            Self::Atom(AtomOp::Exch | AtomOp::Cas | AtomOp::Inc | AtomOp::Dec) => return None,
+        })
+    }
 }
 
-/// Arithmetic on registers. `Set` gives 1 or 0; `Selp` takes the first source where the third is not zero; `Sext`
-/// extends the sign of its type to 64 bits.
+impl From<AtomOp> for RmwOp {
+    fn from(op: AtomOp) -> Self {
+        Self::Atom(op)
+    }
+}
+
+impl fmt::Display for RmwOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Atom(op) => fmt::Display::fmt(op, f),
+            Self::Sub => f.write_str(Self::SUB),
+        }
+    }
+}
+
+impl FromStr for RmwOp {
+    type Err = strum::ParseError;
+
+    fn from_str(word: &str) -> Result<Self, strum::ParseError> {
+        if word == Self::SUB { Ok(Self::Sub) } else { word.parse().map(Self::Atom) }
+    }
+}
+
+/// What an instruction computes of its sources. The model computes with integers: what PTX does to floating-point numbers
+/// leaves room, and what it does with the carry flag depends on more than the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AluOp {
-    Mov,
-    Neg,
-    Not,
-    Sext,
-    Add,
-    Sub,
-    And,
-    Or,
-    Xor,
-    Min,
-    Max,
-    Mul,
-    Shl,
-    Shr,
-    Set(Cmp),
-    Selp,
-    /// `mad.lo`.
-    Mad,
-    /// Bytes of the first two sources, picked by the nibbles of the third.
-    Prmt,
+pub enum Computation {
+    /// Arithmetic.
+    Alu(AluOp),
+    /// `setp`: 1 where the comparison holds, 0 where it does not.
+    Setp(Cmp),
+    /// `cvt` from the instruction's type to this one.
+    Cvt(Type),
+}
+
+impl Computation {
+    /// The number of source operands.
+    pub fn arity(self) -> usize {
+        match self {
+            Self::Alu(op) => op.arity(),
+            Self::Setp(_) => 2,
+            Self::Cvt(_) => 1,
+        }
+    }
+
+    /// How many bits a result has at most.
+    pub(crate) fn bits(self, ty: Type) -> u32 {
+        match self {
+            Self::Alu(_) => ty.bits(),
+            Self::Setp(_) => Type::Pred.bits(),
+            Self::Cvt(to) => to.bits(),
+        }
+    }
+
+    /// The result for as many of the sources as there are; nothing if the model has no such instruction.
+    pub fn apply(self, ty: Type, [a, b, c]: [Value; 3]) -> Option<Value> {
+        // As for a guard, a predicate holds unless it is zero.
+        let c = if self == Self::Alu(AluOp::Selp) { Value::from(c != 0) } else { c };
+        let sources = [a, b, c].map(u128::from);
+        match self {
+            Self::Alu(op) if is_integer(ty) || matches!(op, AluOp::Mov | AluOp::Selp) => {
+                arithmetic::alu(op, ty, &sources[..op.arity()]).map(|value| value as Value)
+            }
+            Self::Setp(cmp) if is_integer(ty) => arithmetic::compare(cmp, ty, sources[0], sources[1]).map(Value::from),
+            Self::Cvt(to) if is_integer(ty) && is_integer(to) => {
+                arithmetic::convert(to, ty, sources[0]).map(|value| value as Value)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether other values of the first source give other results.
+    pub(crate) fn is_injective(self, ty: Type) -> bool {
+        match self {
+            Self::Alu(op) => matches!(op, AluOp::Mov | AluOp::Neg | AluOp::Not),
+            Self::Setp(_) => false,
+            Self::Cvt(to) => to.bits() >= ty.bits(),
+        }
+    }
+
+    /// Whether it is a sum or difference of two sources: where one is known, other values of the other give other results.
+    pub(crate) fn is_sum(self) -> bool {
+        matches!(self, Self::Alu(AluOp::Add | AluOp::Sub | AluOp::Xor))
+    }
+
+    /// Whether the model has this function of values of this type.
+    pub fn is_known(self, ty: Type) -> bool {
+        self.apply(ty, [0; 3]).is_some()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,10 +343,10 @@ pub enum Instruction<L: Language> {
     Fence(L::Fence),
     Barrier(Barrier),
     Alu {
-        op: AluOp,
+        computation: Computation,
         ty: Type,
         d: Register,
-        /// As many of them as the operation has.
+        /// As many of them as the function has.
         sources: [Operand; 3],
     },
     Branch {
@@ -397,142 +469,5 @@ impl<L: Language> Program<L> {
             let observed = thread.registers.iter().enumerate().filter(|(_, register)| register.observed);
             observed.map(move |(register, _)| (index, Register(register as u16)))
         })
-    }
-}
-
-impl Cmp {
-    pub fn holds(self, ty: Type, a: Value, b: Value) -> bool {
-        let equal = ty.truncate(a) == ty.truncate(b);
-        match self {
-            Self::Eq => equal,
-            Self::Ne => !equal,
-            Self::Lt => ty.less(a, b),
-            Self::Le => equal || ty.less(a, b),
-            Self::Gt => ty.less(b, a),
-            Self::Ge => equal || ty.less(b, a),
-        }
-    }
-}
-
-impl RmwOp {
-    /// What is written over `old`. A `cas` that fails writes `old` back, where anything is written at all.
-    pub fn apply(self, ty: Type, old: Value, b: Value, c: Value) -> Value {
-        let [old, b] = [old, b].map(|value| ty.truncate(value));
-        let value = match self {
-            Self::Exch => b,
-            Self::Cas if old == b => c,
-            Self::Cas => old,
-            Self::Add => old.wrapping_add(b),
-            Self::Sub => old.wrapping_sub(b),
-            Self::Inc if old >= b => 0,
-            Self::Inc => old + 1,
-            Self::Dec if old == 0 || old > b => b,
-            Self::Dec => old - 1,
-            Self::Min => {
-                if ty.less(b, old) {
-                    b
-                } else {
-                    old
-                }
-            }
-            Self::Max => {
-                if ty.less(old, b) {
-                    b
-                } else {
-                    old
-                }
-            }
-            Self::And => old & b,
-            Self::Or => old | b,
-            Self::Xor => old ^ b,
-        };
-        ty.truncate(value)
-    }
-
-    /// The arithmetic that gives the same value of `old` and the operand.
-    pub fn arithmetic(self) -> Option<AluOp> {
-        Some(match self {
-            Self::Add => AluOp::Add,
-            Self::Sub => AluOp::Sub,
-            Self::Min => AluOp::Min,
-            Self::Max => AluOp::Max,
-            Self::And => AluOp::And,
-            Self::Or => AluOp::Or,
-            Self::Xor => AluOp::Xor,
-            Self::Exch | Self::Cas | Self::Inc | Self::Dec => return None,
-        })
-    }
-}
-
-impl AluOp {
-    /// The number of source operands.
-    pub fn arity(self) -> usize {
-        match self {
-            Self::Mov | Self::Neg | Self::Not | Self::Sext => 1,
-            Self::Selp | Self::Mad | Self::Prmt => 3,
-            _ => 2,
-        }
-    }
-
-    pub fn apply(self, ty: Type, [a, b, c]: [Value; 3]) -> Value {
-        let bits = u64::from(ty.bits);
-        let value = match self {
-            Self::Mov => a,
-            Self::Neg => a.wrapping_neg(),
-            Self::Not => !a,
-            Self::Sext => return ty.signed_value(a) as Value,
-            Self::Add => a.wrapping_add(b),
-            Self::Sub => a.wrapping_sub(b),
-            Self::And => a & b,
-            Self::Or => a | b,
-            Self::Xor => a ^ b,
-            Self::Min => {
-                if ty.less(b, a) {
-                    b
-                } else {
-                    a
-                }
-            }
-            Self::Max => {
-                if ty.less(a, b) {
-                    b
-                } else {
-                    a
-                }
-            }
-            Self::Mul => a.wrapping_mul(b),
-            // PTX clamps shift amounts, which have 32 bits.
-            Self::Shl => {
-                let b = Type::U32.truncate(b);
-                if b >= bits { 0 } else { a << b }
-            }
-            Self::Shr if ty.signed => {
-                (ty.signed_value(a) >> Type::U32.truncate(b).min(bits.saturating_sub(1)).min(63)) as Value
-            }
-            Self::Shr => {
-                let b = Type::U32.truncate(b);
-                if b >= bits { 0 } else { ty.truncate(a) >> b }
-            }
-            Self::Set(cmp) => return cmp.holds(ty, a, b).into(),
-            Self::Selp => {
-                if c != 0 {
-                    a
-                } else {
-                    b
-                }
-            }
-            Self::Mad => a.wrapping_mul(b).wrapping_add(c),
-            Self::Prmt => {
-                let bytes = (a & u64::from(u32::MAX)) | b << 32;
-                let byte = |index: u64| {
-                    let nibble = c >> (4 * index) & 0xf;
-                    let byte = bytes >> (8 * (nibble & 7)) & 0xff;
-                    let sign = if byte & 0x80 == 0 { 0 } else { 0xff };
-                    (if nibble & 8 == 0 { byte } else { sign }) << (8 * index)
-                };
-                (0..4).map(byte).sum()
-            }
-        };
-        ty.truncate(value)
     }
 }

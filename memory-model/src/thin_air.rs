@@ -7,7 +7,7 @@
 
 use crate::{
     outcome::Budget,
-    program::{AluOp, Language, Program, Value},
+    program::{Language, Program, Value},
     relation::Set,
     unfold::{Kind, Limit, Node, Path, PathEvent, Term},
 };
@@ -49,8 +49,8 @@ fn injective<L: Language>(path: &Path<L>, term: Term) -> Set {
     let Term::Node(node) = term else { return Set(0) };
     match path.nodes[node as usize] {
         Node::Event(event) => Set::one(event),
-        Node::Alu(AluOp::Mov | AluOp::Neg | AluOp::Not | AluOp::Sext, _, [a, ..]) => injective(path, a),
-        Node::Alu(AluOp::Add | AluOp::Sub | AluOp::Xor, _, [a, b, _]) => {
+        Node::Computed(function, ty, [a, ..]) if function.is_injective(ty) => injective(path, a),
+        Node::Computed(function, _, [a, b, _]) if function.is_sum() => {
             (injective(path, a) - path.sources(b)) | (injective(path, b) - path.sources(a))
         }
         _ => Set(0),
@@ -105,7 +105,7 @@ fn alike<L: Language>((a, first): (&Path<L>, Term), (b, second): (&Path<L>, Term
     };
     match (a.nodes[x as usize], b.nodes[y as usize]) {
         (Node::Event(x), Node::Event(y)) => x == y,
-        (Node::Alu(op, ty, x), Node::Alu(other, of, y)) => (op, ty) == (other, of) && all(x, y),
+        (Node::Computed(op, ty, x), Node::Computed(other, of, y)) => (op, ty) == (other, of) && all(x, y),
         (Node::Rmw(op, ty, x), Node::Rmw(other, of, y)) => (op, ty) == (other, of) && all(x, y),
         _ => false,
     }

@@ -2,8 +2,8 @@
 
 use crate::flow::{Control, Flow, written};
 use crate::program::{
-    Address, AluOp, Barrier, BarrierName, BarrierPart, Cmp, Instruction, Language, Location, Operand, Program,
-    Reduction, Register, RmwOp, SPACING, Span, Thread, Type, Value,
+    Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location,
+    Operand, Program, Reduction, Register, RmwOp, SPACING, Span, Thread, Type, Value, bytes, truncate,
 };
 use crate::relation::{MAX_EVENTS, Set};
 
@@ -19,7 +19,7 @@ pub enum Term {
 pub enum Node {
     /// What an event of the path reads, or what the wait of a `bar.red` gives.
     Event(usize),
-    Alu(AluOp, Type, [Term; 3]),
+    Computed(Computation, Type, [Term; 3]),
     Rmw(RmwOp, Type, [Term; 3]),
     /// What the read of a compare and exchange that succeeds returns: what was expected.
     Expected(usize, Term),
@@ -119,6 +119,8 @@ pub enum Limit {
     Quorum,
     #[error("a branch leads to a label that is not there")]
     Label,
+    #[error("an instruction computes with floating-point numbers or with the carry flag, and the model does not")]
+    Computation,
 }
 
 pub const MAX_REGISTERS: usize = 128;
@@ -276,7 +278,7 @@ impl<L: Language> Unfold<'_, L> {
                     let to = self.flow.position(*target);
                     if let Some((cmp, a, b)) = *when {
                         let sources = [state.operand(a), state.operand(b), Term::Constant(0)];
-                        let condition = state.alu(AluOp::Set(cmp), Type::U64, sources);
+                        let condition = state.compute(Computation::Setp(cmp), Type::U64, sources);
                         let taken_by = state.reads(condition) | state.decided(a) | state.decided(b);
                         self.decide(&mut state, pc, taken_by);
                         if !self.assume(&mut state, condition, true, |not_taken| not_taken.pc = pc + 1)? {
@@ -285,10 +287,14 @@ impl<L: Language> Unfold<'_, L> {
                     }
                     state.pc = to;
                 }
-                Instruction::Alu { op, ty, d, sources } => {
-                    let used = |index: usize| if index < op.arity() { sources[index] } else { Operand::Immediate(0) };
+                Instruction::Alu { computation, ty, .. } if !computation.is_known(*ty) => {
+                    return Err(Limit::Computation);
+                }
+                Instruction::Alu { computation, ty, d, sources } => {
+                    let arity = computation.arity();
+                    let used = |index: usize| if index < arity { sources[index] } else { Operand::Immediate(0) };
                     let sources = [used(0), used(1), used(2)];
-                    let value = state.alu(*op, *ty, sources.map(|operand| state.operand(operand)));
+                    let value = state.compute(*computation, *ty, sources.map(|operand| state.operand(operand)));
                     let decided = sources.into_iter().fold(Set(0), |all, source| all | state.decided(source));
                     state.set(*d, value, decided);
                 }
@@ -403,10 +409,11 @@ impl<L: Language> Unfold<'_, L> {
             Instruction::Store { a, b, ty, access } => {
                 let span = self.span(state, *a, *ty)?;
                 let value = state.operand(*b);
-                let value = state.alu(AluOp::Mov, *ty, [value; 3]);
+                let value = state.compute(MOV, *ty, [value; 3]);
                 let depends = state.reads(value) | state.decided(*b) | state.decided(a.base);
                 state.event(PathEvent { span, value, depends, vector, ..PathEvent::new(Kind::Write(*access), pc) });
             }
+            Instruction::Rmw { op, ty, .. } if !op.is_known(*ty) => return Err(Limit::Computation),
             Instruction::Rmw { op, d, a, b, c, ty, access } => {
                 let span = self.span(state, *a, *ty)?;
                 let decided = [*b, *c, a.base].into_iter().fold(Set(0), |all, operand| all | state.decided(operand));
@@ -418,10 +425,10 @@ impl<L: Language> Unfold<'_, L> {
                 let mut depends = decided;
                 let value = match (op, op.arithmetic()) {
                     // What an exchange writes is known without the old value.
-                    (RmwOp::Exch, _) => state.alu(AluOp::Mov, *ty, [b; 3]),
-                    (_, Some(arithmetic)) => state.alu(arithmetic, *ty, [old, b, Term::Constant(0)]),
-                    (RmwOp::Cas, _) if !self.unfolding.failed_cas_writes => {
-                        let equal = state.alu(AluOp::Set(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
+                    (RmwOp::Atom(AtomOp::Exch), _) => state.compute(MOV, *ty, [b; 3]),
+                    (_, Some(op)) => state.compute(Computation::Alu(op), *ty, [old, b, Term::Constant(0)]),
+                    (RmwOp::Atom(AtomOp::Cas), _) if !self.unfolding.failed_cas_writes => {
+                        let equal = state.compute(Computation::Setp(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
                         let mut failed = state.clone();
                         failed.path.constraints.push((equal, false));
                         failed.path.events[index].kind = Kind::Read(L::failed(*access));
@@ -436,9 +443,9 @@ impl<L: Language> Unfold<'_, L> {
                         }
                         state.path.constraints.push((equal, true));
                         depends = depends | one(index) | state.reads(b);
-                        let expected = state.alu(AluOp::Mov, *ty, [b; 3]);
+                        let expected = state.compute(MOV, *ty, [b; 3]);
                         old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
-                        state.alu(AluOp::Mov, *ty, [c; 3])
+                        state.compute(MOV, *ty, [c; 3])
                     }
                     _ => {
                         state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c))
@@ -470,7 +477,7 @@ impl<L: Language> Unfold<'_, L> {
         let Term::Constant(base) = state.operand(a.base) else { return Err(Limit::Address) };
         let address = base.wrapping_add_signed(a.offset);
         let index = (address / SPACING).checked_sub(1).ok_or(Limit::Address)?;
-        let (offset, bytes) = (address % SPACING, ty.bytes());
+        let (offset, bytes) = (address % SPACING, bytes(ty));
         let inside = offset % u64::from(bytes) == 0
             && offset + u64::from(bytes) <= u64::from(Span::BYTES)
             && index < self.program.locations.len() as u64;
@@ -607,7 +614,9 @@ impl<L: Language> State<L> {
         let all = match node {
             Node::Event(_) => 0,
             Node::Expected(_, term) => work(term),
-            Node::Alu(_, _, terms) | Node::Rmw(_, _, terms) => terms.into_iter().map(work).fold(0, u64::saturating_add),
+            Node::Computed(_, _, terms) | Node::Rmw(_, _, terms) => {
+                terms.into_iter().map(work).fold(0, u64::saturating_add)
+            }
         };
         self.node_work.push(all.saturating_add(1));
         self.most_work = self.most_work.max(all.saturating_add(1));
@@ -617,9 +626,8 @@ impl<L: Language> State<L> {
                 _ => 64,
             },
             Node::Expected(_, term) => self.bits(term),
-            Node::Alu(AluOp::Sext, ..) => 64,
-            Node::Alu(AluOp::Set(_), ..) => 1,
-            Node::Alu(_, ty, _) | Node::Rmw(_, ty, _) => ty.bits,
+            Node::Computed(computation, ty, _) => computation.bits(ty).min(64) as u8,
+            Node::Rmw(_, ty, _) => ty.bits().min(64) as u8,
         };
         self.node_bits.push(bits);
         self.path.nodes.push(node);
@@ -635,16 +643,19 @@ impl<L: Language> State<L> {
         }
     }
 
-    fn alu(&mut self, op: AluOp, ty: Type, mut sources: [Term; 3]) -> Term {
-        sources[op.arity()..].fill(Term::Constant(0));
-        if let [Term::Constant(a), Term::Constant(b), Term::Constant(c)] = sources {
-            return Term::Constant(op.apply(ty, [a, b, c]));
+    /// The result of a function that the model has.
+    fn compute(&mut self, computation: Computation, ty: Type, mut sources: [Term; 3]) -> Term {
+        sources[computation.arity()..].fill(Term::Constant(0));
+        if let [Term::Constant(a), Term::Constant(b), Term::Constant(c)] = sources
+            && let Some(value) = computation.apply(ty, [a, b, c])
+        {
+            return Term::Constant(value);
         }
-        if let Some(same) = folded(op, ty, sources, &|term| self.bits(term)) {
+        if let Some(same) = folded(computation, ty, sources, &|term| self.bits(term)) {
             return same;
         }
         let reads = sources.into_iter().fold(Set(0), |reads, source| reads | self.reads(source));
-        self.node(Node::Alu(op, ty, sources), reads)
+        self.node(Node::Computed(computation, ty, sources), reads)
     }
 
     /// Whether a condition holds, where that is known without the values that are read.
@@ -656,19 +667,24 @@ impl<L: Language> State<L> {
             return Some(*holds);
         }
         let comparison = |term| match self.path.node(term) {
-            Some(Node::Alu(AluOp::Set(cmp), ty, [a, b, _])) => Some((cmp, ty, self.expected(a), self.expected(b))),
+            Some(Node::Computed(Computation::Setp(cmp), ty, [a, b, _])) => {
+                Some((cmp, ty, self.expected(a), self.expected(b)))
+            }
             _ => None,
         };
         let (cmp, ty, a, b) = comparison(condition)?;
+        let holds = |a, b| Computation::Setp(cmp).apply(ty, [a, b, 0]).map(|holds| holds != 0);
         if let (Term::Constant(a), Term::Constant(b)) = (a, b) {
-            return Some(cmp.holds(ty, a, b));
+            return holds(a, b);
         }
         if a == b {
-            return Some(matches!(cmp, Cmp::Eq | Cmp::Le | Cmp::Ge));
+            return holds(0, 0);
         }
         // The same question was answered before.
         let equal = self.path.constraints.iter().find_map(|&(term, wanted)| match comparison(term) {
-            Some((cmp @ (Cmp::Eq | Cmp::Ne), of, c, d)) if of == ty && ((a, b) == (c, d) || (a, b) == (d, c)) => {
+            Some((cmp @ (Cmp::Eq | Cmp::Ne), of, c, d))
+                if of.bits() == ty.bits() && ((a, b) == (c, d) || (a, b) == (d, c)) =>
+            {
                 Some((cmp == Cmp::Eq) == wanted)
             }
             _ => None,
@@ -702,8 +718,8 @@ impl<L: Language> State<L> {
 
     /// What a register holds after it was loaded: only a signed type changes what is in memory.
     fn loaded(&mut self, read: Term, ty: Type) -> Term {
-        if ty.signed && ty.bits < 64 {
-            self.alu(AluOp::Sext, ty, [read, Term::Constant(0), Term::Constant(0)])
+        if ty.is_signed() && ty.bits() < 64 {
+            self.compute(Computation::Cvt(Type::S64), ty, [read, Term::Constant(0), Term::Constant(0)])
         } else {
             read
         }
@@ -724,15 +740,18 @@ impl<L: Language> Path<L> {
         match node {
             Node::Event(event) => read(event),
             Node::Expected(_, expected) => self.value(expected, read),
-            Node::Alu(op, ty, terms) => values(terms).map(|values| op.apply(ty, values)),
-            Node::Rmw(op, ty, terms) => values(terms).map(|[old, b, c]| op.apply(ty, old, b, c)),
+            Node::Computed(computation, ty, terms) => computation.apply(ty, values(terms)?),
+            Node::Rmw(op, ty, terms) => {
+                let [old, b, c] = values(terms)?;
+                op.apply(ty, old, b, c)
+            }
         }
     }
 
     /// The comparison that a term is.
     pub fn comparison(&self, term: Term) -> Option<(Cmp, Term, Term)> {
         match self.node(term)? {
-            Node::Alu(AluOp::Set(cmp), _, [a, b, _]) => Some((cmp, a, b)),
+            Node::Computed(Computation::Setp(cmp), _, [a, b, _]) => Some((cmp, a, b)),
             _ => None,
         }
     }
@@ -763,48 +782,63 @@ impl<L: Language> Path<L> {
         match self.nodes[node as usize] {
             Node::Event(event) => Set::one(event),
             Node::Expected(event, expected) => Set::one(event) | self.sources(expected),
-            Node::Alu(_, _, terms) | Node::Rmw(_, _, terms) => {
+            Node::Computed(_, _, terms) | Node::Rmw(_, _, terms) => {
                 terms.into_iter().fold(Set(0), |events, term| events | self.sources(term))
             }
         }
     }
 }
 
-/// What an operation gives whatever the values are that are not known, or a source that it gives back.
-fn folded(op: AluOp, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u8) -> Option<Term> {
+/// A copy of as many bits as the type has.
+const MOV: Computation = Computation::Alu(AluOp::Mov);
+
+/// What a function of integers gives whatever the values are that are not known, or a source that it gives back.
+fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn Fn(Term) -> u8) -> Option<Term> {
     use Term::Constant;
-    let ones = ty.truncate(Value::MAX);
-    let is = |term: Term, value: Value| matches!(term, Constant(constant) if ty.truncate(constant) == value);
+    let ones = truncate(ty, Value::MAX);
+    let is = |term: Term, value: Value| matches!(term, Constant(constant) if truncate(ty, constant) == value);
     let either = |value: Value| is(a, value) || is(b, value);
     // What is wider has to be truncated.
-    let copy = |term: Term| (bits(term) <= ty.bits).then_some(term);
-    let (zero, one) = (Some(Constant(0)), Some(Constant(1)));
+    let copy = |term: Term| (u32::from(bits(term)) <= ty.bits()).then_some(term);
+    let signed = ty.is_signed();
+    let shifts_out = || matches!(b, Constant(b) if truncate(Type::U32, b) >= ty.bits().into());
+    let zero = Some(Constant(0));
+    let op = match computation {
+        Computation::Alu(op) => op,
+        Computation::Setp(cmp) => {
+            let holds = |a, b| computation.apply(ty, [a, b, 0]).map(Constant);
+            return match cmp {
+                _ if a == b => holds(0, 0),
+                // Nothing is below 0, and 0 above nothing.
+                Cmp::Lt | Cmp::Lo | Cmp::Ge | Cmp::Hs if !signed && is(b, 0) => holds(0, 0),
+                Cmp::Gt | Cmp::Hi | Cmp::Le | Cmp::Ls if !signed && is(a, 0) => holds(0, 0),
+                _ => None,
+            };
+        }
+        Computation::Cvt(to) => return copy(a).filter(|_| !signed && to.bits() >= ty.bits()),
+    };
     match op {
         AluOp::Mov => copy(a),
-        AluOp::And | AluOp::Mul if either(0) => zero,
+        AluOp::And | AluOp::MulLo if either(0) => zero,
         AluOp::Or if either(ones) => Some(Constant(ones)),
-        AluOp::Min if !ty.signed && either(0) => zero,
-        AluOp::Max if !ty.signed && either(ones) => Some(Constant(ones)),
+        AluOp::Min if !signed && either(0) => zero,
+        AluOp::Max if !signed && either(ones) => Some(Constant(ones)),
         AluOp::Sub | AluOp::Xor if a == b => zero,
         AluOp::And | AluOp::Or | AluOp::Min | AluOp::Max if a == b => copy(a),
         AluOp::And if is(b, ones) => copy(a),
         AluOp::And if is(a, ones) => copy(b),
-        AluOp::Add | AluOp::Or | AluOp::Xor | AluOp::Sub | AluOp::Shl | AluOp::Shr if is(b, 0) => copy(a),
+        AluOp::Add | AluOp::Or | AluOp::Xor | AluOp::Sub if is(b, 0) => copy(a),
+        AluOp::Shl | AluOp::Shr if matches!(b, Constant(b) if truncate(Type::U32, b) == 0) => copy(a),
         AluOp::Add | AluOp::Or | AluOp::Xor if is(a, 0) => copy(b),
         AluOp::Shl | AluOp::Shr if is(a, 0) => zero,
-        AluOp::Shl if matches!(b, Constant(b) if Type::U32.truncate(b) >= ty.bits.into()) => zero,
-        AluOp::Shr if !ty.signed && matches!(b, Constant(b) if Type::U32.truncate(b) >= ty.bits.into()) => zero,
-        AluOp::Mad if either(0) => copy(c),
+        AluOp::Shl if shifts_out() => zero,
+        AluOp::Shr if !signed && shifts_out() => zero,
+        AluOp::MadLo if either(0) => copy(c),
         AluOp::Selp if a == b => copy(a),
         AluOp::Selp => match c {
             Constant(c) => copy(if c != 0 { a } else { b }),
             Term::Node(_) => None,
         },
-        AluOp::Set(cmp) if a == b => Some(Constant(cmp.holds(ty, 0, 0).into())),
-        AluOp::Set(Cmp::Lt) if !ty.signed && is(b, 0) => zero,
-        AluOp::Set(Cmp::Ge) if !ty.signed && is(b, 0) => one,
-        AluOp::Set(Cmp::Gt) if !ty.signed && is(a, 0) => zero,
-        AluOp::Set(Cmp::Le) if !ty.signed && is(a, 0) => one,
         _ => None,
     }
 }
@@ -860,8 +894,8 @@ pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
                 _ => (name, 0),
             }
         }
-        Instruction::Alu { op, d, sources, .. } => {
-            (sources[..op.arity()].iter().fold(0, |read, source| read | operand(*source)), one(*d))
+        Instruction::Alu { computation, d, sources, .. } => {
+            (sources[..computation.arity()].iter().fold(0, |read, source| read | operand(*source)), one(*d))
         }
         Instruction::Branch { when, .. } => (when.map_or(0, |(_, a, b)| operand(a) | operand(b)), 0),
         Instruction::Fence(_) | Instruction::Label(_) => (0, 0),

@@ -158,10 +158,10 @@ fn errors_have_places() {
     cell("st.weak [%a], 1", "4:1: `%a` is neither a variable nor a register that was set");
     cell("red.acq_rel.gpu.add x, 1", "4:1: there is no `red.acq_rel`");
     cell("atom.gpu.sub r0, x, 1", "4:1: there is no `atom.sub`: add a negative number");
-    cell("atom.gpu.add.b32 r0, x, 1", "4:14: `.add` takes `.u32`, `.s32`, `.u64`, not `.b32`");
+    cell("atom.gpu.add.b32 r0, x, 1", "4:14: `.add` takes `.u32`, `.u64`, `.s32`, not `.b32`");
     cell("atom.gpu.cas.u32 r0, x, 1, 2", "4:14: `.cas` takes `.b16`, `.b32`, `.b64`, not `.u32`");
     cell("atom.gpu.inc.u64 r0, x, 1", "4:14: `.inc` takes `.u32`, not `.u64`");
-    cell("ld.weak.v3 {r0, r1, r2}, {x, x, x}", "4:1: there is no `.v3` of 64 bits");
+    cell("ld.weak.v3 {r0, r1, r2}, {x, x, x}", "4:9: `.v3` is no modifier of `ld`");
     cell("st.mmio.relaxed.gpu x, 1", "4:1: `.mmio` needs `.sys`, and global memory");
     cell("st.mmio.relaxed.sys.shared x, 1", "4:1: `.mmio` needs `.sys`, and global memory");
     cell("ld.global.shared r0, x", "4:11: `ld` takes no `.shared` here");
@@ -169,7 +169,7 @@ fn errors_have_places() {
     cell("st.weak.u8 x, 256", "4:1: `256` does not fit into 8 bits");
     cell("st.weak.u8 x, -129", "4:1: `-129` does not fit into 8 bits");
     cell("atom.gpu.add.u32 r0, x, 4294967296", "4:1: `4294967296` does not fit into 32 bits");
-    cell("mov r0, -9223372036854775809", "4:10: `-9223372036854775809` is no number of 64 bits");
+    cell("mov r0, -9223372036854775809", "4:9: `-9223372036854775809` is no number of 64 bits");
     cell(
         "bar.arrive 1",
         "4:1: a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
@@ -203,7 +203,7 @@ fn errors_have_places() {
     check(&long, "4:10008: the condition is too large");
     check(
         &format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\nld.weak r0, {}x;", "[".repeat(100_000)),
-        "4:14: a number expected, not `[`",
+        "4:100012: its `]` is missing",
     );
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\n", "4:1: `exists`, `~exists` or `forall` expected, not the end of the text");
 }

@@ -1,37 +1,66 @@
-//! Asks `llvm-config` for what to link: LLVM's shared library where there is one, else its archives; and the archives of
-//! MLIR, which only what calls MLIR takes anything from.
+//! Asks `llvm-config` for what to link: LLVM's shared library where there is one, or else its archives; with the feature
+//! `mlir`, the archives of MLIR too.
 
-use std::{env, error::Error, fs, path::PathBuf, process::Command};
+use std::{
+    env,
+    error::Error,
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-/// The variable that says where LLVM is; that of llvm-sys, which reads its headers from there.
-const PREFIX: &str = "LLVM_SYS_221_PREFIX";
+/// The variable of llvm-sys that says where LLVM is.
+const LLVM: &str = "LLVM_SYS_221_PREFIX";
+/// The variable of mlir-sys that says where MLIR is.
+const MLIR: &str = "MLIR_SYS_220_PREFIX";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-env-changed={PREFIX}");
+    println!("cargo:rerun-if-env-changed={LLVM}");
+    println!("cargo:rerun-if-env-changed={MLIR}");
     println!("cargo:rerun-if-changed=build.rs");
-    let program = env::var_os(PREFIX)
-        .map_or_else(|| "llvm-config-22".into(), |prefix| PathBuf::from(prefix).join("bin/llvm-config"));
-    let ask = |arguments: &[&str]| -> Result<String, Box<dyn Error>> {
-        let output = Command::new(&program).args(arguments).output();
-        let output = output.map_err(|error| format!("{}: {error}; set {PREFIX} to an LLVM 22", program.display()))?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into());
-        }
-        Ok(String::from_utf8(output.stdout)?)
-    };
+    let mlir = env::var_os("CARGO_FEATURE_MLIR").is_some();
+    if env::var_os("DOCS_RS").is_some() || mlir && mlir_sys_links()? {
+        return Ok(());
+    }
+    let program = program(LLVM, "llvm-config-22");
+    let ask = |arguments: &[&str]| ask(&program, arguments);
     let (kind, libraries) = match ask(&["--link-shared", "--libs"]) {
         Ok(shared) => ("dylib", shared),
         Err(_) => ("static", ask(&["--link-static", "--libs"])?),
     };
     let folder = ask(&["--libdir"])?;
     println!("cargo:rustc-link-search=native={}", folder.trim());
-    link_mlir(folder.trim())?;
+    if mlir {
+        link_mlir(folder.trim())?;
+        println!("cargo:rustc-env=MLIR_VERSION={}", ask(&["--version"])?.trim());
+    }
     link(kind, &libraries);
     if kind == "static" {
         link("dylib", &ask(&["--link-static", "--system-libs"])?);
         link("dylib", "-lstdc++");
     }
     Ok(())
+}
+
+/// Whether mlir-sys names libraries itself. It does so where its variable leads to the `llvm-config` of LLVM; two copies of
+/// LLVM in a program would end it at its start.
+fn mlir_sys_links() -> Result<bool, Box<dyn Error>> {
+    let names = ask(&program(MLIR, "llvm-config"), &["--link-static", "--ignore-libllvm", "--libnames"])?;
+    Ok(!names.trim().is_empty())
+}
+
+fn program(variable: &str, otherwise: &str) -> OsString {
+    env::var_os(variable).map_or_else(|| otherwise.into(), |prefix| Path::new(&prefix).join("bin/llvm-config").into())
+}
+
+fn ask(program: &OsStr, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.map_err(|error| format!("{}: {error}; set {LLVM} to an LLVM 22", program.display()))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn link(kind: &str, flags: &str) {

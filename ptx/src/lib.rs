@@ -4,16 +4,22 @@
 //! `fence.{sc,acq_rel,acquire,release}` and `membar`, and the arithmetic that CAS loops need.
 
 pub mod arithmetic;
+mod form;
 mod instruction;
+pub mod mnemonic;
 mod module;
 mod parse;
 mod print;
+pub mod syntax;
 mod target;
+mod word;
 
 pub use self::{
+    form::{Form, takes},
     instruction::*,
     module::{Code, Function, Jump, Line, Module, ModuleError, Other},
-    parse::{ParseError, parse_block},
+    parse::{ParseError, ParseErrors, parse_block},
     print::{Names, PtxNames},
-    target::{Form, PtxVersion, Requirement, Sm, Target, UnknownTarget, takes},
+    target::{PtxVersion, Requirement, Sm, Target, UnknownTarget},
+    word::*,
 };

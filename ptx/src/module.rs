@@ -9,7 +9,7 @@ use std::{
     str::FromStr,
 };
 
-use super::{Guard, Instruction, Name, Statement};
+use crate::instruction::{Guard, Instruction, Name, Statement};
 
 /// A module: its head, and its functions in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,186 +4,120 @@
 //! offsets as sums. It is stricter in one place: a second source of an `atom` other than `cas` is an error, though every
 //! assembler takes `atom.exch` with one and ignores it.
 
-use std::str::FromStr;
+use std::{ops::Range, str::FromStr};
 
-use winnow::{
-    ModalResult, Parser,
-    ascii::{digit1, hex_digit1, multispace1, till_line_ending},
-    combinator::{alt, delimited, opt, preceded, repeat, separated, terminated},
-    token::{one_of, take_until, take_while},
+use crate::{
+    form::takes,
+    instruction::{Address, Atom, Cache, Fence, Guard, Instruction, Ld, Name, Operand, Red, St, Statement},
+    syntax::{self, Number, Shape, SyntaxError, Text},
+    word::{AluOp, AtomOp, CacheOperator, LdSem, Scope, Space, StSem, Type, VectorSize},
 };
-
-use super::*;
 
 /// Text that is no statement of the modelled PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no PTX that ptx-atomics models: {reason}: `{text}`")]
 pub struct ParseError {
+    /// Where it stands in the source, in bytes.
+    pub span: Range<usize>,
+    /// What stands there: the statement, or the part of it that has no syntax.
     pub text: String,
+    /// What is wrong with it.
     pub reason: String,
 }
 
-impl FromStr for Statement {
-    type Err = ParseError;
+/// All errors of a text, in its order; never none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct ParseErrors(pub Vec<ParseError>);
 
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        let error = |reason: &str| ParseError { text: text.trim().into(), reason: reason.into() };
-        let raw = delimited(space, statement, space).parse(text).map_err(|_| error("syntax error"))?;
-        raw.typed().map_err(|reason| error(&reason))
+impl ParseErrors {
+    fn of_syntax(source: &str, errors: Vec<SyntaxError>) -> Vec<ParseError> {
+        let error = |SyntaxError { span, reason }| ParseError { text: source[span.clone()].into(), span, reason };
+        errors.into_iter().map(error).collect()
     }
 }
 
-/// Parses the statements of a block, with or without its braces.
+/// Reads one statement, with or without its `;`.
+impl FromStr for Statement {
+    type Err = ParseErrors;
+
+    fn from_str(text: &str) -> Result<Self, ParseErrors> {
+        let statement = syntax::statement(text).map_err(|errors| ParseErrors(ParseErrors::of_syntax(text, errors)))?;
+        typed(&statement).map_err(|error| ParseErrors(vec![error]))
+    }
+}
+
+/// Reads the statements of a block, with or without its braces.
 ///
 /// # Errors
-/// On the first statement that is not modelled PTX.
-pub fn parse_block(text: &str) -> Result<Vec<Statement>, ParseError> {
-    let error = |reason: &str| ParseError { text: text.trim().into(), reason: reason.into() };
-    let braced = delimited(('{', space), statements, '}');
-    let raw = delimited(space, alt((braced, statements)), space).parse(text).map_err(|_| error("syntax error"))?;
-    raw.into_iter().map(|raw| raw.typed().map_err(|reason| error(&reason))).collect()
-}
-
-/// A statement whose modifiers and operands are not interpreted yet.
-enum Raw<'s> {
-    Instruction { guard: Option<Guard>, mnemonic: &'s str, modifiers: Vec<&'s str>, operands: Vec<RawOperand<'s>> },
-    Reg { ty: &'s str, names: Vec<Name> },
-    Label(Name),
-}
-
-#[derive(Clone)]
-enum RawOperand<'s> {
-    Name(&'s str),
-    Sink,
-    Integer(u64),
-    /// `0f…` and `0d…`.
-    Bits(Type, u64),
-    Decimal(f64),
-    /// The flag is `.unified`.
-    Address(Address, bool),
-    Vector(Vec<RawOperand<'s>>),
-}
-
-fn statements<'s>(input: &mut &'s str) -> ModalResult<Vec<Raw<'s>>> {
-    repeat(0.., terminated(statement, space)).parse_next(input)
-}
-
-fn statement<'s>(input: &mut &'s str) -> ModalResult<Raw<'s>> {
-    let reg = preceded((".reg", space), (modifier, separated(1.., spaced(name), (',', space)), ';'))
-        .map(|(ty, names, _)| Raw::Reg { ty, names });
-    let label = terminated(spaced(name), ':').map(Raw::Label);
-    let guard = preceded('@', (opt('!'), spaced(name))).map(|(not, p)| Guard { p, negated: not.is_some() });
-    let mnemonic = spaced(take_while(1.., |c: char| c.is_ascii_lowercase()));
-    let operands = separated(0.., spaced(operand), (',', space));
-    let instruction = (opt(guard), mnemonic, repeat(0.., modifier), operands, ';')
-        .map(|(guard, mnemonic, modifiers, operands, _)| Raw::Instruction { guard, mnemonic, modifiers, operands });
-    alt((reg, label, instruction)).parse_next(input)
-}
-
-fn modifier<'s>(input: &mut &'s str) -> ModalResult<&'s str> {
-    let word = take_while(1.., |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':');
-    preceded(('.', space), spaced(word)).parse_next(input)
-}
-
-fn operand<'s>(input: &mut &'s str) -> ModalResult<RawOperand<'s>> {
-    // A vector holds scalars, not vectors.
-    let vector = separated(1.., spaced(scalar), (',', space));
-    alt((
-        (delimited(('[', space), address, ']'), opt((space, ".unified")))
-            .map(|(address, unified)| RawOperand::Address(address, unified.is_some())),
-        delimited(('{', space), vector, '}').map(RawOperand::Vector),
-        scalar,
-    ))
-    .parse_next(input)
-}
-
-fn scalar<'s>(input: &mut &'s str) -> ModalResult<RawOperand<'s>> {
-    let bits = |prefix, ty: Type| {
-        let digits = take_while(ty.bits() as usize / 4, |c: char| c.is_ascii_hexdigit());
-        preceded(('0', one_of(prefix)), digits)
-            .try_map(move |digits| u64::from_str_radix(digits, 16).map(|bits| RawOperand::Bits(ty, bits)))
+/// On every statement that is not modelled PTX.
+pub fn parse_block(text: &str) -> Result<Vec<Statement>, ParseErrors> {
+    let (statements, errors) = syntax::statements(text);
+    let inner = match &statements[..] {
+        [syntax::Statement::Open(_), inner @ .., syntax::Statement::Close(_)] => inner,
+        all => all,
     };
-    let decimal = (opt('-'), digit1, '.', digit1).take().try_map(|text: &str| text.parse().map(RawOperand::Decimal));
-    alt((
-        bits(['f', 'F'], Type::F32),
-        bits(['d', 'D'], Type::F64),
-        decimal,
-        integer.map(RawOperand::Integer),
-        identifier.map(RawOperand::Name),
-        '_'.value(RawOperand::Sink),
-    ))
-    .parse_next(input)
+    let mut errors = ParseErrors::of_syntax(text, errors);
+    let mut block = Vec::new();
+    for statement in inner {
+        match typed(statement) {
+            Ok(statement) => block.push(statement),
+            Err(error) => errors.push(error),
+        }
+    }
+    errors.sort_by_key(|error| error.span.start);
+    if errors.is_empty() { Ok(block) } else { Err(ParseErrors(errors)) }
 }
 
-fn address(input: &mut &str) -> ModalResult<Address> {
-    let parenthesized = delimited(('(', space), spaced(integer), ')');
-    let term = preceded(('+', space), spaced(alt((integer, parenthesized))));
-    let offset = repeat(0.., term).fold(|| 0i64, |sum, term: u64| sum.wrapping_add(term as i64));
-    (spaced(name), offset).map(|(base, offset)| Address { base, offset }).parse_next(input)
-}
-
-/// An integer constant (section 4.5.1), wrapped to 64 bits as the assembler does.
-fn integer(input: &mut &str) -> ModalResult<u64> {
-    let hex = preceded(('0', one_of(['x', 'X'])), hex_digit1).try_map(|digits| u64::from_str_radix(digits, 16));
-    let value = terminated(alt((hex, digit1.parse_to())), opt('U'));
-    (opt('-'), value)
-        .map(|(minus, value): (_, u64)| if minus.is_some() { value.wrapping_neg() } else { value })
-        .parse_next(input)
-}
-
-fn name(input: &mut &str) -> ModalResult<Name> {
-    identifier.map(|name: &str| Name(name.to_owned().into())).parse_next(input)
-}
-
-/// Section 4.4: a letter, or one of `_`, `$`, `%` with at least one more character.
-fn identifier<'s>(input: &mut &'s str) -> ModalResult<&'s str> {
-    let follow = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    let letter = (one_of(|c: char| c.is_ascii_alphabetic()), take_while(0.., follow)).take();
-    let symbol = (one_of(['_', '$', '%']), take_while(1.., follow)).take();
-    alt((letter, symbol)).parse_next(input)
-}
-
-fn space(input: &mut &str) -> ModalResult<()> {
-    let line_comment = ("//", till_line_ending).void();
-    let block_comment = ("/*", take_until(0.., "*/"), "*/").void();
-    repeat(0.., alt((multispace1.void(), line_comment, block_comment))).parse_next(input)
-}
-
-/// Skips the space behind a token.
-fn spaced<'s, O>(
-    token: impl Parser<&'s str, O, winnow::error::ErrMode<winnow::error::ContextError>>,
-) -> impl Parser<&'s str, O, winnow::error::ErrMode<winnow::error::ContextError>> {
-    terminated(token, space)
+/// Gives a statement its meaning.
+///
+/// # Errors
+/// If it is not modelled.
+pub fn typed(statement: &syntax::Statement<'_>) -> Result<Statement, ParseError> {
+    let typed = match statement {
+        syntax::Statement::Label(name) => Ok(Statement::Label(owned(*name))),
+        syntax::Statement::Directive(directive) => declaration(directive),
+        syntax::Statement::Instruction(instruction) => typed_instruction(instruction),
+        syntax::Statement::Open(_) | syntax::Statement::Close(_) => Err("a block within a block".into()),
+    };
+    let text = statement.text();
+    typed.map_err(|reason| ParseError { span: text.span(), text: text.text.into(), reason })
 }
 
 type Typed<T> = Result<T, String>;
 
-impl Raw<'_> {
-    fn typed(self) -> Typed<Statement> {
-        Ok(match self {
-            Self::Label(label) => Statement::Label(label),
-            Self::Reg { ty, names } => {
-                Statement::Reg { ty: ty.parse().map_err(|_| format!("unknown type .{ty}"))?, names }
-            }
-            Self::Instruction { guard, mnemonic, modifiers, operands } => {
-                let mut fields = Fields { modifiers, operands: operands.into_iter() };
-                let instruction = fields.instruction(mnemonic)?;
-                if let Some(unknown) = fields.modifiers.first() {
-                    return Err(format!("'{mnemonic}' has no modifier .{unknown} here"));
-                }
-                if fields.operands.next().is_some() {
-                    return Err("too many operands".into());
-                }
-                Statement::Instruction { guard, instruction }
-            }
-        })
+fn owned(name: Text<'_>) -> Name {
+    Name(name.text.to_owned().into())
+}
+
+fn declaration(directive: &syntax::Directive<'_>) -> Typed<Statement> {
+    let (words, declared) = directive.registers().ok_or("only `.reg` is modelled of directives")?;
+    let [word] = words[..] else { return Err("`.reg` needs one type".into()) };
+    let ty = word.text.parse().map_err(|_| format!("unknown type .{}", word.text))?;
+    if declared.iter().any(|declared| declared.count.is_some()) {
+        return Err("a range of registers".into());
     }
+    Ok(Statement::Reg { ty, names: declared.into_iter().map(|declared| owned(declared.name)).collect() })
+}
+
+fn typed_instruction(instruction: &syntax::Instruction<'_>) -> Typed<Statement> {
+    let syntax::Instruction { guard, mnemonic, modifiers, operands, .. } = instruction;
+    let mut fields = Fields { modifiers: modifiers.iter().map(|word| word.text).collect(), operands: operands.iter() };
+    let guard = guard.map(|guard| Guard { p: owned(guard.predicate), negated: guard.negated });
+    let instruction = fields.instruction(mnemonic.text)?;
+    if let Some(unknown) = fields.modifiers.first() {
+        return Err(format!("'{}' has no modifier .{unknown} here", mnemonic.text));
+    }
+    if fields.operands.next().is_some() {
+        return Err("too many operands".into());
+    }
+    Ok(Statement::Instruction { guard, instruction })
 }
 
 /// What an instruction has taken its fields from so far.
 struct Fields<'s> {
     modifiers: Vec<&'s str>,
-    operands: std::vec::IntoIter<RawOperand<'s>>,
+    operands: std::slice::Iter<'s, syntax::Operand<'s>>,
 }
 
 impl Fields<'_> {
@@ -301,26 +235,30 @@ impl Fields<'_> {
     }
 
     fn register(&mut self) -> Typed<Name> {
-        match self.operands.next() {
-            Some(RawOperand::Name(name)) => Ok(Name(name.to_owned().into())),
+        match self.operands.next().map(|operand| &operand.shape) {
+            Some(Shape::Name { name, suffix: None }) => Ok(owned(*name)),
             _ => Err("a register is missing".into()),
         }
     }
 
     fn address(&mut self) -> Typed<Address> {
-        match self.operands.next() {
-            Some(RawOperand::Address(address, false)) => Ok(address),
-            Some(RawOperand::Address(_, true)) => Err("only `ld` has .unified".into()),
-            _ => Err("an address is missing".into()),
+        match self.unified_address()? {
+            (address, false) => Ok(address),
+            (_, true) => Err("only `ld` has .unified".into()),
         }
     }
 
     /// The address of a `ld`, and whether `.unified` stands behind it.
     fn unified_address(&mut self) -> Typed<(Address, bool)> {
-        match self.operands.next() {
-            Some(RawOperand::Address(address, unified)) => Ok((address, unified)),
-            _ => Err("an address is missing".into()),
-        }
+        let operand = self.operands.next().ok_or("an address is missing")?;
+        let Shape::Memory { suffix, .. } = operand.shape else { return Err("an address is missing".into()) };
+        let unified = match suffix.map(|suffix| suffix.text) {
+            None => false,
+            Some("unified") => true,
+            Some(suffix) => return Err(format!("an address with .{suffix}")),
+        };
+        let address = operand.address().ok_or_else(|| format!("an address `{}`", operand.text.text))?;
+        Ok((Address { base: owned(address.base), offset: address.offset }, unified))
     }
 
     /// Takes what is asked of the caches, whose policy is the last operand. `weak` says that the access has no semantics
@@ -343,7 +281,7 @@ impl Fields<'_> {
             None if hint && !global => Err(".L2::cache_hint needs global memory".into()),
             None if hint => {
                 let policy = self.operands.next_back().ok_or("the cache policy is missing")?;
-                Ok(Some(Cache::Hint(typed_operand(policy, Type::B64)?)))
+                Ok(Some(Cache::Hint(scalar(policy, Type::B64)?)))
             }
             None => Ok(None),
         }
@@ -437,21 +375,31 @@ fn is_half(ty: Type) -> bool {
     matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2)
 }
 
-fn typed_operand(operand: RawOperand<'_>, ty: Type) -> Typed<Operand> {
+fn typed_operand(operand: &syntax::Operand<'_>, ty: Type) -> Typed<Operand> {
+    match &operand.shape {
+        Shape::Vector(elements) if !elements.is_empty() => {
+            Ok(Operand::Vector(elements.iter().map(|element| scalar(element, ty)).collect::<Typed<_>>()?))
+        }
+        _ => scalar(operand, ty),
+    }
+}
+
+fn scalar(operand: &syntax::Operand<'_>, ty: Type) -> Typed<Operand> {
     let float = matches!(ty, Type::F32 | Type::F64) || is_half(ty);
     let mask = u64::MAX >> 64u32.saturating_sub(ty.bits());
-    Ok(match operand {
-        RawOperand::Name(name) => Operand::Register(Name(name.to_owned().into())),
-        RawOperand::Sink => Operand::Sink,
-        RawOperand::Integer(_) if float => return Err(format!("an integer constant of type .{ty}")),
-        RawOperand::Integer(value) => Operand::Immediate(value & mask),
-        RawOperand::Bits(width, bits) if width.bits() == ty.bits() => Operand::Immediate(bits),
-        RawOperand::Decimal(value) if ty == Type::F64 => Operand::Immediate(value.to_bits()),
-        RawOperand::Decimal(value) if ty == Type::F32 => Operand::Immediate((value as f32).to_bits().into()),
-        RawOperand::Bits(..) | RawOperand::Decimal(_) => return Err(format!("no constant of type .{ty}")),
-        RawOperand::Address(..) => return Err("an address in place of a value".into()),
-        RawOperand::Vector(elements) => {
-            Operand::Vector(elements.into_iter().map(|element| typed_operand(element, ty)).collect::<Typed<_>>()?)
+    match operand.shape {
+        Shape::Name { name, suffix: None } => Ok(Operand::Register(owned(name))),
+        Shape::Sink => Ok(Operand::Sink),
+        Shape::Number(Number::Integer(_)) if float => Err(format!("an integer constant of type .{ty}")),
+        Shape::Number(Number::Integer(value)) => Ok(Operand::Immediate(value & mask)),
+        Shape::Number(Number::Single(bits)) if ty.bits() == 32 => Ok(Operand::Immediate(bits.into())),
+        Shape::Number(Number::Double(bits)) if ty.bits() == 64 => Ok(Operand::Immediate(bits)),
+        Shape::Number(Number::Decimal(value)) if ty == Type::F64 => Ok(Operand::Immediate(value.to_bits())),
+        Shape::Number(Number::Decimal(value)) if ty == Type::F32 => {
+            Ok(Operand::Immediate((value as f32).to_bits().into()))
         }
-    })
+        Shape::Number(_) => Err(format!("no constant of type .{ty}")),
+        Shape::Memory { .. } => Err("an address in place of a value".into()),
+        _ => Err(format!("an operand `{}`", operand.text.text)),
+    }
 }

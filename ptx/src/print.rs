@@ -2,7 +2,11 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::{arithmetic::sign_extend, *};
+use crate::{
+    arithmetic::sign_extend,
+    instruction::{Address, Atom, Cache, Fence, Guard, Instruction, Ld, Name, Operand, Red, St, Statement},
+    word::{LdSem, Space, StSem, Type},
+};
 
 /// How registers and addresses are spelled: as they are, or as the operands of an embedder's inline assembly.
 pub trait Names {

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::Scope;
+use crate::scope::Scope;
 
 /// The bits of an address.
 #[cfg(target_pointer_width = "64")]

@@ -12,6 +12,7 @@ use core::{
 };
 
 use bits::{Address, Bits, IntegerBits};
+pub use scope::{Block, Cluster, Device, Scope, System};
 
 mod bits;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -20,6 +21,7 @@ mod implementation;
 #[cfg(target_arch = "nvptx64")]
 #[path = "markers.rs"]
 mod implementation;
+mod scope;
 
 /// Makes a crate no program unless the pass ran: without it, the atomics of `core` lose their order in silence.
 ///
@@ -44,9 +46,6 @@ macro_rules! require_pass {
     };
 }
 
-/// The threads that an operation synchronizes with. The scopes are those of the PTX memory model.
-pub trait Scope: sealed::Scope {}
-
 /// An atomic type of `core`.
 pub trait Atomic: sealed::Sealed {
     /// The value in memory.
@@ -67,44 +66,6 @@ pub trait Integer: Atomic<Bits: IntegerBits> {
 
 mod sealed {
     pub trait Sealed {}
-
-    /// What the implementation for the GPU chooses a marker by.
-    #[allow(dead_code, reason = "a host has no scopes")]
-    pub enum Name {
-        Block,
-        Cluster,
-        Device,
-        System,
-    }
-
-    pub trait Scope {
-        const NAME: Name;
-    }
-}
-
-macro_rules! scopes {
-    ($($(#[$doc:meta])* $name:ident)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug)]
-        pub struct $name;
-
-        impl sealed::Scope for $name {
-            const NAME: sealed::Name = sealed::Name::$name;
-        }
-
-        impl Scope for $name {}
-    )*};
-}
-
-scopes! {
-    /// The threads of the same block (PTX: `.cta`).
-    Block
-    /// The threads of the same cluster of blocks (PTX: `.cluster`). Before sm_90, those of the same device.
-    Cluster
-    /// The threads of the same device (PTX: `.gpu`).
-    Device
-    /// All threads, those of the host and of other devices too (PTX: `.sys`). The scope of `core`'s atomics.
-    System
 }
 
 macro_rules! integers {

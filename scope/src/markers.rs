@@ -7,9 +7,8 @@
 use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 use crate::{
-    Scope,
     bits::{Bits, IntegerBits},
-    sealed::Name,
+    scope::{Name, Scope},
 };
 
 /// One call of the marker of this name and type.

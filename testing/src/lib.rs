@@ -102,7 +102,8 @@ pub const ASSEMBLERS: [Assembler; 3] = [
 ];
 
 impl Assembler {
-    fn program(&self) -> PathBuf {
+    /// Where it is, if it is installed.
+    pub fn program(&self) -> PathBuf {
         root().join(".tools").join(self.name).join(self.path)
     }
 

@@ -5,7 +5,8 @@ use ptx_memory_model::{
     litmus::Litmus,
     place::{Place, Scope},
     program::{
-        Address, AluOp, Cmp, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Value, Variable,
+        Address, AluOp, AtomOp, Cmp, Computation, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type,
+        Value, Variable,
     },
     ptx::{Access, Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem, Thread},
     source,
@@ -52,7 +53,7 @@ pub fn source(seed: u64) -> source::Program {
                         _ => {
                             let order = random.one(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
                             let failure = random.one(&[Relaxed, Acquire, SeqCst]);
-                            let op = random.one(&[RmwOp::Add, RmwOp::Exch, RmwOp::Cas]);
+                            let op = random.one(&[AtomOp::Add, AtomOp::Exch, AtomOp::Cas]).into();
                             let access = source::Access { order, failure, scope };
                             let c = Operand::Immediate(3);
                             source::Instruction::Rmw { op, d: Some(d()), a, b: value, c, ty, access }
@@ -120,40 +121,54 @@ fn constant(random: &mut Random, bits: u8) -> Value {
 
 /// An operation of `atom` on so many bits, and a type that it takes.
 fn update(random: &mut Random, bits: u8) -> (RmwOp, Type) {
-    use RmwOp::*;
+    use AtomOp::*;
     let op = random.one(match bits {
         16 => &[Cas],
         32 => &[Add, Add, Exch, Exch, Cas, Cas, Inc, Dec, Min, Max, And, Or, Xor],
         _ => &[Add, Add, Exch, Exch, Cas, Cas, Min, Max, And, Or, Xor],
     });
     let signed = matches!((op, bits), (Min | Max, _) | (Add, 32)) && random.below(2) == 0;
-    (op, Type { bits, signed })
+    let ty = match op {
+        Cas | Exch | And | Or | Xor => ["b", "b", "b"],
+        _ => ["u", "s", "u"],
+    };
+    (op.into(), word(ty[usize::from(signed)], bits))
 }
 
-const ARITHMETIC: [AluOp; 23] = [
-    AluOp::Mov,
-    AluOp::Neg,
-    AluOp::Not,
-    AluOp::Sext,
-    AluOp::Add,
-    AluOp::Sub,
-    AluOp::And,
-    AluOp::Or,
-    AluOp::Xor,
-    AluOp::Min,
-    AluOp::Max,
-    AluOp::Mul,
-    AluOp::Shl,
-    AluOp::Shr,
-    AluOp::Set(Cmp::Eq),
-    AluOp::Set(Cmp::Ne),
-    AluOp::Set(Cmp::Lt),
-    AluOp::Set(Cmp::Le),
-    AluOp::Set(Cmp::Gt),
-    AluOp::Set(Cmp::Ge),
-    AluOp::Selp,
-    AluOp::Mad,
-    AluOp::Prmt,
+/// The type of this letter and width.
+fn word(letter: &str, bits: u8) -> Type {
+    format!("{letter}{bits}").parse().expect("a type")
+}
+
+fn integer(bits: u8, signed: bool) -> Type {
+    word(if signed { "s" } else { "u" }, bits)
+}
+
+const COMPUTATIONS: [Computation; 24] = [
+    Computation::Alu(AluOp::Mov),
+    Computation::Alu(AluOp::Neg),
+    Computation::Alu(AluOp::Not),
+    Computation::Alu(AluOp::Add),
+    Computation::Alu(AluOp::Sub),
+    Computation::Alu(AluOp::And),
+    Computation::Alu(AluOp::Or),
+    Computation::Alu(AluOp::Xor),
+    Computation::Alu(AluOp::Min),
+    Computation::Alu(AluOp::Max),
+    Computation::Alu(AluOp::MulLo),
+    Computation::Alu(AluOp::Shl),
+    Computation::Alu(AluOp::Shr),
+    Computation::Alu(AluOp::Selp),
+    Computation::Alu(AluOp::MadLo),
+    Computation::Alu(AluOp::Prmt),
+    Computation::Setp(Cmp::Eq),
+    Computation::Setp(Cmp::Ne),
+    Computation::Setp(Cmp::Lt),
+    Computation::Setp(Cmp::Le),
+    Computation::Setp(Cmp::Gt),
+    Computation::Setp(Cmp::Ge),
+    Computation::Cvt(Type::S64),
+    Computation::Cvt(Type::U16),
 ];
 
 fn thread(
@@ -194,21 +209,21 @@ fn thread(
                 let load = |location| {
                     let a = Address { base: Operand::Address(Location(location)), offset: 0 };
                     let bits = all[0];
-                    Instruction::Load { d: fresh(&mut registers), a, ty: Type { bits, signed: false }, access }
+                    Instruction::Load { d: fresh(&mut registers), a, ty: integer(bits, false), access }
                 };
                 Instruction::Vector([0, 1].map(load).into())
             }
             13.. if !registers.is_empty() => {
-                let op = random.one(&ARITHMETIC);
-                let bits = if op == AluOp::Prmt { 32 } else { random.one(&[8, 16, 32, 64]) };
+                let computation = random.one(&COMPUTATIONS);
+                let bits = if computation == Computation::Alu(AluOp::Prmt) { 32 } else { random.one(&[8, 16, 32, 64]) };
                 let mut sources = [Operand::Immediate(0); 3];
-                sources[..op.arity()].fill_with(|| value(random, &registers, bits));
-                let ty = Type { bits, signed: random.below(2) == 0 };
-                Instruction::Alu { op, ty, d: fresh(&mut registers), sources }
+                sources[..computation.arity()].fill_with(|| value(random, &registers, bits));
+                let ty = integer(bits, random.below(2) == 0);
+                Instruction::Alu { computation, ty, d: fresh(&mut registers), sources }
             }
             kind @ 0..=8 | kind @ 11 if *budget > 0 => {
                 *budget -= 1;
-                let ty = Type { bits, signed: bits < 64 && random.below(2) == 0 };
+                let ty = integer(bits, bits < 64 && random.below(2) == 0);
                 match kind {
                     0..=2 => {
                         let access = access(random, &[Sem::Weak, Sem::Relaxed, Sem::Acquire, Sem::Volatile]);
@@ -224,12 +239,12 @@ fn thread(
                             continue;
                         }
                         let (op, ty) = update(random, bits);
-                        let red = kind == 8 && !matches!(op, RmwOp::Exch | RmwOp::Cas);
+                        let red = kind == 8 && !matches!(op, RmwOp::Atom(AtomOp::Exch | AtomOp::Cas));
                         let sems = [Sem::Relaxed, Sem::Release, Sem::AcqRel, Sem::Acquire];
                         let access = access(random, &sems[..if red { 2 } else { 4 }]);
                         let b = value(random, &registers, bits);
                         let d = if red { None } else { Some(fresh(&mut registers)) };
-                        let c = Operand::Immediate(if op == RmwOp::Cas { 3 } else { 0 });
+                        let c = Operand::Immediate(if op == AtomOp::Cas.into() { 3 } else { 0 });
                         Instruction::Rmw { op, d, a, b, c, ty, access }
                     }
                 }

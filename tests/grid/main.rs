@@ -16,7 +16,7 @@ use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
     judge::Strength,
-    llvm::{Diagnostic, Input, Options},
+    llvm::{Errors, Input, Options},
     lowering::{
         FpAtomics, Operation, Ordering, Policy, Sequence, Sm, Strategy, SyncScope, Target,
         ptx::{Scope, Space, Statement},
@@ -169,7 +169,7 @@ impl Run {
         Ok(())
     }
 
-    fn lower(&self, cells: &[Cell], strategy: Strategy) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    fn lower(&self, cells: &[Cell], strategy: Strategy) -> Result<Vec<u8>, Errors> {
         let policy = Policy { fp_atomics: self.policy, ..strategy.into() };
         let generic_may_be_local = cells.first().is_some_and(Cell::may_be_local);
         let options = Options { policy, generic_may_be_local, ..Options::new(self.target) };
@@ -178,7 +178,7 @@ impl Run {
 
     fn ptx(&self, cells: &[Cell], strategy: Strategy) -> Result<String, Failed> {
         let ptx = self.lower(cells, strategy);
-        let messages = |errors: Vec<Diagnostic>| errors.iter().map(|error| error.message.clone()).join("\n");
+        let messages = |errors: Errors| errors.iter().map(|error| error.message.clone()).join("\n");
         Ok(String::from_utf8(ptx.map_err(messages)?)?)
     }
 
@@ -208,7 +208,7 @@ impl Run {
             {
                 return fail(missing.join(", "));
             }
-            let lacks = self.target.lacks(&sequence.0);
+            let lacks = self.target.lacks(sequence.statements());
             if !lacks.is_empty() {
                 return fail(lacks.iter().join(", "));
             }
@@ -260,7 +260,7 @@ fn sequence(body: &str) -> Result<Sequence, Failed> {
             }
         }
     }
-    Ok(Sequence(statements))
+    Ok(statements.into_iter().collect())
 }
 
 /// PTX of many modules, equal functions once, in files that an assembler reads in linear time.

@@ -56,7 +56,7 @@ impl Kernel {
     /// The memory and fence opcodes.
     pub fn sass(&self) -> Sass {
         let of_memory = self.0.iter().filter(|placed| placed.is_one_of(&OF_MEMORY));
-        Sass(of_memory.map(|placed| placed.opcode.clone()).collect())
+        of_memory.map(|placed| placed.opcode.clone()).collect()
     }
 
     /// Whether the lanes of a warp work together.

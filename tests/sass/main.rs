@@ -15,7 +15,7 @@ use machine::{Kernel, kernel_name, missing};
 use ptx_atomics_lowering::{
     AtomicOp, FpAtomics, Lowering, Operation, Ordering, Policy, Sequence, Sm, Strategy, SyncScope, Target, lower,
     ptx::{Instruction, Operand, Scope, Space, Statement},
-    sass::{Family, Sass, combines, leader_orders},
+    sass::{Family, LaneOperands, ResultUse, Sass, combines, leader_orders},
 };
 use strum::IntoEnumIterator;
 use testing::{ASSEMBLERS, Assembler, target, trial};
@@ -96,8 +96,9 @@ fn orders_in_all_lanes(assembler: &Assembler, target: &Target) -> Result<(), Fai
     let mut led = 0;
     let mut wrong = Vec::new();
     for ((cell, strategy), kernel) in cells.iter().zip(&kernels) {
+        let result = if cell.store.statements().is_empty() { ResultUse::Unread } else { ResultUse::Read };
         let by_leader = |instruction: &Instruction| {
-            leader_orders(instruction, family) && combines(instruction, true, !cell.store.0.is_empty(), family)
+            leader_orders(instruction, family) && combines(instruction, LaneOperands::Equal, result, family)
         };
         let expected = *strategy == Strategy::Recommended && cell.sequence.instructions().any(by_leader);
         let found = kernel.guarded_barriers().next().is_some();
@@ -176,15 +177,20 @@ impl Cell {
     /// The same `atom` with its result discarded. A loop needs it; and of a generic operation, ptxas then narrows the part for
     /// local memory.
     fn unread(&self) -> Option<Self> {
-        let mut sequence = self.sequence.clone();
-        let atom = sequence.0.iter_mut().find_map(|statement| match statement {
+        let mut statements = self.sequence.statements().to_vec();
+        let atom = statements.iter_mut().find_map(|statement| match statement {
             Statement::Instruction { instruction: Instruction::Atom(atom), .. } => Some(atom),
             _ => None,
         });
-        let expanded = self.sequence.0.iter().any(|statement| matches!(statement, Statement::Label(_)));
+        let expanded = self.sequence.statements().iter().any(|statement| matches!(statement, Statement::Label(_)));
         let addressed = matches!(self.space, Space::Global | Space::Shared);
         atom.filter(|_| addressed && !expanded)?.d = Operand::Sink;
-        Some(Self { name: format!("{} unread", self.name), sequence, store: Sequence::default(), ..*self })
+        Some(Self {
+            name: format!("{} unread", self.name),
+            sequence: statements.into_iter().collect(),
+            store: Sequence::default(),
+            ..*self
+        })
     }
 
     fn kernel(&self, index: usize) -> Result<String, std::fmt::Error> {

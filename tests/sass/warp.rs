@@ -7,7 +7,7 @@ use libtest_mimic::{Failed, Trial};
 use ptx_atomics_lowering::{
     Form, Sm, Target,
     ptx::{AtomOp, Instruction, Scope, Space, Statement, Type},
-    sass::{Family, combines, leader_orders},
+    sass::{Family, LaneOperands, ResultUse, combines, leader_orders},
 };
 use strum::IntoEnumIterator;
 
@@ -159,8 +159,9 @@ impl Cell {
 
     /// What the data do not say of its machine code.
     fn objection(&self, kernel: &Kernel, family: Family) -> Option<String> {
-        let (combined, expected) =
-            (kernel.is_of_warp(), combines(&self.instruction, self.one_operand, self.result_is_read, family));
+        let operands = if self.one_operand { LaneOperands::Equal } else { LaneOperands::Different };
+        let result = if self.result_is_read { ResultUse::Read } else { ResultUse::Unread };
+        let (combined, expected) = (kernel.is_of_warp(), combines(&self.instruction, operands, result, family));
         if combined != expected {
             return Some(format!("{}: combined {combined}, not {expected}", self.name));
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ptx_atomics::mapping::{Mapping, typed};
 use ptx_atomics::{
-    llvm::{Diagnostic, Location},
+    llvm::{Diagnostic, Errors, Location},
     lowering::{Access, Policy, Type, ptx::Space},
     memory_model::{
         condition::{Condition, Formula, Quantifier},
@@ -22,15 +22,16 @@ use ptx_atomics::{
     },
 };
 
-use crate::{cli::LitmusArgs, format::columns, lower};
+use super::report::why;
+use crate::{cli::LitmusArgs, format::columns, input};
 
 /// What is printed, and whether every program ends only as its source may.
-pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bool), Vec<Diagnostic>> {
+pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bool), Errors> {
     let sources = read(path)?;
     let target = args.target.target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
     let policy = Policy::from(args.strategy.strategies());
     let mapping = Mapping::new(policy, target, Access::new(Space::Global, Type::I32), target.to_string());
-    let (mut text, mut kept, mut errors) = (String::new(), true, Vec::new());
+    let (mut text, mut kept, mut errors) = (String::new(), true, Errors::new());
     for source in sources {
         match compare(args, &source, &mapping, limits) {
             Ok((part, is_kept)) => {
@@ -40,12 +41,12 @@ pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bo
             Err(found) => errors.extend(found),
         }
     }
-    if errors.is_empty() { Ok((text, kept)) } else { Err(errors) }
+    errors.or((text, kept))
 }
 
 /// Reads programs in scoped C++; `-` is standard input.
-pub fn read(path: &Path) -> Result<Vec<Source>, Vec<Diagnostic>> {
-    let input = lower::read(path)?;
+pub fn read(path: &Path) -> Result<Vec<Source>, Errors> {
+    let input = input::read(path)?;
     let Ok(text) = std::str::from_utf8(input.bytes()) else {
         return Err(Diagnostic::new(format!("'{}' is no text", input.name())).into());
     };
@@ -62,7 +63,7 @@ fn compare(
     source: &Source,
     mapping: &Mapping<'_>,
     limits: Limits,
-) -> Result<(String, bool), Vec<Diagnostic>> {
+) -> Result<(String, bool), Errors> {
     // The values are those of what is accessed.
     let typed = typed(&source.program, ModelType::U32);
     let lowered = typed.and_then(|program| Ok((mapping.translate(&program)?, program)));
@@ -86,7 +87,7 @@ fn verdict(admitted: &SourceOutcomes, found: &Outcomes) -> (String, bool) {
     let open = (!found.speculative.is_subset(&admitted.outcomes.states)).then_some(Limit::ThinAir);
     match (&admitted.race, admitted.outcomes.unknown.or(found.unknown).or(open)) {
         (Some(_), _) => ("undefined: it races, so that every outcome is allowed".into(), true),
-        (None, Some(limit)) => (format!("unknown: {}", super::report::why(limit)), false),
+        (None, Some(limit)) => (format!("unknown: {}", why(limit)), false),
         (None, None) if wrong > 0 => (format!("not kept: {wrong} outcomes that the source does not have"), false),
         (None, None) => ("kept: every outcome is one of the source".into(), true),
     }

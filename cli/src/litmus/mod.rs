@@ -1,5 +1,6 @@
 //! `ptx-atomics litmus`.
 
+mod answer;
 mod diagram;
 mod dot;
 mod from_source;
@@ -15,54 +16,28 @@ use std::{
 use clap::{CommandFactory, error::ErrorKind};
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressFinish, ProgressStyle};
 use ptx_atomics::{
-    llvm::{Diagnostic, Input, Location},
+    llvm::{Diagnostic, Errors, Input, Location},
     memory_model::{
         litmus::{Dialect, Litmus},
         outcome::{Layout, Limits, Outcomes},
         ptx::{Conventions, search},
-        unfold::Limit,
     },
 };
 use rayon::prelude::*;
-use serde::{Serialize, Serializer};
 use walkdir::WalkDir;
 
 use crate::{
     cli::{Cli, Convention, LitmusArgs, LitmusFormat},
     format,
-    lower::{cannot, read},
+    input::{cannot, read},
     output, render,
 };
+use answer::{Answer, TestReport};
 use diagram::Diagram;
 use report::{Shown, show};
 
-/// What is known of one test.
-#[derive(Serialize)]
-struct Verdict {
-    file: String,
-    name: String,
-    /// Whether the condition holds; `None` if that is not known.
-    holds: Option<bool>,
-    outcomes: usize,
-    candidates: u64,
-    #[serde(rename = "ms", serialize_with = "milliseconds")]
-    time: Duration,
-    /// Why it is not known.
-    #[serde(skip)]
-    unknown: Option<Limit>,
-}
-
-/// A test that was judged, with what is printed and drawn of it.
-struct Judged {
-    verdict: Verdict,
-    text: String,
-    diagram: Option<Diagram>,
-    /// What may be a mistake, with its place.
-    warnings: Vec<String>,
-}
-
 /// A file that is none, and its text where errors point to it.
-type Failure = (Vec<Diagnostic>, Option<Input>);
+type Failure = (Errors, Option<Input>);
 
 /// Deep conditions and many threads are recursions of the search.
 const STACK: usize = 64 << 20;
@@ -83,7 +58,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     let bar = progress(paths.len());
     let judge_all = || paths.par_iter().progress_with(bar).map(|path| judge(args, path, explain)).collect();
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
-    let judged: Vec<Result<Judged, Failure>> = match pool {
+    let judged: Vec<Result<TestReport, Failure>> = match pool {
         Ok(pool) => pool.install(judge_all),
         // Where threads cannot be had, one goes through all.
         Err(_) => paths.iter().map(|path| judge(args, path, explain)).collect(),
@@ -103,16 +78,16 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
             }
         }
     }
-    known &= good.iter().all(|judged| judged.verdict.holds.is_some());
+    known &= good.iter().all(|judged| judged.answer.holds.is_some());
     let drawn = draw(args, &good);
     let text = match args.format {
         LitmusFormat::Json => {
-            let verdicts: Vec<&Verdict> = good.iter().map(|judged| &judged.verdict).collect();
-            for Verdict { file, unknown, .. } in verdicts.iter() {
+            let answers: Vec<&Answer> = good.iter().map(|judged| &judged.answer).collect();
+            for Answer { file, unknown, .. } in &answers {
                 let why = unknown.iter().map(|limit| report::why(*limit));
                 why.for_each(|why| render::say(&format!("warning: {file}: the verdict is unknown: {why}")));
             }
-            format::json(&verdicts)
+            format::json(&answers)
         }
         LitmusFormat::Text => report::text(&good, paths.len(), explain || args.outcomes),
     };
@@ -144,8 +119,8 @@ fn limits(args: &LitmusArgs) -> Limits {
 }
 
 /// The files in the order of the arguments; those of folders by name.
-fn files(arguments: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
-    let (mut files, mut errors) = (Vec::new(), Vec::new());
+fn files(arguments: &[PathBuf]) -> (Vec<PathBuf>, Errors) {
+    let (mut files, mut errors) = (Vec::new(), Errors::new());
     for argument in arguments {
         if !argument.is_dir() {
             files.push(argument.clone());
@@ -190,7 +165,7 @@ fn progress(files: usize) -> ProgressBar {
     ProgressBar::new(files as u64).with_style(style).with_finish(ProgressFinish::AndClear)
 }
 
-fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<Judged, Failure> {
+fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Failure> {
     let input = read(path).map_err(|errors| (errors, None))?;
     let Ok(text) = std::str::from_utf8(input.bytes()) else {
         let message = format!("'{}' is no text", input.name());
@@ -218,22 +193,22 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<Judged, Failur
     let start = Instant::now();
     let outcomes = search::outcomes(&litmus.program, conventions, limits);
     let time = start.elapsed();
-    let verdict = verdict(&litmus, &outcomes, input.name(), time);
+    let answer = answer(&litmus, &outcomes, input.name(), time);
     let wanted = explain || args.dot.is_some() || args.svg.is_some();
     let shown = wanted.then(|| show(&litmus, &outcomes, conventions, limits));
-    let mut text = report::heading(&verdict, &litmus);
+    let mut text = report::heading(&answer, &litmus);
     if args.outcomes {
         text += &report::outcomes(&litmus, &outcomes);
     }
     if let Some(shown) = shown.as_ref().filter(|_| explain) {
         text += &report::execution(shown);
     }
-    Ok(Judged { verdict, text, diagram: shown.and_then(|Shown { diagram, .. }| diagram), warnings })
+    Ok(TestReport { answer, text, diagram: shown.and_then(|Shown { diagram, .. }| diagram), warnings })
 }
 
-fn verdict(litmus: &Litmus, outcomes: &Outcomes, file: &str, time: Duration) -> Verdict {
+fn answer(litmus: &Litmus, outcomes: &Outcomes, file: &str, time: Duration) -> Answer {
     let holds = outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program));
-    Verdict {
+    Answer {
         file: file.to_owned(),
         name: litmus.name.clone(),
         holds: holds.ok(),
@@ -245,7 +220,7 @@ fn verdict(litmus: &Litmus, outcomes: &Outcomes, file: &str, time: Duration) -> 
 }
 
 /// Draws the one test; nothing is drawn where there is none.
-fn draw(args: &LitmusArgs, judged: &[Judged]) -> Result<(), Vec<Diagnostic>> {
+fn draw(args: &LitmusArgs, judged: &[TestReport]) -> Result<(), Errors> {
     let [judged] = judged else { return Ok(()) };
     let drawings = [(&args.dot, dot::dot as fn(&Diagram) -> String), (&args.svg, svg::svg)];
     for (path, drawing) in drawings.iter().filter_map(|(path, drawing)| Some((path.as_deref()?, drawing))) {
@@ -258,10 +233,6 @@ fn draw(args: &LitmusArgs, judged: &[Judged]) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Vec<Diagnostic>> {
-    output::write(path, text.as_bytes().to_vec()).map_err(|error| cannot("write", path, &error))
-}
-
-fn milliseconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(time.as_micros() as f64 / 1e3)
+fn write(path: &Path, text: &str) -> Result<(), Errors> {
+    output::write(path, text.as_bytes().to_vec()).map_err(|error| cannot("write", path, &error).into())
 }

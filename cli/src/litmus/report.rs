@@ -14,7 +14,10 @@ use ptx_atomics::memory_model::{
     unfold::Limit,
 };
 
-use super::{Judged, Verdict, diagram::Diagram};
+use super::{
+    answer::{Answer, TestReport},
+    diagram::Diagram,
+};
 use crate::format::columns;
 
 /// The execution that decides the condition.
@@ -80,8 +83,8 @@ pub fn why(limit: Limit) -> String {
     format!("{limit}{option}")
 }
 
-fn word(verdict: &Verdict) -> &'static str {
-    match (verdict.holds, verdict.unknown) {
+fn word(answer: &Answer) -> &'static str {
+    match (answer.holds, answer.unknown) {
         (Some(true), _) => "holds",
         (Some(false), _) => "does not hold",
         (None, Some(Limit::Hangs)) => "hangs",
@@ -89,26 +92,26 @@ fn word(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn counts(verdict: &Verdict) -> [String; 3] {
+fn counts(answer: &Answer) -> [String; 3] {
     let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let time = format!("{:.2} ms", verdict.time.as_secs_f64() * 1e3);
-    [counted(verdict.outcomes as u64, "outcome"), counted(verdict.candidates, "candidate"), time]
+    let time = format!("{:.2} ms", answer.time.as_secs_f64() * 1e3);
+    [counted(answer.outcomes as u64, "outcome"), counted(answer.candidates, "candidate"), time]
 }
 
 /// All tests: what is said of each, or a line for each; and how many there are of each kind.
-pub fn text(judged: &[Judged], files: usize, in_full: bool) -> String {
-    let line = |Judged { verdict, .. }: &Judged| {
-        let why = verdict.unknown.iter().map(|limit| format!(": {}", why(*limit))).collect::<String>();
-        let cells = [word(verdict).to_owned()].into_iter().chain(counts(verdict));
-        cells.chain([verdict.file.clone() + &why]).collect::<Vec<_>>()
+pub fn text(judged: &[TestReport], files: usize, in_full: bool) -> String {
+    let line = |TestReport { answer, .. }: &TestReport| {
+        let why = answer.unknown.iter().map(|limit| format!(": {}", why(*limit))).collect::<String>();
+        let cells = [word(answer).to_owned()].into_iter().chain(counts(answer));
+        cells.chain([answer.file.clone() + &why]).collect::<Vec<_>>()
     };
     let mut text: String = match in_full {
         true => judged.iter().map(|judged| &judged.text[..]).collect::<Vec<_>>().join("\n"),
         false => columns(judged.iter().map(line)),
     };
     if files > 1 {
-        let count = |holds| judged.iter().filter(|judged| judged.verdict.holds == holds).count();
-        let hangs = judged.iter().filter(|judged| judged.verdict.unknown == Some(Limit::Hangs)).count();
+        let count = |holds| judged.iter().filter(|judged| judged.answer.holds == holds).count();
+        let hangs = judged.iter().filter(|judged| judged.answer.unknown == Some(Limit::Hangs)).count();
         let (yes, no, unknown) = (count(Some(true)), count(Some(false)), count(None) - hangs);
         text += &format!("\n{files} tests: {yes} hold, {no} do not, {unknown} unknown");
         text += &if hangs > 0 { format!(", {hangs} hang") } else { String::new() };
@@ -121,11 +124,11 @@ pub fn text(judged: &[Judged], files: usize, in_full: bool) -> String {
 }
 
 /// The verdict of one test.
-pub fn heading(verdict: &Verdict, litmus: &Litmus) -> String {
-    let mut text = format!("{}: {} {}\n", verdict.file, verdict.name, word(verdict));
-    verdict.unknown.iter().for_each(|limit| text += &format!("  because {}\n", why(*limit)));
+pub fn heading(answer: &Answer, litmus: &Litmus) -> String {
+    let mut text = format!("{}: {} {}\n", answer.file, answer.name, word(answer));
+    answer.unknown.iter().for_each(|limit| text += &format!("  because {}\n", why(*limit)));
     text += &format!("  {} ({})\n", litmus.condition.quantifier, litmus.formula());
-    text + &format!("  {}\n", counts(verdict).join(", "))
+    text + &format!("  {}\n", counts(answer).join(", "))
 }
 
 /// Every final state; a star marks those in which the formula holds.

@@ -9,8 +9,9 @@
 //! of each row is ours. The trailing fence of an rmw is `acq_rel`, not `acquire`, and so releases what the rmw has
 //! acquired; a store acquires nothing, and the leading fence releases what is in front of it.
 
-use super::{Row, rows};
+use super::row::{Row, rows};
 
+/// The rows that the paper maps otherwise than [`ABI`](super::ABI) recommends.
 #[rustfmt::skip]
 pub const PROVEN: &[Row] = rows! {
     atomic_store(seq_cst)    => { fence.sc.<scope>; st.release.<scope>; }

@@ -1,19 +1,18 @@
 //! The cheapest sequence of a row: the fewest barriers on the target, then the fewest instructions, then barriers in all lanes
 //! of a warp, then the document's order.
 //!
-//! What counts is the sequence as it is legalized for the target. Before sm_90 or PTX 8.6, one-sided fences become full
-//! ones and cost twice; from there on, they cost as much as the access that orders by itself. Cost is that of scope gpu: at
-//! the other scopes fewer or other barriers are emitted, but the choice is the same.
+//! The cost is that of the sequence as it is legalized for the target. Before sm_90 or PTX 8.6, one-sided fences become full
+//! ones and cost twice; from there on, they cost as much as an access that carries the ordering. The cost is that of scope gpu.
+//! At other scopes ptxas emits fewer or other barriers, but the choice is the same.
 //!
-//! On every target that was measured, no sequence is cheaper than the recommended one. The choice is another one only where
+//! On every measured target, no sequence is cheaper than the recommended one. The choice differs from it only where
 //! ptxas may combine the lanes of a warp (`sass/warp.rs`) and one-sided fences cost the same: their barriers are in all lanes,
 //! those of the access in the leader alone.
 
-use super::{Carrier, Step};
+use super::{barriers::barriers, carrier::Carrier, one_sided::without_one_sided_fences, row::Step};
 use crate::{
-    legalize::fence,
     ptx::{Scope, Target},
-    sass::{Family, barriers},
+    sass::Family,
 };
 
 /// The cheapest; the first where nothing was measured.
@@ -24,8 +23,9 @@ pub(super) fn cheapest(sequences: &'static [&'static [Step]], carrier: Carrier, 
 fn at_scope(sequences: &'static [&'static [Step]], carrier: Carrier, scope: Scope, target: &Target) -> &'static [Step] {
     let cost = |steps: &&&'static [Step]| {
         let by_leader = carrier == Carrier::Leader && steps.iter().any(|step| step.orders_its_access());
-        let steps = fence::legalize(steps, target, &mut Vec::new());
-        Family::of(target.sm).map(|family| (barriers(&steps, scope, family).cost(), by_leader))
+        let legal = without_one_sided_fences(steps, target);
+        let steps = legal.as_deref().unwrap_or(steps);
+        Family::of(target.sm).map(|family| (barriers(steps, scope, family).cost(), by_leader))
     };
     sequences.iter().min_by_key(cost).expect("every row has a sequence")
 }
@@ -36,7 +36,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        abi::{ABI, Kind, PROVEN},
+        abi::{ABI, PROVEN, RowKind},
         op::Ordering,
         ptx::{FenceSem, Form, Sm},
     };
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn no_leader_orders_for_its_warp() {
         let leads = |target: &Target| Family::of(target.sm).is_some_and(|family| family >= Family::Sm90);
-        let rows = ABI.iter().filter(|row| row.kind == Kind::Rmw);
+        let rows = ABI.iter().filter(|row| row.kind == RowKind::Rmw);
         let mut split = 0;
         for (row, target) in rows.flat_map(|row| targets().filter(leads).map(move |target| (row, target))) {
             let chosen = cheapest(row.sequences, Carrier::Leader, &target);

@@ -1,7 +1,8 @@
 //! NVIDIA's Atomics Application Binary Interface: 15 rows, 23 sequences, in the order and the words of the document.
 
-use super::{Row, rows};
+use super::row::{Row, rows};
 
+/// The table of NVIDIA's document 'Atomics Application Binary Interface'.
 #[rustfmt::skip]
 pub const ABI: &[Row] = rows! {
     atomic_thread_fence(seq_cst) => { fence.sc.<scope>; }

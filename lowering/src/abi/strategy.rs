@@ -1,10 +1,16 @@
-//! Which of a row's sequences is used.
+//! The choice of one sequence of a row.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
-use super::{ABI, Kind, PROVEN, Row, Step, auto};
+use super::{
+    asplos19::PROVEN,
+    auto,
+    carrier::Carrier,
+    nvidia::ABI,
+    row::{RowKind, RowName, Step},
+};
 use crate::{
     op::Ordering,
     ptx::{AtomSem, FenceSem, Form, Target},
@@ -13,6 +19,7 @@ use crate::{
 /// A rule that picks one sequence of each row. All of them may be mixed within a binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Strategy {
     /// The row's first sequence.
     Recommended,
@@ -26,35 +33,23 @@ pub enum Strategy {
     Auto,
 }
 
-/// The name of a row on the command line: `rmw.acq_rel`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RowName(pub Kind, pub Ordering);
-
-/// Who carries the ordering of an access, if it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
-    /// The access itself may.
-    Access,
-    /// The access itself may, and then ptxas may have one lane of a warp do it for all ([`crate::sass::leader_orders`]).
-    Leader,
-    /// The swap of a CAS loop, but no release of it: every round would fence. One-sided fences outside the loop cost less than a
-    /// swap that acquires; full ones cost more.
-    Loop,
-    /// Only fences can: a volatile access.
-    Fences,
-}
-
 /// A strategy for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Strategies([Strategy; ABI.len()]);
 
 impl Strategies {
-    /// The sequence for an operation: the one place where a strategy is consulted.
+    /// The sequence for an operation. This is the one place where a strategy is consulted.
     ///
     /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed; of a CAS loop it
     /// is the first one whose access does not release, where only full fences could acquire. `None` if the
     /// language has no such operation (a release load, a relaxed fence).
-    pub fn choose(&self, kind: Kind, ordering: Ordering, carrier: Carrier, target: &Target) -> Option<&'static [Step]> {
+    pub fn choose(
+        &self,
+        kind: RowKind,
+        ordering: Ordering,
+        carrier: Carrier,
+        target: &Target,
+    ) -> Option<&'static [Step]> {
         let index = ABI.iter().position(|row| row.is(kind, ordering))?;
         let strategy = self.0[index];
         let row = match strategy {
@@ -121,37 +116,14 @@ impl FromStr for Strategies {
     }
 }
 
-impl FromStr for RowName {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        let (kind, ordering) = name.split_once('.').ok_or(())?;
-        Ok(Self(kind.parse().map_err(drop)?, ordering.parse().map_err(drop)?))
-    }
-}
-
-impl fmt::Display for RowName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0, self.1)
-    }
-}
-
-impl Row {
-    /// The row's name on the command line.
-    pub fn name(&self) -> RowName {
-        RowName(self.kind, self.ordering)
-    }
-
-    fn is(&self, kind: Kind, ordering: Ordering) -> bool {
-        self.kind == kind && self.ordering == ordering
-    }
-}
-
-/// A name in a list of strategies that means nothing.
+/// An unknown name in a list of strategies.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnknownStrategy {
+    /// The name is no strategy.
     #[error("unknown strategy '{0}'; the known ones are {known}", known = Strategy::iter().map(Into::into).collect::<Vec<&str>>().join(", "))]
     Strategy(String),
+    /// The name is no row of [`ABI`](super::ABI).
     #[error("unknown row '{0}' of the ABI table; the known ones are {known}", known = ABI.iter().map(|row| row.name().to_string()).collect::<Vec<_>>().join(", "))]
     Row(String),
 }
@@ -189,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_acquires_in_its_swap_where_only_full_fences_could() {
+    fn a_loop_acquires_in_its_compare_and_swap_where_only_full_fences_could() {
         for strategy in ["recommended", "fence-acquire", "auto"] {
             check(strategy, "rmw.acquire", Loop, "atom.acquire;");
             check(strategy, "rmw.release", Loop, "fence.release; atom.relaxed;");
@@ -200,7 +172,7 @@ mod tests {
         check("fence", "rmw.acquire", Loop, "atom.relaxed; fence.acquire;");
         check("proven", "rmw.acq_rel", Loop, "fence.release; atom.relaxed; fence.acq_rel;");
         let one_sided = Target::new("sm_90".parse().expect("sm_90"), "ptx86".parse().ok()).expect("sm_90");
-        let choose = |carrier| Strategies::default().choose(Kind::Rmw, Ordering::AcqRel, carrier, &one_sided);
+        let choose = |carrier| Strategies::default().choose(RowKind::Rmw, Ordering::AcqRel, carrier, &one_sided);
         assert_eq!(choose(Loop), choose(Fences));
     }
 
@@ -209,7 +181,7 @@ mod tests {
     fn auto_splits_what_a_leader_would_order() {
         let target = Target::new("sm_90".parse().expect("sm_90"), "ptx86".parse().ok()).expect("sm_90");
         for strategy in Strategy::iter() {
-            let choose = |carrier| Strategies::from(strategy).choose(Kind::Rmw, Ordering::AcqRel, carrier, &target);
+            let choose = |carrier| Strategies::from(strategy).choose(RowKind::Rmw, Ordering::AcqRel, carrier, &target);
             assert_eq!(choose(Leader) == choose(Access), strategy != Strategy::Auto, "{strategy}");
         }
     }

@@ -1,8 +1,8 @@
 //! The compare-and-swap loop, for operations that the target has no `atom` for.
 //!
-//! The first load is strong: a weak one would race. Loads and swaps are relaxed and the row's fences stand outside, so
-//! that no iteration pays for a fence. Without one-sided fences the swap acquires, which a full fence does for more. The last
-//! read and the only write are the swap that succeeds.
+//! The first load is strong: a weak one would race. The load and the `cas` are relaxed and the row's fences stand outside of the
+//! loop, so that no iteration pays for a fence. Without one-sided fences the `cas` acquires, which costs less than a full fence.
+//! The `cas` that succeeds is the last read and the only write.
 //!
 //! ```text
 //!     ld.relaxed.<scope>     %d, [%a];
@@ -18,7 +18,7 @@
 
 use super::{
     body::{Body, register},
-    emit::{AtomForm, Emit},
+    emit::{AtomForm, AtomOperands, Emit},
     update::{Update, differ},
 };
 use crate::{
@@ -43,7 +43,8 @@ pub fn expand(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         body.mov(bits, &old, register(&D));
         update.apply(body, &old, &new);
         let cas = AtomForm::new(AtomOp::Cas, bits);
-        body.push(emit.atom(sem, cas, register(&D), A, register(&old), Some(register(&new))));
+        let operands = AtomOperands { d: register(&D), base: A, b: register(&old), c: Some(register(&new)) };
+        body.push(emit.atom(sem, cas, operands));
         let retry = differ(body, RETRY, ty, register(&D), register(&old));
         body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry));
     });
@@ -83,7 +84,7 @@ mod tests {
             for (old, b) in values.iter().flat_map(|old| values.iter().map(move |b| (old & mask, b & mask))) {
                 let run = |sequence| {
                     let mut machine = Machine::new(ty.bits(), 0, old.into(), [b.into(), 0], 0);
-                    (machine.run(sequence, |_| {}), machine.memory)
+                    (machine.run(sequence, |_| {}), machine)
                 };
                 assert_eq!(run(&looped), run(&direct), "{op} {ty} {old:#x} {b:#x}\n{looped}");
                 compared += 1;

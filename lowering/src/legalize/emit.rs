@@ -3,7 +3,7 @@
 //! The memory model begins with sm_70. Before it, accesses are volatile and `membar` carries the ordering; `atom` has a
 //! scope from sm_60 on, and none before ('PTX ISA', sections on `ld`, `membar` and `atom`).
 
-use super::{Change, body::Body};
+use super::{body::Body, change::Change};
 use crate::{
     abi::Step,
     op::Access,
@@ -33,7 +33,16 @@ impl AtomForm {
     }
 }
 
-/// What every instruction of one lowering shares.
+/// The operands of an `atom`, named as in the manual: `atom d, [base], b, c`.
+pub struct AtomOperands {
+    pub d: Operand,
+    pub base: Name,
+    pub b: Operand,
+    /// The new value of a `cas`.
+    pub c: Option<Operand>,
+}
+
+/// The settings that all instructions of one lowering share.
 pub struct Emit<'a> {
     pub scope: Scope,
     pub target: &'a Target,
@@ -42,10 +51,10 @@ pub struct Emit<'a> {
     pub mmio: bool,
 }
 
-/// How strong an access is.
-enum Strength {
-    /// As its semantics and scope say.
-    Model,
+/// The qualifier of a load or store.
+enum Qualifier {
+    /// The semantics and scope of the row.
+    Semantics,
     Volatile,
     Mmio,
 }
@@ -65,12 +74,12 @@ impl Emit<'_> {
         self.target.meets(Form::Semantics.requirement())
     }
 
-    fn strength(&self) -> Strength {
+    fn qualifier(&self) -> Qualifier {
         let Access { space, volatile, .. } = self.access();
         match volatile {
-            true if self.mmio && space == Space::Global => Strength::Mmio,
-            false if self.has_semantics() => Strength::Model,
-            _ => Strength::Volatile,
+            true if self.mmio && space == Space::Global => Qualifier::Mmio,
+            false if self.has_semantics() => Qualifier::Semantics,
+            _ => Qualifier::Volatile,
         }
     }
 
@@ -86,29 +95,29 @@ impl Emit<'_> {
     }
 
     pub fn ld(&self, sem: LdSem, ty: Type, d: Name, base: Name) -> Instruction {
-        let (sem, scope) = match self.strength() {
-            Strength::Model => (sem, Some(self.scope)),
-            Strength::Volatile => (LdSem::Volatile, None),
-            Strength::Mmio => (LdSem::MmioRelaxed, Some(Scope::Sys)),
+        let (sem, scope) = match self.qualifier() {
+            Qualifier::Semantics => (sem, Some(self.scope)),
+            Qualifier::Volatile => (LdSem::Volatile, None),
+            Qualifier::Mmio => (LdSem::MmioRelaxed, Some(Scope::Sys)),
         };
         self.load(sem, scope, ty, d, base)
     }
 
     pub fn st(&self, sem: StSem, ty: Type, b: Name) -> Instruction {
-        let (sem, scope) = match self.strength() {
-            Strength::Model => (sem, Some(self.scope)),
-            Strength::Volatile => (StSem::Volatile, None),
-            Strength::Mmio => (StSem::MmioRelaxed, Some(Scope::Sys)),
+        let (sem, scope) = match self.qualifier() {
+            Qualifier::Semantics => (sem, Some(self.scope)),
+            Qualifier::Volatile => (StSem::Volatile, None),
+            Qualifier::Mmio => (StSem::MmioRelaxed, Some(Scope::Sys)),
         };
         self.store(sem, scope, ty, b)
     }
 
-    /// A load that no other thread takes part in.
+    /// A load of memory that no other thread accesses.
     pub fn plain_ld(&self, ty: Type, d: Name) -> Instruction {
         self.load(LdSem::Plain, None, ty, d, A)
     }
 
-    /// A store that no other thread takes part in.
+    /// A store to memory that no other thread accesses.
     pub fn plain_st(&self, ty: Type, b: Name) -> Instruction {
         self.store(StSem::Plain, None, ty, b)
     }
@@ -123,16 +132,9 @@ impl Emit<'_> {
         Instruction::St(St { sem, scope, space, cache: None, vec: None, ty, a, b })
     }
 
-    pub fn atom(
-        &self,
-        sem: AtomSem,
-        form: AtomForm,
-        d: Operand,
-        base: Name,
-        b: Operand,
-        c: Option<Operand>,
-    ) -> Instruction {
+    pub fn atom(&self, sem: AtomSem, form: AtomForm, operands: AtomOperands) -> Instruction {
         let AtomForm { op, noftz, vec, ty } = form;
+        let AtomOperands { d, base, b, c } = operands;
         let scope = self.target.meets(Form::AtomScope.requirement()).then_some(self.scope);
         let (sem, space, a) = (self.has_semantics().then_some(sem), self.access().space, Address { base, offset: 0 });
         Instruction::Atom(Atom { sem, scope, space, cache: None, op, noftz, vec, ty, d, a, b, c })
@@ -152,15 +154,19 @@ impl Emit<'_> {
     /// The steps of an rmw's row, with one `atom` on the slots.
     pub fn atoms(&self, form: AtomForm, steps: &[Step], body: &mut Body, b: Operand, c: Option<Operand>) {
         self.around(steps, body, |body, sem| {
-            body.push(self.atom(sem, form, Operand::Register(D), A, b.clone(), c.clone()));
+            body.push(self.atom(
+                sem,
+                form,
+                AtomOperands { d: Operand::Register(D), base: A, b: b.clone(), c: c.clone() },
+            ));
         });
     }
 
-    /// How a volatile access differs from one that is not.
+    /// The change of a volatile access, which is `plain` if it is an `ld` or `st`.
     pub fn volatile_change(&self, plain: bool) -> Change {
-        match self.strength() {
+        match self.qualifier() {
             _ if !plain => Change::VolatileAtom,
-            Strength::Mmio => Change::Mmio,
+            Qualifier::Mmio => Change::Mmio,
             _ => Change::Volatile,
         }
     }

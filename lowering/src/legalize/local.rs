@@ -1,4 +1,4 @@
-//! Memory that no other thread sees: plain loads, stores and arithmetic. There is nobody to be ordered with.
+//! Memory that no other thread sees: plain loads, stores and arithmetic. No other thread could observe an order.
 
 use super::{
     body::{Body, register},

@@ -1,28 +1,15 @@
 //! Which operations have a form of `atom` that computes exactly them, on which target.
 
-use strum::{Display, EnumIter, EnumString, IntoStaticStr};
-
 use super::{
-    Change, Policy,
+    change::Change,
     emit::{AtomForm, bits},
     packed,
+    policy::{FpAtomics, Policy},
 };
 use crate::{
     op::{Access, RmwOp, Type as OpType},
     ptx::{AtomOp, Space, Target, Type},
 };
-
-/// How close to IEEE 754 and to LLVM's Language Reference floating-point additions are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-pub enum FpAtomics {
-    /// What the GPU does in one instruction: the f32 addition in global memory flushes subnormals, and the addition of a
-    /// vector is atomic for each element only.
-    #[default]
-    Native,
-    /// Subnormals are kept, and a vector is one atomic value: by a compare-and-swap loop where no instruction does that.
-    Ieee,
-}
 
 /// The form of `atom` that is this operation; `None` if the target has none.
 pub fn native(
@@ -38,7 +25,7 @@ pub fn native(
         (_, false) => integer(op, access.ty)?,
         _ => return None,
     };
-    // No loop could stand for a swap of 128 bits: what the target lacks is then the error.
+    // No loop could stand for an exchange of 128 bits: the error then names what the target lacks.
     if !form.exists_on(target) && form.op != AtomOp::Exch {
         return None;
     }

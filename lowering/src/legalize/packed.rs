@@ -4,7 +4,7 @@
 
 use super::{
     body::{Body, register},
-    emit::{AtomForm, Emit},
+    emit::{AtomForm, AtomOperands, Emit},
     update::{join, split},
 };
 use crate::{
@@ -39,7 +39,8 @@ pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body, 
     let result = body.registers(Type::B32, "%sum", operand.len());
     let vector = |names: &[_]| Operand::Vector(names.iter().map(register).collect());
     emit.around(steps, body, |body, sem| {
-        body.push(emit.atom(sem, form, vector(&result), A, vector(&operand), None));
+        let operands = AtomOperands { d: vector(&result), base: A, b: vector(&operand), c: None };
+        body.push(emit.atom(sem, form, operands));
     });
     join(body, words, &D, &result);
 }

@@ -1,6 +1,6 @@
 //! The cluster scope. It widens where the target lacks it: to narrow it to cta would lose synchronization.
 
-use super::Change;
+use super::change::Change;
 use crate::ptx::{Form, Scope, Target};
 
 /// Widens `cluster` to `gpu` where the target lacks it.

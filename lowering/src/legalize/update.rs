@@ -1,4 +1,4 @@
-//! What an rmw stores, computed from the old value and the operand as LLVM's Language Reference defines the operation.
+//! The value that an rmw stores, computed from the old value and the operand as LLVM's Language Reference defines the operation.
 //!
 //! Integers narrower than 32 bits are computed in 32-bit registers, and half floats in f32, which gives the same: the
 //! sum of two is exact in f32, or is rounded so far beyond their own last digit that the second rounding cannot differ.
@@ -38,7 +38,7 @@ impl<'a> Update<'a> {
 
     /// Computes `new` from `old`.
     pub fn apply(&self, body: &mut Body, old: &Name, new: &Name) {
-        let Self { op, ty, target, b } = self;
+        let Self { op, ty, b, .. } = self;
         match (op, ty) {
             (RmwOp::Xchg, _) => body.mov(bits(ty.bits().max(32)), new, b[0].clone()),
             (_, OpType::I128) => {
@@ -47,15 +47,28 @@ impl<'a> Update<'a> {
                 wide::update(*op, &old, b, &results, body);
                 join(body, *ty, new, &results);
             }
-            _ if ty.lanes() == 1 => scalar(*op, *ty, old, &b[0], new, target, body),
+            _ if ty.lanes() == 1 => self.scalar(body, old, &b[0], new),
             _ => {
                 let old = split(body, *ty, register(old), "%old");
                 let results = body.registers(bits(ty.scalar().bits()), "%new", ty.lanes());
                 for ((old, b), new) in old.iter().zip(b).zip(&results) {
-                    scalar(*op, ty.scalar(), old, b, new, target, body);
+                    self.scalar(body, old, b, new);
                 }
                 join(body, *ty, new, &results);
             }
+        }
+    }
+
+    /// Computes one element.
+    fn scalar(&self, body: &mut Body, old: &Name, b: &Operand, new: &Name) {
+        match (self.op, self.ty.scalar()) {
+            (op, ty @ (OpType::F16 | OpType::Bf16)) => {
+                let wide = widen(body, ty, register(old), "%term", 0);
+                let result = body.register(Type::B32, "%result");
+                arithmetic(op, OpType::F32, wide, b.clone(), &result, body);
+                narrow(body, op, ty, &result, new, self.target);
+            }
+            (op, ty) => arithmetic(op, ty, register(old), b.clone(), new, body),
         }
     }
 }
@@ -141,18 +154,6 @@ struct Types {
     unsigned: Type,
     signed: Type,
     float: Type,
-}
-
-fn scalar(op: RmwOp, ty: OpType, old: &Name, b: &Operand, new: &Name, target: &Target, body: &mut Body) {
-    match ty {
-        OpType::F16 | OpType::Bf16 => {
-            let wide = widen(body, ty, register(old), "%term", 0);
-            let result = body.register(Type::B32, "%result");
-            arithmetic(op, OpType::F32, wide, b.clone(), &result, body);
-            narrow(body, op, ty, &result, new, target);
-        }
-        _ => arithmetic(op, ty, register(old), b.clone(), new, body),
-    }
 }
 
 fn arithmetic(op: RmwOp, ty: OpType, old: Operand, b: Operand, new: &Name, body: &mut Body) {

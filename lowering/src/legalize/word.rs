@@ -1,12 +1,12 @@
-//! 8 and 16 bits, in the aligned 32-bit word that contains them: `atom` works on no less.
+//! Operations on 8 and 16 bits, in the aligned 32-bit word that contains them: `atom` works on no less.
 //!
 //! `atom.cas.b16` is no help: the assemblers expand it to such a loop, whose first load is weak. `prmt` takes the field
-//! out of the word and puts it back, one instruction each; which bytes it picks is computed once, outside of loops.
+//! out of the word and puts it back, with one instruction each. Its selector is computed once, outside of loops.
 
 use super::{
     body::{Body, register, setp},
     cas_loop::{AGAIN, RETRY},
-    emit::{AtomForm, Emit},
+    emit::{AtomForm, AtomOperands, Emit},
     update::Update,
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     sequence::{A, B, C, D},
 };
 
-/// Where the field stands in its word.
+/// The place of a field in its word.
 struct Field {
     /// The address of the word.
     word: Name,
@@ -30,7 +30,7 @@ fn is_signed(op: RmwOp) -> bool {
     matches!(op, RmwOp::Max | RmwOp::Min)
 }
 
-/// `and`, `or` and `xor` leave the other bytes alone if the operand does: one `atom`, with any semantics.
+/// `and`, `or` and `xor` in one `atom`, with any semantics: the operand is widened so that other bytes do not change.
 pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     let field = Field::locate(emit, body);
     let [operand, seen] = ["%operand", "%seen"].map(|name| body.register(Type::B32, name));
@@ -64,7 +64,8 @@ pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     };
     let form = AtomForm::new(op, Type::B32);
     emit.around(steps, body, |body, sem| {
-        body.push(emit.atom(sem, form, register(&seen), field.word.clone(), register(&wide), None));
+        let operands = AtomOperands { d: register(&seen), base: field.word.clone(), b: register(&wide), c: None };
+        body.push(emit.atom(sem, form, operands));
     });
     if let Some(shift) = &shift {
         body.alu(AluOp::Shr, Type::U32, &seen, [register(&seen), register(shift)]);
@@ -72,7 +73,7 @@ pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     body.cvt(Type::U16, Type::U32, &D, register(&seen));
 }
 
-/// Any other rmw: a loop of compare-and-swap on the word.
+/// Any other rmw: a compare-and-swap loop on the word.
 pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     let ty = emit.access().ty;
     let location = Field::locate(emit, body);
@@ -97,16 +98,17 @@ pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         }
         prmt(body, &new, register(&old), register(&new), &insert);
         let cas = AtomForm::new(AtomOp::Cas, Type::B32);
-        let (d, word) = (register(&seen), location.word.clone());
-        body.push(emit.atom(sem, cas, d, word, register(&old), Some(register(&new))));
+        let (d, base) = (register(&seen), location.word.clone());
+        let operands = AtomOperands { d, base, b: register(&old), c: Some(register(&new)) };
+        body.push(emit.atom(sem, cas, operands));
         body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
         body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry.clone()));
     });
-    // The swap that succeeded has seen what the field was taken from.
+    // The compare-and-swap that succeeded has found the word that the field was taken from.
     body.cvt(Type::U16, Type::U32, &D, register(&field));
 }
 
-/// A compare and exchange: the word is swapped if the field is as expected, and again if only other bytes have changed.
+/// A compare and exchange: a compare-and-swap of the word, tried again while the field is as expected but other bytes have changed.
 pub fn cmpxchg(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     let field = Field::locate(emit, body);
     let [seen, old, new, expected, desired] =
@@ -121,8 +123,9 @@ pub fn cmpxchg(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         prmt(body, &old, register(&seen), register(&expected), &insert);
         prmt(body, &new, register(&seen), register(&desired), &insert);
         let cas = AtomForm::new(AtomOp::Cas, Type::B32);
-        let (d, word) = (register(&seen), field.word.clone());
-        body.push(emit.atom(sem, cas, d, word, register(&old), Some(register(&new))));
+        let (d, base) = (register(&seen), field.word.clone());
+        let operands = AtomOperands { d, base, b: register(&old), c: Some(register(&new)) };
+        body.push(emit.atom(sem, cas, operands));
         body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
         prmt(body, &old, register(&seen), register(&expected), &insert);
         let same_field = setp(Cmp::Eq, Type::B32, &retry, register(&seen), register(&old));
@@ -159,8 +162,8 @@ impl Field {
         Self { word, byte: Some(byte), bits }
     }
 
-    /// What `prmt` of the word and 0 picks to get the field: one nibble for each byte, of which 4 is a zero and the top
-    /// bit repeats a sign.
+    /// The selector with which `prmt` of the word and 0 gets the field. It has one nibble for each byte: 4 picks a zero byte,
+    /// and the top bit of a nibble repeats the sign.
     fn extract(&self, signed: bool, body: &mut Body) -> Operand {
         let (factor, at_zero) = match (self.bits, signed) {
             (8, false) => (0x0001, 0x4440),
@@ -175,7 +178,7 @@ impl Field {
         register(&extract)
     }
 
-    /// What `prmt` of the word and a value picks to put the value into the field: 4 is the value's lowest byte.
+    /// The selector with which `prmt` of the word and a value puts the value into the field: 4 picks the value's lowest byte.
     fn insert(&self, body: &mut Body) -> Operand {
         let constant = Operand::Immediate;
         let at_zero = constant(if self.bits == 16 { 0x3254 } else { 0x3214 });

@@ -1,51 +1,60 @@
 //! Loads, stores and atomics. `.E` marks a 64-bit address; `LDS`, `STS` and `ATOMS` address the window of shared memory.
 
-use super::{Family, barriers};
+use super::{barriers, family::Family};
 use crate::ptx::{
     Atom, AtomOp, AtomSem, Instruction, Ld, LdSem, Red, RedSem, Scope, Space, St, StSem, Type, VectorSize,
 };
 
-/// How strong a load or store is.
-enum Strength {
+/// Whether a later instruction reads the result of a load or `atom`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultUse {
+    /// It does.
+    Read,
+    /// None does, so that ptxas may drop the result.
+    Unread,
+}
+
+/// The consistency of a load or store, as its opcode spells it.
+enum Consistency {
     Weak,
     Strong(Scope),
     Volatile,
     Mmio,
 }
 
-pub(super) fn ld(ld: &Ld, result_is_read: bool, family: Family) -> Option<Vec<String>> {
+pub(super) fn ld(ld: &Ld, result: ResultUse, family: Family) -> Option<Vec<String>> {
     let scope = ld.scope.unwrap_or(Scope::Sys);
-    let (strength, acquires) = match ld.sem {
-        LdSem::Plain | LdSem::Weak => (Strength::Weak, false),
-        LdSem::Relaxed => (Strength::Strong(scope), false),
-        LdSem::Acquire => (Strength::Strong(scope), true),
-        LdSem::Volatile => (Strength::Volatile, false),
-        LdSem::MmioRelaxed => (Strength::Mmio, false),
-        LdSem::MmioAcquire => (Strength::Mmio, true),
+    let (consistency, acquires) = match ld.sem {
+        LdSem::Plain | LdSem::Weak => (Consistency::Weak, false),
+        LdSem::Relaxed => (Consistency::Strong(scope), false),
+        LdSem::Acquire => (Consistency::Strong(scope), true),
+        LdSem::Volatile => (Consistency::Volatile, false),
+        LdSem::MmioRelaxed => (Consistency::Mmio, false),
+        LdSem::MmioAcquire => (Consistency::Mmio, true),
     };
-    // What nobody reads is not loaded.
-    let stays = result_is_read || matches!(strength, Strength::Volatile | Strength::Mmio);
+    // A weak or relaxed load whose result is unread is dropped.
+    let stays = result == ResultUse::Read || matches!(consistency, Consistency::Volatile | Consistency::Mmio);
     let measured = ld.cache.is_none() && !ld.unified;
-    let opcode = measured.then(|| plain("LD", ld.space, bits(ld.ty, ld.vec)?, &strength, family))??;
+    let opcode = measured.then(|| plain("LD", ld.space, bits(ld.ty, ld.vec)?, &consistency, family))??;
     let acquire = acquires.then(|| barriers::acquire(scope, ld.space, family));
     Some(stays.then_some(opcode).into_iter().chain(acquire.into_iter().flatten()).collect())
 }
 
 pub(super) fn st(st: &St, family: Family) -> Option<Vec<String>> {
     let scope = st.scope.unwrap_or(Scope::Sys);
-    let (strength, releases) = match st.sem {
-        StSem::Plain | StSem::Weak => (Strength::Weak, false),
-        StSem::Relaxed => (Strength::Strong(scope), false),
-        StSem::Release => (Strength::Strong(scope), true),
-        StSem::Volatile => (Strength::Volatile, false),
-        StSem::MmioRelaxed => (Strength::Mmio, false),
-        StSem::MmioRelease => (Strength::Mmio, true),
+    let (consistency, releases) = match st.sem {
+        StSem::Plain | StSem::Weak => (Consistency::Weak, false),
+        StSem::Relaxed => (Consistency::Strong(scope), false),
+        StSem::Release => (Consistency::Strong(scope), true),
+        StSem::Volatile => (Consistency::Volatile, false),
+        StSem::MmioRelaxed => (Consistency::Mmio, false),
+        StSem::MmioRelease => (Consistency::Mmio, true),
     };
-    let opcode = st.cache.is_none().then(|| plain("ST", st.space, bits(st.ty, st.vec)?, &strength, family))??;
+    let opcode = st.cache.is_none().then(|| plain("ST", st.space, bits(st.ty, st.vec)?, &consistency, family))??;
     let mut opcodes = Vec::new();
     if releases {
         // One more than a release needs, and so measured.
-        let extra = matches!(strength, Strength::Mmio) && family >= Family::Sm90;
+        let extra = matches!(consistency, Consistency::Mmio) && family >= Family::Sm90;
         opcodes.extend(extra.then(|| barriers::release(Scope::Cta, family)).into_iter().flatten());
         opcodes.extend(barriers::release(scope, family));
     }
@@ -53,15 +62,15 @@ pub(super) fn st(st: &St, family: Family) -> Option<Vec<String>> {
     Some(opcodes)
 }
 
-pub(super) fn atom(atom: &Atom, result_is_read: bool, family: Family) -> Option<Vec<String>> {
+pub(super) fn atom(atom: &Atom, result: ResultUse, family: Family) -> Option<Vec<String>> {
     if atom.cache.is_some() || atom.vec.is_some() {
         return None;
     }
-    let form = Form { op: atom.op, noftz: atom.noftz, ty: atom.ty, space: atom.space };
-    form.opcodes(atom.sem.unwrap_or(AtomSem::Relaxed), atom.scope.unwrap_or(Scope::Gpu), result_is_read, family)
+    let form = AtomicForm { op: atom.op, noftz: atom.noftz, ty: atom.ty, space: atom.space };
+    form.opcodes(atom.sem.unwrap_or(AtomSem::Relaxed), atom.scope.unwrap_or(Scope::Gpu), result, family)
 }
 
-/// The same as an `atom` whose result nobody reads.
+/// A `red` is the same as an `atom` whose result is unread.
 pub(super) fn red(red: &Red, family: Family) -> Option<Vec<String>> {
     if red.cache.is_some() || red.vec.is_some() {
         return None;
@@ -70,22 +79,22 @@ pub(super) fn red(red: &Red, family: Family) -> Option<Vec<String>> {
         Some(RedSem::Release) => AtomSem::Release,
         Some(RedSem::Relaxed) | None => AtomSem::Relaxed,
     };
-    let form = Form { op: red.op, noftz: red.noftz, ty: red.ty, space: red.space };
-    form.opcodes(sem, red.scope.unwrap_or(Scope::Gpu), false, family)
+    let form = AtomicForm { op: red.op, noftz: red.noftz, ty: red.ty, space: red.space };
+    form.opcodes(sem, red.scope.unwrap_or(Scope::Gpu), ResultUse::Unread, family)
 }
 
 /// Whether ptxas drops the barriers of an `atom` or `red`, and with them its acquire and release: from sm_90 on, 12.9 and 13.5
 /// do where they make a loop of `CAST.SPIN` in shared memory. Fences around it stay.
 pub fn loses_ordering(instruction: &Instruction, family: Family) -> bool {
-    Form::of_ordered(instruction).is_some_and(|form| form.loses_ordering(family))
+    AtomicForm::of_ordered(instruction).is_some_and(|form| form.loses_ordering(family))
 }
 
 /// Whether ptxas is not known to put all barriers around the whole of an `atom` or `red` that has acquire or release: from
 /// sm_90 on, where it makes a loop. In shared memory it drops them; of 16 bits, the release stands between the first load
-/// and the swap; at a generic address, the acquire stands in front of the loop for shared memory. What is not in the table
-/// is not known.
+/// and the swap; at a generic address, the acquire stands in front of the loop for shared memory. Forms that are not in the
+/// table are not known.
 pub fn misplaces_ordering(instruction: &Instruction, family: Family) -> bool {
-    Form::of_ordered(instruction).is_some_and(|form| {
+    AtomicForm::of_ordered(instruction).is_some_and(|form| {
         let loops = match form.class() {
             Some((Class::Native | Class::Exchange, _)) => false,
             Some((Class::Loop | Class::Float, _)) => form.space != Space::Global,
@@ -96,7 +105,7 @@ pub fn misplaces_ordering(instruction: &Instruction, family: Family) -> bool {
 }
 
 /// `LDG.E.64.STRONG.GPU`, by the direction (`LD`, `ST`) and what is accessed.
-fn plain(direction: &str, space: Space, bits: u32, strength: &Strength, family: Family) -> Option<String> {
+fn plain(direction: &str, space: Space, bits: u32, consistency: &Consistency, family: Family) -> Option<String> {
     let size = match bits {
         8 => ".U8",
         16 => ".U16",
@@ -118,19 +127,19 @@ fn plain(direction: &str, space: Space, bits: u32, strength: &Strength, family: 
         }
         Space::Local | Space::Const => return None,
     };
-    let strength = match strength {
+    let consistency = match consistency {
         // Operators of the cache, before there was a memory model.
-        Strength::Volatile if family < Family::Sm70 => {
+        Consistency::Volatile if family < Family::Sm70 => {
             let operator = if direction == "LD" { "CV" } else { "WT" };
             return Some(format!("{direction}{generic}.E.{operator}{size}"));
         }
-        Strength::Weak if family == Family::Sm70 => ".SYS".into(),
-        Strength::Weak => String::new(),
-        Strength::Strong(scope) => strong(*scope, family),
-        Strength::Volatile => strong(Scope::Sys, family),
-        Strength::Mmio => ".MMIO.SYS".into(),
+        Consistency::Weak if family == Family::Sm70 => ".SYS".into(),
+        Consistency::Weak => String::new(),
+        Consistency::Strong(scope) => strong(*scope, family),
+        Consistency::Volatile => strong(Scope::Sys, family),
+        Consistency::Mmio => ".MMIO.SYS".into(),
     };
-    Some(format!("{direction}{generic}.E{size}{strength}"))
+    Some(format!("{direction}{generic}.E{size}{consistency}"))
 }
 
 /// Sign extension was not measured.
@@ -149,8 +158,8 @@ fn strong(scope: Scope, family: Family) -> String {
     format!(".STRONG.{word}")
 }
 
-/// What `atom` does, and where.
-struct Form {
+/// The operation, type and space of an `atom`.
+struct AtomicForm {
     op: AtomOp,
     noftz: bool,
     ty: Type,
@@ -195,7 +204,7 @@ const OPCODES: &[(Family, &[Class], [&str; 3])] = {
     ]
 };
 
-impl Form {
+impl AtomicForm {
     /// The form of an `atom` or `red` that has acquire or release.
     fn of_ordered(instruction: &Instruction) -> Option<Self> {
         match *instruction {
@@ -211,7 +220,7 @@ impl Form {
         }
     }
 
-    fn opcodes(&self, sem: AtomSem, scope: Scope, result_is_read: bool, family: Family) -> Option<Vec<String>> {
+    fn opcodes(&self, sem: AtomSem, scope: Scope, result: ResultUse, family: Family) -> Option<Vec<String>> {
         let (class, suffix) = self.class()?;
         let (.., columns) = OPCODES.iter().rfind(|(from, classes, _)| *from <= family && classes.contains(&class))?;
         let [global, shared, generic] = columns;
@@ -226,9 +235,9 @@ impl Form {
         let op = format!("{}{suffix}", self.op.to_string().to_uppercase());
         let size = if self.ty.bits() == 64 { ".64" } else { "" };
         let opcode = |word: &str| match word {
-            "LDG" => plain("LD", Space::Global, self.ty.bits().max(32), &Strength::Weak, family),
-            "LDS" => plain("LD", Space::Shared, self.ty.bits().max(32), &Strength::Weak, family),
-            "LD" | "ST" => plain(word, Space::Generic, self.ty.bits().max(32), &Strength::Weak, family),
+            "LDG" => plain("LD", Space::Global, self.ty.bits().max(32), &Consistency::Weak, family),
+            "LDS" => plain("LD", Space::Shared, self.ty.bits().max(32), &Consistency::Weak, family),
+            "LD" | "ST" => plain(word, Space::Generic, self.ty.bits().max(32), &Consistency::Weak, family),
             word => {
                 let word = word.replace("{op}", &op).replace("{size}", size);
                 Some(word.replace("{strong}", &strong(scope, family)))
@@ -239,7 +248,7 @@ impl Form {
         let acquires = matches!(sem, AtomSem::Acquire | AtomSem::AcqRel);
         let releases = matches!(sem, AtomSem::Release | AtomSem::AcqRel);
         let reduces = !matches!(self.op, AtomOp::Exch | AtomOp::Cas) && class != Class::Narrow;
-        if !result_is_read && reduces && !acquires {
+        if result == ResultUse::Unread && reduces && !acquires {
             reduce(&mut opcodes[0], family);
         }
         let at = opcodes.iter().position(|opcode| !opcode.starts_with("LD")).expect("every row has an atomic");
@@ -279,7 +288,7 @@ impl Form {
     }
 }
 
-/// Turns an `atom` whose result nobody reads, and which does not acquire, into a reduction.
+/// Turns an `atom` whose result is unread, and which does not acquire, into a reduction.
 fn reduce(opcode: &mut String, family: Family) {
     let (atom, red) = match family {
         Family::Sm50 => ("ATOM.", "RED."),

@@ -1,4 +1,4 @@
-//! What shared memory does by itself: the instruction `ATOMS`, as the manual of the assembler language describes it (SPA
+//! The operations of shared memory: the instruction `ATOMS`, as the manual of the assembler language describes it (SPA
 //! 5.0, 'Atomic Operation', 'Atomic Compare and Swap', 'Atomic Compare and Store').
 //!
 //! The address is a 32-bit register plus a signed 24-bit immediate, or an unsigned one alone; the immediate is a multiple of
@@ -12,15 +12,25 @@ use strum::{Display, EnumIter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter)]
 #[strum(serialize_all = "UPPERCASE")]
 pub enum AtomsOp {
+    /// Addition.
     Add,
+    /// Minimum.
     Min,
+    /// Maximum.
     Max,
+    /// Increment with a bound.
     Inc,
+    /// Decrement with a bound.
     Dec,
+    /// Bitwise and.
     And,
+    /// Bitwise or.
     Or,
+    /// Bitwise exclusive or.
     Xor,
+    /// Exchange.
     Exch,
+    /// Compare and swap.
     Cas,
     /// Compare and store: gives success instead of the old value. With `.SPIN`, one of the threads that want words of the
     /// same bank tries, and the others fail at once, which is cheaper where they contend.
@@ -31,17 +41,22 @@ pub enum AtomsOp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display)]
 #[strum(serialize_all = "UPPERCASE")]
 pub enum Size {
+    /// An unsigned integer of 32 bits, or any 32 bits.
     U32,
+    /// A signed integer of 32 bits.
     S32,
+    /// An unsigned integer of 64 bits, or any 64 bits.
     U64,
 }
 
 /// One line of the manual's table.
 #[derive(Clone, Copy, Debug)]
 pub struct Atoms {
+    /// The operation.
     pub op: AtomsOp,
+    /// The sizes that it has.
     pub sizes: &'static [Size],
-    /// What becomes of memory `M` and the result `Rd`, in one step.
+    /// The new values of the memory `M` and the result `Rd`, in one step.
     pub effect: &'static str,
 }
 
@@ -89,10 +104,10 @@ mod tests {
     use super::*;
     use crate::{
         ptx::{AtomOp, Statement, Type, takes},
-        sass::{Family, Sass},
+        sass::{Family, ResultUse, Sass},
     };
 
-    /// What the manual calls native became one instruction in the measurements, and the rest a loop.
+    /// The manual's operations became one instruction in the measurements, and all others a loop.
     #[test]
     fn the_manual_agrees_with_the_measurements() {
         let native = |op: AtomOp, ty: Type| {
@@ -115,8 +130,8 @@ mod tests {
             let statement: Statement = text.parse().expect(&text);
             let instruction = statement.instruction().expect("an instruction");
             for family in Family::iter().skip(1) {
-                let sass = Sass::of(instruction, true, family).expect(&text);
-                assert_eq!(sass.0.len() == 1, native(op, ty), "{text} {sass}");
+                let sass = Sass::of(instruction, ResultUse::Read, family).expect(&text);
+                assert_eq!(sass.opcodes().len() == 1, native(op, ty), "{text} {sass}");
                 compared += 1;
             }
         }
@@ -124,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_registers_of_a_swap_are_pairs() {
+    fn the_registers_of_a_compare_and_swap_are_pairs() {
         assert_eq!([Size::U32, Size::U64].map(|s| (s.expected_alignment(), s.new_value_offset())), [(2, 1), (4, 2)]);
     }
 }

@@ -5,7 +5,7 @@
 //! Both assemblers and all scopes agree. It takes
 //!
 //! - one address for all lanes, as far as ptxas can tell: a variable, a parameter, what is computed from the number of the
-//!   block, or loaded from such an address. What depends on the number of the thread is not one;
+//!   block, or loaded from such an address. An address that depends on the number of the thread is not one;
 //! - more than one lane: behind `if (threadIdx.x == 0)` nothing is combined;
 //! - an operation of [`COMBINED`].
 //!
@@ -17,17 +17,19 @@
 //! says whether the leader's barriers do that for the other lanes of its warp. Only a GPU could show that they do not; none
 //! was asked so far.
 
-use super::Family;
+use super::{access::ResultUse, family::Family};
 use crate::ptx::{Atom, AtomOp, AtomSem, Instruction, Operand, Red, RedSem, Space, Type};
 
 /// Operations that ptxas combines.
 #[derive(Clone, Copy, Debug)]
 pub struct Combined {
+    /// The operations.
     pub ops: &'static [AtomOp],
+    /// The types on which they are combined.
     pub types: &'static [Type],
-    /// The operand is the same in all lanes.
+    /// Only if the operand is the same in all lanes.
     pub one_operand: bool,
-    /// Nobody reads the result. Before sm_90 an acquire counts as a reader.
+    /// Only if no later instruction reads the result. Before sm_90 an acquire counts as a reader.
     pub unread: bool,
 }
 
@@ -54,12 +56,23 @@ pub fn leader_orders(instruction: &Instruction, family: Family) -> bool {
     family >= Family::Sm90 && ordered && row(instruction).is_some()
 }
 
+/// The operands of an `atom` or `red` in the lanes of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneOperands {
+    /// All lanes have the same operand.
+    Equal,
+    /// Each lane has its own.
+    Different,
+}
+
 /// Whether ptxas combines the lanes of an `atom` or `red` at one address.
-pub fn combines(instruction: &Instruction, one_operand: bool, result_is_read: bool, family: Family) -> bool {
+pub fn combines(instruction: &Instruction, operands: LaneOperands, result: ResultUse, family: Family) -> bool {
     let acquires = matches!(instruction, Instruction::Atom(Atom { sem: Some(AtomSem::Acquire | AtomSem::AcqRel), .. }));
-    let read = result_is_read || (acquires && family < Family::Sm90);
+    let read = result == ResultUse::Read || (acquires && family < Family::Sm90);
     row(instruction).is_some_and(|row| {
-        (one_operand || !row.one_operand) && !(read && row.unread) && (read || !counts_lanes(instruction, family))
+        (operands == LaneOperands::Equal || !row.one_operand)
+            && !(read && row.unread)
+            && (read || !counts_lanes(instruction, family))
     })
 }
 

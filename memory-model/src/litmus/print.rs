@@ -2,12 +2,27 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{ALU, BRANCHES, Litmus, types};
+use super::{
+    shorthand::{BRANCHES, PROXIES},
+    test::Litmus,
+};
 use crate::{
     condition::{Atom, Formula},
-    program::{Address, AluOp, BarrierName, BarrierPart, Location, Operand, Register, Statement, Type, Value},
+    program::{
+        Address, AtomOp, BarrierName, BarrierPart, Computation, Label, Location, Operand, Register, RmwOp, Statement,
+        Type, Value,
+    },
     ptx::{Access, Fence, Instruction, Program, Proxy, ProxyFence, Ptx, Sem, Thread},
 };
+
+impl Litmus {
+    /// The formula of the condition, as text.
+    pub fn formula(&self) -> String {
+        let mut text = String::new();
+        formula(&mut text, &self.program, &self.condition.formula).expect("a string takes all text");
+        text
+    }
+}
 
 impl Display for Litmus {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -26,7 +41,10 @@ impl Display for Litmus {
         }
         for (index, thread) in self.program.threads.iter().enumerate() {
             for register in &thread.registers {
-                writeln!(f, "P{index}:{}={};", register.name, number(register.initial))?;
+                let of = |location: &Location| location.address() == register.initial;
+                let initial = (0..self.program.locations.len()).map(|index| Location(index as u16)).find(of);
+                let initial = initial.map_or(number(register.initial), |at| name(&self.program, at).into());
+                writeln!(f, "P{index}:{}={initial};", register.name)?;
             }
         }
         writeln!(f, "}}")?;
@@ -88,7 +106,7 @@ impl Words<'_> {
         self.thread.registers.get(usize::from(register.0)).map_or("?", |register| &register.name)
     }
 
-    fn label(&self, label: crate::program::Label) -> &str {
+    fn label(&self, label: Label) -> &str {
         self.thread.labels.get(usize::from(label.0)).map_or("?", |label| label)
     }
 
@@ -112,16 +130,11 @@ impl Words<'_> {
     fn instruction(&self, instruction: &Instruction) -> String {
         match instruction {
             Instruction::Load { d, a, ty, access } => {
-                let mnemonic = match access.proxy {
-                    Proxy::Surface => "suld",
-                    Proxy::Texture => "tld",
-                    Proxy::Constant => "cold",
-                    Proxy::Generic | Proxy::Async => "ld",
-                };
+                let mnemonic = mnemonic(access.proxy, true).unwrap_or("ld");
                 format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.register(*d), self.address(*a))
             }
             Instruction::Store { a, b, ty, access } => {
-                let mnemonic = if access.proxy == Proxy::Surface { "sust" } else { "st" };
+                let mnemonic = mnemonic(access.proxy, false).unwrap_or("st");
                 format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.address(*a), self.operand(*b))
             }
             Instruction::Rmw { op, d, a, b, c, ty, access } => {
@@ -130,14 +143,11 @@ impl Words<'_> {
                     None => ("red", String::new()),
                 };
                 let c = match op {
-                    crate::program::RmwOp::Cas => format!(", {}", self.operand(*c)),
+                    RmwOp::Atom(AtomOp::Cas) => format!(", {}", self.operand(*c)),
                     _ => String::new(),
                 };
                 let (a, b) = (self.address(*a), self.operand(*b));
-                let suffix = match ty {
-                    Type { bits: ..64, .. } if types(*op)[0].starts_with('b') => format!(".b{}", ty.bits),
-                    ty => suffix(*ty),
-                };
+                let suffix = suffix(*ty);
                 format!("{mnemonic}{}.{op}{suffix} {d}{a}, {b}{c}", modifiers(*access))
             }
             Instruction::Vector(elements) => self.vector(elements),
@@ -163,13 +173,15 @@ impl Words<'_> {
                     _ => "barrier.cluster.arrive".into(),
                 },
             },
-            Instruction::Alu { op, ty, d, sources } => {
-                let mnemonic = match op {
-                    AluOp::Set(cmp) => format!("setp.{cmp}"),
-                    op => ALU.iter().find(|(_, other)| other == op).map_or("?", |(name, _)| name).to_string(),
+            Instruction::Alu { computation, ty, d, sources } => {
+                let mnemonic = match computation {
+                    Computation::Alu(op) => format!("{op}{}", suffix(*ty)),
+                    Computation::Setp(cmp) => format!("setp.{cmp}{}", suffix(*ty)),
+                    Computation::Cvt(to) => format!("cvt.{to}.{ty}"),
                 };
-                let sources = sources[..op.arity()].iter().map(|source| format!(", {}", self.operand(*source)));
-                format!("{mnemonic}{} {}{}", suffix(*ty), self.register(*d), sources.collect::<String>())
+                let sources =
+                    sources[..computation.arity()].iter().map(|source| format!(", {}", self.operand(*source)));
+                format!("{mnemonic} {}{}", self.register(*d), sources.collect::<String>())
             }
             Instruction::Branch { when: None, target } => format!("bra {}", self.label(*target)),
             Instruction::Branch { when: Some((cmp, a, b)), target } => {
@@ -206,14 +218,17 @@ fn modifiers(access: Access) -> String {
     }
 }
 
-fn suffix(ty: Type) -> String {
-    match ty {
-        Type::U64 => String::new(),
-        Type { bits, signed } => format!(".{}{bits}", if signed { 's' } else { 'u' }),
-    }
+/// What an access through another proxy than the generic one is called.
+fn mnemonic(proxy: Proxy, loads: bool) -> Option<&'static str> {
+    PROXIES.iter().find(|(_, of, load)| (*of, *load) == (proxy, loads)).map(|(name, ..)| *name)
 }
 
-pub fn formula(f: &mut dyn fmt::Write, program: &Program, of: &Formula) -> fmt::Result {
+/// The type, unless it is that of an instruction without one.
+fn suffix(ty: Type) -> String {
+    if ty == Type::U64 { String::new() } else { format!(".{ty}") }
+}
+
+fn formula(f: &mut dyn fmt::Write, program: &Program, of: &Formula) -> fmt::Result {
     let atom = |atom: &Atom| match *atom {
         Atom::Register { thread, register } => {
             let name = program.threads.get(thread).and_then(|thread| thread.registers.get(usize::from(register.0)));

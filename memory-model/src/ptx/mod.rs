@@ -9,7 +9,11 @@ pub mod explain;
 pub mod relations;
 pub mod search;
 
-use strum::{Display, EnumIter, EnumString, IntoStaticStr};
+use std::{fmt, str::FromStr};
+
+pub use ptx_isa::FenceSem;
+use ptx_isa::{AtomSem, LdSem, MembarLevel, RedSem, StSem};
+use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 use crate::{
     place::Scope,
@@ -35,9 +39,8 @@ impl Language for Ptx {
     }
 }
 
-/// Semantics of memory operations (section 8.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
+/// Semantics of memory operations (section 8.4), of loads and stores and of atomic operations alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter)]
 pub enum Sem {
     Weak,
     Relaxed,
@@ -46,6 +49,34 @@ pub enum Sem {
     AcqRel,
     /// As `relaxed.sys` (section 8.4.2).
     Volatile,
+}
+
+impl Sem {
+    /// The modifier in PTX, without its dot.
+    fn modifier(self) -> &'static str {
+        match self {
+            Self::Weak => LdSem::Weak.into(),
+            Self::Relaxed => AtomSem::Relaxed.into(),
+            Self::Acquire => AtomSem::Acquire.into(),
+            Self::Release => AtomSem::Release.into(),
+            Self::AcqRel => AtomSem::AcqRel.into(),
+            Self::Volatile => LdSem::Volatile.into(),
+        }
+    }
+}
+
+impl fmt::Display for Sem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.modifier())
+    }
+}
+
+impl FromStr for Sem {
+    type Err = strum::ParseError;
+
+    fn from_str(word: &str) -> Result<Self, strum::ParseError> {
+        Self::iter().find(|sem| sem.modifier() == word).ok_or(strum::ParseError::VariantNotFound)
+    }
 }
 
 /// Methods of memory access (section 8.6).
@@ -77,6 +108,52 @@ impl Access {
         Self { sem, scope, ..Self::WEAK }
     }
 
+    /// What a `ld` carries. Without a scope it reaches the system, or has no use for one.
+    pub fn load(sem: LdSem, scope: Option<Scope>) -> Self {
+        let (sem, mmio) = match sem {
+            LdSem::Plain | LdSem::Weak => (Sem::Weak, false),
+            LdSem::Relaxed => (Sem::Relaxed, false),
+            LdSem::Acquire => (Sem::Acquire, false),
+            LdSem::Volatile => (Sem::Volatile, false),
+            LdSem::MmioRelaxed => (Sem::Relaxed, true),
+            LdSem::MmioAcquire => (Sem::Acquire, true),
+        };
+        Self { mmio, ..Self::new(sem, scope.unwrap_or(Scope::Sys)) }
+    }
+
+    /// What a `st` carries. Without a scope it reaches the system, or has no use for one.
+    pub fn store(sem: StSem, scope: Option<Scope>) -> Self {
+        let (sem, mmio) = match sem {
+            StSem::Plain | StSem::Weak => (Sem::Weak, false),
+            StSem::Relaxed => (Sem::Relaxed, false),
+            StSem::Release => (Sem::Release, false),
+            StSem::Volatile => (Sem::Volatile, false),
+            StSem::MmioRelaxed => (Sem::Relaxed, true),
+            StSem::MmioRelease => (Sem::Release, true),
+        };
+        Self { mmio, ..Self::new(sem, scope.unwrap_or(Scope::Sys)) }
+    }
+
+    /// What an `atom` carries: without semantics it is relaxed, without a scope it reaches the GPU.
+    pub fn atom(sem: Option<AtomSem>, scope: Option<Scope>) -> Self {
+        let sem = match sem {
+            None | Some(AtomSem::Relaxed) => Sem::Relaxed,
+            Some(AtomSem::Acquire) => Sem::Acquire,
+            Some(AtomSem::Release) => Sem::Release,
+            Some(AtomSem::AcqRel) => Sem::AcqRel,
+        };
+        Self::new(sem, scope.unwrap_or(Scope::Gpu))
+    }
+
+    /// What a `red` carries: without semantics it is relaxed, without a scope it reaches the GPU.
+    pub fn red(sem: Option<RedSem>, scope: Option<Scope>) -> Self {
+        let sem = match sem {
+            None | Some(RedSem::Relaxed) => Sem::Relaxed,
+            Some(RedSem::Release) => Sem::Release,
+        };
+        Self::new(sem, scope.unwrap_or(Scope::Gpu))
+    }
+
     /// Table 20: strong operation.
     pub fn strong(self) -> bool {
         self.sem != Sem::Weak
@@ -93,23 +170,9 @@ impl Access {
     }
 }
 
-/// Semantics of `fence`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum FenceSem {
-    Sc,
-    AcqRel,
-    Acquire,
-    Release,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fence {
-    /// `membar` is the `fence.sc` of the same scope.
-    Memory {
-        sem: FenceSem,
-        scope: Scope,
-    },
+    Memory { sem: FenceSem, scope: Scope },
     Proxy(ProxyFence),
 }
 
@@ -134,6 +197,23 @@ pub struct Conventions {
     pub red_acquires: bool,
     /// An execution is an outcome although a thread waits at a barrier for ever, if the thread ends behind that barrier.
     pub hung_at_end: bool,
+}
+
+impl Fence {
+    /// The fence of the manual, of which a missing modifier means `acq_rel`.
+    pub fn memory(sem: Option<FenceSem>, scope: Scope) -> Self {
+        Self::Memory { sem: sem.unwrap_or(FenceSem::AcqRel), scope }
+    }
+
+    /// `membar` is the `fence.sc` of the same scope (section 9.7.13.5).
+    pub fn membar(level: MembarLevel) -> Self {
+        let scope = match level {
+            MembarLevel::Cta => Scope::Cta,
+            MembarLevel::Gl => Scope::Gpu,
+            MembarLevel::Sys => Scope::Sys,
+        };
+        Self::Memory { sem: FenceSem::Sc, scope }
+    }
 }
 
 impl Conventions {

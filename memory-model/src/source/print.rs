@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Cpp, Instruction, Order, Thread, read::Source};
 use crate::litmus::number;
-use crate::program::{Address, Language, Operand, Register, RmwOp};
+use crate::program::{Address, AtomOp, Language, Operand, Register, RmwOp};
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,7 +48,7 @@ pub fn instruction(thread: &Thread, name: &dyn Fn(usize) -> String, instruction:
             let d = d.map_or(String::new(), |d| format!("{}=", register(d)));
             let a = address(a);
             match op {
-                RmwOp::Cas => {
+                RmwOp::Atom(AtomOp::Cas) => {
                     let (success, failure) = (access.order, access.failure);
                     format!("{d}cas.{success}/{failure}.{} {a} {} {}", access.scope, operand(b), operand(c))
                 }

@@ -14,7 +14,7 @@ use super::{Access, Fence, Instruction, Order, Program, Thread};
 use crate::{
     litmus::Error,
     place::{Place, Scope},
-    program::{Address, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Variable},
+    program::{Address, AtomOp, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Variable},
 };
 
 /// A named source program.
@@ -136,7 +136,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
             let op: RmwOp = op.parse().map_err(|_| (*op, format!("`{op}` is no operation")))?;
             let access = Access::new(atomic(order(word)?, word)?, scope(level)?);
             let (a, b) = (address(program, operands[0])?, value(thread, operands[1])?);
-            if op == RmwOp::Cas {
+            if op == AtomOp::Cas.into() {
                 return Err((text, "a compare and exchange is written `cas`".into()));
             }
             let d = d.map(|d| register(thread, d));
@@ -156,7 +156,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
             }
             let a = address(program, operands[0])?;
             let (b, c) = (value(thread, operands[1])?, value(thread, operands[2])?);
-            Ok(Instruction::Rmw { op: RmwOp::Cas, d: Some(register(thread, d)), a, b, c, ty, access })
+            Ok(Instruction::Rmw { op: AtomOp::Cas.into(), d: Some(register(thread, d)), a, b, c, ty, access })
         }
         (Some((&"fence", [word, level])), None) => {
             count(0)?;

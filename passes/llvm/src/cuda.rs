@@ -17,16 +17,15 @@ use inkwell::{
         prelude::*,
     },
     module::{Linkage, Module},
-    values::FunctionValue,
+    values::{AsValueRef, FunctionValue, InstructionValue},
 };
 use ptx_atomics_lowering::{Access, Ordering, RmwOp, Type, ptx::Space};
+use ptx_atomics_pass::{Errors, operation::Opcode};
 
 use crate::{
-    instruction::{Instruction, callee, instructions, llvm_ordering, name},
-    message::Diagnostic,
-    operation::Kind,
-    recognize::{name_of, sync_scope_id},
+    instruction::{Instruction, llvm_ordering},
     scoped::Marker,
+    value::{callee, instructions, name, sync_scope_id},
 };
 
 /// The kind of metadata that keeps the name of an atomic's function, for remarks.
@@ -53,19 +52,19 @@ const TYPES: [(&str, Class); 8] = {
     ]
 };
 /// On signed and unsigned integers, and on floats.
-const OPERATIONS: [(&str, [Option<Kind>; 3]); 10] = {
+const OPERATIONS: [(&str, [Option<Opcode>; 3]); 10] = {
     use RmwOp::*;
-    const fn rmw(signed: RmwOp, unsigned: RmwOp, float: Option<Kind>) -> [Option<Kind>; 3] {
-        [Some(Kind::Rmw(signed)), Some(Kind::Rmw(unsigned)), float]
+    const fn rmw(signed: RmwOp, unsigned: RmwOp, float: Option<Opcode>) -> [Option<Opcode>; 3] {
+        [Some(Opcode::Rmw(signed)), Some(Opcode::Rmw(unsigned)), float]
     }
     [
-        ("Add", rmw(Add, Add, Some(Kind::Rmw(FAdd)))),
-        ("Exch", rmw(Xchg, Xchg, Some(Kind::Rmw(Xchg)))),
+        ("Add", rmw(Add, Add, Some(Opcode::Rmw(FAdd)))),
+        ("Exch", rmw(Xchg, Xchg, Some(Opcode::Rmw(Xchg)))),
         ("Min", rmw(Min, UMin, None)),
         ("Max", rmw(Max, UMax, None)),
         ("Inc", rmw(UIncWrap, UIncWrap, None)),
         ("Dec", rmw(UDecWrap, UDecWrap, None)),
-        ("CAS", [Some(Kind::CmpXchg), Some(Kind::CmpXchg), None]),
+        ("CAS", [Some(Opcode::CmpXchg), Some(Opcode::CmpXchg), None]),
         ("And", rmw(And, And, None)),
         ("Or", rmw(Or, Or, None)),
         ("Xor", rmw(Xor, Xor, None)),
@@ -85,7 +84,7 @@ enum Class {
 #[derive(Clone, Copy)]
 struct Known {
     operation: &'static str,
-    kind: Kind,
+    opcode: Opcode,
     scope: &'static str,
 }
 
@@ -93,15 +92,15 @@ impl Known {
     fn of(name: &str) -> Option<Self> {
         let (ty, rest) = name.strip_prefix("__")?.split_once("Atomic")?;
         let (_, class) = TYPES.iter().find(|(known, _)| *known == ty)?;
-        let (operation, kinds) = OPERATIONS.iter().find(|(operation, _)| rest.starts_with(operation))?;
+        let (operation, opcodes) = OPERATIONS.iter().find(|(operation, _)| rest.starts_with(operation))?;
         let (_, scope) = SCOPES.iter().find(|(suffix, _)| *suffix == &rest[operation.len()..])?;
-        Some(Self { operation, kind: kinds[*class as usize]?, scope })
+        Some(Self { operation, opcode: opcodes[*class as usize]?, scope })
     }
 }
 
 /// What stands in a function of the header.
-struct Found {
-    instruction: LLVMValueRef,
+struct Found<'c> {
+    instruction: InstructionValue<'c>,
     known: Known,
     /// That of the function.
     name: String,
@@ -112,10 +111,7 @@ struct Found {
 ///
 /// # Errors
 /// Those of `wanted`.
-pub fn relax_cuda(
-    module: &Module<'_>,
-    wanted: impl FnOnce() -> Result<bool, Vec<Diagnostic>>,
-) -> Result<(), Vec<Diagnostic>> {
+pub fn relax_cuda(module: &Module<'_>, wanted: impl FnOnce() -> Result<bool, Errors>) -> Result<(), Errors> {
     let found = find(module);
     if found.is_empty() || !wanted()? {
         return Ok(());
@@ -123,17 +119,17 @@ pub fn relax_cuda(
     let context = module.get_context();
     unsafe {
         let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
-        for Found { instruction, known: Known { kind, scope, .. }, name } in found {
+        for Found { instruction, known: Known { opcode, scope, .. }, name } in found {
             let atomic = match Instruction::atomic(instruction) {
-                Some((atomic, kind)) => {
-                    relax(atomic, kind, sync_scope_id(&context, scope));
+                Some(atomic) => {
+                    relax(atomic, sync_scope_id(&context, scope));
                     atomic
                 }
                 None => {
                     let access = Access::new(Space::Generic, Type::I32);
-                    let operation = kind.operation(Some(access), Ordering::Relaxed).expect("it has an access");
+                    let operation = opcode.operation(Some(access), Ordering::Relaxed).expect("it has an access");
                     let marker = Marker { operation, pointer: false, ordering: Ordering::Relaxed, scope };
-                    Instruction(marker.replace(instruction, builder, &context))
+                    marker.replace(instruction, builder, &context)
                 }
             };
             remember(atomic, &name, &context);
@@ -149,7 +145,7 @@ pub fn is_pending(module: &Module<'_>) -> bool {
 }
 
 /// What stands in a function of the header and is not yet what CUDA means.
-fn find(module: &Module<'_>) -> Vec<Found> {
+fn find<'c>(module: &Module<'c>) -> Vec<Found<'c>> {
     let default = sync_scope_id(&module.get_context(), "");
     let mut found = Vec::new();
     for function in module.get_functions() {
@@ -160,16 +156,16 @@ fn find(module: &Module<'_>) -> Vec<Found> {
                 continue;
             }
             // Debug information knows better than the function: the atomic may have been inlined.
-            let name = unsafe { name_in_debug_information(instruction) }.unwrap_or_else(|| own.clone());
+            let name = unsafe { name_in_debug_information(instruction.as_value_ref()) }.unwrap_or_else(|| own.clone());
             let Some((name, known)) = name.and_then(|name| Known::of(&name).map(|known| (name, known))) else {
                 continue;
             };
             let is_wrong = match atomic {
                 None => is_intrinsic(instruction, known),
-                Some((_, Kind::Fence)) => false,
-                Some((atomic, kind)) => {
-                    let relaxed_of_system = atomic.ordering(kind) == Ordering::Relaxed && !known.scope.is_empty();
-                    let written = atomic.ordering(kind) == Ordering::SeqCst || relaxed_of_system;
+                Some(atomic) if atomic.opcode() == Opcode::Fence => false,
+                Some(atomic) => {
+                    let relaxed_of_system = atomic.ordering() == Ordering::Relaxed && !known.scope.is_empty();
+                    let written = atomic.ordering() == Ordering::SeqCst || relaxed_of_system;
                     written && atomic.sync_scope_id() == default
                 }
             };
@@ -182,8 +178,8 @@ fn find(module: &Module<'_>) -> Vec<Found> {
 }
 
 /// CUDA's name of what an atomic is, as [`relax_cuda`] found it. `kind` is the number of [`KIND`].
-pub fn function(atomic: Instruction, kind: u32) -> Option<String> {
-    let name = unsafe { text(operand(non_null(LLVMGetMetadata(atomic.0, kind))?, 0)?) }?;
+pub fn function(atomic: Instruction<'_>, kind: u32) -> Option<String> {
+    let name = unsafe { text(operand(non_null(LLVMGetMetadata(atomic.raw(), kind))?, 0)?) }?;
     Some(format!("atomic{}", name.split_once("Atomic")?.1))
 }
 
@@ -191,26 +187,26 @@ pub fn function(atomic: Instruction, kind: u32) -> Option<String> {
 // its context. Each accessor is called on the kind of instruction or metadata that it is defined for. The intrinsics have
 // the parameters of the function around them.
 
-unsafe fn relax(atomic: Instruction, kind: Kind, scope: u32) {
+unsafe fn relax(atomic: Instruction<'_>, scope: u32) {
     let relaxed = llvm_ordering(Ordering::Relaxed);
     unsafe {
-        if kind == Kind::CmpXchg {
-            LLVMSetCmpXchgSuccessOrdering(atomic.0, relaxed);
-            LLVMSetCmpXchgFailureOrdering(atomic.0, relaxed);
+        if atomic.opcode() == Opcode::CmpXchg {
+            LLVMSetCmpXchgSuccessOrdering(atomic.raw(), relaxed);
+            LLVMSetCmpXchgFailureOrdering(atomic.raw(), relaxed);
         } else {
-            LLVMSetOrdering(atomic.0, relaxed);
+            LLVMSetOrdering(atomic.raw(), relaxed);
         }
-        LLVMSetAtomicSyncScopeID(atomic.0, scope);
+        LLVMSetAtomicSyncScopeID(atomic.raw(), scope);
     }
 }
 
 /// Notes the name of its function at an atomic.
-unsafe fn remember(atomic: Instruction, name: &str, context: &ContextRef<'_>) {
+unsafe fn remember(atomic: Instruction<'_>, name: &str, context: &ContextRef<'_>) {
     let (kind, raw) = (context.get_kind_id(KIND), context.as_ctx_ref());
     unsafe {
         let mut name = LLVMMDStringInContext2(raw, name.as_ptr().cast(), name.len());
         let node = LLVMMDNodeInContext2(raw, &mut name, 1);
-        LLVMSetMetadata(atomic.0, kind, LLVMMetadataAsValue(raw, node));
+        LLVMSetMetadata(atomic.raw(), kind, LLVMMetadataAsValue(raw, node));
     }
 }
 
@@ -262,7 +258,7 @@ fn own_name(function: FunctionValue<'_>) -> Option<String> {
     let right = function.get_linkage() == Linkage::Internal
         && function.get_enum_attribute(AttributeLoc::Function, always).is_some()
         && function.count_basic_blocks() == 1
-        && instructions(function).all(|instruction| unsafe { is_plain(instruction) } || is_of(instruction, known))
+        && instructions(function).all(|instruction| is_plain(instruction) || is_of(instruction, known))
         && instructions(function).filter(|instruction| is_of(*instruction, known)).count() == 1;
     right.then(|| name.to_owned())
 }
@@ -275,33 +271,34 @@ fn unmangled(name: &str) -> &str {
     start.get(..length).unwrap_or("")
 }
 
-fn is_of(instruction: LLVMValueRef, known: Known) -> bool {
+fn is_of(instruction: InstructionValue<'_>, known: Known) -> bool {
     match Instruction::atomic(instruction) {
-        Some((_, kind)) => kind == known.kind,
+        Some(atomic) => atomic.opcode() == known.opcode,
         None => is_intrinsic(instruction, known),
     }
 }
 
 /// The name of what an instruction calls.
-fn called(instruction: LLVMValueRef) -> Option<String> {
-    unsafe { callee(instruction) }.map(name_of)
+fn called(instruction: InstructionValue<'_>) -> Option<String> {
+    callee(instruction).as_ref().map(name)
 }
 
 /// Whether an instruction calls the intrinsic of a function: `llvm.nvvm.atomic.add.gen.i.cta` and types.
-fn is_intrinsic(instruction: LLVMValueRef, known: Known) -> bool {
+fn is_intrinsic(instruction: InstructionValue<'_>, known: Known) -> bool {
     let Some(name) = called(instruction) else { return false };
     let words: Vec<_> = name.strip_prefix(INTRINSIC).into_iter().flat_map(|rest| rest.split('.')).collect();
-    let class = if known.kind == Kind::Rmw(RmwOp::FAdd) { "f" } else { "i" };
+    let class = if known.opcode == Opcode::Rmw(RmwOp::FAdd) { "f" } else { "i" };
     let scope = if known.scope.is_empty() { "sys" } else { "cta" };
     let operation = known.operation.to_ascii_lowercase();
     words.starts_with(&[&operation, "gen", class, scope])
 }
 
 /// Whether an instruction only hands parameters and results on.
-unsafe fn is_plain(instruction: LLVMValueRef) -> bool {
+fn is_plain(instruction: InstructionValue<'_>) -> bool {
     use LLVMOpcode::*;
-    let own = |pointer| unsafe { !LLVMIsAAllocaInst(LLVMGetOperand(instruction, pointer)).is_null() };
-    match unsafe { LLVMGetInstructionOpcode(instruction) } {
+    let raw = instruction.as_value_ref();
+    let own = |pointer| unsafe { !LLVMIsAAllocaInst(LLVMGetOperand(raw, pointer)).is_null() };
+    match unsafe { LLVMGetInstructionOpcode(raw) } {
         LLVMAlloca | LLVMBitCast | LLVMAddrSpaceCast | LLVMExtractValue | LLVMRet => true,
         LLVMLoad => own(0),
         LLVMStore => own(1),

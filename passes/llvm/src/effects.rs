@@ -14,10 +14,13 @@ use inkwell::{
     context::AsContextRef,
     llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, core::*, prelude::*},
     module::Module,
-    values::AsValueRef,
+    values::{AsValueRef, InstructionValue},
 };
 
-use crate::instruction::{Instruction, callee, instructions};
+use crate::{
+    instruction::Instruction,
+    value::{callee, instructions},
+};
 
 // SAFETY of all calls below: instructions and functions are those of a live module, and what is built belongs to its
 // context.
@@ -78,8 +81,9 @@ pub fn forget(module: &Module<'_>) {
         for instruction in instructions(function) {
             if orders(instruction) {
                 found.push(function.as_value_ref());
-            } else if let Some(callee) = unsafe { callee(instruction) } {
-                calls.entry(callee).or_default().push((function.as_value_ref(), instruction));
+            } else if let Some(callee) = callee(instruction) {
+                let call = (function.as_value_ref(), instruction.as_value_ref());
+                calls.entry(callee.as_value_ref()).or_default().push(call);
             }
         }
     }
@@ -107,6 +111,7 @@ fn pin(module: &Module<'_>) {
     unsafe {
         let builder = LLVMCreateBuilderInContext(module.get_context().as_ctx_ref());
         for instruction in ordering {
+            let instruction = instruction.as_value_ref();
             let previous = LLVMGetPreviousInstruction(instruction);
             if !previous.is_null() && is_call_of(previous, pin) {
                 continue;
@@ -121,7 +126,12 @@ fn pin(module: &Module<'_>) {
 /// Removes the pins.
 fn unpin(module: &Module<'_>) {
     let (_, pin) = pin_value(module);
-    let pins: Vec<_> = module.get_functions().flat_map(instructions).filter(|i| is_call_of(*i, pin)).collect();
+    let pins: Vec<_> = module
+        .get_functions()
+        .flat_map(instructions)
+        .map(|i| i.as_value_ref())
+        .filter(|i| is_call_of(*i, pin))
+        .collect();
     pins.into_iter().for_each(|pin| unsafe { LLVMInstructionEraseFromParent(pin) });
 }
 
@@ -142,10 +152,7 @@ fn pin_value(module: &Module<'_>) -> (LLVMTypeRef, LLVMValueRef) {
     }
 }
 
-fn orders(instruction: LLVMValueRef) -> bool {
-    let strong = |(instruction, kind): (Instruction, _)| {
-        let ordering = instruction.ordering(kind);
-        ordering.acquires() || ordering.releases()
-    };
-    Instruction::atomic(instruction).is_some_and(strong)
+fn orders(instruction: InstructionValue<'_>) -> bool {
+    let ordering = Instruction::atomic(instruction).map(Instruction::ordering);
+    ordering.is_some_and(|ordering| ordering.acquires() || ordering.releases())
 }

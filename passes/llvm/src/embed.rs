@@ -5,15 +5,20 @@ use inkwell::{
     context::{AsContextRef, ContextRef},
     llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMIntPredicate, LLVMTypeKind, core::*, prelude::*},
     module::{Linkage, Module},
-    values::GlobalValue,
+    values::{AsValueRef, GlobalValue},
 };
 use ptx_atomics_lowering::{A, B, Type, ptx::Name};
 
+use ptx_atomics_pass::{
+    address_space,
+    operation::{Opcode, Replacement},
+};
+
 use crate::{
-    instruction::{Instruction, take_name},
-    memory,
-    operation::{Kind, Replacement},
+    instruction::Instruction,
+    memory::number_of,
     recognize::Planned,
+    value::{Value, ValueType, take_name},
 };
 
 /// The flag of a module that says how far it is a position-independent executable.
@@ -109,22 +114,23 @@ impl Embedder {
     }
 
     /// Replaces the instruction by one call.
-    pub fn embed(&self, planned: &Planned) {
-        let Planned { instruction, kind, .. } = *planned;
+    pub fn embed(&self, planned: Planned<'_>) {
+        let instruction = planned.instruction;
+        let raw = instruction.raw();
         unsafe {
-            LLVMPositionBuilderBefore(self.builder, instruction.0);
-            let (call, result) = self.call(planned);
-            self.copy_metadata(instruction.0, call, planned.replacement.orders, call == result);
-            if planned.replacement.asm.result {
-                take_name(instruction.0, result);
+            LLVMPositionBuilderBefore(self.builder, raw);
+            let (call, result) = self.call(&planned);
+            self.copy_metadata(raw, call, planned.replacement.orders, call == result);
+            if planned.replacement.asm.has_result() {
+                take_name(raw, result);
             }
-            match kind {
-                Kind::Fence | Kind::Store => {}
-                Kind::Load | Kind::Rmw(_) => LLVMReplaceAllUsesWith(instruction.0, result),
-                Kind::CmpXchg => replace_pair(self.builder, instruction, result),
+            match instruction.opcode() {
+                Opcode::Fence | Opcode::Store => {}
+                Opcode::Load | Opcode::Rmw(_) => LLVMReplaceAllUsesWith(raw, result),
+                Opcode::CmpXchg => replace_pair(self.builder, instruction, result),
             }
-            let negation = planned.negated.and_then(|_| instruction.sources(kind).next());
-            LLVMInstructionEraseFromParent(instruction.0);
+            let negation = planned.negated.and_then(|_| instruction.sources().next()).map(Value::raw);
+            LLVMInstructionEraseFromParent(raw);
             if let Some(negation) = negation.filter(|negation| LLVMGetFirstUse(*negation).is_null()) {
                 LLVMInstructionEraseFromParent(negation);
             }
@@ -132,24 +138,24 @@ impl Embedder {
     }
 
     /// The call, and its result as a value of the instruction's type.
-    unsafe fn call(&self, planned: &Planned) -> (LLVMValueRef, LLVMValueRef) {
-        let Planned { instruction, kind, replacement, negated, .. } = planned;
+    unsafe fn call(&self, planned: &Planned<'_>) -> (LLVMValueRef, LLVMValueRef) {
+        let Planned { instruction, replacement, negated, .. } = planned;
         let asm = &replacement.asm;
+        let value_type = instruction.value_type().map_or(self.void, ValueType::raw);
         unsafe {
             let argument = |slot: &Name| match slot {
                 slot if *slot == A => self.address(planned),
                 slot => {
-                    let source = instruction.sources(*kind).nth(usize::from(*slot != B));
-                    let source = negated.or(source).expect("the sequence has the slots of its kind");
+                    let source = instruction.sources().nth(usize::from(*slot != B));
+                    let source = negated.or(source).map(Value::raw).expect("the sequence has the slots of its kind");
                     self.in_register(replacement, source)
                 }
             };
-            let mut arguments: Vec<_> = asm.arguments.iter().map(argument).collect();
+            let mut arguments: Vec<_> = asm.arguments().iter().map(argument).collect();
             let mut parameters: Vec<_> = arguments.iter().map(|argument| LLVMTypeOf(*argument)).collect();
-            let result =
-                if asm.result { self.register_type(replacement, instruction.value_type(*kind)) } else { self.void };
+            let result = if asm.has_result() { self.register_type(replacement, value_type) } else { self.void };
             let ty = LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0);
-            let (template, constraints) = (&asm.template, &asm.constraints);
+            let (template, constraints) = (asm.template(), asm.constraints());
             let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
             let (template, template_len) = (template.as_ptr().cast(), template.len());
             let (constraints, constraints_len) = (constraints.as_ptr().cast(), constraints.len());
@@ -158,32 +164,33 @@ impl Embedder {
             let count = arguments.len() as u32;
             let call = LLVMBuildCall2(self.builder, ty, asm_value, arguments.as_mut_ptr(), count, c"".as_ptr());
             LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, self.nounwind);
-            if asm.arguments.first() == Some(&A) && !asm.address_is_integer {
-                let element = LLVMCreateTypeAttribute(self.context, self.elementtype, instruction.value_type(*kind));
+            if asm.arguments().first() == Some(&A) && !asm.address_is_integer() {
+                let element = LLVMCreateTypeAttribute(self.context, self.elementtype, value_type);
                 LLVMAddCallSiteAttribute(call, 1, element);
                 if !replacement.orders && !instruction.is_volatile() {
                     let add = |attribute| LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attribute);
                     self.relaxed.into_iter().for_each(add);
                 }
             }
-            let value = if asm.result { self.value_of(replacement, call, instruction.value_type(*kind)) } else { call };
+            let value = if asm.has_result() { self.value_of(replacement, call, value_type) } else { call };
             (call, value)
         }
     }
 
     /// The address in the address space that the sequence accesses, as an integer if it computes with it.
-    unsafe fn address(&self, planned: &Planned) -> LLVMValueRef {
-        let Planned { instruction, kind, replacement, .. } = planned;
-        let pointer = instruction.pointer(*kind);
-        let (found, wanted) = (memory::address_space(pointer), memory::number(replacement.space()));
+    unsafe fn address(&self, planned: &Planned<'_>) -> LLVMValueRef {
+        let Planned { instruction, replacement, .. } = planned;
+        let pointer = instruction.pointer().expect("the sequence has an address");
+        let (found, wanted) = (number_of(pointer), address_space::number(replacement.space()));
         unsafe {
+            let pointer = pointer.as_value_ref();
             let pointer = if found == wanted {
                 pointer
             } else {
                 let ty = LLVMPointerTypeInContext(self.context, wanted);
                 LLVMBuildAddrSpaceCast(self.builder, pointer, ty, c"".as_ptr())
             };
-            if replacement.asm.address_is_integer {
+            if replacement.asm.address_is_integer() {
                 LLVMBuildPtrToInt(self.builder, pointer, LLVMInt64TypeInContext(self.context), c"".as_ptr())
             } else {
                 pointer
@@ -281,12 +288,13 @@ impl Embedder {
 }
 
 /// Replaces the uses of a `cmpxchg`'s pair: the old value is `old`, and success is its equality with the expected one.
-unsafe fn replace_pair(builder: LLVMBuilderRef, instruction: Instruction, old: LLVMValueRef) {
+unsafe fn replace_pair(builder: LLVMBuilderRef, instruction: Instruction<'_>, old: LLVMValueRef) {
+    let raw = instruction.raw();
     unsafe {
         let equal = LLVMIntPredicate::LLVMIntEQ;
-        let success = LLVMBuildICmp(builder, equal, old, instruction.operand(1), c"success".as_ptr());
+        let success = LLVMBuildICmp(builder, equal, old, LLVMGetOperand(raw, 1), c"success".as_ptr());
         let mut uses = Vec::new();
-        let mut next = LLVMGetFirstUse(instruction.0);
+        let mut next = LLVMGetFirstUse(raw);
         while !next.is_null() {
             uses.push(LLVMGetUser(next));
             next = LLVMGetNextUse(next);
@@ -298,11 +306,11 @@ unsafe fn replace_pair(builder: LLVMBuilderRef, instruction: Instruction, old: L
                 LLVMInstructionEraseFromParent(user);
             }
         }
-        if !LLVMGetFirstUse(instruction.0).is_null() {
-            let pair = LLVMGetPoison(LLVMTypeOf(instruction.0));
+        if !LLVMGetFirstUse(raw).is_null() {
+            let pair = LLVMGetPoison(LLVMTypeOf(raw));
             let pair = LLVMBuildInsertValue(builder, pair, old, 0, c"".as_ptr());
             let pair = LLVMBuildInsertValue(builder, pair, success, 1, c"".as_ptr());
-            LLVMReplaceAllUsesWith(instruction.0, pair);
+            LLVMReplaceAllUsesWith(raw, pair);
         }
         if LLVMGetFirstUse(success).is_null() && !LLVMIsAInstruction(success).is_null() {
             LLVMInstructionEraseFromParent(success);

@@ -1,141 +1,17 @@
-//! LLVM's own part: target machine, passes, backend.
-
-use std::str::FromStr;
+//! LLVM's own part: passes and backend.
 
 use inkwell::{
-    OptimizationLevel,
-    attributes::AttributeLoc,
     context::AsContextRef,
     llvm_sys::{core::LLVMContextSetDiscardValueNames, debuginfo::LLVMStripModuleDebugInfo},
     memory_buffer::MemoryBuffer,
     module::Module,
     passes::PassBuilderOptions,
-    targets::{
-        CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple,
-    },
-    values::FunctionValue,
+    targets::{FileType, TargetMachine},
 };
-use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
+use ptx_atomics_lowering::Target;
+use ptx_atomics_pass::{Diagnostic, Errors};
 
-use crate::{effects, instruction::name, message::Diagnostic, settings::Settings, source::triple};
-
-const TRIPLE: &str = "nvptx64-nvidia-cuda";
-
-/// The newest PTX version that LLVM 22 can write. Newer ones differ from it by what only our instructions use, so that
-/// the version in the text is raised.
-const NEWEST: PtxVersion = PtxVersion(9, 0);
-
-/// Checks that a module is for NVIDIA GPUs, with addresses of 64 bits, or says nothing of it.
-///
-/// # Errors
-/// If it is for something else.
-pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
-    let triple = triple(module);
-    if triple.is_empty() || triple == "nvptx64" || triple.starts_with("nvptx64-") {
-        return Ok(());
-    }
-    if triple == "nvptx" || triple.starts_with("nvptx-") {
-        let message = format!("the module is for '{triple}': addresses of 32 bits are not supported");
-        return Err(Diagnostic::new(message).help(format!("compile with --target={TRIPLE}")).into());
-    }
-    let help = format!("compile with --target={TRIPLE}, or give the device half of the program");
-    Err(Diagnostic::new(format!("the module is for '{triple}', not for an NVIDIA GPU")).help(help).into())
-}
-
-/// LLVM's code generator for a target.
-///
-/// # Errors
-/// If LLVM 22 does not know the target, or the module is not for an NVIDIA GPU.
-pub fn machine(
-    module: &Module<'_>,
-    target: &Target,
-    level: OptimizationLevel,
-) -> Result<TargetMachine, Vec<Diagnostic>> {
-    require_nvptx64(module)?;
-    let triple = triple(module);
-    let triple = TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple });
-    let machine = code_generator(&triple, target, level)?;
-    module.set_triple(&triple);
-    module.set_data_layout(&machine.get_target_data().get_data_layout());
-    Ok(machine)
-}
-
-fn code_generator(
-    triple: &TargetTriple,
-    target: &Target,
-    level: OptimizationLevel,
-) -> Result<TargetMachine, Vec<Diagnostic>> {
-    LlvmTarget::initialize_nvptx(&InitializationConfig::default());
-    let llvm = LlvmTarget::from_triple(triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;
-    let features = format!("+{}", target.ptx.min(NEWEST).feature());
-    let machine =
-        llvm.create_target_machine(triple, target.sm.name(), &features, level, RelocMode::Default, CodeModel::Default);
-    Ok(machine.ok_or_else(|| Diagnostic::new(format!("LLVM 22 has no code generator for {target}")))?)
-}
-
-/// LLVM's layout of data on NVIDIA GPUs with addresses of 64 bits, on all the same.
-///
-/// # Errors
-/// If LLVM has no code generator for them.
-pub fn data_layout() -> Result<String, Vec<Diagnostic>> {
-    let target = Settings::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
-    let machine = code_generator(&TargetTriple::create(TRIPLE), &target, OptimizationLevel::None)?;
-    Ok(machine.get_target_data().get_data_layout().as_str().to_string_lossy().into_owned())
-}
-
-/// The GPUs that the module's functions ask for by `target-cpu`, each with a function that does.
-///
-/// # Errors
-/// All names that mean nothing.
-pub fn requested_gpus(module: &Module<'_>) -> Result<Vec<(Sm, String)>, Vec<Diagnostic>> {
-    requested(module, "--mcpu", |function| attribute(function, "target-cpu"))
-}
-
-/// The PTX versions that the module's functions ask for by `target-features`, each with a function that does.
-///
-/// # Errors
-/// All names that mean nothing.
-pub fn requested_versions(module: &Module<'_>) -> Result<Vec<(PtxVersion, String)>, Vec<Diagnostic>> {
-    requested(module, "--mattr", |function| ptx_feature(&attribute(function, "target-features")?).map(str::to_owned))
-}
-
-/// The PTX version in a list of LLVM's features. rustc lists every version up to the one that it means.
-pub fn ptx_feature(features: &str) -> Option<&str> {
-    let number = |feature: &&str| feature.strip_prefix("+ptx")?.parse::<u32>().ok();
-    features.split(',').filter(|feature| number(feature).is_some()).max_by_key(number).map(|feature| &feature[1..])
-}
-
-fn attribute(function: &FunctionValue<'_>, key: &str) -> Option<String> {
-    let attribute = function.get_string_attribute(AttributeLoc::Function, key)?;
-    Some(attribute.get_string_value().to_string_lossy().into_owned())
-}
-
-/// The different values of all functions with a body, each with the first function that has it.
-fn requested<T: FromStr<Err = UnknownTarget>>(
-    module: &Module<'_>,
-    flag: &str,
-    value: impl Fn(&FunctionValue<'_>) -> Option<String>,
-) -> Result<Vec<(T, String)>, Vec<Diagnostic>> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
-        if let Some(value) = value(&function)
-            && !found.iter().any(|(known, _)| *known == value)
-        {
-            found.push((value, name(&function)));
-        }
-    }
-    let (mut values, mut errors) = (Vec::new(), Vec::new());
-    for (value, function) in found {
-        match value.parse() {
-            Ok(value) => values.push((value, function)),
-            Err(error) => errors.push(
-                Diagnostic { function: Some(function), ..Diagnostic::new(format!("the module's target: {error}")) }
-                    .help(format!("give a supported one by {flag}")),
-            ),
-        }
-    }
-    if errors.is_empty() { Ok(values) } else { Err(errors) }
-}
+use crate::{effects, machine::NEWEST};
 
 /// The passes of LLVM that find out what generic addresses point to. Inference follows pointers through registers, not
 /// through the stack slots of unoptimized code.
@@ -145,8 +21,8 @@ pub const RESOLVE: &str = "generic-to-nvvm,function(sroa,infer-address-spaces)";
 ///
 /// # Errors
 /// If LLVM rejects the pipeline.
-pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) -> Result<(), Vec<Diagnostic>> {
-    let run = |pipeline: &str| -> Result<(), Vec<Diagnostic>> {
+pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) -> Result<(), Errors> {
+    let run = |pipeline: &str| -> Result<(), Errors> {
         let run = module.run_passes(pipeline, machine, PassBuilderOptions::create());
         Ok(run.map_err(|error| Diagnostic::new(format!("LLVM's passes failed: {}", error.to_string_lossy())))?)
     };
@@ -164,7 +40,7 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
 ///
 /// # Errors
 /// If LLVM's backend reports one. On what it cannot select it ends the process instead.
-pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Vec<Diagnostic>> {
+pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Errors> {
     // Names that the backend would give to new values are seen by nobody.
     // SAFETY: the context is live.
     unsafe { LLVMContextSetDiscardValueNames(module.get_context().as_ctx_ref(), 1) };

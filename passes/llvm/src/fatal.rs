@@ -16,7 +16,7 @@ use inkwell::{
     },
 };
 
-use crate::instruction::message;
+use crate::value::message;
 
 /// What to do with what LLVM says.
 #[derive(Clone, Copy)]

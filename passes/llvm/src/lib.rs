@@ -17,74 +17,40 @@ mod embed;
 mod emit;
 mod fatal;
 mod instruction;
-pub mod memory;
-mod message;
-pub mod operation;
+mod machine;
+mod memory;
+mod module_flag;
 mod recognize;
-pub mod remarks;
 mod require;
 mod scoped;
-pub mod settings;
 mod source;
+mod value;
 
 use inkwell::module::Module;
 #[cfg(test)]
 use ptx_atomics_link as _;
-use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 
 pub use self::{
     cuda::relax_cuda,
     effects::{begin, end},
-    emit::{
-        RESOLVE, bitcode, data_layout, ir, machine, prepare, ptx, ptx_feature, requested_gpus, requested_versions,
-        require_nvptx64, strip_debug_info,
-    },
+    emit::{RESOLVE, bitcode, ir, prepare, ptx, strip_debug_info},
     fatal::{Handlers, install_handlers},
-    message::{Diagnostic, Location, Remark},
+    machine::{data_layout, machine, requested_gpus, requested_versions, require_nvptx64},
+    module_flag::settings_of,
     recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
-    settings::Settings,
-    source::{Input, read},
+    source::read,
 };
 pub use inkwell;
-
-/// What the pass needs to know besides the module.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub target: Target,
-    /// A function's attribute `"ptx-atomics-strategy"` overrides the strategies.
-    pub policy: Policy,
-    /// What LLVM's default synchronization scope (system) stands for. Narrower than `Sys` only where no host and no
-    /// other device takes part.
-    pub default_scope: Scope,
-    /// Whether a generic address of unknown origin may be local, so that a test at run time must tell.
-    pub generic_may_be_local: bool,
-    /// Whether CUDA's own atomics get CUDA's order and scope: whoever has the options then calls [`relax_cuda`].
-    pub cuda_atomics: bool,
-    /// Whether [`lower`] says what became of each operation.
-    pub remarks: bool,
-}
-
-impl Options {
-    /// The recommended sequences, and the default scope is the system.
-    pub fn new(target: Target) -> Self {
-        Self {
-            target,
-            policy: Policy::default(),
-            default_scope: Scope::Sys,
-            generic_may_be_local: false,
-            cuda_atomics: true,
-            remarks: false,
-        }
-    }
-}
+#[doc(no_inline)]
+pub use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings};
 
 /// Lowers every atomic and fence of the module, in place. The remarks say what became of each, if the options ask for
 /// them.
 ///
 /// # Errors
 /// Everything in the module that has no lowering. The module is then unchanged.
-pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Vec<Diagnostic>> {
+pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
     let mut planned = Vec::new();
     recognize::plan(module, input, options, false, |plan| planned.push(plan))?;
     let reported = if options.remarks { &planned[..] } else { &[] };
@@ -93,13 +59,13 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Ve
         embed::spell_symbols_plainly(module);
     }
     let embedder = embed::Embedder::new(&module.get_context());
-    planned.iter().for_each(|plan| embedder.embed(plan));
+    planned.into_iter().for_each(|plan| embedder.embed(plan));
     Ok(remarks)
 }
 
 /// Whether the module has anything to lower, or is not yet what it was before [`begin`].
 pub fn is_pending(module: &Module<'_>) -> bool {
-    let mut all = module.get_functions().flat_map(instruction::instructions);
+    let mut all = module.get_functions().flat_map(value::instructions);
     effects::is_marked(module)
         || has_markers(module)
         || cuda::is_pending(module)
@@ -110,6 +76,6 @@ pub fn is_pending(module: &Module<'_>) -> bool {
 ///
 /// # Errors
 /// Everything in the module that has no lowering.
-pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Vec<Diagnostic>> {
+pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Errors> {
     recognize::plan(module, input, options, true, drop)
 }

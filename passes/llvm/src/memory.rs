@@ -1,138 +1,79 @@
-//! What memory a pointer points to, as far as the module shows.
+//! What memory a pointer points to, as far as LLVM IR shows.
 
-use std::collections::HashSet;
-
-use inkwell::llvm_sys::{LLVMOpcode, core::*, prelude::*};
+use inkwell::{
+    llvm_sys::{LLVMOpcode, LLVMTypeKind, core::*},
+    values::{AsValueRef, PointerValue},
+};
 use ptx_atomics_lowering::ptx::Space;
+use ptx_atomics_pass::{
+    address_space,
+    memory::{Memory, Object, Source},
+};
 
-/// NVPTX address spaces (LLVM, 'User Guide for NVPTX Back-end'), with the state spaces of PTX.
-const ADDRESS_SPACES: [(u32, Space); 6] = [
-    (0, Space::Generic),
-    (1, Space::Global),
-    (3, Space::Shared),
-    (4, Space::Const),
-    (5, Space::Local),
-    (7, Space::SharedCluster),
-];
-
-/// The number of LLVM's address space for local memory.
-const LOCAL: u32 = 5;
-const CONST: u32 = 4;
-
-/// The greatest number of values that are looked at behind a pointer. In code that is never reached a pointer may be
-/// computed from itself, and chains may be long.
-const FARTHEST: usize = 64;
-
-/// The memory of a pointer.
-pub struct Memory {
-    pub space: Space,
-    /// A generic address that is local on some ways through the function and not on others.
-    pub partly_local: bool,
-    /// A generic address whose object is not known.
-    pub unresolved: bool,
-}
-
-impl Memory {
-    /// # Errors
-    /// With the number of the address space, if atomics cannot access it.
-    pub fn of(pointer: LLVMValueRef) -> Result<Self, u32> {
-        let number = address_space(pointer);
-        let space = space(number).ok_or(number)?;
-        let known = Self { space, partly_local: false, unresolved: false };
-        if space != Space::Generic {
-            return Ok(known);
-        }
-        let Some(objects) = objects(pointer) else { return Ok(Self { unresolved: true, ..known }) };
-        let kinds: HashSet<_> = objects.into_iter().map(object).collect();
-        Ok(match kinds.len() {
-            1 if kinds.contains(&Object::Local) => Self { space: Space::Local, ..known },
-            1 if kinds.contains(&Object::Const) => Self { space: Space::Const, ..known },
-            _ => Self {
-                partly_local: kinds.contains(&Object::Local),
-                unresolved: kinds.contains(&Object::Unknown),
-                ..known
-            },
-        })
-    }
-}
-
-/// The state space of LLVM's address space.
-pub fn space(number: u32) -> Option<Space> {
-    ADDRESS_SPACES.iter().find(|(known, _)| *known == number).map(|(_, space)| *space)
-}
-
-/// The number of LLVM's address space.
-pub fn number(space: Space) -> u32 {
-    ADDRESS_SPACES.iter().find(|(_, known)| *known == space).map_or(0, |(number, _)| *number)
-}
-
-/// The address spaces that atomics may access, in words.
-pub fn known() -> &'static str {
-    "0 (generic), 1 (global), 3 (shared), 4 (const, loads only), 5 (local) and 7 (shared::cluster)"
-}
+use crate::value::Value;
 
 // SAFETY of all calls below: the values are live, and each accessor is called on the kind of value that LLVM's C API
 // defines it for.
 
-pub(crate) fn address_space(pointer: LLVMValueRef) -> u32 {
-    unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) }
-}
-
-#[derive(PartialEq, Eq, Hash)]
-enum Object {
-    Local,
-    Const,
-    /// In memory that other threads see.
-    Other,
-    Unknown,
-}
-
-fn object(value: LLVMValueRef) -> Object {
-    let (alloca, global) = unsafe { (LLVMIsAAllocaInst(value), LLVMIsAGlobalValue(value)) };
-    match address_space(value) {
-        _ if !alloca.is_null() => Object::Local,
-        LOCAL => Object::Local,
-        CONST => Object::Const,
-        0 if global.is_null() => Object::Unknown,
-        _ => Object::Other,
+/// The memory behind a pointer.
+///
+/// # Errors
+/// With the number of the address space, if atomics cannot access it.
+pub fn memory_of(pointer: PointerValue<'_>) -> Result<Memory, u32> {
+    let number = number_of(pointer);
+    let space = address_space::space(number).ok_or(number)?;
+    match space {
+        Space::Generic => Ok(Memory::behind(Value::from(pointer), source)),
+        space => Ok(Memory::of_space(space)),
     }
 }
 
-/// The objects that a pointer is computed from, through casts, offsets, choices and joins. `None` if there are too many.
-fn objects(pointer: LLVMValueRef) -> Option<Vec<LLVMValueRef>> {
-    let (mut seen, mut open, mut found) = (HashSet::new(), vec![pointer], Vec::new());
-    while let Some(value) = open.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if seen.len() > FARTHEST {
-            return None;
-        }
-        let sources = sources(value);
-        if sources.is_empty() {
-            found.push(value);
-        }
-        open.extend(sources);
+/// The number of a pointer's address space.
+pub fn number_of(pointer: PointerValue<'_>) -> u32 {
+    unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(pointer.as_value_ref())) }
+}
+
+/// Where a pointer comes from.
+fn source<'c>(value: &Value<'c>) -> Source<Value<'c>> {
+    let pointers = pointers(*value);
+    if pointers.is_empty() { Source::Object(object(*value)) } else { Source::Pointers(pointers) }
+}
+
+/// What a pointer that stands for itself points into.
+fn object(value: Value<'_>) -> Object {
+    let (alloca, global) = unsafe { (LLVMIsAAllocaInst(value.raw()), LLVMIsAGlobalValue(value.raw())) };
+    if !alloca.is_null() {
+        return Object::In(Space::Local);
     }
-    Some(found)
+    let ty = unsafe { LLVMTypeOf(value.raw()) };
+    let is_pointer = unsafe { LLVMGetTypeKind(ty) } == LLVMTypeKind::LLVMPointerTypeKind;
+    let number = is_pointer.then(|| unsafe { LLVMGetPointerAddressSpace(ty) });
+    match number.and_then(address_space::space) {
+        Some(space @ (Space::Local | Space::Const)) => Object::In(space),
+        Some(Space::Generic) if global.is_null() => Object::Unknown,
+        // LLVM resolves the address spaces of all others by itself.
+        _ => Object::In(Space::Generic),
+    }
 }
 
 /// The pointers that a pointer is computed from; none if it stands for itself.
-fn sources(value: LLVMValueRef) -> Vec<LLVMValueRef> {
+fn pointers<'c>(value: Value<'c>) -> Vec<Value<'c>> {
     use LLVMOpcode::{LLVMAddrSpaceCast, LLVMBitCast, LLVMFreeze, LLVMGetElementPtr, LLVMPHI, LLVMSelect};
+    let raw = value.raw();
     unsafe {
-        let opcode = if !LLVMIsAInstruction(value).is_null() {
-            LLVMGetInstructionOpcode(value)
-        } else if !LLVMIsAConstantExpr(value).is_null() {
-            LLVMGetConstOpcode(value)
+        let opcode = if !LLVMIsAInstruction(raw).is_null() {
+            LLVMGetInstructionOpcode(raw)
+        } else if !LLVMIsAConstantExpr(raw).is_null() {
+            LLVMGetConstOpcode(raw)
         } else {
             return Vec::new();
         };
-        match opcode {
-            LLVMAddrSpaceCast | LLVMBitCast | LLVMGetElementPtr | LLVMFreeze => vec![LLVMGetOperand(value, 0)],
-            LLVMSelect => vec![LLVMGetOperand(value, 1), LLVMGetOperand(value, 2)],
-            LLVMPHI => (0..LLVMCountIncoming(value)).map(|index| LLVMGetIncomingValue(value, index)).collect(),
+        let pointers = match opcode {
+            LLVMAddrSpaceCast | LLVMBitCast | LLVMGetElementPtr | LLVMFreeze => vec![LLVMGetOperand(raw, 0)],
+            LLVMSelect => vec![LLVMGetOperand(raw, 1), LLVMGetOperand(raw, 2)],
+            LLVMPHI => (0..LLVMCountIncoming(raw)).map(|index| LLVMGetIncomingValue(raw, index)).collect(),
             _ => Vec::new(),
-        }
+        };
+        pointers.into_iter().map(|pointer| Value::new(pointer)).collect()
     }
 }

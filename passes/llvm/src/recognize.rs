@@ -5,49 +5,55 @@
 use std::{collections::HashMap, rc::Rc};
 
 use inkwell::{
-    context::ContextRef,
-    llvm_sys::{LLVMTypeKind, core::*, prelude::*, target::LLVMStoreSizeOfType},
+    llvm_sys::{LLVMTypeKind, core::*, target::LLVMStoreSizeOfType},
     module::{Linkage, Module},
     targets::TargetData,
-    values::{AsValueRef, FunctionValue},
+    values::{FunctionValue, InstructionValue},
 };
-use ptx_atomics_judge::judge::Block;
-use ptx_atomics_lowering::{Access, AtomicOp, Change, Ordering, Policy, SyncScope, Type};
+use ptx_atomics_judge::BasicBlock;
+use ptx_atomics_lowering::{Access, AtomicOp, Change, Policy, SyncScope, Type};
+use ptx_atomics_pass::{
+    Diagnostic, Errors, Input, Location, Options, Remark,
+    memory::Memory,
+    operation::{
+        self, Constants, DENORMAL_MODES, Opcode, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type,
+        describe, flushes, help, integer, takes_constants,
+    },
+};
 use strum::IntoEnumIterator;
 
 use crate::{
-    Options, cuda,
-    instruction::{Instruction, constant, control_flow, instructions, instructions_of, name},
-    memory::Memory,
-    message::{Diagnostic, Location, Remark},
-    operation::{
-        self, Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type,
-        describe, flushes, help, integer, takes_constants,
-    },
-    source::{Input, Numbering},
+    cuda,
+    instruction::{Instruction, control_flow},
+    memory::memory_of,
+    source::Numbering,
+    value::{Value, ValueType, callee, debug_location, instructions, name, sync_scope_id},
 };
 
 /// An instruction and what replaces it.
-pub struct Planned {
-    pub instruction: Instruction,
-    pub kind: Kind,
+pub struct Planned<'c> {
+    pub instruction: Instruction<'c>,
     pub replacement: Rc<Replacement>,
     /// The operand of the replacement, where it is not that of the instruction: what that is the negation of.
-    pub negated: Option<LLVMValueRef>,
+    pub negated: Option<Value<'c>>,
     sync_scope: &'static str,
-    function: LLVMValueRef,
+    function: FunctionValue<'c>,
     number: Option<u32>,
     /// The kind of metadata that names CUDA's function.
     cuda: u32,
 }
 
-impl Planned {
+impl Planned<'_> {
     pub fn remark(&self, input: &Input) -> Remark {
         let Replacement { op, lowering, .. } = &*self.replacement;
         Remark {
-            function: name_of(self.function),
-            location: self.instruction.debug_location().or_else(|| input.location(self.number)),
-            operation: describe(&as_asked(self.kind, op), self.sync_scope, &self.value_type()) + &self.cuda_function(),
+            function: name(&self.function),
+            location: debug_location(self.instruction.value()).or_else(|| input.location(self.number)),
+            operation: describe(
+                &as_asked(self.instruction.opcode(), op),
+                self.sync_scope,
+                &value_type(self.instruction),
+            ) + &self.cuda_function(),
             sequence: lowering.sequence.clone(),
             changes: lowering.changes.iter().copied().chain(self.unknown_memory()).collect(),
         }
@@ -56,40 +62,38 @@ impl Planned {
     /// Where an `atom` may meet the stack, and nothing tests for it.
     fn unknown_memory(&self) -> Option<Change> {
         let access = self.replacement.op.operation.access()?;
-        let untested = matches!(self.kind, Kind::Rmw(_) | Kind::CmpXchg) && !access.may_be_local;
-        let unknown = untested && Memory::of(self.instruction.pointer(self.kind)).is_ok_and(|memory| memory.unresolved);
+        let untested = matches!(self.instruction.opcode(), Opcode::Rmw(_) | Opcode::CmpXchg) && !access.may_be_local;
+        let memory = memory_of(self.instruction.pointer()?);
+        let unknown = untested && memory.is_ok_and(|memory| memory.unresolved);
         unknown.then_some(Change::UnknownMemory)
     }
 
     fn cuda_function(&self) -> String {
         cuda::function(self.instruction, self.cuda).map_or(String::new(), |name| format!(" (CUDA's {name})"))
     }
+}
 
-    /// The type of the value in memory, as LLVM prints it; nothing for a fence.
-    fn value_type(&self) -> String {
-        if self.kind == Kind::Fence { String::new() } else { printed(self.instruction.value_type(self.kind)) }
-    }
+/// The type of the value in memory, as LLVM prints it; nothing for a fence.
+fn value_type(instruction: Instruction<'_>) -> String {
+    instruction.value_type().map(ValueType::text).unwrap_or_default()
 }
 
 /// Finds every atomic and fence, and lowers it. `pristine` says that the module is as it was read, but for
 /// markers, so that the order of its other atomics is that of its text.
-pub fn plan(
-    module: &Module<'_>,
+pub fn plan<'c>(
+    module: &Module<'c>,
     input: &Input,
     options: &Options,
     pristine: bool,
-    mut keep: impl FnMut(Planned),
-) -> Result<(), Vec<Diagnostic>> {
+    mut keep: impl FnMut(Planned<'c>),
+) -> Result<(), Errors> {
     let mut recognizer = Recognizer::new(module, input, options);
-    let mut errors = Vec::new();
+    let mut errors = Errors::new();
     let mut count = 0..;
     for function in module.get_functions() {
-        let policy = recognizer.policy(function).unwrap_or_else(|mut found| {
-            errors.append(&mut found);
-            options.policy
-        });
+        let policy = errors.keep(recognizer.policy(function)).unwrap_or(options.policy);
         for instruction in instructions(function) {
-            let Some((instruction, kind)) = Instruction::atomic(instruction) else {
+            let Some(instruction) = Instruction::atomic(instruction) else {
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
                 continue;
             };
@@ -97,13 +101,10 @@ pub fn plan(
                 true if recognizer.numbering.is_in_text(instruction) => count.next(),
                 _ => recognizer.numbering.get(instruction),
             };
-            match recognizer.plan(function, instruction, kind, number, &policy) {
-                Ok(planned) => keep(planned),
-                Err(mut found) => errors.append(&mut found),
-            }
+            errors.keep(recognizer.plan(function, instruction, number, &policy)).into_iter().for_each(&mut keep);
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    errors.or(())
 }
 
 /// A function that has atomics or fences.
@@ -113,7 +114,7 @@ pub struct Recognized {
     /// Whether other modules see the function, so that a compiler must keep it.
     pub visible: bool,
     /// In the order of the text.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BasicBlock>,
     /// What a reader knows the operations of the blocks by, in the same order.
     pub named: Vec<Named>,
 }
@@ -130,44 +131,43 @@ pub struct Named {
 ///
 /// # Errors
 /// Everything that is no operation of the model: an unknown scope, type or address space, or too little alignment.
-pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Vec<Diagnostic>> {
+pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Errors> {
     let recognizer = Recognizer::new(module, input, options);
-    let (mut functions, mut errors) = (Vec::new(), Vec::new());
+    let (mut functions, mut errors) = (Vec::new(), Errors::new());
     let mut count = 0..;
     for function in module.get_functions() {
         let visible = !matches!(function.get_linkage(), Linkage::Internal | Linkage::Private);
         let (mut blocks, mut named) = (Vec::new(), Vec::new());
         for (block, next) in control_flow(function) {
             let mut operations = Vec::new();
-            for (instruction, kind) in instructions_of(block).filter_map(Instruction::atomic) {
+            for instruction in block.get_instructions().filter_map(Instruction::atomic) {
                 let number = recognizer.numbering.is_in_text(instruction).then(|| count.next()).flatten();
-                let location = instruction.debug_location().or_else(|| input.location(number));
-                match recognizer.operation(instruction, kind) {
+                let location = debug_location(instruction.value()).or_else(|| input.location(number));
+                match recognizer.operation(instruction, instruction.opcode()) {
                     Ok((op, sync_scope)) => {
-                        let ty =
-                            if kind == Kind::Fence { String::new() } else { printed(instruction.value_type(kind)) };
                         operations.push(op);
-                        named.push(Named { operation: describe(&op, sync_scope, &ty), location });
+                        let operation = describe(&op, sync_scope, &value_type(instruction));
+                        named.push(Named { operation, location });
                     }
                     Err(problems) => {
                         let message = problems.iter().map(|(message, _)| &**message).collect::<Vec<_>>().join("; ");
                         errors.push(Diagnostic {
                             function: Some(name(&function)),
                             location,
-                            operation: Some(instruction.text()),
+                            operation: Some(Value::from(instruction.value()).text()),
                             help: problems.into_iter().find_map(|(_, help)| help),
                             ..Diagnostic::new(message)
                         });
                     }
                 }
             }
-            blocks.push(Block { operations, next });
+            blocks.push(BasicBlock { operations, next });
         }
         if !named.is_empty() {
             functions.push(Recognized { function: name(&function), visible, blocks, named });
         }
     }
-    if errors.is_empty() { Ok(functions) } else { Err(errors) }
+    errors.or(functions)
 }
 
 /// The name of a function in PTX: LLVM replaces what PTX has not (`NVPTXAssignValidGlobalNames`).
@@ -198,7 +198,7 @@ impl<'a> Recognizer<'a> {
     }
 
     /// The policy of the run, with what the function's attributes say.
-    fn policy(&self, function: FunctionValue<'_>) -> Result<Policy, Vec<Diagnostic>> {
+    fn policy(&self, function: FunctionValue<'_>) -> Result<Policy, Errors> {
         let mut policy = self.options.policy;
         let attribute = |name: &str| {
             let attribute = function.get_string_attribute(inkwell::attributes::AttributeLoc::Function, name)?;
@@ -214,30 +214,32 @@ impl<'a> Recognizer<'a> {
         Ok(policy)
     }
 
-    fn plan(
+    fn plan<'c>(
         &mut self,
-        function: FunctionValue<'_>,
-        instruction: Instruction,
-        kind: Kind,
+        function: FunctionValue<'c>,
+        instruction: Instruction<'c>,
         number: Option<u32>,
         policy: &Policy,
-    ) -> Result<Planned, Vec<Diagnostic>> {
+    ) -> Result<Planned<'c>, Errors> {
         let input = self.input;
         let diagnostic = |(message, help): Problem| Diagnostic {
             message,
             function: Some(name(&function)),
-            location: instruction.debug_location().or_else(|| input.location(number)),
-            operation: Some(instruction.text()),
+            location: debug_location(instruction.value()).or_else(|| input.location(number)),
+            operation: Some(Value::from(instruction.value()).text()),
             notes: Vec::new(),
             help,
         };
-        let (done, negated) = instruction.negated(kind).map_or((kind, None), |(kind, value)| (kind, Some(value)));
+        let (done, negated) = match instruction.negated() {
+            Some((opcode, value)) => (opcode, Some(value)),
+            None => (instruction.opcode(), None),
+        };
         let (op, sync_scope) = self
             .operation(instruction, done)
             .map_err(|problems| problems.into_iter().map(diagnostic).collect::<Vec<_>>())?;
-        let mut sources = instruction.sources(kind).map(|source| negated.unwrap_or(source));
+        let mut sources = instruction.sources().map(|source| negated.unwrap_or(source));
         let scalar = takes_constants(&op.operation);
-        let mut bits = || sources.next().filter(|_| scalar).and_then(constant);
+        let mut bits = || sources.next().filter(|_| scalar).and_then(Value::constant);
         let constants = [bits(), bits()];
         let key = (op, *policy, constants);
         let replacement = match self.known.get(&key) {
@@ -249,91 +251,81 @@ impl<'a> Recognizer<'a> {
                 self.known.entry(key).or_insert(Rc::new(replacement)).clone()
             }
         };
-        let (function, cuda) = (function.as_value_ref(), self.cuda);
-        Ok(Planned { instruction, kind, replacement, negated, sync_scope, function, number, cuda })
+        let cuda = self.cuda;
+        Ok(Planned { instruction, replacement, negated, sync_scope, function, number, cuda })
     }
 
-    fn operation(&self, instruction: Instruction, kind: Kind) -> Result<(AtomicOp, &'static str), Vec<Problem>> {
+    /// The operation of the model, done by `opcode`, which is that of the instruction or the one on what its operand negates.
+    fn operation(
+        &self,
+        instruction: Instruction<'_>,
+        opcode: Opcode,
+    ) -> Result<(AtomicOp, &'static str), Vec<Problem>> {
         let mut problems = Vec::new();
         let mut keep = |problem| problems.push(problem);
         let scope = self.sync_scope(instruction).map_err(&mut keep).ok();
-        let access = if kind == Kind::Fence {
-            None
-        } else {
-            let memory = self.memory(instruction.pointer(kind)).map_err(&mut keep).ok();
-            let ty = self.ty(instruction, kind).map_err(&mut keep).ok();
-            memory.zip(ty).map(|(Memory { space, partly_local, unresolved }, ty)| Access {
+        let address = instruction.pointer().zip(instruction.value_type()).zip(instruction.alignment());
+        let access = address.and_then(|((pointer, ty), alignment)| {
+            let alignment = alignment.into();
+            let memory = memory_of(pointer).map_err(operation::wrong_address_space).map_err(&mut keep).ok();
+            let ty = self.ty(ty, opcode, alignment).map_err(&mut keep).ok();
+            let Memory { space, partly_local, unresolved } = memory?;
+            Some(Access {
                 volatile: instruction.is_volatile(),
                 may_be_local: partly_local || unresolved && self.options.generic_may_be_local,
-                ..Access::new(space, ty).aligned(instruction.alignment().into())
+                ..Access::new(space, ty?).aligned(alignment)
             })
-        };
-        let failure = if kind == Kind::CmpXchg { instruction.failure_ordering() } else { Ordering::Relaxed };
-        let operation = kind.operation(access, failure);
+        });
+        let operation = opcode.operation(access, instruction.failure_ordering());
         match (operation, scope) {
             (Some(operation), Some((sync_scope, scope))) if problems.is_empty() => {
-                let op = AtomicOp { operation, ordering: instruction.ordering(kind), scope };
+                let op = AtomicOp { operation, ordering: instruction.ordering(), scope };
                 Ok((op, sync_scope))
             }
             _ => Err(problems),
         }
     }
 
-    fn sync_scope(&self, instruction: Instruction) -> Result<(&'static str, SyncScope), Problem> {
+    fn sync_scope(&self, instruction: Instruction<'_>) -> Result<(&'static str, SyncScope), Problem> {
         let id = instruction.sync_scope_id();
         match self.sync_scope_ids.iter().position(|known| *known == id) {
             Some(index) => Ok(operation::sync_scope(index, self.options.default_scope)),
             None => {
-                let text = instruction.text();
+                let text = Value::from(instruction.value()).text();
                 let unknown = text.split_once("syncscope(").and_then(|(_, rest)| rest.split_once(')'));
                 Err(operation::unknown_sync_scope(unknown.map_or("?", |(name, _)| name)))
             }
         }
     }
 
-    fn memory(&self, pointer: LLVMValueRef) -> Result<Memory, Problem> {
-        Memory::of(pointer).map_err(operation::wrong_address_space)
-    }
-
-    fn ty(&self, instruction: Instruction, kind: Kind) -> Result<Type, Problem> {
-        let llvm = instruction.value_type(kind);
+    /// The type of the model for a value in memory of this alignment, in bytes.
+    fn ty(&self, llvm: ValueType<'_>, opcode: Opcode, alignment: u64) -> Result<Type, Problem> {
         // SAFETY: the type and the layout are live; the size of a type of atomics is defined.
-        let size = unsafe { LLVMStoreSizeOfType(self.layout.as_mut_ptr(), llvm) };
-        checked_type(kind, arithmetic_type(llvm, size), size, instruction.alignment().into(), &printed(llvm))
+        let size = unsafe { LLVMStoreSizeOfType(self.layout.as_mut_ptr(), llvm.raw()) };
+        checked_type(opcode, arithmetic_type(llvm, size), size, alignment, &llvm.text())
     }
 
     /// LLVM's backend turns these into calls to functions that do not exist.
-    fn element_wise_intrinsic(&self, function: FunctionValue<'_>, instruction: LLVMValueRef) -> Option<Diagnostic> {
-        // SAFETY: the instruction is live; the called value of a call is.
-        let callee = unsafe {
-            let call = LLVMIsACallInst(instruction);
-            if call.is_null() {
-                return None;
-            }
-            LLVMIsAFunction(LLVMGetCalledValue(call))
-        };
-        if callee.is_null() || !name_of(callee).contains(".element.unordered.atomic.") {
-            return None;
-        }
+    fn element_wise_intrinsic(
+        &self,
+        function: FunctionValue<'_>,
+        instruction: InstructionValue<'_>,
+    ) -> Option<Diagnostic> {
+        callee(instruction).filter(|callee| name(callee).contains(".element.unordered.atomic."))?;
         Some(Diagnostic {
             function: Some(name(&function)),
-            location: Instruction(instruction).debug_location(),
-            operation: Some(Instruction(instruction).text()),
+            location: debug_location(instruction),
+            operation: Some(Value::from(instruction).text()),
             help: Some("use a loop of atomic accesses".into()),
             ..Diagnostic::new("element-wise atomic memory intrinsics have no lowering")
         })
     }
 }
 
-/// LLVM's number of a synchronization scope in this context.
-pub fn sync_scope_id(context: &ContextRef<'_>, name: &str) -> u32 {
-    // SAFETY: the context is live, and the name is given with its length.
-    unsafe { LLVMGetSyncScopeID(context.raw(), name.as_ptr().cast(), name.len()) }
-}
-
 /// The type of a value that is computed with.
-fn arithmetic_type(llvm: LLVMTypeRef, size: u64) -> Option<Type> {
+fn arithmetic_type(llvm: ValueType<'_>, size: u64) -> Option<Type> {
     use LLVMTypeKind::*;
+    let llvm = llvm.raw();
     // SAFETY: the type is live, and the element is asked of a vector.
     unsafe {
         let vector = LLVMGetTypeKind(llvm) == LLVMVectorTypeKind;
@@ -348,14 +340,4 @@ fn arithmetic_type(llvm: LLVMTypeRef, size: u64) -> Option<Type> {
         };
         Type::iter().find(|ty| ty.scalar() == scalar && u64::from(ty.bits()) == 8 * size)
     }
-}
-
-pub fn printed(llvm: LLVMTypeRef) -> String {
-    // SAFETY: the type is live, and LLVM allocates the text.
-    unsafe { crate::instruction::message(LLVMPrintTypeToString(llvm)) }
-}
-
-pub fn name_of(function: LLVMValueRef) -> String {
-    // SAFETY: the function is live.
-    name(&unsafe { inkwell::values::AnyValueEnum::new(function) })
 }

@@ -18,21 +18,24 @@
 use std::{collections::HashMap, str::Split};
 
 use inkwell::{
+    basic_block::BasicBlock,
     context::{AsContextRef, ContextRef},
     llvm_sys::{core::*, prelude::*},
     module::Module,
-    values::AsValueRef,
+    values::{AsValueRef, FunctionValue, InstructionValue},
 };
 use ptx_atomics_lowering::{Access, Operation, Ordering, RmwOp, Type, ptx::Space};
+use ptx_atomics_pass::{
+    Diagnostic, Errors,
+    operation::{Problem, SYNC_SCOPES},
+};
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use crate::{
-    instruction::{Instruction, bin_op, callee, instructions, llvm_ordering, name, take_name},
-    message::Diagnostic,
-    operation::SYNC_SCOPES,
-    recognize::{name_of, printed, sync_scope_id},
+    instruction::{Instruction, bin_op, llvm_ordering},
     require,
     source::set_unnumbered,
+    value::{Value, ValueType, callee, debug_location, instructions, name, sync_scope_id, take_name},
 };
 
 /// What the names of markers begin with. PTX has names with `$`, and linkers say them.
@@ -43,24 +46,21 @@ const PREFIX: &str = "ptx_atomics$";
 ///
 /// # Errors
 /// Every wrong marker and every wrong use of one, all of which then stay.
-pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
+pub fn expand(module: &Module<'_>) -> Result<(), Errors> {
     require::satisfy(module);
     let functions: Vec<_> = module.get_functions().filter(|function| name(function).starts_with(PREFIX)).collect();
     if functions.is_empty() {
         return Ok(());
     }
-    let parsed = functions.iter().map(|function| (function.as_value_ref(), Marker::parse(&name(function))));
-    let markers: HashMap<LLVMValueRef, _> = parsed.collect();
+    let markers: HashMap<_, _> = functions.iter().map(|function| (*function, Marker::parse(&name(function)))).collect();
     let context = module.get_context();
-    let (mut calls, mut errors) = (Vec::new(), Vec::new());
+    let (mut calls, mut errors) = (Vec::new(), Errors::new());
     for call in module.get_functions().flat_map(instructions) {
-        // SAFETY: the instruction is live.
-        let Some((function, marker)) = (unsafe { callee(call) }).and_then(|callee| markers.get_key_value(&callee))
-        else {
+        let Some((function, marker)) = callee(call).and_then(|callee| markers.get_key_value(&callee)) else {
             continue;
         };
         let right = marker.as_ref().map_err(Clone::clone).and_then(|marker| {
-            marker.check_type(&name_of(*function), call, &context)?;
+            marker.check_type(&name(function), call, &context)?;
             Ok(marker)
         });
         match right {
@@ -73,11 +73,9 @@ pub fn expand(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
             let message = format!("'{}' is defined, but the names of markers begin so", name(function));
             errors.push(Diagnostic::new(message).help("rename the function"));
         }
-        errors.extend(other_uses(function.as_value_ref()));
+        errors.extend(other_uses(*function));
     }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+    errors.or(())?;
     // SAFETY: the calls are live, and each is erased once; then no marker has a use left.
     unsafe {
         let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
@@ -95,45 +93,42 @@ pub fn has_markers(module: &Module<'_>) -> bool {
     module.get_functions().any(|function| name(&function).starts_with(PREFIX))
 }
 
-/// What is wrong: message and help.
-type Problem = (String, Option<String>);
-
-fn at(instruction: LLVMValueRef, (message, help): Problem) -> Diagnostic {
-    // SAFETY: the instruction is in a block of a function.
-    let function = unsafe { LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)) };
+fn at(instruction: InstructionValue<'_>, (message, help): Problem) -> Diagnostic {
+    let function = instruction.get_parent().and_then(BasicBlock::get_parent);
     Diagnostic {
         message,
-        function: Some(name_of(function)),
-        location: Instruction(instruction).debug_location(),
-        operation: Some(Instruction(instruction).text()),
+        function: function.as_ref().map(name),
+        location: debug_location(instruction),
+        operation: Some(Value::from(instruction).text()),
         notes: Vec::new(),
         help,
     }
 }
 
 /// The uses of a marker that are no calls of it.
-fn other_uses(marker: LLVMValueRef) -> Vec<Diagnostic> {
+fn other_uses(marker: FunctionValue<'_>) -> Errors {
     let non_null = |value: LLVMUseRef| (!value.is_null()).then_some(value);
     let help = "call it directly: it has no address, since the pass replaces its calls";
-    let problem =
-        || (format!("the marker '{}' is used other than by a call of it", name_of(marker)), Some(help.into()));
+    let problem = || (format!("the marker '{}' is used other than by a call of it", name(&marker)), Some(help.into()));
     let mut users = Vec::new();
+    let raw = marker.as_value_ref();
     // SAFETY: the marker is live, and so are its uses and their users.
     unsafe {
-        let uses = std::iter::successors(non_null(LLVMGetFirstUse(marker)), |this| non_null(LLVMGetNextUse(*this)));
+        let uses = std::iter::successors(non_null(LLVMGetFirstUse(raw)), |this| non_null(LLVMGetNextUse(*this)));
         for user in uses.map(|this| LLVMGetUser(this)) {
             let operands = (0..LLVMGetNumOperands(user) as u32).map(|index| LLVMGetOperand(user, index));
-            let is_call = callee(user) == Some(marker) && operands.filter(|operand| *operand == marker).count() == 1;
+            let is_callee = !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == raw;
+            let is_call = is_callee && operands.filter(|operand| *operand == raw).count() == 1;
             if !is_call && !users.contains(&user) {
                 users.push(user);
             }
         }
         let diagnostic = |user| match LLVMIsAInstruction(user).is_null() {
             true => Diagnostic {
-                notes: vec![format!("it stands in `{}`", Instruction(user).text())],
+                notes: vec![format!("it stands in `{}`", Value::new(user).text())],
                 ..Diagnostic::new(problem().0).help(help)
             },
-            false => at(user, problem()),
+            false => at(InstructionValue::new(user), problem()),
         };
         users.into_iter().map(diagnostic).collect()
     }
@@ -148,10 +143,10 @@ pub struct Marker {
     pub scope: &'static str,
 }
 
-/// The operations, by LLVM's words.
+/// The words for operations in the names of markers, which are LLVM's.
 #[derive(Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
-enum Opcode {
+enum Word {
     Fence,
     Load,
     Store,
@@ -190,13 +185,13 @@ impl Words<'_> {
 impl Marker {
     fn parse(name: &str) -> Result<Self, Problem> {
         let mut words = Words { marker: name, rest: name[PREFIX.len()..].split('$') };
-        let opcode: Opcode = words.any("operation")?;
-        let rmw = (opcode == Opcode::AtomicRmw).then(|| words.any::<RmwOp>("operation of atomicrmw")).transpose()?;
+        let word: Word = words.any("operation")?;
+        let rmw = (word == Word::AtomicRmw).then(|| words.any::<RmwOp>("operation of atomicrmw")).transpose()?;
         let integers = Type::iter().filter(|ty| !ty.is_float()).map(|ty| (ty.into(), (ty, false)));
         let types = integers.chain([("ptr", (Type::I64, true))]);
-        let ty = (opcode != Opcode::Fence).then(|| words.next("type", types)).transpose()?;
+        let ty = (word != Word::Fence).then(|| words.next("type", types)).transpose()?;
         let ordering = words.any::<Ordering>("ordering")?;
-        let failure = (opcode == Opcode::CmpXchg).then(|| words.any::<Ordering>("ordering of failure")).transpose()?;
+        let failure = (word == Word::CmpXchg).then(|| words.any::<Ordering>("ordering of failure")).transpose()?;
         let scope = words.next("scope", SYNC_SCOPES.map(|(name, _)| (name, name)))?;
         if let Some(word) = words.rest.next() {
             return Err((format!("'{word}' is one word too many in the marker '{name}'"), None));
@@ -204,14 +199,14 @@ impl Marker {
         let wrong = |what: String| Err((format!("{what}, as the marker '{name}' asks for"), None));
         let (ty, pointer) = ty.unwrap_or((Type::I32, false));
         let access = Access::new(Space::Generic, ty);
-        let operation = match opcode {
-            Opcode::Fence => Operation::Fence,
-            Opcode::Load => Operation::Load(access),
-            Opcode::Store => Operation::Store(access),
-            Opcode::AtomicRmw => Operation::Rmw(rmw.expect("it was read"), access),
-            Opcode::CmpXchg => Operation::CmpXchg { access, failure: failure.expect("it was read") },
+        let operation = match word {
+            Word::Fence => Operation::Fence,
+            Word::Load => Operation::Load(access),
+            Word::Store => Operation::Store(access),
+            Word::AtomicRmw => Operation::Rmw(rmw.expect("it was read"), access),
+            Word::CmpXchg => Operation::CmpXchg { access, failure: failure.expect("it was read") },
         };
-        let opcode: &str = opcode.into();
+        let opcode: &str = word.into();
         if !operation.takes(ordering) {
             return wrong(format!("a {opcode} cannot have the ordering {ordering}"));
         }
@@ -226,7 +221,7 @@ impl Marker {
     }
 
     /// Whether a call has the type that the name says.
-    fn check_type(&self, name: &str, call: LLVMValueRef, context: &ContextRef<'_>) -> Result<(), Problem> {
+    fn check_type(&self, name: &str, call: InstructionValue<'_>, context: &ContextRef<'_>) -> Result<(), Problem> {
         // SAFETY: the call is live, and the types belong to its context.
         unsafe {
             let raw = context.as_ctx_ref();
@@ -241,13 +236,13 @@ impl Marker {
                 Operation::CmpXchg { .. } => (value, vec![ptr, value, value]),
             };
             let right = LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0);
-            let found = LLVMGetCalledFunctionType(call);
+            let found = LLVMGetCalledFunctionType(call.as_value_ref());
             if found == right {
                 return Ok(());
             }
             Err((
-                format!("the marker '{name}' is called as `{}`", printed(found)),
-                Some(format!("its type is `{}`", printed(right))),
+                format!("the marker '{name}' is called as `{}`", ValueType::new(found).text()),
+                Some(format!("its type is `{}`", ValueType::new(right).text())),
             ))
         }
     }
@@ -256,12 +251,13 @@ impl Marker {
     ///
     /// # Safety
     /// The call is live and has the marker's type; the builder is one of the context.
-    pub unsafe fn replace(
+    pub unsafe fn replace<'c>(
         &self,
-        call: LLVMValueRef,
+        call: InstructionValue<'c>,
         builder: LLVMBuilderRef,
-        context: &ContextRef<'_>,
-    ) -> LLVMValueRef {
+        context: &ContextRef<'c>,
+    ) -> Instruction<'c> {
+        let call = call.as_value_ref();
         let ordering = llvm_ordering(self.ordering);
         let scope = sync_scope_id(context, self.scope);
         unsafe {
@@ -295,6 +291,7 @@ impl Marker {
                     (pair, LLVMBuildExtractValue(builder, pair, 0, c"".as_ptr()))
                 }
             };
+            let atomic = Instruction::atomic(InstructionValue::new(atomic)).expect("it was built as one");
             set_unnumbered(context, atomic);
             take_name(call, result);
             LLVMReplaceAllUsesWith(call, result);

@@ -2,15 +2,15 @@
 
 use melior::ir::{Attribute, Type, TypeLike, Value, ValueLike, operation::OperationLike};
 use mlir_sys::*;
-use ptx_atomics_llvm::{
-    memory,
-    operation::{Kind, Replacement},
-};
 use ptx_atomics_lowering::{A, B, Type as Model, ptx::Name};
+use ptx_atomics_pass::{
+    address_space,
+    operation::{Opcode, Replacement},
+};
 
 use crate::{
     ir::{self, Builder, Op},
-    recognize::{Asked, Planned},
+    plan::{Asked, Planned},
 };
 
 /// Replaces an op that stands for one operation.
@@ -18,12 +18,12 @@ pub fn embed(planned: &Planned<'_, '_>) {
     for (asked, replacement) in &planned.asked {
         let at = Builder::before(planned.op);
         let result = call(at, asked, replacement);
-        match (asked.kind, result) {
-            (Kind::CmpXchg, Some(old)) => replace_pair(at, planned.op, old),
-            (Kind::CmpXchg | Kind::Fence | Kind::Store, _) => ir::erase(planned.op),
-            (Kind::Load | Kind::Rmw(_), Some(value)) => ir::replace(planned.op, &[value]),
+        match (asked.opcode, result) {
+            (Opcode::CmpXchg, Some(old)) => replace_pair(at, planned.op, old),
+            (Opcode::CmpXchg | Opcode::Fence | Opcode::Store, _) => ir::erase(planned.op),
+            (Opcode::Load | Opcode::Rmw(_), Some(value)) => ir::replace(planned.op, &[value]),
             // The result of a `red` is read by nobody.
-            (Kind::Load | Kind::Rmw(_), None) => ir::erase(planned.op),
+            (Opcode::Load | Opcode::Rmw(_), None) => ir::erase(planned.op),
         }
     }
 }
@@ -38,20 +38,20 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
             in_register(at, replacement, negated.unwrap_or(asked.sources[usize::from(*slot != B)]))
         }
     };
-    let arguments: Vec<_> = asm.arguments.iter().map(argument).collect();
+    let arguments: Vec<_> = asm.arguments().iter().map(argument).collect();
     let ty = asked.ty.unwrap_or_else(|| at.int(32));
     let mut attributes: Vec<(&str, Attribute<'c>)> = vec![
-        ("asm_string", at.string(&asm.template)),
-        ("constraints", at.string(&asm.constraints)),
+        ("asm_string", at.string(asm.template())),
+        ("constraints", at.string(asm.constraints())),
         ("has_side_effects", at.unit()),
     ];
-    if asm.arguments.first() == Some(&A) && !asm.address_is_integer {
+    if asm.arguments().first() == Some(&A) && !asm.address_is_integer() {
         // MLIR 22 takes the first for the attributes of the result where the op has none, and counts operands from there.
-        let shift = if asm.result { "" } else { "{}, " };
+        let shift = if asm.has_result() { "" } else { "{}, " };
         let empty = arguments.iter().skip(1).map(|_| ", {}").collect::<String>();
         attributes.push(("operand_attrs", at.attribute(&format!("[{shift}{{elementtype = {ty}}}{empty}]"))));
     }
-    let results = if asm.result { vec![register_type(at, replacement, ty)] } else { Vec::new() };
+    let results = if asm.has_result() { vec![register_type(at, replacement, ty)] } else { Vec::new() };
     let call = at.op("llvm.inline_asm", &arguments, &attributes, &results);
     ir::result(call).map(|value| value_of(at, replacement, value, ty))
 }
@@ -59,12 +59,12 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
 /// The address in the address space that the sequence accesses, as an integer if it computes with it.
 fn address<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replacement) -> Value<'c, 'a> {
     let (pointer, found) = asked.address.expect("an access has an address");
-    let wanted = memory::number(replacement.space());
+    let wanted = address_space::number(replacement.space());
     let pointer = match found == wanted {
         true => pointer,
         false => at.value("llvm.addrspacecast", &[pointer], &[], at.pointer(wanted)),
     };
-    match replacement.asm.address_is_integer {
+    match replacement.asm.address_is_integer() {
         true => at.value("llvm.ptrtoint", &[pointer], &[], at.int(64)),
         false => pointer,
     }

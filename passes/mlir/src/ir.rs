@@ -7,7 +7,6 @@ use melior::ir::{
     operation::{OperationBuilder, OperationLike, OperationPrintingFlags},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm as llvm;
 
 /// An op, in an order in which parents come before what they hold.
 pub type Op<'c, 'a> = OperationRef<'c, 'a>;
@@ -49,6 +48,16 @@ pub fn name<'c>(op: Op<'c, '_>) -> &'c str {
     };
     // No op of ours has a name that is not UTF-8.
     std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+/// The dialect of an op, as `llvm`.
+pub fn dialect<'c>(op: Op<'c, '_>) -> &'c str {
+    name(op).split('.').next().unwrap_or_default()
+}
+
+/// The name of an op that is a symbol.
+pub fn symbol(op: Op<'_, '_>) -> Option<String> {
+    op.attribute("sym_name").ok().and_then(string)
 }
 
 /// The op and its parents, from the inside out.
@@ -137,9 +146,9 @@ pub fn address_space(ty: Type<'_>) -> Option<u32> {
 }
 
 /// The innermost place in a file that a location names.
-pub fn file_location(location: Location<'_>) -> Option<llvm::Location> {
+pub fn file_location(location: Location<'_>) -> Option<ptx_atomics_pass::Location> {
     if location.is_file_line_col_range() {
-        return Some(llvm::Location {
+        return Some(ptx_atomics_pass::Location {
             file: location.file_line_col_range_filename().as_string_ref().as_str().ok()?.to_owned(),
             line: location.file_line_col_range_start_line() as u32,
             column: location.file_line_col_range_start_column() as u32,

@@ -2,16 +2,16 @@
 //! from being passed by accesses that they order.
 
 use melior::ir::{ValueLike, operation::OperationLike};
-use ptx_atomics_llvm::{
+use ptx_atomics_lowering::{Ordering, SyncScope};
+use ptx_atomics_pass::{
     Options,
     operation::{Problem, SYNC_SCOPES},
 };
-use ptx_atomics_lowering::{Ordering, SyncScope};
 
 use crate::{
     ir::{self, Builder, Op},
     nvvm::{self, Form, Lowering},
-    recognize::ordering_number,
+    vocabulary::ordering_number,
 };
 
 /// The first words of PTX instructions that touch memory or synchronize. MLIR gives their inline assembly no memory clobber.

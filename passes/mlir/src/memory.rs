@@ -1,16 +1,15 @@
 //! What memory a pointer or a memref points to, as far as the op's surroundings show.
 
-use std::collections::HashSet;
-
 use melior::ir::{
     BlockLike, RegionLike, Type, Value, ValueLike, attribute::IntegerAttribute, operation::OperationLike,
     r#type::MemRefType,
 };
-use ptx_atomics_llvm::{
-    memory,
+use ptx_atomics_lowering::ptx::Space;
+use ptx_atomics_pass::{
+    address_space,
+    memory::{Memory, Object, Source},
     operation::{self, Problem},
 };
-use ptx_atomics_lowering::ptx::Space;
 
 use crate::ir::{self, Op};
 
@@ -21,9 +20,6 @@ const PRIVATE: &str = "#gpu.address_space<private>";
 const SPACES: [(&str, u32); 3] =
     [("#gpu.address_space<global>", 1), ("#gpu.address_space<workgroup>", 3), (PRIVATE, 0)];
 
-/// The greatest number of values that are looked at behind a pointer.
-const FARTHEST: usize = 64;
-
 /// LLVM's address space of a memref's elements.
 pub fn of_memref(ty: MemRefType<'_>) -> Result<u32, Problem> {
     let Some(space) = ty.memory_space() else { return Ok(0) };
@@ -31,48 +27,17 @@ pub fn of_memref(ty: MemRefType<'_>) -> Result<u32, Problem> {
     let text = space.to_string();
     number.or_else(|| SPACES.iter().find(|(name, _)| *name == text).map(|(_, number)| *number)).ok_or_else(|| {
         let known = SPACES.map(|(name, _)| name).join(", ");
-        let numbers = memory::known();
+        let numbers = address_space::KNOWN;
         (format!("unknown memory space {text}"), Some(format!("the known ones are {known}, and by number {numbers}")))
     })
 }
 
-/// The memory behind a pointer.
-pub struct Memory {
-    pub space: Space,
-    /// A generic address that is local on some ways and not on others.
-    pub partly_local: bool,
-    /// A generic address whose object is not known.
-    pub unresolved: bool,
-}
-
-impl Memory {
-    /// Of a pointer, or of what the memref `pointer` holds, in LLVM's address space `number`.
-    pub fn of(pointer: Value<'_, '_>, number: u32) -> Result<Self, Problem> {
-        let space = memory::space(number).ok_or_else(|| operation::wrong_address_space(number))?;
-        let known = Self { space, partly_local: false, unresolved: false };
-        if space != Space::Generic {
-            return Ok(known);
-        }
-        let Some(objects) = objects(pointer) else { return Ok(Self { unresolved: true, ..known }) };
-        let one = |object| objects.len() == 1 && objects.contains(&object);
-        Ok(match () {
-            () if one(Object::In(Space::Local)) => Self { space: Space::Local, ..known },
-            () if one(Object::In(Space::Const)) => Self { space: Space::Const, ..known },
-            () if one(Object::In(Space::Global)) => Self { space: Space::Global, ..known },
-            () if one(Object::In(Space::Shared)) => Self { space: Space::Shared, ..known },
-            () => Self {
-                partly_local: objects.contains(&Object::In(Space::Local)),
-                unresolved: objects.contains(&Object::Unknown),
-                ..known
-            },
-        })
+/// The memory of a pointer, or of what the memref `pointer` holds, in LLVM's address space `number`.
+pub fn memory_of(pointer: Value<'_, '_>, number: u32) -> Result<Memory, Problem> {
+    match address_space::space(number).ok_or_else(|| operation::wrong_address_space(number))? {
+        Space::Generic => Ok(Memory::behind(pointer, |pointer| source(*pointer))),
+        space => Ok(Memory::of_space(space)),
     }
-}
-
-#[derive(PartialEq, Eq, Hash)]
-enum Object {
-    In(Space),
-    Unknown,
 }
 
 /// Ops whose result points into the object of their first operand.
@@ -94,32 +59,8 @@ const PASSING: [&str; 15] = [
     "memref.reshape",
 ];
 
-/// The objects that a pointer or memref may point into. `None` if there are too many ways.
-fn objects(pointer: Value<'_, '_>) -> Option<HashSet<Object>> {
-    let (mut seen, mut open, mut found) = (Vec::new(), vec![pointer], HashSet::new());
-    while let Some(value) = open.pop() {
-        if seen.contains(&value) {
-            continue;
-        }
-        seen.push(value);
-        if seen.len() > FARTHEST {
-            return None;
-        }
-        match sources(value) {
-            Source::Object(object) => drop(found.insert(object)),
-            Source::Values(values) => open.extend(values),
-        }
-    }
-    Some(found)
-}
-
-enum Source<'c, 'a> {
-    Object(Object),
-    Values(Vec<Value<'c, 'a>>),
-}
-
 /// Where a pointer comes from.
-fn sources<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<'c, 'a> {
+fn source<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<Value<'c, 'a>> {
     let unknown = Source::Object(Object::Unknown);
     // LLVM's address space of private memory is the generic one.
     if MemRefType::try_from(value.r#type())
@@ -129,9 +70,11 @@ fn sources<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<'c, 'a> {
     {
         return Source::Object(Object::In(Space::Local));
     }
-    if let Some(space) = address_space(value.r#type()).and_then(memory::space).filter(|space| *space != Space::Generic)
+    if let Some(space) =
+        number_of(value.r#type()).and_then(address_space::space).filter(|space| *space != Space::Generic)
     {
-        return Source::Object(Object::In(space));
+        // Of memory in another block's shared window no more is said, as in LLVM IR.
+        return Source::Object(Object::In(if space == Space::SharedCluster { Space::Generic } else { space }));
     }
     let Some((op, _)) = ir::defining(value) else {
         return if is_parameter_of_kernel(value) { Source::Object(Object::In(Space::Global)) } else { unknown };
@@ -143,15 +86,15 @@ fn sources<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<'c, 'a> {
     let name = ir::name(op);
     match name {
         "llvm.alloca" | "memref.alloca" => Source::Object(Object::In(Space::Local)),
-        "llvm.select" | "arith.select" => Source::Values(op.operands().skip(1).collect()),
-        "llvm.extractvalue" => field(op).map_or(unknown, |value| Source::Values(vec![value])),
-        name if PASSING.contains(&name) => op.operand(0).map_or(unknown, |value| Source::Values(vec![value])),
+        "llvm.select" | "arith.select" => Source::Pointers(op.operands().skip(1).collect()),
+        "llvm.extractvalue" => field(op).map_or(unknown, |value| Source::Pointers(vec![value])),
+        name if PASSING.contains(&name) => op.operand(0).map_or(unknown, |value| Source::Pointers(vec![value])),
         _ => unknown,
     }
 }
 
 /// LLVM's address space of a pointer's or memref's type.
-fn address_space(ty: Type<'_>) -> Option<u32> {
+fn number_of(ty: Type<'_>) -> Option<u32> {
     match MemRefType::try_from(ty) {
         Ok(memref) => of_memref(memref).ok(),
         Err(_) => ir::address_space(ty),

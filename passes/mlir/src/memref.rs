@@ -13,13 +13,14 @@ use melior::ir::{
     r#type::{IntegerType, MemRefType},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::operation::{Kind, Problem, SYNC_SCOPES};
 use ptx_atomics_lowering::{Ordering, RmwOp, SyncScope, Type as Model, ptx::Scope};
+use ptx_atomics_pass::operation::{Opcode, Problem, SYNC_SCOPES};
 
 use crate::{
     ir::{self, Builder, Op},
     memory,
-    recognize::{Asked, bin_op_number, ordering_number, size_and_model},
+    plan::Asked,
+    vocabulary::{bin_op_number, ordering_number, size_and_model},
 };
 
 const ORDERING: &str = "ptx.ordering";
@@ -90,8 +91,8 @@ struct Access<'c, 'a> {
 /// What the op asks for: one operation, or the load and the compare-and-exchange of a loop.
 pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let access = access(op)?;
-    let asked = |kind, ordering, sources| Asked {
-        kind,
+    let asked = |opcode, ordering, sources| Asked {
+        opcode,
         ordering,
         failure: Ordering::Relaxed,
         sync_scope: access.sync_scope,
@@ -102,8 +103,11 @@ pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>>
         sources,
     };
     Ok(match access.update {
-        Update::Rmw(rmw, value) => vec![asked(Kind::Rmw(rmw), access.ordering, vec![value])],
-        _ => vec![asked(Kind::Load, Ordering::Relaxed, Vec::new()), asked(Kind::CmpXchg, access.ordering, Vec::new())],
+        Update::Rmw(rmw, value) => vec![asked(Opcode::Rmw(rmw), access.ordering, vec![value])],
+        _ => vec![
+            asked(Opcode::Load, Ordering::Relaxed, Vec::new()),
+            asked(Opcode::CmpXchg, access.ordering, Vec::new()),
+        ],
     })
 }
 

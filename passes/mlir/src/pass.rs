@@ -10,11 +10,13 @@ use melior::{
     pass::{ExternalPass, Pass, create_external},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, Settings, remarks};
+use ptx_atomics_pass::{Diagnostic, Errors, Settings, each, remarks};
 
 use crate::{
+    device::device_ops,
     ir::{self, Op},
-    recognize::device_code,
+    lower::{check_lower, lower_op},
+    options::{self, module_of},
     source::BUILT,
 };
 
@@ -59,7 +61,7 @@ pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to 
 ///
 /// # Errors
 /// All options that mean nothing.
-pub fn pass(options: &str) -> Result<Pass, Vec<Diagnostic>> {
+pub fn pass(options: &str) -> Result<Pass, Errors> {
     /// MLIR tells passes apart by addresses of this alignment.
     #[repr(align(8))]
     struct Id(#[expect(dead_code, reason = "what has no size has no address of its own")] u8);
@@ -67,7 +69,8 @@ pub fn pass(options: &str) -> Result<Pass, Vec<Diagnostic>> {
     validate(options)?;
     let options = options.to_owned();
     let work = move |op: OperationRef<'_, '_>, pass: ExternalPass<'_>| {
-        if !run(op, &options) {
+        // SAFETY: MLIR runs the pass.
+        if !unsafe { run(op, &options) } {
             pass.signal_failure();
         }
     };
@@ -79,14 +82,17 @@ pub fn pass(options: &str) -> Result<Pass, Vec<Diagnostic>> {
 ///
 /// # Errors
 /// All that mean nothing.
-pub fn validate(options: &str) -> Result<(), Vec<Diagnostic>> {
+pub fn validate(options: &str) -> Result<(), Errors> {
     Settings::default().override_with(options, PLACE)
 }
 
 const PLACE: &str = "the options of the pass";
 
 /// Runs the pass on an op, and reports its errors to the op's context. Whether it succeeded.
-pub fn run(op: OperationRef<'_, '_>, options: &str) -> bool {
+///
+/// # Safety
+/// Nothing else uses what is in the op meanwhile, and nothing that was in it after, as MLIR promises a pass.
+pub unsafe fn run(op: OperationRef<'_, '_>, options: &str) -> bool {
     let done = catch_unwind(AssertUnwindSafe(|| lower(op, options)));
     let errors = done.unwrap_or_else(|panic| Err(Diagnostic::of_panic(&*panic).into())).err().unwrap_or_default();
     errors.iter().for_each(|error| report(op, error));
@@ -94,17 +100,17 @@ pub fn run(op: OperationRef<'_, '_>, options: &str) -> bool {
 }
 
 /// All or none of what is in the op.
-fn lower(op: Op<'_, '_>, options: &str) -> Result<(), Vec<Diagnostic>> {
-    let device = crate::each(device_code(op).into_iter().filter(|op| !is_of_host(*op)), |op| {
-        let mut settings = crate::settings(op)?;
+fn lower(op: Op<'_, '_>, options: &str) -> Result<(), Errors> {
+    let device = each(device_ops(op).into_iter().filter(|op| !is_of_host(*op)), |op| {
+        let mut settings = options::settings_of(op)?;
         settings.override_with(options, PLACE)?;
-        let mut options = crate::options(&settings, op)?;
+        let mut options = options::options(&settings, op)?;
         options.remarks = settings.remarks.is_some();
         Ok((op, options, settings.remarks))
     })?;
-    crate::each(&device, |(op, options, _)| crate::check_lower(*op, options))?;
-    crate::each(&device, |(op, options, file)| {
-        let made = crate::lower(*op, options)?;
+    each(&device, |(op, options, _)| check_lower(*op, options))?;
+    each(&device, |(op, options, file)| {
+        let made = lower_op(*op, options)?;
         file.as_ref().map_or(Ok(()), |file| remarks::append(file, &made))
     })?;
     Ok(())
@@ -114,7 +120,7 @@ fn lower(op: Op<'_, '_>, options: &str) -> Result<(), Vec<Diagnostic>> {
 fn is_of_host(op: Op<'_, '_>) -> bool {
     let is_module = |op: Op<'_, '_>| ir::name(op) == "gpu.module";
     let in_device = ir::parents(op).any(|op| is_module(op) || ir::name(op) == "gpu.launch");
-    !in_device && ir::children(crate::module_of(op)).any(is_module)
+    !in_device && ir::children(module_of(op)).any(is_module)
 }
 
 /// Makes an error a diagnostic of MLIR.

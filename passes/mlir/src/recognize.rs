@@ -1,118 +1,49 @@
-//! From ops of MLIR to operations, and what becomes of each.
+//! From ops of MLIR to operations, and what becomes of each: every dialect is asked for its own.
 //!
 //! All device code is looked at before anything is changed, and everything that has no lowering is reported.
 
 use std::{collections::HashSet, rc::Rc};
 
 use melior::ir::{
-    Attribute, Type, TypeLike, Value, ValueLike,
+    Attribute, Value, ValueLike,
     attribute::{ArrayAttribute, FloatAttribute},
     operation::OperationLike,
-    r#type::IntegerType,
 };
-use mlir_sys::*;
-use ptx_atomics_llvm::{
-    Diagnostic, Location, Options, Remark,
+use ptx_atomics_lowering::{Access, AtomicOp, Policy, Type as Model};
+use ptx_atomics_pass::{
+    Errors, Options,
+    memory::Memory,
     operation::{
-        Constants, DENORMAL_MODES, Kind, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type, describe,
-        flushes, help, integer, sync_scope, takes_constants, unknown_sync_scope, with_negated_operand,
+        Constants, DENORMAL_MODES, Problem, Replacement, STRATEGY, checked_type, flushes, help, sync_scope,
+        takes_constants,
     },
 };
-use ptx_atomics_lowering::{Access, AtomicOp, Ordering, Policy, RmwOp, Type as Model};
-use strum::IntoEnumIterator;
 
 use crate::{
+    device::device_ops,
+    diagnostic::diagnostic,
     ir::{self, Op},
-    kept,
-    memory::Memory,
-    memref, spirv,
+    kept, llvm_dialect,
+    memory::memory_of,
+    memref,
+    plan::{Asked, Planned},
+    spirv,
+    vocabulary::{is_atomic, size_and_model},
 };
-
-/// What an op asks for, in the words of LLVM's instructions.
-pub struct Asked<'c, 'a> {
-    pub kind: Kind,
-    pub ordering: Ordering,
-    /// Of a `cmpxchg`.
-    pub failure: Ordering,
-    /// The index in [`SYNC_SCOPES`].
-    pub sync_scope: usize,
-    /// Where: a pointer, or a memref whose elements are accessed, and LLVM's address space. Nothing for a fence.
-    pub address: Option<(Value<'c, 'a>, u32)>,
-    /// The type of the value in memory. Nothing for a fence.
-    pub ty: Option<Type<'c>>,
-    pub volatile: bool,
-    /// In bytes; that of the type without one.
-    pub alignment: Option<u64>,
-    /// The values that go in.
-    pub sources: Vec<Value<'c, 'a>>,
-}
-
-/// An op, and the operations that it stands for.
-pub struct Planned<'c, 'a> {
-    pub op: Op<'c, 'a>,
-    pub asked: Vec<(Asked<'c, 'a>, Rc<Replacement>)>,
-}
-
-impl Planned<'_, '_> {
-    pub fn remarks(&self) -> impl Iterator<Item = Remark> {
-        self.asked.iter().map(|(asked, replacement)| Remark {
-            function: function_of(self.op).unwrap_or_default(),
-            location: location_of(self.op),
-            operation: describe(
-                &as_asked(asked.kind, &replacement.op),
-                SYNC_SCOPES[asked.sync_scope].0,
-                &asked.type_text(),
-            ),
-            sequence: replacement.lowering.sequence.clone(),
-            changes: replacement.lowering.changes.clone(),
-        })
-    }
-}
-
-impl<'c: 'a, 'a> Asked<'c, 'a> {
-    /// What the operand of an addition or subtraction of float or double is the negation of, and the operation on it.
-    pub fn negated(&self) -> Option<(Kind, Value<'c, 'a>)> {
-        let source = *self.sources.first()?;
-        let scalar = matches!(size_and_model(source.r#type()), (Some(Model::F32 | Model::F64), _));
-        let (negation, _) = ir::defining(source).filter(|(op, _)| scalar && ir::name(*op) == "llvm.fneg")?;
-        Some((with_negated_operand(self.kind)?, negation.operands().next()?))
-    }
-
-    fn type_text(&self) -> String {
-        self.ty.map(|ty| ty.to_string()).unwrap_or_default()
-    }
-}
-
-/// The ops that are compiled for the GPU: each `gpu.module` and the body of each `gpu.launch`, or all, if there is neither.
-pub fn device_code<'c, 'a>(root: Op<'c, 'a>) -> Vec<Op<'c, 'a>> {
-    let is_device = |op: Op<'c, 'a>| matches!(ir::name(op), "gpu.module" | "gpu.launch");
-    if ir::parents(root).any(is_device) {
-        return vec![root];
-    }
-    let mut found = Vec::new();
-    ir::walk(root, &mut |op| {
-        let device = is_device(op);
-        if device {
-            found.push(op);
-        }
-        !device
-    });
-    if found.is_empty() { vec![root] } else { found }
-}
 
 /// Finds every atomic and fence of the device code in `root`, and lowers it.
 ///
 /// # Errors
 /// Everything that has no lowering, and every op that the target lacks.
-pub fn plan<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'c, 'a>>, Vec<Diagnostic>> {
-    let (mut planned, mut errors) = (Vec::new(), Vec::new());
-    for op in device_code(root).into_iter().flat_map(ir::all) {
+pub fn plan<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'c, 'a>>, Errors> {
+    let (mut planned, mut errors) = (Vec::new(), Errors::new());
+    for op in device_ops(root).into_iter().flat_map(ir::all) {
         match plan_op(op, options) {
             Ok(found) => planned.extend(found),
             Err(problems) => errors.extend(problems.into_iter().map(|problem| diagnostic(op, problem))),
         }
     }
-    if errors.is_empty() { Ok(planned) } else { Err(errors) }
+    errors.or(planned)
 }
 
 /// What becomes of an op; nothing if it is neither atomic nor a fence.
@@ -148,88 +79,10 @@ pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Plann
 fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let one = |asked: Result<Option<Asked<'c, 'a>>, Vec<Problem>>| asked.map(|asked| asked.into_iter().collect());
     match ir::name(op) {
-        name if is_of_llvm(name) => one(llvm_op(op)),
+        name if is_atomic(name) => one(llvm_dialect::asked(op)),
         "memref.atomic_rmw" | "memref.generic_atomic_rmw" => memref::asked(op),
         name if name.starts_with("spirv.") => spirv::asked(op),
         _ => Ok(Vec::new()),
-    }
-}
-
-/// Whether an op of this name is one of the LLVM dialect that may be atomic, or a fence.
-pub fn is_of_llvm(name: &str) -> bool {
-    matches!(name, "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg")
-}
-
-/// The operations of LLVM's `atomicrmw`, by the numbers of MLIR (`LLVMEnums.td`).
-const BIN_OPS: [RmwOp; 21] = {
-    use RmwOp::*;
-    [
-        Xchg, Add, Sub, And, Nand, Or, Xor, Max, Min, UMax, UMin, FAdd, FSub, FMax, FMin, UIncWrap, UDecWrap, USubCond,
-        USubSat, FMaximum, FMinimum,
-    ]
-};
-
-/// LLVM's orderings of atomics, and the numbers that MLIR has for them.
-const ORDERINGS: [(Ordering, i64); 6] = [
-    (Ordering::Unordered, 1),
-    (Ordering::Relaxed, 2),
-    (Ordering::Acquire, 4),
-    (Ordering::Release, 5),
-    (Ordering::AcqRel, 6),
-    (Ordering::SeqCst, 7),
-];
-
-/// The number of an operation in MLIR.
-pub fn bin_op_number(op: RmwOp) -> i64 {
-    BIN_OPS.iter().position(|known| *known == op).unwrap_or_default() as i64
-}
-
-/// The number of an ordering in MLIR.
-pub fn ordering_number(ordering: Ordering) -> i64 {
-    ORDERINGS.iter().find(|(known, _)| *known == ordering).map_or(0, |(_, number)| *number)
-}
-
-/// An op of the LLVM dialect; nothing, if it is a load or store that is not atomic.
-fn llvm_op<'c, 'a>(op: Op<'c, 'a>) -> Result<Option<Asked<'c, 'a>>, Vec<Problem>> {
-    let attribute = |name| ir::inherent(op, name);
-    let number = |name| attribute(name).and_then(ir::integer);
-    let ordering =
-        |name| ORDERINGS.iter().find(|(_, known)| Some(*known) == number(name)).map(|(ordering, _)| *ordering);
-    let (kind, ordering_name) = match ir::name(op) {
-        "llvm.fence" => (Kind::Fence, "ordering"),
-        "llvm.load" => (Kind::Load, "ordering"),
-        "llvm.store" => (Kind::Store, "ordering"),
-        "llvm.cmpxchg" => (Kind::CmpXchg, "success_ordering"),
-        _ => {
-            let bin_op = number("bin_op").and_then(|number| BIN_OPS.get(usize::try_from(number).ok()?));
-            let Some(bin_op) = bin_op else { return Err(vec![("unknown operation of llvm.atomicrmw".into(), None)]) };
-            (Kind::Rmw(*bin_op), "ordering")
-        }
-    };
-    let Some(ordering_found) = ordering(ordering_name) else { return Ok(None) };
-    let mut problems = memref::misplaced_attributes(op);
-    let name = attribute("syncscope").and_then(ir::string).unwrap_or_default();
-    let sync_scope = SYNC_SCOPES.iter().position(|(known, _)| *known == name);
-    if sync_scope.is_none() {
-        problems.push(unknown_sync_scope(&format!("\"{name}\"")));
-    }
-    let operand = |index: usize| op.operands().nth(index);
-    let address = if kind == Kind::Fence { None } else { operand(kind.pointer()) };
-    let sources: Vec<_> = kind.sources().filter_map(operand).collect();
-    let value = sources.first().copied().or_else(|| ir::result(op));
-    match sync_scope {
-        Some(sync_scope) if problems.is_empty() => Ok(Some(Asked {
-            kind,
-            ordering: ordering_found,
-            failure: ordering("failure_ordering").unwrap_or(Ordering::Relaxed),
-            sync_scope,
-            address: address.map(|pointer| (pointer, ir::address_space(pointer.r#type()).unwrap_or(0))),
-            ty: address.and(value).map(|value| value.r#type()),
-            volatile: attribute("volatile_").is_some(),
-            alignment: number("alignment").and_then(|bytes| u64::try_from(bytes).ok()),
-            sources,
-        })),
-        _ => Err(problems),
     }
 }
 
@@ -238,58 +91,20 @@ fn operation(asked: &Asked<'_, '_>, options: &Options) -> Result<AtomicOp, Vec<P
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
     let access = asked.address.zip(asked.ty).and_then(|((pointer, space), ty)| {
-        let memory = Memory::of(pointer, space).map_err(&mut keep).ok();
+        let memory = memory_of(pointer, space).map_err(&mut keep).ok();
         let (model, size) = size_and_model(ty);
         let alignment = asked.alignment.unwrap_or(size);
-        let ty = checked_type(asked.kind, model, size, alignment, &ty.to_string()).map_err(&mut keep).ok();
+        let ty = checked_type(asked.opcode, model, size, alignment, &ty.to_string()).map_err(&mut keep).ok();
         let Memory { space, partly_local, unresolved } = memory?;
         let may_be_local = partly_local || unresolved && options.generic_may_be_local;
         Some(Access { volatile: asked.volatile, may_be_local, ..Access::new(space, ty?).aligned(alignment) })
     });
     let (_, scope) = sync_scope(asked.sync_scope, options.default_scope);
-    let done = asked.negated().map_or(asked.kind, |(done, _)| done);
+    let done = asked.negated().map_or(asked.opcode, |(done, _)| done);
     match done.operation(access, asked.failure) {
         Some(operation) if problems.is_empty() => Ok(AtomicOp { operation, ordering: asked.ordering, scope }),
         _ => Err(problems),
     }
-}
-
-/// The type of the model that is computed with, and the size in bytes. The size of what has none is greater than any that
-/// is accessed atomically.
-pub fn size_and_model(ty: Type<'_>) -> (Option<Model>, u64) {
-    const NONE: (Option<Model>, u64) = (None, u64::MAX);
-    // SAFETY: the type is live, and each accessor is called on the kind of type that it is defined for.
-    let (element, lanes) = unsafe {
-        let raw = ty.to_raw();
-        if mlirTypeIsAVector(raw) && mlirShapedTypeGetRank(raw) == 1 && !mlirVectorTypeIsScalable(raw) {
-            (Type::from_raw(mlirShapedTypeGetElementType(raw)), mlirShapedTypeGetDimSize(raw, 0) as u64)
-        } else {
-            (ty, 1)
-        }
-    };
-    let floats: [(unsafe extern "C" fn(MlirType) -> bool, Model); 4] = [
-        (mlirTypeIsAF16, Model::F16),
-        (mlirTypeIsABF16, Model::Bf16),
-        (mlirTypeIsAF32, Model::F32),
-        (mlirTypeIsAF64, Model::F64),
-    ];
-    // SAFETY: the type is live.
-    let float = floats.into_iter().find_map(|(is, model)| unsafe { is(element.to_raw()) }.then_some(model));
-    let bits = match IntegerType::try_from(element) {
-        Ok(integer) => u64::from(integer.width()),
-        Err(_) if ir::address_space(element).is_some() || element.is_index() => 64,
-        Err(_) => match float {
-            Some(model) => u64::from(model.bits()),
-            None => return NONE,
-        },
-    };
-    let size = (bits * lanes).div_ceil(8);
-    let model = match float {
-        Some(scalar) => Model::iter().find(|ty| ty.scalar() == scalar && u64::from(ty.bits()) == 8 * size),
-        None if bits * lanes == 8 * size => integer(size),
-        None => None,
-    };
-    (model, size)
 }
 
 /// The policy of the run, with what the attributes of the function say.
@@ -349,29 +164,4 @@ fn constant(value: Value<'_, '_>) -> Option<u64> {
         number.to_bits()
     };
     (!number.is_nan()).then_some(bits)
-}
-
-/// An error at an op.
-pub fn diagnostic(op: Op<'_, '_>, (message, help): Problem) -> Diagnostic {
-    Diagnostic {
-        message,
-        function: function_of(op),
-        location: location_of(op),
-        operation: ir::line(op),
-        notes: Vec::new(),
-        help,
-    }
-}
-
-pub fn location_of(op: Op<'_, '_>) -> Option<Location> {
-    ir::file_location(op.location())
-}
-
-/// The name of the function around an op.
-fn function_of(op: Op<'_, '_>) -> Option<String> {
-    let functions = ["llvm.func", "func.func", "gpu.func", "spirv.func"];
-    // No module stands in a function, and thousands may stand in each other.
-    let mut around = ir::parents(op).take_while(|parent| !ir::name(*parent).ends_with(".module"));
-    let function = around.find(|parent| functions.contains(&ir::name(*parent)))?;
-    function.attribute("sym_name").ok().and_then(ir::string)
 }

@@ -1,17 +1,15 @@
 //! Reading a module: text or bytecode.
 
-use std::ffi::c_void;
-
 use melior::{
     Context,
     dialect::{DialectHandle, DialectRegistry},
-    ir::{Location, Module},
+    ir::Module,
     utility::{register_all_dialects, register_all_llvm_translations},
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, Input};
+use ptx_atomics_pass::{Diagnostic, Errors, Input};
 
-use crate::{ir, recognize};
+use crate::{diagnostic::error_at, ir, run::diagnosed};
 
 /// The first bytes of MLIR's bytecode.
 pub const BYTECODE: &[u8] = b"ML\xefR";
@@ -42,7 +40,7 @@ pub fn context() -> Context {
 ///
 /// # Errors
 /// What MLIR says is wrong with it.
-pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<Diagnostic>> {
+pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Errors> {
     let bytes = input.bytes();
     if bytes.is_empty() {
         return Err(Diagnostic::new(format!("'{}' is empty", input.name())).help("give MLIR, text or bytecode").into());
@@ -58,7 +56,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
         if errors.is_empty() {
             errors.push(Diagnostic::new("it cannot be read"));
         }
-        for error in &mut errors {
+        for error in errors.iter_mut() {
             match unknown_syntax(&error.message) {
                 Some(op) => {
                     error.message = unknown(op);
@@ -74,7 +72,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Vec<D
 
 const LOWER_FIRST: &str = "lower it to the dialects of MLIR 22 itself first";
 
-fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Vec<Diagnostic>> {
+fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Errors> {
     diagnosed(context, || {
         // SAFETY: context and bytes are live, and the result is ours.
         unsafe {
@@ -86,17 +84,17 @@ fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Vec<Diagn
 }
 
 /// The ops of which MLIR has no dialect, in a module that can be read in spite of them.
-fn unregistered(context: &Context, bytes: &[u8]) -> Vec<Diagnostic> {
+fn unregistered(context: &Context, bytes: &[u8]) -> Errors {
     context.set_allow_unregistered_dialects(true);
     let parsed = parse(context, bytes);
     context.set_allow_unregistered_dialects(false);
-    let Ok(module) = parsed else { return Vec::new() };
+    let Ok(module) = parsed else { return Errors::new() };
     let ops = ir::all(module.as_operation()).into_iter();
     let unregistered = ops.filter_map(|op| {
         let name = ir::name(op);
         // SAFETY: context and name are live.
         let known = unsafe { mlirContextIsRegisteredOperation(context.to_raw(), ir::string_ref(name)) };
-        (!known).then(|| recognize::diagnostic(op, (unknown(name), Some(LOWER_FIRST.to_owned()))))
+        (!known).then(|| error_at(op, unknown(name), LOWER_FIRST))
     });
     unregistered.collect()
 }
@@ -111,55 +109,4 @@ fn unknown_syntax(message: &str) -> Option<&str> {
     let (dialect, rest) = message.strip_prefix("Dialect `")?.split_once("' not found for custom op '")?;
     let (op, _) = rest.split_once('\'').filter(|_| !dialect.is_empty())?;
     Some(op)
-}
-
-/// Runs a part of MLIR that reports errors to the context. Nothing is an error if it gives something.
-pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Vec<Diagnostic>> {
-    unsafe extern "C" fn handle(diagnostic: MlirDiagnostic, errors: *mut c_void) -> MlirLogicalResult {
-        // SAFETY: both live during the call, and nothing else holds the errors.
-        unsafe {
-            if mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticSeverity_MlirDiagnosticError {
-                (*errors.cast::<Vec<Diagnostic>>()).push(error(diagnostic));
-            }
-        }
-        MlirLogicalResult { value: 1 }
-    }
-    let mut errors = Vec::new();
-    // SAFETY: the handler is detached before the errors are gone.
-    let result = unsafe {
-        let to = (&raw mut errors).cast();
-        let handler = mlirContextAttachDiagnosticHandler(context.to_raw(), Some(handle), to, None);
-        let result = work();
-        mlirContextDetachDiagnosticHandler(context.to_raw(), handler);
-        result
-    };
-    result.ok_or(errors)
-}
-
-/// # Safety
-/// The diagnostic is live.
-unsafe fn error(diagnostic: MlirDiagnostic) -> Diagnostic {
-    // SAFETY: the notes live as long as the diagnostic.
-    let (notes, location) = unsafe {
-        let notes = (0..mlirDiagnosticGetNumNotes(diagnostic)).map(|index| mlirDiagnosticGetNote(diagnostic, index));
-        let notes = notes.map(|note| message(note).lines().next().unwrap_or_default().trim_end().to_owned());
-        (notes.collect::<Vec<_>>(), ir::file_location(Location::from_raw(mlirDiagnosticGetLocation(diagnostic))))
-    };
-    // MLIR cites nothing where the op is too large.
-    let notes = notes.into_iter().filter(|note| note != "see current operation:").collect();
-    Diagnostic { location, notes, ..Diagnostic::new(unsafe { message(diagnostic) }) }
-}
-
-/// The text of a diagnostic, which may cite strings that are not UTF-8.
-///
-/// # Safety
-/// The diagnostic is live.
-unsafe fn message(diagnostic: MlirDiagnostic) -> String {
-    unsafe extern "C" fn append(text: MlirStringRef, to: *mut c_void) {
-        // SAFETY: both live during the call.
-        unsafe { (*to.cast::<String>()).push_str(&ir::text(text)) };
-    }
-    let mut text = String::new();
-    unsafe { mlirDiagnosticPrint(diagnostic, Some(append), (&raw mut text).cast()) };
-    text
 }

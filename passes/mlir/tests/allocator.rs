@@ -4,8 +4,9 @@
 use std::{env, fs, path::Path, process::Command};
 
 use ptx_atomics_link as _;
-use ptx_atomics_llvm::{Diagnostic, Input, Settings, inkwell};
+use ptx_atomics_llvm::inkwell;
 use ptx_atomics_mlir as mlir;
+use ptx_atomics_pass::{Errors, Input, Settings};
 
 /// glibc's allocator then overwrites all that is freed, at once.
 const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_PERTURB_", "165"), ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0")];
@@ -52,21 +53,23 @@ fn settings() -> Settings {
     settings
 }
 
-fn to_llvm_ir(text: &str) -> Result<(), Vec<Diagnostic>> {
+fn to_llvm_ir(text: &str) -> Result<(), Errors> {
     let (context, llvm, input) = (mlir::context(), inkwell::context::Context::create(), Input::new("a.mlir", text));
     let mut module = mlir::read(&context, &input)?;
-    for device in mlir::device_modules(&mut module, &context)? {
-        mlir::expand(device.op, &mlir::options(&settings(), device.op)?)?;
-        mlir::llvm_ir(&device, &context, &llvm, &input)?.module.verify().expect("LLVM IR");
+    for mut device in mlir::device_modules(&mut module, &context)? {
+        let options = mlir::options(&settings(), device.op())?;
+        mlir::expand(&mut device, &options)?;
+        mlir::llvm_ir(&mut device, &context, &llvm, &input)?.module.verify().expect("LLVM IR");
     }
     Ok(())
 }
 
-fn in_mlir(text: &str) -> Result<(), Vec<Diagnostic>> {
+fn in_mlir(text: &str) -> Result<(), Errors> {
     let context = mlir::context();
-    let module = mlir::read(&context, &Input::new("a.mlir", text))?;
-    for device in mlir::device_code(module.as_operation()) {
-        mlir::lower(device, &mlir::options(&settings(), device)?)?;
+    let mut module = mlir::read(&context, &Input::new("a.mlir", text))?;
+    for mut device in mlir::device_code(&mut module) {
+        let options = mlir::options(&settings(), device.op())?;
+        mlir::lower(&mut device, &options)?;
     }
     Ok(())
 }

@@ -1,11 +1,10 @@
 //! The border to the host: the C ABI of MLIR's plugins and of the shim.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 
 use mlir_sys::{MlirDialectRegistry, MlirOperation};
-use ptx_atomics_llvm::settings::Takes;
-
-use crate::text::Text;
+use ptx_atomics_pass::settings::Takes;
+use ptx_atomics_plugin_common::Text;
 
 /// An option of the pass. Fields as in `shim.cpp`.
 #[repr(C)]
@@ -32,15 +31,6 @@ pub struct Callbacks {
 
 // SAFETY: its texts are constants.
 unsafe impl Sync for Callbacks {}
-
-/// `mlir::PassPluginLibraryInfo` of MLIR 22.
-#[repr(C)]
-pub struct PassPluginLibraryInfo {
-    pub api_version: u32,
-    pub name: *const c_char,
-    pub version: *const c_char,
-    pub register_passes: *const c_void,
-}
 
 /// `MLIR_PLUGIN_API_VERSION` of MLIR 22.
 pub const API_VERSION: u32 = 1;

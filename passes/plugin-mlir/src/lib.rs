@@ -4,18 +4,14 @@
 //! Nothing unwinds into it.
 
 mod host;
-#[path = "../../plugin/src/text.rs"]
-mod text;
-#[path = "../../plugin/src/version.rs"]
-mod version;
 
 use std::ffi::c_void;
 
-use host::{Callbacks, PassPluginLibraryInfo, Say, Setting};
+use host::{Callbacks, Say, Setting};
 use mlir::melior::ir::OperationRef;
 use mlir_sys::{MlirDialectRegistry, MlirOperation, mlirDialectHandleInsertDialect};
-use ptx_atomics_llvm::settings::SETTINGS;
-use text::Text;
+use ptx_atomics_pass::settings::SETTINGS;
+use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Text, require};
 
 static CALLBACKS: Callbacks = Callbacks {
     argument: Text::new(mlir::ARGUMENT),
@@ -31,15 +27,10 @@ static CALLBACKS: Callbacks = Callbacks {
 ///
 /// Other versions of MLIR have other classes: there this says so and ends the process.
 #[unsafe(no_mangle)]
-pub extern "C" fn mlirGetPassPluginInfo() -> PassPluginLibraryInfo {
-    version::require(concat!("libptx_atomics_mlir.so ", env!("CARGO_PKG_VERSION")), "lower its MLIR");
-    PassPluginLibraryInfo {
-        api_version: host::API_VERSION,
-        name: c"ptx-atomics".as_ptr(),
-        version: concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast(),
-        // SAFETY: the callbacks live for ever.
-        register_passes: unsafe { host::ptx_atomics_connect(&CALLBACKS) },
-    }
+pub extern "C" fn mlirGetPassPluginInfo() -> PassPluginLibraryInfo<*const c_void> {
+    require(concat!("libptx_atomics_mlir.so ", env!("CARGO_PKG_VERSION")), "lower its MLIR");
+    // SAFETY: the callbacks live for ever.
+    PassPluginLibraryInfo::new(host::API_VERSION, unsafe { host::ptx_atomics_connect(&CALLBACKS) })
 }
 
 extern "C" fn setting(index: usize) -> Setting {
@@ -64,6 +55,6 @@ extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
 
 /// Runs the pass on an op; whether it succeeded.
 extern "C" fn run(op: MlirOperation, options: Text) -> bool {
-    // SAFETY: op and text are the host's, and live during the call.
+    // SAFETY: op and text are the host's, and live during the call; MLIR runs the pass.
     unsafe { mlir::run(OperationRef::from_raw(op), &options.get().unwrap_or_default()) }
 }

@@ -1,10 +1,9 @@
 //! The border to the host: the C ABI of LLVM's plugins and of the shim.
 
-use std::ffi::{c_char, c_uint, c_void};
+use std::ffi::{c_uint, c_void};
 
 use ptx_atomics_llvm::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
-
-use crate::text::Text;
+use ptx_atomics_plugin_common::Text;
 
 /// What the shim calls. Fields as in `shim.cpp`.
 #[repr(C)]
@@ -23,15 +22,6 @@ unsafe impl Sync for Callbacks {}
 pub struct PluginCallbacks {
     pub register_passes: *const c_void,
     pub before_code_gen: *const c_void,
-}
-
-/// `llvm::PassPluginLibraryInfo` of LLVM 22.
-#[repr(C)]
-pub struct PassPluginLibraryInfo {
-    pub api_version: u32,
-    pub name: *const c_char,
-    pub version: *const c_char,
-    pub callbacks: PluginCallbacks,
 }
 
 /// `LLVM_PLUGIN_API_VERSION` of LLVM 22.

@@ -7,8 +7,6 @@
 //! LLVM's functions are the host's. Nothing unwinds into it: a panic becomes one of its diagnostics.
 
 mod host;
-mod text;
-mod version;
 
 use std::{
     env,
@@ -17,18 +15,18 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use host::{Callbacks, PassPluginLibraryInfo};
+use host::{Callbacks, PluginCallbacks};
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Input, Location, Options, Settings,
+    self as llvm,
     inkwell::{
         llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef},
         module::Module,
         values::AsValueRef,
     },
-    remarks,
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
-use text::Text;
+use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, Settings, remarks, settings::ptx_feature};
+use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Text, require};
 
 /// Options in the environment, for hosts that cannot pass any.
 const VARIABLE: &str = "PTX_ATOMICS";
@@ -39,15 +37,10 @@ static CALLBACKS: Callbacks = Callbacks { resolve: Text::new(llvm::RESOLVE), sta
 ///
 /// Other versions of LLVM expect another structure and other classes: there this says so and ends the process.
 #[unsafe(no_mangle)]
-pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
-    version::require(concat!("libptx_atomics.so ", env!("CARGO_PKG_VERSION")), "lower its LLVM IR");
-    PassPluginLibraryInfo {
-        api_version: host::API_VERSION,
-        name: c"ptx-atomics".as_ptr(),
-        version: concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast(),
-        // SAFETY: the callbacks live for ever.
-        callbacks: unsafe { host::ptx_atomics_connect(&CALLBACKS) },
-    }
+pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo<PluginCallbacks> {
+    require(concat!("libptx_atomics.so ", env!("CARGO_PKG_VERSION")), "lower its LLVM IR");
+    // SAFETY: the callbacks live for ever.
+    PassPluginLibraryInfo::new(host::API_VERSION, unsafe { host::ptx_atomics_connect(&CALLBACKS) })
 }
 
 /// Before LLVM's passes run: at the start of a host's pipeline, and in front of the pass.
@@ -100,7 +93,7 @@ extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features
 
 /// Runs a part of the pass. Its errors and panics become diagnostics of the host, and the module is emptied, so that the
 /// host's backend does not meet what was not lowered. A host that handles no diagnostics ends, as at any of them.
-fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Vec<Diagnostic>>) {
+fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Errors>) {
     // SAFETY: the host's module is live, and stays the host's.
     let module = ManuallyDrop::new(unsafe { Module::new(module) });
     let result = catch_unwind(AssertUnwindSafe(|| work(&module)))
@@ -125,20 +118,18 @@ fn is_of_rustc(module: &Module<'_>) -> bool {
 }
 
 /// All errors as one, of which those behind the first are notes.
-fn joined(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn joined(errors: Errors) -> Errors {
     let mut errors = errors.into_iter();
-    let Some(mut first) = errors.next() else { return Vec::new() };
+    let Some(mut first) = errors.next() else { return Errors::new() };
     for error in errors {
-        let place = error.location.as_ref().map(|at| format!("{}:{}:{}: ", at.file, at.line, at.column));
-        let function = error.function.as_ref().map(|name| format!("in function {name}: "));
-        first.notes.push(format!("{}{}{}", place.unwrap_or_default(), function.unwrap_or_default(), error.text()));
+        first.notes.push(error.place() + &error.text());
     }
-    vec![first]
+    first.into()
 }
 
 /// What is set for the module: by its flag, over that by the environment, over that by the parameters of the pass.
-fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Vec<Diagnostic>> {
-    let mut settings = Settings::of_module(module)?;
+fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Errors> {
+    let mut settings = llvm::settings_of(module)?;
     if let Some(list) = env::var_os(VARIABLE) {
         settings.override_with(&list.to_string_lossy(), &format!("the environment variable {VARIABLE}"))?;
     }
@@ -149,16 +140,12 @@ fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Vec<Diagn
 /// What is compiled for: by the settings, else by the host's code generator, else by the module's functions. Of several
 /// GPUs it is the highest: code for it that meets an older GPU is rejected, while the other way round an ordering that
 /// only the newer one loses might be lost.
-fn target(
-    settings: &Settings,
-    module: &Module<'_>,
-    machine: Option<(String, String)>,
-) -> Result<Target, Vec<Diagnostic>> {
+fn target(settings: &Settings, module: &Module<'_>, machine: Option<(String, String)>) -> Result<Target, Errors> {
     let unknown = |error: UnknownTarget| Diagnostic::new(format!("the host's target: {error}"));
     let (gpu, version) = match machine {
         Some((gpu, features)) => {
             let gpu = if gpu.is_empty() { None } else { Some(gpu.parse().map_err(unknown)?) };
-            (gpu, llvm::ptx_feature(&features).map(str::parse).transpose().map_err(unknown)?)
+            (gpu, ptx_feature(&features).map(str::parse).transpose().map_err(unknown)?)
         }
         None => {
             let (gpus, versions) = (llvm::requested_gpus(module)?, llvm::requested_versions(module)?);

@@ -3,7 +3,7 @@
 use super::Search;
 use crate::{
     barrier,
-    program::{AluOp, Cmp, Value},
+    program::{Cmp, Value},
     relation::{MAX_EVENTS, Set},
     unfold::{Kind, Node, Term},
 };
@@ -117,9 +117,9 @@ impl Search<'_, '_, '_> {
             let Term::Node(node) = term else { return false };
             term = match path.nodes[node as usize] {
                 Node::Event(_) | Node::Expected(..) => return true,
-                Node::Alu(AluOp::Mov | AluOp::Neg | AluOp::Not | AluOp::Sext, _, [a, ..]) => a,
-                Node::Alu(AluOp::Add | AluOp::Sub | AluOp::Xor, _, [a, Term::Constant(_), _]) => a,
-                Node::Alu(AluOp::Add | AluOp::Sub | AluOp::Xor, _, [Term::Constant(_), b, _]) => b,
+                Node::Computed(function, ty, [a, ..]) if function.is_injective(ty) => a,
+                Node::Computed(function, _, [a, Term::Constant(_), _]) if function.is_sum() => a,
+                Node::Computed(function, _, [Term::Constant(_), b, _]) if function.is_sum() => b,
                 _ => return false,
             };
         }

@@ -12,14 +12,13 @@ use melior::{
     },
 };
 use mlir_sys::*;
-use ptx_atomics_llvm::{Diagnostic, operation::Problem};
+use ptx_atomics_pass::{Diagnostic, Errors, operation::Problem};
 
-use super::{enumerator, short, storage_class};
+use super::words::{enumerator, short, storage_class};
 use crate::{
-    emit::run_on,
+    diagnostic::error_at,
     ir::{self, Builder, Op},
-    recognize,
-    source::diagnosed,
+    run::{diagnosed, run_on},
 };
 
 /// The execution models that are kernels.
@@ -125,7 +124,7 @@ pub fn around<'c, 'a>(op: Op<'c, 'a>) -> Option<Op<'c, 'a>> {
 ///
 /// # Errors
 /// What MLIR says, and calls of functions that MLIR expects of OpenCL.
-pub fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<bool, Vec<Diagnostic>> {
+pub fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<bool, Errors> {
     if !ir::all(device).into_iter().any(|op| short(op).is_some()) {
         return Ok(false);
     }
@@ -135,7 +134,7 @@ pub fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<bool, Vec
     run_on(context, inner, "builtin.module(convert-spirv-to-llvm)")?;
     unwrap(inner, inner);
     for op in ir::all(device).into_iter().filter(|op| ir::name(*op) == "llvm.func") {
-        let name = crate::name(op);
+        let name = ir::symbol(op);
         for kernel in kernels.iter().filter(|kernel| Some(&kernel.name) == name.as_ref()) {
             set(op, "nvvm.kernel", "unit");
             kernel.block.iter().for_each(|size| set(op, "nvvm.reqntid", &format!("array<i32: {size}>")));
@@ -144,8 +143,7 @@ pub fn convert<'c>(device: Op<'c, '_>, context: &'c Context) -> Result<bool, Vec
     place(device, &variables);
     let verified = diagnosed(context, || device.verify().then_some(()));
     verified?;
-    let errors: Vec<_> = ir::all(device).into_iter().filter_map(call_of_opencl).collect();
-    if errors.is_empty() { Ok(true) } else { Err(errors) }
+    ir::all(device).into_iter().filter_map(call_of_opencl).collect::<Errors>().or(true)
 }
 
 /// A call of a function that an implementation of OpenCL has.
@@ -153,7 +151,7 @@ fn call_of_opencl(op: Op<'_, '_>) -> Option<Diagnostic> {
     let callee = ir::inherent(op, "callee").filter(|_| ir::name(op) == "llvm.call")?.to_string();
     callee.contains("__spirv_").then(|| {
         let help = "no library for NVIDIA GPUs has it: use another op";
-        recognize::diagnostic(op, (format!("MLIR makes a call of {callee} of an op of SPIR-V"), Some(help.into())))
+        error_at(op, format!("MLIR makes a call of {callee} of an op of SPIR-V"), help)
     })
 }
 
@@ -172,7 +170,7 @@ fn kernels(device: Op<'_, '_>) -> Vec<Kernel> {
         match short(op).unwrap_or_default() {
             "func" => {
                 let abi = op.attribute("spirv.entry_point_abi").map(|abi| abi.to_string());
-                let kernel = |abi: String| Some(Kernel { name: crate::name(op)?, block: numbers(&abi) });
+                let kernel = |abi: String| Some(Kernel { name: ir::symbol(op)?, block: numbers(&abi) });
                 found.extend(abi.ok().and_then(kernel));
             }
             "EntryPoint" => {
@@ -208,7 +206,7 @@ fn take_variables(device: Op<'_, '_>) -> Vec<(String, u32)> {
     let mut addresses: Vec<_> = others.into_iter().filter(|op| ir::name(*op) == "spirv.mlir.addressof").collect();
     let mut taken = Vec::new();
     for variable in variables {
-        let symbol = crate::name(variable).unwrap_or_default();
+        let symbol = ir::symbol(variable).unwrap_or_default();
         let refers = |op: &Op<'_, '_>| {
             ir::inherent(*op, "variable").is_some_and(|name| name.to_string() == format!("@{symbol}"))
                 && ir::parents(*op).any(|parent| Some(parent) == variable.parent_operation())
@@ -274,7 +272,7 @@ fn place(device: Op<'_, '_>, variables: &[(String, u32)]) {
     for op in ir::all(device) {
         match ir::name(op) {
             "llvm.mlir.global" => {
-                if let Some(space) = crate::name(op).and_then(|name| space(&name)) {
+                if let Some(space) = ir::symbol(op).and_then(|name| space(&name)) {
                     set(op, "addr_space", &format!("{space} : i32"));
                     set(op, "alignment", "16 : i64");
                     set(op, "linkage", "#llvm.linkage<internal>");

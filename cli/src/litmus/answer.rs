@@ -1,0 +1,37 @@
+//! What came of one litmus test.
+
+use std::time::Duration;
+
+use ptx_atomics::memory_model::unfold::Limit;
+use serde::{Serialize, Serializer};
+
+use super::diagram::Diagram;
+
+/// What is known of one test.
+#[derive(Serialize)]
+pub struct Answer {
+    pub file: String,
+    pub name: String,
+    /// Whether the condition holds; `None` if that is not known.
+    pub holds: Option<bool>,
+    pub outcomes: usize,
+    pub candidates: u64,
+    #[serde(rename = "ms", serialize_with = "milliseconds")]
+    pub time: Duration,
+    /// Why it is not known.
+    #[serde(skip)]
+    pub unknown: Option<Limit>,
+}
+
+/// What is known, with what is printed and drawn of it.
+pub struct TestReport {
+    pub answer: Answer,
+    pub text: String,
+    pub diagram: Option<Diagram>,
+    /// What may be a mistake, with its place.
+    pub warnings: Vec<String>,
+}
+
+fn milliseconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_micros() as f64 / 1e3)
+}

@@ -1,0 +1,159 @@
+//! `ptx-atomics lower`.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use ptx_atomics::{
+    isolated::{self, Job, Lowered},
+    llvm::{Diagnostic, Errors, Input},
+};
+
+use crate::{
+    cli::LowerArgs,
+    input::{cannot, read},
+    output::{self, Content, Output},
+    render::{self, Lost},
+};
+
+/// Everything of one input that is written.
+struct Done {
+    input: PathBuf,
+    files: Vec<(PathBuf, Vec<u8>)>,
+    remarks: String,
+}
+
+pub fn run(args: &LowerArgs) -> ExitCode {
+    // They come first, so that a reader at the other end of a pipe sees its end whatever happens.
+    let open = |path: &Path| Output::open(path).map_err(|error| cannot("write", path, &error));
+    let opened = open(&args.output).and_then(|output| Ok((output, args.remarks.as_deref().map(open).transpose()?)));
+    let (output, remarks_output) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return failed(&[error], 1),
+    };
+    if remarks_output.as_ref().is_some_and(|remarks| remarks.is_same(&output)) {
+        let message = format!("-o and --remarks are the same: '{}'", args.output.display());
+        return failed(&[Diagnostic::new(message).help("give the remarks a file of their own")], 2);
+    }
+    if args.paths.len() > 1 && !matches!(output, Output::Folder(_)) {
+        let message = format!("there are {} inputs and one output: '{}'", args.paths.len(), args.output.display());
+        return failed(&[Diagnostic::new(message).help("give a folder by -o FOLDER/")], 2);
+    }
+    let into_folder = matches!(output, Output::Folder(_));
+    let mut all_done = true;
+    let mut done = Vec::new();
+    for path in &args.paths {
+        match lower(args, path, into_folder) {
+            Ok(one) => done.push(one),
+            Err((errors, input)) => {
+                render::errors(&errors, input.as_ref(), lost(args, path));
+                all_done = false;
+            }
+        }
+    }
+    for (path, error) in clashes(&mut done) {
+        render::errors(&[error], None, lost(args, &path));
+        all_done = false;
+    }
+    if done.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    match write(args, output, remarks_output, done) {
+        Ok(()) if all_done => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
+        Err(error) => failed(&[error], 1),
+    }
+}
+
+fn lost<'a>(args: &LowerArgs, path: &'a Path) -> Lost<'a> {
+    if args.paths.len() > 1 { Lost::Of(path) } else { Lost::All }
+}
+
+fn failed(errors: &[Diagnostic], status: u8) -> ExitCode {
+    render::errors(errors, None, Lost::All);
+    ExitCode::from(status)
+}
+
+/// Lowers one input. Its errors come with the input, where it could be read.
+fn lower(args: &LowerArgs, path: &Path, into_folder: bool) -> Result<Done, (Errors, Option<Input>)> {
+    let mut input = read(path).map_err(|errors| (errors, None))?;
+    input.keep_lines = args.verbose || args.remarks.is_some();
+    let mut job = Job::new(input);
+    job.language = args.language.unwrap_or(job.language);
+    job.emit = args.emit;
+    job.module.clone_from(&args.module);
+    job.options = args.options();
+    job.level = args.level;
+    job.codegen_level = args.codegen_level;
+    let lowered = isolated::lower(&job, |text| render::say(&format!("warning: {text}"))).and_then(|lowered| {
+        if !into_folder && lowered.len() > 1 {
+            let names: Vec<_> = lowered.iter().filter_map(|lowered| lowered.name.as_deref()).collect();
+            let message = format!("the input has several modules, and there is one output: {}", names.join(", "));
+            let help = "give a folder by -o FOLDER/, or one of them by --module NAME";
+            return Err(Diagnostic::new(message).help(help).into());
+        }
+        Ok(lowered)
+    });
+    let lowered = lowered.map_err(|errors| (errors, Some(job.input)))?;
+    if args.verbose {
+        lowered.iter().flat_map(|lowered| &lowered.report).for_each(|line| render::say(line));
+    }
+    let remarks = lowered.iter().map(|lowered| lowered.remarks.as_str()).collect();
+    let files = lowered.into_iter().map(|lowered| {
+        let name = if into_folder { args.output.join(file_name(args, path, &lowered)) } else { args.output.clone() };
+        (name, lowered.bytes)
+    });
+    Ok(Done { input: path.to_owned(), files: files.collect(), remarks })
+}
+
+/// The name of an output's file in a folder.
+fn file_name(args: &LowerArgs, path: &Path, lowered: &Lowered) -> String {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = lowered.name.clone().or(stem.filter(|stem| stem != "-")).unwrap_or_else(|| "device".to_owned());
+    format!("{}.{}", stem.replace(['/', '\0'], "_"), args.emit.extension())
+}
+
+/// Takes out the inputs of which a file has the same name as one of another input, each with its error.
+fn clashes(done: &mut Vec<Done>) -> Vec<(PathBuf, Diagnostic)> {
+    let mut inputs: HashMap<PathBuf, Vec<PathBuf>> = HashMap::new();
+    for one in done.iter() {
+        one.files.iter().for_each(|(name, _)| inputs.entry(name.clone()).or_default().push(one.input.clone()));
+    }
+    let mut found = Vec::new();
+    done.retain(|one| {
+        let of_several = |name: &PathBuf| inputs.get(name).filter(|inputs| inputs.len() > 1);
+        let clash = one.files.iter().find_map(|(name, _)| Some((name, of_several(name)?)));
+        if let Some((name, inputs)) = clash {
+            let inputs = inputs.iter().map(|input| format!("'{}'", input.display())).collect::<Vec<_>>().join(" and ");
+            let error = io::Error::other("another output has the same name");
+            let error = Diagnostic { notes: vec![format!("it is that of {inputs}")], ..cannot("write", name, &error) };
+            found.push((one.input.clone(), error.help("lower one of them into another folder")));
+        }
+        clash.is_none()
+    });
+    found
+}
+
+fn write(args: &LowerArgs, output: Output, remarks: Option<Output>, done: Vec<Done>) -> Result<(), Diagnostic> {
+    let mut contents = Vec::new();
+    if let (Some(output), Some(name)) = (remarks, args.remarks.clone()) {
+        let bytes = done.iter().map(|done| done.remarks.as_str()).collect::<String>().into_bytes();
+        contents.push(Content { name, output, bytes });
+    }
+    let files = done.into_iter().flat_map(|done| done.files);
+    if let Output::Folder(folder) = &output {
+        fs::create_dir_all(folder).map_err(|error| cannot("write", folder, &error))?;
+        for (name, bytes) in files {
+            let output = Output::open(&name).map_err(|error| cannot("write", &name, &error))?;
+            contents.push(Content { name, output, bytes });
+        }
+    } else {
+        let (name, bytes) =
+            files.into_iter().next().ok_or_else(|| Diagnostic::new("ptx-atomics has a bug: nothing was made"))?;
+        contents.push(Content { name, output, bytes });
+    }
+    output::publish(contents).map_err(|(name, error)| cannot("write", &name, &error))
+}

@@ -1,0 +1,177 @@
+//! `ptx-atomics verify-mapping`.
+
+use std::{fs, path::Path, process::ExitCode, time::Instant};
+
+use ptx_atomics::llvm::{Diagnostic, Errors};
+use ptx_atomics::mapping::{
+    NoProgram,
+    programs::Set,
+    verify::{EXPANSIONS, Expansion, Report, verify, verify_these},
+};
+use serde::Serialize;
+use strum::IntoEnumIterator;
+
+use crate::{
+    cli::{Format, VerifyMappingArgs},
+    format::{columns, json, markdown_table},
+    litmus, output,
+    render::{self, Lost},
+};
+
+/// What came of a set of programs, with the field names of JSON.
+#[derive(Serialize)]
+struct Row {
+    programs_of: String,
+    expansion: &'static str,
+    rule: String,
+    programs: u64,
+    undefined: u64,
+    /// Pairs of a program and a strategy on a target.
+    mapped: u64,
+    /// Different PTX programs among these.
+    ptx_programs: u64,
+    /// Executions that were looked at, of both models.
+    candidates: u64,
+    not_kept: u64,
+    /// Of which the PTX accesses overlap in part, so that PTX's model says nothing: only their order was looked at.
+    mixed_sizes: u64,
+    unknown: u64,
+    seconds: f64,
+    /// The mappings that some program shows not to be kept.
+    mappings: Vec<String>,
+}
+
+#[rustfmt::skip]
+const HEADER: [&str; 11] = [
+    "programs of", "expansion", "programs", "undefined", "mapped", "PTX programs", "candidates", "not kept", "mixed sizes",
+    "unknown", "seconds",
+];
+
+pub fn run(args: &VerifyMappingArgs) -> ExitCode {
+    match work(args) {
+        Ok((text, kept)) => {
+            let written = output::print(&text);
+            ExitCode::from(u8::from(!(kept && written)))
+        }
+        Err(errors) => {
+            render::errors(&errors, None, Lost::All);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What is printed, and whether every mapping is kept.
+fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
+    let mut rows = Vec::new();
+    for (name, expansion, check) in tasks(args)? {
+        let start = Instant::now();
+        let report = check().map_err(|error| Diagnostic::new(error.to_string()))?;
+        if let Some(folder) = &args.counterexamples {
+            write(folder, &report)
+                .map_err(|(path, error)| Diagnostic::new(format!("cannot write '{path}': {error}")))?;
+        }
+        let counts = report.counts;
+        rows.push(Row {
+            programs_of: name,
+            expansion: expansion.name,
+            rule: args.rule.to_string(),
+            programs: counts.programs,
+            undefined: counts.undefined,
+            mapped: counts.pairs,
+            ptx_programs: counts.lowered,
+            candidates: counts.candidates,
+            not_kept: counts.unsound,
+            mixed_sizes: counts.mixed,
+            unknown: counts.unknown,
+            seconds: start.elapsed().as_secs_f64(),
+            mappings: report.found.iter().map(|found| found.mapping.clone()).collect(),
+        });
+    }
+    Ok((text(args, &rows), rows.iter().all(|row| row.not_kept == 0 && row.unknown == 0)))
+}
+
+type Task<'a> = (String, &'static Expansion, Box<dyn Fn() -> Result<Report, NoProgram> + 'a>);
+
+/// What is to be done: each set with each expansion.
+fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
+    let chosen = |default: &[usize]| -> Vec<&'static Expansion> {
+        let given = args.expansions.iter().map(|number| usize::from(*number)).collect::<Vec<_>>();
+        let numbers = if given.is_empty() { default } else { &given };
+        numbers.iter().map(|number| &EXPANSIONS[*number]).collect()
+    };
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    if !args.files.is_empty() {
+        for path in &args.files {
+            let sources = litmus::read_sources(path)?;
+            for expansion in chosen(&[0]) {
+                let sources = sources.clone();
+                let check = Box::new(move || verify_these(&sources, expansion, args.rule));
+                tasks.push((path.display().to_string(), expansion, check));
+            }
+        }
+        return Ok(tasks);
+    }
+    let sets: Vec<Set> = if args.sets.is_empty() { Set::iter().collect() } else { args.sets.clone() };
+    for set in sets {
+        let all: Vec<_> = (0..EXPANSIONS.len()).collect();
+        for expansion in chosen(if set == Set::Two { &all } else { &[0] }) {
+            tasks.push((
+                set.to_string(),
+                expansion,
+                Box::new(move || verify(set, expansion, args.rule, shard(args, set))),
+            ));
+        }
+    }
+    Ok(tasks)
+}
+
+/// The part of a set that is checked.
+fn shard(args: &VerifyMappingArgs, set: Set) -> (usize, usize) {
+    let (k, n) = args.shard;
+    let every = if args.all { 1 } else { set.sample() };
+    (1 + (k - 1) * every, n * every)
+}
+
+/// Writes the first program that each mapping does not keep, and its PTX.
+fn write(folder: &Path, report: &Report) -> Result<(), (String, std::io::Error)> {
+    let at = |path: &Path| {
+        let path = path.display().to_string();
+        move |error| (path, error)
+    };
+    fs::create_dir_all(folder).map_err(at(folder))?;
+    for found in &report.found {
+        let stem =
+            format!("{}.{}", found.source.name, found.mapping).replace(|c: char| !c.is_alphanumeric() && c != '.', "-");
+        for (ending, text) in [("source.txt", found.source.to_string()), ("litmus", found.litmus().to_string())] {
+            let path = folder.join(format!("{stem}.{ending}"));
+            fs::write(&path, text).map_err(at(&path))?;
+        }
+    }
+    Ok(())
+}
+
+fn text(args: &VerifyMappingArgs, rows: &[Row]) -> String {
+    let cells = |row: &Row| {
+        let found = [row.not_kept, row.mixed_sizes, row.unknown];
+        let counts =
+            [&[row.programs, row.undefined, row.mapped, row.ptx_programs, row.candidates][..], &found].concat();
+        let mut cells = vec![row.programs_of.clone(), row.expansion.to_owned()];
+        cells.extend(counts.iter().map(ToString::to_string));
+        cells.push(format!("{:.2}", row.seconds));
+        cells
+    };
+    match args.format {
+        Format::Json => json(&rows),
+        Format::Markdown => markdown_table(&HEADER, rows.iter().map(cells)),
+        Format::Text => {
+            let header = HEADER.iter().map(ToString::to_string).collect();
+            let table = columns([header].into_iter().chain(rows.iter().map(cells)));
+            let failing = |row: &Row| {
+                let lines = row.mappings.iter().map(|mapping| format!("  {mapping}\n")).collect::<String>();
+                let title = format!("not kept on programs of {}, by {}:\n", row.programs_of, row.expansion);
+                if lines.is_empty() { String::new() } else { title + &lines }
+            };
+            format!("release sequences of {}\n{table}{}", args.rule, rows.iter().map(failing).collect::<String>())
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The costs of an [alignment](crate::align).
+//!
+//! Only their order of size matters. A match costs less than leaving the operation and the instruction apart, so that
+//! an operation is left alone only if no instruction fits. A match of another kind or width costs less than two operations
+//! whose relation the code turns round.
+
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, RmwOp,
+    ptx::{Atom, AtomOp, Instruction, Red, Space},
+};
+
+use crate::{
+    cas_loop::keeps_value,
+    event::{MemoryEvent, fence},
+    expansion::needs_instruction,
+    flow::Flow,
+};
+
+/// The cost of a match; `None` if the instruction cannot stand for the operation.
+pub type Fit = Option<u8>;
+
+/// An operation for which no instruction stands.
+const UNMATCHED_OPERATION: u32 = 20;
+/// An `atom` or `red` that stands for no operation.
+const UNMATCHED_RMW: u32 = 5;
+/// A strong load or store that stands for no operation. A weak one is the program's, and costs nothing.
+const UNMATCHED_STRONG_ACCESS: u32 = 1;
+/// One relation between two matched operations that their instructions do not have, or have and should not.
+pub const RELATION: u32 = 8;
+/// An operation that needs a fence for its ordering, where none is left for it.
+pub const LACKING_FENCE: u32 = 1;
+
+/// An instruction that does exactly this.
+const EXACT: u8 = 0;
+/// A loop of compare-and-swap for an rmw.
+const RMW_BY_CAS: u8 = 1;
+/// A weak load or store.
+const WEAK: u8 = 2;
+/// An `atom` or `red` that computes something else.
+const OTHER_RMW: u8 = 6;
+/// A load by `atom`, or a store by `atom.exch`.
+const PLAIN_BY_ATOM: u8 = 8;
+/// An access to a part of the value.
+const NARROWER: u8 = 8;
+/// An rmw by load, arithmetic and store. The store is the part that others see.
+const RMW_BY_STORE: u8 = 10;
+
+/// The cost of leaving an operation without an instruction.
+pub fn of_leaving(op: &AtomicOp) -> u32 {
+    if needs_instruction(op) { UNMATCHED_OPERATION } else { 0 }
+}
+
+/// The cost of leaving an instruction without an operation.
+pub fn of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
+    match MemoryEvent::of(flow, node) {
+        Some(event) if event.is_rmw() && !keeps_value(flow, node) => UNMATCHED_RMW,
+        Some(event) if event.strong.is_some() => UNMATCHED_STRONG_ACCESS,
+        _ => 0,
+    }
+}
+
+/// The cost of an instruction that stands for an operation.
+pub fn of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Fit {
+    let Some(asked) = op.operation.access() else { return of_fence(flow, node) };
+    let found = MemoryEvent::of(flow, node)?;
+    if !may_be(asked.space, found.space) {
+        return None;
+    }
+    let bits = asked.ty.bits();
+    let is_rmw = op.operation.reads() && op.operation.writes();
+    let width = match found.bits {
+        width if width == bits => EXACT,
+        32 if is_rmw && bits < 32 => EXACT,
+        width if width < bits => NARROWER,
+        _ => return None,
+    };
+    let weak = if found.strong.is_none() { WEAK } else { EXACT };
+    let kind = match (op.operation, flow.instruction(node)?) {
+        (Operation::Load(_), Instruction::Ld(_)) | (Operation::Store(_), Instruction::St(_)) => weak,
+        (Operation::Load(_), Instruction::Atom(_)) => PLAIN_BY_ATOM,
+        (Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Exch, .. })) => PLAIN_BY_ATOM,
+        (Operation::CmpXchg { .. }, Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => EXACT,
+        (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) if keeps_value(flow, node) => {
+            return None;
+        }
+        (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => RMW_BY_CAS,
+        (Operation::Rmw(rmw, _), Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) => {
+            if native(rmw) == Some(*op) { EXACT } else { OTHER_RMW }
+        }
+        (Operation::Rmw(..) | Operation::CmpXchg { .. }, Instruction::St(_)) => RMW_BY_STORE,
+        _ => return None,
+    };
+    Some(kind + width)
+}
+
+/// The cost of an instruction that stands for a fence. Any fence may.
+pub fn of_fence(flow: &Flow<'_>, node: usize) -> Fit {
+    fence(flow, node).map(|_| EXACT)
+}
+
+/// Whether an address of one state space may be spelled as one of another.
+fn may_be(asked: Space, found: Space) -> bool {
+    let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
+    match (asked, found) {
+        (Space::Generic, _) | (_, Space::Generic) => true,
+        (Space::Shared | Space::SharedCta, found) => shared(found),
+        (asked, found) => asked == found,
+    }
+}
+
+/// The operation of `atom` that computes the same.
+fn native(op: RmwOp) -> Option<AtomOp> {
+    Some(match op {
+        RmwOp::Xchg => AtomOp::Exch,
+        RmwOp::Add | RmwOp::Sub | RmwOp::FAdd | RmwOp::FSub => AtomOp::Add,
+        RmwOp::And => AtomOp::And,
+        RmwOp::Or => AtomOp::Or,
+        RmwOp::Xor => AtomOp::Xor,
+        RmwOp::Max | RmwOp::UMax => AtomOp::Max,
+        RmwOp::Min | RmwOp::UMin => AtomOp::Min,
+        RmwOp::UIncWrap => AtomOp::Inc,
+        RmwOp::UDecWrap => AtomOp::Dec,
+        _ => return None,
+    })
+}

@@ -1,0 +1,601 @@
+//! The PTX of any compiler, compared with the operations that it stands for.
+//!
+//! The instructions that an operation is [aligned](crate::align) with are read as [`Strength`] reads them. The values that they
+//! compute are not compared.
+
+use std::collections::HashSet;
+
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, SyncScope,
+    ptx::{Function, Instruction},
+};
+use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
+
+use crate::{
+    align::{Assignment, TooLarge, align},
+    block::BasicBlock,
+    cas_loop::keeps_value,
+    event::{MemoryEvent, acquires, fence},
+    expansion::{fences_around, first_reads, is_loop, needs_instruction},
+    flow::{Direction, Flow},
+    loss::{Loss, Violation},
+    strength::Strength,
+};
+
+/// The judgement of one operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// The properties that the PTX does not keep. If there is none, the operation is right.
+    pub violations: Vec<Violation>,
+    /// Remarks on PTX that is right.
+    pub notes: Vec<Note>,
+    /// The lines of the PTX that stand for the operation, in ascending order. The first line of the text is 1.
+    pub lines: Vec<u32>,
+}
+
+impl Judgement {
+    /// The worst loss; `None` if the operation is right.
+    pub fn loss(&self) -> Option<Loss> {
+        self.violations.iter().map(|violation| violation.loss).max()
+    }
+}
+
+/// A remark on PTX that keeps order and scope but may surprise a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Note {
+    /// A load became an `atom`.
+    #[strum(message = "the load is a read-modify-write, which fails on memory that is only readable")]
+    LoadWrites,
+    /// The update of a vector is as many atomic operations as it has elements.
+    #[strum(message = "each element of the vector is updated by itself")]
+    ByElement,
+    /// A fence or a release is inside of a compare-and-swap loop.
+    #[strum(message = "a compare-and-swap loop pays for the ordering in every iteration")]
+    OrderingInLoop,
+    /// No path through the source leads to the operation, so that nothing need stand for it.
+    #[strum(message = "control does not reach it")]
+    Unreachable,
+}
+
+/// The judgement of a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionJudgement {
+    /// One for each operation, in their order.
+    pub operations: Vec<Judgement>,
+    /// The lines of each `atom` and `red` that stands for no operation: a copy, or part of a function that was inlined.
+    pub unclaimed: Vec<u32>,
+}
+
+/// Judges each operation of a function. `blocks` come in the order of the source text; control enters the first one.
+///
+/// # Errors
+/// If the function is too large.
+pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<FunctionJudgement, TooLarge> {
+    let flow = Flow::of_function(function);
+    let is_lost = |op: &AtomicOp, node| judge_operation(op, Some(node), &flow).loss().is_some();
+    let assignments = align(blocks, &flow, is_lost)?;
+    let judge = |(op, assignment): (&AtomicOp, &Assignment)| {
+        if !assignment.is_reached {
+            return Judgement { notes: vec![Note::Unreachable], ..Judgement::default() };
+        }
+        let mut judgement = judge_operation(op, assignment.node, &flow);
+        if assignment.lacks_fence && judgement.violations.is_empty() {
+            judgement.violations =
+                vec![Violation::new(Loss::Ordering, "the fence that it needs stands for another operation")];
+        }
+        judgement
+    };
+    let operations = blocks.iter().flat_map(|block| &block.operations);
+    let operations = operations.zip(&assignments).map(judge).collect();
+    let claimed: HashSet<_> = assignments.iter().filter_map(|assignment| assignment.node).collect();
+    let is_rmw =
+        |node: &usize| MemoryEvent::of(&flow, *node).is_some_and(|event| event.is_rmw()) && !keeps_value(&flow, *node);
+    let unclaimed = flow.in_order().into_iter().filter(|node| is_rmw(node) && !claimed.contains(node));
+    Ok(FunctionJudgement { operations, unclaimed: unclaimed.map(|node| flow.nodes[node].line).collect() })
+}
+
+/// Judges an operation by the access or fence that stands for it.
+fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judgement {
+    let lines = |nodes: &[usize]| nodes.iter().map(|node| flow.nodes[*node].line).collect();
+    let lost = |loss, reason: &str| vec![Violation::new(loss, reason)];
+    let Some(node) = node else {
+        let violations =
+            if needs_instruction(op) { lost(Loss::Missing, "no instruction stands for it") } else { Vec::new() };
+        return Judgement { violations, ..Judgement::default() };
+    };
+    if op.operation == Operation::Fence {
+        let violations = Strength::of_fence(flow, node).violations(op);
+        return Judgement { violations, notes: Vec::new(), lines: lines(&[node]) };
+    }
+    let instruction = flow.instruction(node);
+    if op.operation.access().is_some_and(|access| access.is_private()) {
+        let is_atom = matches!(instruction, Some(Instruction::Atom(_) | Instruction::Red(_)));
+        let violations = if is_atom { lost(Loss::Undefined, "`atom` does not take local memory") } else { Vec::new() };
+        return Judgement { violations, notes: Vec::new(), lines: lines(&[node]) };
+    }
+    let own_loop = flow.cas(node).filter(|cas| is_loop(op, cas));
+    let mut group = vec![node];
+    group.extend(own_loop.map(|cas| first_reads(flow, node, cas)).unwrap_or_default());
+    let strength = Strength::of_operation(flow, &group);
+    let mut violations = strength.violations(op);
+    if matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. })
+        && matches!(instruction, Some(Instruction::St(_)))
+        && op.scope != SyncScope::SingleThread
+    {
+        violations = lost(Loss::NotAtomic, "another thread can write between the read and the write");
+    }
+    // A fence anywhere behind an `atom` acquires what it has read. What a `red` has read, no fence acquires.
+    if matches!(instruction, Some(Instruction::Red(_))) && acquired_behind(flow, node) {
+        violations.extend(lost(Loss::Ordering, "a `red` in front of a fence that acquires"));
+    }
+    let notes = [
+        (matches!(op.operation, Operation::Load(_)) && strength.writes, Note::LoadWrites),
+        (strength.by_element, Note::ByElement),
+        (strength.ordering_in_loop && own_loop.is_some(), Note::OrderingInLoop),
+    ];
+    let fences = fences_around(flow, &group);
+    let mut lines: Vec<_> = lines(&[group, fences].concat());
+    lines.sort_unstable();
+    lines.dedup();
+    let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect();
+    Judgement { violations, notes, lines }
+}
+
+fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
+    let behind = flow.reached(node, Direction::Forward, |_| false);
+    (0..behind.len()).any(|node| behind[node] && fence(flow, node).is_some_and(|(sem, _)| acquires(sem)))
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_atomics_lowering::{
+        Access, Ordering, RmwOp, Type,
+        ptx::{Module, Scope, Space},
+    };
+
+    use super::*;
+
+    fn op(operation: Operation, ordering: Ordering, scope: Scope) -> AtomicOp {
+        AtomicOp { operation, ordering, scope: SyncScope::Threads(scope) }
+    }
+
+    fn global(ty: Type) -> Access {
+        Access::new(Space::Global, ty)
+    }
+
+    fn nand(ordering: Ordering) -> AtomicOp {
+        op(Operation::Rmw(RmwOp::Nand, global(Type::I32)), ordering, Scope::Sys)
+    }
+
+    fn cmpxchg(ty: Type, ordering: Ordering) -> AtomicOp {
+        op(Operation::CmpXchg { access: global(ty), failure: Ordering::Relaxed }, ordering, Scope::Gpu)
+    }
+
+    fn judgements(operations: &[AtomicOp], body: &str) -> Vec<Judgement> {
+        judgements_of(&[BasicBlock { operations: operations.to_vec(), next: Vec::new() }], body)
+    }
+
+    fn judgements_of(blocks: &[BasicBlock], body: &str) -> Vec<Judgement> {
+        let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}");
+        let module: Module = text.parse().expect(body);
+        judge_function(blocks, &module.functions[0]).expect("few operations").operations
+    }
+
+    /// `expected` lists the worst loss of each operation, `right` for none.
+    fn check(operations: &[AtomicOp], body: &str, expected: &str) {
+        check_blocks(&[BasicBlock { operations: operations.to_vec(), next: Vec::new() }], body, expected);
+    }
+
+    fn check_blocks(blocks: &[BasicBlock], body: &str, expected: &str) {
+        let judgements = judgements_of(blocks, body);
+        let losses: Vec<&str> =
+            judgements.iter().map(|judgement| judgement.loss().map_or("right", Into::into)).collect();
+        assert_eq!(losses.join(" "), expected, "{body}\n{judgements:#?}");
+    }
+
+    /// LLVM 22 for sm_90.
+    const LLVM_LOOP: &str = "ld.param.b64 %rd1, [p];
+        FIRST %r5, [%rd1];
+        $L1:
+        and.b32 %r3, %r5, %r2;
+        not.b32 %r4, %r3;
+        fence.sc.sys;
+        atom.acquire.sys.global.cas.b32 %r1, [%rd1], %r5, %r4;
+        setp.ne.b32 %p1, %r1, %r5;
+        mov.b32 %r5, %r1;
+        @%p1 bra $L1;
+        ret;";
+
+    #[test]
+    fn a_loop_as_llvm_writes_it() {
+        let with = |first: &str| LLVM_LOOP.replace("FIRST", first);
+        check(&[nand(Ordering::SeqCst)], &with("ld.global.b32"), "weak-load-in-loop");
+        check(&[nand(Ordering::SeqCst)], &with("ld.relaxed.sys.global.b32"), "right");
+        check(&[nand(Ordering::SeqCst)], &with("ld.relaxed.gpu.global.b32"), "scope");
+        check(&[nand(Ordering::SeqCst)], &with("ld.volatile.global.b32"), "right");
+        let judged = judgements(&[nand(Ordering::SeqCst)], &with("ld.relaxed.sys.global.b32"));
+        assert_eq!(judged[0].notes, [Note::OrderingInLoop]);
+        assert_eq!(judged[0].lines, [5, 9, 10]);
+        let without = with("ld.relaxed.sys.global.b32").replace("fence.sc.sys", "fence.acq_rel.sys");
+        check(&[nand(Ordering::SeqCst)], &without, "ordering");
+        check(&[nand(Ordering::AcqRel)], &without, "right");
+    }
+
+    /// The ends of loops in the shapes of LLVM and of libNVVM.
+    #[test]
+    fn a_loop_goes_round_by_failure_only() {
+        let with = |tail: &str| {
+            format!(
+                "ld.relaxed.sys.global.b32 %r5, [%rd1]; bra.uni $L1; $L1: not.b32 %r4, %r5;
+                 atom.relaxed.sys.global.cas.b32 %r1, [%rd1], %r5, %r4; {tail}"
+            )
+        };
+        let right = [
+            "setp.eq.b32 %p1, %r1, %r5; @%p1 bra $done; mov.b32 %r5, %r1; bra.uni $L1; $done: ret;",
+            "setp.ne.s32 %p1, %r5, %r1; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+            "setp.eq.b32 %p1, %r1, %r5; not.pred %p2, %p1; mov.b32 %r5, %r1; @%p2 bra $L1; ret;",
+            "xor.b32 %r9, %r1, %r5; setp.ne.b32 %p1, %r9, 0; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+        ];
+        for tail in right {
+            check(&[nand(Ordering::Relaxed)], &with(tail), "right");
+        }
+        let wrong = [
+            "setp.eq.b32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+            "setp.ne.b32 %p1, %r1, %r4; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+            "mov.b32 %r5, %r1; setp.ne.b32 %p1, %r1, %r5; @%p1 bra $L1; ret;",
+            "setp.ne.f32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L1; ret;",
+            "bra $L1;",
+            "ret;",
+        ];
+        for tail in wrong {
+            check(&[nand(Ordering::Relaxed)], &with(tail), "not-atomic");
+        }
+    }
+
+    /// The fences of LLVM 22 around a loop on the word that contains 8 bits.
+    #[test]
+    fn a_field_of_a_word_is_compared_apart() {
+        let with = |first: &str, retry: &str| {
+            format!(
+                "fence.release.gpu; {first} %r13, [%rd1]; and.b32 %r17, %r13, %r2;
+                 $L1: or.b32 %r14, %r17, %r3; or.b32 %r15, %r17, %r4;
+                 atom.relaxed.gpu.global.cas.b32 %r5, [%rd1], %r15, %r14;
+                 setp.eq.b32 %p1, %r5, %r15; @%p1 bra $L3;
+                 and.b32 %r6, %r5, %r2; setp.ne.b32 %p2, %r17, %r6; mov.b32 %r17, %r6; {retry}
+                 $L3: fence.acquire.gpu; ret;"
+            )
+        };
+        let op = [cmpxchg(Type::I8, Ordering::AcqRel)];
+        check(&op, &with("ld.relaxed.gpu.global.b32", "@%p2 bra $L1;"), "right");
+        check(&op, &with("ld.global.b32", "@%p2 bra $L1;"), "weak-load-in-loop");
+        check(&op, &with("ld.relaxed.gpu.global.b32", ""), "not-atomic");
+        check(&op, &with("ld.relaxed.gpu.global.b32", "@%p2 bra $L1;").replace("fence.acquire.gpu;", ""), "ordering");
+    }
+
+    /// LLVM 22 wraps 128 bits into blocks of their own.
+    #[test]
+    fn wide_values_are_compared_by_halves() {
+        let with = |or: &str| {
+            format!(
+                "ld.relaxed.sys.global.b128 %rq, [%rd3]; mov.b128 {{%rd11, %rd12}}, %rq;
+                 $L1: add.s64 %rd7, %rd11, 1;
+                 {{ .reg .b128 cmp, swap, dst;
+                 mov.b128 cmp, {{%rd11, %rd12}}; mov.b128 swap, {{%rd7, %rd12}};
+                 atom.relaxed.sys.global.cas.b128 dst, [%rd3], cmp, swap;
+                 mov.b128 {{%rd1, %rd2}}, dst; }}
+                 xor.b64 %rd8, %rd2, %rd12; xor.b64 %rd9, %rd1, %rd11; {or}
+                 setp.ne.b64 %p6, %rd10, 0; mov.b64 %rd11, %rd1; mov.b64 %rd12, %rd2;
+                 @%p6 bra $L1; ret;"
+            )
+        };
+        let op = [op(Operation::Rmw(RmwOp::Add, global(Type::I128)), Ordering::Relaxed, Scope::Sys)];
+        check(&op, &with("or.b64 %rd10, %rd9, %rd8;"), "right");
+        check(&op, &with("mov.b64 %rd10, %rd9;"), "not-atomic");
+        let first = "ld.relaxed.sys.global.b128 %rq, [%rd3]; mov.b128 {%rd11, %rd12}, %rq;";
+        let begun = |by: &str| with("or.b64 %rd10, %rd9, %rd8;").replace(first, by);
+        let by_halves = begun("ld.global.v2.b64 {%rd11, %rd12}, [%rd3];");
+        check(&op, &by_halves, "weak-load-in-loop");
+        assert_eq!(judgements(&op, &by_halves)[0].notes, []);
+        check(&op, &begun("ld.global.b64 %rd11, [%rd3]; ld.global.b64 %rd12, [%rd3+8];"), "weak-load-in-loop");
+        // LLVM 23 loads 128 bits by a `cas` of zero and zero.
+        let load = |new: &str, scope: &str| {
+            begun(&format!(
+                "mov.b64 %rd20, 0; mov.b64 %rd21, 1;
+                 {{ .reg .b128 cmp, swap, dst; mov.b128 cmp, {{%rd20, %rd20}}; mov.b128 swap, {{%rd20, {new}}};
+                 atom.relaxed.{scope}.global.cas.b128 dst, [%rd3], cmp, swap; mov.b128 {{%rd11, %rd12}}, dst; }}"
+            ))
+        };
+        check(&op, &load("%rd20", "sys"), "right");
+        assert_eq!(judgements(&op, &load("%rd20", "sys"))[0].lines.len(), 2);
+        check(&op, &load("%rd20", "gpu"), "scope");
+        check(&op, &load("%rd20", "sys").replace("@%p6 bra $L1;", ""), "not-atomic");
+        // The expected values are the loop's own where the first `cas` writes what it did not find.
+        check(&op, &load("%rd21", "gpu"), "right");
+        let judged = |new: &str| {
+            let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{}\n}}", load(new, "sys"));
+            let module: Module = text.parse().expect("a module");
+            let blocks = [BasicBlock { operations: op.to_vec(), next: Vec::new() }];
+            judge_function(&blocks, &module.functions[0]).expect("few operations").unclaimed.len()
+        };
+        assert_eq!((judged("%rd20"), judged("%rd21")), (0, 1));
+    }
+
+    /// The program computes the value that a `cmpxchg` expects.
+    #[test]
+    fn a_loop_of_the_program_is_its_own() {
+        let with = |first: &str| {
+            format!(
+                "{first} %r5, [%rd1]; $L1: mul.lo.u32 %r4, %r5, 3;
+                 atom.acq_rel.gpu.global.cas.b32 %r1, [%rd1], %r5, %r4;
+                 setp.ne.b32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L1; ret;"
+            )
+        };
+        let exchange = [cmpxchg(Type::I32, Ordering::AcqRel)];
+        for first in ["ld.global.b32", "ld.volatile.global.b32", "ld.relaxed.gpu.global.b32"] {
+            check(&exchange, &with(first), "right");
+        }
+        assert_eq!(judgements(&exchange, &with("ld.global.b32"))[0].notes, []);
+        check(&exchange, &with("ld.global.b32").replace("atom.acq_rel", "atom.acquire"), "ordering");
+        // That of 8 bits in a word is the compiler's, but not what the program read of the byte.
+        let within = with("ld.global.b8 %rs1, [%rd1]; cvt.u32.u16 %r9, %rs1; FIRST").replace("%r5, %r4;", "%r8, %r4;");
+        let within = within.replace("$L1:", "$L1: or.b32 %r8, %r5, %r9;").replace("%r1, %r5;", "%r1, %r8;");
+        let byte = [cmpxchg(Type::I8, Ordering::AcqRel)];
+        check(&byte, &within.replace("FIRST", "ld.relaxed.gpu.global.b32"), "right");
+        check(&byte, &within.replace("FIRST", "ld.global.b32"), "weak-load-in-loop");
+    }
+
+    /// A compiler gives the same register to loops that exclude each other.
+    #[test]
+    fn loops_in_the_arms_of_a_branch() {
+        let arm = |first: &str, sem: &str| {
+            format!(
+                "{{ .reg .b32 %old, %new; {first}.sys.global.b32 %r2, [%rd1];
+                 %again: mov.b32 %old, %r2; not.b32 %new, %old;
+                 atom.relaxed.sys.global.cas.b32 %r2, [%rd1], %old, %new;
+                 setp.ne.b32 %p2, %r2, %old; @%p2 bra %again; {sem} }}"
+            )
+        };
+        let arms =
+            |one: &str, other: &str| format!("@%p1 bra $A; {one} bra $B; $A: {other} $B: st.b32 [%rd2], %r2; ret;");
+        let block = |operations: &[AtomicOp], next: &[usize]| BasicBlock {
+            operations: operations.to_vec(),
+            next: next.to_vec(),
+        };
+        let loops =
+            [block(&[], &[1, 2]), block(&[nand(Ordering::Acquire)], &[]), block(&[nand(Ordering::Acquire)], &[])];
+        let (right, weak) = (arm("ld.relaxed", "fence.acquire.sys;"), arm("ld.relaxed", ""));
+        check_blocks(&loops, &arms(&right, &right), "right right");
+        check_blocks(&loops, &arms(&right, &weak), "right ordering");
+        check_blocks(&loops, &arms(&weak, &right), "ordering right");
+        let racing = arm("ld", "fence.acquire.sys;").replace("ld.sys", "ld");
+        check_blocks(&loops, &arms(&right, &racing), "right weak-load-in-loop");
+        check_blocks(&loops, &arms(&racing, &right), "weak-load-in-loop right");
+        // A fence is no other operation's: one arm needs none.
+        let xor = op(Operation::Rmw(RmwOp::Xor, global(Type::I32)), Ordering::AcqRel, Scope::Sys);
+        let mixed = [block(&[], &[1, 2]), block(&[nand(Ordering::AcqRel)], &[]), block(&[xor], &[])];
+        let fenced = format!("fence.release.sys; {right}");
+        let native = "atom.acq_rel.sys.global.xor.b32 %r2, [%rd1], 1;";
+        check_blocks(&mixed, &arms(&fenced, native), "right right");
+        check_blocks(&mixed, &arms(native, &fenced), "right right");
+        check_blocks(&mixed, &arms(&right, native), "ordering right");
+        check_blocks(&mixed, &arms(&fenced, &native.replace("acq_rel", "release")), "right ordering");
+    }
+
+    /// Operations on local memory stand between others, and take neither their instructions nor their fences.
+    #[test]
+    fn local_operations_among_others() {
+        let access = |space| Access::new(space, Type::I32);
+        let add = |space, ordering| op(Operation::Rmw(RmwOp::Add, access(space)), ordering, Scope::Sys);
+        let sc = "fence.sc.sys; atom.acquire.sys.global.add.u32 %r1, [%rd1], 1;";
+        let local = "ld.local.b32 %r2, [%rd2]; add.s32 %r3, %r2, 1; st.local.b32 [%rd2], %r3;";
+        let between = [
+            add(Space::Global, Ordering::SeqCst),
+            add(Space::Local, Ordering::SeqCst),
+            add(Space::Global, Ordering::SeqCst),
+        ];
+        for local in [local, &local.replace(".local", "")] {
+            check(&between, &format!("{sc} {local} {sc}"), "right right right");
+            check(&between, &format!("{sc} {local} {}", sc.replace("fence.sc.sys; ", "")), "right right ordering");
+            check(
+                &between,
+                &format!("{} {local} {sc}", sc.replace("atom.acquire", "atom.relaxed")),
+                "ordering right right",
+            );
+        }
+        check(&between, &format!("{sc} atom.add.u32 %r2, [%rd2], 1; {sc}"), "right undefined right");
+        let load = op(Operation::Load(access(Space::Local)), Ordering::Acquire, Scope::Sys);
+        let fenced = "atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1; fence.acquire.sys;";
+        check(
+            &[add(Space::Global, Ordering::Acquire), load],
+            &format!("{fenced} ld.local.b32 %r2, [%rd2];"),
+            "right right",
+        );
+        let weak = "atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1; ld.local.b32 %r2, [%rd2];";
+        check(&[add(Space::Global, Ordering::Acquire), load], weak, "ordering right");
+    }
+
+    /// Long paths from a `cas`, and values that are packed again and again, cost neither the stack, nor memory, nor hours.
+    #[test]
+    fn code_around_a_compare_and_swap_may_be_long() {
+        let cas = "atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r2, %r3;";
+        let add = (0..20_000).map(|number| format!("add.u32 %r{}, %r{number}, %r1;", number + 10)).collect::<String>();
+        let xor = add.replace("add.u32", "xor.b32");
+        let branches = (0..5_000).map(|number| format!("@%p{} bra $L;", number + 10)).collect::<String>();
+        let halves = "mov.b64 {%r1, %r4}, %r5; mov.b64 {%r5, %r4}, %r1;".repeat(10_000);
+        let packs = "mov.b64 %r1, {%r1, %r1};".repeat(200);
+        for behind in [add, xor, branches, halves, packs.clone()] {
+            let text = format!("{packs} $L: {cas} {behind} setp.ne.b32 %p1, %r1, %r5; @%p1 bra $L; ret;");
+            check(&[cmpxchg(Type::I32, Ordering::Relaxed)], &text, "right");
+        }
+    }
+
+    /// Compilers leave out what control does not reach.
+    #[test]
+    fn unreachable_operations_need_nothing() {
+        let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::AcqRel, Scope::Sys);
+        let fence = op(Operation::Fence, Ordering::SeqCst, Scope::Sys);
+        let dead = |operations: &[AtomicOp]| {
+            [
+                BasicBlock { operations: vec![add], next: Vec::new() },
+                BasicBlock { operations: operations.to_vec(), next: vec![1] },
+            ]
+        };
+        let atom = "atom.acq_rel.sys.global.add.u32 %r1, [%rd1], 1;";
+        check_blocks(&dead(&[add, fence]), &format!("{atom} ret;"), "right right right");
+        check_blocks(&dead(&[add]), &format!("{atom} ret; {atom} ret;"), "right right");
+        check_blocks(&dead(&[add]), &format!("@%p1 bra $A; {atom} ret; $A: {atom} ret;"), "right right");
+        check_blocks(&dead(&[add, fence]), "atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;", "ordering right right");
+        check_blocks(&dead(&[add]), "ret;", "missing right");
+        // A compiler that does not optimize keeps the branch.
+        let kept = |p: &str| format!("mov.pred %p1, {p}; @%p1 bra $A; fence.sc.sys; {atom} ret; $A: {atom} ret;");
+        check_blocks(&dead(&[fence, add]), &kept("-1"), "right right right");
+        check_blocks(&dead(&[fence, add]), &kept("0"), "right right right");
+        check_blocks(&dead(&[]), &kept("-1").replacen("acq_rel", "relaxed", 1), "right");
+        check_blocks(&dead(&[]), &kept("0").replacen("acq_rel", "relaxed", 1), "ordering");
+        let relaxed = AtomicOp { ordering: Ordering::Relaxed, ..add };
+        check_blocks(
+            &dead(&[relaxed, fence]),
+            "fence.acq_rel.sys; atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;",
+            "ordering right right",
+        );
+    }
+
+    /// No other thread is in the scope, or sees the memory.
+    #[test]
+    fn one_thread_needs_no_atomics() {
+        let nand = AtomicOp { scope: SyncScope::SingleThread, ..nand(Ordering::SeqCst) };
+        let weak = "ld.global.b32 %r1, [%rd1]; not.b32 %r2, %r1; st.global.b32 [%rd1], %r2;";
+        check(&[nand], weak, "right");
+        check(&[nand], "", "missing");
+        let fence = AtomicOp { operation: Operation::Fence, ..nand };
+        check(&[fence], "", "right");
+        let volatile = AtomicOp { operation: Operation::Load(global(Type::I32)).volatile(), ..nand };
+        check(&[volatile], "ld.global.b32 %r1, [%rd1];", "volatile");
+        let local = Operation::Rmw(RmwOp::Add, Access::new(Space::Local, Type::I32));
+        let local = op(local, Ordering::SeqCst, Scope::Sys);
+        check(&[local], "ld.local.b32 %r1, [%rd1]; st.local.b32 [%rd1], %r2;", "right");
+        check(&[local], "atom.add.u32 %r1, [%rd1], 1;", "undefined");
+        check(&[local], "", "right");
+    }
+
+    #[test]
+    fn single_instructions() {
+        let add = |ordering, scope| op(Operation::Rmw(RmwOp::Add, global(Type::I32)), ordering, scope);
+        let load = |ordering| op(Operation::Load(global(Type::I32)), ordering, Scope::Gpu);
+        let store = |ordering| op(Operation::Store(global(Type::I32)), ordering, Scope::Gpu);
+        use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+        check(&[add(AcqRel, Scope::Sys)], "atom.global.add.u32 %r1, [%rd1], 1;", "ordering");
+        check(&[add(Relaxed, Scope::Sys)], "atom.global.add.u32 %r1, [%rd1], 1;", "scope");
+        check(&[add(Relaxed, Scope::Gpu)], "atom.global.add.u32 %r1, [%rd1], 1;", "right");
+        check(&[add(Relaxed, Scope::Gpu)], "ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r2;", "not-atomic");
+        check(&[add(Acquire, Scope::Gpu)], "red.global.add.u32 [%rd1], 1; fence.acquire.gpu;", "ordering");
+        check(&[add(Relaxed, Scope::Gpu)], "red.global.add.u32 [%rd1], 1;", "right");
+        let later = "st.global.b32 [%rd2], 1; fence.acquire.gpu;";
+        check(&[add(Relaxed, Scope::Gpu)], &format!("red.global.add.u32 [%rd1], 1; {later}"), "ordering");
+        check(&[load(Acquire)], "ld.acquire.gpu.global.b32 %r1, [%rd1];", "right");
+        check(&[load(Relaxed)], "ld.global.b32 %r1, [%rd1];", "not-atomic");
+        check(&[load(Acquire)], "ld.volatile.global.b32 %r1, [%rd1]; membar.gl;", "right");
+        check(&[load(Acquire)], "ld.relaxed.gpu.global.b32 %r1, [%rd1]; @%p1 fence.acquire.gpu;", "ordering");
+        check(&[store(Release)], "fence.release.gpu; st.relaxed.gpu.global.b32 [%rd1], %r1;", "right");
+        check(&[store(Relaxed)], "st.relaxed.gpu.global.v2.b16 [%rd1], {%rs1, %rs2};", "not-atomic");
+        check(&[store(Relaxed)], "st.relaxed.gpu.global.b16 [%rd1], %rs1;", "not-atomic");
+        check(&[store(SeqCst)], "", "missing");
+        check(&[cmpxchg(Type::I32, SeqCst)], "fence.sc.gpu; atom.acquire.gpu.cas.b32 %r1, [%rd1], 0, 1;", "right");
+        let shared = Operation::Rmw(RmwOp::Add, Access::new(Space::Shared, Type::I32));
+        check(&[op(shared, AcqRel, Scope::Sys)], "atom.acq_rel.gpu.shared.add.u32 %r1, [%r2], 1;", "right");
+        check(&[op(shared, AcqRel, Scope::Sys)], "atom.acq_rel.cta.shared.add.u32 %r1, [%r2], 1;", "scope");
+        let wide = Operation::Load(global(Type::I128));
+        check(&[op(wide, Relaxed, Scope::Gpu)], "ld.relaxed.gpu.global.v2.b64 {%rd2, %rd3}, [%rd1];", "not-atomic");
+        let by_cas = "mov.b128 %q, {%rd2, %rd2}; atom.global.cas.b128 %d, [%rd1], %q, %q;";
+        check(&[op(wide, Relaxed, Scope::Gpu)], by_cas, "right");
+        assert_eq!(judgements(&[op(wide, Relaxed, Scope::Gpu)], by_cas)[0].notes, [Note::LoadWrites]);
+    }
+
+    /// A fence counts if it stands on every path, and no access of another operation between.
+    #[test]
+    fn fences_count_on_every_path() {
+        let load = [op(Operation::Load(global(Type::I32)), Ordering::Acquire, Scope::Gpu)];
+        let branch = |one: &str, other: &str| {
+            format!("ld.relaxed.gpu.global.b32 %r1, [%rd1]; @%p1 bra $A; {one} ret; $A: {other} ret;")
+        };
+        check(&load, &branch("fence.acquire.gpu;", "fence.acquire.gpu;"), "right");
+        check(&load, &branch("fence.acquire.gpu;", ""), "ordering");
+        check(
+            &load,
+            "ld.relaxed.gpu.global.b32 %r1, [%rd1]; ld.global.b32 %r2, [%rd2]; fence.acquire.gpu;",
+            "ordering",
+        );
+        check(&load, "ld.relaxed.gpu.global.b32 %r1, [%rd1]; ld.param.b32 %r2, [p]; fence.acquire.gpu;", "right");
+        check(&load, "ld.relaxed.gpu.global.b32 %r1, [%rd1]; bar.sync 0; fence.acquire.gpu;", "ordering");
+        let spin = "$L: ld.relaxed.gpu.global.b32 %r1, [%rd1]; setp.eq.b32 %p1, %r1, 0; @%p1 bra $L;";
+        check(&load, &format!("{spin} fence.acquire.gpu; ret;"), "right");
+        check(&load, &format!("{spin} ret;"), "ordering");
+        let store = [op(Operation::Store(global(Type::I32)), Ordering::Release, Scope::Gpu)];
+        let join = |one: &str| format!("@%p1 bra $A; {one} $A: st.relaxed.gpu.global.b32 [%rd1], %r1;");
+        check(&store, &join("fence.release.gpu;"), "ordering");
+        check(&store, &format!("fence.release.gpu; {}", join("")), "right");
+    }
+
+    /// Where an address is local, no other thread takes part.
+    #[test]
+    fn paths_of_local_addresses_do_not_count() {
+        let generic = Access::new(Space::Generic, Type::I32);
+        let load = [op(Operation::Load(generic), Ordering::Acquire, Scope::Gpu)];
+        let with = |test: &str| {
+            format!(
+                "isspacep.local %p1, %rd1; {test} ld.acquire.gpu.b32 %r1, [%rd1]; bra $done;
+                 $private: ld.b32 %r1, [%rd1]; $done: ret;"
+            )
+        };
+        check(&load, &with("@%p1 bra $private;"), "right");
+        check(&load, &with("not.pred %p2, %p1; @!%p2 bra $private;"), "right");
+        let add = [op(Operation::Rmw(RmwOp::Add, generic), Ordering::Relaxed, Scope::Gpu)];
+        let body = "isspacep.local %p1, %rd1; @%p1 ld.b32 %r1, [%rd1]; @!%p1 atom.add.u32 %r1, [%rd1], 1;";
+        check(&add, body, "right");
+    }
+
+    /// Operations find their instructions among others, and across branches.
+    #[test]
+    fn operations_are_aligned() {
+        let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
+        let load = op(Operation::Load(global(Type::I32)), Ordering::Acquire, Scope::Gpu);
+        let fence = op(Operation::Fence, Ordering::SeqCst, Scope::Gpu);
+        let one = "ld.global.b32 %r9, [%rd9]; atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1;";
+        let other = "fence.sc.gpu; st.global.b32 [%rd9], %r9; ld.acquire.gpu.global.b32 %r2, [%rd1];";
+        let block = |operations: &[AtomicOp], next: &[usize]| BasicBlock {
+            operations: operations.to_vec(),
+            next: next.to_vec(),
+        };
+        let branch = |one: &[AtomicOp], other: &[AtomicOp]| [block(&[], &[1, 2]), block(one, &[]), block(other, &[])];
+        let either = [branch(&[add], &[fence, load]), branch(&[fence, load], &[add])];
+        for blocks in either {
+            check_blocks(&blocks, &format!("@%p1 bra $A; {one} ret; $A: {other} ret;"), "right right right");
+            check_blocks(&blocks, &format!("@%p1 bra $A; {other} ret; $A: {one} ret;"), "right right right");
+        }
+        check(&[add, add, load], &format!("{one} ld.acquire.gpu.global.b32 %r2, [%rd1];"), "missing right right");
+        check(&[fence, add], &format!("fence.acq_rel.gpu; {one}"), "ordering right");
+        let weaker = op(Operation::Load(global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
+        let one = "ld.acquire.gpu.global.b32 %r2, [%rd1];";
+        let other = "ld.relaxed.gpu.global.b32 %r2, [%rd1];";
+        check(&[load, weaker], &format!("bra $M; $A: {other} ret; $M: {one} bra $A;"), "right right");
+        let siblings = format!("bra $M; $A: {one} ret; $M: @%p1 bra $A; {other} ret;");
+        check_blocks(&branch(&[load], &[weaker]), &siblings, "right right");
+        check_blocks(&branch(&[weaker], &[load]), &siblings, "right right");
+        // Orderings that are exchanged in a loop, with the fence of the one in it, and the fence that is asked for outside.
+        let or = |ordering| op(Operation::Rmw(RmwOp::Or, global(Type::I32)), ordering, Scope::Gpu);
+        let acquire = AtomicOp { ordering: Ordering::Acquire, ..fence };
+        let (first, second) = (or(Ordering::Relaxed), or(Ordering::SeqCst));
+        let rotated = [block(&[acquire], &[1]), block(&[first], &[2]), block(&[second], &[1])];
+        let relaxed = "atom.relaxed.gpu.global.or.b32 %r1, [%rd1], 1; ld.global.b8 %rs1, [%rd9];";
+        let sc = "fence.sc.gpu; atom.acquire.gpu.global.or.b32 %r1, [%rd1], 1; ld.global.b8 %rs1, [%rd9];";
+        let with = |first: &str, second: &str| {
+            let outside = "fence.acquire.gpu; ld.global.b8 %rs1, [%rd9]; bra $first;";
+            format!("{outside} $second: {second} $first: {first} bra $second;")
+        };
+        check_blocks(&rotated, &with(relaxed, sc), "right right right");
+        check_blocks(&rotated, &with(sc, relaxed), "right right ordering");
+        check(&[load, weaker], &format!("bra $M; $A: {one} ret; $M: {other} bra $A;"), "ordering right");
+    }
+}

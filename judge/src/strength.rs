@@ -1,0 +1,449 @@
+//! The guarantees of an operation's code, recomputed from its instructions.
+//!
+//! The rules are the patterns of 'PTX ISA', section 8.7 to 8.9:
+//!
+//! - A **release** pattern is an access with release semantics, or a releasing fence in front of a strong write.
+//! - An **acquire** pattern is an access with acquire semantics, or an acquiring fence behind a strong read. A `red` is
+//!   never one.
+//! - A pattern of a fence and an access reaches as far as the narrower of their scopes: both must be morally strong.
+//! - An operation is **sequentially consistent** if a `fence.sc` stands in front of it and it acquires what it reads.
+//!
+//! A fence counts if it stands on every path from the read, or on every path to the write, and no access of another
+//! operation stands between. A guarded fence may not execute and does not count.
+//!
+//! The last read of an operation decides what it acquires. The first load of a compare-and-swap loop only guesses a
+//! value, but it must be strong: a weak one races.
+//!
+//! Shared memory is visible on one GPU only, so that scope gpu is as good as sys there.
+
+use itertools::Itertools;
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, Ordering, Sequence, SyncScope,
+    ptx::{FenceSem, Scope, Space},
+};
+use strum::IntoEnumIterator;
+
+use crate::{
+    cas_loop::{self, Retry},
+    event::{MemoryEvent, acquires, fence, promoted, releases, touches_memory},
+    flow::{Direction, Flow, Visit},
+    loss::{Loss, Violation},
+};
+
+/// The guarantees of an operation's code. Each has the widest scope at which it holds, `None` if it does not hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Strength {
+    /// The operation acquires what it reads.
+    pub acquire: Option<Scope>,
+    /// The write releases earlier accesses.
+    pub release: Option<Scope>,
+    /// The operation is sequentially consistent.
+    pub sc: Option<Scope>,
+    /// The operation also releases what it acquires, so that a later plain store of the same thread passes it on: the
+    /// release sequences of C++11 to C++17 need that of an rmw.
+    pub relay: Option<Scope>,
+    /// Every access but a [`weak_load`](Self::weak_load) is strong, the narrowest at this scope. `None` also if there is
+    /// no access.
+    pub strong: Option<Scope>,
+    /// The load in front of a compare-and-swap loop is weak, so that it races.
+    pub weak_load: bool,
+    /// Memory is read.
+    pub reads: bool,
+    /// Memory is written.
+    pub writes: bool,
+    /// Every `ld` and `st` is volatile.
+    pub volatile: bool,
+    /// How the read and the write belong together.
+    pub atomicity: Atomicity,
+    /// Every iteration of a compare-and-swap loop has a fence or a release, which waits for earlier accesses. A
+    /// compare-and-swap that acquires does not.
+    pub ordering_in_loop: bool,
+    /// An access moves several elements, each of which is atomic by itself. Loads that only guess do not count.
+    pub by_element: bool,
+    /// The width in bits of each access but loads that only guess.
+    widths: Vec<u32>,
+    spaces: Vec<Space>,
+}
+
+/// How the read and the write of an operation belong together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Atomicity {
+    /// They are apart, there is more than one write, or a write may not execute.
+    #[default]
+    Separate,
+    /// One `atom` or `red`, which always writes.
+    Native,
+    /// A compare-and-swap, which writes where it succeeds.
+    Cas(Retry),
+}
+
+impl Strength {
+    /// The guarantees of a sequence, all of whose accesses belong to one operation.
+    pub fn of(sequence: &Sequence) -> Self {
+        let flow = Flow::of_sequence(sequence);
+        let group: Vec<_> =
+            flow.in_order().into_iter().filter(|node| MemoryEvent::of(&flow, *node).is_some()).collect();
+        if group.is_empty() {
+            return Self::of_fences(&flow);
+        }
+        let strength = Self::of_operation(&flow, &group);
+        if executes_once(&flow, &group, strength.atomicity) {
+            strength
+        } else {
+            Self { atomicity: Atomicity::Separate, ..strength }
+        }
+    }
+
+    /// The guarantees of all fences on the paths through the code.
+    fn of_fences(flow: &Flow<'_>) -> Self {
+        let everywhere = |holds: &dyn Fn(FenceSem) -> bool| {
+            widest(|scope| {
+                let found = |node| fence(flow, node).is_some_and(|(sem, reached)| holds(sem) && reached >= scope);
+                let visit = |node| if found(node) { Visit::Found } else { Visit::Continue };
+                flow.always(flow.entry(), Direction::Forward, visit)
+            })
+        };
+        Self {
+            acquire: everywhere(&acquires),
+            release: everywhere(&releases),
+            sc: everywhere(&|sem| sem == FenceSem::Sc),
+            relay: everywhere(&|sem| acquires(sem) && releases(sem)),
+            ..Self::default()
+        }
+    }
+
+    /// The guarantees of one fence.
+    pub(crate) fn of_fence(flow: &Flow<'_>, node: usize) -> Self {
+        let Some((sem, scope)) = fence(flow, node) else { return Self::default() };
+        let reach = |holds: bool| holds.then_some(scope);
+        Self {
+            acquire: reach(acquires(sem)),
+            release: reach(releases(sem)),
+            sc: reach(sem == FenceSem::Sc),
+            relay: reach(acquires(sem) && releases(sem)),
+            ..Self::default()
+        }
+    }
+
+    /// The guarantees of the accesses at these nodes, which belong to one operation.
+    pub(crate) fn of_operation(flow: &Flow<'_>, group: &[usize]) -> Self {
+        let own = OwnEvents { flow, group };
+        let events: Vec<(usize, MemoryEvent)> =
+            group.iter().filter_map(|node| MemoryEvent::of(flow, *node).map(|event| (*node, event))).collect();
+        // Among others, a `cas` that writes only what it finds is a load.
+        let is_load = |node: usize| events.len() > 1 && cas_loop::keeps_value(flow, node);
+        let as_load =
+            |(node, event)| (node, if is_load(node) { MemoryEvent { writes: false, ..event } } else { event });
+        let events: Vec<_> = events.iter().copied().map(as_load).collect();
+        let events = || events.iter().copied();
+        let (reads, writes) = (events().any(|(_, event)| event.reads), events().any(|(_, event)| event.writes));
+        let written: Vec<_> = events().filter(|(_, event)| event.writes).collect();
+        let cas = written.first().and_then(|(node, _)| Some((*node, flow.cas(*node)?)));
+        let atomicity = match (&written[..], cas) {
+            ([_], Some((node, cas))) => {
+                let leaves = |node: usize| group.contains(&node) || touches_memory(flow, node);
+                Atomicity::Cas(cas_loop::retry(flow, node, cas, leaves))
+            }
+            ([(_, event)], None) if event.reads => Atomicity::Native,
+            _ => Atomicity::Separate,
+        };
+        // A load that only guesses what a `cas` will find.
+        let guesses = |event: &MemoryEvent| event.reads && !event.writes && cas.is_some();
+        let weak = |event: &MemoryEvent| guesses(event) && event.strong.is_none();
+        let deciding = || events().filter(|(_, event)| !weak(event));
+        let final_reads: Vec<_> = events().filter(|(node, event)| event.reads && own.is_final(*node)).collect();
+        let all = |nodes: &[(usize, MemoryEvent)], holds: &dyn Fn(usize, &MemoryEvent, Scope) -> bool| {
+            let holds_at =
+                |scope| nodes.iter().all(|(node, event)| reaches(event.strong, scope) && holds(*node, event, scope));
+            if nodes.is_empty() { None } else { widest(holds_at).map(|scope| promoted(scope, nodes[0].1.space)) }
+        };
+        let acquire = all(&final_reads, &|node, event, scope| {
+            !event.is_red && (event.acquires || own.fenced_behind(node, scope, &acquires))
+        });
+        let ordered: Vec<_> =
+            written.iter().chain(final_reads.iter().filter(|(_, event)| !event.writes)).copied().collect();
+        let sc = widest(|scope| {
+            let is_sc = |sem| sem == FenceSem::Sc;
+            let leads = |(node, event): &(usize, MemoryEvent)| {
+                reaches(event.strong, scope) && own.fenced_before(*node, scope, &is_sc)
+            };
+            !ordered.is_empty() && ordered.iter().all(leads)
+        });
+        Self {
+            acquire,
+            release: all(&written, &|node, event, scope| event.releases || own.fenced_before(node, scope, &releases)),
+            sc: if reads && !final_reads.is_empty() { sc.and_then(|sc| Some(sc.min(acquire?))) } else { sc },
+            relay: all(&final_reads, &|node, event, scope| {
+                let both = |sem| acquires(sem) && releases(sem);
+                (event.acquires && event.releases) || own.fenced_behind(node, scope, &both)
+            }),
+            strong: deciding().map(|(_, event)| event.strong).min().flatten(),
+            weak_load: events().any(|(_, event)| weak(&event)),
+            reads,
+            writes,
+            volatile: events().all(|(_, event)| event.volatile),
+            atomicity,
+            ordering_in_loop: matches!(atomicity, Atomicity::Cas(Retry::UntilSuccess | Retry::OrFailure))
+                && cas.is_some_and(|(node, _)| own.orders_in_loop(node)),
+            by_element: events().any(|(_, event)| event.by_element && !guesses(&event)),
+            widths: events().filter(|(_, event)| !guesses(event)).map(|(_, event)| event.bits).unique().collect(),
+            spaces: events().map(|(_, event)| event.space).unique().collect(),
+        }
+    }
+
+    /// Compares a sequence of ours with its operation: it must keep all that the operation asks for, and access nothing else.
+    ///
+    /// # Errors
+    /// Every guarantee that is missing and every access that is not the operation's, in words.
+    pub fn covers(&self, op: &AtomicOp) -> Result<(), Vec<String>> {
+        let access = op.operation.access();
+        let other_accesses = self.reads != op.operation.reads() || self.writes != op.operation.writes();
+        let checks = [
+            (other_accesses, "accesses other than the operation's"),
+            (access.is_some_and(|access| self.spaces != [access.space]), "another state space"),
+            (self.ordering_in_loop, "a fence in every iteration of a loop"),
+        ];
+        let beyond = checks.into_iter().filter(|(fails, _)| *fails).map(|(_, reason)| reason.to_owned());
+        let reasons: Vec<_> = beyond.chain(self.violations(op).into_iter().map(|found| found.reason)).collect();
+        if reasons.is_empty() { Ok(()) } else { Err(reasons) }
+    }
+
+    /// The properties that an operation asks for and the code does not keep.
+    ///
+    /// Scope singlethread asks for nothing: another thread that accesses the memory meanwhile races in any case.
+    pub fn violations(&self, op: &AtomicOp) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        let access = op.operation.access();
+        let is_private = access.is_some_and(|access| access.is_private());
+        if access.is_some_and(|access| access.volatile) && !is_private && !self.volatile {
+            violations.push(Violation::new(Loss::Volatile, "a volatile access that is not .volatile"));
+        }
+        let SyncScope::Threads(scope) = op.scope else { return violations };
+        if !is_private {
+            violations.extend(self.atomicity_violations(op.operation, scope));
+            violations.extend(self.ordering_violations(op, scope));
+        }
+        violations
+    }
+
+    /// The accesses, compared with the one atomic access that the operation is.
+    fn atomicity_violations(&self, operation: Operation, scope: Scope) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        let mut lost = |loss, reason: String| violations.push(Violation::new(loss, reason));
+        let (reads, writes) = (operation.reads(), operation.writes());
+        if (reads && !self.reads) || (writes && !self.writes) {
+            lost(Loss::NotAtomic, "memory is not read, or not written".into());
+        }
+        let Some(access) = operation.access() else { return violations };
+        let bits = access.ty.bits();
+        let rmw = reads && writes;
+        let in_word = rmw && bits < 32 && self.widths == [32];
+        if self.widths != [bits] && !in_word {
+            lost(Loss::NotAtomic, format!("an access that is not of {bits} bits"));
+        }
+        if !rmw && self.by_element {
+            lost(Loss::NotAtomic, "each element of a vector is accessed by itself".into());
+        }
+        match self.strong {
+            None => lost(Loss::NotAtomic, "a weak access".into()),
+            Some(strong) if strong < scope => lost(Loss::Scope, format!("an access of scope {strong}, not {scope}")),
+            Some(_) => {}
+        }
+        if self.weak_load {
+            lost(
+                Loss::WeakLoadInLoop,
+                "the compare-and-swap loop begins with a weak load, which races with other threads".into(),
+            );
+        }
+        let atomic = match (operation, self.atomicity) {
+            (Operation::Rmw(..), Atomicity::Native | Atomicity::Cas(Retry::UntilSuccess)) => true,
+            (Operation::Rmw(..), _) => false,
+            (Operation::CmpXchg { .. }, Atomicity::Separate | Atomicity::Native) => false,
+            // A change of the other bytes of the word is no failure.
+            (Operation::CmpXchg { .. }, Atomicity::Cas(Retry::Never)) => !in_word,
+            _ => true,
+        };
+        if !atomic {
+            lost(Loss::NotAtomic, "read and write are not one atomic operation".into());
+        }
+        violations
+    }
+
+    /// The orderings, compared with what the operation asks for at its scope.
+    fn ordering_violations(&self, op: &AtomicOp, scope: Scope) -> Vec<Violation> {
+        let ordering = match op.operation {
+            Operation::CmpXchg { failure, .. } => op.ordering.join(failure),
+            _ => op.ordering,
+        };
+        let is_fence = op.operation == Operation::Fence;
+        let (reads, writes) = (op.operation.reads() || is_fence, op.operation.writes() || is_fence);
+        let guarantees = [
+            (reads && ordering.acquires(), self.acquire, "acquire"),
+            (writes && ordering.releases(), self.release, "release"),
+            // An acquiring and a releasing fence are no fence of both: what is acquired must be released.
+            (is_fence && ordering.acquires() && ordering.releases(), self.relay, "fence of acquire and release"),
+            (ordering == Ordering::SeqCst, self.sc, "sequential consistency"),
+        ];
+        let asked = guarantees.into_iter().filter(|(asked, ..)| *asked);
+        asked
+            .filter_map(|(_, reached, name)| match reached {
+                None => Some(Violation::new(Loss::Ordering, format!("no {name}"))),
+                Some(reached) if reached < scope => {
+                    Some(Violation::new(Loss::Scope, format!("{name} at scope {reached}, not {scope}")))
+                }
+                Some(_) => None,
+            })
+            .collect()
+    }
+}
+
+/// Whether every path through the code executes its write once. A loop executes it until it succeeds.
+fn executes_once(flow: &Flow<'_>, group: &[usize], atomicity: Atomicity) -> bool {
+    let writes = |node: &&usize| MemoryEvent::of(flow, **node).is_some_and(|event| event.writes);
+    let Some(&writer) = group.iter().find(writes) else { return true };
+    let found = |node: usize| node == writer && flow.nodes[node].guard.is_none();
+    let visit = |node| if found(node) { Visit::Found } else { Visit::Continue };
+    flow.always(flow.entry(), Direction::Forward, visit)
+        && (atomicity != Atomicity::Native || !flow.reached(writer, Direction::Forward, |_| false)[writer])
+}
+
+/// The nodes of one operation among all others.
+struct OwnEvents<'f, 'p> {
+    flow: &'f Flow<'p>,
+    group: &'f [usize],
+}
+
+impl OwnEvents<'_, '_> {
+    fn is_foreign(&self, node: usize) -> bool {
+        !self.group.contains(&node) && touches_memory(self.flow, node)
+    }
+
+    fn is_read(&self, node: usize) -> bool {
+        self.group.contains(&node) && MemoryEvent::of(self.flow, node).is_some_and(|event| event.reads)
+    }
+
+    /// Whether control can leave the operation behind this read, without another read of it.
+    fn is_final(&self, read: usize) -> bool {
+        !self.flow.always(read, Direction::Forward, |node| match node {
+            _ if self.is_read(node) => Visit::Found,
+            _ if self.is_foreign(node) => Visit::Fail,
+            _ => Visit::Continue,
+        })
+    }
+
+    /// Whether such a fence stands behind a read, on every path on which it is the last read.
+    fn fenced_behind(&self, read: usize, scope: Scope, holds: &dyn Fn(FenceSem) -> bool) -> bool {
+        self.flow.always(read, Direction::Forward, |node| match fence(self.flow, node) {
+            Some((sem, reached)) if holds(sem) && reached >= scope => Visit::Found,
+            _ if self.is_read(node) => Visit::Found,
+            _ if self.is_foreign(node) => Visit::Fail,
+            _ => Visit::Continue,
+        })
+    }
+
+    /// Whether such a fence stands in front of an access, on every path to it, behind the accesses of other operations.
+    fn fenced_before(&self, node: usize, scope: Scope, holds: &dyn Fn(FenceSem) -> bool) -> bool {
+        self.flow.always(node, Direction::Backward, |node| match fence(self.flow, node) {
+            Some((sem, reached)) if holds(sem) && reached >= scope => Visit::Found,
+            _ if self.is_foreign(node) => Visit::Fail,
+            _ => Visit::Continue,
+        })
+    }
+
+    /// Whether a path from the `cas` back to it, within the operation, has a fence or releases.
+    fn orders_in_loop(&self, cas: usize) -> bool {
+        let stops = |node: usize| node == cas || self.group.contains(&node) || self.is_foreign(node);
+        let behind = self.flow.reached(cas, Direction::Forward, stops);
+        let before = self.flow.reached(cas, Direction::Backward, stops);
+        let orders = |node: usize| {
+            let releases = MemoryEvent::of(self.flow, node).is_some_and(|event| event.releases);
+            fence(self.flow, node).is_some() || (node == cas && releases)
+        };
+        (0..behind.len()).any(|node| behind[node] && before[node] && orders(node))
+    }
+}
+
+/// The widest scope at which something holds.
+fn widest(holds: impl Fn(Scope) -> bool) -> Option<Scope> {
+    Scope::iter().rev().find(|scope| holds(*scope))
+}
+
+fn reaches(guarantee: Option<Scope>, scope: Scope) -> bool {
+    guarantee.is_some_and(|reached| reached >= scope)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `expected` lists acquire, release, sc and relay, `-` for none.
+    fn check(text: &str, expected: &str) {
+        let strength = Strength::of(&text.parse().expect(text));
+        let word = |scope: Option<Scope>| scope.map_or("-", Into::into);
+        let found = [strength.acquire, strength.release, strength.sc, strength.relay].map(word).join(" ");
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn patterns() {
+        check("ld.relaxed.sys.b32 %d, [%a];", "- - - -");
+        check("ld.acquire.gpu.b32 %d, [%a];", "gpu - - -");
+        check("ld.relaxed.gpu.b32 %d, [%a]; fence.acquire.sys;", "gpu - - -");
+        check("ld.relaxed.sys.b32 %d, [%a]; fence.acquire.gpu;", "gpu - - -");
+        check("fence.acquire.sys; ld.relaxed.sys.b32 %d, [%a];", "- - - -");
+        check("ld.b32 %d, [%a]; fence.acquire.sys;", "- - - -");
+        check("fence.sc.sys; ld.relaxed.sys.b32 %d, [%a];", "- - - -");
+        check("fence.sc.sys; ld.acquire.gpu.b32 %d, [%a];", "gpu - gpu -");
+        check("fence.sc.sys; st.relaxed.sys.b32 [%a], %b;", "- sys sys -");
+        check("st.relaxed.sys.b32 [%a], %b; fence.release.sys;", "- - - -");
+        check("fence.release.cta; atom.acquire.gpu.add.u32 %d, [%a], %b;", "gpu cta - -");
+        check("atom.acq_rel.cta.add.u32 %d, [%a], %b;", "cta cta - cta");
+        check("fence.sc.gpu; atom.acquire.gpu.add.u32 %d, [%a], %b;", "gpu gpu gpu -");
+        check("fence.sc.gpu; atom.relaxed.gpu.add.u32 %d, [%a], %b; fence.acq_rel.gpu;", "gpu gpu gpu gpu");
+        check("@%p fence.sc.gpu; atom.acquire.gpu.add.u32 %d, [%a], %b;", "gpu - - -");
+        check("fence.acq_rel.gpu;", "gpu gpu - gpu");
+        check("fence.acquire.gpu;", "gpu - - -");
+        check("fence.release.gpu; fence.acquire.gpu;", "gpu gpu - -");
+    }
+
+    /// Where the address is local, no other thread takes part.
+    #[test]
+    fn paths_of_local_addresses_do_not_count() {
+        let with = |test: &str| {
+            format!(
+                "isspacep.local %p, %a; {test} ld.acquire.gpu.b32 %d, [%a]; bra %done; \
+                 %private: ld.b32 %d, [%a]; %done:"
+            )
+        };
+        check(&with("@%p bra %private;"), "gpu - - -");
+        check(&with("not.pred %q, %p; @!%q bra %private;"), "gpu - - -");
+        check(&with("@!%p bra %private;"), "- - - -");
+        check(&with("@%other bra %private;"), "- - - -");
+        check("isspacep.local %p, %a; @%p ld.b32 %d, [%a]; @!%p ld.acquire.gpu.b32 %d, [%a];", "gpu - - -");
+    }
+
+    /// ISA2 with the fence in the middle: what is acquired must be released.
+    #[test]
+    fn two_one_sided_fences_are_no_fence_of_both() {
+        let op = |ordering| AtomicOp { operation: Operation::Fence, ordering, scope: SyncScope::Threads(Scope::Gpu) };
+        let apart = Strength::of(&"fence.release.gpu; fence.acquire.gpu;".parse().expect("fences"));
+        assert_eq!(apart.covers(&op(Ordering::AcqRel)), Err(vec!["no fence of acquire and release".into()]));
+        assert_eq!(apart.covers(&op(Ordering::Release)), Ok(()));
+    }
+
+    #[test]
+    fn only_a_loop_that_retries_failure_is_atomic() {
+        let atomic = |test: &str, branch: &str| -> bool {
+            let text = format!(
+                "ld.relaxed.gpu.b32 %d, [%a]; %again: mov.b32 %old, %d; \
+                 atom.relaxed.gpu.cas.b32 %d, [%a], %old, %new; {test} {branch}"
+            );
+            Strength::of(&text.parse().expect("a loop")).atomicity == Atomicity::Cas(Retry::UntilSuccess)
+        };
+        assert!(atomic("setp.ne.b32 %p, %d, %old;", "@%p bra %again;"));
+        assert!(!atomic("setp.eq.b32 %p, %d, %old;", "@%p bra %again;"));
+        assert!(!atomic("setp.ne.b32 %p, %d, %old;", "@!%p bra %again;"));
+        assert!(!atomic("setp.ne.b32 %p, %d, %new;", "@%p bra %again;"));
+        assert!(!atomic("setp.ne.b16 %p, %d, %old;", "@%p bra %again;"));
+    }
+}

@@ -1,0 +1,155 @@
+//! The access of an operation on a target: one instruction, or an expansion.
+
+use super::{
+    body::{Body, register},
+    cas_loop,
+    change::Change,
+    emit::{AtomForm, AtomOperands, Emit, bits},
+    local, native, packed,
+    policy::Policy,
+    refusal::Unsupported,
+    sub, word,
+};
+use crate::{
+    abi::{RowKind, Step},
+    op::{Access, Operation, RmwOp},
+    ptx::{AtomOp, AtomSem, Instruction, Space, Target},
+    sass::Family,
+    sequence::{A, B, C, D},
+};
+
+/// The replacement of the access in a row of the ABI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Implementation {
+    /// `ld` or `st`, or nothing, for a fence.
+    Plain,
+    /// One `atom` on the slots.
+    Atom(AtomForm),
+    /// `atom` on registers of the elements.
+    Packed(AtomForm),
+    /// This addition, of the negated operand.
+    AddOfNegated(AtomForm),
+    CasLoop(RmwOp),
+    /// One `atom` on the word around the value.
+    WordAtom(AtomOp),
+    WordCasLoop(RmwOp),
+    WordCmpXchg,
+    /// Plain accesses without a row: no other thread takes part.
+    Private,
+}
+
+impl Implementation {
+    /// Whether it is a compare-and-swap loop.
+    pub fn is_loop(self) -> bool {
+        matches!(self, Self::CasLoop(_) | Self::WordCasLoop(_) | Self::WordCmpXchg)
+    }
+
+    /// Whether the assembler treats its `atom` so, if that has semantics.
+    pub fn is_assembled(self, emit: &Emit<'_>, so: fn(&Instruction, Family) -> bool) -> bool {
+        let form = match self {
+            Self::Atom(form) | Self::Packed(form) | Self::AddOfNegated(form) => form,
+            Self::WordAtom(op) => AtomForm::new(op, bits(32)),
+            _ => return false,
+        };
+        let Some(family) = Family::of(emit.target.sm) else { return false };
+        let operands = AtomOperands { d: register(&D), base: A, b: register(&B), c: None };
+        let atom = emit.atom(AtomSem::AcqRel, form, operands);
+        so(&atom, family)
+    }
+
+    pub fn expand(self, steps: &[Step], operation: Operation, emit: &Emit<'_>, body: &mut Body) {
+        if emit.access.is_some_and(|access| access.may_be_local) {
+            local::guard(operation, emit, body, |body| self.expand_shared(steps, emit, body));
+        } else {
+            self.expand_shared(steps, emit, body);
+        }
+    }
+
+    /// Expands it for memory that other threads see.
+    fn expand_shared(self, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
+        match self {
+            Self::Plain | Self::Private => steps.iter().for_each(|step| body.push(emit.plain_step(*step))),
+            Self::Atom(form) => {
+                let c = (form.op == AtomOp::Cas).then(|| register(&C));
+                emit.atoms(form, steps, body, register(&B), c);
+            }
+            Self::AddOfNegated(form) => sub::expand(form, steps, emit, body),
+            Self::Packed(form) => packed::expand(form, steps, emit, body, |_, _| {}),
+            Self::CasLoop(op) => cas_loop::expand(op, steps, emit, body),
+            Self::WordAtom(op) => word::bitwise(op, steps, emit, body),
+            Self::WordCasLoop(op) => word::cas_loop(op, steps, emit, body),
+            Self::WordCmpXchg => word::cmpxchg(steps, emit, body),
+        }
+    }
+}
+
+/// The kind of row that an operation belongs to, and the replacement of its access.
+pub fn implementation(
+    operation: Operation,
+    policy: &Policy,
+    target: &Target,
+    changes: &mut Vec<Change>,
+) -> Result<(RowKind, Implementation), Unsupported> {
+    let kind = match operation {
+        Operation::Fence => return Ok((RowKind::Fence, Implementation::Plain)),
+        Operation::Load(_) => RowKind::Load,
+        Operation::Store(_) => RowKind::Store,
+        Operation::Rmw(op, access) if !op.takes(access.ty) => {
+            return Err(Unsupported::RmwType { op, ty: access.ty });
+        }
+        Operation::CmpXchg { access, .. } if access.ty.is_float() => return Err(Unsupported::CmpXchgType(access.ty)),
+        Operation::Rmw(..) | Operation::CmpXchg { .. } => RowKind::Rmw,
+    };
+    let access = operation.access();
+    match access.map(|access| access.space) {
+        Some(Space::Local) => {
+            changes.push(Change::Local);
+            return Ok((kind, Implementation::Private));
+        }
+        Some(Space::Const) if kind == RowKind::Load => {
+            changes.push(Change::Constant);
+            return Ok((kind, Implementation::Private));
+        }
+        Some(Space::Const) => return Err(Unsupported::ConstantWrite),
+        _ => {}
+    }
+    changes.extend(access.filter(|access| access.may_be_local).map(|_| Change::MaybeLocal));
+    let implementation = match operation {
+        Operation::Rmw(op, access) => rmw(op, access, policy, target, changes),
+        Operation::CmpXchg { access, .. } if access.ty.is_sub_word() => Implementation::WordCmpXchg,
+        Operation::CmpXchg { access, .. } => Implementation::Atom(AtomForm::new(AtomOp::Cas, bits(access.ty.bits()))),
+        _ => Implementation::Plain,
+    };
+    changes.extend(match implementation {
+        Implementation::WordAtom(_) | Implementation::WordCasLoop(_) | Implementation::WordCmpXchg => {
+            Some(Change::SubWord)
+        }
+        Implementation::CasLoop(_) => Some(Change::CasLoop),
+        Implementation::AddOfNegated(_) => Some(Change::SubAsAdd),
+        _ => None,
+    });
+    changes.extend(matches!(implementation, Implementation::WordCasLoop(_)).then_some(Change::CasLoop));
+    Ok((kind, implementation))
+}
+
+/// The replacement of the access of an rmw.
+fn rmw(op: RmwOp, access: Access, policy: &Policy, target: &Target, changes: &mut Vec<Change>) -> Implementation {
+    if let Some(form) = native::native(op, access, policy, target, changes) {
+        return if form.vec.is_some() { Implementation::Packed(form) } else { Implementation::Atom(form) };
+    }
+    let addition = match op {
+        RmwOp::Sub => native::native(RmwOp::Add, access, policy, target, changes),
+        RmwOp::FSub => native::native(RmwOp::FAdd, access, policy, target, changes),
+        _ => None,
+    };
+    if let Some(form) = addition {
+        return Implementation::AddOfNegated(form);
+    }
+    match (op, access.ty) {
+        (RmwOp::And, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::And),
+        (RmwOp::Or, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::Or),
+        (RmwOp::Xor, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::Xor),
+        (_, ty) if ty.is_sub_word() => Implementation::WordCasLoop(op),
+        _ => Implementation::CasLoop(op),
+    }
+}

@@ -1,0 +1,148 @@
+//! The lowering of one operation.
+
+use super::{
+    body::Body,
+    change::Change,
+    emit::Emit,
+    implementation::{Implementation, implementation},
+    local,
+    policy::Policy,
+    refusal::Unsupported,
+    scope,
+};
+use crate::{
+    abi::{Carrier, RowKind, Step, Strategies, without_one_sided_fences},
+    op::{AtomicOp, Operation, Ordering, SyncScope},
+    ptx::{Form, Scope, Space, Target},
+    sass,
+    sequence::Sequence,
+};
+
+/// One operation as PTX, and how it differs from the literal words of the operation and of the ABI's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lowering {
+    /// The program. It is empty for a fence of scope singlethread.
+    pub sequence: Sequence,
+    /// The differences, each once, in the order in which they were found.
+    pub changes: Vec<Change>,
+}
+
+/// Lowers one operation.
+///
+/// # Errors
+/// All reasons why the operation has no lowering.
+pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering, Vec<Unsupported>> {
+    let mut changes = Vec::new();
+    let access = op.operation.access();
+    let (kind, implementation) =
+        implementation(op.operation, policy, target, &mut changes).map_err(|error| vec![error])?;
+    if !op.operation.takes(op.ordering) {
+        return Err(vec![Unsupported::Ordering { kind, ordering: op.ordering }]);
+    }
+    let mut body = Body::default();
+    if implementation == Implementation::Private {
+        let emit = Emit { scope: Scope::Cta, target, access, mmio: false };
+        local::expand(op.operation, &emit, &mut body);
+        return supported(body.finish(), changes, target, None);
+    }
+    let ordering = effective_ordering(op, &mut changes);
+    let scope = match op.scope {
+        SyncScope::Threads(scope) => scope::legalize(scope, target, &mut changes),
+        SyncScope::SingleThread if kind == RowKind::Fence => {
+            changes.push(Change::SingleThread);
+            return Ok(Lowering { sequence: Sequence::default(), changes });
+        }
+        SyncScope::SingleThread => Scope::Cta,
+    };
+    let emit = Emit { scope, target, access, mmio: policy.volatile_as_mmio };
+    let volatile = access.is_some_and(|access| access.volatile);
+    if volatile {
+        changes.push(emit.volatile_change(implementation == Implementation::Plain));
+    }
+    if !emit.has_semantics() {
+        changes.push(Change::BeforeMemoryModel);
+    }
+    let misplaced = ordering != Ordering::Relaxed && implementation.is_assembled(&emit, sass::misplaces_ordering);
+    changes.extend(misplaced.then_some(Change::FencesAroundLoop));
+    let relaxed_access = misplaced || !emit.has_semantics() || (volatile && implementation == Implementation::Plain);
+    let carrier = match relaxed_access {
+        true => Carrier::Fences,
+        false if implementation.is_loop() => Carrier::Loop,
+        false if implementation.is_assembled(&emit, sass::leader_orders) => Carrier::Leader,
+        false => Carrier::Access,
+    };
+    let steps = row(kind, ordering, carrier, &policy.strategies, target, &mut changes)
+        .ok_or_else(|| vec![Unsupported::Ordering { kind, ordering }])?;
+    implementation.expand(&steps, op.operation, &emit, &mut body);
+
+    // Before sm_60 `atom` reaches the GPU, which is all that sees shared memory.
+    let requirement = Form::AtomScope.requirement();
+    let on_gpu = access.is_some_and(|access| access.space == Space::Shared);
+    let out_of_reach = kind == RowKind::Rmw && scope == Scope::Sys && !on_gpu && !target.meets(requirement);
+    let error = out_of_reach.then_some(Unsupported::SystemScope { requirement, target: *target });
+    supported(body.finish(), changes, target, error)
+}
+
+/// The lowering, or all reasons why the target has none.
+fn supported(
+    sequence: Sequence,
+    changes: Vec<Change>,
+    target: &Target,
+    error: Option<Unsupported>,
+) -> Result<Lowering, Vec<Unsupported>> {
+    let lacking = |form: Form| Unsupported::Target { form, requirement: form.requirement(), target: *target };
+    let errors: Vec<_> = strictest(target.lacks(sequence.statements())).into_iter().map(lacking).chain(error).collect();
+    if errors.is_empty() { Ok(Lowering { sequence, changes }) } else { Err(errors) }
+}
+
+/// The forms without those that need no more than another one does.
+fn strictest(forms: Vec<Form>) -> Vec<Form> {
+    let implied = |form: &Form| {
+        let own = form.requirement();
+        forms.iter().any(|other| other.requirement() != own && own.and(other.requirement()) == other.requirement())
+    };
+    let kept = forms.iter().filter(|form| !implied(form)).copied();
+    // Of forms with the same requirement, the first says enough.
+    kept.fold(Vec::new(), |mut kept, form| {
+        if !kept.iter().any(|known: &Form| known.requirement() == form.requirement()) {
+            kept.push(form);
+        }
+        kept
+    })
+}
+
+/// The sequence of one row of the ABI table as the target gets it, for any scope and rmw operation; of a CAS loop, where
+/// fences are the carrier. `None` if there is no such row.
+pub fn row(
+    kind: RowKind,
+    ordering: Ordering,
+    carrier: Carrier,
+    strategies: &Strategies,
+    target: &Target,
+    changes: &mut Vec<Change>,
+) -> Option<Vec<Step>> {
+    let steps = strategies.choose(kind, ordering, carrier, target)?;
+    let Some(full) = without_one_sided_fences(steps, target) else { return Some(steps.to_vec()) };
+    changes.push(Change::OneSidedFenceAsAcqRel);
+    Some(full)
+}
+
+/// The ordering that selects the row.
+fn effective_ordering(op: &AtomicOp, changes: &mut Vec<Change>) -> Ordering {
+    let mut ordering = op.ordering;
+    if let Operation::CmpXchg { failure, .. } = op.operation
+        && ordering.join(failure) != ordering
+    {
+        ordering = ordering.join(failure);
+        changes.push(Change::FailureOrderingJoined);
+    }
+    if ordering == Ordering::Unordered {
+        ordering = Ordering::Relaxed;
+        changes.push(Change::UnorderedAsRelaxed);
+    }
+    if op.scope == SyncScope::SingleThread && op.operation != Operation::Fence {
+        ordering = Ordering::Relaxed;
+        changes.push(Change::SingleThread);
+    }
+    ordering
+}

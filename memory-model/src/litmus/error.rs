@@ -1,0 +1,22 @@
+//! What is wrong with a text, and where.
+
+/// What is wrong with a text, and where: line and column count from 1, the latter in characters.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: {message}")]
+pub struct Error {
+    /// The line.
+    pub line: usize,
+    /// The column within the line.
+    pub column: usize,
+    /// What is wrong, as a clause without a full stop.
+    pub message: String,
+}
+
+impl Error {
+    /// An error so many bytes into a text.
+    pub(super) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
+        let before = &text[..offset];
+        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        Self { line: before.matches('\n').count() + 1, column, message: message.into() }
+    }
+}

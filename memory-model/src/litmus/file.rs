@@ -1,0 +1,257 @@
+//! The reader of a litmus test: its header, its initial values, its columns.
+
+use ptx_isa::syntax::{Text, TokenKind};
+
+use super::{
+    cell::{self, Cell},
+    error::Error,
+    formula::{condition, is_condition},
+    names::{declare, label, register, variable},
+    shared::{Mapped, Use, give_each_cta_its_own},
+    shorthand::END,
+    test::{Dialect, Litmus},
+    tokens::{Tokens, shown},
+};
+use crate::{
+    place::Place,
+    program::{Instruction, Label, Value, Variable},
+    ptx::{Program, Proxy, Thread},
+};
+
+impl Litmus {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// At the first thing that is not as expected, with its place.
+    pub fn read(text: &str) -> Result<Self, Error> {
+        Self::read_as(text, Dialect::Ptx).map(|(litmus, _)| litmus)
+    }
+
+    /// Reads a file's text in a dialect, and gives warnings: what was taken although it may be a mistake.
+    ///
+    /// # Errors
+    /// As of [`Litmus::read`].
+    pub fn read_as(text: &str, dialect: Dialect) -> Result<(Self, Vec<Error>), Error> {
+        let header = text.trim_start();
+        let skipped = text.len() - header.len();
+        let line = header.lines().next().unwrap_or_default();
+        let Some(name) = line.strip_prefix("PTX").filter(|name| name.is_empty() || name.starts_with([' ', '\t']))
+        else {
+            return Err(Error::at(text, skipped, "a litmus test begins with `PTX` and its name"));
+        };
+        let tokens = Tokens::new(text, skipped + line.len())?;
+        let program = Program { locations: Vec::new(), threads: Vec::new() };
+        let mut reader = Reader { text, dialect, tokens, program, columns: Columns::default() };
+        let litmus = reader.file(name.trim().into())?;
+        Ok((litmus, reader.columns.warnings))
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    dialect: Dialect,
+    tokens: Tokens<'t>,
+    program: Program,
+    columns: Columns,
+}
+
+/// What the cells said that only the whole program shows to be right.
+#[derive(Default)]
+struct Columns {
+    uses: Vec<Use>,
+    mapped: Vec<Mapped>,
+    /// The thread and label of each branch, and where it is.
+    branches: Vec<(usize, Label, usize)>,
+    warnings: Vec<Error>,
+}
+
+/// A register's initial value, until its thread is known.
+struct Initial<'t> {
+    thread: usize,
+    name: Text<'t>,
+    value: Value,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn file(&mut self, name: String) -> Result<Litmus, Error> {
+        let mut comments = Vec::new();
+        while self.tokens.peek().kind == TokenKind::String {
+            let text = self.tokens.take().text.text;
+            comments.push(text[1..text.len() - 1].to_string());
+        }
+        let initial = self.initial()?;
+        loop {
+            self.thread()?;
+            if !self.tokens.accept("|") {
+                break;
+            }
+        }
+        self.tokens.expect(";")?;
+        for Initial { thread, name, value, at } in initial {
+            let Some(thread) = self.program.threads.get_mut(thread) else {
+                return self.tokens.error_at(at, format!("there is no thread P{thread}"));
+            };
+            let register = register(thread, name.text);
+            thread.registers[usize::from(register.0)].initial = value;
+        }
+        while !is_condition(&self.tokens) {
+            self.row()?;
+        }
+        self.program.threads.iter_mut().for_each(end);
+        for &(thread, label, at) in &self.columns.branches {
+            let Thread { code, labels, .. } = &self.program.threads[thread];
+            let instruction = Instruction::Label(label);
+            if !code.iter().any(|statement| statement.instruction == instruction) {
+                let name = &labels[usize::from(label.0)];
+                return self.tokens.error_at(at, format!("P{thread} has no label `{name}`"));
+            }
+        }
+        give_each_cta_its_own(&mut self.program, &self.columns.uses, &self.columns.mapped)
+            .or_else(|(at, message)| self.tokens.error_at(at, message))?;
+        let condition = condition(&mut self.tokens, &mut self.program)?;
+        let other = self.tokens.peek();
+        if other.kind != TokenKind::End {
+            return self.tokens.error(format!("the end of the text expected, not {}", shown(other)));
+        }
+        let program = std::mem::replace(&mut self.program, Program { locations: Vec::new(), threads: Vec::new() });
+        Ok(Litmus { name, comments, program, condition })
+    }
+
+    /// The initial values: variables are declared, registers are given back.
+    fn initial(&mut self) -> Result<Vec<Initial<'t>>, Error> {
+        let mut registers = Vec::new();
+        self.tokens.expect("{")?;
+        while !self.tokens.accept("}") {
+            let at = self.tokens.here();
+            if let Some(named) = self.tokens.thread_register() {
+                let (thread, name) = named?;
+                self.tokens.expect("=")?;
+                registers.push(Initial { thread, name, value: self.value()?, at });
+            } else {
+                let name = self.tokens.word("a variable or `}`")?;
+                self.declaration(name)?;
+            }
+            if !self.tokens.accept(";") && !self.tokens.is(0, "}") {
+                return self.tokens.error(format!("`;` or `}}` expected, not {}", shown(self.tokens.peek())));
+            }
+        }
+        Ok(registers)
+    }
+
+    /// A number, or the address of a variable.
+    fn value(&mut self) -> Result<Value, Error> {
+        let Ok(name) = self.tokens.word("") else { return self.tokens.number() };
+        match variable(&self.program, name.text) {
+            Some(location) => Ok(location.address()),
+            None => self.tokens.error_at(name.start, format!("`{}` is not declared yet", name.text)),
+        }
+    }
+
+    /// `x=1`, or `y @ proxy aliases x`.
+    fn declaration(&mut self, name: Text<'t>) -> Result<(), Error> {
+        let mut declared = Variable { name: name.text.into(), initial: 0, alias: None };
+        if variable(&self.program, name.text).is_some() {
+            return self.tokens.error_at(name.start, format!("`{}` is declared twice", name.text));
+        }
+        if self.tokens.accept("@") {
+            let word = self.tokens.word("a proxy")?;
+            let no_proxy = |_| self.tokens.error_at(word.start, format!("`{}` is no proxy", word.text));
+            let proxy: Proxy = word.text.parse().or_else(no_proxy)?;
+            let aliases = self.tokens.word("`aliases`")?;
+            if aliases.text != "aliases" {
+                return self.tokens.error_at(aliases.start, "`aliases` expected");
+            }
+            let of = self.tokens.word("a variable")?;
+            let Some(location) = variable(&self.program, of.text) else {
+                return self.tokens.error_at(of.start, format!("`{}` is not declared yet", of.text));
+            };
+            declared.alias = Some((proxy, location));
+        } else {
+            self.tokens.expect("=")?;
+            declared.initial = self.tokens.number()?;
+        }
+        match declare(&mut self.program, declared) {
+            Some(_) => Ok(()),
+            None => self.tokens.error_at(name.start, "there are too many variables"),
+        }
+    }
+
+    fn thread(&mut self) -> Result<(), Error> {
+        let name = self.tokens.word("a thread")?;
+        let expected = format!("P{}", self.program.threads.len());
+        if name.text != expected {
+            return self.tokens.error_at(name.start, format!("`{expected}` expected, not `{}`", name.text));
+        }
+        let mut place = Place::default();
+        if self.tokens.accept("@") {
+            loop {
+                const EXPECTED: &str = "`cta`, `cluster` or `gpu`";
+                let level = self.tokens.word(EXPECTED)?;
+                let at = self.tokens.here();
+                let number = self.tokens.number()?;
+                let number = u32::try_from(number).or_else(|_| self.tokens.error_at(at, "the number is too large"))?;
+                match level.text {
+                    "cta" => place.cta = number,
+                    "cluster" => place.cluster = Some(number),
+                    "gpu" => place.gpu = number,
+                    other => {
+                        return self.tokens.error_at(level.start, format!("{EXPECTED} expected, not `{other}`"));
+                    }
+                }
+                if !self.tokens.accept(",") {
+                    break;
+                }
+            }
+        }
+        self.program.threads.push(Thread { place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() });
+        Ok(())
+    }
+
+    fn row(&mut self) -> Result<(), Error> {
+        for column in 0.. {
+            let at = self.tokens.here();
+            if let Some(text) = self.tokens.cell()? {
+                if column >= self.program.threads.len() {
+                    return self.tokens.error_at(at, "there are more columns than threads");
+                }
+                self.cell(column, text)?;
+            }
+            if self.tokens.accept(";") {
+                break;
+            }
+            self.tokens.expect("|")?;
+        }
+        Ok(())
+    }
+
+    fn cell(&mut self, column: usize, text: Text<'t>) -> Result<(), Error> {
+        let thread = cell::Thread { program: &mut self.program, column, dialect: self.dialect };
+        let cells = thread.read(text).or_else(|(at, message)| self.tokens.error_at(at, message))?;
+        for Cell { at, is_shared, uses, undeclared, mapped, branch } in cells {
+            for name in undeclared {
+                self.columns.warnings.push(Error::at(
+                    self.text,
+                    at,
+                    format!("`{name}` is not declared, and begins as 0"),
+                ));
+            }
+            let uses = uses.into_iter().flat_map(|variable| is_shared.map(|is_shared| Use { variable, is_shared, at }));
+            self.columns.uses.extend(uses);
+            self.columns.mapped.extend(mapped);
+            self.columns.branches.extend(branch.map(|target| (column, target, at)));
+        }
+        Ok(())
+    }
+}
+
+/// Puts the label behind the code that `ret` branches to.
+fn end(thread: &mut Thread) {
+    if !thread.labels.iter().any(|label| label == END) {
+        return;
+    }
+    let target = label(thread, END);
+    if !thread.code.iter().any(|statement| statement.instruction == Instruction::Label(target)) {
+        thread.code.push(Instruction::Label(target).into());
+    }
+}

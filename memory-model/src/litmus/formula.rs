@@ -1,0 +1,112 @@
+//! The reader of conditions.
+
+use super::{error::Error, names::variable, tokens::Tokens};
+use crate::{
+    condition::{Atom, Condition, Formula, Quantifier},
+    program::Register,
+    ptx::Program,
+};
+
+/// Of the parentheses of a condition.
+const MAX_DEPTH: usize = 100;
+const MAX_COMPARISONS: usize = 1000;
+
+/// Whether a condition begins here, or the text ends.
+pub(super) fn is_condition(tokens: &Tokens<'_>) -> bool {
+    tokens.is_word("exists") || tokens.is_word("forall") || tokens.is(0, "~") || tokens.peek().text.text.is_empty()
+}
+
+/// Reads a condition. The registers that it names are observed from then on.
+pub(super) fn condition(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Condition, Error> {
+    const EXPECTED: &str = "`exists`, `~exists` or `forall`";
+    let negated = tokens.accept("~");
+    let word = tokens.word(EXPECTED)?;
+    let quantifier = match (negated, word.text) {
+        (false, "exists") => Quantifier::Exists,
+        (true, "exists") => Quantifier::NotExists,
+        (false, "forall") => Quantifier::Forall,
+        (_, other) => return tokens.error_at(word.start, format!("{EXPECTED} expected, not `{other}`")),
+    };
+    let formula = Reader { tokens, program, comparisons: 0 }.disjunction(0)?;
+    Ok(Condition { quantifier, formula })
+}
+
+struct Reader<'r, 't> {
+    tokens: &'r mut Tokens<'t>,
+    program: &'r mut Program,
+    /// How many comparisons the condition has so far.
+    comparisons: usize,
+}
+
+impl Reader<'_, '_> {
+    fn disjunction(&mut self, depth: usize) -> Result<Formula, Error> {
+        let mut formula = self.conjunction(depth)?;
+        while self.tokens.accept("\\/") {
+            formula = Formula::Or(Box::new(formula), Box::new(self.conjunction(depth)?));
+        }
+        Ok(formula)
+    }
+
+    fn conjunction(&mut self, depth: usize) -> Result<Formula, Error> {
+        let mut formula = self.comparison(depth)?;
+        while self.tokens.accept("/\\") {
+            formula = Formula::And(Box::new(formula), Box::new(self.comparison(depth)?));
+        }
+        Ok(formula)
+    }
+
+    fn comparison(&mut self, depth: usize) -> Result<Formula, Error> {
+        self.comparisons += 1;
+        if depth > MAX_DEPTH || self.comparisons > MAX_COMPARISONS {
+            return self.tokens.error("the condition is too large");
+        }
+        if self.tokens.accept("(") {
+            let formula = self.disjunction(depth + 1)?;
+            self.tokens.expect(")")?;
+            return Ok(formula);
+        }
+        if self.tokens.accept("~") {
+            return Ok(Formula::Not(Box::new(self.comparison(depth + 1)?)));
+        }
+        if self.tokens.is_word("true") {
+            self.tokens.take();
+            return Ok(Formula::True);
+        }
+        let a = self.atom()?;
+        if self.tokens.accept("!=") {
+            return Ok(Formula::Unequal(a, self.atom()?));
+        }
+        if !self.tokens.accept("==") {
+            self.tokens.expect("=")?;
+        }
+        Ok(Formula::Equal(a, self.atom()?))
+    }
+
+    fn atom(&mut self) -> Result<Atom, Error> {
+        let at = self.tokens.here();
+        if let Some(named) = self.tokens.thread_register() {
+            let (thread, name) = named?;
+            let Some(of) = self.program.threads.get_mut(thread) else {
+                return self.tokens.error_at(at, format!("there is no thread P{thread}"));
+            };
+            let Some(index) = of.registers.iter().position(|register| register.name == name.text) else {
+                return self.tokens.error_at(at, format!("P{thread} has no register `{}`", name.text));
+            };
+            // A condition speaks of what it observes.
+            of.registers[index].observed = true;
+            return Ok(Atom::Register { thread, register: Register(index as u16) });
+        }
+        let Ok(name) = self.tokens.word("") else { return self.tokens.number().map(Atom::Value) };
+        if let Some(location) = variable(self.program, name.text) {
+            return Ok(Atom::Location(location));
+        }
+        let own = format!("{}$P", name.text);
+        let own = self.program.locations.iter().map(|variable| &variable.name).filter(|name| name.starts_with(&own));
+        let own: Vec<String> = own.map(|name| format!("`{name}`")).collect();
+        let message = match own.is_empty() {
+            true => format!("there is no variable `{}`", name.text),
+            false => format!("each CTA has its own `{}`: {}", name.text, own.join(", ")),
+        };
+        self.tokens.error_at(name.start, message)
+    }
+}

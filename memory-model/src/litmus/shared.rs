@@ -1,0 +1,116 @@
+//! Variables in shared memory, of which every CTA has its own (section 5.1.6).
+
+use super::names::{declare, variable};
+use crate::{
+    place::Place,
+    program::{Location, Variable},
+    ptx::Program,
+};
+
+/// An instruction that says in which state space a variable is.
+#[derive(Clone, Copy)]
+pub(super) struct Use {
+    pub(super) variable: Location,
+    pub(super) is_shared: bool,
+    /// Where the instruction is, in bytes.
+    pub(super) at: usize,
+}
+
+/// A `mapa`: the address of a shared variable in another CTA of the cluster.
+#[derive(Clone, Copy)]
+pub(super) struct Mapped {
+    pub(super) variable: Location,
+    pub(super) thread: usize,
+    pub(super) statement: usize,
+    /// The number of the CTA in the cluster of the thread.
+    pub(super) cta: u32,
+    /// Where the instruction is, in bytes.
+    pub(super) at: usize,
+}
+
+/// What is wrong, and where, in bytes.
+type Wrong = (usize, String);
+
+/// Gives each CTA its own shared variables. Where there is more than one, `x` becomes `x$P0`, that of P0's CTA, and so on.
+pub(super) fn give_each_cta_its_own(program: &mut Program, uses: &[Use], mapped: &[Mapped]) -> Result<(), Wrong> {
+    let mut done: Vec<Location> = Vec::new();
+    for used in uses.iter().filter(|used| used.is_shared) {
+        if !done.contains(&used.variable) {
+            done.push(used.variable);
+            let elsewhere = uses.iter().find(|other| other.variable == used.variable && !other.is_shared);
+            divide(program, *used, elsewhere, mapped)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes one variable one for each CTA that has it.
+fn divide(program: &mut Program, used: Use, elsewhere: Option<&Use>, mapped: &[Mapped]) -> Result<(), Wrong> {
+    let Use { variable: divided, at, .. } = used;
+    let name = program.locations[usize::from(divided.0)].name.clone();
+    if let Some(other) = elsewhere {
+        return Err((other.at, format!("`{name}` is in shared memory elsewhere")));
+    }
+    let mut variables = program.locations.iter().enumerate();
+    if variables.any(|(index, of)| of.alias.is_some_and(|(_, of)| of == divided || index == usize::from(divided.0))) {
+        return Err((at, format!("`{name}` has an alias, and cannot be in shared memory")));
+    }
+    let mapped: Vec<Mapped> = mapped.iter().copied().filter(|mapa| mapa.variable == divided).collect();
+    let targets = mapped.iter().map(|mapa| target(program, mapa)).collect::<Result<Vec<_>, _>>()?;
+    let mentions = program
+        .threads
+        .iter()
+        .filter(|thread| thread.code.iter().any(|statement| statement.instruction.mentions(divided)));
+    let mut places: Vec<Place> = Vec::new();
+    for place in mentions.map(|thread| thread.place).chain(targets.iter().copied()) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    if places.len() < 2 {
+        return Ok(());
+    }
+    let initial = program.locations[usize::from(divided.0)].initial;
+    let mut instances = Vec::new();
+    for place in places {
+        let first = program.threads.iter().position(|thread| thread.place == place).unwrap_or_default();
+        let own = format!("{name}$P{first}");
+        let is_new = variable(program, &own).is_none();
+        let instance = if instances.is_empty() {
+            program.locations[usize::from(divided.0)].name = own.clone();
+            Some(divided)
+        } else {
+            declare(program, Variable { name: own.clone(), initial, alias: None })
+        };
+        let Some(instance) = instance.filter(|_| is_new) else {
+            return Err((at, format!("`{own}`, the `{name}` of P{first}'s CTA, is declared already")));
+        };
+        instances.push((place, instance));
+    }
+    for (index, thread) in program.threads.iter_mut().enumerate() {
+        for (number, statement) in thread.code.iter_mut().enumerate() {
+            let mapa = mapped.iter().position(|mapa| (mapa.thread, mapa.statement) == (index, number));
+            let place = mapa.map_or(thread.place, |mapa| targets[mapa]);
+            if let Some((_, instance)) = instances.iter().find(|(of, _)| *of == place) {
+                statement.instruction.replace(divided, *instance);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The CTA whose variable a `mapa` gives.
+fn target(program: &Program, mapa: &Mapped) -> Result<Place, Wrong> {
+    let own = program.threads[mapa.thread].place;
+    let place = match own.cluster {
+        Some(_) => Place { cta: mapa.cta, ..own },
+        // A CTA without a cluster is one by itself, of rank 0.
+        None => own,
+    };
+    let is_there = program.threads.iter().any(|thread| thread.place == place);
+    if is_there && (own.cluster.is_some() || mapa.cta == 0) {
+        Ok(place)
+    } else {
+        Err((mapa.at, format!("the cluster of P{} has no CTA {}", mapa.thread, mapa.cta)))
+    }
+}

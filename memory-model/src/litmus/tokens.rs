@@ -1,0 +1,173 @@
+//! The tokens of a litmus test, which are those of PTX, and a place among them.
+
+use ptx_isa::syntax::{self, Number, Text, Token, TokenKind};
+
+use super::error::Error;
+use crate::program::Value;
+
+/// The tokens of a text, and the next of them.
+pub(super) struct Tokens<'t> {
+    text: &'t str,
+    tokens: Vec<Token<'t>>,
+    next: usize,
+}
+
+impl<'t> Tokens<'t> {
+    /// The tokens from an offset in bytes on.
+    pub(super) fn new(text: &'t str, start: usize) -> Result<Self, Error> {
+        let mut tokens = Vec::new();
+        let mut at = start;
+        while let Some(mut token) = syntax::tokens(Text { text: &text[at..], start: at }).next() {
+            let rest = &text[token.text.start..];
+            if let Some(quoted) = rest.strip_prefix('"') {
+                let length = comment(quoted).ok_or_else(|| Error::at(text, token.text.start, UNCLOSED))?;
+                token = Token { kind: TokenKind::String, text: Text { text: &rest[..length + 2], ..token.text } };
+            }
+            if let TokenKind::Unclosed(what) = token.kind {
+                return Err(Error::at(text, token.text.start, format!("{what} does not end")));
+            }
+            at = token.text.span().end;
+            tokens.push(token);
+        }
+        tokens.push(Token { kind: TokenKind::End, text: Text { text: "", start: text.len() } });
+        Ok(Self { text, tokens, next: 0 })
+    }
+
+    /// The token so many places ahead; behind the last one is the end.
+    fn ahead(&self, places: usize) -> Token<'t> {
+        self.tokens[(self.next + places).min(self.tokens.len() - 1)]
+    }
+
+    pub(super) fn peek(&self) -> Token<'t> {
+        self.ahead(0)
+    }
+
+    pub(super) fn take(&mut self) -> Token<'t> {
+        let token = self.peek();
+        self.next = (self.next + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    /// Where the next token begins, in bytes.
+    pub(super) fn here(&self) -> usize {
+        self.peek().text.start
+    }
+
+    /// An error at the next token.
+    pub(super) fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
+        self.error_at(self.here(), message)
+    }
+
+    /// An error so many bytes into the text.
+    pub(super) fn error_at<T>(&self, offset: usize, message: impl Into<String>) -> Result<T, Error> {
+        Err(Error::at(self.text, offset, message))
+    }
+
+    /// Whether the tokens from so many places ahead on are these signs, one right behind the other.
+    pub(super) fn is(&self, ahead: usize, signs: &str) -> bool {
+        let start = self.ahead(ahead).text.start;
+        let is = |(index, sign): (usize, char)| {
+            let token = self.ahead(ahead + index);
+            token.kind == TokenKind::Sign(sign) && token.text.start == start + index
+        };
+        signs.chars().enumerate().all(is)
+    }
+
+    /// Whether the next token is this word.
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        let token = self.peek();
+        token.kind == TokenKind::Name && token.text.text == word
+    }
+
+    pub(super) fn accept(&mut self, signs: &str) -> bool {
+        let is = self.is(0, signs);
+        self.next += if is { signs.len() } else { 0 };
+        is
+    }
+
+    pub(super) fn expect(&mut self, signs: &str) -> Result<(), Error> {
+        if self.accept(signs) { Ok(()) } else { self.error(format!("`{signs}` expected, not {}", shown(self.peek()))) }
+    }
+
+    pub(super) fn word(&mut self, what: &str) -> Result<Text<'t>, Error> {
+        match self.peek() {
+            Token { kind: TokenKind::Name, text } => {
+                self.take();
+                Ok(text)
+            }
+            other => self.error(format!("{what} expected, not {}", shown(other))),
+        }
+    }
+
+    /// A number of 64 bits; a negative one is wrapped.
+    pub(super) fn number(&mut self) -> Result<Value, Error> {
+        let negative = self.accept("-");
+        let token = self.peek();
+        if token.kind != TokenKind::Number {
+            return self.error(format!("a number expected, not {}", shown(token)));
+        }
+        let sign = if negative { "-" } else { "" };
+        match Number::parse(token.text.text) {
+            Some(Number::Integer(number)) if !negative || number <= 1 << 63 => {
+                self.take();
+                Ok(if negative { number.wrapping_neg() } else { number })
+            }
+            _ => self.error(format!("`{sign}{}` is no number of 64 bits", token.text.text)),
+        }
+    }
+
+    /// `P0:r1`, or `0:r1` as herd writes it, if that is next.
+    pub(super) fn thread_register(&mut self) -> Option<Result<(usize, Text<'t>), Error>> {
+        if !self.is(1, ":") {
+            return None;
+        }
+        let token = self.take();
+        let thread = match token.kind {
+            TokenKind::Name => token.text.text.strip_prefix('P').and_then(|digits| digits.parse().ok()),
+            TokenKind::Number => token.text.text.parse().ok(),
+            _ => None,
+        };
+        let Some(thread) = thread else {
+            return Some(self.error_at(token.text.start, "a thread, such as `P0`, expected"));
+        };
+        self.take();
+        Some(self.word("a register").map(|register| (thread, register)))
+    }
+
+    /// The text up to the next `|` or `;`, which ends a cell; `None` if it is empty.
+    ///
+    /// # Errors
+    /// If the text ends before.
+    pub(super) fn cell(&mut self) -> Result<Option<Text<'t>>, Error> {
+        let start = self.here();
+        let mut end = start;
+        while !self.is(0, "|") && !self.is(0, ";") {
+            let token = self.take();
+            if token.kind == TokenKind::End {
+                return self.error("`|` or `;` expected, not the end of the text");
+            }
+            end = token.text.span().end;
+        }
+        Ok((start < end).then(|| Text { text: &self.text[start..end], start }))
+    }
+}
+
+const UNCLOSED: &str = "a quoted comment does not end";
+
+/// Where a comment ends: at the first quote behind which its line has nothing more, or what may follow a comment.
+fn comment(text: &str) -> Option<usize> {
+    let last = |&(at, _): &(usize, &str)| {
+        let line = text[at + 1..].lines().next().unwrap_or_default().trim_start();
+        line.is_empty() || line.starts_with(['{', '"'])
+    };
+    text.match_indices('"').find(last).or_else(|| text.match_indices('"').next()).map(|(at, _)| at)
+}
+
+/// A token as a message names it.
+pub(super) fn shown(token: Token<'_>) -> String {
+    match token.kind {
+        TokenKind::String => "a quoted comment".into(),
+        TokenKind::End => "the end of the text".into(),
+        _ => format!("`{}`", token.text.text),
+    }
+}

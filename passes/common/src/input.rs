@@ -1,0 +1,126 @@
+//! What a module is read from, and where its atomics stand in its text.
+
+use std::sync::OnceLock;
+
+use crate::message::Location;
+
+/// The bytes that a module was read from, and their name.
+#[derive(Clone)]
+pub struct Input {
+    name: String,
+    /// With a NUL behind them.
+    bytes: Vec<u8>,
+    /// Whether atomics keep their lines in the text through optimization, for errors and remarks that come after it. It
+    /// costs time and memory.
+    pub keep_lines: bool,
+    /// The line of each atomic, in the order of the text.
+    lines: OnceLock<Vec<u32>>,
+}
+
+impl Input {
+    /// `name` is that of a file, or another by which a user knows the input.
+    pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        let mut bytes: Vec<u8> = bytes.into();
+        bytes.push(0);
+        Self { name: name.into(), bytes, keep_lines: false, lines: OnceLock::new() }
+    }
+
+    /// The same input, with `keep_lines`.
+    pub fn keeping_lines(self) -> Self {
+        Self { keep_lines: true, ..self }
+    }
+
+    /// The name of the file, or another by which a user knows the input.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What was read.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - 1]
+    }
+
+    /// The same with a NUL behind it, up to which LLVM reads text.
+    pub fn bytes_with_nul(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether the input begins as LLVM bitcode does, bare or in a wrapper.
+    pub fn is_bitcode(&self) -> bool {
+        [&b"BC\xC0\xDE"[..], b"\xDE\xC0\x17\x0B"].iter().any(|magic| self.bytes.starts_with(magic))
+    }
+
+    /// The text, unless the input is bitcode.
+    pub fn text(&self) -> Option<&str> {
+        if self.is_bitcode() { None } else { std::str::from_utf8(self.bytes()).ok() }
+    }
+
+    /// The line of an atomic in text of LLVM IR, by its number in the order of the text, from 0.
+    pub fn location(&self, number: Option<u32>) -> Option<Location> {
+        let line = *self.lines.get_or_init(|| atomic_lines(self.text().unwrap_or(""))).get(number? as usize)?;
+        Some(Location { file: self.name.clone(), line, column: 0 })
+    }
+}
+
+/// The lines of a module's text on which the atomics' opcodes stand, in the order of the text.
+///
+/// Outside strings and comments the words `fence`, `atomicrmw`, `cmpxchg` and `load atomic` or `store atomic` are nothing
+/// else, unless a sigil makes them a name or a colon a label.
+fn atomic_lines(text: &str) -> Vec<u32> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_.-$%@!#".contains(c);
+    let behind = |text: &str, end: &str| text.find(end).map(|start| start + end.len());
+    let mut words: Vec<(&str, u32)> = Vec::new();
+    let (mut rest, mut line) = (text, 1);
+    while let Some(first) = rest.chars().next() {
+        // Strings and one kind of comment may span lines.
+        let length = match first {
+            '"' => behind(&rest[1..], "\"").map(|length| 1 + length),
+            ';' => rest.find('\n'),
+            '/' if rest.starts_with("/*") => behind(&rest[2..], "*/").map(|length| 2 + length),
+            first if is_word(first) => rest.find(|c| !is_word(c)),
+            first => Some(first.len_utf8()),
+        };
+        let (piece, after) = rest.split_at(length.unwrap_or(rest.len()));
+        if is_word(first) && !after.starts_with(':') {
+            words.push((piece, line));
+        }
+        line += piece.matches('\n').count() as u32;
+        rest = after;
+    }
+    let mut lines = Vec::new();
+    for (index, (word, number)) in words.iter().enumerate() {
+        let atomic = words.get(index + 1).is_some_and(|(next, _)| *next == "atomic");
+        if matches!(*word, "fence" | "atomicrmw" | "cmpxchg") || (matches!(*word, "load" | "store") && atomic) {
+            lines.push(*number);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, lines: &[u32]) {
+        assert_eq!(atomic_lines(text), lines, "{text}");
+    }
+
+    #[test]
+    fn lines_of_atomics() {
+        check("  fence release\n  %a = atomicrmw add ptr %p, i32 1 seq_cst\n", &[1, 2]);
+        check("define void @f() { fence release ret void }\n  fence acquire", &[1, 2]);
+        check("  %a =\n    load atomic i32,\n      ptr %p monotonic, align 4", &[2]);
+        check("  load\n  atomic", &[1]);
+        check("  %a = load i32, ptr %p\n  store i32 %a, ptr %atomic", &[]);
+    }
+
+    #[test]
+    fn names_labels_strings_and_comments_are_none() {
+        check("fence:\n  br label %fence\n  call void @fence()\n  ret void, !fence !0\n", &[]);
+        check("  call void asm \"fence ; load atomic\", \"\"() ; fence release\n  fence release", &[2]);
+        check("source_filename = \"a\nfence\n;\"\n  fence release", &[4]);
+        check("  call void @\"f\n; fence\"() fence release\n!0 = !{!\"a;\nfence\"}\n  fence acquire", &[2, 5]);
+        check("/* fence release\n ; \" */ fence acquire ; /* \"\n  fence release /*/ fence */", &[2, 3]);
+        check("@x.fence = global i32 0 ; \"\n  cmpxchg ptr %p, i32 0, i32 1 acq_rel acquire", &[2]);
+    }
+}

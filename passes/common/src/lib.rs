@@ -1,0 +1,34 @@
+//! What the passes over LLVM IR and over MLIR share.
+//!
+//! Both find operations in a module, ask `ptx-atomics-lowering`, and embed its answers. Here is all that is the same for
+//! both: what they read ([`Input`]), what they are told ([`Options`], and [`Settings`] as text), what they say
+//! ([`Errors`], [`remarks`]), and what they make of an operation ([`operation`], [`memory`], [`address_space`]). LLVM is not needed.
+//!
+//! ```
+//! use ptx_atomics_pass::Settings;
+//!
+//! let mut settings = Settings::default();
+//! settings.override_with("mcpu=sm_90,strategy=fence", "the command line")?;
+//! let options = settings.options(settings.target(None, None)?);
+//! assert_eq!(options.target.sm.name(), "sm_90");
+//!
+//! let errors = settings.override_with("strategy=fast,cpu=1", "the command line").unwrap_err();
+//! assert_eq!(errors.to_string().lines().count(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod address_space;
+mod input;
+pub mod memory;
+mod message;
+pub mod operation;
+mod options;
+pub mod remarks;
+pub mod settings;
+
+pub use self::{
+    input::Input,
+    message::{Diagnostic, Errors, Location, Remark, each},
+    options::Options,
+    settings::Settings,
+};

@@ -1,0 +1,119 @@
+//! What memory a pointer points to, as far as a module shows.
+
+use std::collections::HashSet;
+
+use ptx_atomics_lowering::ptx::Space;
+
+/// The greatest number of values that are looked at behind a pointer. In code that is never reached a pointer may be
+/// computed from itself, and chains may be long.
+const FARTHEST: usize = 64;
+
+/// The memory of a pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// The state space that is accessed.
+    pub space: Space,
+    /// A generic address that is local on some paths through the function and not on others.
+    pub partly_local: bool,
+    /// A generic address whose object is not known.
+    pub unresolved: bool,
+}
+
+/// What a pointer points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Object {
+    /// An object of this state space; of [`Space::Generic`], if all that is known of it is that other threads see it.
+    In(Space),
+    /// Nothing is known of the object.
+    Unknown,
+}
+
+/// Where a pointer comes from.
+pub enum Source<V> {
+    /// It points into this object.
+    Object(Object),
+    /// It is computed from these pointers, through casts, offsets, choices and joins.
+    Pointers(Vec<V>),
+}
+
+impl Memory {
+    /// Memory of a state space that the pointer's type says.
+    pub fn of_space(space: Space) -> Self {
+        Self { space, partly_local: false, unresolved: false }
+    }
+
+    /// Memory behind a generic pointer, of which `source` says where it comes from.
+    pub fn behind<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Self {
+        let generic = Self::of_space(Space::Generic);
+        let Some(objects) = objects(pointer, source) else { return Self { unresolved: true, ..generic } };
+        match objects.iter().next() {
+            Some(Object::In(space)) if objects.len() == 1 => Self::of_space(*space),
+            _ => Self {
+                partly_local: objects.contains(&Object::In(Space::Local)),
+                unresolved: objects.contains(&Object::Unknown),
+                ..generic
+            },
+        }
+    }
+}
+
+/// The objects that a pointer may point into. `None` if there are too many values behind it.
+fn objects<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Option<HashSet<Object>> {
+    let (mut seen, mut open, mut found) = (Vec::new(), vec![pointer], HashSet::new());
+    while let Some(pointer) = open.pop() {
+        if seen.contains(&pointer) {
+            continue;
+        }
+        if seen.len() == FARTHEST {
+            return None;
+        }
+        match source(&pointer) {
+            Source::Object(object) => drop(found.insert(object)),
+            Source::Pointers(pointers) => open.extend(pointers),
+        }
+        seen.push(pointer);
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pointers are numbers, of which `joins` says from which others each comes. The rest are objects.
+    fn check(joins: &[(u32, &[u32])], object: impl Fn(u32) -> Object, expected: Memory) {
+        let source = |pointer: &u32| match joins.iter().find(|(joined, _)| joined == pointer) {
+            Some((_, from)) => Source::Pointers(from.to_vec()),
+            None => Source::Object(object(*pointer)),
+        };
+        assert_eq!(Memory::behind(0, source), expected, "{joins:?}");
+    }
+
+    const GENERIC: Memory = Memory { space: Space::Generic, partly_local: false, unresolved: false };
+
+    #[test]
+    fn objects_of_one_space_say_the_space() {
+        let local = |_| Object::In(Space::Local);
+        check(&[], local, Memory::of_space(Space::Local));
+        check(&[(0, &[1, 2]), (1, &[0, 3])], local, Memory::of_space(Space::Local));
+        check(&[], |_| Object::In(Space::Generic), GENERIC);
+    }
+
+    #[test]
+    fn objects_of_several_spaces_are_generic() {
+        let local = |own| move |pointer| if pointer == 1 { Object::In(Space::Local) } else { own };
+        check(&[(0, &[1, 2])], local(Object::In(Space::Global)), Memory { partly_local: true, ..GENERIC });
+        check(&[(0, &[1, 2])], local(Object::Unknown), Memory { partly_local: true, unresolved: true, ..GENERIC });
+        check(&[], |_| Object::Unknown, Memory { unresolved: true, ..GENERIC });
+    }
+
+    #[test]
+    fn a_pointer_with_too_many_behind_it_is_not_resolved() {
+        let chain = |length: u32| (0..length).map(|pointer| [pointer + 1]).collect::<Vec<_>>();
+        for (length, expected) in [(63, Memory::of_space(Space::Local)), (64, Memory { unresolved: true, ..GENERIC })] {
+            let chain = chain(length);
+            let joins: Vec<_> = (0..).zip(chain.iter().map(|from| &from[..])).collect();
+            check(&joins, |_| Object::In(Space::Local), expected);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What the pass says: errors, and remarks on what it did.
+
+use std::{
+    any::Any,
+    fmt,
+    ops::{Deref, DerefMut},
+};
+
+use ptx_atomics_lowering::{Change, Sequence};
+
+/// A place in a source file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 if unknown.
+    pub column: u32,
+}
+
+/// As compilers print it: `file:line:column`, or `file:line`.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column } = self;
+        write!(f, "{file}:{line}")?;
+        if *column > 0 { write!(f, ":{column}") } else { Ok(()) }
+    }
+}
+
+/// An error: what, where, why, and what to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostic {
+    pub message: String,
+    /// The function in which it was found.
+    pub function: Option<String>,
+    pub location: Option<Location>,
+    /// The operation, in LLVM's words.
+    pub operation: Option<String>,
+    pub notes: Vec<String>,
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// What a panic said, for a host into which it must not unwind.
+    pub fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        Self::new(format!("ptx-atomics has a bug: {}", text.unwrap_or("it panicked")))
+            .help("please report it with the IR of this module")
+    }
+
+    /// The place, to stand in front of a message: `file:line:column: in function f: `, as far as it is known.
+    pub fn place(&self) -> String {
+        let location = self.location.iter().map(|at| format!("{at}: "));
+        location.chain(self.function.iter().map(|name| format!("in function {name}: "))).collect()
+    }
+
+    /// All but the place, as the text of one diagnostic of a host.
+    pub fn text(&self) -> String {
+        let mut text = self.message.clone();
+        for (what, line) in [("operation", &self.operation), ("help", &self.help)] {
+            text.extend(line.iter().flat_map(|line| ["\n  ", what, ": ", line]));
+        }
+        self.notes.iter().for_each(|note| text.extend(["\n  note: ", note]));
+        text
+    }
+}
+
+/// On one line: `file:line:column: in function f: what is wrong; help: what to do`, as far as each is known.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = self.place() + &self.message;
+        line.extend(self.help.iter().map(|help| format!("; help: {help}")));
+        // Names and LLVM's messages may contain line breaks.
+        f.write_str(&line.lines().collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// All errors that were found, in the order of the input. Displayed, each is a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Errors(Vec<Diagnostic>);
+
+impl Errors {
+    /// No error yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more error.
+    pub fn push(&mut self, error: Diagnostic) {
+        self.0.push(error);
+    }
+
+    /// The value, if there are no errors.
+    ///
+    /// # Errors
+    /// These, if there are any.
+    pub fn or<T>(self, value: T) -> Result<T, Self> {
+        if self.is_empty() { Ok(value) } else { Err(self) }
+    }
+
+    /// The value of a result. The errors of a failed one are added to these.
+    pub fn keep<T>(&mut self, result: Result<T, impl Into<Self>>) -> Option<T> {
+        result.map_err(|errors| self.extend(errors.into())).ok()
+    }
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.iter().enumerate() {
+            write!(f, "{}{error}", if index > 0 { "\n" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Errors {}
+
+impl Deref for Errors {
+    type Target = [Diagnostic];
+
+    fn deref(&self) -> &[Diagnostic] {
+        &self.0
+    }
+}
+
+impl DerefMut for Errors {
+    fn deref_mut(&mut self) -> &mut [Diagnostic] {
+        &mut self.0
+    }
+}
+
+impl IntoIterator for Errors {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Errors {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl Extend<Diagnostic> for Errors {
+    fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, errors: I) {
+        self.0.extend(errors);
+    }
+}
+
+impl FromIterator<Diagnostic> for Errors {
+    fn from_iter<I: IntoIterator<Item = Diagnostic>>(errors: I) -> Self {
+        Self(errors.into_iter().collect())
+    }
+}
+
+impl From<Diagnostic> for Errors {
+    fn from(error: Diagnostic) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl From<Vec<Diagnostic>> for Errors {
+    fn from(errors: Vec<Diagnostic>) -> Self {
+        Self(errors)
+    }
+}
+
+/// Does something for each; all the errors, if there is one.
+pub fn each<T, U>(
+    items: impl IntoIterator<Item = T>,
+    mut work: impl FnMut(T) -> Result<U, Errors>,
+) -> Result<Vec<U>, Errors> {
+    let mut errors = Errors::new();
+    let done = items.into_iter().filter_map(|item| errors.keep(work(item))).collect();
+    errors.or(done)
+}
+
+/// What became of one operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    pub function: String,
+    pub location: Option<Location>,
+    /// The operation, in LLVM's words.
+    pub operation: String,
+    pub sequence: Sequence,
+    pub changes: Vec<Change>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(
+        location: Option<(&str, u32, u32)>,
+        function: Option<&str>,
+        message: &str,
+        help: Option<&str>,
+        line: &str,
+    ) {
+        let error = Diagnostic {
+            location: location.map(|(file, line, column)| Location { file: file.into(), line, column }),
+            function: function.map(str::to_owned),
+            help: help.map(str::to_owned),
+            ..Diagnostic::new(message)
+        };
+        assert_eq!(error.to_string(), line);
+        assert_eq!(Errors::from_iter([error.clone(), error]).to_string(), format!("{line}\n{line}"));
+    }
+
+    #[test]
+    fn each_error_is_a_line_with_its_place() {
+        check(None, None, "'a' is empty", None, "'a' is empty");
+        check(Some(("a.ll", 3, 5)), Some("f"), "m", Some("h"), "a.ll:3:5: in function f: m; help: h");
+        check(Some(("a.ll", 3, 0)), None, "two\nlines", None, "a.ll:3: two lines");
+    }
+
+    #[test]
+    fn no_error_is_no_line() {
+        assert_eq!(Errors::new().to_string(), "");
+        assert_eq!(Errors::new().or(1), Ok(1));
+    }
+}

@@ -1,0 +1,34 @@
+//! What the passes need to know besides the module.
+
+use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
+
+/// What the pass needs to know besides the module.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub target: Target,
+    /// A function's attribute `"ptx-atomics-strategy"` overrides the strategies.
+    pub policy: Policy,
+    /// What LLVM's default synchronization scope (system) stands for. Narrower than `Sys` only where no host and no
+    /// other device takes part.
+    pub default_scope: Scope,
+    /// Whether a generic address of unknown origin may be local, so that a test at run time must tell.
+    pub generic_may_be_local: bool,
+    /// Whether CUDA's own atomics get CUDA's order and scope: whoever has the options then calls [`relax_cuda`].
+    pub cuda_atomics: bool,
+    /// Whether [`lower`] says what became of each operation.
+    pub remarks: bool,
+}
+
+impl Options {
+    /// The recommended sequences, and the default scope is the system.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            policy: Policy::default(),
+            default_scope: Scope::Sys,
+            generic_may_be_local: false,
+            cuda_atomics: true,
+            remarks: false,
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Options as text, for those who set them in no command line: `strategy=fence,default-scope=gpu`.
+//!
+//! They come from several places, of which a later one overrides an earlier one, option by option: the flag of a module,
+//! then what the host of the pass says (the environment, the parameters of a pass, the arguments of a command). What
+//! stands closest to the code wins over all: the attribute `"ptx-atomics-strategy"` of a function.
+
+use std::path::PathBuf;
+
+use ptx_atomics_lowering::{FpAtomics, Policy, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope};
+
+use crate::{
+    message::{Diagnostic, Errors},
+    options::Options,
+};
+
+/// The key of the module flag, a string.
+pub const MODULE_FLAG: &str = "ptx-atomics";
+
+/// What somebody set; the rest has its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    pub mcpu: Option<Sm>,
+    pub mattr: Option<PtxVersion>,
+    pub strategies: Strategies,
+    pub default_scope: Option<Scope>,
+    pub fp_atomics: Option<FpAtomics>,
+    pub generic_may_be_local: Option<bool>,
+    pub volatile_as_mmio: Option<bool>,
+    pub cuda_atomics: Option<bool>,
+    /// The file for remarks.
+    pub remarks: Option<PathBuf>,
+}
+
+/// An option as text.
+pub struct Setting {
+    /// That of the command line, or MLIR's word.
+    pub name: &'static str,
+    pub takes: Takes,
+    pub help: &'static str,
+    read: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum Takes {
+    One,
+    /// Values of which later ones override earlier.
+    List,
+    /// True or false; true without a value.
+    Flag,
+}
+
+/// Every option.
+#[rustfmt::skip]
+pub const SETTINGS: [Setting; 11] = {
+    use Takes::{Flag, List, One};
+    const fn setting(
+        name: &'static str,
+        takes: Takes,
+        help: &'static str,
+        read: fn(&mut Settings, &str) -> Result<(), String>,
+    ) -> Setting {
+        Setting { name, takes, help, read }
+    }
+    [
+        setting("mcpu", One, "The GPU, sm_20 to sm_121f", |to, value| set(&mut to.mcpu, sm(value))),
+        setting("chip", One, "The same, in MLIR's word", |to, value| set(&mut to.mcpu, sm(value))),
+        setting("mattr", One, "The PTX version, as +ptx86", Settings::set_features),
+        setting("features", One, "The same, in MLIR's word", Settings::set_features),
+        setting("strategy", List, "recommended, fence, fence-acquire, proven, auto; for one row: rmw.acq_rel=fence",
+            |to, value| to.strategies.override_with(value).map_err(|error| error.to_string())),
+        setting("default-scope", One, "What the default synchronization scope stands for: sys, cluster, gpu or cta",
+            |to, value| set(&mut to.default_scope, scope(value))),
+        setting("fp-atomics", One, "Floating-point additions: native or ieee",
+            |to, value| set(&mut to.fp_atomics, fp_atomics(value))),
+        setting("generic-may-be-local", Flag, "Test generic addresses of unknown origin for local memory",
+            |to, value| set(&mut to.generic_may_be_local, yes(value))),
+        setting("volatile-as-mmio", Flag, "Volatile atomic loads and stores of global memory become .mmio",
+            |to, value| set(&mut to.volatile_as_mmio, yes(value))),
+        setting("cuda-atomics", One, "on: CUDA's own atomics are relaxed, of CUDA's scope; off: what clang writes",
+            |to, value| set(&mut to.cuda_atomics, on(value))),
+        setting("remarks", One, "The file to which a remark for each operation is added, in LLVM's YAML",
+            |to, value| set(&mut to.remarks, Ok(value.into()))),
+    ]
+};
+
+impl Settings {
+    /// What the text of a module's flag sets.
+    ///
+    /// # Errors
+    /// If it is not a list of options, or names a file.
+    pub fn of_flag(text: &str) -> Result<Self, Errors> {
+        let mut settings = Self::default();
+        let place = format!("the module flag \"{MODULE_FLAG}\"");
+        settings.override_with(text, &place)?;
+        // A module comes from anywhere, and files are its reader's.
+        if settings.remarks.is_some() {
+            return Err(Diagnostic::new(format!("in {place}: a module cannot name a file for remarks")).into());
+        }
+        Ok(settings)
+    }
+
+    /// Sets what a list says: items `name=value`, or `name` for what is only on, between commas or semicolons. An item
+    /// with the name of a row of the ABI, as `rmw.acq_rel=fence`, is a strategy for the row.
+    ///
+    /// # Errors
+    /// All items that mean nothing. `place` says where the list stands.
+    pub fn override_with(&mut self, list: &str, place: &str) -> Result<(), Errors> {
+        let mut errors = Errors::new();
+        for item in list.split([',', ';']).map(str::trim).filter(|item| !item.is_empty()) {
+            if let Err(reason) = self.item(item) {
+                errors.push(Diagnostic::new(format!("in {place}: {reason}")));
+            }
+        }
+        errors.or(())
+    }
+
+    fn item(&mut self, item: &str) -> Result<(), String> {
+        let (name, value) = item.split_once('=').map_or((item, ""), |(name, value)| (name.trim(), value.trim()));
+        match SETTINGS.iter().find(|known| known.name == name) {
+            Some(setting) => (setting.read)(self, value),
+            // The next of a list of features, which are between commas, too.
+            None if name.starts_with('+') && value.is_empty() => self.set_features(name),
+            None if name.contains('.') => self.strategies.override_with(item).map_err(|error| error.to_string()),
+            None => {
+                let known = SETTINGS.map(|known| known.name).join(", ");
+                Err(format!("unknown option '{name}'; the known ones are {known}"))
+            }
+        }
+    }
+
+    fn set_features(&mut self, list: &str) -> Result<(), String> {
+        let Features { ptx, sm } = features(list)?;
+        self.mattr = ptx.or(self.mattr);
+        self.mcpu = self.mcpu.or(sm);
+        Ok(())
+    }
+
+    /// The target that is set, else that of a module, else sm_90. A version that a module asks for is raised to the lowest
+    /// that has the GPU; one that is set is not.
+    ///
+    /// # Errors
+    /// If the version does not have the GPU.
+    pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
+        let sm = self.mcpu.or(gpu).map_or_else(|| "sm_90".parse(), Ok)?;
+        Target::new(sm, self.mattr.or(version.map(|version| version.max(sm.lowest_ptx()))))
+    }
+
+    /// The options for a target.
+    pub fn options(&self, target: Target) -> Options {
+        let defaults = Options::new(target);
+        Options {
+            policy: Policy {
+                strategies: self.strategies,
+                fp_atomics: self.fp_atomics.unwrap_or(defaults.policy.fp_atomics),
+                volatile_as_mmio: self.volatile_as_mmio.unwrap_or(defaults.policy.volatile_as_mmio),
+                ..defaults.policy
+            },
+            default_scope: self.default_scope.unwrap_or(defaults.default_scope),
+            generic_may_be_local: self.generic_may_be_local.unwrap_or(defaults.generic_may_be_local),
+            cuda_atomics: self.cuda_atomics.unwrap_or(defaults.cuda_atomics),
+            ..defaults
+        }
+    }
+}
+
+fn set<T>(to: &mut Option<T>, value: Result<T, String>) -> Result<(), String> {
+    *to = Some(value?);
+    Ok(())
+}
+
+/// A GPU by its name.
+///
+/// # Errors
+/// On an unknown one, as with all of these.
+pub fn sm(name: &str) -> Result<Sm, String> {
+    name.parse().map_err(|error: UnknownTarget| error.to_string())
+}
+
+/// What LLVM's features say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// The highest: rustc lists every version up to the one that it means.
+    pub ptx: Option<PtxVersion>,
+    /// A GPU, where none is given otherwise.
+    pub sm: Option<Sm>,
+}
+
+/// A list of LLVM's features, with or without `+`: `+ptx86,+sm_90`.
+pub fn features(list: &str) -> Result<Features, String> {
+    let mut features = Features::default();
+    for feature in list.split(',').map(str::trim) {
+        let name = feature.strip_prefix('+').unwrap_or(feature);
+        if name.starts_with("sm_") {
+            features.sm = Some(sm(name)?);
+        } else {
+            let version = name.parse().map_err(|error: UnknownTarget| error.to_string())?;
+            features.ptx = features.ptx.max(Some(version));
+        }
+    }
+    Ok(features)
+}
+
+/// The PTX version in a list of LLVM's features. rustc lists every version up to the one that it means.
+pub fn ptx_feature(features: &str) -> Option<&str> {
+    let number = |feature: &&str| feature.strip_prefix("+ptx")?.parse::<u32>().ok();
+    features.split(',').filter(|feature| number(feature).is_some()).max_by_key(number).map(|feature| &feature[1..])
+}
+
+/// A list of strategies.
+pub fn strategies(list: &str) -> Result<Strategies, String> {
+    list.parse().map_err(|error: ptx_atomics_lowering::UnknownStrategy| error.to_string())
+}
+
+/// A floating-point policy.
+pub fn fp_atomics(name: &str) -> Result<FpAtomics, String> {
+    name.parse().map_err(|_| format!("unknown policy '{name}'; the policies are native and ieee"))
+}
+
+/// A scope, by its name in PTX.
+pub fn scope(name: &str) -> Result<Scope, String> {
+    name.parse().map_err(|_| format!("unknown scope '{name}'; the scopes are sys, cluster, gpu and cta"))
+}
+
+/// Whether something is on.
+pub fn on(value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("'{value}' is neither on nor off")),
+    }
+}
+
+fn yes(value: &str) -> Result<bool, String> {
+    match value {
+        "" | "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(format!("'{value}' is neither true nor false")),
+    }
+}

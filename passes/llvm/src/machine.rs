@@ -1,0 +1,126 @@
+//! What a module is compiled for, and LLVM's code generator for it.
+
+use std::{ffi::CStr, str::FromStr};
+
+use inkwell::{
+    OptimizationLevel,
+    attributes::AttributeLoc,
+    llvm_sys::core::LLVMGetTarget,
+    module::Module,
+    targets::{CodeModel, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple},
+    values::FunctionValue,
+};
+use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
+use ptx_atomics_pass::{Diagnostic, Errors, Settings, settings::ptx_feature};
+
+use crate::value::name;
+
+const TRIPLE: &str = "nvptx64-nvidia-cuda";
+
+/// The newest PTX version that LLVM 22 can write. Newer ones differ from it by what only our instructions use, so that
+/// the version in the text is raised.
+pub const NEWEST: PtxVersion = PtxVersion(9, 0);
+
+/// Checks that a module is for NVIDIA GPUs, with addresses of 64 bits, or says nothing of it.
+///
+/// # Errors
+/// If it is for something else.
+pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Errors> {
+    let triple = triple(module);
+    if triple.is_empty() || triple == "nvptx64" || triple.starts_with("nvptx64-") {
+        return Ok(());
+    }
+    if triple == "nvptx" || triple.starts_with("nvptx-") {
+        let message = format!("the module is for '{triple}': addresses of 32 bits are not supported");
+        return Err(Diagnostic::new(message).help(format!("compile with --target={TRIPLE}")).into());
+    }
+    let help = format!("compile with --target={TRIPLE}, or give the device half of the program");
+    Err(Diagnostic::new(format!("the module is for '{triple}', not for an NVIDIA GPU")).help(help).into())
+}
+
+/// LLVM's code generator for a target.
+///
+/// # Errors
+/// If LLVM 22 does not know the target, or the module is not for an NVIDIA GPU.
+pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
+    require_nvptx64(module)?;
+    let triple = triple(module);
+    let triple = TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple });
+    let machine = code_generator(&triple, target, level)?;
+    module.set_triple(&triple);
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+    Ok(machine)
+}
+
+fn code_generator(triple: &TargetTriple, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
+    LlvmTarget::initialize_nvptx(&InitializationConfig::default());
+    let llvm = LlvmTarget::from_triple(triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;
+    let features = format!("+{}", target.ptx.min(NEWEST).feature());
+    let machine =
+        llvm.create_target_machine(triple, target.sm.name(), &features, level, RelocMode::Default, CodeModel::Default);
+    Ok(machine.ok_or_else(|| Diagnostic::new(format!("LLVM 22 has no code generator for {target}")))?)
+}
+
+/// LLVM's layout of data on NVIDIA GPUs with addresses of 64 bits, on all the same.
+///
+/// # Errors
+/// If LLVM has no code generator for them.
+pub fn data_layout() -> Result<String, Errors> {
+    let target = Settings::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
+    let machine = code_generator(&TargetTriple::create(TRIPLE), &target, OptimizationLevel::None)?;
+    Ok(machine.get_target_data().get_data_layout().as_str().to_string_lossy().into_owned())
+}
+
+/// The GPUs that the module's functions ask for by `target-cpu`, each with a function that does.
+///
+/// # Errors
+/// All names that mean nothing.
+pub fn requested_gpus(module: &Module<'_>) -> Result<Vec<(Sm, String)>, Errors> {
+    requested(module, "--mcpu", |function| attribute(function, "target-cpu"))
+}
+
+/// The PTX versions that the module's functions ask for by `target-features`, each with a function that does.
+///
+/// # Errors
+/// All names that mean nothing.
+pub fn requested_versions(module: &Module<'_>) -> Result<Vec<(PtxVersion, String)>, Errors> {
+    requested(module, "--mattr", |function| ptx_feature(&attribute(function, "target-features")?).map(str::to_owned))
+}
+
+fn attribute(function: &FunctionValue<'_>, key: &str) -> Option<String> {
+    let attribute = function.get_string_attribute(AttributeLoc::Function, key)?;
+    Some(attribute.get_string_value().to_string_lossy().into_owned())
+}
+
+/// The different values of all functions with a body, each with the first function that has it.
+fn requested<T: FromStr<Err = UnknownTarget>>(
+    module: &Module<'_>,
+    flag: &str,
+    value: impl Fn(&FunctionValue<'_>) -> Option<String>,
+) -> Result<Vec<(T, String)>, Errors> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+        if let Some(value) = value(&function)
+            && !found.iter().any(|(known, _)| *known == value)
+        {
+            found.push((value, name(&function)));
+        }
+    }
+    let (mut values, mut errors) = (Vec::new(), Errors::new());
+    for (value, function) in found {
+        match value.parse() {
+            Ok(value) => values.push((value, function)),
+            Err(error) => errors.push(
+                Diagnostic { function: Some(function), ..Diagnostic::new(format!("the module's target: {error}")) }
+                    .help(format!("give a supported one by {flag}")),
+            ),
+        }
+    }
+    errors.or(values)
+}
+
+/// LLVM's name of a module's triple.
+fn triple(module: &Module<'_>) -> String {
+    // SAFETY: the module is live, and so is its string.
+    unsafe { CStr::from_ptr(LLVMGetTarget(module.as_mut_ptr())).to_string_lossy().into_owned() }
+}

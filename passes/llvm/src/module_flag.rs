@@ -1,0 +1,35 @@
+//! The flag of a module that sets options.
+
+use inkwell::{
+    context::AsContextRef,
+    llvm_sys::core::{LLVMGetMDString, LLVMGetModuleFlag, LLVMMetadataAsValue},
+    module::Module,
+};
+use ptx_atomics_pass::{Diagnostic, Errors, Settings, settings::MODULE_FLAG};
+
+/// What the module's flag `ptx-atomics` sets.
+///
+/// # Errors
+/// If the flag is no string, or not a list of options, or names a file.
+pub fn settings_of(module: &Module<'_>) -> Result<Settings, Errors> {
+    text(module)?.map_or(Ok(Settings::default()), |text| Settings::of_flag(&text))
+}
+
+fn text(module: &Module<'_>) -> Result<Option<String>, Errors> {
+    // SAFETY: module and context are live, and the key is given with its length.
+    unsafe {
+        let flag = LLVMGetModuleFlag(module.as_mut_ptr(), MODULE_FLAG.as_ptr().cast(), MODULE_FLAG.len());
+        if flag.is_null() {
+            return Ok(None);
+        }
+        let mut length = 0;
+        let text = LLVMGetMDString(LLVMMetadataAsValue(module.get_context().as_ctx_ref(), flag), &mut length);
+        if text.is_null() {
+            return Err(Diagnostic::new(format!("the module flag \"{MODULE_FLAG}\" is no string"))
+                .help(format!("write !{{i32 1, !\"{MODULE_FLAG}\", !\"strategy=fence\"}}"))
+                .into());
+        }
+        let bytes = std::slice::from_raw_parts(text.cast::<u8>(), length as usize);
+        Ok(Some(String::from_utf8_lossy(bytes).into_owned()))
+    }
+}

@@ -1,0 +1,188 @@
+//! Values and types of LLVM, where inkwell has no words for them. Each is bound to its context, as those of inkwell are.
+
+use std::{ffi::CStr, marker::PhantomData};
+
+use inkwell::{
+    basic_block::BasicBlock,
+    context::ContextRef,
+    llvm_sys::{core::*, debuginfo::*, prelude::*},
+    values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
+};
+use ptx_atomics_pass::Location;
+
+/// A value of any kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Value<'c>(LLVMValueRef, PhantomData<&'c ()>);
+
+impl Value<'_> {
+    /// # Safety
+    /// The value is live, and of a context that outlives the lifetime.
+    pub unsafe fn new(raw: LLVMValueRef) -> Self {
+        Self(raw, PhantomData)
+    }
+
+    /// The value for LLVM's C API.
+    pub fn raw(self) -> LLVMValueRef {
+        self.0
+    }
+
+    /// The value as LLVM prints it, without its metadata. Slow: LLVM numbers the whole module for it.
+    pub fn text(self) -> String {
+        // SAFETY: the value is live, and LLVM allocates the text.
+        let text = unsafe { message(LLVMPrintValueToString(self.0)) };
+        let text = text.trim();
+        text.split_once(", !").map_or(text, |(head, _)| head).to_owned()
+    }
+    /// The bits of a constant that can stand in the PTX text. A NaN stays in a register: LLVM's C API would lose its payload.
+    pub fn constant(self) -> Option<u64> {
+        // SAFETY: the value is live, and each accessor is called on the kind of constant that it is defined for.
+        unsafe {
+            if !LLVMIsAConstantInt(self.0).is_null() {
+                return Some(LLVMConstIntGetZExtValue(self.0));
+            }
+            if !LLVMIsAConstantPointerNull(self.0).is_null() {
+                return Some(0);
+            }
+            if LLVMIsAConstantFP(self.0).is_null() {
+                return None;
+            }
+            let number = LLVMConstRealGetDouble(self.0, &mut 0);
+            let float = LLVMTypeOf(self.0) == LLVMFloatTypeInContext(LLVMGetTypeContext(LLVMTypeOf(self.0)));
+            (!number.is_nan()).then(|| if float { (number as f32).to_bits().into() } else { number.to_bits() })
+        }
+    }
+}
+
+impl<'c> From<InstructionValue<'c>> for Value<'c> {
+    fn from(instruction: InstructionValue<'c>) -> Self {
+        Self(instruction.as_value_ref(), PhantomData)
+    }
+}
+
+impl<'c> From<PointerValue<'c>> for Value<'c> {
+    fn from(pointer: PointerValue<'c>) -> Self {
+        Self(pointer.as_value_ref(), PhantomData)
+    }
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ValueType<'c>(LLVMTypeRef, PhantomData<&'c ()>);
+
+impl ValueType<'_> {
+    /// # Safety
+    /// The type is of a context that outlives the lifetime.
+    pub unsafe fn new(raw: LLVMTypeRef) -> Self {
+        Self(raw, PhantomData)
+    }
+
+    /// The type for LLVM's C API.
+    pub fn raw(self) -> LLVMTypeRef {
+        self.0
+    }
+
+    /// The type as LLVM prints it.
+    pub fn text(self) -> String {
+        // SAFETY: the type is live, and LLVM allocates the text.
+        unsafe { message(LLVMPrintTypeToString(self.0)) }
+    }
+}
+
+/// Every instruction of a function, in the order of the text.
+pub fn instructions<'c>(function: FunctionValue<'c>) -> impl Iterator<Item = InstructionValue<'c>> {
+    function.get_basic_block_iter().flat_map(BasicBlock::get_instructions)
+}
+
+/// The function that a call calls, if it is known.
+pub fn callee<'c>(instruction: InstructionValue<'c>) -> Option<FunctionValue<'c>> {
+    // SAFETY: the instruction is live, the called value is asked of a call, and it is a function or null.
+    unsafe {
+        let call = LLVMIsACallInst(instruction.as_value_ref());
+        let callee = if call.is_null() { call } else { LLVMIsAFunction(LLVMGetCalledValue(call)) };
+        if callee.is_null() { None } else { FunctionValue::new(callee) }
+    }
+}
+
+/// LLVM's number of a synchronization scope in this context.
+pub fn sync_scope_id(context: &ContextRef<'_>, name: &str) -> u32 {
+    // SAFETY: the context is live, and the name is given with its length.
+    unsafe { LLVMGetSyncScopeID(context.raw(), name.as_ptr().cast(), name.len()) }
+}
+
+/// The place in the source program, if the instruction has debug information.
+///
+/// Atomics are usually inlined from a library's header or `core`. Of the places that an inlined instruction has, this
+/// is the innermost in the file of the function that it ended up in: the user's own line.
+pub fn debug_location(instruction: InstructionValue<'_>) -> Option<Location> {
+    let non_null = |location: LLVMMetadataRef| (!location.is_null()).then_some(location);
+    let innermost = non_null(unsafe { LLVMInstructionGetDebugLoc(instruction.as_value_ref()) });
+    let outward = |location: &LLVMMetadataRef| non_null(unsafe { LLVMDILocationGetInlinedAt(*location) });
+    let places: Vec<_> =
+        std::iter::successors(innermost, outward).filter_map(|location| unsafe { place(location) }).collect();
+    let own = &places.last()?.file;
+    places.iter().find(|place| place.file == *own).cloned()
+}
+
+/// The place that a location names, unless it was made up by the compiler.
+unsafe fn place(location: LLVMMetadataRef) -> Option<Location> {
+    let string = |get: &dyn Fn(*mut u32) -> *const std::ffi::c_char| {
+        let mut length = 0;
+        let start = get(&mut length);
+        if start.is_null() {
+            return String::new();
+        }
+        let bytes = unsafe { std::slice::from_raw_parts(start.cast(), length as usize) };
+        String::from_utf8_lossy(bytes).into_owned()
+    };
+    unsafe {
+        let (line, column) = (LLVMDILocationGetLine(location), LLVMDILocationGetColumn(location));
+        let file = LLVMDIScopeGetFile(LLVMDILocationGetScope(location));
+        if line == 0 || file.is_null() {
+            return None;
+        }
+        let name = string(&|length| LLVMDIFileGetFilename(file, length));
+        let directory = string(&|length| LLVMDIFileGetDirectory(file, length));
+        let complete = name.starts_with('/') || directory.is_empty() || directory == ".";
+        Some(Location { file: if complete { name } else { format!("{directory}/{name}") }, line, column })
+    }
+}
+
+/// The name of a value as bytes of UTF-8, wrong ones replaced.
+pub fn name(value: &impl AsValueRef) -> String {
+    let mut length = 0;
+    // SAFETY: the value is live, and LLVM returns `length` bytes.
+    let bytes =
+        unsafe { std::slice::from_raw_parts(LLVMGetValueName2(value.as_value_ref(), &mut length).cast(), length) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Gives the name of one value to another.
+///
+/// # Safety
+/// Both are live.
+pub unsafe fn take_name(from: LLVMValueRef, to: LLVMValueRef) {
+    unsafe {
+        let mut length = 0;
+        let name = LLVMGetValueName2(from, &mut length);
+        if length > 0 {
+            let name = std::slice::from_raw_parts(name.cast::<u8>(), length).to_owned();
+            LLVMSetValueName2(from, c"".as_ptr(), 0);
+            LLVMSetValueName2(to, name.as_ptr().cast(), name.len());
+        }
+    }
+}
+
+/// Takes a message that LLVM allocated.
+///
+/// # Safety
+/// `message` is null or a string that `LLVMDisposeMessage` may free.
+pub unsafe fn message(message: *mut std::ffi::c_char) -> String {
+    if message.is_null() {
+        return String::new();
+    }
+    unsafe {
+        let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+        LLVMDisposeMessage(message);
+        text
+    }
+}

@@ -1,0 +1,36 @@
+//! What is said of an op.
+
+use melior::ir::operation::OperationLike;
+use ptx_atomics_pass::{Diagnostic, Location, operation::Problem};
+
+use crate::ir::{self, Op};
+
+/// An error at an op.
+pub fn diagnostic(op: Op<'_, '_>, (message, help): Problem) -> Diagnostic {
+    Diagnostic {
+        message,
+        function: function_of(op),
+        location: location_of(op),
+        operation: ir::line(op),
+        notes: Vec::new(),
+        help,
+    }
+}
+
+pub fn location_of(op: Op<'_, '_>) -> Option<Location> {
+    ir::file_location(op.location())
+}
+
+/// The name of the function around an op.
+pub fn function_of(op: Op<'_, '_>) -> Option<String> {
+    let functions = ["llvm.func", "func.func", "gpu.func", "spirv.func"];
+    // No module stands in a function, and thousands may stand in each other.
+    let mut around = ir::parents(op).take_while(|parent| !ir::name(*parent).ends_with(".module"));
+    let function = around.find(|parent| functions.contains(&ir::name(*parent)))?;
+    ir::symbol(function)
+}
+
+/// An error at an op, with what to do.
+pub fn error_at(op: Op<'_, '_>, message: impl Into<String>, help: &str) -> Diagnostic {
+    diagnostic(op, (message.into(), Some(help.to_owned())))
+}

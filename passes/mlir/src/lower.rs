@@ -1,0 +1,107 @@
+//! The pass itself.
+
+use melior::ir::OperationRef;
+use ptx_atomics_pass::{Errors, Options, Remark};
+
+use crate::{
+    device::{DeviceModule, device_ops},
+    diagnostic::error_at,
+    embed, emit,
+    ir::{self, Op},
+    kept, memref,
+    plan::Planned,
+    recognize, spirv,
+    vocabulary::is_atomic,
+};
+
+/// Reports what [`expand`] or [`llvm_ir`] would reject as far as ops show it, and changes nothing.
+///
+/// # Errors
+/// Everything that has no lowering, every op that the target lacks, and every op of a dialect that nothing converts.
+pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Errors> {
+    let mut errors = recognize::plan(root, options).err().unwrap_or_default();
+    errors.extend(emit::unconvertible(root));
+    errors.extend(emit::in_no_function(root));
+    errors.or(())
+}
+
+/// Reports what [`lower`] would reject, and changes nothing.
+///
+/// # Errors
+/// As of [`check`], and everything that has no place for PTX.
+pub fn check_lower(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Errors> {
+    plan_lower(root, options).map(drop)
+}
+
+fn plan_lower<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'c, 'a>>, Errors> {
+    let planned = recognize::plan(root, options)?;
+    spirv::check_embeddable(&planned)?;
+    Ok(planned)
+}
+
+/// Lowers every atomic and fence of the device code, in place. The remarks say what became of each, if the
+/// options ask for them.
+///
+/// # Errors
+/// As of [`check_lower`]. The IR is then unchanged, but for an error that is a bug of ours and says so.
+pub fn lower(device: &mut DeviceModule<'_, '_>, options: &Options) -> Result<Vec<Remark>, Errors> {
+    lower_op(device.op_mut(), options)
+}
+
+/// The same for an op that nobody else holds.
+pub(crate) fn lower_op(root: Op<'_, '_>, options: &Options) -> Result<Vec<Remark>, Errors> {
+    let planned = plan_lower(root, options)?;
+    let reported = if options.remarks { &planned[..] } else { &[] };
+    let remarks = reported.iter().flat_map(|plan| plan.remarks()).collect();
+    expand_all(root, &planned);
+    let device = device_ops(root).into_iter().flat_map(ir::all);
+    // Embedding also erases the ops that take a pair apart, which nothing may look at again.
+    let atomics: Vec<_> = device.filter(|op| is_atomic(ir::name(*op))).collect();
+    if !atomics.is_empty() {
+        spell_symbols_plainly(root);
+    }
+    for op in atomics {
+        match recognize::plan_op(op, options) {
+            Ok(planned) => planned.iter().for_each(embed::embed),
+            // What stood for it before its expansion had a lowering.
+            Err(problems) => {
+                let bug = |(message, _)| {
+                    let message = format!("ptx-atomics has a bug, in an operation that it expanded itself: {message}");
+                    error_at(op, message, "please report it with the input")
+                };
+                return Err(problems.into_iter().map(bug).collect());
+            }
+        }
+    }
+    Ok(remarks)
+}
+
+/// As in the pass over LLVM IR: nothing is local to an object file, so that LLVM spells no variable `x$local`.
+fn spell_symbols_plainly(root: Op<'_, '_>) {
+    let device = device_ops(root).into_iter().flat_map(ir::all);
+    for op in device.filter(|op| ir::name(*op) == "llvm.mlir.global") {
+        ir::remove(op, "dso_local");
+    }
+}
+
+/// Turns the atomics of other dialects into those of the LLVM dialect, with ordering and scope, in place.
+///
+/// # Errors
+/// As of [`check`]. The IR is then unchanged.
+pub fn expand(device: &mut DeviceModule<'_, '_>, options: &Options) -> Result<(), Errors> {
+    let root = device.op_mut();
+    recognize::plan(root, options).map(|planned| expand_all(root, &planned))
+}
+
+fn expand_all(root: Op<'_, '_>, planned: &[Planned<'_, '_>]) {
+    // Either erases the op, which nothing may look at again.
+    for plan in planned {
+        match () {
+            () if memref::is_one(plan.op) => memref::expand(plan.op),
+            () if spirv::is_one(plan.op) => spirv::expand(plan.op),
+            () => {}
+        }
+    }
+    let device = device_ops(root).into_iter().flat_map(ir::all);
+    device.filter(|op| kept::needs_guard(*op)).for_each(kept::guard);
+}

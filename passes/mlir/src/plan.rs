@@ -1,0 +1,71 @@
+//! What an op asks for, and what replaces it.
+
+use std::rc::Rc;
+
+use melior::ir::{Type, Value, ValueLike, operation::OperationLike};
+use ptx_atomics_lowering::{Ordering, Type as Model};
+use ptx_atomics_pass::{
+    Remark,
+    operation::{Opcode, Replacement, SYNC_SCOPES, as_asked, describe, with_negated_operand},
+};
+
+use crate::{
+    diagnostic::{function_of, location_of},
+    ir::{self, Op},
+    vocabulary::size_and_model,
+};
+
+/// What an op asks for, in the words of LLVM's instructions.
+pub struct Asked<'c, 'a> {
+    pub opcode: Opcode,
+    pub ordering: Ordering,
+    /// Of a `cmpxchg`.
+    pub failure: Ordering,
+    /// The index in [`SYNC_SCOPES`].
+    pub sync_scope: usize,
+    /// Where: a pointer, or a memref whose elements are accessed, and LLVM's address space. Nothing for a fence.
+    pub address: Option<(Value<'c, 'a>, u32)>,
+    /// The type of the value in memory. Nothing for a fence.
+    pub ty: Option<Type<'c>>,
+    pub volatile: bool,
+    /// In bytes; that of the type without one.
+    pub alignment: Option<u64>,
+    /// The values that go in.
+    pub sources: Vec<Value<'c, 'a>>,
+}
+
+/// An op, and the operations that it stands for.
+pub struct Planned<'c, 'a> {
+    pub op: Op<'c, 'a>,
+    pub asked: Vec<(Asked<'c, 'a>, Rc<Replacement>)>,
+}
+
+impl Planned<'_, '_> {
+    pub fn remarks(&self) -> impl Iterator<Item = Remark> {
+        self.asked.iter().map(|(asked, replacement)| Remark {
+            function: function_of(self.op).unwrap_or_default(),
+            location: location_of(self.op),
+            operation: describe(
+                &as_asked(asked.opcode, &replacement.op),
+                SYNC_SCOPES[asked.sync_scope].0,
+                &asked.type_text(),
+            ),
+            sequence: replacement.lowering.sequence.clone(),
+            changes: replacement.lowering.changes.clone(),
+        })
+    }
+}
+
+impl<'c: 'a, 'a> Asked<'c, 'a> {
+    /// What the operand of an addition or subtraction of float or double is the negation of, and the operation on it.
+    pub fn negated(&self) -> Option<(Opcode, Value<'c, 'a>)> {
+        let source = *self.sources.first()?;
+        let scalar = matches!(size_and_model(source.r#type()), (Some(Model::F32 | Model::F64), _));
+        let (negation, _) = ir::defining(source).filter(|(op, _)| scalar && ir::name(*op) == "llvm.fneg")?;
+        Some((with_negated_operand(self.opcode)?, negation.operands().next()?))
+    }
+
+    fn type_text(&self) -> String {
+        self.ty.map(|ty| ty.to_string()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,97 @@
+//! Runs parts of MLIR: what it reports are our errors.
+
+use std::ffi::c_void;
+
+use melior::{
+    Context,
+    ir::{Location, Module},
+    pass::PassManager,
+    utility::{parse_pass_pipeline, register_all_passes},
+};
+use mlir_sys::*;
+use ptx_atomics_pass::{Diagnostic, Errors};
+
+use crate::ir::{self, Op};
+
+/// Runs passes on an op of the kind that the pipeline is for.
+///
+/// # Errors
+/// What MLIR says.
+pub fn run_on(context: &Context, op: Op<'_, '_>, pipeline: &str) -> Result<(), Errors> {
+    static REGISTERED: std::sync::Once = std::sync::Once::new();
+    REGISTERED.call_once(register_all_passes);
+    let done = diagnosed(context, || {
+        let anchor = pipeline.split('(').next().unwrap_or_default();
+        // SAFETY: context and op are live; the manager is ours, and made for ops like this one.
+        unsafe {
+            let manager =
+                PassManager::from_raw(mlirPassManagerCreateOnOperation(context.to_raw(), ir::string_ref(anchor)));
+            parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline).ok()?;
+            (mlirPassManagerRunOnOp(manager.to_raw(), op.to_raw()).value != 0).then_some(())
+        }
+    });
+    done.map_err(|errors| or_unknown(errors, &format!("MLIR's passes failed: {pipeline}")))
+}
+
+/// The errors, or one that says what failed, where MLIR did not.
+pub fn or_unknown(errors: Errors, message: &str) -> Errors {
+    if errors.is_empty() { Diagnostic::new(message).into() } else { errors }
+}
+
+/// Runs passes on a module.
+pub fn run_on_module(context: &Context, module: &mut Module<'_>, pipeline: &str) -> Result<(), Errors> {
+    let op = module.as_operation();
+    // SAFETY: the op is live as long as the module.
+    run_on(context, unsafe { Op::from_raw(op.to_raw()) }, pipeline)
+}
+
+/// Runs a part of MLIR that reports errors to the context. Nothing is an error if it gives something.
+pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Errors> {
+    unsafe extern "C" fn handle(diagnostic: MlirDiagnostic, errors: *mut c_void) -> MlirLogicalResult {
+        // SAFETY: both live during the call, and nothing else holds the errors.
+        unsafe {
+            if mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticSeverity_MlirDiagnosticError {
+                (*errors.cast::<Errors>()).push(error(diagnostic));
+            }
+        }
+        MlirLogicalResult { value: 1 }
+    }
+    let mut errors = Errors::new();
+    // SAFETY: the handler is detached before the errors are gone.
+    let result = unsafe {
+        let to = (&raw mut errors).cast();
+        let handler = mlirContextAttachDiagnosticHandler(context.to_raw(), Some(handle), to, None);
+        let result = work();
+        mlirContextDetachDiagnosticHandler(context.to_raw(), handler);
+        result
+    };
+    result.ok_or(errors)
+}
+
+/// # Safety
+/// The diagnostic is live.
+unsafe fn error(diagnostic: MlirDiagnostic) -> Diagnostic {
+    // SAFETY: the notes live as long as the diagnostic.
+    let (notes, location) = unsafe {
+        let notes = (0..mlirDiagnosticGetNumNotes(diagnostic)).map(|index| mlirDiagnosticGetNote(diagnostic, index));
+        let notes = notes.map(|note| message(note).lines().next().unwrap_or_default().trim_end().to_owned());
+        (notes.collect::<Vec<_>>(), ir::file_location(Location::from_raw(mlirDiagnosticGetLocation(diagnostic))))
+    };
+    // MLIR cites nothing where the op is too large.
+    let notes = notes.into_iter().filter(|note| note != "see current operation:").collect();
+    Diagnostic { location, notes, ..Diagnostic::new(unsafe { message(diagnostic) }) }
+}
+
+/// The text of a diagnostic, which may cite strings that are not UTF-8.
+///
+/// # Safety
+/// The diagnostic is live.
+unsafe fn message(diagnostic: MlirDiagnostic) -> String {
+    unsafe extern "C" fn append(text: MlirStringRef, to: *mut c_void) {
+        // SAFETY: both live during the call.
+        unsafe { (*to.cast::<String>()).push_str(&ir::text(text)) };
+    }
+    let mut text = String::new();
+    unsafe { mlirDiagnosticPrint(diagnostic, Some(append), (&raw mut text).cast()) };
+    text
+}

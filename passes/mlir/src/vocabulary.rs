@@ -1,0 +1,92 @@
+//! The words of MLIR's LLVM dialect: the names of its atomics, the numbers that it has for LLVM's orderings and operations, and
+//! what its types are to the model.
+
+use melior::ir::{Type, TypeLike, r#type::IntegerType};
+use mlir_sys::*;
+use ptx_atomics_lowering::{Ordering, RmwOp, Type as Model};
+use ptx_atomics_pass::operation::integer;
+use strum::IntoEnumIterator;
+
+use crate::ir;
+
+/// Whether an op of this name is one of the dialect that may be atomic, or a fence.
+pub fn is_atomic(name: &str) -> bool {
+    matches!(name, "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg")
+}
+
+/// The operations of LLVM's `atomicrmw`, by the numbers of MLIR (`LLVMEnums.td`).
+const BIN_OPS: [RmwOp; 21] = {
+    use RmwOp::*;
+    [
+        Xchg, Add, Sub, And, Nand, Or, Xor, Max, Min, UMax, UMin, FAdd, FSub, FMax, FMin, UIncWrap, UDecWrap, USubCond,
+        USubSat, FMaximum, FMinimum,
+    ]
+};
+
+/// LLVM's orderings of atomics, and the numbers that MLIR has for them.
+const ORDERINGS: [(Ordering, i64); 6] = [
+    (Ordering::Unordered, 1),
+    (Ordering::Relaxed, 2),
+    (Ordering::Acquire, 4),
+    (Ordering::Release, 5),
+    (Ordering::AcqRel, 6),
+    (Ordering::SeqCst, 7),
+];
+
+/// The operation of a number of MLIR.
+pub fn bin_op(number: i64) -> Option<RmwOp> {
+    BIN_OPS.get(usize::try_from(number).ok()?).copied()
+}
+
+/// The number of an operation in MLIR.
+pub fn bin_op_number(op: RmwOp) -> i64 {
+    BIN_OPS.iter().position(|known| *known == op).unwrap_or_default() as i64
+}
+
+/// The ordering of a number of MLIR; nothing for that of what is not atomic.
+pub fn ordering(number: i64) -> Option<Ordering> {
+    ORDERINGS.iter().find(|(_, known)| *known == number).map(|(ordering, _)| *ordering)
+}
+
+/// The number of an ordering in MLIR.
+pub fn ordering_number(ordering: Ordering) -> i64 {
+    ORDERINGS.iter().find(|(known, _)| *known == ordering).map_or(0, |(_, number)| *number)
+}
+
+/// The type of the model that is computed with, and the size in bytes. The size of what has none is greater than any that
+/// is accessed atomically.
+pub fn size_and_model(ty: Type<'_>) -> (Option<Model>, u64) {
+    const NONE: (Option<Model>, u64) = (None, u64::MAX);
+    // SAFETY: the type is live, and each accessor is called on the kind of type that it is defined for.
+    let (element, lanes) = unsafe {
+        let raw = ty.to_raw();
+        if mlirTypeIsAVector(raw) && mlirShapedTypeGetRank(raw) == 1 && !mlirVectorTypeIsScalable(raw) {
+            (Type::from_raw(mlirShapedTypeGetElementType(raw)), mlirShapedTypeGetDimSize(raw, 0) as u64)
+        } else {
+            (ty, 1)
+        }
+    };
+    let floats: [(unsafe extern "C" fn(MlirType) -> bool, Model); 4] = [
+        (mlirTypeIsAF16, Model::F16),
+        (mlirTypeIsABF16, Model::Bf16),
+        (mlirTypeIsAF32, Model::F32),
+        (mlirTypeIsAF64, Model::F64),
+    ];
+    // SAFETY: the type is live.
+    let float = floats.into_iter().find_map(|(is, model)| unsafe { is(element.to_raw()) }.then_some(model));
+    let bits = match IntegerType::try_from(element) {
+        Ok(integer) => u64::from(integer.width()),
+        Err(_) if ir::address_space(element).is_some() || element.is_index() => 64,
+        Err(_) => match float {
+            Some(model) => u64::from(model.bits()),
+            None => return NONE,
+        },
+    };
+    let size = (bits * lanes).div_ceil(8);
+    let model = match float {
+        Some(scalar) => Model::iter().find(|ty| ty.scalar() == scalar && u64::from(ty.bits()) == 8 * size),
+        None if bits * lanes == 8 * size => integer(size),
+        None => None,
+    };
+    (model, size)
+}

@@ -1,0 +1,324 @@
+//! What every instruction of PTX ISA 9.2 does to memory, to order, and to control, by its first words.
+//!
+//! Modifiers decide the rest: a state space may be private to a thread, and `.acquire` orders. Who needs that reads the
+//! typed [`Instruction`](crate::Instruction); this table is for all instructions that are not modelled too.
+
+use crate::word::Space;
+
+/// An instruction, or a family of instructions with the same first words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Mnemonic {
+    /// The first words, such as `cp.async.bulk`.
+    pub words: &'static str,
+    /// The kinds of memory that it concerns; what it does there say `reads` and `writes`.
+    pub memory: &'static [Memory],
+    /// Whether it reads memory.
+    pub reads: bool,
+    /// Whether it writes memory. What only concerns caches, as `prefetch`, neither reads nor writes.
+    pub writes: bool,
+    /// How many of its first operands it writes; none that stands in brackets.
+    pub results: usize,
+    /// Whether it orders other instructions, whatever its modifiers say.
+    pub order: Option<Order>,
+    /// Whether it goes on behind the instructions that follow, until something waits for it.
+    pub is_asynchronous: bool,
+    /// Where control goes.
+    pub control: Control,
+}
+
+/// Which memory an instruction concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Memory {
+    /// The state space that a modifier names (section 5.1), without one the generic one.
+    Named,
+    /// Shared memory of the CTA or the cluster.
+    Shared,
+    /// The memory of the tensor cores.
+    Tensor,
+    /// Textures and surfaces.
+    Texture,
+    /// Any: of a function that is called.
+    Any,
+}
+
+/// What an instruction orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Order {
+    /// Accesses of its own thread, on both sides of it.
+    Fence,
+    /// What threads do before it and behind it: some wait for others.
+    Barrier,
+    /// Asynchronous instructions: it groups them, or waits for them.
+    Group,
+}
+
+/// Where control goes behind an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Control {
+    /// To the next one.
+    Next,
+    /// To a label, or to one of several.
+    Jump,
+    /// Into a function, and from there to the next instruction.
+    Call,
+    /// Out of the function.
+    Leave,
+}
+
+const fn row(words: &'static str) -> Mnemonic {
+    Mnemonic {
+        words,
+        memory: &[],
+        reads: false,
+        writes: false,
+        results: 0,
+        order: None,
+        is_asynchronous: false,
+        control: Control::Next,
+    }
+}
+
+/// What computes one result from its operands.
+const fn plain(words: &'static str) -> Mnemonic {
+    row(words).result()
+}
+
+impl Mnemonic {
+    const fn result(self) -> Self {
+        self.results(1)
+    }
+
+    const fn results(self, results: usize) -> Self {
+        Self { results, ..self }
+    }
+
+    const fn reads(self, memory: &'static [Memory]) -> Self {
+        Self { memory, reads: true, ..self }
+    }
+
+    const fn writes(self, memory: &'static [Memory]) -> Self {
+        Self { memory, writes: true, ..self }
+    }
+
+    const fn updates(self, memory: &'static [Memory]) -> Self {
+        Self { memory, reads: true, writes: true, ..self }
+    }
+
+    /// It concerns caches only.
+    const fn hints(self) -> Self {
+        Self { memory: NAMED, ..self }
+    }
+
+    const fn orders(self, order: Order) -> Self {
+        Self { order: Some(order), ..self }
+    }
+
+    const fn later(self) -> Self {
+        Self { is_asynchronous: true, ..self }
+    }
+
+    const fn goes(self, control: Control) -> Self {
+        Self { control, ..self }
+    }
+}
+
+const NAMED: &[Memory] = &[Memory::Named];
+const SHARED: &[Memory] = &[Memory::Shared];
+const TENSOR: &[Memory] = &[Memory::Tensor];
+const TEXTURE: &[Memory] = &[Memory::Texture];
+
+/// All instructions, by the sections of 9.7. Of two rows with the same beginning the longer one counts.
+#[rustfmt::skip]
+pub const MNEMONICS: &[Mnemonic] = {
+    use {Control::{Call, Jump, Leave}, Order::{Barrier, Fence, Group}};
+    &[
+        // 9.7.1 to 9.7.8: arithmetic, comparison, logic. Their first operand is the result.
+        plain("abs"), plain("add"), plain("addc"), plain("bfe"), plain("bfi"), plain("bfind"), plain("bmsk"),
+        plain("brev"), plain("clz"), plain("copysign"), plain("cos"), plain("div"), plain("dp2a"), plain("dp4a"),
+        plain("ex2"), plain("fma"), plain("fns"), plain("lg2"), plain("mad"), plain("mad24"), plain("madc"),
+        plain("max"), plain("min"), plain("mul"), plain("mul24"), plain("neg"), plain("popc"), plain("rcp"),
+        plain("rem"), plain("rsqrt"), plain("sad"), plain("sin"), plain("sqrt"), plain("sub"), plain("subc"),
+        plain("szext"), plain("tanh"), plain("testp"),
+        plain("selp"), plain("set"), plain("setp"), plain("slct"),
+        plain("and"), plain("cnot"), plain("lop3"), plain("not"), plain("or"), plain("shf"), plain("shl"), plain("shr"),
+        plain("xor"),
+
+        // 9.7.9: data movement and conversion.
+        plain("cvt"), plain("cvta"), plain("getctarank"), plain("isspacep"), plain("mapa"), plain("mov"), plain("prmt"),
+        plain("shfl"),
+        row("ld").reads(NAMED).result(),
+        row("ldu").reads(NAMED).result(),
+        row("st").writes(NAMED),
+        row("st.async").writes(NAMED).later(),
+        row("st.bulk").writes(NAMED),
+        row("multimem.ld_reduce").reads(NAMED).result(),
+        row("multimem.st").writes(NAMED),
+        row("multimem.red").updates(NAMED),
+        row("multimem.cp.async.bulk").updates(NAMED).later(),
+        row("multimem.cp.reduce.async.bulk").updates(NAMED).later(),
+        row("prefetch").hints(),
+        row("prefetchu").hints(),
+        row("applypriority").hints(),
+        row("discard").writes(NAMED),
+        plain("createpolicy"),
+        row("cp.async").updates(NAMED).later(),
+        row("cp.async.commit_group").orders(Group),
+        row("cp.async.wait_group").orders(Group),
+        row("cp.async.wait_all").orders(Group),
+        row("cp.async.bulk").updates(NAMED).later(),
+        row("cp.async.bulk.prefetch").hints().later(),
+        row("cp.async.bulk.commit_group").orders(Group),
+        row("cp.async.bulk.wait_group").orders(Group),
+        row("cp.reduce.async.bulk").updates(NAMED).later(),
+        row("tensormap.replace").updates(NAMED),
+        row("tensormap.cp_fenceproxy").updates(NAMED).orders(Fence),
+
+        // 9.7.10 and 9.7.11: textures and surfaces.
+        row("tex").reads(TEXTURE).result(),
+        row("tld4").reads(TEXTURE).result(),
+        plain("txq"), plain("istypep"), plain("suq"),
+        row("suld").reads(TEXTURE).result(),
+        row("sust").writes(TEXTURE),
+        row("sured").updates(TEXTURE),
+
+        // 9.7.12: control flow. The results of a call stand in parentheses.
+        row("bra").goes(Jump),
+        row("brx").goes(Jump),
+        row("call").updates(&[Memory::Any]).orders(Barrier).goes(Call),
+        row("ret").goes(Leave),
+        row("exit").goes(Leave),
+
+        // 9.7.13: communication between threads.
+        row("bar").orders(Barrier),
+        row("bar.red").orders(Barrier).result(),
+        row("bar.cta.red").orders(Barrier).result(),
+        row("barrier").orders(Barrier),
+        row("barrier.red").orders(Barrier).result(),
+        row("barrier.cta.red").orders(Barrier).result(),
+        row("membar").orders(Fence),
+        row("fence").orders(Fence),
+        row("atom").updates(NAMED).result(),
+        row("red").updates(NAMED),
+        row("red.async").updates(NAMED).later(),
+        plain("vote"), plain("match"), plain("activemask"), plain("redux"), plain("elect"),
+        row("griddepcontrol").orders(Barrier),
+        row("mbarrier.init").writes(SHARED),
+        row("mbarrier.inval").writes(SHARED),
+        row("mbarrier.expect_tx").updates(SHARED),
+        row("mbarrier.complete_tx").updates(SHARED),
+        row("mbarrier.arrive").updates(SHARED).orders(Barrier).result(),
+        row("mbarrier.arrive_drop").updates(SHARED).orders(Barrier).result(),
+        row("cp.async.mbarrier").updates(SHARED).later(),
+        row("mbarrier.test_wait").reads(SHARED).orders(Barrier).result(),
+        row("mbarrier.try_wait").reads(SHARED).orders(Barrier).result(),
+        plain("mbarrier.pending_count"),
+        row("clusterlaunchcontrol.try_cancel").writes(SHARED).later(),
+        plain("clusterlaunchcontrol.query_cancel"),
+
+        // 9.7.14 to 9.7.16: matrices.
+        plain("mma"), plain("wmma.mma"), plain("movmatrix"),
+        row("wmma.load").reads(NAMED).result(),
+        row("wmma.store").writes(NAMED),
+        row("ldmatrix").reads(SHARED).result(),
+        row("stmatrix").writes(SHARED),
+        row("wgmma.mma_async").reads(SHARED).result().later(),
+        row("wgmma.fence").orders(Fence),
+        row("wgmma.commit_group").orders(Group),
+        row("wgmma.wait_group").orders(Group),
+        row("tcgen05.alloc").writes(&[Memory::Tensor, Memory::Shared]),
+        row("tcgen05.dealloc").writes(TENSOR),
+        row("tcgen05.relinquish_alloc_permit").orders(Barrier),
+        row("tcgen05.ld").reads(TENSOR).result().later(),
+        row("tcgen05.ld.red").reads(TENSOR).results(2).later(),
+        row("tcgen05.st").writes(TENSOR).later(),
+        row("tcgen05.wait").orders(Group),
+        row("tcgen05.cp").updates(&[Memory::Tensor, Memory::Shared]).later(),
+        row("tcgen05.shift").updates(TENSOR).later(),
+        row("tcgen05.mma").updates(&[Memory::Tensor, Memory::Shared]).later(),
+        row("tcgen05.commit").updates(SHARED).orders(Group).later(),
+        row("tcgen05.fence").orders(Fence),
+
+        // 9.7.17 to 9.7.19: the stack, video, and what is left.
+        plain("stacksave"), row("stackrestore"), plain("alloca"),
+        plain("vadd"), plain("vsub"), plain("vabsdiff"), plain("vmin"), plain("vmax"), plain("vshl"), plain("vshr"),
+        plain("vmad"), plain("vset"),
+        plain("vadd2"), plain("vsub2"), plain("vavrg2"), plain("vabsdiff2"), plain("vmin2"), plain("vmax2"),
+        plain("vset2"),
+        plain("vadd4"), plain("vsub4"), plain("vavrg4"), plain("vabsdiff4"), plain("vmin4"), plain("vmax4"),
+        plain("vset4"),
+        row("brkpt"), row("nanosleep"), row("pmevent"), row("setmaxnreg"),
+        row("trap").goes(Leave),
+    ]
+};
+
+impl Mnemonic {
+    /// The row for an instruction, of which the text is the mnemonic with its modifiers: `cp.async.bulk.shared::cta…`.
+    /// `None` if PTX ISA 9.2 has no such instruction.
+    pub fn of(text: &str) -> Option<&'static Self> {
+        let begins = |row: &&Self| {
+            text.strip_prefix(row.words).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':']))
+        };
+        MNEMONICS.iter().filter(begins).max_by_key(|row| row.words.len())
+    }
+
+    /// Whether it accesses memory. What only concerns caches does not.
+    pub fn accesses(&self) -> bool {
+        self.reads || self.writes
+    }
+}
+
+/// Whether the modifiers of an instruction that accesses memory say that no other thread can write that memory: it is local,
+/// holds parameters, or is read-only.
+pub fn is_private(text: &str) -> bool {
+    let mut modifiers = text.split('.').skip(1);
+    modifiers.any(|word| {
+        let name = word.split("::").next().unwrap_or(word);
+        matches!(name, "param" | "nc") || matches!(name.parse(), Ok(Space::Local | Space::Const))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_row_stands_twice() {
+        for (index, row) in MNEMONICS.iter().enumerate() {
+            assert!(MNEMONICS[..index].iter().all(|other| other.words != row.words), "{}", row.words);
+            assert_eq!(Mnemonic::of(row.words), Some(row));
+        }
+    }
+
+    #[test]
+    fn the_longest_row_counts() {
+        let check = |text: &str, words: Option<&str>| {
+            assert_eq!(Mnemonic::of(text).map(|row| row.words), words, "{text}");
+        };
+        check("ld.global.u32", Some("ld"));
+        check("ldmatrix.sync.aligned.m8n8.x4.shared.b16", Some("ldmatrix"));
+        check("cp.async.bulk.tensor.2d.shared::cluster.global.tile", Some("cp.async.bulk"));
+        check("cp.async.ca.shared.global", Some("cp.async"));
+        check("tcgen05.wait::ld.sync.aligned", Some("tcgen05.wait"));
+        check("tcgen05.ld.red.sync", Some("tcgen05.ld.red"));
+        check("st.async.shared::cluster.b32", Some("st.async"));
+        check("barrier.cta.red.popc.aligned.u32", Some("barrier.cta.red"));
+        check("cp", None);
+        check("frobnicate", None);
+    }
+
+    #[test]
+    fn private_memory() {
+        let check = |text: &str, expected: bool| assert_eq!(is_private(text), expected, "{text}");
+        check("ld.param.b64", true);
+        check("ld.param::entry.b64", true);
+        check("st.local.v2.u32", true);
+        check("ld.global.nc.L1::no_allocate.v4.f32", true);
+        check("ld.const.u32", true);
+        check("ld.global.u32", false);
+        check("ld.shared::cta.u32", false);
+    }
+}

@@ -1,0 +1,257 @@
+//! The arithmetic against that of Rust's own integers, and of Rust's and the crate half's floating-point numbers.
+
+use half::{bf16, f16};
+use proptest::prelude::*;
+use ptx_isa::{
+    AluOp, AtomOp, Cmp, Type, VectorSize,
+    arithmetic::{Rmw, Subnormals, alu, compare, convert, mask, width},
+};
+use strum::IntoEnumIterator;
+
+/// What Rust computes with the integers of one type.
+struct Integers {
+    ty: Type,
+    alu: fn(AluOp, [u128; 3]) -> Option<u128>,
+    rmw: fn(AtomOp, [u128; 3]) -> u128,
+    compare: fn(Cmp, u128, u128) -> Option<bool>,
+    convert: fn(Type, u128) -> u128,
+}
+
+macro_rules! integers {
+    ($($($ty:ident)|+ => $rust:ty, $unsigned:ty;)*) => {
+        [$($(Integers {
+            ty: Type::$ty,
+            alu: |op, [a, b, c]| {
+                let (x, y, z) = (a as $rust, b as $rust, c as $rust);
+                let beyond = if (x as i128) < 0 { !0 } else { 0 };
+                let value = match op {
+                    AluOp::Mov => x,
+                    AluOp::Neg => x.wrapping_neg(),
+                    AluOp::Not => !x,
+                    AluOp::Add => x.wrapping_add(y),
+                    AluOp::Sub => x.wrapping_sub(y),
+                    AluOp::And => x & y,
+                    AluOp::Or => x | y,
+                    AluOp::Xor => x ^ y,
+                    AluOp::Min => x.min(y),
+                    AluOp::Max => x.max(y),
+                    AluOp::Shl => x.checked_shl(b as u32).unwrap_or(0),
+                    AluOp::Shr => x.checked_shr(b as u32).unwrap_or(beyond),
+                    AluOp::MulLo => x.wrapping_mul(y),
+                    AluOp::MadLo => x.wrapping_mul(y).wrapping_add(z),
+                    AluOp::Selp => if c & 1 != 0 { x } else { y },
+                    // Of one type; it has its own test.
+                    AluOp::Prmt => return alu(op, Type::$ty, &[a, b, c]),
+                    AluOp::AddRn | AluOp::SubRn | AluOp::AddCc | AluOp::SubCc | AluOp::Addc | AluOp::Subc => return None,
+                };
+                Some(value as $unsigned as u128)
+            },
+            rmw: |op, [old, b, c]| {
+                let (x, y) = (old as $rust, b as $rust);
+                let (ux, uy) = (old as $unsigned, b as $unsigned);
+                let value = match op {
+                    AtomOp::Exch => y,
+                    AtomOp::Cas => if x == y { c as $rust } else { x },
+                    AtomOp::Add => x.wrapping_add(y),
+                    AtomOp::Inc => if ux >= uy { 0 } else { (ux + 1) as $rust },
+                    AtomOp::Dec => if ux == 0 || ux > uy { y } else { (ux - 1) as $rust },
+                    AtomOp::Min => x.min(y),
+                    AtomOp::Max => x.max(y),
+                    AtomOp::And => x & y,
+                    AtomOp::Or => x | y,
+                    AtomOp::Xor => x ^ y,
+                };
+                value as $unsigned as u128
+            },
+            compare: |cmp, a, b| ordered(cmp, Some((a as $rust).cmp(&(b as $rust)))),
+            convert: |to, value| (value as $rust as i128 as u128) & mask(to.bits()),
+        },)+)*]
+    };
+}
+
+const INTEGERS: [Integers; 12] = integers! {
+    B8 | U8 => u8, u8; S8 => i8, u8;
+    B16 | U16 => u16, u16; S16 => i16, u16;
+    B32 | U32 => u32, u32; S32 => i32, u32;
+    B64 | U64 => u64, u64; S64 => i64, u64;
+};
+
+/// The names of comparisons, by what they say of an order that may be none.
+fn ordered(cmp: Cmp, order: Option<std::cmp::Ordering>) -> Option<bool> {
+    let name: &str = cmp.into();
+    let (name, unordered) = match name {
+        "num" => return Some(order.is_some()),
+        "nan" => return Some(order.is_none()),
+        "lo" => ("lt", false),
+        "ls" => ("le", false),
+        "hi" => ("gt", false),
+        "hs" => ("ge", false),
+        name => (name.trim_end_matches('u'), name.ends_with('u')),
+    };
+    let Some(order) = order else { return Some(unordered) };
+    let signs = match name {
+        "eq" => [false, true, false],
+        "ne" => [true, false, true],
+        "lt" => [true, false, false],
+        "le" => [true, true, false],
+        "gt" => [false, false, true],
+        "ge" => [false, true, true],
+        _ => return None,
+    };
+    Some(signs[(order as i8 + 1) as usize])
+}
+
+/// The ends of the ranges of all widths, small numbers, and whatever else.
+fn value() -> impl Strategy<Value = u128> {
+    let near = (prop::sample::select(vec![0u32, 4, 5, 7, 8, 15, 16, 31, 32, 63, 64]), -2i64..3);
+    let near = near.prop_map(|(bit, by)| ((1u128 << bit) as i128 + i128::from(by)) as u128);
+    prop_oneof![near.clone(), near.prop_map(|value| !value), any::<u64>().prop_map(u128::from), any::<u128>()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn integers(a in value(), b in value(), c in value()) {
+        for of in &INTEGERS {
+            for op in AluOp::iter() {
+                let sources = [a, b, c];
+                let found = alu(op, of.ty, &sources[..op.arity()]);
+                prop_assert_eq!(found, (of.alu)(op, sources), "{}.{} of {:x?}", op, of.ty, sources);
+            }
+            for op in AtomOp::iter() {
+                let found = Rmw::new(op, of.ty).apply(a, b, Some(c));
+                prop_assert_eq!(found, Some((of.rmw)(op, [a, b, c])), "atom.{}.{} of {:x?}", op, of.ty, [a, b, c]);
+            }
+            for cmp in Cmp::iter() {
+                let found = compare(cmp, of.ty, a, b);
+                prop_assert!(found.is_some());
+                prop_assert_eq!(found, (of.compare)(cmp, a, b), "setp.{}.{} of {:x?}", cmp, of.ty, [a, b]);
+            }
+            for to in &INTEGERS {
+                prop_assert_eq!(convert(to.ty, of.ty, a), Some((of.convert)(to.ty, a)), "cvt.{}.{}", to.ty, of.ty);
+            }
+        }
+    }
+
+    /// Sums, extremes and comparisons, of which Rust says what they are.
+    #[test]
+    fn floats(a in any::<u64>(), b in any::<u64>()) {
+        single(a as u32, b as u32)?;
+        double(a, b)?;
+        halves(a as u16, b as u16)?;
+    }
+
+    /// Every operation of every type, also those that do not exist.
+    #[test]
+    fn nothing_panics(a in value(), b in value(), c in value()) {
+        for ty in Type::iter() {
+            let fits = |value: Option<u128>, bits: u32| value.is_none_or(|value| value & !mask(bits) == 0);
+            for op in AluOp::iter() {
+                for count in (0..4).filter(|count| *count != op.arity()) {
+                    prop_assert_eq!(alu(op, ty, &[a, b, c, a][..count]), None);
+                }
+                prop_assert!(fits(alu(op, ty, &[a, b, c][..op.arity()]), ty.bits()), "{op}.{ty}");
+            }
+            for (op, vec) in AtomOp::iter().flat_map(|op| {
+                [None, Some(VectorSize::V2), Some(VectorSize::V4), Some(VectorSize::V8)].map(|vec| (op, vec))
+            }) {
+                for subnormals in [Subnormals::Kept, Subnormals::Flushed] {
+                    let rmw = Rmw { op, vec, ty, subnormals };
+                    prop_assert!(fits(rmw.apply(a, b, Some(c)), width(vec, ty)), "{rmw:?}");
+                    prop_assert!(rmw.apply(a, b, None).is_none() || op != AtomOp::Cas || a != b);
+                }
+            }
+            Cmp::iter().for_each(|cmp| { compare(cmp, ty, a, b); });
+            for to in Type::iter() {
+                prop_assert!(fits(convert(to, ty, a), to.bits()), "cvt.{to}.{ty}");
+            }
+        }
+    }
+}
+
+/// NaN is one, whatever its bits.
+macro_rules! same {
+    ($found:expr, $expected:expr, $float:ty, $bits:ty) => {{
+        let (found, expected): (Option<u128>, $float) = ($found, $expected);
+        let found = found.map(|found| <$float>::from_bits(found as $bits));
+        let both_nan = found.is_some_and(|found| found.is_nan()) && expected.is_nan();
+        prop_assert!(
+            both_nan || found.map(|found| found.to_bits()) == Some(expected.to_bits()),
+            "{found:?} {expected:?}"
+        );
+    }};
+}
+
+fn single(a: u32, b: u32) -> Result<(), TestCaseError> {
+    let (x, y) = (f32::from_bits(a), f32::from_bits(b));
+    let of = |op| alu(op, Type::F32, &[a.into(), b.into()]);
+    same!(of(AluOp::AddRn), x + y, f32, u32);
+    same!(of(AluOp::Add), x + y, f32, u32);
+    same!(of(AluOp::SubRn), x - y, f32, u32);
+    same!(of(AluOp::Min), x.min(y), f32, u32);
+    same!(of(AluOp::Max), x.max(y), f32, u32);
+    same!(Rmw::new(AtomOp::Add, Type::F32).apply(a.into(), b.into(), None), x + y, f32, u32);
+    same!(convert(Type::F32, Type::F64, f64::from(x).to_bits().into()), x, f32, u32);
+    same!(convert(Type::Bf16, Type::F32, a.into()), bf16::from_f32(x), bf16, u16);
+    same!(convert(Type::F16, Type::F32, a.into()), f16::from_f32(x), f16, u16);
+    for cmp in Cmp::iter() {
+        prop_assert_eq!(
+            compare(cmp, Type::F32, a.into(), b.into()),
+            ordered(cmp, x.partial_cmp(&y)),
+            "{} {} {}",
+            cmp,
+            x,
+            y
+        );
+    }
+    prop_assert_eq!(alu(AluOp::And, Type::F32, &[a.into(), b.into()]), None);
+    Ok(())
+}
+
+fn double(a: u64, b: u64) -> Result<(), TestCaseError> {
+    let (x, y) = (f64::from_bits(a), f64::from_bits(b));
+    let of = |op| alu(op, Type::F64, &[a.into(), b.into()]);
+    same!(of(AluOp::AddRn), x + y, f64, u64);
+    same!(of(AluOp::SubRn), x - y, f64, u64);
+    same!(alu(AluOp::Neg, Type::F64, &[a.into()]), -x, f64, u64);
+    same!(convert(Type::F32, Type::F64, a.into()), x as f32, f32, u32);
+    same!(convert(Type::F16, Type::F64, a.into()), f16::from_f64(x), f16, u16);
+    prop_assert_eq!(convert(Type::S32, Type::F64, a.into()), None);
+    Ok(())
+}
+
+/// Halves, alone and in pairs.
+fn halves(a: u16, b: u16) -> Result<(), TestCaseError> {
+    let pair = |low: u16, high: u16| u128::from(high) << 16 | u128::from(low);
+    let (x, y) = (f16::from_bits(a), f16::from_bits(b));
+    same!(alu(AluOp::AddRn, Type::F16, &[a.into(), b.into()]), f16::from_f64(x.to_f64() + y.to_f64()), f16, u16);
+    let (x, y) = (bf16::from_bits(a), bf16::from_bits(b));
+    same!(alu(AluOp::SubRn, Type::Bf16, &[a.into(), b.into()]), bf16::from_f64(x.to_f64() - y.to_f64()), bf16, u16);
+    let both = alu(AluOp::AddRn, Type::Bf16x2, &[pair(a, b), pair(b, a)]).map(|both| both & 0xFFFF);
+    same!(both, bf16::from_f64(x.to_f64() + y.to_f64()), bf16, u16);
+    let both = Rmw::new(AtomOp::Add, Type::Bf16x2).apply(pair(a, b), pair(b, a), None).map(|both| both >> 16);
+    same!(both, bf16::from_f64(x.to_f64() + y.to_f64()), bf16, u16);
+    Ok(())
+}
+
+/// Every pair of bytes of a nibble's choice.
+#[test]
+fn prmt() {
+    let of = |picks: u128| alu(AluOp::Prmt, Type::B32, &[0x8322_1100, 0x7766_D544, picks]);
+    assert_eq!(of(0x3210), Some(0x8322_1100));
+    assert_eq!(of(0x7654), Some(0x7766_D544));
+    assert_eq!(of(0x0246), Some(0x0022_4466));
+    // The highest bit of a nibble asks for the sign of its byte, eight times.
+    assert_eq!(of(0xBD98), Some(0xFFFF_0000));
+    assert_eq!(alu(AluOp::Prmt, Type::B64, &[0, 0, 0]), None);
+}
+
+/// An addition in global memory takes subnormal numbers for zeros.
+#[test]
+fn subnormals() {
+    let of = |subnormals| Rmw { subnormals, ..Rmw::new(AtomOp::Add, Type::F32) }.apply(1, 0x8000_0001, None);
+    assert_eq!((of(Subnormals::Kept), of(Subnormals::Flushed)), (Some(0), Some(0)));
+    let of = |subnormals| Rmw { subnormals, ..Rmw::new(AtomOp::Add, Type::F32) }.apply(1, 1, None);
+    assert_eq!((of(Subnormals::Kept), of(Subnormals::Flushed)), (Some(2), Some(0)));
+}

@@ -1,0 +1,122 @@
+//! Why LLVM's backend ended its process: on which function, on what in it, and which target has that.
+//!
+//! LLVM says little, and no table of ours could follow it. The answers are found by trial, each in a process of its own.
+
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
+
+use ptx_atomics_llvm::Diagnostic;
+use ptx_atomics_lowering::{PtxVersion, Sm, Target};
+
+use super::{
+    job::{Job, Part},
+    obituary::{is_crash, obituary},
+    process::{self, Cause, Death, Quiet, Stage},
+    work::work,
+};
+
+/// What the search for a target may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The newest PTX version that LLVM 22 writes.
+const NEWEST: PtxVersion = PtxVersion(9, 0);
+
+/// The error of a process that did not return; with what is found out, if it was the backend that ended it.
+pub fn explain(job: &Job, death: Death) -> Diagnostic {
+    let own = match &death.cause {
+        Cause::Fatal(_) | Cause::Unknown => true,
+        Cause::Signal(signal) => is_crash(*signal),
+        Cause::Panic(_) | Cause::Memory | Cause::Stack => false,
+    };
+    if death.stage != Some(Stage::Emit) || !own {
+        return obituary(death, None);
+    }
+    let Some((index, death)) = culprit(job, death.functions.count) else { return obituary(death, None) };
+    let function = Some(death.functions.first.clone());
+    let Some(reason) = death.reason() else { return obituary(death, function) };
+    let part = |without| Part { functions: index..index + 1, without };
+
+    let deadline = Instant::now() + PATIENCE;
+    let (gpu, version) = &death.functions.target;
+    let target = gpu.parse().ok().zip(version.parse().ok()).and_then(|(sm, ptx)| Target::new(sm, Some(ptx)).ok());
+    let help = target.and_then(|target| sufficient(job, &part(None), target, deadline));
+    let help =
+        help.unwrap_or_else(|| "the atomics were lowered; this is something else: `llc-22` fails on it too".to_owned());
+    let Some(node) = unselected(reason) else {
+        return obituary(death, function).help(help);
+    };
+    let named = node.strip_prefix("intrinsic %").map(str::to_owned).or_else(|| {
+        let other = |intrinsic: &&String| {
+            let left = died(job, part(Some((*intrinsic).clone())));
+            Instant::now() < deadline && left.is_none_or(|left| left.reason().and_then(unselected) != Some(node))
+        };
+        death.functions.intrinsics.iter().find(other).cloned()
+    });
+    let (what, notes) = match named {
+        Some(intrinsic) => (intrinsic, Vec::new()),
+        None => (node.to_owned(), vec!["LLVM does not say what in the function this is".to_owned()]),
+    };
+    let target = target.map(|target| format!(" for {target}")).unwrap_or_default();
+    let message = format!("LLVM has no instruction{target} that does {what}");
+    Diagnostic { function, notes, ..Diagnostic::new(message).help(help) }
+}
+
+/// What LLVM cannot select, without the addresses in its memory.
+fn unselected(reason: &str) -> Option<&str> {
+    let node = reason.strip_prefix("Cannot select: ")?.lines().next()?;
+    let operation = node.split_once(" = ").map_or(node, |(_, operation)| operation);
+    if operation.starts_with("intrinsic ") {
+        return Some(operation);
+    }
+    operation.split([' ', '<']).next()
+}
+
+/// How the work on a part dies, if it does.
+fn died(job: &Job, part: Part) -> Option<Death> {
+    tried(job, part)?.err()
+}
+
+/// Whether the work on a part succeeds, or how it dies; nothing if no process can be had.
+fn tried(job: &Job, part: Part) -> Option<Result<bool, Death>> {
+    let work = || (work(job, Some(part)).is_ok(), Vec::new());
+    Some(process::run(Quiet::Yes, &mut |_| {}, work).ok()?.map(|(done, _)| done))
+}
+
+/// The function on which the backend dies, by its index: a search by halves.
+fn culprit(job: &Job, functions: usize) -> Option<(usize, Death)> {
+    let dies = |functions: Range<usize>| died(job, Part { functions, without: None });
+    let mut range = 0..functions;
+    let mut found = None;
+    while range.len() > 1 || found.is_none() {
+        let middle = range.start + range.len().div_ceil(2);
+        (range, found) = match dies(range.start..middle) {
+            Some(death) => (range.start..middle, Some(death)),
+            None => (middle..range.end, Some(dies(middle..range.end)?)),
+        };
+    }
+    found.map(|death| (range.start, death))
+}
+
+/// What to give for the lowest GPU, and on it the lowest PTX version, for which the part compiles. Nothing if the search
+/// takes too long.
+fn sufficient(job: &Job, part: &Part, target: Target, deadline: Instant) -> Option<String> {
+    let compiles = |sm: Sm, ptx: PtxVersion| {
+        let options = format!("{},mcpu={},mattr=+{}", job.options, sm.name(), ptx.feature());
+        tried(&Job { options, ..job.clone() }, part.clone()).is_some_and(|tried| matches!(tried, Ok(true)))
+    };
+    for sm in Sm::all().filter(|sm| sm.number() >= target.sm.number()) {
+        if Instant::now() > deadline {
+            return None;
+        }
+        if compiles(sm, NEWEST) {
+            let versions = PtxVersion::all().filter(|ptx| (target.ptx..=NEWEST).contains(ptx));
+            let versions: Vec<_> = versions.filter(|ptx| Target::new(sm, Some(*ptx)).is_ok()).collect();
+            let lowest = versions.partition_point(|ptx| !compiles(sm, *ptx));
+            let ptx = versions.get(lowest).copied().unwrap_or(NEWEST);
+            return Some(format!("it compiles with --mcpu {} --mattr +{}", sm.name(), ptx.feature()));
+        }
+    }
+    Some(format!("LLVM 22 compiles it for no GPU from {} on", target.sm.name()))
+}

@@ -1,0 +1,164 @@
+//! Jobs in the process of another program, for callers with many threads.
+
+use std::{
+    env,
+    ffi::OsStr,
+    io::{self, BufRead, BufReader, Write},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+use ptx_atomics_llvm::{Diagnostic, Errors, Input};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    job::{Emit, Job, Language, Lowered},
+    lower::{Answer, lower},
+    process::exactly,
+};
+
+/// The argument by which a program is asked to be a helper.
+const ASKED: &str = "ptx-atomics-helper";
+
+static SERVES: AtomicBool = AtomicBool::new(false);
+
+/// A program whose `main` begins with [`serve`].
+#[derive(Clone, Debug)]
+pub struct Helper(PathBuf);
+
+/// What a helper tells, a JSON object a line.
+#[derive(Serialize, Deserialize)]
+enum Reply {
+    Warning(String),
+    /// As many bytes as the numbers say follow the line.
+    Answer(Answer, Vec<u64>),
+}
+
+/// A job without the bytes of its input, which follow.
+#[derive(Serialize, Deserialize)]
+struct Request {
+    name: String,
+    length: u64,
+    keep_lines: bool,
+    language: Language,
+    emit: Emit,
+    module: Option<String>,
+    options: String,
+    level: Option<u8>,
+    codegen_level: Option<u8>,
+}
+
+impl Helper {
+    /// The program that runs.
+    ///
+    /// # Errors
+    /// If [`serve`] was not called in it, or the system does not say where it is.
+    pub fn this_program() -> io::Result<Self> {
+        if !SERVES.load(Relaxed) {
+            return Err(io::Error::other("ptx_atomics::isolated::serve() was not called; begin main with it"));
+        }
+        env::current_exe().map(Self)
+    }
+
+    /// Another program, as `ptx-atomics`; a name without a slash is looked for in `PATH`.
+    pub fn at(program: impl Into<PathBuf>) -> Self {
+        Self(program.into())
+    }
+
+    /// Does a job in a process of the helper, and waits for it. LLVM's warnings go to `warn`.
+    ///
+    /// # Errors
+    /// Everything in the input that is wrong or has no lowering; what ended LLVM or MLIR; and that the program cannot be started
+    /// or is no helper.
+    pub fn lower(&self, job: &Job, warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
+        let error =
+            |reason: String| Diagnostic::new(format!("cannot use '{}' as a helper: {reason}", self.0.display()));
+        let mut command = Command::new(&self.0);
+        command.arg(ASKED).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|reason| error(reason.to_string()))?;
+        // A helper that ends early does not read all; what it said counts.
+        let _ = ask(&mut child, job);
+        let answer = hear(&mut child, warn);
+        let status = child.wait().map_err(|reason| error(reason.to_string()))?;
+        match answer {
+            Some((answer, bytes)) => answer.with(bytes),
+            None => {
+                let help = "its main must begin with ptx_atomics::isolated::serve(), and be of the same version";
+                Err(error(format!("it gave no answer ({status})")).help(help).into())
+            }
+        }
+    }
+}
+
+/// Gives the job to the helper, which reads all of it before it answers.
+fn ask(child: &mut Child, job: &Job) -> io::Result<()> {
+    let Some(mut to) = child.stdin.take() else { return Ok(()) };
+    let request = Request {
+        name: job.input.name().to_owned(),
+        length: job.input.bytes().len() as u64,
+        keep_lines: job.input.keep_lines,
+        language: job.language,
+        emit: job.emit,
+        module: job.module.clone(),
+        options: job.options.clone(),
+        level: job.level,
+        codegen_level: job.codegen_level,
+    };
+    let mut line = serde_json::to_vec(&request)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.write_all(job.input.bytes())
+}
+
+/// The answer of the helper, if it gives one.
+fn hear(child: &mut Child, mut warn: impl FnMut(&str)) -> Option<(Answer, Vec<Vec<u8>>)> {
+    let mut from = BufReader::new(child.stdout.take()?);
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line).ok()? > 0 {
+        match serde_json::from_slice(&line).ok()? {
+            Reply::Warning(text) => warn(&text),
+            Reply::Answer(answer, lengths) => {
+                let bytes = lengths.into_iter().map(|length| exactly(&mut from, length)).collect::<Option<_>>()?;
+                return Some((answer, bytes));
+            }
+        }
+        line.clear();
+    }
+    None
+}
+
+/// Makes this program a [`Helper`]: call it at the beginning of `main`, before anything else. Where a helper was asked for,
+/// it does the job and ends the process; or else it does nothing.
+pub fn serve() {
+    SERVES.store(true, Relaxed);
+    let mut arguments = env::args_os().skip(1);
+    if arguments.next().as_deref() != Some(OsStr::new(ASKED)) || arguments.next().is_some() {
+        return;
+    }
+    let done = answer();
+    std::process::exit(if done.is_ok() { 0 } else { 2 })
+}
+
+/// Reads a job from standard input, does it, and writes the answer to standard output.
+fn answer() -> io::Result<()> {
+    let mut from = io::stdin().lock();
+    let mut line = Vec::new();
+    from.read_until(b'\n', &mut line)?;
+    let request: Request = serde_json::from_slice(&line)?;
+    let bytes = exactly(&mut from, request.length).ok_or(io::ErrorKind::UnexpectedEof)?;
+    let mut input = Input::new(request.name, bytes);
+    input.keep_lines = request.keep_lines;
+    let Request { language, emit, module, options, level, codegen_level, .. } = request;
+    let job = Job { input, language, emit, module, options, level, codegen_level };
+
+    let tell = |reply: &Reply| -> io::Result<()> {
+        let mut to = io::stdout().lock();
+        serde_json::to_writer(&mut to, reply)?;
+        writeln!(to)
+    };
+    let (answer, bytes) = Answer::of(lower(&job, |warning| drop(tell(&Reply::Warning(warning.to_owned())))));
+    tell(&Reply::Answer(answer, bytes.iter().map(|bytes| bytes.len() as u64).collect()))?;
+    bytes.iter().try_for_each(|bytes| io::stdout().write_all(bytes))?;
+    io::stdout().flush()
+}

@@ -1,0 +1,168 @@
+//! What is asked for, and what is given back.
+
+use std::ops::Range;
+
+use ptx_atomics_llvm::{Errors, Input, Remark, Settings, remarks};
+use ptx_atomics_lowering::Target;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, VariantNames};
+
+/// A module to lower, and how: what `ptx-atomics lower` is asked for by its arguments.
+///
+/// ```
+/// use ptx_atomics::{isolated::{Emit, Job}, llvm::Input};
+///
+/// let input = Input::new("fence.ll", "define void @f() { fence seq_cst\n ret void }");
+/// let mut job = Job::new(input);
+/// job.emit = Emit::LlvmIr;
+/// job.options = "mcpu=sm_90,strategy=fence".into();
+/// assert_eq!(job.language.to_string(), "llvm");
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Job {
+    /// With [`Input::keep_lines`], what is lowered comes with remarks.
+    pub input: Input,
+    /// What the input is written in.
+    pub language: Language,
+    /// What is made of it.
+    pub emit: Emit,
+    /// The one `gpu.module` of MLIR that is lowered; all of them, if there is no name.
+    pub module: Option<String>,
+    /// The options, as a list between commas: `mcpu=sm_90,mattr=+ptx86,strategy=fence`. They override those of the module's
+    /// own flag. [`crate::llvm::settings::SETTINGS`] has all of them.
+    pub options: String,
+    /// The level of LLVM's optimization pipeline, 0 to 3, that runs first; none runs, if there is no level.
+    pub level: Option<u8>,
+    /// The level of LLVM's code generator, 0 to 3; if there is none, it is that of the pipeline, or else 2.
+    pub codegen_level: Option<u8>,
+}
+
+/// What an input is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames, Serialize, Deserialize)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Language {
+    /// LLVM IR, as text or as bitcode.
+    Llvm,
+    /// MLIR, as text or as bytecode. It needs the feature `mlir`.
+    Mlir,
+}
+
+/// What is made of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames, Serialize, Deserialize)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Emit {
+    /// PTX text.
+    Ptx,
+    /// LLVM IR with the PTX of atomics and fences in it, as text.
+    LlvmIr,
+    /// The same as bitcode.
+    LlvmBc,
+    /// MLIR with the PTX of atomics and fences in it, as text.
+    Mlir,
+    /// The same as bytecode.
+    MlirBc,
+}
+
+/// What one module became.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Lowered {
+    /// The name of the `gpu.module`.
+    pub name: Option<String>,
+    /// Text or bitcode, as [`Job::emit`] says.
+    #[serde(skip)]
+    pub bytes: Vec<u8>,
+    /// A remark for each operation, in LLVM's YAML, if the input keeps its lines.
+    pub remarks: String,
+    /// The same in lines for people, and how many operations there were.
+    pub report: Vec<String>,
+}
+
+/// How MLIR's bytecode begins.
+const MLIR_BYTECODE: &[u8] = b"ML\xefR";
+
+impl Lowered {
+    /// An output, with what is said of each operation and of all.
+    pub(super) fn new(name: Option<String>, bytes: Vec<u8>, made: &[Remark], target: Option<Target>) -> Self {
+        let mut report = Vec::new();
+        for remark in made {
+            let place = remark.location.as_ref().map_or(String::new(), |at| format!("{}:{}: ", at.file, at.line));
+            let sequence = remarks::sequence(remark);
+            report.push(format!("{place}in '{}': {} became {sequence}", remark.function, remark.operation));
+            let changes = remark.changes.iter();
+            report.extend(changes.map(|change| format!("  {change}: {}", change.get_message().unwrap_or_default())));
+        }
+        let target = target.map(|target| format!(" for {target}")).unwrap_or_default();
+        let module = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+        report.push(format!("{module}{} atomics and fences lowered{target}", made.len()));
+        Self { name, bytes, remarks: remarks::yaml(made), report }
+    }
+}
+
+impl Language {
+    /// MLIR, if the input is its bytecode, or its name ends with `.mlir` or `.mlirbc`; or else LLVM IR.
+    pub fn of(input: &Input) -> Self {
+        let by_name = [".mlir", ".mlirbc"].iter().any(|ending| input.name().ends_with(ending));
+        if by_name || input.bytes().starts_with(MLIR_BYTECODE) { Self::Mlir } else { Self::Llvm }
+    }
+}
+
+impl Emit {
+    /// How the names of such files end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Ptx => "ptx",
+            Self::LlvmIr => "ll",
+            Self::LlvmBc => "bc",
+            Self::Mlir => "mlir",
+            Self::MlirBc => "mlirbc",
+        }
+    }
+
+    /// Whether it is MLIR.
+    pub(super) fn is_mlir(self) -> bool {
+        matches!(self, Self::Mlir | Self::MlirBc)
+    }
+}
+
+impl Job {
+    /// PTX of an input, in the language that it seems to be written in, for the target that the module asks for, or else
+    /// sm_90.
+    pub fn new(input: Input) -> Self {
+        Self {
+            language: Language::of(&input),
+            input,
+            emit: Emit::Ptx,
+            module: None,
+            options: String::new(),
+            level: None,
+            codegen_level: None,
+        }
+    }
+
+    /// The same job, whose input keeps its lines.
+    pub(super) fn keeping_lines(self) -> Self {
+        Self { input: self.input.keeping_lines(), ..self }
+    }
+
+    /// What is asked for, over what a module asks for itself.
+    pub(super) fn settings(&self, mut of_module: Settings) -> Result<Settings, Errors> {
+        of_module.override_with(&self.options, "the options")?;
+        Ok(of_module)
+    }
+}
+
+/// A part of a module for which code is generated.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub functions: Range<usize>,
+    /// An intrinsic that the backend is not to see.
+    pub without: Option<String>,
+}
+
+#[cfg(all(test, feature = "mlir"))]
+#[test]
+fn bytecode_is_that_of_the_pass() {
+    assert_eq!(MLIR_BYTECODE, ptx_atomics_mlir::BYTECODE);
+}

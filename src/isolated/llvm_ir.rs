@@ -1,0 +1,153 @@
+//! LLVM IR, from wherever it comes, to what is written.
+
+use std::{collections::BTreeSet, fmt::Display};
+
+use ptx_atomics_llvm::{
+    self as llvm, Diagnostic, Errors, Options, Remark, Settings,
+    inkwell::{
+        OptimizationLevel,
+        context::Context,
+        module::{Linkage, Module},
+        targets::TargetMachine,
+        values::{CallSiteValue, FunctionValue},
+    },
+};
+use ptx_atomics_lowering::{PtxVersion, Target};
+
+use super::{
+    job::{Emit, Job, Lowered, Part},
+    process::{self, Functions, Stage},
+};
+
+pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered, Errors> {
+    if job.emit.is_mlir() {
+        let message = "LLVM IR does not become MLIR";
+        return Err(Diagnostic::new(message).help("for MLIR on standard input, give --input mlir").into());
+    }
+    if job.module.is_some() {
+        return Err(Diagnostic::new("--module is for MLIR, and the input is LLVM IR").into());
+    }
+    let input = &job.input;
+    let module = llvm::read(context, input)?;
+    let settings = job.settings(llvm::settings_of(&module)?)?;
+    let target = target(&settings, &module)?;
+    let options = Options { remarks: input.keep_lines, ..settings.options(target) };
+    let machine = machine(job, &module, &target)?;
+    llvm::expand(&module)?;
+    llvm::relax_cuda(&module, || Ok(options.cuda_atomics))?;
+    llvm::check(&module, input, &options)?;
+    match finish(job, &module, &machine, &options, Lines::OfTheModule, only.clone()) {
+        Ok((bytes, remarks)) => {
+            std::mem::forget(module);
+            Ok(Lowered::new(None, bytes, &remarks, Some(options.target)))
+        }
+        // What only optimization brought to light has no line yet.
+        Err(_) if !input.keep_lines => work(&job.clone().keeping_lines(), context, only),
+        Err(errors) => Err(errors),
+    }
+}
+
+/// What the lines of a module's debug information are for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// The module came with them.
+    OfTheModule,
+    /// They were added for messages.
+    ForMessages,
+}
+
+/// Lowers a module that was checked, and generates code.
+pub fn finish(
+    job: &Job,
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    options: &Options,
+    lines: Lines,
+    only: Option<Part>,
+) -> Result<(Vec<u8>, Vec<Remark>), Errors> {
+    process::stage(Stage::Prepare);
+    llvm::prepare(module, machine, job.level)?;
+    process::stage(Stage::Lower);
+    let remarks = llvm::lower(module, &job.input, options)?;
+    if lines == Lines::ForMessages {
+        llvm::strip_debug_info(module);
+    }
+    process::stage(Stage::Emit);
+    keep(module, only, &options.target);
+    let bytes = match job.emit {
+        Emit::LlvmIr => llvm::ir(module),
+        Emit::LlvmBc => llvm::bitcode(module),
+        _ => llvm::ptx(module, machine, &options.target)?,
+    };
+    Ok((bytes, remarks))
+}
+
+/// LLVM's code generator, at its own level, or else at that of the pipeline.
+pub fn machine(job: &Job, module: &Module<'_>, target: &Target) -> Result<TargetMachine, Errors> {
+    let level = match job.codegen_level.or(job.level) {
+        Some(0) => OptimizationLevel::None,
+        Some(1) => OptimizationLevel::Less,
+        None | Some(2) => OptimizationLevel::Default,
+        Some(_) => OptimizationLevel::Aggressive,
+    };
+    llvm::machine(module, target, level)
+}
+
+/// The target of the flags; the module is asked for what they leave open.
+fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Errors> {
+    let gpu = settings
+        .mcpu
+        .map_or_else(|| one(llvm::requested_gpus(module)?, "GPUs", "--mcpu", |sm| sm.name()), |sm| Ok(Some(sm)));
+    let version = settings.mattr.map_or_else(
+        || one(llvm::requested_versions(module)?, "PTX versions", "--mattr", PtxVersion::feature),
+        |_| Ok(None),
+    );
+    match (gpu, version) {
+        (Ok(gpu), Ok(version)) => {
+            Ok(settings.target(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
+        }
+        (gpu, version) => Err([gpu.err(), version.err()].into_iter().flatten().flatten().collect()),
+    }
+}
+
+/// The one value that all functions agree on.
+fn one<T: Copy, N: Display>(
+    found: Vec<(T, String)>,
+    what: &str,
+    flag: &str,
+    name: impl Fn(T) -> N,
+) -> Result<Option<T>, Errors> {
+    if found.len() > 1 {
+        let places = found.iter().map(|(value, function)| format!("'{}' in function '{function}'", name(*value)));
+        let message = format!("the module asks for several {what}: {}", places.collect::<Vec<_>>().join(", "));
+        return Err(Diagnostic::new(message).help(format!("PTX text has one target: give it by {flag}")).into());
+    }
+    Ok(found.into_iter().next().map(|(value, _)| value))
+}
+
+/// Hides the functions that are not in `only` from the backend, and says which are left.
+fn keep(module: &Module<'_>, only: Option<Part>, target: &Target) {
+    let defined = module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect::<Vec<_>>();
+    let Part { functions, without } = only.unwrap_or(Part { functions: 0..defined.len(), without: None });
+    let hidden = defined.iter().enumerate().filter(|(index, _)| !functions.contains(index));
+    hidden.for_each(|(_, function)| function.set_linkage(Linkage::AvailableExternally));
+    let first = defined.get(functions.start);
+    process::functions(Functions {
+        count: functions.len(),
+        first: first.map(|function| function.get_name().to_string_lossy().into_owned()).unwrap_or_default(),
+        intrinsics: first.filter(|_| functions.len() == 1).map(|first| intrinsics(*first)).unwrap_or_default(),
+        target: (target.sm.name().to_owned(), target.ptx.feature()),
+    });
+    // By another name it is a function of another module.
+    if let Some(intrinsic) = without.and_then(|name| module.get_function(&name)) {
+        intrinsic.as_global_value().set_name("ptx-atomics.opaque");
+    }
+}
+
+/// The intrinsics that a function calls.
+fn intrinsics(function: FunctionValue<'_>) -> Vec<String> {
+    let instructions = function.get_basic_block_iter().flat_map(|block| block.get_instructions());
+    let calls = instructions.filter_map(|instruction| CallSiteValue::try_from(instruction).ok());
+    let names = calls.filter_map(|call| Some(call.get_called_fn_value()?.get_name().to_string_lossy().into_owned()));
+    names.filter(|name| name.starts_with("llvm.")).collect::<BTreeSet<_>>().into_iter().collect()
+}

@@ -1,0 +1,299 @@
+//! LLVM and MLIR run in a child process: where they end the process, the parent still says why.
+//!
+//! The child is a fork, taken before LLVM is touched and while there is one thread. It tells what it does and what it made
+//! through a pipe, one JSON object a line, so that the parent knows how far it came. It does not outlive its parent.
+
+use std::{
+    fs,
+    io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe},
+    os::fd::AsRawFd,
+    sync::OnceLock,
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use strum::EnumMessage;
+
+/// What a child tells.
+#[derive(Serialize, Deserialize)]
+enum Event {
+    Stage(Stage),
+    Functions(Functions),
+    /// A warning of LLVM.
+    Warning(String),
+    /// What the work returned. As many bytes as the numbers say follow the line.
+    Returned(serde_json::Value, Vec<u64>),
+    /// Why the child is about to end.
+    Cause(Cause),
+    /// An allocation failed. The child may end for this, or go on without.
+    NoMemory,
+}
+
+/// What a child is doing, and whose code does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display, EnumMessage)]
+pub enum Stage {
+    #[strum(serialize = "reading the module", message = "LLVM")]
+    Read,
+    #[strum(serialize = "reading the module", message = "MLIR")]
+    ReadMlir,
+    #[strum(serialize = "converting the module", message = "MLIR")]
+    Convert,
+    #[strum(serialize = "optimizing the module", message = "LLVM")]
+    Prepare,
+    #[strum(serialize = "lowering the atomics", message = "LLVM")]
+    Lower,
+    #[strum(serialize = "generating PTX", message = "LLVM")]
+    Emit,
+}
+
+/// What the work of a child returns: a value, and bytes that are not to become text.
+pub type Returned<T> = (T, Vec<Vec<u8>>);
+
+/// A child that did not return.
+#[derive(Default)]
+pub struct Death {
+    pub stage: Option<Stage>,
+    pub functions: Functions,
+    pub cause: Cause,
+}
+
+impl Death {
+    /// What LLVM says.
+    pub fn reason(&self) -> Option<&str> {
+        if let Cause::Fatal(reason) = &self.cause { Some(reason) } else { None }
+    }
+}
+
+/// What was being compiled.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Functions {
+    pub count: usize,
+    pub first: String,
+    /// The intrinsics that the first one calls, if it is the only one.
+    pub intrinsics: Vec<String>,
+    /// For which GPU and PTX version, as LLVM's features.
+    pub target: (String, String),
+}
+
+/// Why a child did not return.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// LLVM says.
+    Fatal(String),
+    /// A bug of ours says.
+    Panic(String),
+    Memory,
+    Stack,
+    Signal(i32),
+    /// It ended itself, with this status and no word.
+    #[default]
+    Unknown,
+}
+
+static PARENT: OnceLock<PipeWriter> = OnceLock::new();
+
+fn tell(event: &Event, bytes: &[Vec<u8>]) {
+    if let (Some(mut parent), Ok(mut line)) = (PARENT.get(), serde_json::to_vec(event)) {
+        line.push(b'\n');
+        // A parent that is gone needs no answer.
+        let _ = parent.write_all(&line).and_then(|()| bytes.iter().try_for_each(|bytes| parent.write_all(bytes)));
+    }
+}
+
+/// Tells the parent what comes next.
+pub fn stage(stage: Stage) {
+    tell(&Event::Stage(stage), &[]);
+}
+
+/// Tells the parent which functions are being compiled.
+pub fn functions(functions: Functions) {
+    tell(&Event::Functions(functions), &[]);
+}
+
+/// Gives the parent a warning.
+pub fn warn(text: &str) {
+    tell(&Event::Warning(text.to_owned()), &[]);
+}
+
+/// Ends the child, with a reason.
+pub fn fatal(reason: &str) -> ! {
+    tell(&Event::Cause(Cause::Fatal(reason.to_owned())), &[]);
+    // SAFETY: `_exit` runs nothing of the broken process.
+    unsafe { libc::_exit(DIED) }
+}
+
+const DIED: i32 = 70;
+
+/// Runs `work` in a child process, and returns what it returns, or how it died. With `quiet`, the child prints nothing.
+///
+/// # Errors
+/// If this process has several threads, or the system starts no other.
+pub fn run<T: Serialize + DeserializeOwned>(
+    quiet: Quiet,
+    warn: &mut dyn FnMut(&str),
+    work: impl FnOnce() -> Returned<T>,
+) -> io::Result<Result<Returned<T>, Death>> {
+    if fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
+        let message = "this process has several threads, and a fork would have one; use a Helper";
+        return Err(io::Error::other(message));
+    }
+    let (events, writer) = pipe()?;
+    let parent = std::process::id();
+    // SAFETY: the process has one thread, so that the child may do whatever the parent could.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            drop(events);
+            let _ = PARENT.set(writer);
+            if quiet == Quiet::Yes
+                && let Ok(null) = fs::File::create("/dev/null")
+            {
+                // SAFETY: both are open descriptors.
+                unsafe { libc::dup2(null.as_raw_fd(), libc::STDERR_FILENO) };
+            }
+            prepare(parent);
+            let (value, bytes) = work();
+            let lengths = bytes.iter().map(|bytes| bytes.len() as u64).collect();
+            let value = serde_json::to_value(value).expect("what is returned has text as its keys");
+            tell(&Event::Returned(value, lengths), &bytes);
+            std::process::exit(0)
+        }
+        child => {
+            drop(writer);
+            let mut told = Told::default();
+            told.listen(events, warn);
+            let Told { returned, mut death, memory } = told;
+            let mut status = 0;
+            // SAFETY: `child` is our child, and nobody else waits for it.
+            while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+            if libc::WIFEXITED(status)
+                && libc::WEXITSTATUS(status) == 0
+                && let Some(returned) = returned
+            {
+                return Ok(Ok(returned));
+            }
+            if libc::WIFSIGNALED(status) && death.cause == Cause::Unknown {
+                death.cause = Cause::Signal(libc::WTERMSIG(status));
+            }
+            // What dies for want of memory says so last, and in many ways.
+            if memory && !matches!(death.cause, Cause::Stack | Cause::Signal(libc::SIGKILL | libc::SIGTERM)) {
+                death.cause = Cause::Memory;
+            }
+            Ok(Err(death))
+        }
+    }
+}
+
+/// Whether a child prints nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Quiet {
+    Yes,
+    No,
+}
+
+/// What a child told: what it returned, how far it came and why it ended, and whether memory failed.
+struct Told<T> {
+    returned: Option<Returned<T>>,
+    death: Death,
+    memory: bool,
+}
+
+impl<T> Default for Told<T> {
+    fn default() -> Self {
+        Self { returned: None, death: Death::default(), memory: false }
+    }
+}
+
+impl<T: DeserializeOwned> Told<T> {
+    fn listen(&mut self, events: PipeReader, warn: &mut dyn FnMut(&str)) {
+        let mut events = BufReader::new(events);
+        let mut line = Vec::new();
+        while events.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+            match serde_json::from_slice(&line) {
+                Ok(Event::Stage(stage)) => self.death.stage = Some(stage),
+                Ok(Event::Functions(functions)) => self.death.functions = functions,
+                Ok(Event::Warning(text)) => warn(&text),
+                Ok(Event::Returned(value, lengths)) => {
+                    let bytes = lengths.into_iter().map(|length| exactly(&mut events, length)).collect::<Option<_>>();
+                    self.returned = serde_json::from_value(value).ok().zip(bytes);
+                }
+                Ok(Event::Cause(cause)) => self.death.cause = cause,
+                Ok(Event::NoMemory) => self.memory = true,
+                Err(_) => {}
+            }
+            line.clear();
+        }
+    }
+}
+
+/// The next bytes; nothing if there are fewer.
+pub fn exactly(from: &mut impl Read, length: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = from.take(length).read_to_end(&mut bytes).ok()?;
+    (read as u64 == length).then_some(bytes)
+}
+
+/// The size up to which the stack of the child may grow: what Linux leaves free below it.
+const STACK: usize = 128 << 20;
+
+/// Makes the child one that ends with its parent, and tells why it ends.
+fn prepare(parent: u32) {
+    std::panic::set_hook(Box::new(|panic| tell(&Event::Cause(Cause::Panic(panic.to_string())), &[])));
+    // SAFETY: the structures are zeroed or written by the system before they are read, and the handlers call only what a
+    // signal handler may.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid().cast_unsigned() != parent {
+            libc::_exit(DIED);
+        }
+        // Readers of nested text call themselves.
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_STACK, &mut limit) == 0 && limit.rlim_cur < STACK as libc::rlim_t {
+            limit.rlim_cur = limit.rlim_max.min(STACK as libc::rlim_t);
+            libc::setrlimit(libc::RLIMIT_STACK, &limit);
+        }
+        let _ = STACK_TOP.set((&raw const limit).addr());
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = crashed as *const () as usize;
+        // Rust has made another stack for such handlers.
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+        for signal in [libc::SIGSEGV, libc::SIGBUS] {
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// An address near the beginning of the stack, which grows down from there.
+static STACK_TOP: OnceLock<usize> = OnceLock::new();
+
+/// Tells the parent from where nothing may be allocated.
+fn tell_raw(line: &[u8]) {
+    if let Some(parent) = PARENT.get() {
+        // SAFETY: the line is live.
+        unsafe { libc::write(parent.as_raw_fd(), line.as_ptr().cast(), line.len()) };
+    }
+}
+
+extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, _: *const libc::c_void) {
+    // SAFETY: the system gives live information.
+    let address = unsafe { (*info).si_addr() }.addr();
+    let overflown = STACK_TOP.get().is_some_and(|top| (top.saturating_sub(STACK + (1 << 20))..*top).contains(&address));
+    if overflown {
+        tell_raw(b"{\"Cause\":\"Stack\"}\n");
+        // SAFETY: it runs nothing of the broken process.
+        unsafe { libc::_exit(DIED) };
+    }
+    // The handler is gone, and the signal comes again behind it.
+    // SAFETY: it may be called here.
+    unsafe { libc::raise(signal) };
+}
+
+/// Says, in a child process, that an allocation failed, so that its parent can say why it died. For the allocator of a program
+/// that has one of its own; may be called from a handler of signals, and does nothing in other processes.
+pub fn out_of_memory() {
+    tell_raw(b"\"NoMemory\"\n");
+}

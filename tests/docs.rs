@@ -1,0 +1,328 @@
+//! What strangers read: no link of any document is broken, the book has every chapter, and the commands, options and files that
+//! the documents name exist.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, iter,
+    path::{Component, Path, PathBuf},
+    process::Command,
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics_lowering::{Change, Strategy};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use strum::IntoEnumIterator;
+use walkdir::WalkDir;
+
+fn main() {
+    let missing = mdbook().is_none().then_some(" (skipped: no mdbook here; scripts/book installs it)");
+    let trials = [
+        Trial::test("links lead somewhere", || check(links)),
+        Trial::test("images have descriptions", || check(images)),
+        Trial::test("the book has every chapter", || check(chapters)),
+        Trial::test(format!("the book is built{}", missing.unwrap_or_default()), || check(built))
+            .with_ignored_flag(missing.is_some()),
+        Trial::test("commands have the options that are shown", || check(options)),
+        Trial::test("files that are named exist", || check(files)),
+        Trial::test("strategies and changes are explained", || check(names)),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
+}
+
+/// How many things were looked at, and what is wrong with them.
+#[derive(Default)]
+struct Found {
+    count: usize,
+    wrong: Vec<String>,
+}
+
+impl Found {
+    fn add(&mut self, document: &Document, line: usize, wrong: Option<String>) {
+        self.count += 1;
+        self.wrong.extend(wrong.map(|wrong| format!("{}:{line}: {wrong}", document.path.display())));
+    }
+}
+
+/// Everything that is wrong is reported, and a check of nothing is wrong too.
+fn check(of: fn(&[Document], &mut Found) -> Result<(), Failed>) -> Result<(), Failed> {
+    let mut found = Found::default();
+    of(&documents()?, &mut found)?;
+    match found {
+        Found { count: 0, .. } => Err("nothing was checked".into()),
+        Found { wrong, .. } if wrong.is_empty() => Ok(()),
+        Found { wrong, .. } => Err(wrong.join("\n").into()),
+    }
+}
+
+/// A Markdown file; its path is relative to the repository. What it contains has the number of its line.
+#[derive(Default)]
+struct Document {
+    path: PathBuf,
+    anchors: BTreeSet<String>,
+    links: Vec<(usize, String)>,
+    /// The description of each image.
+    images: Vec<(usize, String)>,
+    /// Code within a line.
+    code: Vec<(usize, String)>,
+    /// What a reader is to type.
+    commands: Vec<(usize, String)>,
+}
+
+/// The folder of the book.
+const BOOK: &str = "docs";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the command is a crate of the repository")
+}
+
+/// Whether a file or folder is no result of a build or download.
+fn is_source(name: &str) -> bool {
+    !name.starts_with('.') && name != "target"
+}
+
+fn documents() -> Result<Vec<Document>, Failed> {
+    let walk = WalkDir::new(root()).min_depth(1).sort_by_file_name().into_iter();
+    let mut documents = Vec::new();
+    for entry in walk.filter_entry(|entry| is_source(&entry.file_name().to_string_lossy())) {
+        let path = entry?.into_path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            documents.push(read(path.strip_prefix(root())?, &fs::read_to_string(&path)?));
+        }
+    }
+    Ok(documents)
+}
+
+fn read(path: &Path, text: &str) -> Document {
+    let mut document = Document { path: path.to_owned(), ..Document::default() };
+    // The text of the heading, image or block of code that is open.
+    let mut inside = String::new();
+    let mut is_console = false;
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+        let line = 1 + text[..range.start].matches('\n').count();
+        match event {
+            Event::Start(Tag::Link { dest_url, .. }) => document.links.push((line, dest_url.into_string())),
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                document.links.push((line, dest_url.into_string()));
+                inside.clear();
+            }
+            Event::End(TagEnd::Image) => document.images.push((line, inside.trim().to_owned())),
+            Event::Start(Tag::Heading { .. }) => inside.clear(),
+            Event::End(TagEnd::Heading(_)) => {
+                let name = anchor(&inside);
+                let mut names = iter::once(name.clone()).chain((1..).map(|number| format!("{name}-{number}")));
+                document.anchors.extend(names.find(|name| !document.anchors.contains(name)));
+            }
+            Event::Start(Tag::CodeBlock(kind)) => {
+                is_console = matches!(kind, CodeBlockKind::Fenced(language) if &*language == "console");
+                inside.clear();
+            }
+            Event::End(TagEnd::CodeBlock) if is_console => {
+                document.commands.extend(typed(&inside).map(|(below, command)| (line + 1 + below, command)));
+            }
+            Event::Code(code) => {
+                inside.push_str(&code);
+                document.code.push((line, code.into_string()));
+            }
+            Event::Text(text) => inside.push_str(&text),
+            _ => {}
+        }
+    }
+    document
+}
+
+/// The name under which a heading is linked to, at GitHub and in mdBook.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The commands behind prompts, each in one line and without its comment, with the lines above it.
+fn typed(console: &str) -> impl Iterator<Item = (usize, String)> {
+    let joined = |start: usize| {
+        let lines = console.lines().skip(start);
+        let parts = lines.scan(true, |goes_on, line| {
+            goes_on.then(|| {
+                *goes_on = line.ends_with('\\');
+                line.trim_end_matches('\\')
+            })
+        });
+        let command = parts.collect::<String>();
+        command.split(" # ").next().unwrap_or_default().trim().to_owned()
+    };
+    let prompts = console.lines().enumerate().filter(|(_, line)| line.starts_with("$ "));
+    prompts.map(move |(number, _)| (number, joined(number)[2..].to_owned()))
+}
+
+/// A path without `.` and `..`; nothing if it leaves the repository.
+fn normal(path: &Path) -> Option<PathBuf> {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => normal.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => normal.pop().then_some(())?,
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(normal)
+}
+
+fn links(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+    let anchors: BTreeMap<&Path, _> = documents.iter().map(|document| (&*document.path, &document.anchors)).collect();
+    let wrong = |document: &Document, link: &str| {
+        let (path, fragment) = link.split_once('#').map_or((link, None), |(path, name)| (path, Some(name)));
+        let folder = document.path.parent().unwrap_or(Path::new(""));
+        let target = if path.is_empty() { document.path.clone() } else { folder.join(path) };
+        let Some(target) = normal(&target).filter(|target| root().join(target).exists()) else {
+            return Some(format!("there is no {path}"));
+        };
+        // In the book, links to Markdown lead to its pages.
+        let leaves = |path: &Path| !path.starts_with(BOOK) && path.extension().is_some_and(|end| end == "md");
+        if document.path.starts_with(BOOK) && leaves(&target) {
+            return Some(format!("{path} is no chapter of the book: link to its folder"));
+        }
+        let known = |name: &str| anchors.get(&*target).is_some_and(|anchors| anchors.contains(name));
+        fragment.filter(|name| !known(name)).map(|name| format!("{} has no heading #{name}", target.display()))
+    };
+    for document in documents {
+        for (line, link) in document.links.iter().filter(|(_, link)| !link.contains("://")) {
+            found.add(document, *line, wrong(document, link));
+        }
+    }
+    Ok(())
+}
+
+fn images(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+    for document in documents {
+        for (line, description) in &document.images {
+            found.add(document, *line, description.is_empty().then(|| "an image without a description".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn chapters(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+    let settings = fs::read_to_string(root().join(BOOK).join("book.toml"))?;
+    assert!(settings.lines().any(|line| line == r#"src = ".""#), "the chapters are beside book.toml:\n{settings}");
+    let is_summary = |document: &&Document| document.path == Path::new(BOOK).join("SUMMARY.md");
+    let summary = documents.iter().find(is_summary).ok_or("the book has no SUMMARY.md")?;
+    let listed = |chapter: &Document| {
+        let is_chapter = |(_, link): &&(usize, String)| Path::new(BOOK).join(link) == chapter.path;
+        summary.links.iter().filter(is_chapter).count()
+    };
+    // That a chapter has its file is what `links` says.
+    for chapter in documents.iter().filter(|document| document.path.starts_with(BOOK) && !is_summary(document)) {
+        let times = listed(chapter);
+        found.add(chapter, 1, (times != 1).then(|| format!("SUMMARY.md lists it {times} times")));
+    }
+    Ok(())
+}
+
+/// The one that scripts/book has made, or that of the machine.
+fn mdbook() -> Option<PathBuf> {
+    let runs = |program: &PathBuf| Command::new(program).arg("--version").output().is_ok();
+    [root().join("target/mdbook/bin/mdbook"), "mdbook".into()].into_iter().find(runs)
+}
+
+fn built(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut command = Command::new(mdbook().ok_or("no mdbook")?);
+    let output = command.arg("build").arg(root().join(BOOK)).arg("--dest-dir").arg(folder.path()).output()?;
+    let said = String::from_utf8(output.stderr)?;
+    assert!(output.status.success() && !said.contains("WARN"), "{said}");
+    for chapter in documents.iter().filter(|document| document.path.parent() == Some(Path::new(BOOK))) {
+        let name = chapter.path.file_stem().ok_or("no name")?;
+        let page = folder.path().join(name).with_extension("html");
+        found.add(chapter, 1, (name != "SUMMARY" && !page.exists()).then(|| "the book has no page of it".to_owned()));
+    }
+    Ok(())
+}
+
+/// The options of a subcommand, as its help says; nothing if there is no such subcommand.
+fn known(subcommand: &str) -> Result<Option<BTreeSet<String>>, Failed> {
+    let output = Command::new(env!("CARGO_BIN_EXE_ptx-atomics")).args([subcommand, "--help"]).output()?;
+    let help = String::from_utf8(output.stdout)?;
+    let words = help.split(|c: char| c.is_whitespace() || c == ',').filter(|word| word.starts_with('-'));
+    Ok(output.status.success().then(|| words.map(str::to_owned).collect()))
+}
+
+fn options(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+    let mut helps = BTreeMap::new();
+    for document in documents {
+        for (line, code) in document.commands.iter().chain(&document.code) {
+            let Some(arguments) = code.strip_prefix("ptx-atomics ") else { continue };
+            let mut words = arguments.split_whitespace().take_while(|word| !matches!(*word, "|" | "<" | ">" | ";"));
+            let Some(subcommand) = words.next().filter(|word| !word.starts_with('-')) else { continue };
+            if !helps.contains_key(subcommand) {
+                helps.insert(subcommand, known(subcommand)?);
+            }
+            let Some(known) = &helps[subcommand] else {
+                found.add(document, *line, Some(format!("there is no command `ptx-atomics {subcommand}`")));
+                continue;
+            };
+            let shown = words.map(|word| word.trim_matches(['[', ']'])).filter(|word| word.len() > 1);
+            for word in shown.filter(|word| word.starts_with('-')) {
+                // The value may stand in the same word: --strategy=fence, -O2.
+                let name = if word.starts_with("--") { word.split('=').next().unwrap_or(word) } else { &word[..2] };
+                let wrong = (!known.contains(name)).then(|| format!("`ptx-atomics {subcommand}` has no {name}"));
+                found.add(document, *line, wrong);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Words that begin with a folder of the repository. Examples and patterns are no names of files.
+fn files(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+    let mut folders = BTreeSet::new();
+    for entry in fs::read_dir(root())? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_dir() && is_source(&name) {
+            folders.insert(name);
+        }
+    }
+    let is_path = |word: &&str| {
+        let folder = word.split_once('/').is_some_and(|(folder, _)| folders.contains(folder));
+        folder && !word.contains(['*', '<', '{', '$', ':', '…'])
+    };
+    for document in documents {
+        // The map of the code names a folder, and below it, indented, what is in it.
+        let mut folder = root().to_owned();
+        for (line, code) in document.commands.iter().chain(&document.code) {
+            let is_indented = code.starts_with(' ');
+            for word in code.split(|c: char| c.is_whitespace() || "'\"=,;()".contains(c)).filter(is_path) {
+                let path = if is_indented { folder.join(word) } else { root().join(word) };
+                found.add(document, *line, (!path.exists()).then(|| format!("there is no {word}")));
+                if !is_indented && path.is_dir() {
+                    folder = path;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn named<T: IntoEnumIterator + ToString>() -> BTreeSet<String> {
+    T::iter().map(|value| value.to_string()).collect()
+}
+
+/// The tables of the chapters on strategies and on messages have every name, and no other.
+fn names(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+    let tables =
+        [("strategies.md", "| strategy | ", named::<Strategy>()), ("messages.md", "| change | ", named::<Change>())];
+    for (chapter, header, names) in tables {
+        let path = Path::new(BOOK).join(chapter);
+        let document = documents.iter().find(|document| document.path == path).ok_or(chapter)?;
+        let text = fs::read_to_string(root().join(path))?;
+        let mut rows = text.lines().zip(1..).skip_while(|(line, _)| !line.starts_with(header));
+        let line = rows.next().map_or(1, |(_, line)| line);
+        let cells = rows.skip(1).map_while(|(row, _)| row.strip_prefix("| ")?.split(" | ").next());
+        let said: BTreeSet<_> = cells.flat_map(|cell| cell.split(", ")).map(|name| name.replace('`', "")).collect();
+        for name in names.union(&said) {
+            let both = names.contains(name) && said.contains(name);
+            found.add(document, line, (!both).then(|| format!("{name} is not in the table, or not in the code")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The library as others use it: the projects of docs/library.md are built and run outside the repository, without its
+//! configuration; the crates are packaged; the documentation is built without LLVM.
+
+use std::{
+    fs, io,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use testing::{root, success};
+
+type Test = fn() -> Result<(), Failed>;
+
+fn main() {
+    let tests: &[(&str, Test)] = &[
+        ("without LLVM", without_llvm),
+        ("no features, and the models", no_features),
+        ("LLVM IR", llvm),
+        ("MLIR", mlir),
+        ("an input that ends LLVM", ends_llvm),
+        ("the crates are packaged", packages),
+        ("documentation without LLVM", documentation),
+    ];
+    let tests = tests.iter().map(|(name, test)| Trial::test(*name, test)).collect();
+    // Cargo waits for itself.
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    libtest_mimic::run(&arguments, tests).exit();
+}
+
+/// Cargo outside the repository: the variables that cargo sets for this test are not there.
+fn cargo(folder: &Path, arguments: &[&str]) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(arguments).arg("--offline").current_dir(folder);
+    for (name, _) in std::env::vars_os() {
+        let is_ours = name.to_str().is_some_and(|name| {
+            ["CARGO_", "MLIR_SYS_", "TABLEGEN_", "RUST"].iter().any(|prefix| name.starts_with(prefix))
+        });
+        if is_ours && !matches!(name.to_str(), Some("CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN")) {
+            cargo.env_remove(name);
+        }
+    }
+    // All projects share what they depend on, from one run to the next.
+    cargo.env("CARGO_TARGET_DIR", target()).env("CARGO_PROFILE_DEV_DEBUG", "false").env("CARGO_INCREMENTAL", "0");
+    cargo
+}
+
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("outside")
+}
+
+/// The code blocks of a language below a heading of docs/library.md.
+fn blocks(heading: &str, language: &str) -> Result<Vec<String>, Failed> {
+    let book = fs::read_to_string(root().join("docs/library.md"))?;
+    let (_, section) = book.split_once(&format!("\n## {heading}\n")).ok_or(format!("no heading '{heading}'"))?;
+    let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+    let fence = format!("```{language}\n");
+    let blocks = section.split(&fence).skip(1);
+    Ok(blocks.map(|block| block.split("```").next().unwrap_or_default().to_owned()).collect())
+}
+
+/// A project in a folder of its own that depends on the crates at their places here.
+struct Project {
+    name: &'static str,
+    folder: tempfile::TempDir,
+}
+
+impl Project {
+    /// All share a folder for what is built, where each needs a name of its own.
+    fn new(name: &'static str, dependencies: &str, main: &str) -> Result<Self, Failed> {
+        let folder = tempfile::tempdir()?;
+        let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n");
+        let dependencies = dependencies.replace("../ptx-atomics", root().to_str().ok_or("the path is no text")?);
+        fs::create_dir(folder.path().join("src"))?;
+        fs::write(folder.path().join("Cargo.toml"), format!("{package}{dependencies}"))?;
+        fs::write(folder.path().join("src/main.rs"), main)?;
+        fs::copy(root().join("Cargo.lock"), folder.path().join("Cargo.lock"))?;
+        Ok(Self { name, folder })
+    }
+
+    /// Of what stands below a heading of docs/library.md: the last `toml` has the dependencies.
+    fn of_docs(name: &'static str, heading: &str) -> Result<Self, Failed> {
+        let (dependencies, main) = (blocks(heading, "toml")?.pop(), blocks(heading, "rust")?.pop());
+        Self::new(name, &dependencies.ok_or("no dependencies")?, &main.ok_or("no program")?)
+    }
+
+    /// What the program prints. It is built with these variables besides.
+    fn run(&self, variables: &[(&str, &str)]) -> Result<String, Failed> {
+        success(cargo(self.folder.path(), &["build", "--quiet"]).envs(variables.iter().copied()))?;
+        let output = success(&mut Command::new(target().join("debug").join(self.name)))?;
+        // The next run has another folder, and would leave this one's program behind.
+        success(&mut cargo(self.folder.path(), &["clean", "--quiet", "--package", self.name]))?;
+        Ok(output)
+    }
+}
+
+const NO_LLVM: &[(&str, &str)] = &[("LLVM_SYS_221_PREFIX", "/nowhere")];
+
+fn check(project: &Project, variables: &[(&str, &str)], expected: &str) -> Result<(), Failed> {
+    let output = project.run(variables)?;
+    if !output.contains(expected) {
+        return Err(format!("it prints no '{expected}', but:\n{output}").into());
+    }
+    Ok(())
+}
+
+fn without_llvm() -> Result<(), Failed> {
+    check(
+        &Project::of_docs("outside-lowering", "Without LLVM")?,
+        NO_LLVM,
+        "atom.acquire.sys.global.add.u32 %d, [%a], %b;",
+    )
+}
+
+fn no_features() -> Result<(), Failed> {
+    let dependencies = "[dependencies]\nptx-atomics = { path = \"../ptx-atomics\", features = [\"model\"] }";
+    let main = "use ptx_atomics::{judge as _, lowering::Target, mapping as _, memory_model as _, ptx as _};
+        fn main() { println!(\"{}\", Target::new(\"sm_90\".parse().unwrap(), None).unwrap()); }";
+    check(&Project::new("outside-model", dependencies, main)?, NO_LLVM, "sm_90")
+}
+
+fn llvm() -> Result<(), Failed> {
+    check(&Project::of_docs("outside-llvm", "LLVM IR")?, &[], "atom.acq_rel.sys.global.add.u32")
+}
+
+fn mlir() -> Result<(), Failed> {
+    let project = Project::of_docs("outside-mlir", "MLIR")?;
+    let [config, script] = [blocks("MLIR", "toml")?.remove(0), blocks("MLIR", "sh")?.remove(0)];
+    let own = fs::read_to_string(root().join("passes/link/config/bin/llvm-config"))?;
+    assert_eq!(own, script, "docs/library.md has the llvm-config of this repository");
+    let folder = project.folder.path().join(".cargo");
+    fs::create_dir_all(folder.join("melior/bin"))?;
+    fs::write(folder.join("config.toml"), config)?;
+    let path = folder.join("melior/bin/llvm-config");
+    fs::write(&path, script)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    check(&project, &[], "atom.acq_rel.sys.global.add.u32")
+}
+
+/// From one of several threads.
+fn ends_llvm() -> Result<(), Failed> {
+    let project = Project::of_docs("outside-helper", "Inputs that end LLVM")?;
+    let input = fs::read_to_string(root().join("tests/bad/backend_fails.ll"))?;
+    fs::write(project.folder.path().join("src/input.ll"), input)?;
+    check(
+        &project,
+        &[],
+        "in function needs_clusters: LLVM has no instruction for sm_70 with PTX 6.0 that does llvm.nvvm.barrier.cluster.arrive; help: it compiles with --mcpu sm_90 --mattr +ptx78",
+    )
+}
+
+/// Each crate is packaged, and has its sources alone in the package.
+fn packages() -> Result<(), Failed> {
+    let all = ["--workspace", "--no-verify", "--allow-dirty", "--exclude", "ptx-atomics-gpu"];
+    success(cargo(root(), &["package", "--quiet"]).args(all))?;
+    let crates =
+        fs::read_dir(target().join("package"))?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    let crates: Vec<_> =
+        crates.iter().filter(|path| path.extension().is_some_and(|extension| extension == "crate")).collect();
+    for path in &crates {
+        let files = success(Command::new("tar").arg("-tzf").arg(path))?;
+        let known = |file: &&str| {
+            let name = file.split_once('/').map_or(*file, |(_, name)| name);
+            let of_cargo = ["Cargo.toml", "Cargo.toml.orig", "Cargo.lock", ".cargo_vcs_info.json"];
+            name.starts_with("src/") || name == "build.rs" || name == "README.md" || of_cargo.contains(&name)
+        };
+        let others: Vec<_> = files.lines().filter(|file| !known(file)).collect();
+        assert!(others.is_empty(), "{} has {others:?}", path.display());
+    }
+    assert!(crates.len() > 10, "{} crates", crates.len());
+    Ok(())
+}
+
+/// As docs.rs builds it, without warnings.
+fn documentation() -> Result<(), Failed> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+    let (_, docs_rs) = manifest.split_once("\n[package.metadata.docs.rs]\n").ok_or("no metadata for docs.rs")?;
+    let features = docs_rs.lines().next().and_then(|line| line.strip_prefix("features = ")).ok_or("no features")?;
+    let features = features.replace(['[', ']', '"', ' '], "");
+    let mut doc = cargo(root(), &["doc", "--quiet", "--no-deps", "--package", "ptx-atomics", "--features", &features]);
+    success(doc.envs(NO_LLVM.iter().copied()).envs([("DOCS_RS", "1"), ("RUSTDOCFLAGS", "-Dwarnings")]))?;
+    assert!(target().join("doc/ptx_atomics/isolated/index.html").exists());
+    Ok(())
+}
