@@ -1,7 +1,7 @@
 //! The command line: bad input, outputs, remarks, targets.
 //!
 //! What it prints for each file of `tests/bad` is pinned beside the file. To accept a change:
-//! `INSTA_UPDATE=always cargo test --test cli`, then read the difference.
+//! `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test cli`, then read the difference.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use std::{
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
-use testing::{CALLS_THAT_ORDER, exists, ptx_atomics, root, success};
+use testing::{CALLS_THAT_ORDER, exists, ptx_atomics, root, snapshot, success};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -113,14 +113,8 @@ fn bad_file(path: &Path) -> Result<(), Failed> {
     let output = lower(&format!("{} -o {}/out.ptx {flags}", path.display(), folder.path().display()));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(fs::read_dir(folder.path())?.count(), 0, "nothing is left in the output's folder");
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(root().join("tests/bad"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-    let stderr = String::from_utf8(output.stderr)?;
-    settings.bind(|| insta::assert_snapshot!(name, stderr));
-    Ok(())
+    let name = path.file_stem().expect("a name").to_string_lossy();
+    snapshot::pin("tests/bad", &name, &String::from_utf8(output.stderr)?)
 }
 
 fn unreadable_inputs() -> Result<(), Failed> {
@@ -720,10 +714,6 @@ fn calls_order() -> Result<(), Failed> {
 }
 
 fn table() -> Result<(), Failed> {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(root().join("tests/table"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
     let cases = [
         ("sm_90.recommended.md", "--mcpu sm_90 --mattr +ptx86 --strategy recommended --format markdown"),
         ("sm_80.fence.txt", "--mcpu sm_80 --strategy fence"),
@@ -731,7 +721,7 @@ fn table() -> Result<(), Failed> {
     ];
     for (name, arguments) in cases {
         let text = success(ptx_atomics().arg("table").args(arguments.split_whitespace()))?;
-        settings.bind(|| insta::assert_snapshot!(name, text));
+        snapshot::pin("tests/table", name, &text)?;
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The examples, from source to PTX: by the compilers that people have, then by the command, and by the compilers with the
 //! plugin. What a compiler gives without and with the plugin is pinned, so that the difference is seen:
-//! `snapshots/examples/<example>.<sm>.<compiler or plugin>.snap`.
+//! `snapshots/examples/<example>.snap`.
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test --test examples`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test examples`, then read the difference.
 
 use std::{
     env, fs,
@@ -10,12 +10,13 @@ use std::{
     process::Command,
 };
 
-use itertools::{Itertools, iproduct};
-use libtest_mimic::{Arguments, Failed};
+use itertools::Itertools;
+use libtest_mimic::{Arguments, Failed, Trial};
 use testing::{
     ASSEMBLERS, Assembler,
     examples::{Example, KERNELS, Output, compile, examples, find_rustc},
-    plugin, ptx_atomics, root, success, target,
+    listing::{Variant, listing},
+    plugin, ptx_atomics, root, snapshot, success, target,
 };
 
 const GPUS: [(&str, &str); 2] = [("sm_70", "ptx60"), ("sm_90", "ptx86")];
@@ -23,13 +24,16 @@ const GPUS: [(&str, &str); 2] = [("sm_70", "ptx60"), ("sm_90", "ptx86")];
 fn main() {
     plugin::build();
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
-    let trials = iproduct!(examples(), GPUS).map(|(example, (sm, ptx))| {
+    let names = examples().iter().map(Example::name).collect();
+    let none_left =
+        Trial::test("no snapshot without its trial", move || snapshot::none_left("snapshots/examples", &names));
+    let trials = examples().into_iter().map(|example| {
         let missing = example.compiler().1.or(assembler);
-        testing::trial(format!("{} for {sm}", example.path), missing, move || check(&example, sm, ptx))
+        testing::trial(example.path.clone(), missing, move || check(&example))
     });
     let missing = vendored().is_none().then_some("rustc with what its std depends on beside it");
     let cargo = testing::trial("rust-kernel by cargo".into(), missing.or(assembler), build_by_cargo);
-    libtest_mimic::run(&Arguments::from_args(), trials.chain([cargo]).collect()).exit();
+    libtest_mimic::run(&Arguments::from_args(), trials.chain([cargo, none_left]).collect()).exit();
 }
 
 /// A rustc on LLVM 22, and a folder of the crates that its std depends on, which cargo wants even for `core` alone.
@@ -96,7 +100,18 @@ fn build_by_cargo() -> Result<(), Failed> {
     Ok(())
 }
 
-fn check(example: &Example, sm: &'static str, ptx: &'static str) -> Result<(), Failed> {
+/// Pins what the compiler gives for every GPU, and what it gives with the plugin.
+fn check(example: &Example) -> Result<(), Failed> {
+    let compiled: Vec<_> =
+        GPUS.iter().map(|(sm, ptx)| compiled(example, sm, ptx).map(|texts| (*sm, texts))).try_collect()?;
+    let variants = compiled.iter().flat_map(|(gpu, [plain, plugin])| {
+        [(example.compiler().0, plain), ("plugin", plugin)].map(|(by, text)| Variant { gpu, by, text })
+    });
+    snapshot::pin("snapshots/examples", &example.name(), &listing(&variants.collect_vec())?)
+}
+
+/// The PTX of the compiler and of the compiler with the plugin, judged and assembled, as that of the command is.
+fn compiled(example: &Example, sm: &str, ptx: &str) -> Result<[String; 2], Failed> {
     let ir = compile(example, sm, ptx, Output::Ir)?;
     let plain = compile(example, sm, ptx, Output::Ptx)?;
     let plugin = compile(example, sm, ptx, Output::PtxByPlugin)?;
@@ -117,21 +132,5 @@ fn check(example: &Example, sm: &'static str, ptx: &'static str) -> Result<(), F
         let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target));
         known.try_for_each(|assembler| assembler.assemble(&target, &text))?;
     }
-    for (by, file) in [(example.compiler().0, &plain), ("plugin", &plugin)] {
-        pin(format!("{}.{sm}.{by}", example.name()), &fs::read_to_string(file.path())?);
-    }
-    Ok(())
-}
-
-/// Pins the instructions of a text: comments, and what debuggers read, change with the compilers.
-fn pin(name: String, text: &str) {
-    let for_debuggers = [".loc", ".file", ".section", "$L__tmp", "$L__func_"];
-    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end());
-    let code = code.filter(|line| !for_debuggers.iter().any(|start| line.trim_start().starts_with(start)));
-    let code = code.filter(|line| !line.is_empty()).join("\n");
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(root().join("snapshots/examples"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, code));
+    Ok([fs::read_to_string(plain.path())?, fs::read_to_string(plugin.path())?])
 }

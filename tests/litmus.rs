@@ -1,7 +1,7 @@
 //! `ptx-atomics litmus`: verdicts, explanations, drawings, bad input.
 //!
 //! What it prints and draws for each of `memory-model/litmus` is pinned in `snapshots/litmus`. To accept a change:
-//! `INSTA_UPDATE=always cargo test --test litmus`, then read the difference.
+//! `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test litmus`, then read the difference.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use ptx_memory_model::{
     ptx::{Conventions, search},
 };
 use serde_json::Value;
-use testing::{ptx_atomics, random, root, success, trial};
+use testing::{ptx_atomics, random, root, snapshot, success, trial};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -121,25 +121,17 @@ fn draw(path: &Path) -> Result<Drawn, Failed> {
 
 fn pinned(path: &Path) -> Result<(), Failed> {
     let Drawn { text, dot, svg } = draw(path)?;
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(root().join("snapshots/litmus"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    for (kind, content) in [("text", text), ("dot", dot), ("svg", svg)] {
-        settings.bind(|| insta::assert_snapshot!(format!("{}.{kind}", name(path)), content));
-    }
-    Ok(())
+    let contents = [("text", text), ("dot", dot), ("svg", svg)];
+    let pin = |(kind, content): (&str, String)| {
+        snapshot::pin("snapshots/litmus", &format!("{}.{kind}", name(path)), &content)
+    };
+    contents.into_iter().try_for_each(pin)
 }
 
 fn none_left() -> Result<(), Failed> {
-    let names =
-        files("memory-model/litmus").into_iter().chain(files("examples/litmus")).map(|path| name(&path)).collect_vec();
-    let left = files("snapshots/litmus").into_iter().filter(|path| {
-        let path = path.with_extension("");
-        !names.contains(&name(&path))
-    });
-    let left = left.map(|path| path.display().to_string()).join(", ");
-    if left.is_empty() { Ok(()) } else { Err(format!("snapshots of no trial: {left}").into()) }
+    let own = files("memory-model/litmus").into_iter().chain(files("examples/litmus"));
+    let names = own.flat_map(|path| ["text", "dot", "svg"].map(|kind| format!("{}.{kind}", name(&path)))).collect();
+    snapshot::none_left("snapshots/litmus", &names)
 }
 
 /// The verdicts of Dat3M that the command does not share, by the convention, and why.

@@ -118,7 +118,7 @@ impl Pinned {
         let (ptx, target) = (self.ptx(module)?, &module.target);
         let head = format!(".version {}\n.target {}\n", target.ptx, target.sm);
         assert!(ptx.contains(&head), "no {head} in\n{ptx}");
-        Ok(Variant { gpu: target.sm.name(), by: module.strategy.into(), ptx })
+        Ok(Variant { gpu: target.sm.name(), by: module.strategy.into(), text: ptx })
     }
 
     fn as_the_command(&self, module: &Lowered) -> Result<(), Failed> {

@@ -1,24 +1,26 @@
 //! The code of PTX modules as a person compares it: function by function, with the variants that agree in one group.
 //!
-//! A listing leaves out what the backend writes around the code: heads, declarations, loads of parameters, the last `ret`.
+//! A listing leaves out what the backend writes around the code: heads, declarations, loads of parameters, the last `ret`,
+//! labels to which nothing jumps.
 //! Registers that hold a parameter have its name. The other registers and the labels of a backend are numbered in the order
 //! in which they appear, so that a function does not differ by its allocation of registers.
 
-use std::{collections::HashMap, fmt::Write};
+use std::collections::{HashMap, HashSet};
 
 use itertools::Itertools;
-use ptx_isa::{Code, Line, Module, ModuleError};
+use ptx_isa::{Code, Instruction, Jump, Line, Module, ModuleError, Name, Other};
 
-/// A module, and what it was compiled for and by.
+/// What became of a module, and for and by what.
 pub struct Variant<'t> {
     /// The GPU.
     pub gpu: &'t str,
     /// What else tells it from the others for the GPU: a strategy, a compiler.
     pub by: &'t str,
-    pub ptx: &'t str,
+    /// PTX, or another text.
+    pub text: &'t str,
 }
 
-/// Lists every function of some variants of one module.
+/// Lists every function of some variants of one module, which are PTX.
 ///
 /// Below the name of a function stands each group of variants that agree, as `sm_70, sm_80: fence, proven`, and their code.
 /// A group that has all variants for a GPU names the GPU alone.
@@ -26,26 +28,36 @@ pub struct Variant<'t> {
 /// # Errors
 /// If a text is no PTX module.
 pub fn listing(variants: &[Variant<'_>]) -> Result<String, ModuleError> {
-    let modules: Vec<Module> = variants.iter().map(|variant| variant.ptx.parse()).try_collect()?;
+    let modules: Vec<Module> = variants.iter().map(|variant| variant.text.parse()).try_collect()?;
     let functions = modules.iter().flat_map(|module| &module.functions).filter(|function| function.body.is_some());
-    let mut text = String::new();
-    for name in functions.map(|function| &function.name).unique() {
-        writeln!(text, "{name}").expect("a string takes text");
-        let mut groups: Vec<(String, Vec<&Variant<'_>>)> = Vec::new();
-        for (variant, module) in variants.iter().zip(&modules) {
-            let function = module.functions.iter().find(|function| function.name == *name);
-            let Some(body) = function.and_then(|function| function.body.as_ref()) else { continue };
-            let code = code(name, body);
-            match groups.iter_mut().find(|(known, _)| *known == code) {
-                Some((_, group)) => group.push(variant),
-                None => groups.push((code, vec![variant])),
-            }
-        }
-        for (code, group) in groups {
-            writeln!(text, "  {}\n{code}", header(&group, variants)).expect("a string takes text");
+    let section = |name: &String| {
+        let function = |module: &Module| {
+            let function = module.functions.iter().find(|function| function.name == *name)?;
+            Some(code(name, function.body.as_ref()?))
+        };
+        section(name, variants, modules.iter().map(function))
+    };
+    Ok(functions.map(|function| &function.name).unique().map(section).collect())
+}
+
+/// Lists whole texts in the same form, below a name.
+pub fn texts(name: &str, variants: &[Variant<'_>]) -> String {
+    let indented = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect();
+    section(name, variants, variants.iter().map(|variant| Some(indented(variant.text))))
+}
+
+/// A name, and the groups of the variants that have something of this name.
+fn section(name: &str, variants: &[Variant<'_>], contents: impl Iterator<Item = Option<String>>) -> String {
+    let mut groups: Vec<(String, Vec<&Variant<'_>>)> = Vec::new();
+    for (variant, content) in variants.iter().zip(contents) {
+        let Some(content) = content else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == content) {
+            Some((_, group)) => group.push(variant),
+            None => groups.push((content, vec![variant])),
         }
     }
-    Ok(text)
+    let group = |(content, group): (String, Vec<_>)| format!("  {}\n{content}\n", header(&group, variants));
+    format!("{name}\n{}", groups.into_iter().map(group).collect::<String>())
 }
 
 /// The variants of a group, GPU by GPU; GPUs of the same variants stand together.
@@ -67,13 +79,24 @@ fn header(group: &[&Variant<'_>], all: &[Variant<'_>]) -> String {
 /// The code of a function, a line for each instruction and label.
 fn code(function: &str, body: &[Line]) -> String {
     let mut names = Names::of(function, body);
-    let body = body.split_last().filter(|(last, _)| last.text == "ret").map_or(body, |(_, body)| body);
-    let lines = body.iter().filter(|line| !names.has_parameter_of(line)).collect_vec();
+    let targets: HashSet<_> = body.iter().flat_map(targets).collect();
+    let is_idle_label = |line: &Line| matches!(&line.code, Code::Label(label) if !targets.contains(label));
+    let mut lines = body.iter().filter(|line| !is_idle_label(line) && !names.has_parameter_of(line)).collect_vec();
+    lines.pop_if(|line| line.text == "ret");
     let line = |line: &Line| match line.code {
-        Code::Label(_) => format!("  {}:\n", names.rename(&line.text)),
-        _ => format!("    {}\n", names.rename(&line.text)),
+        Code::Label(_) => format!("    {}:\n", names.rename(&line.text)),
+        _ => format!("      {}\n", names.rename(&line.text)),
     };
     lines.into_iter().map(line).collect()
+}
+
+/// The labels to which a line may jump.
+fn targets(line: &Line) -> &[Name] {
+    match &line.code {
+        Code::Instruction { instruction: Instruction::Bra { target }, .. } => std::slice::from_ref(target),
+        Code::Other(Other { jump: Jump::To(targets), .. }) => targets,
+        _ => &[],
+    }
 }
 
 /// What the names of a function become.
@@ -145,5 +168,68 @@ fn parameter(line: &Line) -> Option<(&str, &str)> {
             (!line.text.contains('+')).then_some((&register.0, &parameter.0))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A module with a function `f`, as LLVM writes it.
+    fn module(body: &str) -> String {
+        format!(".version 8.6\n.target sm_90\n.visible .func f(.param .b64 f_param_0)\n{{\n{body}\n}}\n")
+    }
+
+    fn check(variants: &[(&str, &str, &str)], expected: &str) {
+        let texts = variants.iter().map(|(.., body)| module(body)).collect_vec();
+        let variants = variants.iter().zip(&texts).map(|((gpu, by, _), text)| Variant { gpu, by, text }).collect_vec();
+        assert_eq!(listing(&variants).expect("a module"), expected);
+    }
+
+    #[test]
+    fn frames_and_the_names_of_registers_are_no_difference() {
+        let one = ".reg .b32 %r<9>; ld.param.b64 %rd1, [f_param_0]; atom.add.u32 %r2, [%rd1], %laneid; ret;";
+        let other = ".reg .b32 %r<4>; ld.param.b64 %rd7, [f_param_0];\natom.add.u32 %r1, [%rd7], %laneid; // c\nret;";
+        check(
+            &[("sm_70", "a", one), ("sm_80", "a", other)],
+            "f\n  sm_70, sm_80\n      atom.add.u32 %r1, [%param_0], %laneid\n\n",
+        );
+    }
+
+    #[test]
+    fn what_is_done_with_which_value_is_a_difference() {
+        let swap = |text: &str| {
+            let body =
+                format!("ld.param.b64 %rd1, [f_param_0]; add.u32 %r1, %r3, 1; sub.u32 %r2, %r3, 1; {text}; ret;");
+            listing(&[Variant { gpu: "sm_70", by: "a", text: &module(&body) }]).expect("a module")
+        };
+        assert_ne!(swap("atom.cas.b32 %r3, [%rd1], %r1, %r2"), swap("atom.cas.b32 %r3, [%rd1], %r2, %r1"));
+        assert_ne!(swap("atom.cas.b64 %rd2, [%rd1], %rd1, 0"), swap("atom.cas.b64 %rd2, [%rd1], %rd3, 0"));
+    }
+
+    #[test]
+    fn labels_and_registers_that_are_written_again() {
+        let body = "ld.param.b32 %r4, [f_param_0];\n$L__BB3_9: @%p2 ret; add.u32 %r4, %r4, 1; { .reg .b32 %old; %again:\n\
+                    mov.b32 %old, %r4; @%p2 bra %again; } bra.uni $L__BB3_9;";
+        let expected = "f\n  sm_70\n      ld.param.b32 %r1, [f_param_0]\n    $L1:\n      @%p2 ret\n      add.u32 %r1, %r1, 1\n    \
+                        %again:\n      mov.b32 %old, %r1\n      @%p2 bra %again\n      bra.uni $L1\n\n";
+        check(&[("sm_70", "a", body)], expected);
+    }
+
+    #[test]
+    fn groups_name_their_variants() {
+        let (a, b) = ("$L__tmp0: membar.cta; ret; $L__func_end0:", "fence.sc.cta; ret;");
+        let variants = [("sm_35", "x", a), ("sm_70", "x", b), ("sm_70", "y", a), ("sm_80", "x", b), ("sm_80", "y", a)];
+        check(&variants, "f\n  sm_35; sm_70, sm_80: y\n      membar.cta\n\n  sm_70, sm_80: x\n      fence.sc.cta\n\n");
+    }
+
+    #[test]
+    fn a_function_of_some_variants_stands_with_them_alone() {
+        let without = module("ret;");
+        let with = without.clone() + ".func g() { membar.gl; ret; }";
+        let variant = |gpu, text| Variant { gpu, by: "", text };
+        let found = listing(&[variant("sm_70", &without), variant("sm_80", &with)]).expect("modules");
+        assert_eq!(found, "f\n  sm_70, sm_80\n\ng\n  sm_80\n      membar.gl\n\n");
+        assert!(listing(&[variant("sm_70", "no PTX")]).is_err());
     }
 }

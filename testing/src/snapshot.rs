@@ -44,17 +44,32 @@ pub fn pin(folder: &str, name: &str, text: &str) -> Result<(), Failed> {
     .into())
 }
 
-/// The changes between two texts, each below the last line in front of it that is not indented.
+/// The changes between two texts, each below the lines around it by indentation: its function, its group.
 fn difference(old: &str, new: &str) -> String {
     let lines = old.lines().collect_vec();
     let diff = TextDiff::from_lines(old, new);
     let mut text = String::new();
     for hunk in diff.unified_diff().missing_newline_hint(false).context_radius(CONTEXT).iter_hunks() {
         let start = hunk.ops().first().map_or(0, |op| op.old_range().start);
-        let above = lines[..start].iter().rev().find(|line| !line.is_empty() && !line.starts_with(' '));
-        writeln!(text, "{}:\n{hunk}", above.unwrap_or(&"At the start")).expect("a string takes text");
+        writeln!(text, "{}\n{hunk}", around(&lines, start).join(" > ")).expect("a string takes text");
     }
     text
+}
+
+/// The lines that hold the one at an index: the last in front of it with less indentation, and so on, from the outermost.
+fn around<'t>(lines: &[&'t str], index: usize) -> Vec<&'t str> {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let (above, below) = lines.split_at(index);
+    let mut least = below.iter().find(|line| !line.is_empty()).map_or(0, |line| indentation(line));
+    let mut found = Vec::new();
+    for line in above.iter().rev().filter(|line| !line.is_empty()) {
+        if indentation(line) < least {
+            least = indentation(line);
+            found.push(line.trim());
+        }
+    }
+    found.reverse();
+    found
 }
 
 /// Whether every snapshot of a folder has one of these names.
@@ -70,4 +85,28 @@ pub fn none_left(folder: &str, names: &BTreeSet<String>) -> Result<(), Failed> {
     }
     let left = found.iter().filter(|name| !names.contains(**name)).join(", ");
     if left.is_empty() { Ok(()) } else { Err(format!("snapshots of no trial in {folder}: {left}").into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_says_where_it_is() {
+        let old = "f\n  sm_70\n      a\n      b\n      c\n      d\n      e\n      old\n\ng\n  sm_70\n      a\n";
+        let found = difference(old, &old.replace("old", "new"));
+        let expected = "f > sm_70\n@@ -4,9 +4,9 @@\n       b\n       c\n       d\n       e\n-      old\n+      new\n \n \
+                        g\n   sm_70\n       a\n\n";
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_snapshot_that_is_missing_or_of_no_trial_fails() {
+        let message =
+            |result: Result<(), Failed>| result.expect_err("it fails").message().unwrap_or_default().to_owned();
+        let missing = message(pin("snapshots", "of nothing", "text\n"));
+        assert!(missing.contains("+text") && missing.contains("INSTA_UPDATE=always"), "{missing}");
+        let left = message(none_left("snapshots", &BTreeSet::new()));
+        assert!(left.contains("fences, ") || left.contains(", fences"), "{left}");
+    }
 }

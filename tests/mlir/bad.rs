@@ -1,7 +1,7 @@
 //! What has no lowering: what the command prints for each file of `bad/`, pinned beside the file, with the flags behind
 //! `// RUN:`; and damaged input.
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test --test mlir bad`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test mlir bad`, then read the difference.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use testing::{ptx_atomics, root, success};
+use testing::{ptx_atomics, root, snapshot, success};
 
 /// What `timeout` exits with when it had to stop a program.
 const TIMEOUT: i32 = 124;
@@ -41,13 +41,8 @@ fn check(path: &Path) -> Result<(), Failed> {
     let stderr = String::from_utf8(output.stderr)?;
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert_eq!((output.stdout.len(), fs::read_dir(folder.path())?.count()), (0, 0), "nothing is written");
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(root().join("tests/mlir/bad"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-    settings.bind(|| insta::assert_snapshot!(name, stderr.replace(&folder.path().display().to_string(), "")));
-    Ok(())
+    let name = path.file_stem().expect("a name").to_string_lossy();
+    snapshot::pin("tests/mlir/bad", &name, &stderr.replace(&folder.path().display().to_string(), ""))
 }
 
 /// Changes bytes of what `flags` make of an input. Every run ends with a message, or with output.

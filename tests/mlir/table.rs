@@ -1,7 +1,7 @@
 //! The table of `docs/mlir.md`: every op of MLIR's dialects that is atomic, a fence or a barrier, and what becomes of it, as
 //! measured here.
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test --test mlir table`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test mlir table`, then read the difference.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
