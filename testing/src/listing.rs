@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use itertools::Itertools;
-use ptx_isa::{Code, Instruction, Jump, Line, Module, ModuleError, Name, Other};
+use ptx_isa::{Code, Instruction, Jump, Line, Module, ModuleErrors, Name, Other};
 
 /// What became of a module, and for and by what.
 pub struct Variant<'t> {
@@ -27,12 +27,12 @@ pub struct Variant<'t> {
 ///
 /// # Errors
 /// If a text is no PTX module.
-pub fn listing(variants: &[Variant<'_>]) -> Result<String, ModuleError> {
+pub fn listing(variants: &[Variant<'_>]) -> Result<String, ModuleErrors> {
     let modules: Vec<Module> = variants.iter().map(|variant| variant.text.parse()).try_collect()?;
-    let functions = modules.iter().flat_map(|module| &module.functions).filter(|function| function.body.is_some());
+    let functions = modules.iter().flat_map(Module::functions).filter(|function| function.body.is_some());
     let section = |name: &String| {
         let function = |module: &Module| {
-            let function = module.functions.iter().find(|function| function.name == *name)?;
+            let function = module.functions().find(|function| function.name == *name)?;
             Some(code(name, function.body.as_ref()?))
         };
         section(name, variants, modules.iter().map(function))
@@ -81,7 +81,9 @@ fn code(function: &str, body: &[Line]) -> String {
     let mut names = Names::of(function, body);
     let targets: HashSet<_> = body.iter().flat_map(targets).collect();
     let is_idle_label = |line: &Line| matches!(&line.code, Code::Label(label) if !targets.contains(label));
-    let mut lines = body.iter().filter(|line| !is_idle_label(line) && !names.has_parameter_of(line)).collect_vec();
+    let is_frame = |line: &Line| matches!(line.code, Code::Directive(_) | Code::Open | Code::Close);
+    let is_left_out = |line: &Line| is_frame(line) || is_idle_label(line) || names.has_parameter_of(line);
+    let mut lines = body.iter().filter(|line| !is_left_out(line)).collect_vec();
     lines.pop_if(|line| line.text == "ret");
     let line = |line: &Line| match line.code {
         Code::Label(_) => format!("    {}:\n", names.rename(&line.text)),
@@ -113,6 +115,7 @@ impl Names {
             Code::Label(label) => vec![label],
             Code::Instruction { instruction, .. } => instruction.destinations().collect(),
             Code::Other(other) => other.writes.iter().collect(),
+            Code::Directive(_) | Code::Open | Code::Close => Vec::new(),
         });
         let counts = written.map(|name| name.0.to_string()).filter(|name| is_numbered(name)).counts();
         let mut renamed: HashMap<_, _> = counts.keys().map(|name| (name.clone(), None)).collect();
