@@ -184,6 +184,9 @@ impl Module {
 }
 
 impl Visit<'_> for Module {
+    /// Who may see an item is no use of those.
+    fn visit_visibility(&mut self, _: &Visibility) {}
+
     fn visit_path(&mut self, path: &syn::Path) {
         self.used.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         syn::visit::visit_path(self, path);
