@@ -1,5 +1,6 @@
 // What compilers print in many ways: calls, prototypes, jump tables, data, textures, matrices, debug information. For
 // scripts/roundtrip.
+#include <cassert>
 #include <cuda_fp16.h>
 #ifndef __clang__
 #include <mma.h>
@@ -87,7 +88,7 @@ extern "C" __global__ void matrices(const __half *a, const __half *b, float *c) 
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cuda/barrier>
-#include <cuda/std/atomic>
+#include <cuda/atomic>
 
 extern "C" __global__ void blocks(int *keys) {
   using Sort = cub::BlockRadixSort<int, 128, 4>;
