@@ -66,14 +66,17 @@ use std::{
 };
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, SyncScope, ptx::FenceSem};
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, Ordering, SyncScope,
+    ptx::{FenceSem, flow::Direction},
+};
 
 use crate::{
     block::{BasicBlock, control_flow},
     cost::{self, Fit},
     event::{MemoryEvent, acquires, fence, releases, touches_memory},
     expansion::{first_reads, is_loop},
-    flow::{Direction, Flow},
+    flow::Flow,
     graph::{self, Graph},
     table::{Candidates, TableRow, cheapest},
 };

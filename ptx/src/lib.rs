@@ -35,6 +35,7 @@
 #![warn(missing_docs)]
 
 pub mod arithmetic;
+pub mod flow;
 mod form;
 mod instruction;
 pub mod mnemonic;
