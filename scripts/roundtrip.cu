@@ -1,5 +1,6 @@
 // What compilers print in many ways: calls, prototypes, jump tables, data, textures, matrices, debug information. For
 // scripts/roundtrip.
+#include <cassert>
 #include <cuda_fp16.h>
 #ifndef __clang__
 #include <mma.h>
@@ -54,7 +55,10 @@ extern "C" __global__ void __launch_bounds__(128, 2) numbers(float *f, double *d
   dynamic[threadIdx.x] = d[i] / 3.0 + sqrt(d[i]);
   f[i] = sum + __shfl_xor_sync(~0u, sum, 1) + __ldg(f + n);
   d[i] = dynamic[(threadIdx.x + 1) & 127];
-  l[i] = (l[i] * 0x123456789abcdefll >> 7) + __ballot_sync(~0u, sum > 0) + __dp4a(n, i, 3) + clock64();
+  l[i] = (l[i] * 0x123456789abcdefll >> 7) + __ballot_sync(~0u, sum > 0) + clock64();
+#ifndef __CUDACC_DEBUG__
+  l[i] += __dp4a(n, i, 3);
+#endif
   h[i] = __hfma2(h[i], h[i], __float2half2_rn(sum));
   if (i == 0) shared_value = n;
   asm volatile("{\n .reg .pred p; .reg .b32 r<3>;\n setp.ne.s32 p, %0, 0;\n @p add.s32 r1, %0, 1;\n @!p mov.b32 r1, 7;\n"
@@ -87,7 +91,7 @@ extern "C" __global__ void matrices(const __half *a, const __half *b, float *c) 
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cuda/barrier>
-#include <cuda/std/atomic>
+#include <cuda/atomic>
 
 extern "C" __global__ void blocks(int *keys) {
   using Sort = cub::BlockRadixSort<int, 128, 4>;

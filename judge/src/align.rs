@@ -66,16 +66,19 @@ use std::{
 };
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, SyncScope, ptx::FenceSem};
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, Ordering, SyncScope,
+    ptx::{FenceSem, flow::Direction},
+};
 
 use crate::{
     block::{BasicBlock, control_flow},
     cost::{self, Fit},
     event::{MemoryEvent, acquires, fence, releases, touches_memory},
     expansion::{first_reads, is_loop},
-    flow::{Direction, Flow},
+    flow::Flow,
     graph::{self, Graph},
-    table::{Candidates, Row, cheapest},
+    table::{Candidates, TableRow, cheapest},
 };
 
 /// The largest table, in cells of one byte.
@@ -128,12 +131,12 @@ pub fn align(
     let source = Source {
         operations: &operations,
         is_reached: nodes.iter().map(|node| reached.contains(node)).collect(),
-        relations: Relations::new(&graph, &nodes),
+        relations: NodeRelations::new(&graph, &nodes),
     };
     let paths = Graph::new(flow.nodes.iter().map(|node| node.next.clone()).collect());
-    let code = Code { flow, events: &events, relations: Relations::new(&paths, &events) };
+    let compiled = Compiled { flow, events: &events, relations: NodeRelations::new(&paths, &events) };
     let is_lost = |op: &AtomicOp, event: usize| is_lost(op, events[event]);
-    let mut aligner = Aligner::new(source, code, is_lost);
+    let mut aligner = Aligner::new(source, compiled, is_lost);
     let floor = aligner.floor();
     let by_text: Vec<usize> = (0..operations.len()).collect();
     let mut best = aligner.best_of(&by_text);
@@ -235,14 +238,14 @@ struct Source<'a> {
     operations: &'a [AtomicOp],
     /// Whether control reaches each of them.
     is_reached: Vec<bool>,
-    relations: Relations<'a>,
+    relations: NodeRelations<'a>,
 }
 
 /// The events of the PTX, as nodes of its flow. Everything else names them by their indices.
-struct Code<'a> {
+struct Compiled<'a> {
     flow: &'a Flow<'a>,
     events: &'a [usize],
-    relations: Relations<'a>,
+    relations: NodeRelations<'a>,
 }
 
 /// The part that a fence plays for an access.
@@ -265,7 +268,7 @@ enum Known<'a> {
 /// The two sides of an alignment, and what is known of their pairs.
 struct Aligner<'a, L> {
     source: Source<'a>,
-    code: Code<'a>,
+    compiled: Compiled<'a>,
     /// The fit of each event, for each operation.
     fits: Vec<Rc<[Fit]>>,
     /// The fit of each event as a fence.
@@ -286,8 +289,8 @@ struct Aligner<'a, L> {
 }
 
 impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
-    fn new(source: Source<'a>, code: Code<'a>, is_lost: L) -> Self {
-        let Code { flow, events, .. } = code;
+    fn new(source: Source<'a>, compiled: Compiled<'a>, is_lost: L) -> Self {
+        let Compiled { flow, events, .. } = compiled;
         let mut rows: HashMap<AtomicOp, Rc<[Fit]>> = HashMap::new();
         let row = |op: &AtomicOp| events.iter().map(|node| cost::of_match(op, flow, *node)).collect();
         let fits = source.operations.iter().map(|op| rows.entry(*op).or_insert_with(|| row(op)).clone()).collect();
@@ -315,7 +318,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             is_lost,
             lost: HashMap::new(),
             source,
-            code,
+            compiled,
         }
     }
 
@@ -374,7 +377,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// How many relations to itself and to others an operation has that its event has not, or the other way round.
     fn broken_relations(&self, op: usize, event: usize, pairs: &[(usize, usize)]) -> u32 {
-        let (asked, found) = (self.source.relations.of(op), self.code.relations.of(event));
+        let (asked, found) = (self.source.relations.of(op), self.compiled.relations.of(event));
         let others = pairs.iter().filter(|(other, _)| *other != op);
         let others = others.map(|&(other, of_other)| (asked[other] ^ found[of_other]).count_ones()).sum::<u32>();
         // A loop that the operation became leads back to itself. Whether other code leads back there, its first read
@@ -425,7 +428,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// Whether an operation became a loop around this event.
     fn is_loop(&self, op: usize, event: usize) -> bool {
-        let cas = self.code.flow.cas(self.code.events[event]);
+        let cas = self.compiled.flow.cas(self.compiled.events[event]);
         cas.is_some_and(|cas| is_loop(&self.source.operations[op], cas))
     }
 
@@ -443,7 +446,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             FenceRole::SeqCst => (Direction::Backward, |sem| sem == FenceSem::Sc),
         };
         self.serving[event][role as usize].get_or_init(|| {
-            let Code { flow, events, .. } = self.code;
+            let Compiled { flow, events, .. } = self.compiled;
             let own = |node: usize| [event].iter().chain(&self.first_reads[event]).any(|own| events[*own] == node);
             let stops = |node: usize| !own(node) && touches_memory(flow, node);
             let reached = flow.reached(events[event], direction, stops);
@@ -454,7 +457,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// The sides on which an operation needs fences, if this event stands for it.
     fn fences_needed(&self, op: usize, event: usize) -> Vec<Part> {
-        let found = MemoryEvent::of(self.code.flow, self.code.events[event]);
+        let found = MemoryEvent::of(self.compiled.flow, self.compiled.events[event]);
         let Some(found) = found.filter(|_| self.is_ordered(op)) else { return Vec::new() };
         let AtomicOp { ordering, .. } = self.source.operations[op];
         let before = ordering == Ordering::SeqCst || ordering.releases() && found.writes && !found.releases;
@@ -472,10 +475,10 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     }
 
     /// The rows of an operation in a table, in their order.
-    fn rows<'s>(&'s self, op: usize, known: &'s Known<'_>) -> Vec<(Part, Row<'s>)> {
+    fn rows<'s>(&'s self, op: usize, known: &'s Known<'_>) -> Vec<(Part, TableRow<'s>)> {
         let AtomicOp { operation, ordering, .. } = self.source.operations[op];
         let is_fence = operation == Operation::Fence;
-        let itself = |candidates| (Part::Itself, Row { candidates, leaving: self.leaving[op] });
+        let itself = |candidates| (Part::Itself, TableRow { candidates, leaving: self.leaving[op] });
         let rows = match known {
             _ if is_fence && !self.source.is_reached[op] => [None, None, None],
             Known::Matches(matches) if !is_fence => {
@@ -483,7 +486,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
                 let needed = self.fences_needed(op, event);
                 let fence = |part, role| {
                     let candidates = Candidates::Any(self.serving(event, role));
-                    (part, Row { candidates, leaving: cost::LACKING_FENCE })
+                    (part, TableRow { candidates, leaving: cost::LACKING_FENCE })
                 };
                 let role = if ordering == Ordering::SeqCst { FenceRole::SeqCst } else { FenceRole::Release };
                 [
@@ -495,7 +498,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             Known::FirstReads(_) | Known::Nothing | Known::Matches(_) => {
                 // Only sequential consistency always needs a fence.
                 let leaving = if ordering == Ordering::SeqCst { cost::LACKING_FENCE } else { 0 };
-                let fence = |part, leaving| (part, Row { candidates: Candidates::Any(&self.fences), leaving });
+                let fence = |part, leaving| (part, TableRow { candidates: Candidates::Any(&self.fences), leaving });
                 let candidates = match known {
                     Known::FirstReads(reads) => Candidates::Except(reads, &self.fits[op]),
                     _ => Candidates::Any(&self.fits[op]),
@@ -524,13 +527,13 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 }
 
 /// The relations between the nodes that take part, by their indices. Computed on demand.
-struct Relations<'a> {
+struct NodeRelations<'a> {
     graph: &'a Graph,
     nodes: &'a [usize],
     known: Vec<OnceCell<Vec<u8>>>,
 }
 
-impl<'a> Relations<'a> {
+impl<'a> NodeRelations<'a> {
     fn new(graph: &'a Graph, nodes: &'a [usize]) -> Self {
         Self { graph, nodes, known: vec![OnceCell::new(); nodes.len()] }
     }

@@ -6,9 +6,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use ptx_atomics_lowering::ptx::{AluOp, Atom, Cmp, Guard, Instruction, Name, Operand, Type};
+use ptx_atomics_lowering::ptx::{
+    AluOp, Atom, Cmp, Guard, Instruction, Name, Operand, Type,
+    flow::{Node, NodeCode},
+};
 
-use crate::flow::{Flow, Node, NodeCode};
+use crate::flow::Flow;
 
 /// When a compare-and-swap is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,11 @@
 use ptx_atomics_lowering::ptx::{
     Atom, AtomSem, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, MembarLevel, Red, RedSem, Scope,
     Space, St, StSem, Type, VectorSize,
+    flow::NodeCode,
     mnemonic::{Mnemonic, Order, is_private},
 };
 
-use crate::flow::{Flow, NodeCode};
+use crate::flow::Flow;
 
 /// An access to memory that other threads may see.
 #[derive(Clone, Copy)]
@@ -46,7 +47,7 @@ impl MemoryEvent {
 
     /// The access of a node; `None` if it has none, or only where its address is local.
     pub fn of(flow: &Flow<'_>, node: usize) -> Option<Self> {
-        if flow.nodes[node].private {
+        if flow.is_private(node) {
             return None;
         }
         Some(match flow.instruction(node)? {

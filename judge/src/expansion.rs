@@ -4,13 +4,16 @@ use std::collections::HashSet;
 
 use ptx_atomics_lowering::{
     AtomicOp, Operation, SyncScope,
-    ptx::{Address, AluOp, Atom, AtomOp, Instruction, Ld, Name, Operand},
+    ptx::{
+        Address, AluOp, Atom, AtomOp, Instruction, Ld, Name, Operand,
+        flow::{Direction, NodeCode},
+    },
 };
 
 use crate::{
     cas_loop::keeps_value,
     event::{MemoryEvent, fence, touches_memory},
-    flow::{Direction, Flow, NodeCode},
+    flow::Flow,
 };
 
 /// The longest chain of copies of an address that is followed.

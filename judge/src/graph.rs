@@ -1,5 +1,7 @@
 //! Control flow as numbers: the orders in which it can be walked, and the relations between its nodes.
 
+use ptx_atomics_lowering::ptx::flow::reverse_post_order;
+
 /// A directed graph. The first node is the entry, the last one the exit.
 pub struct Graph {
     next: Vec<Vec<usize>>,
@@ -77,30 +79,4 @@ fn reached(edges: &[Vec<usize>], starts: &[usize], without: Option<usize>) -> Ve
         }
     }
     seen
-}
-
-/// The nodes that node 0 leads to, each behind those that lead to it, unless they are in a loop. The first successor of
-/// a node is walked first, so that the last one comes first in the order.
-pub fn reverse_post_order<'a>(nodes: usize, next: impl Fn(usize) -> &'a [usize]) -> Vec<usize> {
-    let mut seen = vec![false; nodes];
-    let mut order = Vec::new();
-    // A node, and how many of its successors are done.
-    let mut stack = vec![(0, 0)];
-    seen[0] = true;
-    while let Some((node, done)) = stack.last_mut() {
-        match next(*node).get(*done) {
-            Some(&next) => {
-                *done += 1;
-                if !std::mem::replace(&mut seen[next], true) {
-                    stack.push((next, 0));
-                }
-            }
-            None => {
-                order.push(*node);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
 }

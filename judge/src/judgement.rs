@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use ptx_atomics_lowering::{
     AtomicOp, Operation, SyncScope,
-    ptx::{Function, Instruction},
+    ptx::{Function, Instruction, flow::Direction},
 };
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 
@@ -17,7 +17,7 @@ use crate::{
     cas_loop::keeps_value,
     event::{MemoryEvent, acquires, fence},
     expansion::{fences_around, first_reads, is_loop, needs_instruction},
-    flow::{Direction, Flow},
+    flow::Flow,
     loss::{Loss, Violation},
     strength::Strength,
 };

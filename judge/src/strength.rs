@@ -19,14 +19,17 @@
 use itertools::Itertools;
 use ptx_atomics_lowering::{
     AtomicOp, Operation, Ordering, Sequence, SyncScope,
-    ptx::{FenceSem, Scope, Space},
+    ptx::{
+        FenceSem, Scope, Space,
+        flow::{Direction, Visit},
+    },
 };
 use strum::IntoEnumIterator;
 
 use crate::{
     cas_loop::{self, Retry},
     event::{MemoryEvent, acquires, fence, promoted, releases, touches_memory},
-    flow::{Direction, Flow, Visit},
+    flow::Flow,
     loss::{Loss, Violation},
 };
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use crate::cost::Fit;
 
 /// A row, which one of the columns may match.
-pub struct Row<'a> {
+pub struct TableRow<'a> {
     pub candidates: Candidates<'a>,
     /// The cost of leaving the row without a column.
     pub leaving: u32,
@@ -43,14 +43,14 @@ enum Move {
 /// The column that matches each row in the cheapest alignment. `columns` are in the order in which they are aligned;
 /// `skipping` has the cost of leaving each of them without a row. Between equal costs, a match goes before skipping
 /// the column, and that before leaving the row.
-pub fn cheapest(rows: &[Row<'_>], columns: &[usize], skipping: &[u32]) -> Vec<Option<usize>> {
+pub fn cheapest(rows: &[TableRow<'_>], columns: &[usize], skipping: &[u32]) -> Vec<Option<usize>> {
     let width = columns.len() + 1;
     let mut moves = vec![Move::Skip; (rows.len() + 1) * width];
     let mut costs: Vec<u32> = vec![0; width];
     for (place, column) in (1..).zip(columns) {
         costs[place] = costs[place - 1] + skipping[*column];
     }
-    for (row, &Row { candidates, leaving }) in (1..).zip(rows) {
+    for (row, &TableRow { candidates, leaving }) in (1..).zip(rows) {
         let above = costs.clone();
         for place in 0..width {
             let mut best = (above[place].saturating_add(leaving), Move::Leave);
@@ -101,7 +101,7 @@ mod tests {
         };
         let fits: Vec<Vec<Fit>> =
             rows.iter().map(|row| columns.iter().map(|column| fit(*row, *column)).collect()).collect();
-        let rows: Vec<_> = fits.iter().map(|fits| Row { candidates: Candidates::Any(fits), leaving: 5 }).collect();
+        let rows: Vec<_> = fits.iter().map(|fits| TableRow { candidates: Candidates::Any(fits), leaving: 5 }).collect();
         let order: Vec<usize> = (0..columns.len()).collect();
         let matched = cheapest(&rows, &order, &vec![1; columns.len()]);
         let found = matched.iter().map(|column| column.map_or("-".into(), |column| column.to_string())).join(" ");

@@ -12,7 +12,7 @@ proptest! {
 
     /// Whatever the text, the reader of modules gives a module or an error.
     #[test]
-    fn no_text_makes_the_reader_of_modules_panic(pieces in prop::collection::vec(piece(), 0..60), head in any::<bool>()) {
+    fn no_text_makes_the_judge_panic(pieces in prop::collection::vec(piece(), 0..60), head in any::<bool>()) {
         let head = if head { ".version 8.6\n.target sm_90\n" } else { "" };
         let text = format!("{head}{}", pieces.concat());
         if let Ok(module) = text.parse::<Module>() {
@@ -23,7 +23,8 @@ proptest! {
                     ordering: Ordering::SeqCst,
                     scope: SyncScope::Threads(Scope::Sys),
                 };
-                prop_assert_eq!(judge_function(&[BasicBlock { operations: vec![op], next: Vec::new() }], function).map(|judged| judged.operations.len()), Ok(1));
+                let judged = judge_function(&[BasicBlock { operations: vec![op], next: Vec::new() }], function);
+                prop_assert_eq!(judged.map(|judged| judged.operations.len()), Ok(1));
             }
         }
     }

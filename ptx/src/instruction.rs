@@ -15,6 +15,7 @@ use crate::{
 pub struct Name(pub Cow<'static, str>);
 
 impl Name {
+    /// A name that is known when the program is compiled.
     pub const fn new(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }
@@ -23,17 +24,20 @@ impl Name {
 /// A source or destination operand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
+    /// A register or a symbol.
     Register(Name),
     /// The bits of a constant, zero-extended; the instruction's type says how they print. PTX has none of 128 bits.
     Immediate(u64),
     /// `_`: the result is discarded.
     Sink,
+    /// `{…}`, of a vector access and of a `mov` that packs.
     Vector(Vec<Operand>),
 }
 
 /// What an access asks of the caches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cache {
+    /// A cache operator or an eviction priority.
     Operator(CacheOperator),
     /// `.L2::cache_hint`, with the 64-bit cache policy that stands as last operand.
     Hint(Operand),
@@ -42,115 +46,184 @@ pub enum Cache {
 /// `[base+offset]`, with the offset in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
+    /// A register or a symbol.
     pub base: Name,
+    /// In bytes.
     pub offset: i64,
 }
 
+/// `fence` (section 9.7.13), without proxies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fence {
     /// `None` means acq_rel.
     pub sem: Option<FenceSem>,
+    /// The scope, always written.
     pub scope: Scope,
 }
 
+/// `ld` (section 9.7.9), but not of parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ld {
+    /// The semantics.
     pub sem: LdSem,
     /// Present exactly for the semantics that need one; `mmio` takes only `sys`.
     pub scope: Option<Scope>,
+    /// The state space of the address.
     pub space: Space,
+    /// What is asked of the caches.
     pub cache: Option<Cache>,
+    /// The number of elements, if it is a vector access.
     pub vec: Option<VectorSize>,
+    /// The type of the value, or of one element.
     pub ty: Type,
+    /// The destination.
     pub d: Operand,
+    /// The address.
     pub a: Address,
     /// `.unified`, behind the address.
     pub unified: bool,
 }
 
+/// `st` (section 9.7.9), but not of parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct St {
+    /// The semantics.
     pub sem: StSem,
     /// Present exactly for the semantics that need one; `mmio` takes only `sys`.
     pub scope: Option<Scope>,
+    /// The state space of the address.
     pub space: Space,
+    /// What is asked of the caches.
     pub cache: Option<Cache>,
+    /// The number of elements, if it is a vector access.
     pub vec: Option<VectorSize>,
+    /// The type of the value, or of one element.
     pub ty: Type,
+    /// The address.
     pub a: Address,
+    /// The value that is stored or combined; of `cas` the expected one.
     pub b: Operand,
 }
 
+/// `atom` (section 9.7.13).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Atom {
+    /// `None` means relaxed.
     pub sem: Option<AtomSem>,
     /// `None` means gpu.
     pub scope: Option<Scope>,
+    /// The state space of the address.
     pub space: Space,
+    /// What is asked of the caches.
     pub cache: Option<Cache>,
+    /// The operation.
     pub op: AtomOp,
+    /// `.noftz`: subnormal values are kept.
     pub noftz: bool,
+    /// The number of elements, if it is a vector access.
     pub vec: Option<VectorSize>,
+    /// The type of the value, or of one element.
     pub ty: Type,
+    /// The destination.
     pub d: Operand,
+    /// The address.
     pub a: Address,
+    /// The value that is stored or combined; of `cas` the expected one.
     pub b: Operand,
     /// The new value of a `cas`, whose `b` is the expected one.
     pub c: Option<Operand>,
 }
 
+/// `red` (section 9.7.13).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Red {
+    /// `None` means relaxed.
     pub sem: Option<RedSem>,
     /// `None` means gpu.
     pub scope: Option<Scope>,
+    /// The state space of the address.
     pub space: Space,
+    /// What is asked of the caches.
     pub cache: Option<Cache>,
+    /// The operation.
     pub op: AtomOp,
+    /// `.noftz`: subnormal values are kept.
     pub noftz: bool,
+    /// The number of elements, if it is a vector access.
     pub vec: Option<VectorSize>,
+    /// The type of the value, or of one element.
     pub ty: Type,
+    /// The address.
     pub a: Address,
+    /// The value that is stored or combined; of `cas` the expected one.
     pub b: Operand,
 }
 
+/// An instruction. Operands are named as in the manual: `d` is the destination, `a`, `b` and `c` are the sources, `p` is a
+/// predicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
+    /// `fence`
     Fence(Fence),
+    /// `membar`
     Membar(MembarLevel),
+    /// `ld`
     Ld(Ld),
+    /// `st`
     St(St),
+    /// `atom`
     Atom(Atom),
+    /// `red`
     Red(Red),
-    /// `mov` also packs a vector of registers into one, and unpacks one.
+    /// Arithmetic and moves; `mov` also packs a vector of registers into one, and unpacks one.
     Alu {
+        /// The operation, with its rounding.
         op: AluOp,
+        /// The type of the operands.
         ty: Type,
+        /// The destination; a vector of a `mov` that unpacks.
         d: Operand,
+        /// As many as the operation takes.
         sources: Vec<Operand>,
     },
     /// `cvt.to.from`, rounded to nearest even with `rn`.
     Cvt {
+        /// `.rn`
         rn: bool,
+        /// The type of the destination.
         to: Type,
+        /// The type of the source.
         from: Type,
+        /// The destination.
         d: Name,
+        /// The first source.
         a: Operand,
     },
+    /// `setp` with one result.
     Setp {
+        /// The comparison.
         cmp: Cmp,
+        /// The type of the operands.
         ty: Type,
+        /// The predicate that is written.
         p: Name,
+        /// The first source.
         a: Operand,
+        /// The second source.
         b: Operand,
     },
     /// Whether a generic address lies in the window of a state space.
     Isspacep {
+        /// The state space, which is not the generic one.
         space: Space,
+        /// The predicate that is written.
         p: Name,
+        /// The first source.
         a: Operand,
     },
+    /// `bra`, always taken but for its guard.
     Bra {
+        /// A label.
         target: Name,
     },
 }
@@ -158,22 +231,30 @@ pub enum Instruction {
 /// An instruction with its guard, a declaration, or a label.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Statement {
+    /// An instruction with its guard.
     Instruction {
         /// `@p`, or `@!p` if negated.
         guard: Option<Guard>,
+        /// The instruction behind it.
         instruction: Instruction,
     },
     /// `.reg .b32 %x, %y;`
     Reg {
+        /// The type of all of them.
         ty: Type,
+        /// One at least.
         names: Vec<Name>,
     },
+    /// `%again:`
     Label(Name),
 }
 
+/// `@p` in front of an instruction, or `@!p` if negated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
+    /// The predicate.
     pub p: Name,
+    /// Whether the instruction executes where the predicate does not hold.
     pub negated: bool,
 }
 
@@ -201,6 +282,7 @@ impl Statement {
         }
     }
 
+    /// The instruction, if the statement is one.
     pub fn instruction(&self) -> Option<&Instruction> {
         match self {
             Self::Instruction { instruction, .. } => Some(instruction),
@@ -250,6 +332,7 @@ impl Instruction {
         operand.into_iter().flat_map(Operand::registers).chain(name)
     }
 
+    /// The values that the instruction reads; its address is none.
     pub fn sources(&self) -> impl Iterator<Item = &Operand> {
         let (slice, pair): (&[Operand], [Option<&Operand>; 2]) = match self {
             Self::St(St { b, .. }) | Self::Red(Red { b, .. }) => (&[], [Some(b), None]),
@@ -262,6 +345,7 @@ impl Instruction {
         slice.iter().chain(pair.into_iter().flatten())
     }
 
+    /// The same, to be changed.
     pub fn sources_mut(&mut self) -> impl Iterator<Item = &mut Operand> {
         let (slice, pair): (&mut [Operand], [Option<&mut Operand>; 2]) = match self {
             Self::St(St { b, .. }) | Self::Red(Red { b, .. }) => (&mut [], [Some(b), None]),
@@ -282,6 +366,7 @@ impl Instruction {
 }
 
 impl Operand {
+    /// The register, if the operand is one.
     pub fn register(&self) -> Option<&Name> {
         match self {
             Self::Register(name) => Some(name),

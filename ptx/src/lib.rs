@@ -1,9 +1,41 @@
-//! PTX as types: the instructions that lowerings use, one printer and one parser. PTX is spelled nowhere else.
+//! PTX as types: words, instructions, what each form requires of a GPU, one parser, one printer, and whole modules. PTX is
+//! spelled nowhere else.
 //!
-//! The model covers what NVIDIA's manual ('PTX ISA 9.2', sections 8 and 9.7) gives for `ld`, `st`, `atom`, `red`,
-//! `fence.{sc,acq_rel,acquire,release}` and `membar`, and the arithmetic that CAS loops need.
+//! [`Instruction`] models what NVIDIA's manual ('PTX ISA 9.2', sections 8 and 9.7) gives for `ld`, `st`, `atom`, `red`,
+//! `fence.{sc,acq_rel,acquire,release}` and `membar`, and the arithmetic that CAS loops need. Every other instruction stays
+//! text, of which [`mnemonic`] knows what it does to memory, and [`Other`] which registers it reads and writes. [`syntax`]
+//! reads any statement without its meaning.
+//!
+//! ```
+//! use ptx_isa::{Code, Instruction, Module, Statement, Target};
+//!
+//! let mut module: Module = "
+//!     .version 8.6
+//!     .target sm_90
+//!     .visible .entry count(.param .u64 counter) {
+//!         .reg .b64 %rd<2>;
+//!         .reg .b32 %r<2>;
+//!         ld.param.u64 %rd1, [counter];
+//!         atom.acquire.gpu.global.add.u32 %r1, [%rd1+4], 1;
+//!         ret;
+//!     }".parse()?;
+//!
+//! // sm_60 has no semantics on instructions.
+//! let old = Target::new("sm_60".parse()?, None)?;
+//! for line in module.functions_mut().flat_map(|function| function.body.iter_mut().flatten()) {
+//!     if let Code::Instruction { instruction: Instruction::Atom(atom), .. } = &mut line.code {
+//!         assert!(!old.lacks(&[Statement::from(Instruction::Atom(atom.clone()))]).is_empty());
+//!         atom.sem = None;
+//!     }
+//! }
+//! assert!(module.to_string().contains("\tatom.gpu.global.add.u32 %r1, [%rd1+4], 1;\n"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
 
 pub mod arithmetic;
+pub mod flow;
 mod form;
 mod instruction;
 pub mod mnemonic;

@@ -71,7 +71,12 @@ pub enum Code {
     /// `name:`
     Label(Name),
     /// An instruction that is modelled.
-    Instruction { guard: Option<Guard>, instruction: Instruction },
+    Instruction {
+        /// `@p` in front of it.
+        guard: Option<Guard>,
+        /// The instruction behind it.
+        instruction: Instruction,
+    },
     /// Any other instruction.
     Other(Other),
     /// A declaration, `.loc`, `.pragma`: its text, with its `;` if it has one.

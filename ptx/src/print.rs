@@ -10,7 +10,9 @@ use crate::{
 
 /// How registers and addresses are spelled: as they are, or as the operands of an embedder's inline assembly.
 pub trait Names {
+    /// Writes a register, a symbol or a label.
     fn register(&self, f: &mut dyn Write, name: &Name) -> fmt::Result;
+    /// Writes an address with its brackets.
     fn address(&self, f: &mut dyn Write, address: &Address) -> fmt::Result;
 }
 

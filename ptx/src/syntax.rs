@@ -143,12 +143,15 @@ impl<'t> Directive<'t> {
 
     /// The words and the registers of a `.reg`; `None` of another directive, and of one that is damaged.
     pub fn registers(&self) -> Option<(Vec<Text<'t>>, Vec<Declared<'t>>)> {
+        if self.keyword.text != "reg" {
+            return None;
+        }
         let mut tokens = tokens(self.arguments).peekable();
         let words =
             std::iter::from_fn(|| tokens.next_if(|token| token.kind == TokenKind::Dotted)).map(|token| token.text);
         let words = words.collect();
         let mut declared = Vec::new();
-        while self.keyword.text == "reg" {
+        loop {
             let name = tokens.next().filter(|token| token.kind == TokenKind::Name)?.text;
             let mut after = tokens.next();
             let mut count = None;
@@ -165,7 +168,6 @@ impl<'t> Directive<'t> {
                 Some(_) => return None,
             }
         }
-        None
     }
 }
 

@@ -20,7 +20,9 @@ struct Gpu {
 /// What code is generated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
+    /// The GPU.
     pub sm: Sm,
+    /// The version of PTX that is written.
     pub ptx: PtxVersion,
 }
 
@@ -68,7 +70,9 @@ const fn gpu(name: &'static str, number: u32, major: u8, minor: u8) -> Gpu {
 /// The lowest GPU (by its number) and PTX version that have something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Requirement {
+    /// The number in its name, as 90 of `sm_90`.
     pub sm: u32,
+    /// The version of PTX.
     pub ptx: PtxVersion,
 }
 
@@ -98,6 +102,7 @@ impl Target {
         }
     }
 
+    /// Whether the target has what is required.
     pub fn meets(&self, requirement: Requirement) -> bool {
         self.sm.number() >= requirement.sm && self.ptx >= requirement.ptx
     }
@@ -109,6 +114,7 @@ impl Sm {
         GPUS.iter().map(Self)
     }
 
+    /// As `sm_90a`.
     pub fn name(self) -> &'static str {
         self.0.name
     }
@@ -173,13 +179,24 @@ impl fmt::Display for Target {
 
 /// A target that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnknownTarget {
+    /// No GPU has this name.
     #[error("unknown GPU '{0}'; the known ones are {known}", known = Sm::all().map(Sm::name).collect::<Vec<_>>().join(", "))]
     Sm(String),
+    /// No version has this name.
     #[error("unknown PTX version '{0}'; the known ones are {known}", known = PtxVersion::all().map(PtxVersion::feature).collect::<Vec<_>>().join(", "))]
     Ptx(String),
+    /// The version is older than the GPU.
     #[error("PTX {ptx} does not know {sm}, which needs at least PTX {lowest}")]
-    TooOld { sm: Sm, ptx: PtxVersion, lowest: PtxVersion },
+    TooOld {
+        /// The GPU.
+        sm: Sm,
+        /// The version that was asked for.
+        ptx: PtxVersion,
+        /// The lowest version that has the GPU.
+        lowest: PtxVersion,
+    },
 }
 
 #[cfg(test)]

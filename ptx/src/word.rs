@@ -8,6 +8,7 @@ macro_rules! modifiers {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
         #[strum(serialize_all = "snake_case")]
+        #[allow(missing_docs)] // A variant is named as it is spelled, and the manual says what it means.
         pub enum $name { $($(#[$variant_meta])* $variant),* }
     )* };
 }

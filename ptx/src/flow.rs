@@ -1,0 +1,365 @@
+//! The flow of control and of registers through a function, or through statements of ours.
+
+use std::collections::HashMap;
+
+use crate::{
+    instruction::{Atom, Guard, Instruction, Name, Operand, Statement},
+    module::{Code, Function, Jump, Other},
+    word::AtomOp,
+};
+
+/// The instructions of a function, and the paths between them.
+#[derive(Clone, Debug)]
+pub struct Flow<'p> {
+    /// The first stands for the entry, the last for the exit.
+    pub nodes: Vec<Node<'p>>,
+    /// The nodes that write each register.
+    writers: HashMap<&'p Name, Vec<usize>>,
+}
+
+/// An instruction and its neighbors.
+#[derive(Clone, Debug)]
+pub struct Node<'p> {
+    /// `@p` in front of the instruction.
+    pub guard: Option<&'p Guard>,
+    /// The instruction.
+    pub code: NodeCode<'p>,
+    /// Where control goes next. Of a guarded branch, first where it is taken.
+    pub next: Vec<usize>,
+    /// From where control comes, on paths that begin at the entry.
+    pub previous: Vec<usize>,
+    /// The line of the text; 0 of statements.
+    pub line: u32,
+}
+
+/// What stands at a node.
+#[derive(Clone, Copy, Debug)]
+pub enum NodeCode<'p> {
+    /// The beginning of the function.
+    Entry,
+    /// What is behind its last instruction, and behind those that leave it.
+    Exit,
+    /// An instruction that is modelled.
+    Instruction(&'p Instruction),
+    /// Any other instruction.
+    Other(&'p Other),
+}
+
+impl<'p> Flow<'p> {
+    /// The flow of statements. A label that none of them declares stands for the exit.
+    pub fn of_statements(statements: &'p [Statement]) -> Self {
+        let mut builder = Builder::default();
+        for statement in statements {
+            match statement {
+                Statement::Instruction { guard, instruction } => {
+                    builder.push(guard.as_ref(), NodeCode::Instruction(instruction), 0);
+                }
+                Statement::Label(label) => builder.label(label),
+                Statement::Reg { .. } => {}
+            }
+        }
+        builder.finish()
+    }
+
+    /// The flow of a function's body; that of a declaration has only entry and exit.
+    pub fn of_function(function: &'p Function) -> Self {
+        let mut builder = Builder::default();
+        for line in function.body.iter().flatten() {
+            match &line.code {
+                Code::Label(label) => builder.label(label),
+                Code::Instruction { guard, instruction } => {
+                    builder.push(guard.as_ref(), NodeCode::Instruction(instruction), line.number);
+                }
+                Code::Other(other) => builder.push(other.guard.as_ref(), NodeCode::Other(other), line.number),
+                Code::Directive(_) | Code::Open | Code::Close => {}
+            }
+        }
+        builder.finish()
+    }
+
+    /// The same flow, but for paths that a branch never takes: `values` are the predicates that have one value only.
+    pub fn decided(mut self, values: &HashMap<&Name, bool>) -> Self {
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            let Some(guard) = node.guard.filter(|_| node.code.jumps()) else { continue };
+            match values.get(&guard.p) {
+                Some(holds) if *holds == guard.negated => node.next = vec![index + 1],
+                Some(_) => drop(node.next.pop()),
+                None => {}
+            }
+        }
+        self.connect();
+        self
+    }
+
+    /// Finds the previous nodes. Only paths that begin at the entry count.
+    fn connect(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.previous.clear());
+        for node in self.in_order() {
+            for next in self.nodes[node].next.clone() {
+                self.nodes[next].previous.push(node);
+            }
+        }
+    }
+
+    /// The node of the entry.
+    pub fn entry(&self) -> usize {
+        0
+    }
+
+    /// The node of the exit.
+    pub fn exit(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// The nodes that control reaches, each behind those that lead to it, unless they are in a loop.
+    pub fn in_order(&self) -> Vec<usize> {
+        reverse_post_order(self.nodes.len(), |node| &self.nodes[node].next)
+    }
+
+    /// The instruction of a node, if it is modelled.
+    pub fn instruction(&self, node: usize) -> Option<&'p Instruction> {
+        match self.nodes[node].code {
+            NodeCode::Instruction(instruction) => Some(instruction),
+            _ => None,
+        }
+    }
+
+    /// The `cas` of a node, if it is one.
+    pub fn cas(&self, node: usize) -> Option<&'p Atom> {
+        match self.instruction(node) {
+            Some(Instruction::Atom(atom)) if atom.op == AtomOp::Cas => Some(atom),
+            _ => None,
+        }
+    }
+
+    /// The nodes that write a register.
+    pub fn writers(&self, name: &Name) -> &[usize] {
+        self.writers.get(name).map_or(&[], |nodes| nodes)
+    }
+
+    /// The nodes that write a register whose value is used at a node.
+    pub fn definitions(&self, at: usize, name: &Name) -> Vec<usize> {
+        let writers = self.writers(name);
+        if let [_] = writers {
+            return writers.to_vec();
+        }
+        let overwrites = |node: usize| self.nodes[node].guard.is_none() && writers.contains(&node);
+        let reached = self.reached(at, Direction::Backward, overwrites);
+        writers.iter().copied().filter(|node| reached[*node]).collect()
+    }
+
+    /// The nodes to which a path leads from `start`. It does not lead on from those where it stops.
+    pub fn reached(&self, start: usize, direction: Direction, stops: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut stack = self.neighbors(start, direction).to_vec();
+        while let Some(node) = stack.pop() {
+            if !std::mem::replace(&mut seen[node], true) && !stops(node) {
+                stack.extend(self.neighbors(node, direction));
+            }
+        }
+        seen
+    }
+
+    fn neighbors(&self, node: usize, direction: Direction) -> &[usize] {
+        match direction {
+            Direction::Forward => &self.nodes[node].next,
+            Direction::Backward => &self.nodes[node].previous,
+        }
+    }
+
+    /// Whether every path from `start` meets a node that is [found](Visit::Found), before one that [fails](Visit::Fail)
+    /// and before the end of the code. `start` itself is not visited, unless a loop leads back to it. A path that goes
+    /// round a loop forever counts as if it met one.
+    pub fn always(&self, start: usize, direction: Direction, visit: impl Fn(usize) -> Visit) -> bool {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut stack = self.neighbors(start, direction).to_vec();
+        while let Some(node) = stack.pop() {
+            if std::mem::replace(&mut seen[node], true) {
+                continue;
+            }
+            match visit(node) {
+                Visit::Found => {}
+                Visit::Fail => return false,
+                Visit::Continue if node == self.entry() && direction == Direction::Backward => return false,
+                Visit::Continue if node == self.exit() && direction == Direction::Forward => return false,
+                Visit::Continue => stack.extend(self.neighbors(node, direction)),
+            }
+        }
+        true
+    }
+}
+
+/// Along the flow of control, or against it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To what executes next.
+    Forward,
+    /// To what was executed before.
+    Backward,
+}
+
+/// The result of a search at one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visit {
+    /// It is what is looked for; the path ends here.
+    Found,
+    /// It must not come before what is looked for.
+    Fail,
+    /// The search goes on behind it.
+    Continue,
+}
+
+impl<'p> NodeCode<'p> {
+    /// Whether control goes elsewhere than to the next node.
+    fn jumps(self) -> bool {
+        match self {
+            Self::Instruction(instruction) => matches!(instruction, Instruction::Bra { .. }),
+            Self::Other(other) => other.jump != Jump::Next,
+            Self::Entry | Self::Exit => false,
+        }
+    }
+
+    /// The registers that are written.
+    pub fn writes(self) -> impl Iterator<Item = &'p Name> {
+        let (modelled, other) = match self {
+            Self::Instruction(instruction) => (Some(instruction.destinations()), &[][..]),
+            Self::Other(other) => (None, &other.writes[..]),
+            Self::Entry | Self::Exit => (None, &[][..]),
+        };
+        modelled.into_iter().flatten().chain(other)
+    }
+
+    /// The registers that are read as values. Those of addresses do not count.
+    pub fn reads(self) -> impl Iterator<Item = &'p Name> {
+        let (modelled, other) = match self {
+            Self::Instruction(instruction) => (Some(instruction.sources()), &[][..]),
+            Self::Other(other) => (None, &other.reads[..]),
+            Self::Entry | Self::Exit => (None, &[][..]),
+        };
+        modelled.into_iter().flatten().flat_map(Operand::registers).chain(other)
+    }
+}
+
+#[derive(Default)]
+struct Builder<'p> {
+    nodes: Vec<Node<'p>>,
+    labels: HashMap<&'p Name, usize>,
+}
+
+impl<'p> Builder<'p> {
+    fn push(&mut self, guard: Option<&'p Guard>, code: NodeCode<'p>, line: u32) {
+        let node = |guard, code| Node { guard, code, next: Vec::new(), previous: Vec::new(), line };
+        if self.nodes.is_empty() {
+            self.nodes.push(node(None, NodeCode::Entry));
+        }
+        self.nodes.push(node(guard, code));
+    }
+
+    fn label(&mut self, label: &'p Name) {
+        // The entry is node 0, whether it stands there already or not.
+        self.labels.insert(label, self.nodes.len().max(1));
+    }
+
+    fn finish(mut self) -> Flow<'p> {
+        self.push(None, NodeCode::Exit, 0);
+        let exit = self.nodes.len() - 1;
+        for node in 0..exit {
+            self.nodes[node].next = self.next(node, exit);
+        }
+        let mut flow = Flow { nodes: self.nodes, writers: HashMap::new() };
+        for (node, Node { code, .. }) in flow.nodes.iter().enumerate() {
+            code.writes().for_each(|name| flow.writers.entry(name).or_default().push(node));
+        }
+        flow.connect();
+        flow
+    }
+
+    fn next(&self, node: usize, exit: usize) -> Vec<usize> {
+        let target = |label: &Name| self.labels.get(label).copied().unwrap_or(exit);
+        let mut next = match self.nodes[node].code {
+            NodeCode::Instruction(Instruction::Bra { target: label }) => vec![target(label)],
+            NodeCode::Other(Other { jump: Jump::To(labels), .. }) => labels.iter().map(target).collect(),
+            NodeCode::Other(Other { jump: Jump::Out, .. }) => vec![exit],
+            _ => Vec::new(),
+        };
+        if self.nodes[node].guard.is_some() || !self.nodes[node].code.jumps() {
+            next.push(node + 1);
+        }
+        next
+    }
+}
+
+/// The nodes that node 0 leads to, each behind those that lead to it, unless they are in a loop. The first successor of
+/// a node is walked first, so that the last one comes first in the order.
+pub fn reverse_post_order<'a>(nodes: usize, next: impl Fn(usize) -> &'a [usize]) -> Vec<usize> {
+    let mut seen = vec![false; nodes];
+    let mut order = Vec::new();
+    // A node, and how many of its successors are done.
+    let mut stack = vec![(0, 0)];
+    seen[0] = true;
+    while let Some((node, done)) = stack.last_mut() {
+        match next(*node).get(*done) {
+            Some(&next) => {
+                *done += 1;
+                if !std::mem::replace(&mut seen[next], true) {
+                    stack.push((next, 0));
+                }
+            }
+            None => {
+                order.push(*node);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::module::Module;
+
+    /// The successors of each node, the entry first.
+    fn check(body: &str, expected: &[&[usize]]) {
+        let text = format!(".version 8.6\n.target sm_90\n.func g() .noreturn;\n.func f() {{ {body} }}");
+        let module: Module = text.parse().expect(body);
+        let flow = Flow::of_function(module.functions().nth(1).expect("a function"));
+        let next: Vec<_> = flow.nodes.iter().map(|node| &node.next[..]).collect();
+        assert_eq!(next, expected, "{body}");
+    }
+
+    #[test]
+    fn successors() {
+        check("ret;", &[&[1], &[2], &[]]);
+        check("@%p ret; bar.sync 0;", &[&[1], &[3, 2], &[3], &[]]);
+        check("$a: @%p bra $b; bra $a; $b: exit;", &[&[1], &[3, 2], &[1], &[4], &[]]);
+        check("call g; call f; trap;", &[&[1], &[4], &[3], &[4], &[]]);
+        check("ts: .branchtargets $a, $b; brx.idx %r, ts; $a: ret; $b: ret;", &[&[1], &[2, 3], &[4], &[4], &[]]);
+        check("{ $a: bra $a; } { $a: @!%p bra $a; }", &[&[1], &[1], &[2, 3], &[]]);
+        check("", &[&[1], &[]]);
+    }
+
+    #[test]
+    fn predicates_with_one_value() {
+        let block = crate::parse_block("@%p bra $a; fence.sc.gpu; $a: @!%p bra $b; membar.sys; $b:").expect("a block");
+        let p = Name::new("%p");
+        let next = |value: bool| {
+            let flow = Flow::of_statements(&block).decided(&HashMap::from([(&p, value)]));
+            assert_eq!(flow.nodes[2].previous.is_empty(), value);
+            flow.nodes.into_iter().map(|node| node.next).collect::<Vec<_>>()
+        };
+        assert_eq!(next(true), [vec![1], vec![3], vec![3], vec![4], vec![5], vec![]]);
+        assert_eq!(next(false), [vec![1], vec![2], vec![3], vec![5], vec![5], vec![]]);
+    }
+
+    #[test]
+    fn definitions_end_where_a_register_is_overwritten() {
+        let block = "mov.b32 %x, 1; @%p mov.b32 %x, 2; mov.b32 %y, %x; mov.b32 %x, 3; mov.b32 %y, %x;";
+        let block = crate::parse_block(block).expect("a block");
+        let flow = Flow::of_statements(&block);
+        let x = Name::new("%x");
+        assert_eq!(flow.definitions(3, &x), [1, 2]);
+        assert_eq!(flow.definitions(5, &x), [4]);
+    }
+}
