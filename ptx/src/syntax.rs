@@ -829,7 +829,7 @@ impl<'t> Parser<'t> {
                 let name = token.text;
                 match self.peek().kind {
                     TokenKind::Dotted => Some(Shape::Name { name, suffix: Some(self.next().text) }),
-                    TokenKind::Sign('+' | '-') => Some(Shape::Sum(Address { base: name, offset: self.offset()? })),
+                    TokenKind::Sign('+') => Some(Shape::Sum(Address { base: name, offset: self.offset()? })),
                     _ => Some(Shape::Name { name, suffix: None }),
                 }
             }
@@ -837,10 +837,10 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `+4+-8+(16)` or `-4`, wrapped to 64 bits.
+    /// `+4+-8+(16)`, wrapped to 64 bits.
     fn offset(&mut self) -> Option<i64> {
         let mut sum = 0i64;
-        while self.accept('+').is_some() || self.peek().kind == TokenKind::Sign('-') {
+        while self.accept('+').is_some() {
             let parenthesis = self.accept('(').is_some();
             let Some(Number::Integer(term)) = self.number() else { return None };
             if parenthesis {
@@ -957,7 +957,6 @@ mod tests {
         );
         check("mov.u32 %r1, %tid.x;", "mov.u32 | %r1 | %tid part x");
         check("mov.u64 %rd1, g+8;", "mov.u64 | %rd1 | g plus 8");
-        check("mov.u64 %rd1, g-8;", "mov.u64 | %rd1 | g plus -8");
         check("setp.eq.and.s32 %p1|_, %r1, 0, !%p3;", "setp.eq.and.s32 | pair %p1 sink | %r1 | #0 | not %p3");
         check("tex.2d.v4.f32.f32 {a, b, c, d}, [t, s, {x, y}];", "tex.2d.v4.f32.f32 | {a b c d} | [t s {x y}]");
         check("call.uni (retval0), f, (param0, param1), proto;", "call.uni | (retval0) | f | (param0 param1) | proto");

@@ -10,6 +10,7 @@ use strum::IntoEnumIterator;
 use super::{
     names::register,
     operand::{NONE, Reader, Wrong},
+    shorthand::Direction,
     test::Dialect,
 };
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 };
 
 impl<'t> Reader<'_, 't> {
-    pub(super) fn access(&mut self, proxy: Proxy, loads: bool) -> Result<Instruction, Wrong> {
+    pub(super) fn access(&mut self, proxy: Proxy, direction: Direction) -> Result<Instruction, Wrong> {
         let mnemonic = self.mnemonic();
         let found = self.modifiers(&self.of.modifiers, |_| true)?;
         let is_atomic = matches!(mnemonic, "atom" | "red");
@@ -29,8 +30,8 @@ impl<'t> Reader<'_, 't> {
             Sem::Weak => !is_atomic,
             Sem::Volatile => !is_atomic && is_generic,
             Sem::Relaxed => is_generic,
-            Sem::Acquire => is_generic && (loads || mnemonic == "atom"),
-            Sem::Release => is_generic && !loads,
+            Sem::Acquire => is_generic && (direction == Direction::Load || mnemonic == "atom"),
+            Sem::Release => is_generic && direction == Direction::Store,
             Sem::AcqRel => mnemonic == "atom" || is_atomic && self.dialect == Dialect::Dat3m,
         };
         if !possible {
@@ -73,8 +74,8 @@ impl<'t> Reader<'_, 't> {
         self.count(2)?;
         let [first, second] = [&self.of.operands[0], &self.of.operands[1]];
         match found.vec {
-            Some(vec) => self.vector(vec, loads, ty, access),
-            None if loads => self.load(first, second, ty, access),
+            Some(vec) => self.vector(vec, direction, ty, access),
+            None if direction == Direction::Load => self.load(first, second, ty, access),
             None => self.store(first, second, ty, access),
         }
     }
@@ -90,12 +91,21 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// The elements of a vector access stand at one address, or have one each.
-    fn vector(&mut self, vec: VectorSize, loads: bool, ty: Type, access: Access) -> Result<Instruction, Wrong> {
+    fn vector(
+        &mut self,
+        vec: VectorSize,
+        direction: Direction,
+        ty: Type,
+        access: Access,
+    ) -> Result<Instruction, Wrong> {
         let elements = vec.elements();
         if elements == 8 && ty.bits() > 32 {
             return self.wrong(format!("there is no `.{vec}` of {} bits", ty.bits()));
         }
-        let (values, addresses) = if loads { (0, 1) } else { (1, 0) };
+        let (values, addresses) = match direction {
+            Direction::Load => (0, 1),
+            Direction::Store => (1, 0),
+        };
         let [values, addresses] = [values, addresses].map(|index| &self.of.operands[index]);
         let Shape::Vector(values) = &values.shape else { return self.wrong("a vector access takes a list in braces") };
         let listed = match &addresses.shape {
@@ -115,12 +125,12 @@ impl<'t> Reader<'_, 't> {
                     Address { offset: a.offset.wrapping_add(by), ..a }
                 }
             };
-            instructions.push(match loads {
-                true if value.shape == Shape::Sink => {
+            instructions.push(match direction {
+                Direction::Load if value.shape == Shape::Sink => {
                     Instruction::Load { d: register(self.thread(), "%_"), a, ty, access }
                 }
-                true => Instruction::Load { d: self.register_of(value, 1)?, a, ty, access },
-                false => Instruction::Store { a, b: self.fitting(value, 2, ty)?, ty, access },
+                Direction::Load => Instruction::Load { d: self.register_of(value, 1)?, a, ty, access },
+                Direction::Store => Instruction::Store { a, b: self.fitting(value, 2, ty)?, ty, access },
             });
         }
         Ok(Instruction::Vector(instructions))

@@ -10,7 +10,7 @@ use super::{
     names::{label, register},
     operand::{Cell, NONE, Reader, Wrong},
     shared::Mapped,
-    shorthand::{BRANCHES, END, PROXIES},
+    shorthand::{BRANCHES, Direction, END, PROXIES},
     test::Dialect,
 };
 use crate::{
@@ -185,10 +185,11 @@ impl Reader<'_, '_> {
             ("barrier", ["cluster", words @ ..]) => self.cluster(words),
             ("bar" | "barrier", [_, ..]) => self.barrier(words),
             ("mapa", _) => self.mapa(),
-            ("ld" | "st" | "atom" | "red", _) => self.access(Proxy::Generic, mnemonic == "ld"),
+            ("ld", _) => self.access(Proxy::Generic, Direction::Load),
+            ("st" | "atom" | "red", _) => self.access(Proxy::Generic, Direction::Store),
             _ => {
-                if let Some((_, proxy, loads)) = PROXIES.iter().find(|(name, ..)| *name == mnemonic) {
-                    return self.access(*proxy, *loads);
+                if let Some((_, proxy, direction)) = PROXIES.iter().find(|(name, ..)| *name == mnemonic) {
+                    return self.access(*proxy, *direction);
                 }
                 match arithmetic(mnemonic, &of.modifiers) {
                     Some((op, rest)) => self.compute(Computation::Alu(op), &rest),

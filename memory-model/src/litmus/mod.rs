@@ -15,7 +15,7 @@
 //! A cell is an instruction of PTX, behind labels or alone; what a compiler prints can be pasted. Declarations of
 //! registers are skipped, `ret` ends the thread, and the address of a variable stands in a register from the start
 //! where `P0:%rd1=x` says so. There are these shorthands: operands need no brackets, types may be left out (64 bits),
-//! `ld r, 1` is a `mov`, `beq`, `bne`, `blt`, `ble`, `bgt` and `bge` compare and branch, `goto` branches, `sext` extends
+//! `[x-4]` is `[x+-4]`, `ld r, 1` is a `mov`, `beq`, `bne`, `blt`, `ble`, `bgt` and `bge` compare and branch, `goto` branches, `sext` extends
 //! the sign of its type, and `sust`, `suld`, `tld` and `cold` access through the surface, texture and constant proxies.
 //! A barrier is `bar.cta.sync instance[, id[, quorum]]`; `bar.cta.red.op d, p, instance[, id[, quorum]]`; or as PTX has
 //! it, `bar.sync id[, threads]`, which is instance 0. A vector access may name every variable: `ld.v2.weak {r0, r1},

@@ -166,7 +166,8 @@ impl<'t> Reader<'_, 't> {
 
     /// An address, with brackets or without. A variable may be new, if nothing speaks for a register.
     pub(super) fn address_of(&mut self, written: &Written<'t>, which: usize) -> Result<Address, Wrong> {
-        let Some(syntax::Address { base: Text { text: name, .. }, offset }) = written.address() else {
+        let of_ptx = written.address().map(|syntax::Address { base, offset }| (base.text, offset));
+        let Some((name, offset)) = of_ptx.or_else(|| below(written.text.text)) else {
             return self.no_operand(which, "an address");
         };
         let known = &self.program.threads[self.column].registers;
@@ -184,6 +185,16 @@ impl<'t> Reader<'_, 't> {
             self.cell.uses.push(variable);
         }
         Ok(Address { base, offset })
+    }
+}
+
+/// `[x-4]`, which PTX writes `[x+-4]`: the name and the offset.
+fn below(text: &str) -> Option<(&str, i64)> {
+    let (name, offset) = text.strip_prefix('[')?.strip_suffix(']')?.split_once('-')?;
+    let name = Text::of(name).names().next().filter(|found| found.text == name.trim())?;
+    match Number::parse(offset.trim())? {
+        Number::Integer(offset) => Some((name.text, (offset as i64).wrapping_neg())),
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    shorthand::{BRANCHES, PROXIES},
+    shorthand::{BRANCHES, Direction, PROXIES},
     test::Litmus,
 };
 use crate::{
@@ -144,11 +144,11 @@ impl Words<'_> {
     fn instruction(&self, instruction: &Instruction) -> String {
         match instruction {
             Instruction::Load { d, a, ty, access } => {
-                let mnemonic = mnemonic(access.proxy, true).unwrap_or("ld");
+                let mnemonic = mnemonic(access.proxy, Direction::Load).unwrap_or("ld");
                 format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.register(*d), self.address(*a))
             }
             Instruction::Store { a, b, ty, access } => {
-                let mnemonic = mnemonic(access.proxy, false).unwrap_or("st");
+                let mnemonic = mnemonic(access.proxy, Direction::Store).unwrap_or("st");
                 format!("{mnemonic}{}{} {}, {}", modifiers(*access), suffix(*ty), self.address(*a), self.value(*b, *ty))
             }
             Instruction::Rmw { op, d, a, b, c, ty, access } => {
@@ -234,8 +234,8 @@ fn modifiers(access: Access) -> String {
 }
 
 /// What an access through another proxy than the generic one is called.
-fn mnemonic(proxy: Proxy, loads: bool) -> Option<&'static str> {
-    PROXIES.iter().find(|(_, of, load)| (*of, *load) == (proxy, loads)).map(|(name, ..)| *name)
+fn mnemonic(proxy: Proxy, direction: Direction) -> Option<&'static str> {
+    PROXIES.iter().find(|(_, of, to)| (*of, *to) == (proxy, direction)).map(|(name, ..)| *name)
 }
 
 /// The type, unless it is that of an instruction without one.

@@ -8,12 +8,21 @@ pub(super) const BRANCHES: [(&str, Cmp); 6] = [
     ("beq", Cmp::Eq), ("bne", Cmp::Ne), ("blt", Cmp::Lt), ("ble", Cmp::Le), ("bgt", Cmp::Gt), ("bge", Cmp::Ge),
 ];
 
-/// Accesses through other proxies than the generic one: what they are called, and whether they load.
-pub(super) const PROXIES: [(&str, Proxy, bool); 4] = [
-    ("sust", Proxy::Surface, false),
-    ("suld", Proxy::Surface, true),
-    ("tld", Proxy::Texture, true),
-    ("cold", Proxy::Constant, true),
+/// Where the values of an access go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// From memory into registers, as of `ld`.
+    Load,
+    /// Into memory, as of `st`, `atom` and `red`.
+    Store,
+}
+
+/// Accesses through other proxies than the generic one: what they are called.
+pub(super) const PROXIES: [(&str, Proxy, Direction); 4] = [
+    ("sust", Proxy::Surface, Direction::Store),
+    ("suld", Proxy::Surface, Direction::Load),
+    ("tld", Proxy::Texture, Direction::Load),
+    ("cold", Proxy::Constant, Direction::Load),
 ];
 
 /// The label behind a thread's code, to which `ret` branches.
