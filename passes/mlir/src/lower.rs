@@ -105,3 +105,38 @@ fn expand_all(root: Op<'_, '_>, planned: &[Planned<'_, '_>]) {
     let device = device_ops(root).into_iter().flat_map(ir::all);
     device.filter(|op| kept::needs_guard(*op)).for_each(kept::guard);
 }
+
+#[cfg(test)]
+mod tests {
+    use ptx_atomics_lowering::Change;
+    use ptx_atomics_pass::{Input, Settings};
+
+    use crate::{context, device_code, options, read};
+
+    /// Whether the remark on an addition through a pointer of this address space says that its memory is not known.
+    fn check(address_space: u32, generic_may_be_local: bool, unknown: bool) {
+        let text = format!(
+            "llvm.func @f(%p: !llvm.ptr<{address_space}>, %v: i32) -> i32 {{
+               %old = llvm.atomicrmw add %p, %v acq_rel : !llvm.ptr<{address_space}>, i32
+               llvm.return %old : i32
+             }}"
+        );
+        let context = context();
+        let mut module = read(&context, &Input::new("f.mlir", text)).expect("MLIR");
+        let settings = Settings { generic_may_be_local: Some(generic_may_be_local), ..Settings::default() };
+        for mut device in device_code(&mut module) {
+            let options =
+                ptx_atomics_pass::Options { remarks: true, ..options(&settings, device.op()).expect("options") };
+            let remarks = super::lower(&mut device, &options).expect("it has a lowering");
+            let found = remarks.iter().map(|remark| remark.changes.contains(&Change::UnknownMemory));
+            assert_eq!(found.collect::<Vec<_>>(), [unknown], "{address_space} {generic_may_be_local}");
+        }
+    }
+
+    #[test]
+    fn remarks_say_where_memory_is_not_known() {
+        check(0, false, true);
+        check(0, true, false);
+        check(1, false, false);
+    }
+}
