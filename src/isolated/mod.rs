@@ -58,13 +58,13 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_an_error() {
         let job = Job::new(Input::new("empty.ll", "define void @f() { ret void }"));
-        check(lower(&job, drop), "several threads, and a fork would have one; use a Helper");
-        check(Helper::at("/nowhere").lower(&job, drop), "cannot use '/nowhere' as a helper: No such file");
+        check(lower(&job, |_| {}), "several threads, and a fork would have one; use a Helper");
+        check(Helper::at("/nowhere").lower(&job, |_| {}), "cannot use '/nowhere' as a helper: No such file");
         check(
-            Helper::at("true").lower(&job, drop),
+            Helper::at("true").lower(&job, |_| {}),
             "'true' as a helper: it gave no answer (exit status: 0); help: its main must",
         );
-        check(Helper::at("cat").lower(&job, drop), "'cat' as a helper: it gave no answer");
+        check(Helper::at("cat").lower(&job, |_| {}), "'cat' as a helper: it gave no answer");
         let error = Helper::this_program().expect_err("nothing serves");
         assert!(error.to_string().contains("begin main with it"), "{error}");
     }
