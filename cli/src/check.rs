@@ -52,7 +52,7 @@ pub fn run(args: &CheckArgs) -> ExitCode {
             render::omitted();
             kept
         };
-        Ok(isolated::run(work)?)
+        isolated::run(work)
     });
     let kept = result.unwrap_or_else(|errors| {
         errors.iter().for_each(|error| render::error(error, None));

@@ -20,6 +20,6 @@ pub fn read(path: &Path) -> Result<Input, Errors> {
 }
 
 /// The error of a file that cannot be read or written.
-pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::new(format!("cannot {what} '{}': {error}", path.display()))
+pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Errors {
+    Diagnostic::new(format!("cannot {what} '{}': {error}", path.display())).into()
 }

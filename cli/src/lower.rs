@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -32,7 +32,7 @@ pub fn run(args: &LowerArgs) -> ExitCode {
     let opened = open(&args.output).and_then(|output| Ok((output, args.remarks.as_deref().map(open).transpose()?)));
     let (output, remarks_output) = match opened {
         Ok(opened) => opened,
-        Err(error) => return failed(&[error], 1),
+        Err(errors) => return failed(&errors, 1),
     };
     if remarks_output.as_ref().is_some_and(|remarks| remarks.is_same(&output)) {
         let message = format!("-o and --remarks are the same: '{}'", args.output.display());
@@ -64,7 +64,7 @@ pub fn run(args: &LowerArgs) -> ExitCode {
     match write(args, output, remarks_output, done) {
         Ok(()) if all_done => ExitCode::SUCCESS,
         Ok(()) => ExitCode::FAILURE,
-        Err(error) => failed(&[error], 1),
+        Err(errors) => failed(&errors, 1),
     }
 }
 
@@ -128,8 +128,8 @@ fn clashes(done: &mut Vec<Done>) -> Vec<(PathBuf, Diagnostic)> {
         let clash = one.files.iter().find_map(|(name, _)| Some((name, of_several(name)?)));
         if let Some((name, inputs)) = clash {
             let inputs = inputs.iter().map(|input| format!("'{}'", input.display())).collect::<Vec<_>>().join(" and ");
-            let error = io::Error::other("another output has the same name");
-            let error = Diagnostic { notes: vec![format!("it is that of {inputs}")], ..cannot("write", name, &error) };
+            let message = format!("cannot write '{}': another output has the same name", name.display());
+            let error = Diagnostic { notes: vec![format!("it is that of {inputs}")], ..Diagnostic::new(message) };
             found.push((one.input.clone(), error.help("lower one of them into another folder")));
         }
         clash.is_none()
@@ -137,7 +137,7 @@ fn clashes(done: &mut Vec<Done>) -> Vec<(PathBuf, Diagnostic)> {
     found
 }
 
-fn write(args: &LowerArgs, output: Output, remarks: Option<Output>, done: Vec<Done>) -> Result<(), Diagnostic> {
+fn write(args: &LowerArgs, output: Output, remarks: Option<Output>, done: Vec<Done>) -> Result<(), Errors> {
     let mut contents = Vec::new();
     if let (Some(output), Some(name)) = (remarks, args.remarks.clone()) {
         let bytes = done.iter().map(|done| done.remarks.as_str()).collect::<String>().into_bytes();

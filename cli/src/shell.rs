@@ -28,7 +28,7 @@ pub fn man(args: &ManArgs) -> ExitCode {
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err((path, error)) => {
-            render::errors(&[cannot("write", &path, &error)], None, Lost::All);
+            render::errors(&cannot("write", &path, &error), None, Lost::All);
             ExitCode::FAILURE
         }
     }

@@ -30,9 +30,9 @@ pub fn lower(job: &Job, mut warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Erro
 ///
 /// # Errors
 /// What ended LLVM or MLIR, and that this process has several threads.
-pub fn run(work: impl FnOnce() -> bool) -> Result<bool, Diagnostic> {
+pub fn run(work: impl FnOnce() -> bool) -> Result<bool, Errors> {
     let done = process::run(Quiet::No, &mut |_| {}, || (work(), Vec::new())).map_err(no_process)?;
-    done.map(|(done, _)| done).map_err(|death| obituary(death, None))
+    done.map(|(done, _)| done).map_err(|death| obituary(death, None).into())
 }
 
 fn no_process(error: io::Error) -> Diagnostic {

@@ -234,5 +234,5 @@ fn draw(args: &LitmusArgs, judged: &[TestReport]) -> Result<(), Errors> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Errors> {
-    output::write(path, text.as_bytes().to_vec()).map_err(|error| cannot("write", path, &error).into())
+    output::write(path, text.as_bytes().to_vec()).map_err(|error| cannot("write", path, &error))
 }
