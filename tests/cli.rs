@@ -749,7 +749,7 @@ fn many_errors() -> Result<(), Failed> {
     };
     let start = std::time::Instant::now();
     assert_eq!([shown("")?, shown("--error-limit 3")?, shown("--error-limit 0")?], [20, 3, 20_000]);
-    assert!(start.elapsed() < Duration::from_secs(60), "it took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(300), "it took {:?}", start.elapsed());
     Ok(())
 }
 

@@ -24,7 +24,7 @@ use ptx_atomics::{
         ptx::{Module, ModuleError},
     },
     memory_model::litmus::Litmus,
-    mlir,
+    mlir, ptx_from_llvm_ir,
 };
 use testing::{ptx_atomics, root};
 
@@ -33,7 +33,7 @@ type Work = fn(&str, &[u8]) -> Result<(), Errors>;
 
 /// A kind of input.
 #[derive(Clone, Copy)]
-struct Kind {
+struct InputKind {
     name: &'static str,
     /// Where valid ones are: folders and endings of names.
     sources: &'static [(&'static str, &'static str)],
@@ -43,17 +43,17 @@ struct Kind {
 }
 
 #[rustfmt::skip]
-const KINDS: [Kind; 5] = [
-    Kind { name: "ll", sources: &[("tests/inputs", "ll"), ("tests/bad", "ll")], work: Some(llvm_ir), command: lower },
-    Kind { name: "bc", sources: &[("tests/inputs", "ll")], work: Some(llvm_ir), command: lower },
-    Kind {
+const KINDS: [InputKind; 5] = [
+    InputKind { name: "ll", sources: &[("tests/inputs", "ll"), ("tests/bad", "ll")], work: Some(llvm_ir), command: lower },
+    InputKind { name: "bc", sources: &[("tests/inputs", "ll")], work: Some(llvm_ir), command: lower },
+    InputKind {
         name: "mlir",
         sources: &[("tests/mlir/inputs", "mlir"), ("tests/mlir/bad", "mlir"), ("examples/mlir", "mlir")],
         work: Some(mlir_module),
         command: lower,
     },
-    Kind { name: "ptx", sources: &[("snapshots", "sm_90.snap")], work: Some(ptx), command: check },
-    Kind {
+    InputKind { name: "ptx", sources: &[("tests/inputs", ".ll")], work: Some(ptx), command: check },
+    InputKind {
         name: "litmus",
         sources: &[("memory-model/litmus", "litmus"), ("examples/litmus", "litmus")],
         work: None,
@@ -95,7 +95,7 @@ fn variable(name: &str, default: u64) -> u64 {
     env::var(name).ok().map_or(default, |value| value.parse().expect("a number"))
 }
 
-fn fuzz(kind: &Kind) -> Result<(), Failed> {
+fn fuzz(kind: &InputKind) -> Result<(), Failed> {
     let (count, seed) = (variable("FUZZ_INPUTS", 1000) as usize, variable("FUZZ_SEED", 11));
     let valid = valid(kind)?;
     assert!(!valid.is_empty() && count > 0, "there are inputs");
@@ -161,7 +161,7 @@ fn fuzz(kind: &Kind) -> Result<(), Failed> {
 }
 
 /// Valid inputs, whose pieces the damaged ones are made of.
-fn valid(kind: &Kind) -> Result<Vec<Vec<u8>>, Failed> {
+fn valid(kind: &InputKind) -> Result<Vec<Vec<u8>>, Failed> {
     let mut found = Vec::new();
     for (folder, ending) in kind.sources {
         let paths = fs::read_dir(root().join(folder))?.map_ok(|entry| entry.path()).collect::<Result<Vec<_>, _>>()?;
@@ -172,8 +172,10 @@ fn valid(kind: &Kind) -> Result<Vec<Vec<u8>>, Failed> {
                     let context = Context::create();
                     llvm::bitcode(&llvm::read(&context, &Input::new("valid", bytes)).map_err(|_| "it is valid")?)
                 }
-                // Behind the header of the snapshot.
-                "ptx" => String::from_utf8(bytes)?.splitn(3, "---\n").nth(2).ok_or("no snapshot")?.into(),
+                "ptx" => {
+                    let options = Options::new(Target::new("sm_90".parse()?, None)?);
+                    ptx_from_llvm_ir(&Input::new("valid", bytes), &options).map_err(|errors| errors.to_string())?
+                }
                 _ => bytes,
             });
         }
@@ -265,7 +267,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// Gives the files to workers; those at which one ended.
 fn through_workers(
-    kind: &Kind,
+    kind: &InputKind,
     paths: &[PathBuf],
     failures: &mut Vec<(PathBuf, String)>,
     valid: &mut usize,
@@ -319,7 +321,7 @@ fn through_workers(
 const VALID: &str = "valid";
 
 /// Takes each file of a list, and answers with a line: empty if there are errors, or what is wrong with these.
-fn worker(kind: &Kind) {
+fn worker(kind: &InputKind) {
     let work = kind.work.expect("workers are for what has work");
     for path in io::stdin().lines().map(|path| path.expect("a path")) {
         let bytes = fs::read(&path).expect("a file");
@@ -349,7 +351,7 @@ fn is_in(bytes: &[u8], line: u32) -> bool {
 }
 
 /// What is wrong with what the command says to a file, or a folder of them.
-fn through_command(kind: &Kind, path: &Path) -> Result<Option<String>, Failed> {
+fn through_command(kind: &InputKind, path: &Path) -> Result<Option<String>, Failed> {
     let mut command = Command::new("timeout");
     command.current_dir(root()).arg(PATIENCE.as_secs().to_string()).arg(ptx_atomics().get_program());
     (kind.command)(&mut command, path);

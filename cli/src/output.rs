@@ -283,7 +283,7 @@ impl Drop for Undisturbed {
 mod tests {
     use super::*;
 
-    type Way = fn(&Path, &[u8]) -> io::Result<()>;
+    type Write = fn(&Path, &[u8]) -> io::Result<()>;
 
     /// With and without files that have no name; over nothing, and over a file.
     #[test]
@@ -291,14 +291,14 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("out");
         for (mode, text) in [(None, "new"), (Some(0o604), "replaced")] {
-            let unnamed: Way = |path, bytes| write(path, bytes.to_vec());
-            for way in [replace as Way, unnamed] {
+            let unnamed: Write = |path, bytes| write(path, bytes.to_vec());
+            for write_with in [replace as Write, unnamed] {
                 let _ = fs::remove_file(&path);
                 if let Some(mode) = mode {
                     fs::write(&path, "before")?;
                     fs::set_permissions(&path, Permissions::from_mode(mode))?;
                 }
-                way(&path, text.as_bytes())?;
+                write_with(&path, text.as_bytes())?;
                 assert_eq!(fs::read_to_string(&path)?, text);
                 assert!(mode.is_none_or(|mode| fs::metadata(&path).is_ok_and(|found| found.mode() & 0o777 == mode)));
                 assert_eq!(fs::read_dir(folder.path())?.count(), 1);

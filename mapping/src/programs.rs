@@ -7,7 +7,7 @@ use ptx_memory_model::{
         Address, AtomOp, Instruction, Location, Operand, Program, Register, RegisterDeclaration, RmwOp, Thread, Type,
         Variable,
     },
-    source::{Access, Cpp, Fence, Order},
+    source::{Cpp, Fence, Order, Semantics},
 };
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
@@ -102,8 +102,8 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
             let scope = letter.scope;
             code.push(
                 match letter.op {
-                    Op::Load(order) => Instruction::Load { d: d(), a, ty, access: Access::new(order, scope) },
-                    Op::Store(order) => Instruction::Store { a, b: new, ty, access: Access::new(order, scope) },
+                    Op::Load(order) => Instruction::Load { d: d(), a, ty, access: Semantics::new(order, scope) },
+                    Op::Store(order) => Instruction::Store { a, b: new, ty, access: Semantics::new(order, scope) },
                     Op::Rmw { order, read } => {
                         let d = read.then(&mut d);
                         Instruction::Rmw {
@@ -113,11 +113,11 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
                             b: new,
                             c: none,
                             ty,
-                            access: Access::new(order, scope),
+                            access: Semantics::new(order, scope),
                         }
                     }
                     Op::Cas { success, failure } => {
-                        let access = Access { order: success, failure, scope };
+                        let access = Semantics { order: success, failure, scope };
                         Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), d: Some(d()), a, b: none, c: new, ty, access }
                     }
                     Op::Fence(order) => Instruction::Fence(Fence { order, scope }),

@@ -180,10 +180,10 @@ pub fn typed(source: &Program<Cpp>, ty: asm::Type) -> Result<Program<Cpp>, NoPro
 fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> {
     Some(match instruction {
         Instruction::Load { d, a, ty, access } if access.order == Order::NonAtomic => {
-            Instruction::Load { d: *d, a: *a, ty: *ty, access: ptx::Access::WEAK }
+            Instruction::Load { d: *d, a: *a, ty: *ty, access: ptx::Semantics::WEAK }
         }
         Instruction::Store { a, b, ty, access } if access.order == Order::NonAtomic => {
-            Instruction::Store { a: *a, b: *b, ty: *ty, access: ptx::Access::WEAK }
+            Instruction::Store { a: *a, b: *b, ty: *ty, access: ptx::Semantics::WEAK }
         }
         Instruction::Alu { computation, ty, d, sources } => {
             Instruction::Alu { computation: *computation, ty: *ty, d: *d, sources: *sources }
@@ -348,11 +348,11 @@ impl Inliner<'_> {
             Asm::Fence(fence) => Instruction::Fence(Fence::memory(fence.sem, fence.scope)),
             Asm::Membar(level) => Instruction::Fence(Fence::membar(*level)),
             Asm::Ld(ld) if ld.vec.is_none() => {
-                let access = ptx::Access::load(ld.sem, ld.scope);
+                let access = ptx::Semantics::load(ld.sem, ld.scope);
                 Instruction::Load { d: self.destination(&ld.d)?, a: self.address(&ld.a)?, ty: ld.ty, access }
             }
             Asm::St(st) if st.vec.is_none() => {
-                let access = ptx::Access::store(st.sem, st.scope);
+                let access = ptx::Semantics::store(st.sem, st.scope);
                 Instruction::Store { a: self.address(&st.a)?, b: self.source(&st.b)?, ty: st.ty, access }
             }
             Asm::Atom(atom) if atom.vec.is_none() => {
@@ -363,11 +363,11 @@ impl Inliner<'_> {
                 };
                 let c = atom.c.as_ref().map_or(Ok(none), |c| self.source(c))?;
                 let (op, a, b) = (atom.op.into(), self.address(&atom.a)?, self.source(&atom.b)?);
-                Instruction::Rmw { op, d, a, b, c, ty: atom.ty, access: ptx::Access::atom(atom.sem, atom.scope) }
+                Instruction::Rmw { op, d, a, b, c, ty: atom.ty, access: ptx::Semantics::atom(atom.sem, atom.scope) }
             }
             Asm::Red(red) if red.vec.is_none() => {
                 let (op, a, b) = (red.op.into(), self.address(&red.a)?, self.source(&red.b)?);
-                let access = ptx::Access::red(red.sem, red.scope);
+                let access = ptx::Semantics::red(red.sem, red.scope);
                 Instruction::Rmw { op, d: None, a, b, c: none, ty: red.ty, access }
             }
             Asm::Alu { op, ty, d, sources } => {

@@ -16,7 +16,7 @@ use ptx_memory_model::{
     place::{Place, Scope},
     program::{self as model, Location, Program, Register, RegisterDeclaration, RmwOp, Thread, Variable},
     ptx::{Conventions, search},
-    source::{Access, Cpp, Order},
+    source::{Cpp, Order, Semantics},
 };
 use strum::IntoEnumIterator;
 
@@ -51,7 +51,7 @@ fn source(initial: u64, b: u64, c: u64) -> Program<Cpp> {
         b: model::Operand::Immediate(b),
         c: model::Operand::Immediate(c),
         ty: model::Type::U64,
-        access: Access::new(Order::Relaxed, Scope::Gpu),
+        access: Semantics::new(Order::Relaxed, Scope::Gpu),
     };
     Program {
         locations: vec![Variable { name: "x".into(), initial, alias: None }],

@@ -8,7 +8,7 @@ use ptx_memory_model::{
     outcome::{Layout, Limits},
     place::{Place, Scope},
     program::{Address, Location, Operand, Register, RegisterDeclaration, Type, Variable},
-    ptx::{Access, Conventions, Instruction, Program, Sem, Thread, search},
+    ptx::{Conventions, Instruction, Program, Sem, Semantics, Thread, search},
     source::{self, ReleaseSequences, read},
 };
 
@@ -20,11 +20,11 @@ fn grid(threads: usize, length: usize, locations: usize, store: Sem, load: Sem) 
             let a = Address { base: Operand::Address(Location(((thread + index) % locations) as u16)), offset: 0 };
             if (thread / 2 + index).is_multiple_of(2) {
                 let b = Operand::Immediate((thread * length + index + 1) as u64);
-                return Instruction::Store { a, b, ty: Type::U64, access: Access::new(store, Scope::Gpu) };
+                return Instruction::Store { a, b, ty: Type::U64, access: Semantics::new(store, Scope::Gpu) };
             }
             let d = Register(registers.len() as u16);
             registers.push(RegisterDeclaration { name: format!("r{index}"), initial: 0, observed: true });
-            Instruction::Load { d, a, ty: Type::U64, access: Access::new(load, Scope::Gpu) }
+            Instruction::Load { d, a, ty: Type::U64, access: Semantics::new(load, Scope::Gpu) }
         };
         let code = (0..length).map(|index| instruction(index).into()).collect();
         Thread { place: Place { cta: thread as u32, ..Place::default() }, registers, labels: Vec::new(), code }

@@ -7,7 +7,7 @@ use crate::{
     place::Place,
     program::{BarrierName, Language, Reduction, Value},
     relation::Set,
-    unfold::{Ending, Kind},
+    unfold::{Ending, EventKind},
 };
 
 /// For each phase of each barrier, its arrivals and its waits.
@@ -91,10 +91,10 @@ fn uses<L: Language>(c: &Combination<L>, read: &impl Fn(usize) -> Option<Value>)
         };
         let last = uses.iter_mut().rev().find(|used| used.thread == thread && used.resource == resource);
         match (c.skeleton.events[event].kind, last) {
-            (Kind::Wait, Some(last)) if last.wait.is_none() => last.wait = Some(event),
+            (EventKind::Wait, Some(last)) if last.wait.is_none() => last.wait = Some(event),
             (kind, _) => {
-                let arrival = (kind == Kind::Arrive).then_some(event);
-                let wait = (kind == Kind::Wait).then_some(event);
+                let arrival = (kind == EventKind::Arrive).then_some(event);
+                let wait = (kind == EventKind::Wait).then_some(event);
                 uses.push(Use { thread, resource, arrival, wait, quorum, blocked: false });
             }
         }

@@ -5,7 +5,7 @@ use crate::{
     place::Place,
     program::{Language, Location, Program, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{Kind, Path, PathBarrier, PathEvent, Term},
+    unfold::{EventKind, Path, PathBarrier, PathEvent, Term},
 };
 
 /// A memory operation, a fence, or a part of a barrier.
@@ -14,7 +14,7 @@ pub struct Event<L: Language> {
     /// `None` for the initial writes.
     pub thread: Option<usize>,
     /// What it is.
-    pub kind: Kind<L>,
+    pub kind: EventKind<L>,
     /// The bytes of the virtual address; meaningless for what is no memory operation.
     pub address: Span,
     /// The memory location behind it.
@@ -140,7 +140,7 @@ impl<'p, L: Language> Combination<'p, L> {
         let mut used: Vec<Span> = Vec::new();
         for event in paths.iter().flat_map(|path| &path.events) {
             let span = program.physical_span(event.span);
-            if matches!(event.kind, Kind::Read(_) | Kind::Write(_)) && !used.contains(&span) {
+            if matches!(event.kind, EventKind::Read(_) | EventKind::Write(_)) && !used.contains(&span) {
                 used.push(span);
             }
         }
@@ -164,7 +164,7 @@ impl<'p, L: Language> Combination<'p, L> {
         }
         let init = |&location: &Span| Event {
             thread: None,
-            kind: Kind::Init,
+            kind: EventKind::Init,
             address: location,
             location,
             reduction: false,
@@ -192,9 +192,9 @@ impl<'p, L: Language> Combination<'p, L> {
             for (index, event) in path.events.iter().enumerate() {
                 let here = skeleton.len();
                 match event.kind {
-                    Kind::Read(_) => skeleton.reads.insert(here),
-                    Kind::Write(_) => skeleton.writes.insert(here),
-                    Kind::Fence(_) => skeleton.fences.insert(here),
+                    EventKind::Read(_) => skeleton.reads.insert(here),
+                    EventKind::Write(_) => skeleton.writes.insert(here),
+                    EventKind::Fence(_) => skeleton.fences.insert(here),
                     _ => {}
                 }
                 for earlier in 0..index {
@@ -206,7 +206,7 @@ impl<'p, L: Language> Combination<'p, L> {
                 if event.rmw {
                     skeleton.rmw.insert(here - 1, here);
                 }
-                if !matches!(event.kind, Kind::Fence(_) | Kind::Wait) {
+                if !matches!(event.kind, EventKind::Fence(_) | EventKind::Wait) {
                     event.depends.for_each(|read| skeleton.dep.insert(first + read, here));
                 }
                 skeleton.events.push(Event {

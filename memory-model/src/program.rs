@@ -19,7 +19,7 @@ pub type Value = u64;
 /// What memory operations, fences and barriers of a model carry.
 pub trait Language: Copy + Debug + Eq + 'static {
     /// What a memory operation carries.
-    type Access: Copy + Debug + Eq;
+    type Semantics: Copy + Debug + Eq;
     /// What a fence is.
     type Fence: Copy + Debug + Eq;
     /// How an alias reaches the location that it stands for.
@@ -29,7 +29,7 @@ pub trait Language: Copy + Debug + Eq + 'static {
     fn same_address(alias: Self::Alias) -> bool;
 
     /// What the read of a compare and exchange carries when it fails.
-    fn failed(access: Self::Access) -> Self::Access {
+    fn failed(access: Self::Semantics) -> Self::Semantics {
         access
     }
 }
@@ -355,7 +355,7 @@ pub enum Instruction<L: Language> {
         /// The type of the values.
         ty: Type,
         /// Its semantics.
-        access: L::Access,
+        access: L::Semantics,
     },
     /// Writes memory.
     Store {
@@ -366,7 +366,7 @@ pub enum Instruction<L: Language> {
         /// The type of the values.
         ty: Type,
         /// Its semantics.
-        access: L::Access,
+        access: L::Semantics,
     },
     /// A read-modify-write. Without a destination it is a `red` in PTX, and one whose result is not read elsewhere.
     Rmw {
@@ -383,7 +383,7 @@ pub enum Instruction<L: Language> {
         /// The type of the values.
         ty: Type,
         /// Its semantics.
-        access: L::Access,
+        access: L::Semantics,
     },
     /// The accesses of one vector instruction, which are unordered (section 8.2.4).
     Vector(Vec<Self>),

@@ -10,7 +10,7 @@ use crate::{
     outcome::Budget,
     program::{Language, Program, Value},
     relation::Set,
-    unfold::{Kind, Node, Path, PathEvent, Term},
+    unfold::{EventKind, Node, Path, PathEvent, Term},
 };
 
 /// The paths of all threads, with their certain dependencies alone.
@@ -24,8 +24,8 @@ pub(crate) fn certain<L: Language>(
         for (index, path) in paths.iter().enumerate() {
             for (number, event) in path.events.iter().enumerate() {
                 let depends = match event.kind {
-                    Kind::Write(_) => {
-                        let waits = |&event: &usize| path.events[event].kind == Kind::Wait;
+                    EventKind::Write(_) => {
+                        let waits = |&event: &usize| path.events[event].kind == EventKind::Wait;
                         let mut depends: Set = injective(path, event.value).filter(waits).collect();
                         for read in event.depends - depends {
                             budget.choose()?;
@@ -35,7 +35,7 @@ pub(crate) fn certain<L: Language>(
                         }
                         depends
                     }
-                    Kind::Arrive => injective(path, event.value),
+                    EventKind::Arrive => injective(path, event.value),
                     _ => Set(0),
                 };
                 certain[thread][index].events[number].depends = depends & event.depends;
@@ -91,8 +91,8 @@ fn vanishes<L: Language>(
             }
             some = true;
             let same = |event: &PathEvent<L>| {
-                event.kind == Kind::Beyond
-                    || matches!(event.kind, Kind::Write(_)) && event.span == write.span && {
+                event.kind == EventKind::Beyond
+                    || matches!(event.kind, EventKind::Write(_)) && event.span == write.span && {
                         let values = [path.value(write.value, &|_| None), other.value(event.value, &known)];
                         let other_value = injective(other, event.value).contains(read)
                             && alike((path, write.value), (other, event.value));
@@ -131,7 +131,7 @@ fn values<L: Language>(
 ) -> Vec<Value> {
     let at = program.physical_span(path.events[read].span);
     let writes =
-        |event: &&PathEvent<L>| matches!(event.kind, Kind::Write(_)) && program.physical_span(event.span) == at;
+        |event: &&PathEvent<L>| matches!(event.kind, EventKind::Write(_)) && program.physical_span(event.span) == at;
     let mut values = Vec::new();
     if !path.events[..read].iter().any(|event| writes(&event)) {
         values.push(at.of(program.locations[usize::from(at.variable.0)].initial));

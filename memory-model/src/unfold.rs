@@ -33,13 +33,13 @@ pub enum Node {
 
 /// What happens at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind<L: Language> {
+pub enum EventKind<L: Language> {
     /// The write W0 (section 8.2.6).
     Init,
     /// Reads memory.
-    Read(L::Access),
+    Read(L::Semantics),
     /// Writes memory.
-    Write(L::Access),
+    Write(L::Semantics),
     /// A fence.
     Fence(L::Fence),
     /// Arrives at a barrier.
@@ -54,7 +54,7 @@ pub enum Kind<L: Language> {
 #[derive(Clone, Copy, Debug)]
 pub struct PathEvent<L: Language> {
     /// What it is.
-    pub kind: Kind<L>,
+    pub kind: EventKind<L>,
     /// Meaningless for what is no memory operation.
     pub span: Span,
     /// What is written, or brought to a barrier.
@@ -138,7 +138,7 @@ pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Re
     let threads = program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()?;
     let mut spans = Vec::new();
     for event in threads.iter().flatten().flat_map(|path| &path.events) {
-        if matches!(event.kind, Kind::Read(_) | Kind::Write(_)) {
+        if matches!(event.kind, EventKind::Read(_) | EventKind::Write(_)) {
             let span = program.physical_span(event.span);
             if !spans.contains(&span) {
                 spans.push(span);
@@ -282,7 +282,7 @@ impl<L: Language> Unfold<'_, L> {
                     let decided = sources.into_iter().fold(Set(0), |all, source| all | state.decided(source));
                     state.set(*d, value, decided);
                 }
-                Instruction::Fence(fence) => state.event(PathEvent::new(Kind::Fence(*fence), pc)),
+                Instruction::Fence(fence) => state.event(PathEvent::new(EventKind::Fence(*fence), pc)),
                 Instruction::Barrier(barrier) => {
                     if !self.barrier(&mut state, *barrier, pc)? {
                         continue;
@@ -302,7 +302,7 @@ impl<L: Language> Unfold<'_, L> {
         // What is not written in any path may be any variable, if its address is in a register.
         let mut writes: Vec<Vec<Location>> = vec![Vec::new(); self.thread.code.len()];
         for event in self.paths.iter().flat_map(|path| &path.events) {
-            if matches!(event.kind, Kind::Write(_)) && !writes[event.statement].contains(&event.span.variable) {
+            if matches!(event.kind, EventKind::Write(_)) && !writes[event.statement].contains(&event.span.variable) {
                 writes[event.statement].push(event.span.variable);
             }
         }
@@ -320,7 +320,7 @@ impl<L: Language> Unfold<'_, L> {
             for variable in self.flow.written_from(pc, &writes) {
                 let inside = controls.iter().zip(&behind).filter(|(_, behind)| !behind.contains(&variable));
                 let depends = inside.fold(Set(0), |all, (control, _)| all | control.reads);
-                let beyond = PathEvent::new(Kind::Beyond, pc);
+                let beyond = PathEvent::new(EventKind::Beyond, pc);
                 self.paths[path].events.push(PathEvent { span: Span::whole(variable), depends, ..beyond });
             }
         }
@@ -363,7 +363,9 @@ impl<L: Language> Unfold<'_, L> {
             let same = |(index, (a, b)): (usize, (&Term, &Term))| live >> index & 1 == 0 || a == b;
             *at == pc
                 && registers.iter().zip(&state.path.registers).enumerate().all(same)
-                && state.path.events[*events..].iter().all(|event| matches!(event.kind, Kind::Read(_) | Kind::Fence(_)))
+                && state.path.events[*events..]
+                    .iter()
+                    .all(|event| matches!(event.kind, EventKind::Read(_) | EventKind::Fence(_)))
         };
         if state.visits.iter().any(idle) {
             return Round::Idle;
@@ -385,7 +387,7 @@ impl<L: Language> Unfold<'_, L> {
         match instruction {
             Instruction::Load { d, a, ty, access } => {
                 let (span, depends) = (self.span(state, *a, *ty)?, state.decided(a.base));
-                let event = PathEvent { span, depends, vector, ..PathEvent::new(Kind::Read(*access), pc) };
+                let event = PathEvent { span, depends, vector, ..PathEvent::new(EventKind::Read(*access), pc) };
                 let read = state.read(event);
                 let value = state.loaded(read, *ty);
                 state.set(*d, value, Set(0));
@@ -395,7 +397,13 @@ impl<L: Language> Unfold<'_, L> {
                 let value = state.operand(*b);
                 let value = state.compute(Computation::MOV, *ty, [value; 3]);
                 let depends = state.reads(value) | state.decided(*b) | state.decided(a.base);
-                state.event(PathEvent { span, value, depends, vector, ..PathEvent::new(Kind::Write(*access), pc) });
+                state.event(PathEvent {
+                    span,
+                    value,
+                    depends,
+                    vector,
+                    ..PathEvent::new(EventKind::Write(*access), pc)
+                });
             }
             Instruction::Rmw { op, ty, .. } if !op.is_known(*ty) => return Err(Limit::Computation),
             Instruction::Rmw { op, d, a, b, c, ty, access } => {
@@ -403,7 +411,7 @@ impl<L: Language> Unfold<'_, L> {
                 let decided = [*b, *c, a.base].into_iter().fold(Set(0), |all, operand| all | state.decided(operand));
                 let [b, c] = [state.operand(*b), state.operand(*c)];
                 let reduction = d.is_none();
-                let read = PathEvent { span, vector, reduction, ..PathEvent::new(Kind::Read(*access), pc) };
+                let read = PathEvent { span, vector, reduction, ..PathEvent::new(EventKind::Read(*access), pc) };
                 let index = state.path.events.len();
                 let mut old = state.read(PathEvent { depends: state.decided(a.base), ..read });
                 let mut depends = decided;
@@ -415,7 +423,7 @@ impl<L: Language> Unfold<'_, L> {
                         let equal = state.compute(Computation::Setp(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
                         let mut failed = state.clone();
                         failed.path.constraints.push((equal, false));
-                        failed.path.events[index].kind = Kind::Read(L::failed(*access));
+                        failed.path.events[index].kind = EventKind::Read(L::failed(*access));
                         if let Some(d) = *d {
                             let value = failed.loaded(old, *ty);
                             failed.set(d, value, Set(0));
@@ -436,7 +444,7 @@ impl<L: Language> Unfold<'_, L> {
                     }
                 };
                 depends = depends | state.reads(value);
-                let write = PathEvent::new(Kind::Write(*access), pc);
+                let write = PathEvent::new(EventKind::Write(*access), pc);
                 state.event(PathEvent { span, value, depends, rmw: true, reduction, vector, ..write });
                 if let Some(d) = *d {
                     let value = state.loaded(old, *ty);
@@ -496,7 +504,7 @@ impl<L: Language> Unfold<'_, L> {
                 _ => (Term::Constant(0), Set(0)),
             };
             let depends = reads | state.reads(value) | brought;
-            state.event(PathEvent { barrier: name, value, depends, ..PathEvent::new(Kind::Arrive, pc) });
+            state.event(PathEvent { barrier: name, value, depends, ..PathEvent::new(EventKind::Arrive, pc) });
             let last = || self.thread.code[pc + 1..].iter().all(|s| matches!(s.instruction, Instruction::Label(_)));
             let waits = barrier.part != BarrierPart::Arrive && quorum.is_some();
             if waits && self.unfolding.hung_at_end && last() {
@@ -506,7 +514,7 @@ impl<L: Language> Unfold<'_, L> {
             }
         }
         if barrier.part != BarrierPart::Arrive {
-            let result = state.read(PathEvent { barrier: name, depends: reads, ..PathEvent::new(Kind::Wait, pc) });
+            let result = state.read(PathEvent { barrier: name, depends: reads, ..PathEvent::new(EventKind::Wait, pc) });
             if let BarrierPart::Red { d, .. } = barrier.part {
                 state.set(d, result, Set(0));
             }
@@ -523,7 +531,7 @@ enum Round {
 }
 
 impl<L: Language> PathEvent<L> {
-    fn new(kind: Kind<L>, statement: usize) -> Self {
+    fn new(kind: EventKind<L>, statement: usize) -> Self {
         Self {
             kind,
             span: Span::whole(Location(0)),
@@ -751,7 +759,7 @@ impl<L: Language> Path<L> {
             Term::Constant(value) => Value::BITS - value.leading_zeros(),
             Term::Node(node) => match self.nodes[node as usize] {
                 Node::Event(event) => match self.events.get(event) {
-                    Some(PathEvent { kind: Kind::Read(_), span, .. }) => u32::from(span.bytes) * 8,
+                    Some(PathEvent { kind: EventKind::Read(_), span, .. }) => u32::from(span.bytes) * 8,
                     _ => Value::BITS,
                 },
                 Node::Expected(_, expected) => self.bits(expected),

@@ -63,12 +63,12 @@ pub struct Variable {
     /// Linkage, visibility and the like, in LLVM's words.
     linkage: &'static str,
     address_space: u32,
-    form: Form,
+    form: Spelling,
 }
 
 /// How an instruction names an address.
 #[derive(Clone, Copy, PartialEq, Eq, EnumIter)]
-pub enum Form {
+pub enum Spelling {
     Itself,
     /// A constant expression with an offset.
     Offset,
@@ -138,10 +138,10 @@ pub fn cells() -> impl Iterator<Item = Cell> {
 pub fn addresses() -> impl Iterator<Item = Cell> {
     // LLVM finds out that a variable of the generic address space is global, and what a cast was cast from.
     let spaces = [(0, Space::Global), (1, Space::Global), (3, Space::Shared), (4, Space::Const)];
-    let variables = iproduct!(LINKAGES, spaces, Form::iter(), INTEGERS.into_iter().take(3).step_by(2));
+    let variables = iproduct!(LINKAGES, spaces, Spelling::iter(), INTEGERS.into_iter().take(3).step_by(2));
     // PTX has `.common` for global memory only.
     let variables = variables.filter(|(linkage, (number, _), form, _)| {
-        let cast = matches!(form, Form::Cast | Form::CastComputed);
+        let cast = matches!(form, Spelling::Cast | Spelling::CastComputed);
         (*number < 2 || !linkage.contains("common")) && (*number > 0 || !cast)
     });
     variables.enumerate().map(|(index, (linkage, (address_space, space), form, ty))| {
@@ -193,24 +193,24 @@ impl Variable {
         };
         let array = format!("[4 x {ty}]");
         let (instructions, operand) = match form {
-            Form::Itself => (String::new(), format!("{pointer} @{cell}v")),
-            Form::Offset => {
+            Spelling::Itself => (String::new(), format!("{pointer} @{cell}v")),
+            Spelling::Offset => {
                 (String::new(), format!("{pointer} getelementptr ({array}, {pointer} @{cell}v, i64 0, i64 1)"))
             }
-            Form::Computed => {
+            Spelling::Computed => {
                 (format!("%p = getelementptr {array}, {pointer} @{cell}v, i64 0, i64 1\n  "), format!("{pointer} %p"))
             }
-            Form::Cast => (String::new(), format!("ptr addrspacecast ({pointer} @{cell}v to ptr)")),
-            Form::CastComputed => {
+            Spelling::Cast => (String::new(), format!("ptr addrspacecast ({pointer} @{cell}v to ptr)")),
+            Spelling::CastComputed => {
                 let cast = format!("%q = addrspacecast {pointer} @{cell}v to ptr\n  ");
                 (cast + &format!("%p = getelementptr {array}, ptr %q, i64 0, i64 1\n  "), "ptr %p".into())
             }
-            Form::Chosen => {
+            Spelling::Chosen => {
                 let select = format!("%p = select i1 %which, {pointer} @{cell}v, {pointer} @{cell}w\n  ");
                 (format!("%which = icmp eq {ty} %b, %c\n  {select}"), format!("{pointer} %p"))
             }
         };
-        let variables = if form == Form::Chosen { variable("v") + &variable("w") } else { variable("v") };
+        let variables = if form == Spelling::Chosen { variable("v") + &variable("w") } else { variable("v") };
         Address { variables, parameter: String::new(), instructions, operand }
     }
 }

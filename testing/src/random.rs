@@ -8,7 +8,7 @@ use ptx_memory_model::{
         Address, AluOp, AtomOp, Cmp, Computation, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type,
         Value, Variable,
     },
-    ptx::{Access, Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem, Thread},
+    ptx::{Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem, Semantics, Thread},
     source,
 };
 
@@ -44,17 +44,17 @@ pub fn source(seed: u64) -> source::Program {
                     match kind {
                         0..3 => {
                             let order = random.one(&[NonAtomic, Relaxed, Acquire, SeqCst]);
-                            source::Instruction::Load { d: d(), a, ty, access: source::Access::new(order, scope) }
+                            source::Instruction::Load { d: d(), a, ty, access: source::Semantics::new(order, scope) }
                         }
                         3..6 => {
                             let order = random.one(&[NonAtomic, Relaxed, Release, SeqCst]);
-                            source::Instruction::Store { a, b: value, ty, access: source::Access::new(order, scope) }
+                            source::Instruction::Store { a, b: value, ty, access: source::Semantics::new(order, scope) }
                         }
                         _ => {
                             let order = random.one(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
                             let failure = random.one(&[Relaxed, Acquire, SeqCst]);
                             let op = random.one(&[AtomOp::Add, AtomOp::Exch, AtomOp::Cas]).into();
-                            let access = source::Access { order, failure, scope };
+                            let access = source::Semantics { order, failure, scope };
                             let c = Operand::Immediate(3);
                             source::Instruction::Rmw { op, d: Some(d()), a, b: value, c, ty, access }
                         }
@@ -188,9 +188,9 @@ fn thread(
         let scope = random.one(&[Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Gpu, Scope::Sys]);
         let surface = locations[location].name == "s";
         let access = |random: &mut Random, sems: &[Sem]| match (surface, random.one(sems)) {
-            (true, _) => Access { proxy: Proxy::Surface, ..Access::WEAK },
-            (false, sem @ (Sem::Weak | Sem::Volatile)) => Access::new(sem, Scope::Sys),
-            (false, sem) => Access::new(sem, scope),
+            (true, _) => Semantics { proxy: Proxy::Surface, ..Semantics::WEAK },
+            (false, sem @ (Sem::Weak | Sem::Volatile)) => Semantics::new(sem, Scope::Sys),
+            (false, sem) => Semantics::new(sem, scope),
         };
         let all = bits;
         let bits = all[location];

@@ -182,7 +182,7 @@ fn compare(functions: &[Function], ptx: &str) -> Result<(), Failed> {
 
 /// clang's ways to PTX on which the functions are known.
 #[derive(Clone, Copy)]
-enum Way {
+enum Route {
     Clang(&'static str),
     /// The command, on IR by clang with these flags.
     Command(&'static [&'static str]),
@@ -196,18 +196,18 @@ const UNOPTIMIZED: &[&str] = &["-O2", "-Xclang", "-disable-llvm-passes"];
 
 const INLINED_WITH_LINES: &[&str] = &["-O2", "-gline-tables-only"];
 
-const WAYS: [(&str, Way); 8] = [
-    ("clang -O0", Way::Clang("-O0")),
-    ("clang -O2", Way::Clang("-O2")),
-    ("the command on unoptimized IR", Way::Command(UNOPTIMIZED)),
-    ("the command on unoptimized IR of -O0", Way::Command(&["-O0", "-Xclang", "-disable-llvm-passes"])),
-    ("the command on IR of -O0 -g", Way::Command(&["-O0", "-g"])),
-    ("the command on inlined IR with lines", Way::Command(INLINED_WITH_LINES)),
-    ("opt", Way::Opt),
-    ("llc", Way::Llc),
+const ROUTES: [(&str, Route); 8] = [
+    ("clang -O0", Route::Clang("-O0")),
+    ("clang -O2", Route::Clang("-O2")),
+    ("the command on unoptimized IR", Route::Command(UNOPTIMIZED)),
+    ("the command on unoptimized IR of -O0", Route::Command(&["-O0", "-Xclang", "-disable-llvm-passes"])),
+    ("the command on IR of -O0 -g", Route::Command(&["-O0", "-g"])),
+    ("the command on inlined IR with lines", Route::Command(INLINED_WITH_LINES)),
+    ("opt", Route::Opt),
+    ("llc", Route::Llc),
 ];
 
-impl Way {
+impl Route {
     fn compile(self, source: &Path, gpu: &str) -> Result<String, Failed> {
         match self {
             Self::Clang(level) => clang(source, gpu, &["-S", level, &format!("-fpass-plugin={}", plugin().display())]),
@@ -264,7 +264,7 @@ pub fn trials() -> Vec<Trial> {
     let missing = missing.or(ASSEMBLERS[1].missing());
     let mut trials = Vec::new();
     for (of, functions) in [("clang's", of_clang as fn() -> _), ("CUDA's", of_sdk)] {
-        for ((name, way), gpu) in iproduct!(WAYS, ["sm_70", "sm_90"]) {
+        for ((name, way), gpu) in iproduct!(ROUTES, ["sm_70", "sm_90"]) {
             trials.push(testing::trial(format!("{of} atomics by {name} for {gpu}"), missing, move || {
                 let functions: Vec<Function> = functions()?;
                 let ptx = way.compile(source(&program(&functions))?.path(), gpu)?;
@@ -303,7 +303,7 @@ fn otherwise() -> Result<(), Failed> {
     let words = |list: &[[&str; 3]]| list.iter().map(|words| words.map(str::to_owned)).collect_vec();
     let fences = words(&[["", "gl", "membar"], ["", "cta", "membar"], ["", "sys", "membar"]]);
     let seq_cst = words(&[["sc", "sys", "fence"], ["acquire", "sys", "add.32"]]);
-    for (name, way) in WAYS {
+    for (name, way) in ROUTES {
         let ptx = way.compile(source.path(), "sm_90")?;
         assert_eq!(meanings(&ptx), [fences.clone(), seq_cst.clone(), seq_cst.clone()], "{name}:\n{ptx}");
     }

@@ -10,7 +10,7 @@ use ptx_atomics::memory_model::{
         axioms::{Cycle, Judged},
     },
     relation::Relation,
-    unfold::Kind,
+    unfold::EventKind,
 };
 
 pub struct Diagram {
@@ -172,7 +172,7 @@ impl Diagram {
 fn same_instruction(execution: &Execution<Ptx>, a: usize, b: usize) -> bool {
     let x = &execution.skeleton;
     let (first, second) = (&x.events[a], &x.events[b]);
-    let synchronizes = (first.kind, second.kind) == (Kind::Arrive, Kind::Wait);
+    let synchronizes = (first.kind, second.kind) == (EventKind::Arrive, EventKind::Wait);
     let one = x.rmw.contains(a, b) || synchronizes || !x.po.contains(a, b);
     first.thread.is_some() && (first.thread, first.statement) == (second.thread, second.statement) && one
 }
@@ -230,10 +230,10 @@ fn effect(litmus: &Litmus, execution: &Execution<Ptx>, events: &[usize], names: 
         let source = names.and_then(|names| Some(letters(names[execution.rf.inverse().row(event).next()?])));
         let from = source.map(|source| format!(" from {source}")).unwrap_or_default();
         match x.events[event].kind {
-            Kind::Init => Some(access),
-            Kind::Read(_) => Some(format!("reads {access}{from}")),
-            Kind::Write(_) => Some(format!("writes {access}")),
-            Kind::Fence(_) | Kind::Arrive | Kind::Wait | Kind::Beyond => None,
+            EventKind::Init => Some(access),
+            EventKind::Read(_) => Some(format!("reads {access}{from}")),
+            EventKind::Write(_) => Some(format!("writes {access}")),
+            EventKind::Fence(_) | EventKind::Arrive | EventKind::Wait | EventKind::Beyond => None,
         }
     };
     events.iter().filter_map(|&event| of(event)).collect::<Vec<_>>().join(", ")

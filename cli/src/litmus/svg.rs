@@ -67,8 +67,8 @@ struct Cell {
     row: usize,
 }
 
-/// Which way an edge takes. Gutter i is left of column i, and lane i above row i.
-struct Way {
+/// The gutters and the lane that an edge passes through. Gutter i is left of column i, and lane i above row i.
+struct Passage {
     from: End,
     to: End,
     /// The gutter where it leaves, and the one where it arrives.
@@ -102,16 +102,16 @@ impl<'d> Layout<'d> {
         let columns = diagram.threads.len().max(1);
         let cells = cells(diagram, columns);
         let rows = cells.iter().map(|cell| cell.row + 1).max().unwrap_or(0);
-        let ways: Vec<Option<Way>> = diagram.edges.iter().map(|edge| way(diagram, edge, &cells)).collect();
-        let ports = Ports::new(diagram, &ways, &cells);
-        let vertical = Lanes::vertical(&ways, &cells, columns);
-        let horizontal = Lanes::horizontal(&ways, rows);
+        let passages: Vec<Option<Passage>> = diagram.edges.iter().map(|edge| passage(diagram, edge, &cells)).collect();
+        let ports = Ports::new(diagram, &passages, &cells);
+        let vertical = Lanes::vertical(&passages, &cells, columns);
+        let horizontal = Lanes::horizontal(&passages, rows);
 
         let mut x = Vec::new();
         let mut gutters = Vec::new();
         let mut at = MARGIN;
         for gutter in 0..=columns {
-            let [left, right] = [true, false].map(|right| stub(diagram, &ways, gutter, right));
+            let [left, right] = [true, false].map(|right| stub(diagram, &passages, gutter, right));
             let lanes = vertical.counts[gutter] as f64 * LANE;
             // Nothing runs in an outer gutter that is empty.
             let empty = lanes == 0.0 && (gutter == 0 || gutter == columns);
@@ -143,22 +143,23 @@ impl<'d> Layout<'d> {
         let height = at + MARGIN + LINE * (legend_lines(diagram) + 1) as f64;
 
         let mut layout = Self { diagram, cells, columns, x, y, levels, header, routes: Vec::new(), height };
-        let place = |index: usize, way: &Way| {
-            let [from, to] = [(way.from, 0), (way.to, 1)].map(|(end, which)| layout.port(end, ports.of[index][which]));
-            let lane = |which: usize| gutters[way.gutters[which]] + vertical.of[index][which] as f64 * LANE;
+        let place = |index: usize, passage: &Passage| {
+            let [from, to] =
+                [(passage.from, 0), (passage.to, 1)].map(|(end, which)| layout.port(end, ports.of[index][which]));
+            let lane = |which: usize| gutters[passage.gutters[which]] + vertical.of[index][which] as f64 * LANE;
             let (first, last) = (lane(0), lane(1));
             let mut points = vec![from, (first, from.1)];
-            if let Some(row) = way.lane {
+            if let Some(row) = passage.lane {
                 let y = lanes[row] + horizontal.of[index][0] as f64 * LANE;
                 points.extend([(first, y), (last, y)]);
             }
             points.extend([(last, to.1), to]);
-            let column = layout.x[layout.cells[way.from.node].column];
-            let beside = if way.from.right { column.0 + column.1 + 4.0 } else { column.0 - 4.0 };
-            Route { points, name: Some((beside, from.1 - 3.0, !way.from.right)) }
+            let column = layout.x[layout.cells[passage.from.node].column];
+            let beside = if passage.from.right { column.0 + column.1 + 4.0 } else { column.0 - 4.0 };
+            Route { points, name: Some((beside, from.1 - 3.0, !passage.from.right)) }
         };
-        let routes = ways.iter().enumerate().map(|(index, way)| match way {
-            Some(way) => place(index, way),
+        let routes = passages.iter().enumerate().map(|(index, passage)| match passage {
+            Some(passage) => place(index, passage),
             None => layout.down(&diagram.edges[index]),
         });
         layout.routes = routes.collect();
@@ -298,7 +299,7 @@ fn cells(diagram: &Diagram, columns: usize) -> Vec<Cell> {
 }
 
 /// Nothing for what goes straight down.
-fn way(diagram: &Diagram, edge: &Edge, cells: &[Cell]) -> Option<Way> {
+fn passage(diagram: &Diagram, edge: &Edge, cells: &[Cell]) -> Option<Passage> {
     if edge.relation.name == "po" && diagram.adjacent(edge.from, edge.to) {
         return None;
     }
@@ -309,7 +310,7 @@ fn way(diagram: &Diagram, edge: &Edge, cells: &[Cell]) -> Option<Way> {
     let enters = to.column + usize::from(enters_right);
     let lane = (leaves != enters).then_some(if from.row < to.row { to.row } else { to.row + 1 });
     let (from, to) = (End { node: edge.from, right: rightwards }, End { node: edge.to, right: enters_right });
-    Some(Way { from, to, gutters: [leaves, enters], lane })
+    Some(Passage { from, to, gutters: [leaves, enters], lane })
 }
 
 /// For each edge, which end of a side of a box it has.
@@ -320,14 +321,15 @@ struct Ports {
 }
 
 impl Ports {
-    fn new(diagram: &Diagram, ways: &[Option<Way>], cells: &[Cell]) -> Self {
-        let mut of = vec![[0; 2]; ways.len()];
+    fn new(diagram: &Diagram, passages: &[Option<Passage>], cells: &[Cell]) -> Self {
+        let mut of = vec![[0; 2]; passages.len()];
         let mut counts = vec![0; diagram.nodes.len()];
         for (node, count) in counts.iter_mut().enumerate() {
             for side in [true, false] {
-                let ends = ways.iter().enumerate().filter_map(|(edge, way)| Some((edge, way.as_ref()?)));
-                let ends =
-                    ends.flat_map(|(edge, way)| [(edge, 0, way.from, way.to.node), (edge, 1, way.to, way.from.node)]);
+                let ends = passages.iter().enumerate().filter_map(|(edge, passage)| Some((edge, passage.as_ref()?)));
+                let ends = ends.flat_map(|(edge, passage)| {
+                    [(edge, 0, passage.from, passage.to.node), (edge, 1, passage.to, passage.from.node)]
+                });
                 let mut ends: Vec<_> = ends.filter(|(_, _, end, _)| end.node == node && end.right == side).collect();
                 // Upwards above downwards: fewer edges cross.
                 ends.sort_by_key(|&(edge, _, _, other)| (cells[other].row, edge));
@@ -356,30 +358,32 @@ struct Lanes {
 }
 
 impl Lanes {
-    fn vertical(ways: &[Option<Way>], cells: &[Cell], columns: usize) -> Self {
-        let runs = ways.iter().enumerate().filter_map(|(edge, way)| Some((edge, way.as_ref()?)));
-        let runs = runs.flat_map(|(edge, way)| {
-            let (from, to) = (2 * cells[way.from.node].row + 1, 2 * cells[way.to.node].row + 1);
-            match way.lane {
-                None => vec![(edge, 0, way.gutters[0], from, to)],
-                Some(lane) => vec![(edge, 0, way.gutters[0], from, 2 * lane), (edge, 1, way.gutters[1], 2 * lane, to)],
+    fn vertical(passages: &[Option<Passage>], cells: &[Cell], columns: usize) -> Self {
+        let runs = passages.iter().enumerate().filter_map(|(edge, passage)| Some((edge, passage.as_ref()?)));
+        let runs = runs.flat_map(|(edge, passage)| {
+            let (from, to) = (2 * cells[passage.from.node].row + 1, 2 * cells[passage.to.node].row + 1);
+            match passage.lane {
+                None => vec![(edge, 0, passage.gutters[0], from, to)],
+                Some(lane) => {
+                    vec![(edge, 0, passage.gutters[0], from, 2 * lane), (edge, 1, passage.gutters[1], 2 * lane, to)]
+                }
             }
         });
-        let mut lanes = Self::assign(runs.collect(), ways.len(), columns + 1);
-        for (way, of) in ways.iter().zip(&mut lanes.of) {
-            if way.as_ref().is_some_and(|way| way.lane.is_none()) {
+        let mut lanes = Self::assign(runs.collect(), passages.len(), columns + 1);
+        for (passage, of) in passages.iter().zip(&mut lanes.of) {
+            if passage.as_ref().is_some_and(|passage| passage.lane.is_none()) {
                 of[1] = of[0];
             }
         }
         lanes
     }
 
-    fn horizontal(ways: &[Option<Way>], rows: usize) -> Self {
-        let run = |(edge, way): (usize, &Option<Way>)| {
-            let way = way.as_ref()?;
-            Some((edge, 0, way.lane?, way.gutters[0], way.gutters[1]))
+    fn horizontal(passages: &[Option<Passage>], rows: usize) -> Self {
+        let run = |(edge, passage): (usize, &Option<Passage>)| {
+            let passage = passage.as_ref()?;
+            Some((edge, 0, passage.lane?, passage.gutters[0], passage.gutters[1]))
         };
-        Self::assign(ways.iter().enumerate().filter_map(run).collect(), ways.len(), rows + 1)
+        Self::assign(passages.iter().enumerate().filter_map(run).collect(), passages.len(), rows + 1)
     }
 
     /// Runs are edges, which of their two lanes it is, in which channel, and from where to where. Short ones first.
@@ -403,12 +407,10 @@ impl Lanes {
 }
 
 /// The room beside a column, for the names of edges that leave there; `right` is the column's right side.
-fn stub(diagram: &Diagram, ways: &[Option<Way>], gutter: usize, right: bool) -> f64 {
-    let leaving = diagram
-        .edges
-        .iter()
-        .zip(ways)
-        .filter(|(_, way)| way.as_ref().is_some_and(|way| way.gutters[0] == gutter && way.from.right == right));
+fn stub(diagram: &Diagram, passages: &[Option<Passage>], gutter: usize, right: bool) -> f64 {
+    let leaving = diagram.edges.iter().zip(passages).filter(|(_, passage)| {
+        passage.as_ref().is_some_and(|passage| passage.gutters[0] == gutter && passage.from.right == right)
+    });
     let names = leaving.map(|(edge, _)| edge.relation.name.len() as f64 * SMALL_CHARACTER + 8.0);
     names.fold(STUB, f64::max)
 }

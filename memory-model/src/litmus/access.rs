@@ -16,7 +16,7 @@ use super::{
 use crate::{
     place::Scope,
     program::{Address, RmwOp},
-    ptx::{Access, Instruction, Proxy, Sem},
+    ptx::{Instruction, Proxy, Sem, Semantics},
 };
 
 impl<'t> Reader<'_, 't> {
@@ -51,7 +51,7 @@ impl<'t> Reader<'_, 't> {
             return self.wrong("`.mmio` needs `.sys`, and global memory");
         }
         self.cell.is_shared = found.is_shared;
-        let access = Access { sem, scope, mmio: found.mmio, proxy };
+        let access = Semantics { sem, scope, mmio: found.mmio, proxy };
         let ty = found.ty.unwrap_or(Type::U64);
         if !(8..=64).contains(&ty.bits()) {
             return self.wrong(format!("an access has 8 to 64 bits here, not {}", ty.bits()));
@@ -80,12 +80,12 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    fn load(&mut self, d: &Written<'t>, a: &Written<'t>, ty: Type, access: Access) -> Result<Instruction, Wrong> {
+    fn load(&mut self, d: &Written<'t>, a: &Written<'t>, ty: Type, access: Semantics) -> Result<Instruction, Wrong> {
         let a = self.address_of(a, 2)?;
         Ok(Instruction::Load { d: self.register_of(d, 1)?, a, ty, access })
     }
 
-    fn store(&mut self, a: &Written<'t>, b: &Written<'t>, ty: Type, access: Access) -> Result<Instruction, Wrong> {
+    fn store(&mut self, a: &Written<'t>, b: &Written<'t>, ty: Type, access: Semantics) -> Result<Instruction, Wrong> {
         let a = self.address_of(a, 1)?;
         Ok(Instruction::Store { a, b: self.fitting(b, 2, ty)?, ty, access })
     }
@@ -96,7 +96,7 @@ impl<'t> Reader<'_, 't> {
         vec: VectorSize,
         direction: Direction,
         ty: Type,
-        access: Access,
+        access: Semantics,
     ) -> Result<Instruction, Wrong> {
         let elements = vec.elements();
         if elements == 8 && ty.bits() > 32 {
@@ -152,7 +152,7 @@ impl<'t> Reader<'_, 't> {
         self.wrong_at(word, format!("`.{op}` takes {}, not `.{ty}`", known.join(", ")))
     }
 
-    fn atomic(&mut self, op: RmwOp, ty: Type, access: Access) -> Result<Instruction, Wrong> {
+    fn atomic(&mut self, op: RmwOp, ty: Type, access: Semantics) -> Result<Instruction, Wrong> {
         let results = usize::from(self.mnemonic() == "atom");
         let sources = if op == AtomOp::Cas.into() { 2 } else { 1 };
         if results == 0 && matches!(op, RmwOp::Atom(AtomOp::Cas | AtomOp::Exch)) {

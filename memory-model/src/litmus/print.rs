@@ -12,7 +12,7 @@ use crate::{
         Address, AtomOp, BarrierName, BarrierPart, Computation, Label, Location, Operand, Register, RmwOp, Statement,
         Type, Value,
     },
-    ptx::{Access, Fence, Instruction, Program, Proxy, ProxyFence, Ptx, Sem, Thread},
+    ptx::{Fence, Instruction, Program, Proxy, ProxyFence, Ptx, Sem, Semantics, Thread},
 };
 
 impl Litmus {
@@ -218,14 +218,14 @@ impl Words<'_> {
         let (mnemonic, ty, access) = match elements.first() {
             Some(Instruction::Load { ty, access, .. }) => ("ld", *ty, *access),
             Some(Instruction::Store { ty, access, .. }) => ("st", *ty, *access),
-            _ => ("?", Type::U64, Access::WEAK),
+            _ => ("?", Type::U64, Semantics::WEAK),
         };
         let modifiers = modifiers(access);
         format!("{mnemonic}{modifiers}.v{}{} {}, {}", elements.len(), suffix(ty), list(first), list(second))
     }
 }
 
-fn modifiers(access: Access) -> String {
+fn modifiers(access: Semantics) -> String {
     let mmio = if access.mmio { ".mmio" } else { "" };
     match access.sem {
         Sem::Weak | Sem::Volatile => format!(".{}", access.sem),

@@ -33,7 +33,7 @@ pub type Thread = program::Thread<Ptx>;
 pub type Instruction = program::Instruction<Ptx>;
 
 impl Language for Ptx {
-    type Access = Access;
+    type Semantics = Semantics;
     type Fence = Fence;
     type Alias = Proxy;
 
@@ -107,7 +107,7 @@ pub enum Proxy {
 
 /// What a memory operation carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Access {
+pub struct Semantics {
     /// What it orders.
     pub sem: Sem,
     /// Without meaning for weak operations.
@@ -118,7 +118,7 @@ pub struct Access {
     pub proxy: Proxy,
 }
 
-impl Access {
+impl Semantics {
     /// A weak access through the generic proxy.
     pub const WEAK: Self = Self { sem: Sem::Weak, scope: Scope::Sys, mmio: false, proxy: Proxy::Generic };
 

@@ -5,14 +5,14 @@ use crate::{
     execution::{Event, Execution, Skeleton},
     place::Scope,
     relation::{Relation, Set},
-    unfold::Kind,
+    unfold::EventKind,
 };
 
 /// Table 20: the scope of a strong operation; `None` for what is not strong.
 fn strong_scope(event: &Event<Ptx>) -> Option<Scope> {
     match event.kind {
-        Kind::Read(access) | Kind::Write(access) => access.strong().then_some(access.scope),
-        Kind::Fence(Fence::Memory { scope, .. }) => Some(scope),
+        EventKind::Read(access) | EventKind::Write(access) => access.strong().then_some(access.scope),
+        EventKind::Fence(Fence::Memory { scope, .. }) => Some(scope),
         _ => None,
     }
 }
@@ -25,7 +25,7 @@ pub fn strong(x: &Skeleton<Ptx>) -> Set {
 /// Section 8.6: the proxy of a memory operation. Initial writes and fences count as generic.
 pub fn proxy(event: &Event<Ptx>) -> Proxy {
     match event.kind {
-        Kind::Read(access) | Kind::Write(access) => access.proxy,
+        EventKind::Read(access) | EventKind::Write(access) => access.proxy,
         _ => Proxy::Generic,
     }
 }
@@ -61,7 +61,7 @@ fn po_loc(x: &Skeleton<Ptx>) -> Relation {
 }
 
 fn fences(x: &Skeleton<Ptx>, holds: impl Fn(FenceSem) -> bool) -> Set {
-    x.filter(|event| matches!(event.kind, Kind::Fence(Fence::Memory { sem, .. }) if holds(sem)))
+    x.filter(|event| matches!(event.kind, EventKind::Fence(Fence::Memory { sem, .. }) if holds(sem)))
 }
 
 /// The `fence.sc` operations.
@@ -72,7 +72,7 @@ pub fn sc_fences(x: &Skeleton<Ptx>) -> Set {
 /// Section 8.8: from the first operation of each release pattern to its strong write.
 pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let sc = conventions.fence_sc_in_patterns;
-    let releases = x.filter(|event| matches!(event.kind, Kind::Write(access) if access.releases()));
+    let releases = x.filter(|event| matches!(event.kind, EventKind::Write(access) if access.releases()));
     let fences = fences(x, |sem| matches!(sem, FenceSem::AcqRel | FenceSem::Release) || sc && sem == FenceSem::Sc);
     let writes = x.writes & strong(x);
     po_loc(x).optional().between(releases, writes) | x.po.between(fences, writes)
@@ -82,7 +82,7 @@ pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation
 pub fn acquire_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let sc = conventions.fence_sc_in_patterns;
     let red = if conventions.red_acquires { Set(0) } else { x.filter(|event| event.reduction) };
-    let acquires = x.filter(|event| matches!(event.kind, Kind::Read(access) if access.acquires())) - red;
+    let acquires = x.filter(|event| matches!(event.kind, EventKind::Read(access) if access.acquires())) - red;
     let fences = fences(x, |sem| matches!(sem, FenceSem::AcqRel | FenceSem::Acquire) || sc && sem == FenceSem::Sc);
     let reads = (x.reads & strong(x)) - red;
     po_loc(x).optional().between(reads, acquires) | x.po.between(reads, fences)
@@ -116,19 +116,19 @@ pub fn proxy_preserved_base_causality_order(x: &Skeleton<Ptx>, cb: &Relation) ->
     let generic = memory & x.filter(|event| proxy(event) == Proxy::Generic);
     let same_location = x.same_location();
     let cb_memory = cb.between(memory, memory);
-    let proxy_fences = x.filter(|event| matches!(event.kind, Kind::Fence(Fence::Proxy(_))));
+    let proxy_fences = x.filter(|event| matches!(event.kind, EventKind::Fence(Fence::Proxy(_))));
     if generic == memory && proxy_fences.is_empty() {
         return cb_memory & same_address;
     }
     let same_cta = |a: usize, b: usize| x.place(a).is_some() && x.place(a) == x.place(b);
     let of = |fence: usize, operation: usize| {
-        let Kind::Fence(Fence::Proxy(ProxyFence::Of(of))) = x.events[fence].kind else { return false };
+        let EventKind::Fence(Fence::Proxy(ProxyFence::Of(of))) = x.events[fence].kind else { return false };
         of == proxy(&x.events[operation]) && same_cta(fence, operation)
     };
     let same_proxy = Relation::from_fn(x.len(), |a, b| proxy(&x.events[a]) == proxy(&x.events[b]) && same_cta(a, b));
     let leave = *cb & Relation::from_fn(x.len(), |a, fence| memory.contains(a) && of(fence, a));
     let enter = *cb & Relation::from_fn(x.len(), |fence, b| memory.contains(b) && of(fence, b));
-    let aliases = x.filter(|event| event.kind == Kind::Fence(Fence::Proxy(ProxyFence::Alias)));
+    let aliases = x.filter(|event| event.kind == EventKind::Fence(Fence::Proxy(ProxyFence::Alias)));
     let through = |middle: &Relation| {
         middle.between(generic, generic)
             | leave.then(middle).between(memory, generic)

@@ -31,7 +31,7 @@ use crate::{
     program::{Cmp, Program, Value},
     relation::{MAX_EVENTS, Relation, Set},
     thin_air,
-    unfold::{self, Kind, Path, Term, Unfolding},
+    unfold::{self, EventKind, Path, Term, Unfolding},
 };
 
 /// Every final state that the model allows.
@@ -173,8 +173,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let tails = relations::acquire_patterns(x, conventions);
         let sc_pairs = ordered_fences(x, &morally_strong);
         let proxied = |event: usize| match x.events[event].kind {
-            Kind::Read(access) | Kind::Write(access) => access.proxy != Proxy::Generic,
-            Kind::Fence(Fence::Proxy(fence)) => fence != ProxyFence::Alias,
+            EventKind::Read(access) | EventKind::Write(access) => access.proxy != Proxy::Generic,
+            EventKind::Fence(Fence::Proxy(fence)) => fence != ProxyFence::Alias,
             _ => false,
         };
         let plain = c.variables.len() == program.locations.len() && !(0..x.len()).any(proxied);
@@ -247,7 +247,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let values = self.constraints.iter().map(|&(thread, term, _)| self.c.sources(thread, term));
         let mut outer = values.fold(Set(0), |outer, sources| outer | sources) & x.reads;
         for (thread, event, barrier) in self.c.barriers() {
-            let brought = if x.events[event].kind == Kind::Arrive { self.c.written_sources(event) } else { Set(0) };
+            let brought =
+                if x.events[event].kind == EventKind::Arrive { self.c.written_sources(event) } else { Set(0) };
             let quorum = barrier.quorum.map_or(Set(0), |quorum| self.c.sources(thread, quorum));
             outer = outer | ((self.c.sources(thread, barrier.id) | quorum | brought) & x.reads);
         }
@@ -298,7 +299,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         if self.c.barriers().next().is_some() {
             return Ok(true);
         }
-        self.beyond = x.filter(|event| event.kind == Kind::Beyond);
+        self.beyond = x.filter(|event| event.kind == EventKind::Beyond);
         for beyond in self.beyond {
             for read in x.reads {
                 // A thread reads from its own later writes at most through another proxy.

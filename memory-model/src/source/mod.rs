@@ -25,7 +25,7 @@ pub type Thread = program::Thread<Cpp>;
 pub type Instruction = program::Instruction<Cpp>;
 
 impl Language for Cpp {
-    type Access = Access;
+    type Semantics = Semantics;
     type Fence = Fence;
     /// There are no aliases.
     type Alias = std::convert::Infallible;
@@ -34,8 +34,8 @@ impl Language for Cpp {
         match alias {}
     }
 
-    fn failed(access: Access) -> Access {
-        Access { order: access.failure, ..access }
+    fn failed(access: Semantics) -> Semantics {
+        Semantics { order: access.failure, ..access }
     }
 }
 
@@ -76,7 +76,7 @@ impl Order {
 
 /// What a memory operation carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Access {
+pub struct Semantics {
     /// Its order.
     pub order: Order,
     /// The order of a compare and exchange that fails; otherwise that of the access.
@@ -85,7 +85,7 @@ pub struct Access {
     pub scope: Scope,
 }
 
-impl Access {
+impl Semantics {
     /// An access of this order, whether it succeeds or fails.
     pub fn new(order: Order, scope: Scope) -> Self {
         Self { order, failure: order, scope }

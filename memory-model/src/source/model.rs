@@ -8,13 +8,13 @@ use crate::{
     execution::{Execution, Skeleton},
     place::Scope,
     relation::{Relation, Set},
-    unfold::Kind,
+    unfold::EventKind,
 };
 
 fn order(x: &Skeleton<Cpp>, event: usize) -> Option<(Order, Scope)> {
     match x.events[event].kind {
-        Kind::Read(access) | Kind::Write(access) => Some((access.order, access.scope)),
-        Kind::Fence(fence) => Some((fence.order, fence.scope)),
+        EventKind::Read(access) | EventKind::Write(access) => Some((access.order, access.scope)),
+        EventKind::Fence(fence) => Some((fence.order, fence.scope)),
         _ => None,
     }
 }

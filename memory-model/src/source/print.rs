@@ -33,7 +33,7 @@ pub fn instruction(thread: &Thread, name: &dyn Fn(usize) -> String, instruction:
         Operand::Address(location) => name(usize::from(location.0)),
         other => operand(&other),
     };
-    let scope = |access: &<Cpp as Language>::Access| match access.order {
+    let scope = |access: &<Cpp as Language>::Semantics| match access.order {
         Order::NonAtomic => String::new(),
         _ => format!(".{}", access.scope),
     };

@@ -10,7 +10,7 @@
 //! `[rN=]rmw.op.order.scope x value`, `rN=cas.success/failure.scope x expected new` and `fence.order.scope`; values are
 //! numbers or registers. Variables begin as 0. What begins with `#` is a comment.
 
-use super::{Access, Fence, Instruction, Order, Program, Thread};
+use super::{Fence, Instruction, Order, Program, Semantics, Thread};
 use crate::{
     litmus::Error,
     place::{Place, Scope},
@@ -119,7 +119,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
     let instruction: Parsed<'t, Instruction> = match (parts[..].split_first(), d) {
         (Some((&"ld", [word, rest @ ..])), Some(d)) => {
             count(1)?;
-            let access = Access::new(order(word)?, optional(rest)?);
+            let access = Semantics::new(order(word)?, optional(rest)?);
             if matches!(access.order, Order::Release | Order::AcqRel) {
                 return Err((word, format!("a load is not `{word}`")));
             }
@@ -127,7 +127,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
         }
         (Some((&"st", [word, rest @ ..])), None) => {
             count(2)?;
-            let access = Access::new(order(word)?, optional(rest)?);
+            let access = Semantics::new(order(word)?, optional(rest)?);
             if matches!(access.order, Order::Acquire | Order::AcqRel) {
                 return Err((word, format!("a store is not `{word}`")));
             }
@@ -136,7 +136,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
         (Some((&"rmw", [op, word, level])), d) => {
             count(2)?;
             let op: RmwOp = op.parse().map_err(|_| (*op, format!("`{op}` is no operation")))?;
-            let access = Access::new(atomic(order(word)?, word)?, scope(level)?);
+            let access = Semantics::new(atomic(order(word)?, word)?, scope(level)?);
             let (a, b) = (address(program, operands[0])?, value(thread, operands[1])?);
             if op == AtomOp::Cas.into() {
                 return Err((text, "a compare and exchange is written `cas`".into()));
@@ -148,7 +148,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
             count(3)?;
             let both = || (*orders, "the orders of success and failure expected".to_string());
             let (success, failure) = orders.split_once('/').ok_or_else(both)?;
-            let access = Access {
+            let access = Semantics {
                 order: atomic(order(success)?, success)?,
                 failure: atomic(order(failure)?, failure)?,
                 scope: scope(level)?,

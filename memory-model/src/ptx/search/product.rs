@@ -9,7 +9,7 @@ use crate::{
     program::Value,
     ptx::Ptx,
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::Kind,
+    unfold::EventKind,
 };
 
 impl Search<'_, '_, '_> {
@@ -93,7 +93,7 @@ impl Search<'_, '_, '_> {
         }
         let mut rf = Relation::empty(x.len());
         x.reads.for_each(|read| rf.insert(usize::from(sources[read]), read));
-        let value = |event: usize| match x.writes.contains(event) || x.events[event].kind == Kind::Arrive {
+        let value = |event: usize| match x.writes.contains(event) || x.events[event].kind == EventKind::Arrive {
             true => self.c.written(event, &|event| self.read(&sources, event)),
             false if x.reads.contains(event) => self.read(&sources, event),
             false => None,

@@ -9,7 +9,7 @@ use crate::{
     program::Value,
     ptx::Ptx,
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{Kind, Term},
+    unfold::{EventKind, Term},
 };
 
 pub(super) type Wanted<'g> = &'g dyn Fn(&[Value]) -> bool;
@@ -96,7 +96,7 @@ impl Search<'_, '_, '_> {
             return None;
         }
         let read = |next| self.read_for(rf, next, others | Set::one(event));
-        if self.c.skeleton.events[event].kind == Kind::Wait {
+        if self.c.skeleton.events[event].kind == EventKind::Wait {
             return barrier::reduced(self.c, event, self.phases[event], &read);
         }
         self.source(rf, event).and_then(|source| self.c.written(source, &read))

@@ -5,7 +5,7 @@ use crate::{
     barrier,
     program::Cmp,
     relation::{MAX_EVENTS, Set},
-    unfold::{Kind, Term},
+    unfold::{EventKind, Term},
 };
 
 pub(super) enum Solution {
@@ -30,8 +30,8 @@ impl Search<'_, '_, '_> {
             for event in 0..x.len() {
                 let read = |event: usize| values[same[event]];
                 let new = match x.events[event].kind {
-                    Kind::Wait => barrier::reduced(self.c, event, self.phases[event], &read),
-                    Kind::Read(_) => {
+                    EventKind::Wait => barrier::reduced(self.c, event, self.phases[event], &read),
+                    EventKind::Read(_) => {
                         let source = usize::from(rf[event]);
                         if let Some(origin) = self.copied(source) {
                             equate(&mut same, &mut values, event, origin);
