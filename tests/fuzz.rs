@@ -173,7 +173,7 @@ fn valid(kind: &InputKind) -> Result<Vec<Vec<u8>>, Failed> {
                     llvm::bitcode(&llvm::read(&context, &Input::new("valid", bytes)).map_err(|_| "it is valid")?)
                 }
                 "ptx" => {
-                    let options = Options::new(Target::new("sm_90".parse()?, None)?);
+                    let options = Options::new(Target::new("sm_90".parse()?, Some("ptx86".parse()?))?);
                     ptx_from_llvm_ir(&Input::new("valid", bytes), &options).map_err(|errors| errors.to_string())?
                 }
                 _ => bytes,
