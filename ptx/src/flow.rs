@@ -354,6 +354,49 @@ mod tests {
     }
 
     #[test]
+    fn what_the_entry_does_not_lead_to_does_not_count() {
+        let check = |block: &str, in_order: &[usize], node: usize, previous: &[usize]| {
+            let statements = crate::parse_block(block).expect(block);
+            let flow = Flow::of_statements(&statements);
+            assert_eq!((&*flow.in_order(), &*flow.nodes[node].previous), (in_order, previous), "{block}");
+        };
+        check("bra $a; membar.gl; $a: fence.sc.gpu;", &[0, 1, 3, 4], 3, &[1]);
+        check("@%p bra $a; membar.gl; bra $b; $a: membar.cta; $b: membar.sys;", &[0, 1, 2, 3, 4, 5, 6], 5, &[3, 4]);
+        check("$a: @%p bra $a;", &[0, 1, 2], 1, &[0, 1]);
+        check("bra $elsewhere; membar.gl;", &[0, 1, 3], 3, &[1]);
+    }
+
+    #[test]
+    fn searches_follow_every_path() {
+        use Direction::{Backward, Forward};
+        let block = "$a: mov.b32 %x, 1; @%p bra $b; mov.b32 %x, 2; $b: @%q bra $a; fence.sc.gpu;";
+        let block = crate::parse_block(block).expect("a block");
+        let flow = Flow::of_statements(&block);
+        let check = |start: usize, direction: Direction, found: &[usize], fails: &[usize], expected: bool| {
+            let visit = |node: usize| match node {
+                node if found.contains(&node) => Visit::Found,
+                node if fails.contains(&node) => Visit::Fail,
+                _ => Visit::Continue,
+            };
+            let is_always = flow.always(start, direction, visit);
+            assert_eq!(is_always, expected, "{found:?} {direction:?} from {start} before {fails:?}");
+        };
+        check(1, Forward, &[4], &[], true);
+        check(1, Forward, &[4], &[3], false);
+        check(1, Forward, &[3], &[], false);
+        // The loop may go round forever.
+        check(1, Forward, &[5], &[], true);
+        check(3, Forward, &[5], &[3], false);
+        check(3, Forward, &[5], &[0], true);
+        check(1, Forward, &[6], &[], true);
+        check(5, Backward, &[2], &[], true);
+        check(5, Backward, &[2], &[3], false);
+        check(5, Backward, &[3], &[], false);
+        check(1, Backward, &[4], &[], false);
+        check(1, Backward, &[0], &[], true);
+    }
+
+    #[test]
     fn definitions_end_where_a_register_is_overwritten() {
         let block = "mov.b32 %x, 1; @%p mov.b32 %x, 2; mov.b32 %y, %x; mov.b32 %x, 3; mov.b32 %y, %x;";
         let block = crate::parse_block(block).expect("a block");
