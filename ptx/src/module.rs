@@ -591,6 +591,8 @@ mod tests {
         check("setp.eq.s32 %p1|%p2, %r1, 0;", &["%p1", "%p2"], &["%r1"], Jump::Next);
         check("mov.u32 %r1, %tid.x;", &["%r1"], &["%tid"], Jump::Next);
         check("call.uni (retval0),\n g,\n (param0, param1)\n;", &["retval0"], &["g", "param0", "param1"], Jump::Next);
+        let both = "tcgen05.ld.red.sync.aligned.32x32b.x2.f32.min {%f1, %f2}, %f3, [%r1];";
+        check(both, &["%f1", "%f2", "%f3"], &["%r1"], Jump::Next);
         check("@!%p1 exit;", &[], &[], Jump::Out);
         check("bra.uni $L1;", &[], &["$L1"], Jump::To(vec![Name::new("$L1")]));
         assert_eq!(other("@!%p1 exit;").guard, Some(Guard { p: Name::new("%p1"), negated: true }));
