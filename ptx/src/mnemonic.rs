@@ -374,7 +374,12 @@ mod tests {
                 "tcgen05.commit",
             ],
         );
-        check("caches", |row| row.memory != [] && !row.accesses(), |row| has_word(row, &["prefetch", "applyp"]), &[]);
+        check(
+            "caches",
+            |row| !row.memory.is_empty() && !row.accesses(),
+            |row| has_word(row, &["prefetch", "applyp"]),
+            &[],
+        );
         check(
             "loads",
             |row| row.reads && !row.writes,
@@ -411,7 +416,12 @@ mod tests {
                 "tcgen05.commit",
             ],
         );
-        check("memory", |row| row.memory != [], |row| row.accesses() || has_word(row, &["prefetch", "applyp"]), &[]);
+        check(
+            "memory",
+            |row| !row.memory.is_empty(),
+            |row| row.accesses() || has_word(row, &["prefetch", "applyp"]),
+            &[],
+        );
         check(
             "tensor memory",
             |row| row.memory.contains(&Memory::Tensor),
@@ -435,7 +445,7 @@ mod tests {
             "result",
             |row| row.results > 0,
             |row| {
-                let computes = row.memory == [] && row.control == Control::Next;
+                let computes = row.memory.is_empty() && row.control == Control::Next;
                 row.order.is_none() && (computes || row.reads && !row.writes)
             },
             &[
