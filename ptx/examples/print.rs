@@ -1,4 +1,5 @@
 //! Reads modules of PTX and prints them again: `cargo run -p ptx-isa --example print A.ptx B.ptx` prints `A.ptx` into `B.ptx`.
+//! Instructions print as what they were read as. With debug information they print as their text, on which code depends then.
 //! Behind the last it says how many instructions it knows by their types, and how many as text.
 
 use std::{env, fs, process::ExitCode};
@@ -14,8 +15,12 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         };
         let printed = fs::read_to_string(from).map_err(|error| error.to_string()).and_then(|source| {
-            let module: Module = source.parse().map_err(|errors| format!("{errors}"))?;
-            for line in module.functions().flat_map(|function| function.body.iter().flatten()) {
+            let mut module: Module = source.parse().map_err(|errors| format!("{errors}"))?;
+            let debug = module.target.contains("debug");
+            for line in module.functions_mut().flat_map(|function| function.body.iter_mut().flatten()) {
+                if !debug {
+                    line.text.clear();
+                }
                 match line.code {
                     Code::Instruction { .. } => typed += 1,
                     Code::Other(_) => text += 1,

@@ -28,7 +28,7 @@ pub struct Node<'p> {
     pub next: Vec<usize>,
     /// From where control comes, on paths that begin at the entry.
     pub previous: Vec<usize>,
-    /// The line of the text; 0 of statements.
+    /// The line of the text; 0 of statements, of the entry and of the exit.
     pub line: u32,
 }
 
@@ -180,8 +180,7 @@ impl<'p> Flow<'p> {
             match visit(node) {
                 Visit::Found => {}
                 Visit::Fail => return false,
-                Visit::Continue if node == self.entry() && direction == Direction::Backward => return false,
-                Visit::Continue if node == self.exit() && direction == Direction::Forward => return false,
+                Visit::Continue if node == self.entry() || node == self.exit() => return false,
                 Visit::Continue => stack.extend(self.neighbors(node, direction)),
             }
         }
@@ -248,11 +247,11 @@ struct Builder<'p> {
 
 impl<'p> Builder<'p> {
     fn push(&mut self, guard: Option<&'p Guard>, code: NodeCode<'p>, line: u32) {
-        let node = |guard, code| Node { guard, code, next: Vec::new(), previous: Vec::new(), line };
+        let node = |guard, code, line| Node { guard, code, next: Vec::new(), previous: Vec::new(), line };
         if self.nodes.is_empty() {
-            self.nodes.push(node(None, NodeCode::Entry));
+            self.nodes.push(node(None, NodeCode::Entry, 0));
         }
-        self.nodes.push(node(guard, code));
+        self.nodes.push(node(guard, code, line));
     }
 
     fn label(&mut self, label: &'p Name) {
@@ -342,7 +341,8 @@ mod tests {
 
     #[test]
     fn predicates_with_one_value() {
-        let block = crate::parse_block("@%p bra $a; fence.sc.gpu; $a: @!%p bra $b; membar.sys; $b:").expect("a block");
+        let block =
+            crate::parse_block("@%p bra $a; fence.sc.gpu; $a: @!%p bra $b; @%p membar.sys; $b:").expect("a block");
         let p = Name::new("%p");
         let next = |value: bool| {
             let flow = Flow::of_statements(&block).decided(&HashMap::from([(&p, value)]));
@@ -354,6 +354,49 @@ mod tests {
     }
 
     #[test]
+    fn what_the_entry_does_not_lead_to_does_not_count() {
+        let check = |block: &str, in_order: &[usize], node: usize, previous: &[usize]| {
+            let statements = crate::parse_block(block).expect(block);
+            let flow = Flow::of_statements(&statements);
+            assert_eq!((&*flow.in_order(), &*flow.nodes[node].previous), (in_order, previous), "{block}");
+        };
+        check("bra $a; membar.gl; $a: fence.sc.gpu;", &[0, 1, 3, 4], 3, &[1]);
+        check("@%p bra $a; membar.gl; bra $b; $a: membar.cta; $b: membar.sys;", &[0, 1, 2, 3, 4, 5, 6], 5, &[3, 4]);
+        check("$a: @%p bra $a;", &[0, 1, 2], 1, &[0, 1]);
+        check("bra $elsewhere; membar.gl;", &[0, 1, 3], 3, &[1]);
+    }
+
+    #[test]
+    fn searches_follow_every_path() {
+        use Direction::{Backward, Forward};
+        let block = "$a: mov.b32 %x, 1; @%p bra $b; mov.b32 %x, 2; $b: @%q bra $a; fence.sc.gpu;";
+        let block = crate::parse_block(block).expect("a block");
+        let flow = Flow::of_statements(&block);
+        let check = |start: usize, direction: Direction, found: &[usize], fails: &[usize], expected: bool| {
+            let visit = |node: usize| match node {
+                node if found.contains(&node) => Visit::Found,
+                node if fails.contains(&node) => Visit::Fail,
+                _ => Visit::Continue,
+            };
+            let is_always = flow.always(start, direction, visit);
+            assert_eq!(is_always, expected, "{found:?} {direction:?} from {start} before {fails:?}");
+        };
+        check(1, Forward, &[4], &[], true);
+        check(1, Forward, &[4], &[3], false);
+        check(1, Forward, &[3], &[], false);
+        // The loop may go round forever.
+        check(1, Forward, &[5], &[], true);
+        check(3, Forward, &[5], &[3], false);
+        check(3, Forward, &[5], &[0], true);
+        check(1, Forward, &[6], &[], true);
+        check(5, Backward, &[2], &[], true);
+        check(5, Backward, &[2], &[3], false);
+        check(5, Backward, &[3], &[], false);
+        check(1, Backward, &[4], &[], false);
+        check(1, Backward, &[0], &[], true);
+    }
+
+    #[test]
     fn definitions_end_where_a_register_is_overwritten() {
         let block = "mov.b32 %x, 1; @%p mov.b32 %x, 2; mov.b32 %y, %x; mov.b32 %x, 3; mov.b32 %y, %x;";
         let block = crate::parse_block(block).expect("a block");
@@ -361,5 +404,33 @@ mod tests {
         let x = Name::new("%x");
         assert_eq!(flow.definitions(3, &x), [1, 2]);
         assert_eq!(flow.definitions(5, &x), [4]);
+    }
+
+    #[test]
+    fn registers_of_all_instructions_count() {
+        let text = ".version 8.6\n.target sm_90\n.func f() {\nmov.b32 %x, %y;\n\
+                    @%p fma.rn.f32 %x, %y, %z, %x;\natom.global.cas.b32 %c, [%a], %x, 1;\n\
+                    atom.global.add.u32 %d, [%a], %c;\n}\n";
+        let module: Module = text.parse().expect("a module");
+        let flow = Flow::of_function(module.functions().next().expect("a function"));
+        let node = |node: usize| {
+            let Node { code, line, .. } = &flow.nodes[node];
+            let names = |names: Vec<&Name>| names.iter().map(|name| name.0.to_string()).collect::<Vec<_>>().join(" ");
+            (*line, names(code.writes().collect()), names(code.reads().collect()), flow.cas(node).is_some())
+        };
+        let check = |at: usize, line: u32, writes: &str, reads: &str, is_cas: bool| {
+            assert_eq!(node(at), (line, writes.into(), reads.into(), is_cas));
+        };
+        check(0, 0, "", "", false);
+        check(1, 4, "%x", "%y", false);
+        check(2, 5, "%x", "%y %z %x", false);
+        check(3, 6, "%c", "%x", true);
+        check(4, 7, "%d", "%c", false);
+        let definitions = |at: usize, name: &'static str| flow.definitions(at, &Name::new(name));
+        // An instruction does not define what it reads itself.
+        assert_eq!(definitions(2, "%x"), [1]);
+        assert_eq!(definitions(3, "%x"), [1, 2]);
+        assert_eq!(definitions(4, "%c"), [3]);
+        assert_eq!(definitions(4, "%y"), [0; 0]);
     }
 }

@@ -333,6 +333,140 @@ mod tests {
         check("frobnicate", None);
     }
 
+    /// The words are PTX's own, and most say what the instruction does. Each column names those whose words do not.
+    #[test]
+    fn the_words_say_what_the_columns_say() {
+        type Column = fn(&Mnemonic) -> bool;
+        let check = |column: &str, has: Column, says: Column, otherwise: &[&str]| {
+            for row in MNEMONICS {
+                assert_eq!(has(row), says(row) != otherwise.contains(&row.words), "{column}: {}", row.words);
+            }
+            assert!(otherwise.iter().all(|words| MNEMONICS.iter().any(|row| row.words == *words)), "{column}");
+        };
+        fn has_word(row: &Mnemonic, begins: &[&str]) -> bool {
+            row.words.split('.').any(|word| begins.iter().any(|begin| word.starts_with(begin)))
+        }
+        check(
+            "fence",
+            |row| row.order == Some(Order::Fence),
+            |row| has_word(row, &["fence", "membar", "cp_fence"]),
+            &[],
+        );
+        check("group", |row| row.order == Some(Order::Group), |row| has_word(row, &["commit", "wait"]), &[]);
+        check(
+            "barrier",
+            |row| row.order == Some(Order::Barrier),
+            |row| has_word(row, &["bar", "arrive", "test_wait", "try_wait"]),
+            &["call", "griddepcontrol", "tcgen05.relinquish_alloc_permit"],
+        );
+        check(
+            "asynchronous",
+            |row| row.is_asynchronous,
+            |row| row.words.contains("async") && row.order != Some(Order::Group),
+            &[
+                "clusterlaunchcontrol.try_cancel",
+                "tcgen05.ld",
+                "tcgen05.ld.red",
+                "tcgen05.st",
+                "tcgen05.cp",
+                "tcgen05.shift",
+                "tcgen05.mma",
+                "tcgen05.commit",
+            ],
+        );
+        check(
+            "caches",
+            |row| !row.memory.is_empty() && !row.accesses(),
+            |row| has_word(row, &["prefetch", "applyp"]),
+            &[],
+        );
+        check(
+            "loads",
+            |row| row.reads && !row.writes,
+            |row| has_word(row, &["ld", "load", "tex", "tld4", "suld", "test_wait", "try_wait", "mma_async"]),
+            &[],
+        );
+        check(
+            "stores",
+            |row| row.writes && !row.reads,
+            |row| has_word(row, &["st", "sust", "discard", "init", "inval", "alloc", "dealloc", "try_cancel"]),
+            &["stacksave", "stackrestore", "alloca"],
+        );
+        check(
+            "reads and writes",
+            |row| row.reads && row.writes,
+            |row| has_word(row, &["atom", "red", "sured", "cp", "arrive", "expect_tx", "complete_tx", "tensormap"]),
+            // Of a barrier and of a load, `red` is a modifier; a copy may be prefetched, grouped and waited for.
+            &[
+                "redux",
+                "bar.red",
+                "bar.cta.red",
+                "barrier.red",
+                "barrier.cta.red",
+                "tcgen05.ld.red",
+                "cp.async.commit_group",
+                "cp.async.wait_group",
+                "cp.async.wait_all",
+                "cp.async.bulk.prefetch",
+                "cp.async.bulk.commit_group",
+                "cp.async.bulk.wait_group",
+                "call",
+                "tcgen05.shift",
+                "tcgen05.mma",
+                "tcgen05.commit",
+            ],
+        );
+        check(
+            "memory",
+            |row| !row.memory.is_empty(),
+            |row| row.accesses() || has_word(row, &["prefetch", "applyp"]),
+            &[],
+        );
+        check(
+            "tensor memory",
+            |row| row.memory.contains(&Memory::Tensor),
+            |row| row.words.starts_with("tcgen05") && row.accesses(),
+            &["tcgen05.commit"],
+        );
+        check(
+            "shared memory",
+            |row| row.memory.contains(&Memory::Shared),
+            |row| row.accesses() && has_word(row, &["mbarrier", "clusterlaunch", "ldmatrix", "stmatrix", "wgmma"]),
+            &["tcgen05.alloc", "tcgen05.cp", "tcgen05.mma", "tcgen05.commit"],
+        );
+        check(
+            "textures",
+            |row| row.memory.contains(&Memory::Texture),
+            |row| has_word(row, &["tex", "tld4", "suld", "sust", "sured"]),
+            &[],
+        );
+        // What computes has a result, and so has what loads.
+        check(
+            "result",
+            |row| row.results > 0,
+            |row| {
+                let computes = row.memory.is_empty() && row.control == Control::Next;
+                row.order.is_none() && (computes || row.reads && !row.writes)
+            },
+            &[
+                "atom",
+                "bar.red",
+                "bar.cta.red",
+                "barrier.red",
+                "barrier.cta.red",
+                "mbarrier.arrive",
+                "mbarrier.arrive_drop",
+                "mbarrier.test_wait",
+                "mbarrier.try_wait",
+                "stackrestore",
+                "brkpt",
+                "nanosleep",
+                "pmevent",
+                "setmaxnreg",
+            ],
+        );
+    }
+
     #[test]
     fn mnemonics_in_templates() {
         let check = |text: &str, expected: &[&str]| {

@@ -2,7 +2,8 @@
 //!
 //! Instructions that are modelled become [`Instruction`]s. Of every other one the reader keeps the text, and what the flow
 //! of control and of data needs ([`Other`]). Everything else of a module is kept as text, so that it prints as a module that
-//! assembles to the same code; only comments go.
+//! assembles to the same code; only comments go. An instruction prints as its text ([`Line::text`]), as long as that says
+//! what the instruction is.
 //!
 //! A name that two blocks of a function declare gets another name in the inner one, so that names are unique within a
 //! function. It prints as it stood in the text: unoptimized code depends on names of registers.
@@ -61,7 +62,7 @@ pub struct Line {
     pub number: u32,
     /// In the text of the module, in bytes.
     pub span: Range<usize>,
-    /// As it stands there, without comments.
+    /// As it stands there, without comments. Of an instruction that has been changed, it is not printed.
     pub text: String,
     /// What it is, with names that are unique in the function.
     pub code: Code,
@@ -509,8 +510,19 @@ impl Display for Function {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Some(body) = &self.body else { return write!(f, "{};", self.head) };
         writeln!(f, "{}\n{{", self.head)?;
-        body.iter().try_for_each(|line| writeln!(f, "{}", without_marks(&line.code.to_string(), &self.mark)))?;
+        body.iter().try_for_each(|line| writeln!(f, "{}", line.printed(&self.mark)))?;
         f.write_str("}")
+    }
+}
+
+impl Line {
+    /// With the names that the source has. The spelling is that of the source too, where it means the same: with debug
+    /// information, an assembler makes other code of `[x+0]` than of `[x]`.
+    fn printed(&self, mark: &str) -> String {
+        let code = without_marks(&self.code.to_string(), mark);
+        let means_the_same = matches!(self.code, Code::Instruction { .. })
+            && self.text.parse::<Statement>().is_ok_and(|statement| format!("\t{statement}") == code);
+        if means_the_same { format!("\t{};", self.text) } else { code }
     }
 }
 
@@ -579,6 +591,8 @@ mod tests {
         check("setp.eq.s32 %p1|%p2, %r1, 0;", &["%p1", "%p2"], &["%r1"], Jump::Next);
         check("mov.u32 %r1, %tid.x;", &["%r1"], &["%tid"], Jump::Next);
         check("call.uni (retval0),\n g,\n (param0, param1)\n;", &["retval0"], &["g", "param0", "param1"], Jump::Next);
+        let both = "tcgen05.ld.red.sync.aligned.32x32b.x2.f32.min {%f1, %f2}, %f3, [%r1];";
+        check(both, &["%f1", "%f2", "%f3"], &["%r1"], Jump::Next);
         check("@!%p1 exit;", &[], &[], Jump::Out);
         check("bra.uni $L1;", &[], &["$L1"], Jump::To(vec![Name::new("$L1")]));
         assert_eq!(other("@!%p1 exit;").guard, Some(Guard { p: Name::new("%p1"), negated: true }));
@@ -651,6 +665,29 @@ mod tests {
             "%x$in1$: { .reg .b32 %x; st.u32 [%x], 1; } { .reg .b32 %x; }",
             &["%x$in1$:", "{", ".reg .b32 %x$in$1$;", "st.u32 [%x$in$1$], 1;", "}", "{", ".reg .b32 %x$in$2$;", "}"],
         );
+    }
+
+    #[test]
+    fn an_instruction_prints_as_its_text_until_it_is_changed() {
+        let check = |body: &str, unchanged: &str, changed: &str| {
+            let mut module = module(body);
+            assert!(module.to_string().contains(&format!("\t{unchanged}\n")), "{module}");
+            let lines = module.functions_mut().flat_map(|function| function.body.iter_mut().flatten());
+            for Line { code, .. } in lines {
+                if let Code::Instruction { guard, .. } = code {
+                    *guard = Some(Guard { p: Name::new("%q"), negated: false });
+                }
+            }
+            assert!(module.to_string().contains(&format!("\t{changed}\n")), "{module}");
+        };
+        check("st.u32 [%SP+0], 0x10;", "st.u32 [%SP+0], 0x10;", "@%q st.u32 [%SP], 16;");
+        check("@!%p ld.u8 %x, [%y+-0];", "@!%p ld.u8 %x, [%y+-0];", "@%q ld.u8 %x, [%y];");
+        check(
+            "atom.add.relaxed.gpu.s32 /* of nvcc */ %x,\n\t[%y], 1;",
+            "atom.add.relaxed.gpu.s32 %x, [%y], 1;",
+            "@%q atom.relaxed.gpu.add.s32 %x, [%y], 1;",
+        );
+        check("{ .reg .b32 %x; } { .reg .b32 %x; ld.u32 %x, [%y+0]; }", "ld.u32 %x, [%y+0];", "@%q ld.u32 %x, [%y];");
     }
 
     #[test]
