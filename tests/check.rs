@@ -432,7 +432,7 @@ const MLIR: &str = r#"module attributes {gpu.container_module} {
 }
 "#;
 
-/// MLIR goes the way that it goes to be lowered.
+/// MLIR takes the path that it takes to be lowered.
 fn mlir() -> Result<(), Failed> {
     let files = Files::new()?;
     let text = files.write("a.mlir", MLIR)?;

@@ -603,7 +603,7 @@ fn may_be_local() -> Result<(), Failed> {
     check_function(generic, "", &["atom.relaxed.sys.add"], &["isspacep"])?;
     check_function(generic, flag, &["isspacep.local", "atom.relaxed.sys.add", "st.b32"], &[])?;
     check_function(&known, flag, &["atom.relaxed.sys.global.add"], &["isspacep"])?;
-    // Where one way leads to a stack slot, the test is needed without the flag.
+    // Where one path leads to a stack slot, the test is needed without the flag.
     let either = "define i32 @f(ptr %p, i1 %c, i32 %v) {\n%s = alloca i32\n%q = select i1 %c, ptr %s, ptr %p
         %r = atomicrmw add ptr %q, i32 %v monotonic\nret i32 %r\n}";
     check_function(either, "", &["isspacep.local"], &[])?;

@@ -96,7 +96,7 @@ proptest! {
 #[derive(Clone, Debug)]
 struct Program {
     blocks: Vec<BasicBlock>,
-    /// In which order the blocks stand in the PTX behind the first one, and which way of each branch is the taken one.
+    /// In which order the blocks stand in the PTX behind the first one, and which side of each branch is the taken one.
     layout: Vec<usize>,
     taken: Vec<bool>,
     /// Which of the operations have their ordering from fences around them, wherever one has.
@@ -170,7 +170,7 @@ impl Program {
         judged.iter().positions(|judgement| judgement.loss().is_some()).collect()
     }
 
-    /// Every way to let operations that are needed change places so that no way through the program shows it, but for
+    /// Every choice that lets operations that are needed change places so that no path through the program shows it, but for
     /// ordering and scope.
     fn symmetries(&self) -> impl Iterator<Item = Vec<usize>> {
         let operations = self.operations();

@@ -25,7 +25,7 @@
 //! let Explanation::Forbidden(why) = why else { panic!("it is forbidden") };
 //! let relations: Vec<_> = why.cycle.iter().map(|(_, relation)| *relation).collect();
 //! assert_eq!((why.axiom.section(), &relations[..]), ("8.10.6", &["fr", "po", "sc", "po"][..]));
-//! # Ok::<(), ptx_memory_model::litmus::Error>(())
+//! # Ok::<(), ptx_memory_model::litmus::Errors>(())
 //! ```
 //!
 //! - A [`program::Program`] is threads of instructions over registers, with branches and loops; its memory operations are

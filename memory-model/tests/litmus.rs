@@ -142,6 +142,11 @@ fn errors_have_places() {
     let cell = |text: &str, expected: &str| {
         check(&format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\n{text} ;\nexists (x == 0)"), expected);
     };
+    let rows = "PTX t\n{ x=0; }\nP0 | P1 ;\nld.weak.gpu r0, x | st.weak x, 1 ;\nld.relaxed r0, x | st.weak.gpu x, 1 ;";
+    let wrong = "4:1: `.weak` takes no scope\n5:1: `.relaxed` needs a scope\n5:20: `.weak` takes no scope";
+    check(&format!("{rows}\nexists (x == 0)"), wrong);
+    let no_row = "6:13: `|` or `;` expected, not the end of the text";
+    check(&format!("{rows}\nst.weak x, 1"), &format!("{wrong}\n{no_row}"));
     check("X86 t", "1:1: a litmus test begins with `PTX` and its name");
     check("PTX t\n{ x=0; x=1; }", "2:8: `x` is declared twice");
     check("PTX t\n{ a @ generic aliases x; }", "2:23: `x` is not declared yet");
@@ -257,7 +262,11 @@ proptest! {
         let text: String = text.into_iter().collect();
         match Litmus::read(&text) {
             Ok(litmus) => round_trip(&litmus, &text),
-            Err(error) => prop_assert!(error.line <= text.matches('\n').count() + 1 && error.column > 0),
+            Err(errors) => {
+                let lines = text.matches('\n').count() + 1;
+                prop_assert!(!errors.0.is_empty());
+                prop_assert!(errors.0.iter().all(|error| error.line <= lines && error.column > 0));
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ fn cell(text: &str) -> Result<Litmus, String> {
     let text = format!(
         "PTX t\n{{ x=0; y=0; P0:%rd1=x; P0:%rd2=y; P0:%r1=0; P0:%r2=0; P0:%p1=0; }}\nP0 ;\n{text}\n$L: ;\nexists (x == 0)"
     );
-    Litmus::read(&text).map_err(|error| error.message)
+    Litmus::read(&text).map_err(|errors| errors.0.into_iter().map(|error| error.message).collect())
 }
 
 /// The instructions that a line becomes, as they print.

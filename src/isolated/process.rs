@@ -179,7 +179,7 @@ pub fn run<T: Serialize + DeserializeOwned>(
             if libc::WIFSIGNALED(status) && death.cause == Cause::Unknown {
                 death.cause = Cause::Signal(libc::WTERMSIG(status));
             }
-            // What dies for want of memory says so last, and in many ways.
+            // What dies for want of memory says so last, in many words.
             if memory && !matches!(death.cause, Cause::Stack | Cause::Signal(libc::SIGKILL | libc::SIGTERM)) {
                 death.cause = Cause::Memory;
             }

@@ -1,5 +1,5 @@
 //! CUDA's own atomics, as clang's header and the headers of the SDK define them: each has the order and the scope that nvcc gives
-//! it, on every way to PTX.
+//! it, on every path to PTX.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -180,7 +180,7 @@ fn compare(functions: &[Function], ptx: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// clang's ways to PTX on which the functions are known.
+/// clang's paths to PTX on which the functions are known.
 #[derive(Clone, Copy)]
 enum Route {
     Clang(&'static str),
@@ -264,10 +264,10 @@ pub fn trials() -> Vec<Trial> {
     let missing = missing.or(ASSEMBLERS[1].missing());
     let mut trials = Vec::new();
     for (of, functions) in [("clang's", of_clang as fn() -> _), ("CUDA's", of_sdk)] {
-        for ((name, way), gpu) in iproduct!(ROUTES, ["sm_70", "sm_90"]) {
+        for ((name, route), gpu) in iproduct!(ROUTES, ["sm_70", "sm_90"]) {
             trials.push(testing::trial(format!("{of} atomics by {name} for {gpu}"), missing, move || {
                 let functions: Vec<Function> = functions()?;
-                let ptx = way.compile(source(&program(&functions))?.path(), gpu)?;
+                let ptx = route.compile(source(&program(&functions))?.path(), gpu)?;
                 compare(&functions, &ptx)?;
                 ASSEMBLERS[1].assemble(&target(gpu, Some("ptx88")), ptx.as_bytes())
             }));
@@ -303,8 +303,8 @@ fn otherwise() -> Result<(), Failed> {
     let words = |list: &[[&str; 3]]| list.iter().map(|words| words.map(str::to_owned)).collect_vec();
     let fences = words(&[["", "gl", "membar"], ["", "cta", "membar"], ["", "sys", "membar"]]);
     let seq_cst = words(&[["sc", "sys", "fence"], ["acquire", "sys", "add.32"]]);
-    for (name, way) in ROUTES {
-        let ptx = way.compile(source.path(), "sm_90")?;
+    for (name, route) in ROUTES {
+        let ptx = route.compile(source.path(), "sm_90")?;
         assert_eq!(meanings(&ptx), [fences.clone(), seq_cst.clone(), seq_cst.clone()], "{name}:\n{ptx}");
     }
     Ok(())

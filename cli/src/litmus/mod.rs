@@ -18,7 +18,7 @@ use indicatif::{ParallelProgressIterator, ProgressBar, ProgressFinish, ProgressS
 use ptx_atomics::{
     llvm::{Diagnostic, Errors, Input, Location},
     memory_model::{
-        litmus::{Dialect, Litmus},
+        litmus::{Dialect, Error, Litmus},
         outcome::{Layout, Limits, Outcomes},
         ptx::{Conventions, search},
     },
@@ -165,6 +165,15 @@ fn progress(files: usize) -> ProgressBar {
     ProgressBar::new(files as u64).with_style(style).with_finish(ProgressFinish::AndClear)
 }
 
+/// An error of the reader, which counts characters; what renders errors counts bytes.
+fn diagnostic(error: Error, text: &str, input: &Input) -> Diagnostic {
+    let line = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
+    let before = line.chars().take(error.column.saturating_sub(1)).map(char::len_utf8).sum::<usize>();
+    let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let location = Some(Location { file: input.name().to_owned(), line: place(error.line), column: place(before + 1) });
+    Diagnostic { location, ..Diagnostic::new(error.message) }
+}
+
 fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Failure> {
     let input = read(path).map_err(|errors| (errors, None))?;
     let Ok(text) = std::str::from_utf8(input.bytes()) else {
@@ -177,14 +186,9 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Fa
     };
     let (litmus, warnings) = match Litmus::read_as(text, dialect) {
         Ok(read) => read,
-        Err(error) => {
-            // The reader counts characters, and what renders errors counts bytes.
-            let line = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
-            let before = line.chars().take(error.column.saturating_sub(1)).map(char::len_utf8).sum::<usize>();
-            let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-            let (line, column) = (place(error.line), place(before + 1));
-            let location = Some(Location { file: input.name().to_owned(), line, column });
-            return Err((Diagnostic { location, ..Diagnostic::new(error.message) }.into(), Some(input)));
+        Err(errors) => {
+            let errors = errors.0.into_iter().map(|error| diagnostic(error, text, &input)).collect();
+            return Err((errors, Some(input)));
         }
     };
     let warnings = warnings.iter().map(|warning| format!("warning: {}:{warning}", input.name())).collect();

@@ -12,6 +12,17 @@ pub struct Error {
     pub message: String,
 }
 
+/// All that is wrong with a text, in its order; never nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct Errors(pub Vec<Error>);
+
+impl From<Error> for Errors {
+    fn from(error: Error) -> Self {
+        Self(vec![error])
+    }
+}
+
 impl Error {
     /// An error so many bytes into a text.
     pub(super) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {

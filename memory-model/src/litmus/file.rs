@@ -4,7 +4,7 @@ use ptx_isa::syntax::{Text, TokenKind};
 
 use super::{
     cell,
-    error::Error,
+    error::{Error, Errors},
     formula::{condition, is_condition},
     names::{declare, label, register, variable},
     operand::Cell,
@@ -23,8 +23,8 @@ impl Litmus {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// At the first thing that is not as expected, with its place.
-    pub fn read(text: &str) -> Result<Self, Error> {
+    /// Every cell that is wrong, with its place. Where the text is not made of rows and columns as expected, the first such place.
+    pub fn read(text: &str) -> Result<Self, Errors> {
         Self::read_as(text, Dialect::Ptx).map(|(litmus, _)| litmus)
     }
 
@@ -32,13 +32,13 @@ impl Litmus {
     ///
     /// # Errors
     /// As of [`Litmus::read`].
-    pub fn read_as(text: &str, dialect: Dialect) -> Result<(Self, Vec<Error>), Error> {
+    pub fn read_as(text: &str, dialect: Dialect) -> Result<(Self, Vec<Error>), Errors> {
         let header = text.trim_start();
         let skipped = text.len() - header.len();
         let line = header.lines().next().unwrap_or_default();
         let Some(name) = line.strip_prefix("PTX").filter(|name| name.is_empty() || name.starts_with([' ', '\t']))
         else {
-            return Err(Error::at(text, skipped, "a litmus test begins with `PTX` and its name"));
+            return Err(Error::at(text, skipped, "a litmus test begins with `PTX` and its name").into());
         };
         let tokens = Tokens::new(text, skipped + line.len())?;
         let program = Program { locations: Vec::new(), threads: Vec::new() };
@@ -64,6 +64,7 @@ struct Columns {
     /// The thread and label of each branch, and where it is.
     branches: Vec<(usize, Label, usize)>,
     warnings: Vec<Error>,
+    errors: Vec<Error>,
 }
 
 /// A register's initial value, until its thread is known.
@@ -75,7 +76,7 @@ struct Initial<'t> {
 }
 
 impl<'t> Reader<'t> {
-    fn file(&mut self, name: String) -> Result<Litmus, Error> {
+    fn file(&mut self, name: String) -> Result<Litmus, Errors> {
         let mut comments = Vec::new();
         while self.tokens.peek().kind == TokenKind::String {
             let text = self.tokens.take().text.text;
@@ -91,13 +92,20 @@ impl<'t> Reader<'t> {
         self.tokens.expect(";")?;
         for Initial { thread, name, value, at } in initial {
             let Some(thread) = self.program.threads.get_mut(thread) else {
-                return self.tokens.error_at(at, format!("there is no thread P{thread}"));
+                return Ok(self.tokens.error_at(at, format!("there is no thread P{thread}"))?);
             };
             let register = register(thread, name.text);
             thread.registers[usize::from(register.0)].initial = value;
         }
         while !is_condition(&self.tokens) {
-            self.row()?;
+            // A row that is none ends the reading, behind what was wrong before it.
+            if let Err(error) = self.row() {
+                self.columns.errors.push(error);
+                break;
+            }
+        }
+        if !self.columns.errors.is_empty() {
+            return Err(Errors(std::mem::take(&mut self.columns.errors)));
         }
         self.program.threads.iter_mut().for_each(end);
         for &(thread, label, at) in &self.columns.branches {
@@ -105,7 +113,7 @@ impl<'t> Reader<'t> {
             let instruction = Instruction::Label(label);
             if !code.iter().any(|statement| statement.instruction == instruction) {
                 let name = &labels[usize::from(label.0)];
-                return self.tokens.error_at(at, format!("P{thread} has no label `{name}`"));
+                return Ok(self.tokens.error_at(at, format!("P{thread} has no label `{name}`"))?);
             }
         }
         give_each_cta_its_own(&mut self.program, &self.columns.uses, &self.columns.mapped)
@@ -113,7 +121,7 @@ impl<'t> Reader<'t> {
         let condition = condition(&mut self.tokens, &mut self.program)?;
         let other = self.tokens.peek();
         if other.kind != TokenKind::End {
-            return self.tokens.error(format!("the end of the text expected, not {}", shown(other)));
+            return Ok(self.tokens.error(format!("the end of the text expected, not {}", shown(other)))?);
         }
         let program = std::mem::replace(&mut self.program, Program { locations: Vec::new(), threads: Vec::new() });
         Ok(Litmus { name, comments, program, condition })
@@ -216,7 +224,7 @@ impl<'t> Reader<'t> {
                 if column >= self.program.threads.len() {
                     return self.tokens.error_at(at, "there are more columns than threads");
                 }
-                self.cell(column, text)?;
+                self.cell(column, text);
             }
             if self.tokens.accept(";") {
                 break;
@@ -226,9 +234,12 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn cell(&mut self, column: usize, text: Text<'t>) -> Result<(), Error> {
+    fn cell(&mut self, column: usize, text: Text<'t>) {
         let thread = cell::Thread { program: &mut self.program, column, dialect: self.dialect };
-        let cells = thread.read(text).or_else(|(at, message)| self.tokens.error_at(at, message))?;
+        let cells = match thread.read(text) {
+            Ok(cells) => cells,
+            Err((at, message)) => return self.columns.errors.push(Error::at(self.text, at, message)),
+        };
         for Cell { at, is_shared, uses, undeclared, mapped, branch } in cells {
             for name in undeclared {
                 self.columns.warnings.push(Error::at(
@@ -242,7 +253,6 @@ impl<'t> Reader<'t> {
             self.columns.mapped.extend(mapped);
             self.columns.branches.extend(branch.map(|target| (column, target, at)));
         }
-        Ok(())
     }
 }
 

@@ -41,7 +41,7 @@ mod test;
 mod tokens;
 
 pub use self::{
-    error::Error,
+    error::{Error, Errors},
     print::{instruction, number},
     test::{Dialect, Litmus},
 };
