@@ -120,7 +120,11 @@ impl Embedder {
         unsafe {
             LLVMPositionBuilderBefore(self.builder, raw);
             let (call, result) = self.call(&planned);
-            self.copy_metadata(raw, call, planned.replacement.orders, call == result);
+            let breaks = |kind| {
+                let orders = planned.replacement.orders && self.aliasing.contains(&kind);
+                orders || call != result && kind == self.range
+            };
+            self.copy_metadata(raw, call, breaks);
             if planned.replacement.asm.has_result() {
                 take_name(raw, result);
             }
@@ -266,8 +270,9 @@ impl Embedder {
         }
     }
 
-    /// Copies all metadata that has a meaning on a call. The debug location came with the builder's position.
-    unsafe fn copy_metadata(&self, from: LLVMValueRef, to: LLVMValueRef, orders: bool, same_type: bool) {
+    /// Copies all metadata that has a meaning on a call, but for promises that the call breaks. The debug location came with
+    /// the builder's position.
+    unsafe fn copy_metadata(&self, from: LLVMValueRef, to: LLVMValueRef, breaks: impl Fn(u32) -> bool) {
         unsafe {
             if LLVMHasMetadata(from) == 0 {
                 return;
@@ -276,8 +281,7 @@ impl Embedder {
             let entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(from, &mut count);
             for index in 0..count as u32 {
                 let kind = LLVMValueMetadataEntriesGetKind(entries, index);
-                let promise = orders && self.aliasing.contains(&kind) || !same_type && kind == self.range;
-                if !promise && !self.not_on_calls.contains(&kind) {
+                if !breaks(kind) && !self.not_on_calls.contains(&kind) {
                     let metadata = LLVMValueMetadataEntriesGetMetadata(entries, index);
                     LLVMSetMetadata(to, kind, LLVMMetadataAsValue(self.context, metadata));
                 }
