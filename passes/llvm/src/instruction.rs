@@ -164,19 +164,22 @@ impl<'c> Instruction<'c> {
     }
 }
 
-/// LLVM's words and ours, in both directions.
+/// LLVM's words and ours, in both directions. A row may have the condition that the LLVM has it.
 macro_rules! correspondence {
-    ($llvm:ident $ours:ident, $to_ours:ident $to_llvm:ident: $($theirs:ident $our:ident),+; $(else $other:ident => $never:expr)?) => {
+    ($llvm:ident $ours:ident, $to_ours:ident $to_llvm:ident:
+     $($(#[$has:meta])? $theirs:ident $our:ident),+; $(else $other:ident => $never:expr)?) => {
         fn $to_ours(llvm: $llvm) -> $ours {
             match llvm {
-                $($llvm::$theirs => $ours::$our,)*
+                $($(#[$has])? $llvm::$theirs => $ours::$our,)*
                 $($llvm::$other => $never,)?
             }
         }
 
         pub fn $to_llvm(ours: $ours) -> $llvm {
             match ours {
-                $($ours::$our => $llvm::$theirs,)*
+                $($(#[$has])? $ours::$our => $llvm::$theirs,)*
+                #[allow(unreachable_patterns, reason = "this LLVM may have all")]
+                _ => unreachable!("of what this LLVM lacks, nothing is built"),
             }
         }
     };
