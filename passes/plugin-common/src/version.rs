@@ -2,15 +2,14 @@
 
 use std::ffi::c_uint;
 
-/// The major version of the LLVM whose C++ classes the shims are compiled against.
-const LLVM_VERSION: c_uint = 22;
+use ptx_atomics_llvm_version::MAJOR;
 
 /// Ends the process, with a message, if its LLVM is another one: its structures and classes are others, too.
 pub fn require(plugin: &str, instead: &str) {
     let Err(found) = host_version() else { return };
     eprintln!(
-        "error: {plugin} is a plugin for LLVM {LLVM_VERSION}, and this program has LLVM {found}\n  help: use a compiler on \
-         LLVM {LLVM_VERSION}, or {instead} with the command `ptx-atomics lower`"
+        "error: {plugin} is a plugin for LLVM {MAJOR}, and this program has LLVM {found}\n  help: use a compiler on \
+         LLVM {MAJOR}, or {instead} with the command `ptx-atomics lower`"
     );
     // SAFETY: it ends the process, and runs no code of the host, which may be in any state.
     unsafe { libc::_exit(1) };
@@ -31,5 +30,5 @@ fn host_version() -> Result<(), String> {
         get(major, minor, patch);
         version
     };
-    if major == LLVM_VERSION { Ok(()) } else { Err(format!("{major}.{minor}.{patch}")) }
+    if major == MAJOR { Ok(()) } else { Err(format!("{major}.{minor}.{patch}")) }
 }
