@@ -98,11 +98,33 @@ pub fn instructions<'c>(function: FunctionValue<'c>) -> impl Iterator<Item = Ins
 
 /// The function that a call calls, if it is known.
 pub fn callee<'c>(instruction: InstructionValue<'c>) -> Option<FunctionValue<'c>> {
-    // SAFETY: the instruction is live, the called value is asked of a call, and it is a function or null.
+    // SAFETY: the called value is live, and it is a function or null.
+    unsafe {
+        let callee = LLVMIsAFunction(called(instruction)?);
+        if callee.is_null() { None } else { FunctionValue::new(callee) }
+    }
+}
+
+/// The text of the inline assembly that a call calls, if it does.
+pub fn inline_assembly(instruction: InstructionValue<'_>) -> Option<String> {
+    // SAFETY: the called value is live, and its text, which it owns, is asked of inline assembly.
+    unsafe {
+        let assembly = LLVMIsAInlineAsm(called(instruction)?);
+        if assembly.is_null() {
+            return None;
+        }
+        let mut length = 0;
+        let text = LLVMGetInlineAsmAsmString(assembly, &mut length);
+        Some(String::from_utf8_lossy(std::slice::from_raw_parts(text.cast(), length)).into_owned())
+    }
+}
+
+/// What a call calls.
+fn called(instruction: InstructionValue<'_>) -> Option<LLVMValueRef> {
+    // SAFETY: the instruction is live, and the called value is asked of a call.
     unsafe {
         let call = LLVMIsACallInst(instruction.as_value_ref());
-        let callee = if call.is_null() { call } else { LLVMIsAFunction(LLVMGetCalledValue(call)) };
-        if callee.is_null() { None } else { FunctionValue::new(callee) }
+        if call.is_null() { None } else { Some(LLVMGetCalledValue(call)) }
     }
 }
 
