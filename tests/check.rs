@@ -49,6 +49,7 @@ fn main() {
         Trial::test("a narrower default scope asks for less", default_scope),
         Trial::test("a function that is not there", missing_function),
         Trial::test("an atomic that the IR has not", unclaimed),
+        Trial::test("an atomic in inline assembly", own_assembly),
         Trial::test("damaged PTX is an error", damaged),
         Trial::test("wrong usage is exit status 2", usage),
     ];
@@ -526,6 +527,18 @@ fn unclaimed() -> Result<(), Failed> {
         status == 0 && stderr.starts_with("warning: in 'ticket', the PTX has atomics that the IR has not, on line "),
         "{stderr}"
     );
+    Ok(())
+}
+
+/// An atomic in the program's own inline assembly is the IR's, however often it was copied.
+fn own_assembly() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let own = "call void asm sideeffect \"red.global.or.b32 [$0], 1;\", \"l\"(ptr addrspace(1) %p)";
+    let ir = IR.replacen("  ret i32 %old", &format!("  {own}\n  {own}\n  ret i32 %old"), 1);
+    let ptx = files.lowered(&ir)?;
+    assert_eq!(files.check(&ir, &ptx, &[])?.2, "4 atomics and fences: 4 kept, 0 not, 0 not checked\n");
+    let (_, _, stderr) = files.check(&ir, &ptx.replace("red.global.or", "red.global.xor"), &[])?;
+    assert!(stderr.starts_with("warning: in 'ticket', the PTX has atomics that the IR has not"), "{stderr}");
     Ok(())
 }
 

@@ -55,9 +55,14 @@ impl InlineAsm {
         &self.arguments
     }
 
-    /// Whether the first argument is a pointer, whose attribute is the type that it points to.
+    /// Whether the first argument is the address.
+    pub fn takes_address(&self) -> bool {
+        self.arguments.first() == Some(&Argument::Whole(A))
+    }
+
+    /// Whether it is a pointer there, whose attribute is the type that it points to.
     pub fn has_memory_operand(&self) -> bool {
-        self.arguments.first() == Some(&Argument::Whole(A)) && !self.address_is_integer
+        self.takes_address() && !self.address_is_integer
     }
 
     /// Whether the argument [`A`] is an integer of 64 bits instead of a pointer.

@@ -1,5 +1,6 @@
 //! The plugin in every program that loads it.
 
+mod corpus;
 mod cuda;
 mod hosts;
 mod languages;
@@ -29,6 +30,7 @@ fn main() {
     trials.extend(examples);
     trials.extend(every_language());
     trials.extend(cuda::trials());
+    trials.extend(corpus::trials());
     trials.extend(require::trials(hosts()));
     trials.extend(everything_else());
     libtest_mimic::run(&arguments, trials).exit();

@@ -72,6 +72,9 @@ pub struct Embedder {
     builder: LLVMBuilderRef,
     void: LLVMTypeRef,
     nounwind: LLVMAttributeRef,
+    /// What LLVM knows of the address of any access. From it follow offsets between addresses: an index whose computation
+    /// must not overflow did not.
+    noundef: LLVMAttributeRef,
     /// What LLVM knows of a relaxed atomic: it touches its operand alone, and synchronizes with nobody.
     relaxed: [LLVMAttributeRef; 3],
     elementtype: u32,
@@ -104,6 +107,7 @@ impl Embedder {
                 builder: LLVMCreateBuilderInContext(context),
                 void: LLVMVoidTypeInContext(context),
                 nounwind: attribute("nounwind", 0),
+                noundef: attribute("noundef", 0),
                 relaxed: [attribute("nosync", 0), attribute("willreturn", 0), attribute("memory", ARGMEM_READWRITE)],
                 elementtype: kind("elementtype"),
                 not_on_calls,
@@ -171,6 +175,9 @@ impl Embedder {
             let count = arguments.len() as u32;
             let call = LLVMBuildCall2(self.builder, ty, asm_value, arguments.as_mut_ptr(), count, c"".as_ptr());
             LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, self.nounwind);
+            if asm.takes_address() {
+                LLVMAddCallSiteAttribute(call, 1, self.noundef);
+            }
             if asm.has_memory_operand() {
                 let element = LLVMCreateTypeAttribute(self.context, self.elementtype, value_type);
                 LLVMAddCallSiteAttribute(call, 1, element);
