@@ -44,6 +44,7 @@ fn main() {
         ("colors only where they are wanted", colors),
         ("the target of flags, module, default", targets),
         ("columns of errors on the first line", first_line),
+        ("the module's layout of data", data_layout),
         ("the default scope", default_scope),
         ("options in a module's flag", module_flag),
         ("floating-point policies", fp_atomics),
@@ -566,6 +567,17 @@ fn check_function(function: &str, flags: &str, expected: &[&str], unexpected: &[
         return Ok(());
     }
     Err(format!("{flags}: lacks '{missing}', has '{found}':\n{ptx}").into())
+}
+
+/// libNVVM takes no layout but its own, and LLVM's backend none but LLVM's.
+fn data_layout() -> Result<(), Failed> {
+    const LLVM: &str = "target datalayout = \"e-p6:32:32-";
+    const LIBNVVM: &str = "target datalayout = \"e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-\
+        f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64\"";
+    let fence = "define void @f() {\nfence seq_cst\nret void\n}";
+    check_function(fence, "--emit llvm-ir", &[LLVM], &[])?;
+    check_function(&format!("{LIBNVVM}\n{fence}"), "--emit llvm-ir -O2", &[LIBNVVM], &[LLVM])?;
+    check_function(&format!("{LIBNVVM}\n{fence}"), "", &["fence.sc.sys;"], &[])
 }
 
 /// A layout of data is put in front of the first line.

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .debug(false)
         // What MLIR itself is compiled with; the tables of a class with virtual functions differ otherwise.
         .flags(["-fno-rtti", "-fno-exceptions", "-fvisibility=hidden", "-fvisibility-inlines-hidden"])
-        .flags(["-isystem", &config.ask(&["--includedir"])?])
+        .flags(["-isystem", &config.headers()?])
         .flags(["-ffunction-sections", "-fdata-sections"])
         .compile("shim");
     let folder = config.ask(&["--libdir"])?;

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .debug(false)
         // What LLVM itself is compiled with; the tables of a class with virtual functions differ otherwise.
         .flags(["-fno-rtti", "-fno-exceptions", "-fvisibility=hidden", "-fvisibility-inlines-hidden"])
-        .flags(["-isystem", &Config::llvm().ask(&["--includedir"])?])
+        .flags(["-isystem", &Config::llvm().headers()?])
         .flags(["-ffunction-sections", "-fdata-sections"])
         .compile("shim");
     // A host of another version lacks some of LLVM's functions, and must get as far as our message.

@@ -7,7 +7,7 @@ use inkwell::{
     module::{Linkage, Module},
     values::{AsValueRef, GlobalValue},
 };
-use ptx_atomics_lowering::{A, B, Type, ptx::Name};
+use ptx_atomics_lowering::{A, Argument, B, Type, ptx::Name};
 
 use ptx_atomics_pass::{
     address_space,
@@ -151,13 +151,16 @@ impl Embedder {
         let asm = &replacement.asm;
         let value_type = instruction.value_type().map_or(self.void, ValueType::raw);
         unsafe {
-            let argument = |slot: &Name| match slot {
-                slot if *slot == A => self.address(planned),
-                slot => {
-                    let source = instruction.sources().nth(usize::from(*slot != B));
-                    let source = negated.or(source).map(Value::raw).expect("the sequence has the slots of its kind");
-                    self.in_register(replacement, source)
-                }
+            let value = |slot: &Name| {
+                let source = instruction.sources().nth(usize::from(*slot != B));
+                let source = negated.or(source).map(Value::raw).expect("the sequence has the slots of its kind");
+                self.in_register(replacement, source)
+            };
+            let argument = |argument: &Argument| match argument {
+                Argument::Whole(slot) if *slot == A => self.address(planned),
+                Argument::Whole(slot) => value(slot),
+                Argument::Low(slot) => self.low_half(value(slot)),
+                Argument::High(slot) => self.high_half(value(slot)),
             };
             let mut arguments: Vec<_> = asm.arguments().iter().map(argument).collect();
             let mut parameters: Vec<_> = arguments.iter().map(|argument| LLVMTypeOf(*argument)).collect();
@@ -172,10 +175,10 @@ impl Embedder {
             let count = arguments.len() as u32;
             let call = LLVMBuildCall2(self.builder, ty, asm_value, arguments.as_mut_ptr(), count, c"".as_ptr());
             LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, self.nounwind);
-            if asm.arguments().first() == Some(&A) {
+            if asm.takes_address() {
                 LLVMAddCallSiteAttribute(call, 1, self.noundef);
             }
-            if asm.arguments().first() == Some(&A) && !asm.address_is_integer() {
+            if asm.has_memory_operand() {
                 let element = LLVMCreateTypeAttribute(self.context, self.elementtype, value_type);
                 LLVMAddCallSiteAttribute(call, 1, element);
                 if !replacement.orders && !instruction.is_volatile() {
@@ -236,6 +239,19 @@ impl Embedder {
                 return LLVMBuildZExt(self.builder, byte, wanted, c"".as_ptr());
             }
             LLVMBuildBitCast(self.builder, value, wanted, c"".as_ptr())
+        }
+    }
+
+    /// The lower 64 bits of an integer.
+    unsafe fn low_half(&self, value: LLVMValueRef) -> LLVMValueRef {
+        unsafe { LLVMBuildTrunc(self.builder, value, LLVMInt64TypeInContext(self.context), c"".as_ptr()) }
+    }
+
+    /// The upper 64 bits of an integer of 128.
+    unsafe fn high_half(&self, value: LLVMValueRef) -> LLVMValueRef {
+        unsafe {
+            let bits = LLVMConstInt(LLVMTypeOf(value), 64, 0);
+            self.low_half(LLVMBuildLShr(self.builder, value, bits, c"".as_ptr()))
         }
     }
 

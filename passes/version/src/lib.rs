@@ -3,7 +3,7 @@
 //! Each crate that needs LLVM has the features `llvm22` and `llvm23`, and hands them on to this one. What a crate must do
 //! otherwise for each stands in its module `version`.
 
-use std::{env, ffi::OsString, fmt, path::Path, process::Command};
+use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command};
 
 #[cfg(all(feature = "llvm22", feature = "llvm23"))]
 compile_error!(
@@ -12,6 +12,9 @@ compile_error!(
 );
 #[cfg(not(any(feature = "llvm22", feature = "llvm23")))]
 compile_error!("ptx-atomics is built for one LLVM: turn one of the features `llvm22` and `llvm23` on");
+
+/// Every version that there is a feature for.
+pub const ALL: [u32; 2] = [22, 23];
 
 /// The major version.
 pub const MAJOR: u32 = if cfg!(feature = "llvm23") { 23 } else { 22 };
@@ -24,6 +27,8 @@ pub const MLIR_PREFIX: &str = if cfg!(feature = "llvm23") { "MLIR_SYS_230_PREFIX
 
 /// A program `llvm-config`.
 pub struct Config {
+    /// Where it is installed, if a variable says so.
+    prefix: Option<PathBuf>,
     program: OsString,
 }
 
@@ -53,9 +58,16 @@ impl Config {
 
     fn below(variable: &str, otherwise: &str) -> Self {
         println!("cargo:rerun-if-env-changed={variable}");
-        let program = env::var_os(variable)
-            .map_or_else(|| otherwise.into(), |prefix| Path::new(&prefix).join("bin/llvm-config").into_os_string());
-        Self { program }
+        let prefix = env::var_os(variable).map(PathBuf::from);
+        let program = prefix.as_ref().map_or_else(|| otherwise.into(), |prefix| prefix.join("bin/llvm-config").into());
+        Self { prefix, program }
+    }
+
+    /// The folder of the headers. A program `llvm-config` that does not run here, such as that of a newer distribution, is
+    /// not asked.
+    pub fn headers(&self) -> Result<String, Error> {
+        let below = self.prefix.as_ref().map(|prefix| prefix.join("include")).filter(|folder| folder.exists());
+        below.map_or_else(|| self.ask(&["--includedir"]), |folder| Ok(folder.display().to_string()))
     }
 
     /// What it answers, without the space around it.
