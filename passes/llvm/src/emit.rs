@@ -11,7 +11,7 @@ use inkwell::{
 use ptx_atomics_lowering::Target;
 use ptx_atomics_pass::{Diagnostic, Errors};
 
-use crate::{effects, version::NEWEST};
+use crate::{effects, memory, version::NEWEST};
 
 /// The passes of LLVM that find out what generic addresses point to. Inference follows pointers through registers, not
 /// through the stack slots of unoptimized code.
@@ -33,6 +33,7 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
     }
     // A host of the plugin may have written the module before it was done.
     effects::end(module);
+    memory::show_global_pointers(module);
     run(RESOLVE)
 }
 

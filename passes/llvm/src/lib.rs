@@ -68,6 +68,7 @@ pub use self::{
     emit::{RESOLVE, bitcode, ir, prepare, ptx, strip_debug_info},
     fatal::{Handlers, install_handlers},
     machine::{data_layout, machine, requested_gpus, requested_versions, require_nvptx64},
+    memory::show_global_pointers,
     module_flag::settings_of,
     recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
