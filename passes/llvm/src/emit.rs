@@ -41,9 +41,7 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
 /// # Errors
 /// If LLVM's backend reports one. On what it cannot select it ends the process instead.
 pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Errors> {
-    // Names that the backend would give to new values are seen by nobody.
-    // SAFETY: the context is live.
-    unsafe { LLVMContextSetDiscardValueNames(module.get_context().as_ctx_ref(), 1) };
+    discard_names(module);
     let buffer: MemoryBuffer<'_> = machine
         .write_to_memory_buffer(module, FileType::Assembly)
         .map_err(|error| Diagnostic::new(format!("LLVM's NVPTX backend failed: {}", error.to_string_lossy())))?;
@@ -58,6 +56,12 @@ pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Res
         .filter(|line| !comments.contains(line))
         .for_each(|line| kept.extend(raised(line)));
     Ok(kept)
+}
+
+/// Lets values that are new from now on have no names, which takes LLVM less time. PTX shows none of them.
+pub fn discard_names(module: &Module<'_>) {
+    // SAFETY: the context is live.
+    unsafe { LLVMContextSetDiscardValueNames(module.get_context().as_ctx_ref(), 1) };
 }
 
 /// Removes all debug information.
