@@ -41,16 +41,18 @@ pub fn measure(
     for run in 0..=runs {
         let mut memories = Vec::new();
         for argument in &launch.arguments {
-            if let Argument::Memory { before, .. } = argument {
-                memories.push(stream.clone_htod(before)?);
-            }
+            memories.extend(match argument {
+                Argument::Word(_) => None,
+                Argument::Room(words) => Some((stream.alloc_zeros(*words as usize)?, false)),
+                Argument::Memory { before, .. } => Some((stream.clone_htod(before)?, true)),
+            });
         }
         let mut builder = stream.launch_builder(&function);
         let mut next = memories.iter_mut();
         for argument in &launch.arguments {
             match argument {
                 Argument::Word(word) => builder.arg(word),
-                Argument::Memory { .. } => builder.arg(next.next().expect("a memory for each argument")),
+                _ => builder.arg(&mut next.next().expect("a memory for each argument").0),
             };
         }
         builder.record_kernel_launch(sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -58,7 +60,8 @@ pub fn measure(
         let events = unsafe { builder.launch(config) }?;
         stream.synchronize()?;
         let (start, end) = events.ok_or("no events")?;
-        let after = memories.iter().map(|memory: &CudaSlice<u32>| stream.clone_dtoh(memory));
+        let looked_at = memories.iter().filter(|(_, looked_at)| *looked_at);
+        let after = looked_at.map(|(memory, _): &(CudaSlice<u32>, _)| stream.clone_dtoh(memory));
         let after = after.collect::<Result<Vec<_>, _>>()?;
         if run > 0 {
             each(1000.0 * start.elapsed_ms(&end)?, launch.wrong(&after));

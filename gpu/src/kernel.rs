@@ -32,8 +32,8 @@ pub const KERNELS: [Kernel; 7] = [
     Kernel { name: "ring",        source: EXAMPLES, unit: "items",      blocks_per_multiprocessor:  4, threads:  32, rounds: 256, launch: ring },
     Kernel { name: "scan",        source: EXAMPLES, unit: "words",      blocks_per_multiprocessor: 64, threads: 256, rounds:   1, launch: scan },
     Kernel { name: "message",     source: EXAMPLES, unit: "messages",   blocks_per_multiprocessor:  4, threads:  32, rounds: 512, launch: message },
-    Kernel { name: "warp_release", source: WARP, unit: "rounds", blocks_per_multiprocessor: 2, threads: 32, rounds: 256, launch: warp_release },
-    Kernel { name: "warp_acquire", source: WARP, unit: "rounds", blocks_per_multiprocessor: 2, threads: 32, rounds: 256, launch: warp_acquire },
+    Kernel { name: "warp_release", source: WARP, unit: "rounds", blocks_per_multiprocessor: 32, threads: 32, rounds: 256, launch: warp_release },
+    Kernel { name: "warp_acquire", source: WARP, unit: "rounds", blocks_per_multiprocessor: 32, threads: 32, rounds: 256, launch: warp_acquire },
 ];
 
 impl Kernel {
@@ -63,6 +63,8 @@ pub struct Launch {
 
 pub enum Argument {
     Word(u32),
+    /// So many words of global memory, which are zero and only read.
+    Room(u32),
     /// Words of global memory.
     Memory {
         name: &'static str,
@@ -80,7 +82,7 @@ pub enum After {
 }
 
 use After::{Any, EachOnce, Words};
-use Argument::Word;
+use Argument::{Room, Word};
 
 fn memory(name: &'static str, before: Vec<u32>, after: After) -> Argument {
     Argument::Memory { name, before, after }
@@ -165,32 +167,38 @@ fn warp_acquire(size: Size) -> Launch {
 }
 
 /// Pairs of blocks as `gpu/warp/pair.h` has them, with the words of neighbouring lanes in one sector of the cache, in the next
-/// one, in the next line, or behind it.
+/// one, in the next line, or behind it, and with lanes that write nothing. All other blocks keep the memory busy.
 fn warp(Size { blocks, threads, rounds }: Size, full: u32) -> Launch {
     const STRIDES: [u32; 4] = [1, 8, 32, 64];
     const MOST_WORDS: u32 = 32 * 64;
-    let pairs = |full, empty, written| {
+    /// Far more than a cache holds.
+    const MOST_ROOM: u32 = 1 << 26;
+    let writers = [threads, threads - 1, threads / 2];
+    let pairs = (blocks / 8).max(1);
+    let words = |full, empty, written| {
         let pair = move |pair: u32| {
             let stride = STRIDES[pair as usize % STRIDES.len()];
-            let word = move |word| if word % stride == 0 && word / stride < threads { written } else { 0 };
-            [full, empty, stride, 0].into_iter().chain((0..MOST_WORDS).map(word))
+            let writers = writers[pair as usize % writers.len()];
+            let word = move |word| if word % stride == 0 && word / stride < writers { written } else { 0 };
+            [full, empty, stride, writers, 0].into_iter().chain((0..MOST_WORDS).map(word))
         };
-        (0..blocks / 2).flat_map(pair).collect()
+        (0..pairs).flat_map(pair).collect()
     };
+    let room = (blocks * threads * 1024).next_power_of_two().min(MOST_ROOM);
     let arguments = vec![
-        memory("pairs", pairs(0, 0, 0), Words(pairs(full, rounds, rounds))),
-        memory("started", zeros(1), Words(vec![blocks])),
-        Word(rounds),
+        memory("pairs", words(0, 0, 0), Words(words(full, rounds, rounds))),
+        memory("launch", vec![0, 0, pairs, rounds, room], Words(vec![blocks, pairs, pairs, rounds, room])),
+        Room(room),
         memory("stale", zeros(1), Words(vec![0])),
     ];
-    Launch { blocks, threads, arguments, work: u64::from(blocks / 2 * rounds) }
+    Launch { blocks, threads, arguments, work: u64::from(pairs * rounds) }
 }
 
 impl Launch {
     /// What is wrong with the memories, in the order of the arguments, after a launch.
     pub fn wrong(&self, after: &[Vec<u32>]) -> Option<String> {
         let memories = self.arguments.iter().filter_map(|argument| match argument {
-            Word(_) => None,
+            Word(_) | Room(_) => None,
             Argument::Memory { name, after, .. } => Some((name, after)),
         });
         let wrong = memories.zip(after).filter_map(|((name, expected), words)| match expected {
@@ -227,7 +235,7 @@ mod tests {
     /// The memories of a launch that went right.
     fn right(launch: &Launch) -> Vec<Vec<u32>> {
         let memory = |argument: &Argument| match argument {
-            Word(_) => None,
+            Word(_) | Room(_) => None,
             Argument::Memory { before, after: Any, .. } => Some(before.clone()),
             Argument::Memory { after: Words(words), .. } => Some(words.clone()),
             Argument::Memory { before, after: EachOnce, .. } => Some((0..before.len() as u32).rev().collect()),
@@ -242,7 +250,7 @@ mod tests {
             let memories = right(&launch);
             assert_eq!(launch.wrong(&memories), None, "{}", kernel.name);
             let checked = launch.arguments.iter().filter_map(|argument| match argument {
-                Word(_) => None,
+                Word(_) | Room(_) => None,
                 Argument::Memory { after, .. } => Some(!matches!(after, Any)),
             });
             for (memory, checked) in checked.enumerate() {
@@ -260,7 +268,7 @@ mod tests {
         for kernel in &KERNELS {
             let launch = kernel.launch(SIZE);
             let before = launch.arguments.iter().filter_map(|argument| match argument {
-                Word(_) => None,
+                Word(_) | Room(_) => None,
                 Argument::Memory { before, .. } => Some(before.clone()),
             });
             assert!(launch.wrong(&before.collect::<Vec<_>>()).is_some(), "{}", kernel.name);

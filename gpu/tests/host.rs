@@ -37,6 +37,7 @@ impl Program {
         for argument in &launch.arguments {
             match argument {
                 Argument::Word(word) => words.extend([0, *word]),
+                Argument::Room(length) => words.extend([2, *length]),
                 Argument::Memory { before, .. } => {
                     words.extend([1, before.len() as u32]);
                     words.extend(before);
@@ -56,7 +57,7 @@ impl Program {
 fn memories(launch: &Launch, output: &Output) -> Vec<Vec<u32>> {
     let mut words = output.stdout.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("4 bytes")));
     let lengths = launch.arguments.iter().filter_map(|argument| match argument {
-        Argument::Word(_) => None,
+        Argument::Word(_) | Argument::Room(_) => None,
         Argument::Memory { before, .. } => Some(before.len()),
     });
     lengths.map(|length| words.by_ref().take(length).collect()).collect()

@@ -1,10 +1,11 @@
-// Every lane asks for one flag by an addition of zero with acquire, and then reads what all lanes of another warp wrote. The
+// Every lane asks for one flag by an addition of zero with acquire, and then reads what a lane of another warp wrote. The
 // assembler makes one addition of them, and from sm_90 on one lane alone acquires: the others read stale words if its barrier
 // does not serve the whole warp.
 #include "pair.h"
 
-static void write(struct pair *pair, uint32_t round) {
-  *word_of(pair, __gpu_thread_id_x()) = round;
+static void write(struct pair *pair, uint32_t *word, uint32_t round) {
+  if (word)
+    *word = round;
   __gpu_sync_threads();
   if (__gpu_thread_id_x() == 0)
     atomic_store_explicit(&pair->full, round, memory_order_release);
@@ -12,14 +13,15 @@ static void write(struct pair *pair, uint32_t round) {
 }
 
 // The compiler does not know that it adds zero, and so does not make a load of it.
-static uint32_t read(struct pair *pair, uint32_t round) {
-  while (atomic_fetch_add_explicit(&pair->full, pair->zero, memory_order_acquire) != round) {
+static uint32_t read(struct pair *pair, const uint32_t *word, uint32_t round) {
+  uint32_t zero = pair->zero;
+  while (atomic_fetch_add_explicit(&pair->full, zero, memory_order_acquire) != round) {
   }
-  uint32_t stale = stale_words(pair, round);
+  uint32_t stale = word && *word != round;
   pass_back(pair, round);
   return stale;
 }
 
-__gpu_kernel void warp_acquire(struct pair *pairs, atomic_u32 *started, uint32_t rounds, atomic_u32 *stale) {
-  atomic_fetch_add_explicit(stale, all_rounds(pairs, started, rounds), memory_order_relaxed);
+__gpu_kernel void warp_acquire(struct pair *pairs, struct launch *launch, const uint32_t *room, atomic_u32 *stale) {
+  all_rounds(pairs, launch, room, stale);
 }

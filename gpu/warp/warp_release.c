@@ -1,22 +1,24 @@
 // Every lane writes a word of its own and adds to one count with release. The assembler makes one addition of them, and from
-// sm_90 on one lane alone releases: the words of the others come stale if its barrier does not serve the whole warp.
+// sm_90 on one lane alone, the last one, releases: the words of the others come stale if its barrier does not serve the whole
+// warp. Where the last lanes write nothing, it has nothing of its own to wait for.
 #include "pair.h"
 
-static void write(struct pair *pair, uint32_t round) {
-  *word_of(pair, __gpu_thread_id_x()) = round;
+static void write(struct pair *pair, uint32_t *word, uint32_t round) {
+  if (word)
+    *word = round;
   atomic_fetch_add_explicit(&pair->full, 1, memory_order_release);
   __gpu_sync_threads();
   wait_for_reader(pair, round);
 }
 
-static uint32_t read(struct pair *pair, uint32_t round) {
+static uint32_t read(struct pair *pair, const uint32_t *word, uint32_t round) {
   while (atomic_load_explicit(&pair->full, memory_order_acquire) != round * __gpu_num_threads_x()) {
   }
-  uint32_t stale = stale_words(pair, round);
+  uint32_t stale = word && *word != round;
   pass_back(pair, round);
   return stale;
 }
 
-__gpu_kernel void warp_release(struct pair *pairs, atomic_u32 *started, uint32_t rounds, atomic_u32 *stale) {
-  atomic_fetch_add_explicit(stale, all_rounds(pairs, started, rounds), memory_order_relaxed);
+__gpu_kernel void warp_release(struct pair *pairs, struct launch *launch, const uint32_t *room, atomic_u32 *stale) {
+  all_rounds(pairs, launch, room, stale);
 }

@@ -282,7 +282,7 @@ pub enum SyncScope {
     Threads(Scope),
 }
 
-/// The operations of LLVM 22's `atomicrmw`, by LLVM's names (Language Reference, 'atomicrmw'). Each is documented by
+/// The operations of LLVM's `atomicrmw`, by LLVM's names (Language Reference, 'atomicrmw'). Each is documented by
 /// the new value in memory; `old` is the value before, and `b` the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
@@ -329,6 +329,12 @@ pub enum RmwOp {
     /// `llvm.minimum`: a NaN if either operand is one, and -0 < +0.
     #[strum(serialize = "fminimum")]
     FMinimum,
+    /// `llvm.maximumnum`: a NaN is ignored if the other operand is a number, and -0 < +0.
+    #[strum(serialize = "fmaximumnum")]
+    FMaximumNum,
+    /// `llvm.minimumnum`: a NaN is ignored if the other operand is a number, and -0 < +0.
+    #[strum(serialize = "fminimumnum")]
+    FMinimumNum,
     /// `old >= b ? 0 : old + 1, unsigned`.
     #[strum(serialize = "uinc_wrap")]
     UIncWrap,
@@ -344,13 +350,31 @@ pub enum RmwOp {
 }
 
 impl RmwOp {
+    /// The operations that a version of LLVM has, from LLVM 22 on.
+    pub fn of_llvm(major: u32) -> impl Iterator<Item = Self> + Clone {
+        Self::iter().filter(move |op| op.since_llvm() <= major)
+    }
+
+    /// The version of LLVM whose `atomicrmw` has the operation first; 22 stands for that and all before it.
+    pub fn since_llvm(self) -> u32 {
+        match self {
+            Self::FMaximumNum | Self::FMinimumNum => 23,
+            _ => 22,
+        }
+    }
+
     /// Whether the operation is defined on values of this type.
     pub fn takes(self, ty: Type) -> bool {
         match self {
             Self::Xchg => ty.lanes() == 1,
-            Self::FAdd | Self::FSub | Self::FMax | Self::FMin | Self::FMaximum | Self::FMinimum => ty.is_float(),
-            _ => !ty.is_float(),
+            _ => ty.is_float() == self.is_float(),
         }
+    }
+
+    /// Whether it computes with floating-point numbers.
+    fn is_float(self) -> bool {
+        use RmwOp::*;
+        matches!(self, FAdd | FSub | FMax | FMin | FMaximum | FMinimum | FMaximumNum | FMinimumNum)
     }
 }
 

@@ -129,13 +129,13 @@ fn reference(op: RmwOp, ty: Type, old: u128, b: u128) -> Value {
         let keep_old = if x == y { x.is_sign_negative() == less } else { (x < y) == less };
         if x.is_nan() || y.is_nan() { Value::Nan } else { Value::Bits(if keep_old { old } else { b }) }
     };
-    let number = |pick: fn(f64, f64) -> f64| match (x.is_nan(), y.is_nan()) {
+    let number = |less: bool| match (x.is_nan(), y.is_nan()) {
         (true, true) => Value::Nan,
         (true, false) => Value::Bits(b),
         (false, true) => Value::Bits(old),
-        _ if x == 0.0 && y == 0.0 => Value::EitherZero,
-        _ => Value::Bits(float_bits(ty, pick(x, y))),
+        _ => ordered(less),
     };
+    let of_zeros = |value: Value| if x == 0.0 && y == 0.0 { Value::EitherZero } else { value };
     let arithmetic = |value: f64| if value.is_nan() { Value::Nan } else { Value::Bits(float_bits(ty, value)) };
     let integer = match op {
         RmwOp::Xchg => b,
@@ -173,10 +173,12 @@ fn reference(op: RmwOp, ty: Type, old: u128, b: u128) -> Value {
         RmwOp::USubSat => old.saturating_sub(b),
         RmwOp::FAdd => return arithmetic(x + y),
         RmwOp::FSub => return arithmetic(x - y),
-        RmwOp::FMax => return number(f64::max),
-        RmwOp::FMin => return number(f64::min),
+        RmwOp::FMax => return of_zeros(number(false)),
+        RmwOp::FMin => return of_zeros(number(true)),
         RmwOp::FMaximum => return ordered(false),
         RmwOp::FMinimum => return ordered(true),
+        RmwOp::FMaximumNum => return number(false),
+        RmwOp::FMinimumNum => return number(true),
     };
     Value::Bits(integer & mask(ty.bits()))
 }

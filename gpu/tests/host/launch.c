@@ -1,5 +1,6 @@
 // Launches the kernel KERNEL of the file SOURCE. From the standard input, words: blocks, threads, the number of arguments; for
-// each, 0 and the word, or 1, a length and its words of memory. To the standard output: all memories.
+// each, 0 and the word, or 1, a length and its words of memory, or 2 and a length of zeros. To the standard output: all
+// memories but those of zeros.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,11 +91,12 @@ int main(void) {
   host_threads = word();
   uint32_t count = word(), lengths[MOST_ARGUMENTS] = {0};
   for (uint32_t i = 0; i < count; ++i) {
-    if (word() == 0) {
-      arguments[i] = word();
+    uint32_t kind = word(), number = word();
+    if (kind != 1) {
+      arguments[i] = kind == 0 ? number : (uintptr_t)calloc(number, 4);
       continue;
     }
-    lengths[i] = word();
+    lengths[i] = number;
     arguments[i] = (uintptr_t)malloc(4 * lengths[i]);
     if (fread((void *)arguments[i], 4, lengths[i], stdin) != lengths[i])
       return 2;

@@ -186,15 +186,18 @@ fn arithmetic(op: RmwOp, ty: OpType, old: Operand, b: Operand, new: &Name, body:
         RmwOp::FSub => body.alu(SubRn, float, new, [old(), b()]),
         RmwOp::FMax => body.alu(Max, float, new, [old(), b()]),
         RmwOp::FMin => body.alu(Min, float, new, [old(), b()]),
-        // As `llvm.maximum` and `llvm.minimum`, with no `.NaN` modifier, which f64 lacks. Equal operands are the same
-        // bits or zeros of both signs: `and` gives +0, `or` gives -0. A sum with a NaN is a NaN.
-        RmwOp::FMaximum | RmwOp::FMinimum => {
-            let (extremum, of_zeros) = if op == RmwOp::FMaximum { (Max, And) } else { (Min, Or) };
+        // The order of zeros: equal operands are the same bits or zeros of both signs, of which `and` gives +0, `or` -0.
+        RmwOp::FMaximum | RmwOp::FMaximumNum | RmwOp::FMinimum | RmwOp::FMinimumNum => {
+            let greater = matches!(op, RmwOp::FMaximum | RmwOp::FMaximumNum);
+            let (extremum, of_zeros) = if greater { (Max, And) } else { (Min, Or) };
             body.alu(extremum, float, new, [old(), b()]);
             let equal = test(body, Cmp::Eq, float);
             body.push(alu(of_zeros, untyped, new, [old(), b()]).guarded(equal));
-            let nan = test(body, Cmp::Nan, float);
-            body.push(alu(AddRn, float, new, [old(), b()]).guarded(nan));
+            // A sum with a NaN is a NaN. The modifier `.NaN` would say so at once, but f64 lacks it.
+            if matches!(op, RmwOp::FMaximum | RmwOp::FMinimum) {
+                let nan = test(body, Cmp::Nan, float);
+                body.push(alu(AddRn, float, new, [old(), b()]).guarded(nan));
+            }
         }
         RmwOp::UIncWrap => {
             body.alu(Add, unsigned, new, [old(), constant(1)]);

@@ -50,7 +50,14 @@ pub fn update(op: RmwOp, old: &[Name], b: Halves<'_>, new: &[Name], body: &mut B
             replace(body, new, kept, |mov| mov.guarded(below.clone()));
         }
         // Not defined on integers.
-        RmwOp::FAdd | RmwOp::FSub | RmwOp::FMax | RmwOp::FMin | RmwOp::FMaximum | RmwOp::FMinimum => {}
+        RmwOp::FAdd
+        | RmwOp::FSub
+        | RmwOp::FMax
+        | RmwOp::FMin
+        | RmwOp::FMaximum
+        | RmwOp::FMinimum
+        | RmwOp::FMaximumNum
+        | RmwOp::FMinimumNum => {}
     }
 }
 

@@ -14,12 +14,33 @@ pub fn is_atomic(name: &str) -> bool {
     matches!(name, "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg")
 }
 
-/// The operations of LLVM's `atomicrmw`, by the numbers of MLIR (`LLVMEnums.td`).
-const BIN_OPS: [RmwOp; 21] = {
+/// The operations of LLVM's `atomicrmw`, by the numbers of MLIR (`LLVMEnums.td`). What an MLIR lacks is at the end.
+const BIN_OPS: [RmwOp; 23] = {
     use RmwOp::*;
     [
-        Xchg, Add, Sub, And, Nand, Or, Xor, Max, Min, UMax, UMin, FAdd, FSub, FMax, FMin, UIncWrap, UDecWrap, USubCond,
-        USubSat, FMaximum, FMinimum,
+        Xchg,
+        Add,
+        Sub,
+        And,
+        Nand,
+        Or,
+        Xor,
+        Max,
+        Min,
+        UMax,
+        UMin,
+        FAdd,
+        FSub,
+        FMax,
+        FMin,
+        UIncWrap,
+        UDecWrap,
+        USubCond,
+        USubSat,
+        FMaximum,
+        FMinimum,
+        FMaximumNum,
+        FMinimumNum,
     ]
 };
 

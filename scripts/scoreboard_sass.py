@@ -1,0 +1,57 @@
+"""The machine code that ptxas makes of the functions of scripts/scoreboard, in numbers."""
+
+import collections
+import re
+import subprocess
+
+import bench_sass
+
+BATCH = 512
+
+# Registers are those that ptxas allots. A loop is a branch backwards.
+Code = collections.namedtuple("Code", "instructions heavy loops registers")
+
+
+def kernels(head, functions):
+    """A module whose functions are kernels, of which no code for calls is made: a result goes into a variable."""
+    head = re.sub(r"^(\.address_size\s+64)", r"\1\n.global .align 16 .b8 result[16];", head, count=1, flags=re.M)
+    text = "".join(functions)
+    text = re.sub(r"^\.visible \.func\s+(?:\([^)]*\)\s*)?(?=c\d)", ".visible .entry ", text, flags=re.M)
+    text = re.sub(r"\bst\.param(?:::func)?(\S*)(\s+)\[func_retval0", r"st.global\1\2[result", text)
+    return head + text.replace("ld.param::func", "ld.param")
+
+
+def measure(target, head, functions, folder):
+    """The code of each function, by name; all of them are known to assemble."""
+    found = {}
+    for start in range(0, len(functions), BATCH):
+        names = list(functions)[start : start + BATCH]
+        ptx, cubin = folder / "kernels.ptx", folder / "kernels.cubin"
+        ptx.write_text(kernels(head, (functions[name] for name in names)))
+        words = [target.ptxas, "-v", "-arch", target.sm, "-o", cubin, ptx]
+        said = subprocess.run(words, check=True, capture_output=True, text=True).stderr
+        registers = dict(re.findall(r"Compiling entry function '(c\d+)'.*?Used (\d+) registers", said, flags=re.S))
+        listing = subprocess.run([bench_sass.NVDISASM, "-c", "-ndf", cubin], check=True, capture_output=True, text=True).stdout
+        for name, text in re.findall(r"^//-+ \.text\.(c\d+) (.*?)(?=^//-+ \.text|\Z)", listing, flags=re.M | re.S):
+            found[name] = code(text, int(registers[name]))
+    return found
+
+
+def code(text, registers):
+    words = [bench_sass.opcode(instruction) for instruction in bench_sass.instructions(text)]
+    heavy = sum(word.split(".")[0] in bench_sass.HEAVY for word in words)
+    return Code(len(words), heavy, backward_branches(text), registers)
+
+
+def backward_branches(text):
+    """Branches to a label above them, but those to themselves, which only pad."""
+    above, count, here = set(), 0, None
+    for line in text.splitlines():
+        if label := re.match(r"(\.L_\w+):", line):
+            above.add(here := label[1])
+        elif branch := re.search(r"\bBRA\S* .*`\((\.L_\w+)\)", line):
+            count += branch[1] in above and branch[1] != here
+            here = None
+        elif "/*" in line:
+            here = None
+    return count
