@@ -1,5 +1,7 @@
 //! LLVM's own part: passes and backend.
 
+use std::io::BufRead;
+
 use inkwell::{
     context::AsContextRef,
     llvm_sys::{core::LLVMContextSetDiscardValueNames, debuginfo::LLVMStripModuleDebugInfo},
@@ -52,10 +54,17 @@ pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Res
     let version = format!(".version {}\n", target.ptx);
     let raised =
         |line| if target.ptx > NEWEST && <[u8]>::starts_with(line, b".version ") { version.as_bytes() } else { line };
-    text.split_inclusive(|byte| *byte == b'\n')
-        .filter(|line| !comments.contains(line))
-        .for_each(|line| kept.extend(raised(line)));
+    lines(text).filter(|line| !comments.contains(line)).for_each(|line| kept.extend(raised(line)));
     Ok(kept)
+}
+
+/// The lines of a text with their ends, which a reader finds faster than a search of the slice would.
+fn lines(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let rest = text;
+        let length = text.skip_until(b'\n').ok()?;
+        (length > 0).then(|| &rest[..length])
+    })
 }
 
 /// Lets values that are new from now on have no names, which takes LLVM less time. PTX shows none of them.
