@@ -65,7 +65,7 @@ use self::recognize::Lines;
 pub use self::{
     cuda::relax_cuda,
     effects::{begin, end},
-    emit::{RESOLVE, bitcode, ir, prepare, ptx, strip_debug_info},
+    emit::{RESOLVE, bitcode, discard_names, ir, prepare, ptx, strip_debug_info},
     fatal::{Handlers, install_handlers},
     machine::{data_layout, machine, requested_gpus, requested_versions, require_nvptx64},
     memory::show_global_pointers,
@@ -95,7 +95,7 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Ve
         embed::spell_symbols_plainly(module);
     }
     let embedder = embed::Embedder::new(&module.get_context());
-    planned.into_iter().for_each(|plan| embedder.embed(plan));
+    planned.iter().for_each(|plan| embedder.embed(plan));
     Ok(remarks)
 }
 
