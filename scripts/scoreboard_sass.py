@@ -28,7 +28,7 @@ def measure(target, head, functions, folder):
         names = list(functions)[start : start + BATCH]
         ptx, cubin = folder / "kernels.ptx", folder / "kernels.cubin"
         ptx.write_text(kernels(head, (functions[name] for name in names)))
-        words = [target.ptxas, "-v", "-arch", target.sm, "-o", cubin, ptx]
+        words = [target.ptxas, "-v", "-arch", target.sass, "-o", cubin, ptx]
         said = subprocess.run(words, check=True, capture_output=True, text=True).stderr
         registers = dict(re.findall(r"Compiling entry function '(c\d+)'.*?Used (\d+) registers", said, flags=re.S))
         listing = subprocess.run([bench_sass.NVDISASM, "-c", "-ndf", cubin], check=True, capture_output=True, text=True).stdout

@@ -18,8 +18,29 @@ pub fn is_atomic(name: &str) -> bool {
 const BIN_OPS: [RmwOp; 23] = {
     use RmwOp::*;
     [
-        Xchg, Add, Sub, And, Nand, Or, Xor, Max, Min, UMax, UMin, FAdd, FSub, FMax, FMin, UIncWrap, UDecWrap, USubCond,
-        USubSat, FMaximum, FMinimum, FMaximumNum, FMinimumNum,
+        Xchg,
+        Add,
+        Sub,
+        And,
+        Nand,
+        Or,
+        Xor,
+        Max,
+        Min,
+        UMax,
+        UMin,
+        FAdd,
+        FSub,
+        FMax,
+        FMin,
+        UIncWrap,
+        UDecWrap,
+        USubCond,
+        USubSat,
+        FMaximum,
+        FMinimum,
+        FMaximumNum,
+        FMinimumNum,
     ]
 };
 
