@@ -19,15 +19,12 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from sass import NVDISASM, PTXAS, ROOT, TOOLS, functions, is_heavy, opcode
+
 KERNELS = ROOT / "benches/sass"
-TOOLS = ROOT / ".tools"
 CUDA = TOOLS / "cuda-13.5/nvidia/cu13/bin"
 OURS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/ptx-atomics"
-HEAVY = {"MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL"}
 
-PTXAS = TOOLS / "ptxas-13.5/nvidia/cu13/bin/ptxas"
-NVDISASM = TOOLS / "nvdisasm-13.5/nvidia/cu13/bin/nvdisasm"
 # The newest that LLVM 22 writes.
 PTX_VERSION = "+ptx90"
 # The oldest GPU that nvcc 13 and the disassembler know, and one of each later generation.
@@ -66,37 +63,12 @@ def nvcc(kernel, gpu, ptx):
 COMPILERS = {"ours": ours, "llc": llc, "nvcc": nvcc}
 
 
-def sass(gpu, ptx):
+def machine_code(gpu, ptx):
     cubin = ptx.with_suffix(".cubin")
     run(PTXAS, "-O3", "-arch", gpu, "-o", cubin, ptx)
     text = run(NVDISASM, "-c", cubin)
     ptx.with_suffix(".sass").write_text(text)
     return text
-
-
-def instructions(text):
-    """The instructions of all functions, without what pads each: a branch to itself, and NOPs."""
-    found, function, label = [], [], None
-    for line in text.splitlines():
-        if line.startswith(".text.") or line.startswith("//---"):
-            found += without_padding(function)
-            function = []
-        elif line.startswith(".L_"):
-            label = line.strip(": ")
-        elif match := re.match(r"\s+/\*[0-9a-f]+\*/\s+(.*?)\s*;", line):
-            function.append("padding" if match[1] == f"BRA `({label})" else match[1])
-            label = None
-    return found + without_padding(function)
-
-
-def without_padding(function):
-    while function and function[-1] in ("NOP", "padding"):
-        function.pop()
-    return function
-
-
-def opcode(instruction):
-    return re.sub(r"^@!?U?P\w+\s+", "", instruction).split()[0]
 
 
 def is_atomic(name):
@@ -115,13 +87,14 @@ def cell(compiler, kernel, gpu, folder):
     ptx = folder / f"{kernel}.{gpu}.{compiler}.ptx"
     try:
         COMPILERS[compiler](kernel, gpu, ptx)
-        names = [opcode(instruction) for instruction in instructions(sass(gpu, ptx))]
+        code = [found.text for function in functions(machine_code(gpu, ptx)).values() for found in function]
     except Error as error:
         return Cell(0, 0, "", "error", str(error))
-    heavy = sum(name.split(".")[0] in HEAVY for name in names)
+    names = [opcode(instruction) for instruction in code]
+    heavy = sum(map(is_heavy, code))
     counts = collections.Counter(short(name) for name in names if is_atomic(name))
     atomics = " ".join(name if count == 1 else f"{count}×{name}" for name, count in sorted(counts.items()))
-    return Cell(len(names), heavy, atomics, verdict(kernel, ptx), "")
+    return Cell(len(code), heavy, atomics, verdict(kernel, ptx), "")
 
 
 def verdict(kernel, ptx):

@@ -8,7 +8,7 @@ use std::{
 
 use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
-use testing::{ASSEMBLERS, exists, ptx_atomics, root, success, trial};
+use testing::{ASSEMBLERS, exists, ptx_atomics, root, success, tool, trial};
 
 const IR: &str = r#"target triple = "nvptx64-nvidia-cuda"
 define i32 @ticket(ptr addrspace(1) %p) {
@@ -33,7 +33,7 @@ define i8 @byte(ptr addrspace(1) %p, i8 %b) {
 "#;
 
 fn main() {
-    let llc = (!exists("llc-22")).then_some("llc-22");
+    let llc = (!exists(tool("llc"))).then_some(tool("llc"));
     let trials = vec![
         trial("what llc 22 loses is reported".into(), llc, llc_loses),
         trial("the scoreboard's sample: ours is right".into(), llc.or_else(assembler_missing), scoreboard),
@@ -42,12 +42,13 @@ fn main() {
         Trial::test("blocks in another order", moved_blocks),
         Trial::test("right shapes", shapes),
         Trial::test("nothing to check", nothing_to_check),
-        trial("MLIR".into(), (!exists("mlir-opt-22")).then_some("mlir-opt-22"), mlir),
+        trial("MLIR".into(), (!exists(tool("mlir-opt"))).then_some(tool("mlir-opt")), mlir),
         Trial::test("strings over several lines", strings_over_lines),
         Trial::test("verdicts for a machine", json),
         Trial::test("a narrower default scope asks for less", default_scope),
         Trial::test("a function that is not there", missing_function),
         Trial::test("an atomic that the IR has not", unclaimed),
+        Trial::test("an atomic in inline assembly", own_assembly),
         Trial::test("damaged PTX is an error", damaged),
         Trial::test("wrong usage is exit status 2", usage),
     ];
@@ -86,7 +87,7 @@ impl Files {
 
 fn llc_loses() -> Result<(), Failed> {
     let files = Files::new()?;
-    let llc = success(Command::new("llc-22").args(["-mcpu=sm_90", "-o", "-"]).arg(files.write("a.ll", IR)?))?;
+    let llc = success(Command::new(tool("llc")).args(["-mcpu=sm_90", "-o", "-"]).arg(files.write("a.ll", IR)?))?;
     let (status, stdout, stderr) = files.check(IR, &llc, &[])?;
     assert_eq!((status, &*stdout), (1, ""), "{stderr}");
     let expected = "\
@@ -437,7 +438,7 @@ fn mlir() -> Result<(), Failed> {
     let files = Files::new()?;
     let text = files.write("a.mlir", MLIR)?;
     let bytecode = files.0.path().join("a.mlirbc");
-    success(Command::new("mlir-opt-22").arg(&text).args(["--emit-bytecode", "-o"]).arg(&bytecode))?;
+    success(Command::new(tool("mlir-opt")).arg(&text).args(["--emit-bytecode", "-o"]).arg(&bytecode))?;
     let folder = format!("{}/out/", files.0.path().display());
     success(ptx_atomics().arg("lower").arg(&text).args(["-o", &folder, "--mcpu", "sm_90", "--mattr", "+ptx86"]))?;
     let check = |input: &Path, ptx: &Path, options: &[&str]| -> Result<(i32, String), Failed> {
@@ -506,6 +507,18 @@ fn unclaimed() -> Result<(), Failed> {
         status == 0 && stderr.starts_with("warning: in 'ticket', the PTX has atomics that the IR has not, on line "),
         "{stderr}"
     );
+    Ok(())
+}
+
+/// An atomic in the program's own inline assembly is the IR's, however often it was copied.
+fn own_assembly() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let own = "call void asm sideeffect \"red.global.or.b32 [$0], 1;\", \"l\"(ptr addrspace(1) %p)";
+    let ir = IR.replacen("  ret i32 %old", &format!("  {own}\n  {own}\n  ret i32 %old"), 1);
+    let ptx = files.lowered(&ir)?;
+    assert_eq!(files.check(&ir, &ptx, &[])?.2, "4 atomics and fences: 4 kept, 0 not, 0 not checked\n");
+    let (_, _, stderr) = files.check(&ir, &ptx.replace("red.global.or", "red.global.xor"), &[])?;
+    assert!(stderr.starts_with("warning: in 'ticket', the PTX has atomics that the IR has not"), "{stderr}");
     Ok(())
 }
 

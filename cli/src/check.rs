@@ -1,7 +1,7 @@
 //! `ptx-atomics check`.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io::{self, Write},
     process::ExitCode,
 };
@@ -81,7 +81,7 @@ fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Errors> {
     }?;
     std::mem::forget(context);
 
-    let judged = judge_all(&operations, &module)?;
+    let judged = judge_all(&operations, &module, text)?;
     if args.json {
         print(&judged).map_err(|error| Diagnostic::new(format!("cannot write: {error}")))?;
     } else {
@@ -168,18 +168,25 @@ fn parse(ptx: &Input) -> Result<(&str, Module), Errors> {
 }
 
 /// Judges the operations, function by function.
-fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Found<'a>>, Errors> {
+fn judge_all<'a>(recognized: &'a [Recognized], module: &Module, text: &str) -> Result<Vec<Found<'a>>, Errors> {
     let bodies = module.functions().filter(|function| function.body.is_some());
     let functions: HashMap<&str, &Function> = bodies.map(|function| (&*function.name, function)).collect();
     let (mut found, mut errors) = (Vec::new(), Errors::new());
-    for Recognized { function: name, visible, blocks, named } in recognized {
+    let lines: Vec<&str> = text.lines().collect();
+    for Recognized { function: name, visible, blocks, named, assembly } in recognized {
         let judgements = match functions.get(&*llvm::ptx_name(name)) {
             Some(function) => match judge_function(blocks, function) {
                 Ok(FunctionJudgement { operations, unclaimed }) => {
-                    if !unclaimed.is_empty() {
-                        let lines = unclaimed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+                    let own: HashSet<&str> = assembly.iter().flat_map(|text| atomics(text)).collect();
+                    let strange = |line: &&u32| {
+                        let line = (**line as usize).checked_sub(1).and_then(|index| lines.get(index));
+                        !line.is_some_and(|line| atomics(line).all(|atomic| own.contains(atomic)))
+                    };
+                    let strange: Vec<_> = unclaimed.iter().filter(strange).map(u32::to_string).collect();
+                    if !strange.is_empty() {
                         render::say(&format!(
-                            "warning: in '{name}', the PTX has atomics that the IR has not, on line {lines}"
+                            "warning: in '{name}', the PTX has atomics that the IR has not, on line {}",
+                            strange.join(", ")
                         ));
                     }
                     operations.into_iter().map(Some).collect()
@@ -197,6 +204,12 @@ fn judge_all<'a>(recognized: &'a [Recognized], module: &Module) -> Result<Vec<Fo
         found.extend(named.iter().zip(judgements).map(|(named, judgement)| Found { function: name, named, judgement }));
     }
     errors.or(found)
+}
+
+/// Each `atom` and `red` of a text of PTX, with its modifiers.
+fn atomics(ptx: &str) -> impl Iterator<Item = &str> {
+    let words = ptx.split(|c: char| c.is_whitespace() || ";{}".contains(c));
+    words.filter(|word| word.starts_with("atom.") || word.starts_with("red."))
 }
 
 /// A function that only its module sees may have become part of others.

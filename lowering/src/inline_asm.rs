@@ -3,8 +3,8 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    op::Type,
-    ptx::{Address, Instruction, Name, Names},
+    op::Type as OpType,
+    ptx::{Address, AluOp, Instruction, Name, Names, Operand, Statement, Type},
     sequence::{A, B, C, D, Sequence},
 };
 
@@ -13,14 +13,25 @@ use crate::{
 /// The address is an indirect memory operand (`*m`): LLVM folds a global and a constant offset into it and prints the
 /// brackets. Where the sequence computes with it, it is an integer of 64 bits instead. The call returns the value of
 /// [`D`], if [`InlineAsm::has_result`] holds. Values of 8 bits stand zero-extended in 16; half floats and vectors are
-/// integers of their width.
+/// integers of their width. An argument of 128 bits is two, its halves: libNVVM takes none that is wider than 64.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlineAsm {
     template: String,
     constraints: String,
     has_result: bool,
-    arguments: Vec<Name>,
+    arguments: Vec<Argument>,
     address_is_integer: bool,
+}
+
+/// An argument of the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The value of one of [`A`], [`B`] and [`C`].
+    Whole(Name),
+    /// The lower 64 bits of a value of 128 bits.
+    Low(Name),
+    /// The upper 64 bits of it.
+    High(Name),
 }
 
 impl InlineAsm {
@@ -39,9 +50,19 @@ impl InlineAsm {
         self.has_result
     }
 
-    /// The arguments in order, each one of [`A`], [`B`] and [`C`].
-    pub fn arguments(&self) -> &[Name] {
+    /// The arguments in order.
+    pub fn arguments(&self) -> &[Argument] {
         &self.arguments
+    }
+
+    /// Whether the first argument is the address.
+    pub fn takes_address(&self) -> bool {
+        self.arguments.first() == Some(&Argument::Whole(A))
+    }
+
+    /// Whether it is a pointer there, whose attribute is the type that it points to.
+    pub fn has_memory_operand(&self) -> bool {
+        self.takes_address() && !self.address_is_integer
     }
 
     /// Whether the argument [`A`] is an integer of 64 bits instead of a pointer.
@@ -50,33 +71,36 @@ impl InlineAsm {
     }
 
     /// Wraps a sequence whose values have type `ty`.
-    pub fn new(sequence: &Sequence, ty: Type) -> Self {
+    pub fn new(sequence: &Sequence, ty: OpType) -> Self {
         let register = match (ty, ty.bits()) {
-            (Type::F32, _) => 'f',
-            (Type::F64, _) => 'd',
-            (_, 8 | 16) => 'h',
-            (_, 32) => 'r',
-            (_, 64) => 'l',
-            _ => 'q',
+            (OpType::F32, _) => "f",
+            (OpType::F64, _) => "d",
+            (_, 8 | 16) => "h",
+            (_, 32) => "r",
+            (_, 64) => "l",
+            _ => "q",
         };
+        let slots = [A, B, C].into_iter().filter(|slot| sequence.instructions().any(|i| i.reads(slot)));
+        let (whole, halved): (Vec<_>, Vec<_>) = slots.partition(|slot| *slot == A || ty.bits() < 128);
+        let sequence = &joined(sequence, &halved);
+        let halves = halved.into_iter().flat_map(|slot| [Argument::Low(slot.clone()), Argument::High(slot)]);
+        let arguments: Vec<_> = whole.into_iter().map(Argument::Whole).chain(halves).collect();
         let has_result = sequence.instructions().any(|instruction| instruction.destinations().any(|d| *d == D));
-        let arguments: Vec<_> =
-            [A, B, C].into_iter().filter(|slot| sequence.instructions().any(|i| i.reads(slot))).collect();
         let address_is_integer =
             sequence.instructions().flat_map(Instruction::sources).any(|source| source.register() == Some(&A));
 
         let mut constraints = String::new();
         if has_result {
-            constraints.push_str(if writes_early(sequence) { "=&" } else { "=" });
-            constraints.push(register);
+            constraints.push_str(if writes_early(sequence, &arguments) { "=&" } else { "=" });
+            constraints.push_str(register);
             constraints.push(',');
         }
         for argument in &arguments {
-            match argument {
-                argument if *argument != A => constraints.push(register),
-                _ if address_is_integer => constraints.push('l'),
-                _ => constraints.push_str("*m"),
-            }
+            constraints.push_str(match argument {
+                Argument::Whole(slot) if *slot != A => register,
+                Argument::Whole(_) if !address_is_integer => "*m",
+                _ => "l",
+            });
             constraints.push(',');
         }
         constraints.push_str("~{memory}");
@@ -89,10 +113,33 @@ impl InlineAsm {
     }
 }
 
+impl Argument {
+    /// The register that the sequence has for it.
+    fn register(&self) -> Name {
+        match self {
+            Self::Whole(slot) => slot.clone(),
+            Self::Low(slot) => Name(format!("{}_low", slot.0).into()),
+            Self::High(slot) => Name(format!("{}_high", slot.0).into()),
+        }
+    }
+}
+
+/// The sequence behind what joins the halves of these slots, which are then registers of its own.
+fn joined(sequence: &Sequence, slots: &[Name]) -> Sequence {
+    let declared = (!slots.is_empty()).then(|| Statement::Reg { ty: Type::B128, names: slots.to_vec() });
+    let joins = slots.iter().map(|slot| {
+        let halves = [Argument::Low(slot.clone()), Argument::High(slot.clone())];
+        let halves = Operand::Vector(halves.map(|half| Operand::Register(half.register())).into());
+        let d = Operand::Register(slot.clone());
+        Instruction::Alu { op: AluOp::Mov, ty: Type::B128, d, sources: vec![halves] }.into()
+    });
+    declared.into_iter().chain(joins).chain(sequence.statements().iter().cloned()).collect()
+}
+
 /// Whether [`D`] is written before the last read of an argument: then they must not share a register.
-fn writes_early(sequence: &Sequence) -> bool {
+fn writes_early(sequence: &Sequence, arguments: &[Argument]) -> bool {
     let first_write = sequence.instructions().position(|i| i.destinations().any(|d| *d == D));
-    let reads = |i: &Instruction| [A, B, C].iter().any(|slot| i.reads(slot));
+    let reads = |i: &Instruction| arguments.iter().any(|argument| i.reads(&argument.register()));
     let last_read = sequence.instructions().collect::<Vec<_>>().into_iter().rposition(reads);
     let loops = sequence.instructions().any(|i| matches!(i, Instruction::Bra { .. }));
     loops || first_write < last_read
@@ -101,13 +148,13 @@ fn writes_early(sequence: &Sequence) -> bool {
 /// Spells the slots as operands of the template. `$` is special there, so that no other name may contain it.
 struct Operands<'a> {
     has_result: bool,
-    arguments: &'a [Name],
+    arguments: &'a [Argument],
     address_is_integer: bool,
 }
 
 impl Operands<'_> {
     fn index(&self, name: &Name) -> Option<usize> {
-        let argument = self.arguments.iter().position(|argument| argument == name);
+        let argument = self.arguments.iter().position(|argument| argument.register() == *name);
         argument.map(|index| index + usize::from(self.has_result)).or((*name == D).then_some(0))
     }
 }
@@ -134,7 +181,7 @@ impl Names for Operands<'_> {
 mod tests {
     use super::*;
 
-    fn check(text: &str, ty: Type, template: &str, constraints: &str) {
+    fn check(text: &str, ty: OpType, template: &str, constraints: &str) {
         let asm = InlineAsm::new(&text.parse().expect(text), ty);
         assert_eq!((asm.template.as_str(), asm.constraints.as_str()), (template, constraints));
     }
@@ -143,12 +190,12 @@ mod tests {
     fn registers_by_type() {
         let load = |bits: u32| format!("ld.b{bits} %d, [%a];");
         for (ty, register) in [
-            (Type::I8, 'h'),
-            (Type::Bf16, 'h'),
-            (Type::F16x2, 'r'),
-            (Type::F32x2, 'l'),
-            (Type::I128, 'q'),
-            (Type::F64x2, 'q'),
+            (OpType::I8, 'h'),
+            (OpType::Bf16, 'h'),
+            (OpType::F16x2, 'r'),
+            (OpType::F32x2, 'l'),
+            (OpType::I128, 'q'),
+            (OpType::F64x2, 'q'),
         ] {
             let template = load(ty.bits()).replace("%d, [%a]", "$0, $1");
             check(&load(ty.bits()), ty, &template, &format!("={register},*m,~{{memory}}"));
@@ -159,7 +206,7 @@ mod tests {
     fn an_address_that_is_computed_with_is_an_integer() {
         check(
             "and.b64 %word, %a, -4; ld.b32 %d, [%word]; st.b32 [%a], %b;",
-            Type::I32,
+            OpType::I32,
             "and.b64 %word, $1, -4;\n\tld.b32 $0, [%word];\n\tst.b32 [$1], $2;",
             "=&r,l,r,~{memory}",
         );
@@ -167,20 +214,35 @@ mod tests {
 
     #[test]
     fn operands_and_constraints() {
-        check("atom.add.u32 %d, [%a], %b;", Type::I32, "atom.add.u32 $0, $1, $2;", "=r,*m,r,~{memory}");
-        check("st.release.gpu.b64 [%a], %b;", Type::F64, "st.release.gpu.b64 $0, $1;", "*m,d,~{memory}");
-        check("atom.cas.b32 %d, [%a], 0, %c;", Type::I32, "atom.cas.b32 $0, $1, 0, $2;", "=r,*m,r,~{memory}");
-        check("fence.sc.sys;", Type::I32, "fence.sc.sys;", "~{memory}");
+        check("atom.add.u32 %d, [%a], %b;", OpType::I32, "atom.add.u32 $0, $1, $2;", "=r,*m,r,~{memory}");
+        check("st.release.gpu.b64 [%a], %b;", OpType::F64, "st.release.gpu.b64 $0, $1;", "*m,d,~{memory}");
+        check("atom.cas.b32 %d, [%a], 0, %c;", OpType::I32, "atom.cas.b32 $0, $1, 0, $2;", "=r,*m,r,~{memory}");
+        check("fence.sc.sys;", OpType::I32, "fence.sc.sys;", "~{memory}");
         check(
             "fence.sc.sys; ld.acquire.sys.b64 %d, [%a];",
-            Type::I64,
+            OpType::I64,
             "fence.sc.sys;\n\tld.acquire.sys.b64 $0, $1;",
             "=l,*m,~{memory}",
         );
     }
 
     #[test]
+    fn arguments_of_128_bits_are_two() {
+        check(
+            "atom.cas.b128 %d, [%a], %b, %c;",
+            OpType::I128,
+            "{\n\t.reg .b128 %b, %c;\n\tmov.b128 %b, {$2, $3};\n\tmov.b128 %c, {$4, $5};\n\tatom.cas.b128 $0, $1, %b, %c;\n\t}",
+            "=q,*m,l,l,l,l,~{memory}",
+        );
+    }
+
+    #[test]
     fn a_result_written_early_shares_no_register() {
-        check("ld.b32 %d, [%a]; st.b32 [%a], %b;", Type::I32, "ld.b32 $0, $1;\n\tst.b32 $1, $2;", "=&r,*m,r,~{memory}");
+        check(
+            "ld.b32 %d, [%a]; st.b32 [%a], %b;",
+            OpType::I32,
+            "ld.b32 $0, $1;\n\tst.b32 $1, $2;",
+            "=&r,*m,r,~{memory}",
+        );
     }
 }

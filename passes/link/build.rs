@@ -1,43 +1,30 @@
 //! Asks `llvm-config` for what to link: LLVM's shared library where there is one, or else its archives; with the feature
 //! `mlir`, the archives of MLIR too.
 
-use std::{
-    env,
-    error::Error,
-    ffi::{OsStr, OsString},
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, error::Error, fs, path::PathBuf};
 
-/// The variable of llvm-sys that says where LLVM is.
-const LLVM: &str = "LLVM_SYS_221_PREFIX";
-/// The variable of mlir-sys that says where MLIR is.
-const MLIR: &str = "MLIR_SYS_220_PREFIX";
+use ptx_atomics_llvm_version::{Config, MAJOR};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-env-changed={LLVM}");
-    println!("cargo:rerun-if-env-changed={MLIR}");
     println!("cargo:rerun-if-changed=build.rs");
+    let config = Config::llvm();
     let mlir = env::var_os("CARGO_FEATURE_MLIR").is_some();
     if env::var_os("DOCS_RS").is_some() || mlir && mlir_sys_links()? {
         return Ok(());
     }
-    let program = program(LLVM, "llvm-config-22");
-    let ask = |arguments: &[&str]| ask(&program, arguments);
-    let (kind, libraries) = match ask(&["--link-shared", "--libs"]) {
+    let (kind, libraries) = match config.ask(&["--link-shared", "--libs"]) {
         Ok(shared) => ("dylib", shared),
-        Err(_) => ("static", ask(&["--link-static", "--libs"])?),
+        Err(_) => ("static", config.ask(&["--link-static", "--libs"])?),
     };
-    let folder = ask(&["--libdir"])?;
-    println!("cargo:rustc-link-search=native={}", folder.trim());
+    let folder = config.ask(&["--libdir"])?;
+    println!("cargo:rustc-link-search=native={folder}");
     if mlir {
-        link_mlir(folder.trim())?;
-        println!("cargo:rustc-env=MLIR_VERSION={}", ask(&["--version"])?.trim());
+        link_mlir(&folder)?;
+        println!("cargo:rustc-env=MLIR_VERSION={}", config.ask(&["--version"])?);
     }
     link(kind, &libraries);
     if kind == "static" {
-        link("dylib", &ask(&["--link-static", "--system-libs"])?);
+        link("dylib", &config.ask(&["--link-static", "--system-libs"])?);
         link("dylib", "-lstdc++");
     }
     Ok(())
@@ -46,21 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Whether mlir-sys names libraries itself. It does so where its variable leads to the `llvm-config` of LLVM; two copies of
 /// LLVM in a program would end it at its start.
 fn mlir_sys_links() -> Result<bool, Box<dyn Error>> {
-    let names = ask(&program(MLIR, "llvm-config"), &["--link-static", "--ignore-libllvm", "--libnames"])?;
-    Ok(!names.trim().is_empty())
-}
-
-fn program(variable: &str, otherwise: &str) -> OsString {
-    env::var_os(variable).map_or_else(|| otherwise.into(), |prefix| Path::new(&prefix).join("bin/llvm-config").into())
-}
-
-fn ask(program: &OsStr, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
-    let output = Command::new(program).args(arguments).output();
-    let output = output.map_err(|error| format!("{}: {error}; set {LLVM} to an LLVM 22", program.display()))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into());
-    }
-    Ok(String::from_utf8(output.stdout)?)
+    Ok(!Config::mlir().ask(&["--link-static", "--ignore-libllvm", "--libnames"])?.is_empty())
 }
 
 fn link(kind: &str, flags: &str) {
@@ -76,7 +49,7 @@ fn link_mlir(folder: &str) -> Result<(), Box<dyn Error>> {
     let is_mlir = |path: &&PathBuf| name(path).starts_with("libMLIR") && name(path).ends_with(".a");
     let mut archives: Vec<_> = files.iter().filter(is_mlir).map(|path| path.display().to_string()).collect();
     if archives.is_empty() {
-        return Err(format!("no archive of MLIR in {folder}: install libmlir-22-dev").into());
+        return Err(format!("no archive of MLIR in {folder}: install libmlir-{MAJOR}-dev").into());
     }
     archives.sort();
     let out = env::var("OUT_DIR")?;

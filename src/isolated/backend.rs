@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ptx_atomics_llvm::Diagnostic;
+use ptx_atomics_llvm::{Diagnostic, LLVM_VERSION, NEWEST_PTX};
 use ptx_atomics_lowering::{PtxVersion, Sm, Target};
 
 use super::{
@@ -19,9 +19,6 @@ use super::{
 
 /// What the search for a target may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The newest PTX version that LLVM 22 writes.
-const NEWEST: PtxVersion = PtxVersion(9, 0);
 
 /// The error of a process that did not return; with what is found out, if it was the backend that ended it.
 pub fn explain(job: &Job, death: Death) -> Diagnostic {
@@ -42,8 +39,9 @@ pub fn explain(job: &Job, death: Death) -> Diagnostic {
     let (gpu, version) = &death.functions.target;
     let target = gpu.parse().ok().zip(version.parse().ok()).and_then(|(sm, ptx)| Target::new(sm, Some(ptx)).ok());
     let help = target.and_then(|target| sufficient(job, &part(None), target, deadline));
-    let help =
-        help.unwrap_or_else(|| "the atomics were lowered; this is something else: `llc-22` fails on it too".to_owned());
+    let help = help.unwrap_or_else(|| {
+        format!("the atomics were lowered; this is something else: `llc-{LLVM_VERSION}` fails on it too")
+    });
     let Some(node) = unselected(reason) else {
         return obituary(death, function).help(help);
     };
@@ -110,13 +108,13 @@ fn sufficient(job: &Job, part: &Part, target: Target, deadline: Instant) -> Opti
         if Instant::now() > deadline {
             return None;
         }
-        if compiles(sm, NEWEST) {
-            let versions = PtxVersion::all().filter(|ptx| (target.ptx..=NEWEST).contains(ptx));
+        if compiles(sm, NEWEST_PTX) {
+            let versions = PtxVersion::all().filter(|ptx| (target.ptx..=NEWEST_PTX).contains(ptx));
             let versions: Vec<_> = versions.filter(|ptx| Target::new(sm, Some(*ptx)).is_ok()).collect();
             let lowest = versions.partition_point(|ptx| !compiles(sm, *ptx));
-            let ptx = versions.get(lowest).copied().unwrap_or(NEWEST);
+            let ptx = versions.get(lowest).copied().unwrap_or(NEWEST_PTX);
             return Some(format!("it compiles with --mcpu {} --mattr +{}", sm.name(), ptx.feature()));
         }
     }
-    Some(format!("LLVM 22 compiles it for no GPU from {} on", target.sm.name()))
+    Some(format!("LLVM {LLVM_VERSION} compiles it for no GPU from {} on", target.sm.name()))
 }

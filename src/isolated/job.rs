@@ -120,6 +120,11 @@ impl Emit {
         }
     }
 
+    /// Whether it is LLVM IR.
+    pub(super) fn is_llvm_ir(self) -> bool {
+        matches!(self, Self::LlvmIr | Self::LlvmBc)
+    }
+
     /// Whether it is MLIR.
     pub(super) fn is_mlir(self) -> bool {
         matches!(self, Self::Mlir | Self::MlirBc)

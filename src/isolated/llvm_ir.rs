@@ -8,7 +8,7 @@ use ptx_atomics_llvm::{
         OptimizationLevel,
         context::Context,
         module::{Linkage, Module},
-        targets::TargetMachine,
+        targets::{TargetData, TargetMachine},
         values::{CallSiteValue, FunctionValue},
     },
 };
@@ -90,7 +90,13 @@ pub fn machine(job: &Job, module: &Module<'_>, target: &Target) -> Result<Target
         None | Some(2) => OptimizationLevel::Default,
         Some(_) => OptimizationLevel::Aggressive,
     };
-    llvm::machine(module, target, level)
+    let layout = module.get_data_layout().as_str().to_owned();
+    let machine = llvm::machine(module, target, level)?;
+    // IR may go to a compiler that has a layout of its own, as libNVVM has, and takes no other.
+    if job.emit.is_llvm_ir() && !layout.is_empty() {
+        module.set_data_layout(&TargetData::create(&layout.to_string_lossy()).get_data_layout());
+    }
+    Ok(machine)
 }
 
 /// The target of the flags; the module is asked for what they leave open.

@@ -1,6 +1,6 @@
 //! What is said of a child process that did not return.
 
-use ptx_atomics_llvm::Diagnostic;
+use ptx_atomics_llvm::{Diagnostic, LLVM_VERSION};
 use strum::EnumMessage;
 
 use super::process::{Cause, Death, Stage};
@@ -10,36 +10,44 @@ pub fn obituary(death: Death, function: Option<String>) -> Diagnostic {
     let stage = death.stage.map_or("starting".to_owned(), |stage| stage.to_string());
     let who = death.stage.and_then(|stage| stage.get_message()).unwrap_or("ptx-atomics");
     let fault = match death.stage {
-        Some(Stage::Read) => "a damaged file does this; where `opt-22 -passes=verify` reads it, please report the file",
-        Some(Stage::ReadMlir) => "a damaged file does this; where `mlir-opt-22` reads it, please report the file",
-        Some(Stage::Convert) => {
-            "this is in MLIR's own conversions: `mlir-opt-22` can show whether they fail by themselves"
+        Some(Stage::Read) => format!(
+            "a damaged file does this; where `opt-{LLVM_VERSION} -passes=verify` reads it, please report the file"
+        ),
+        Some(Stage::ReadMlir) => {
+            format!("a damaged file does this; where `mlir-opt-{LLVM_VERSION}` reads it, please report the file")
         }
-        Some(Stage::Emit) => {
-            "the atomics were lowered; this is something else that LLVM cannot compile for the target: `llc-22` fails on it too"
+        Some(Stage::Convert) => format!(
+            "this is in MLIR's own conversions: `mlir-opt-{LLVM_VERSION}` can show whether they fail by themselves"
+        ),
+        Some(Stage::Emit) => format!(
+            "the atomics were lowered; this is something else that LLVM cannot compile for the target: `llc-{LLVM_VERSION}` \
+             fails on it too"
+        ),
+        Some(Stage::Prepare) => {
+            format!("this is in LLVM's own passes: `opt-{LLVM_VERSION}` can show whether they fail by themselves")
         }
-        Some(Stage::Prepare) => "this is in LLVM's own passes: `opt-22` can show whether they fail by themselves",
-        _ => "please report it with the input",
+        _ => "please report it with the input".into(),
     };
     let (message, help) = match &death.cause {
         Cause::Fatal(reason) => (format!("{who} failed while {stage}: {reason}"), fault),
         Cause::Panic(reason) => {
-            (format!("ptx-atomics has a bug, while {stage}: {reason}"), "please report it with the input")
+            (format!("ptx-atomics has a bug, while {stage}: {reason}"), "please report it with the input".into())
         }
         Cause::Memory => (
             format!("out of memory while {stage}"),
-            "the input needs more than the system or `ulimit -v` gives, or it is damaged and asks for too much",
+            "the input needs more than the system or `ulimit -v` gives, or it is damaged and asks for too much".into(),
         ),
         Cause::Stack => {
-            (format!("{who} ran out of stack while {stage}"), "something in the input is nested too deeply")
+            (format!("{who} ran out of stack while {stage}"), "something in the input is nested too deeply".into())
         }
         Cause::Signal(signal) => match SIGNALS.iter().find(|(known, ..)| known == signal) {
             Some((_, name, true)) => (format!("{who} crashed while {stage}: signal {signal} ({name})"), fault),
             Some((_, name, false)) => (
                 format!("the process was stopped while {stage}: signal {signal} ({name})"),
-                "somebody else sent it: a user, a limit of time, or the system, which sends SIGKILL where memory runs out",
+                "somebody else sent it: a user, a limit of time, or the system, which sends SIGKILL where memory runs out"
+                    .into(),
             ),
-            None => (format!("the process was stopped while {stage}: signal {signal}"), "somebody else sent it"),
+            None => (format!("the process was stopped while {stage}: signal {signal}"), "somebody else sent it".into()),
         },
         Cause::Unknown => (format!("{who} ended the process while {stage}, without a reason"), fault),
     };

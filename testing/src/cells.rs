@@ -7,8 +7,7 @@ use ptx_atomics_lowering::{
 };
 use strum::{EnumIter, IntoEnumIterator};
 
-/// The LLVM whose IR is written.
-const LLVM: u32 = 22;
+use crate::llvm_version;
 
 /// One function of the grid.
 #[derive(Clone)]
@@ -237,7 +236,7 @@ fn operations(space: Space) -> impl Iterator<Item = (Operation, LlvmType)> {
     let plain = all.map(moved).flat_map(|(access, ty)| [(Operation::Load(access), ty), (Operation::Store(access), ty)]);
     let scalars = INTEGERS.into_iter().chain([POINTER]).chain(FLOATS).filter(|(name, ..)| !name.starts_with('<'));
     let exchanges = scalars.map(moved).map(|(access, ty)| (Operation::Rmw(RmwOp::Xchg, access), ty));
-    let rmw = iproduct!(RmwOp::of_llvm(LLVM), INTEGERS.into_iter().chain(FLOATS))
+    let rmw = iproduct!(RmwOp::of_llvm(llvm_version()), INTEGERS.into_iter().chain(FLOATS))
         .filter(|(op, (.., ty))| *op != RmwOp::Xchg && op.takes(*ty))
         .map(move |(op, ty)| (Operation::Rmw(op, Access::new(space, ty.2)), ty));
     let failures = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst];

@@ -1,10 +1,10 @@
 //! The examples, and the compilers that people compile them with.
 
-use std::{path::Path, process::Command};
+use std::{path::Path, process::Command, sync::LazyLock};
 
 use libtest_mimic::Failed;
 
-use crate::{exists, plugin, root, success};
+use crate::{exists, llvm_version, plugin, root, success, tool};
 
 pub const KERNELS: [&str; 5] = ["histogram", "message", "ring", "scan", "ticket_lock"];
 /// Those that lose an order when the compiler loses that of read-modify-writes; the others lose a scope at most.
@@ -22,7 +22,7 @@ impl Example {
     pub fn compiler(&self) -> (&'static str, Option<&'static str>) {
         match self.path.rsplit_once('.').expect("a suffix").1 {
             "rs" => ("rustc", rustc_missing("")),
-            _ if !exists("clang-22") => ("clang", Some("clang-22")),
+            _ if !exists(tool("clang")) => ("clang", Some(tool("clang"))),
             "cpp" if !exists("g++") => ("clang", Some("g++, whose headers are those of C++")),
             _ => ("clang", None),
         }
@@ -52,15 +52,24 @@ pub fn examples() -> Vec<Example> {
     rust.into_iter().chain(clang.into_iter().flat_map(|(folder, suffix)| every(folder, suffix))).collect()
 }
 
-/// A rustc on LLVM 22 with the sources of its `core`; any one if the name is empty.
+/// A rustc on the LLVM under test with the sources of its `core`; any one if the name is empty.
 pub fn find_rustc(name: &str) -> Option<String> {
     let found = success(script().arg("--find-rustc").env("NVPTX_RUSTC", name));
     found.ok().map(|path| path.trim().into())
 }
 
+/// Every rustc on the LLVM under test that users have, by the names of `scripts/to-llvm-ir`.
+pub fn rustcs() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let names = success(script().arg("--rustcs")).expect("the script knows them");
+        names.leak().lines().collect()
+    });
+    &NAMES
+}
+
 /// What is missing of it.
 pub fn rustc_missing(name: &str) -> Option<&'static str> {
-    find_rustc(name).is_none().then_some("rustc on LLVM 22 with the sources of core")
+    find_rustc(name).is_none().then(|| &*format!("rustc on LLVM {} with the sources of core", llvm_version()).leak())
 }
 
 /// Compiles a source file by `scripts/to-llvm-ir`, which the variables control.
@@ -72,7 +81,9 @@ pub fn to_llvm_ir(input: &Path, variables: &[(&str, &str)]) -> Result<tempfile::
 
 /// `scripts/to-llvm-ir`.
 pub fn script() -> Command {
-    Command::new(root().join("scripts/to-llvm-ir"))
+    let mut script = Command::new(root().join("scripts/to-llvm-ir"));
+    script.env("LLVM", llvm_version().to_string());
+    script
 }
 
 /// What a compiler makes of an example.

@@ -36,6 +36,26 @@ pub fn binary() -> &'static Path {
     &BINARY
 }
 
+/// The major version of the LLVM that is under test: that of the command.
+pub fn llvm_version() -> u32 {
+    static VERSION: LazyLock<u32> = LazyLock::new(|| {
+        let said = success(Command::new(binary()).arg("--version")).expect("it says its version");
+        let version = said.split_once("LLVM ").and_then(|(_, rest)| rest.split('.').next()?.parse().ok());
+        version.unwrap_or_else(|| panic!("no version of LLVM in: {said}"))
+    });
+    *VERSION
+}
+
+/// The name of a program of the LLVM that is under test.
+pub fn tool(name: &str) -> &'static str {
+    format!("{name}-{}", llvm_version()).leak()
+}
+
+/// Cargo's options for the LLVM that is under test.
+pub fn features() -> [String; 3] {
+    ["--no-default-features".into(), "--features".into(), format!("llvm{}", llvm_version())]
+}
+
 /// The command under test, which shows every error.
 pub fn ptx_atomics() -> Command {
     let mut command = Command::new(binary());

@@ -8,7 +8,7 @@ use std::{
 
 use libtest_mimic::Failed;
 
-use crate::{binary, root, success};
+use crate::{binary, features, root, success};
 
 /// The file that [`build`] made.
 pub fn plugin() -> &'static Path {
@@ -23,7 +23,7 @@ pub fn plugin() -> &'static Path {
 pub fn build() {
     let arguments = ["build", "--release", "--quiet", "--package", "ptx-atomics-plugin", "--target-dir"];
     let target = plugin().ancestors().nth(2).expect("a folder");
-    let built = success(Command::new(env!("CARGO")).args(arguments).arg(target).current_dir(root()));
+    let built = success(Command::new(env!("CARGO")).args(arguments).arg(target).args(features()).current_dir(root()));
     if let Err(error) = built {
         eprintln!("error: the plugin does not build: {}", error.message().unwrap_or_default());
         std::process::exit(1);
@@ -43,7 +43,8 @@ pub fn mlir_plugin() -> Result<&'static Path, Failed> {
         let debug = binary().parent().expect("a folder");
         let arguments = ["build", "--quiet", "--package", "ptx-atomics-plugin-mlir", "--target-dir"];
         let target = debug.parent().expect("a folder");
-        let built = success(Command::new(env!("CARGO")).args(arguments).arg(target).current_dir(root()));
+        let built =
+            success(Command::new(env!("CARGO")).args(arguments).arg(target).args(features()).current_dir(root()));
         built.map_err(|error| error.message().unwrap_or_default().to_owned())?;
         Ok(debug.join("libptx_atomics_mlir.so"))
     });

@@ -40,3 +40,16 @@ define void @through_a_stack_slot(ptr addrspace(1) %p) {
   %a = atomicrmw add ptr %again, i32 1 syncscope("device") monotonic
   ret void
 }
+; An index that must not overflow at the first address does not at the second, which is four bytes behind.
+define void @no_overflow(ptr addrspace(1) %p, i32 %i, i32 %n) {
+  %index = add nsw i32 %i, %n
+  %wide = sext i32 %index to i64
+  %here = getelementptr inbounds i32, ptr addrspace(1) %p, i64 %wide
+  %a = atomicrmw add ptr addrspace(1) %here, i32 1 syncscope("device") monotonic
+  %behind = add i32 %n, 1
+  %next = add i32 %i, %behind
+  %next.wide = sext i32 %next to i64
+  %there = getelementptr inbounds i32, ptr addrspace(1) %p, i64 %next.wide
+  %b = atomicrmw add ptr addrspace(1) %there, i32 1 syncscope("device") monotonic
+  ret void
+}

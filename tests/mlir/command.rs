@@ -10,7 +10,7 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use testing::{ASSEMBLERS, exists, ptx_atomics, root, success, target};
+use testing::{ASSEMBLERS, exists, ptx_atomics, root, success, target, tool};
 
 use crate::equivalence::is_atomic;
 
@@ -27,7 +27,7 @@ pub fn trials() -> Vec<Trial> {
         ("what conversions make anew is converted", vectors),
     ];
     let tests = tests.map(|(name, test)| Trial::test(format!("command: {name}"), test));
-    let llc = (!exists("llc-22")).then_some("llc-22");
+    let llc = (!exists(tool("llc"))).then_some(tool("llc"));
     let llvm_ir = testing::trial("command: LLVM IR goes through llc".into(), llc, llvm_ir);
     let missing = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let examples = EXAMPLES.iter().map(|example| {
@@ -198,7 +198,7 @@ fn host() -> Result<(), Failed> {
 fn llvm_ir() -> Result<(), Failed> {
     let file = tempfile::Builder::new().suffix(".ll").tempfile()?;
     success(&mut lower(&format!("{HISTOGRAM} --emit llvm-ir -o {}", file.path().display())))?;
-    let mut llc = Command::new("llc-22");
+    let mut llc = Command::new(tool("llc"));
     let ptx = success(llc.args(["-mcpu=sm_90", "-mattr=+ptx78", "-o", "-"]).arg(file.path()))?;
     assert!(ptx.contains("atom.relaxed.cta.shared.add.u32") && ptx.contains("atom.relaxed.gpu.global.add.u32"));
     Ok(())

@@ -19,7 +19,7 @@ use testing::{
     cells::{self, Pointer, addresses, cells, module},
     exists, ptx_atomics,
     reasons::reasons,
-    root, success, target,
+    root, success, target, tool,
 };
 
 use crate::dialect::{self, Program};
@@ -50,7 +50,7 @@ pub fn trials() -> Vec<Trial> {
         let name = format!("equivalence: every cell for {sm} with {ptx}");
         Trial::test(name, move || Run { sm, ptx, scope, shard }.check())
     });
-    let missing = (!exists("mlir-translate-22")).then_some("mlir-translate-22");
+    let missing = (!exists(tool("mlir-translate"))).then_some(tool("mlir-translate"));
     let inputs = fs::read_dir(root().join("tests/inputs")).expect("the inputs").map(|entry| entry.expect("one").path());
     let imported = inputs.sorted().map(|path| {
         let name = path.file_name().expect("a file").to_string_lossy().into_owned();
@@ -233,7 +233,7 @@ pub fn compare(
 /// An input of the other tests, as MLIR imports it, gives the PTX that it gives itself.
 fn imported(path: &Path) -> Result<(), Failed> {
     let Output { status, stdout, stderr } =
-        Command::new("mlir-translate-22").arg("--import-llvm").arg(path).output()?;
+        Command::new(tool("mlir-translate")).arg("--import-llvm").arg(path).output()?;
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     // They have vectors that are only moved, and arithmetic on 128 bits.
     assert_eq!(!status.success(), matches!(stem, Some("floats" | "wide")), "{}", String::from_utf8_lossy(&stderr));
@@ -262,7 +262,7 @@ fn variables() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let [llvm_ir, mlir, passed] = ["a.ll", "a.mlir", "b.mlir"].map(|name| folder.path().join(name));
     fs::write(&llvm_ir, module(&cells))?;
-    success(Command::new("mlir-translate-22").arg("--import-llvm").arg(&llvm_ir).arg("-o").arg(&mlir))?;
+    success(Command::new(tool("mlir-translate")).arg("--import-llvm").arg(&llvm_ir).arg("-o").arg(&mlir))?;
     let lower = |path: &Path, more: &[&str]| success(ptx_atomics().arg("lower").arg(path).args(more));
     fs::write(&passed, lower(&mlir, &["--emit", "mlir"])?)?;
     let [expected, direct, again] = [&llvm_ir, &mlir, &passed].map(|path| lower(path, &[]));

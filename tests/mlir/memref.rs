@@ -7,7 +7,7 @@ use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 use ptx_atomics_lowering::Target;
 
-use testing::{ASSEMBLERS, exists, ptx_atomics, success, target};
+use testing::{ASSEMBLERS, exists, ptx_atomics, success, target, tool};
 
 use crate::equivalence::{compare, functions, is_atomic};
 
@@ -75,7 +75,7 @@ pub fn trials() -> Vec<Trial> {
         let name = format!("memref: every kind for {sm} with {ptx}");
         testing::trial(name, missing, move || strong(&target(sm, Some(ptx)), every))
     });
-    let missing = (!exists("mlir-opt-22")).then_some("mlir-opt-22");
+    let missing = (!exists(tool("mlir-opt"))).then_some(tool("mlir-opt"));
     let own = testing::trial("memref: as MLIR's own lowering".into(), missing, as_mlir_lowers);
     strong.into_iter().chain([own]).collect()
 }
@@ -243,7 +243,7 @@ fn as_mlir_lowers() -> Result<(), Failed> {
     let path = |name: &str| folder.path().join(name);
     fs::write(path("ours.mlir"), format!("gpu.module @kernels {{\n{}}}\n", kernels.concat()))?;
     let pipeline = format!("--pass-pipeline={OWN}");
-    let own = success(Command::new("mlir-opt-22").arg(path("ours.mlir")).arg(pipeline))?;
+    let own = success(Command::new(tool("mlir-opt")).arg(path("ours.mlir")).arg(pipeline))?;
     assert!(own.matches("llvm.atomicrmw").count() + own.matches("llvm.cmpxchg").count() > kernels.len());
     fs::write(path("own.mlir"), own.lines().map(with_relaxed_load).collect::<String>())?;
     let lower = |name: &str| success(ptx_atomics().arg("lower").arg(path(name)).args(["-O2", "--mattr", "+ptx86"]));

@@ -17,7 +17,7 @@ use ptx_atomics_lowering::Target;
 use testing::{
     ASSEMBLERS, exists,
     listing::{Variant, listing, texts},
-    ptx_atomics, root, snapshot, success, target,
+    ptx_atomics, root, snapshot, success, target, tool,
 };
 
 /// GPU and PTX version: by `membar`, and by acquire and release. The strategies have no part in what MLIR adds.
@@ -58,7 +58,7 @@ pub fn trials() -> Vec<Trial> {
     let none_left =
         Trial::test("pinned: no snapshot without its trial", move || snapshot::none_left("snapshots/mlir", &names));
     let missing = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
-    let missing = missing.or((!exists("mlir-opt-22")).then_some("mlir-opt-22"));
+    let missing = missing.or((!exists(tool("mlir-opt"))).then_some(tool("mlir-opt")));
     let trials = cases.into_iter().flat_map(|case| {
         let name = format!("pinned: {}", case.name);
         let accepted = format!("pinned: {} is accepted", case.name);
@@ -141,13 +141,13 @@ impl Case {
             for File { text, .. } in files {
                 fs::write(path(emit), text)?;
                 if *emit == "mlir" {
-                    success(Command::new("mlir-opt-22").arg(path(emit)))?;
+                    success(Command::new(tool("mlir-opt")).arg(path(emit)))?;
                     continue;
                 }
                 let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(target));
                 known.try_for_each(|assembler| assembler.assemble(target, text.as_bytes()))?;
                 if stem(&self.input).starts_with("llvm_") {
-                    let mut translate = Command::new("mlir-translate-22");
+                    let mut translate = Command::new(tool("mlir-translate"));
                     success(translate.arg("--mlir-to-llvmir").arg(&self.input).arg("-o").arg(path("ll")))?;
                     success(ptx_atomics().arg("check").arg("--ir").arg(path("ll")).arg("--ptx").arg(path(emit)))?;
                 }

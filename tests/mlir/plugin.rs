@@ -17,7 +17,8 @@ use ptx_atomics::{
 };
 
 use testing::{
-    ASSEMBLERS, cells::cells, exists, plugin::mlir_plugin, ptx_atomics, reasons::reasons, root, success, target,
+    ASSEMBLERS, cells::cells, exists, llvm_version, plugin::mlir_plugin, ptx_atomics, reasons::reasons, root, success,
+    target, tool,
 };
 
 use crate::{
@@ -31,7 +32,7 @@ use crate::{
 type Test = (&'static str, Option<&'static str>, fn() -> Result<(), Failed>);
 
 pub fn trials() -> Vec<Trial> {
-    let missing = ["mlir-opt-22", "mlir-translate-22", "llc-22"].into_iter().find(|program| !exists(program));
+    let missing = [tool("mlir-opt"), tool("mlir-translate"), tool("llc")].into_iter().find(|program| !exists(program));
     let assembler = missing.or(ASSEMBLERS.iter().find_map(|assembler| assembler.missing()));
     let tests: [Test; 13] = [
         ("as the command, on files", missing, files),
@@ -53,7 +54,7 @@ pub fn trials() -> Vec<Trial> {
 
 /// mlir-opt with the plugin, on a pipeline in which `ATOMICS` stands for the pass with its options.
 fn mlir_opt(pipeline: &str, options: &[&str], path: &Path) -> Result<Command, Failed> {
-    let mut command = Command::new("mlir-opt-22");
+    let mut command = Command::new(tool("mlir-opt"));
     let pass = format!("ptx-atomics{{{}}}", options.join(" "));
     command.arg(format!("--load-pass-plugin={}", mlir_plugin()?.display()));
     command.arg(format!("--pass-pipeline=builtin.module({})", pipeline.replace("ATOMICS", &pass)));
@@ -442,10 +443,10 @@ fn translate(path: &Path, conversions: &str, [sm, ptx]: [&str; 2]) -> Result<Str
         return Err(format!("{}: an atomic after the pass: {left}", path.display()).into());
     }
     fs::write(at("b.mlir"), ir)?;
-    success(Command::new("mlir-translate-22").arg("--mlir-to-llvmir").arg(at("b.mlir")).arg("-o").arg(at("b.ll")))?;
+    success(Command::new(tool("mlir-translate")).arg("--mlir-to-llvmir").arg(at("b.mlir")).arg("-o").arg(at("b.ll")))?;
     let target = [format!("-mcpu={sm}"), format!("-mattr=+{ptx}")];
     let llc = ["-mtriple=nvptx64-nvidia-cuda", "-o", "-"];
-    success(Command::new("llc-22").args(llc).args(target).arg(at("b.ll")))
+    success(Command::new(tool("llc")).args(llc).args(target).arg(at("b.ll")))
 }
 
 /// Every op of NVVM, memrefs in `func.func`, and SPIR-V.
@@ -537,7 +538,11 @@ fn lines_of_the_document() -> Result<(), Failed> {
     let lines: Vec<_> = console.split("$ ").filter(|line| line.starts_with("mlir-opt-22 ")).collect();
     assert_eq!(lines.len(), 3, "{lines:?}");
     let run = |line: &str| -> Result<String, Failed> {
-        let line = line.replace("target/release/libptx_atomics_mlir.so", &mlir_plugin()?.display().to_string());
+        let line = line
+            .replace("mlir-opt-22", tool("mlir-opt"))
+            .replace("mlir-translate-22", tool("mlir-translate"))
+            .replace("llc-22", tool("llc"))
+            .replace("target/release/libptx_atomics_mlir.so", &mlir_plugin()?.display().to_string());
         success(Command::new("sh").arg("-c").arg(line).current_dir(root()))
     };
     let (alone, ptx, converted) = (run(lines[0])?, run(lines[1])?, run(lines[2])?);
@@ -553,7 +558,7 @@ fn another_version() -> Result<(), Failed> {
     let program = r#"
         #include <dlfcn.h>
         #include <stdio.h>
-        void LLVMGetVersion(unsigned *major, unsigned *minor, unsigned *patch) { *major = 23; *minor = 1; *patch = 0; }
+        void LLVMGetVersion(unsigned *major, unsigned *minor, unsigned *patch) { *major = 24; *minor = 1; *patch = 0; }
         int main(int argc, char **argv) {
           void *plugin = dlopen(argv[1], RTLD_LAZY | RTLD_GLOBAL);
           if (!plugin) return puts(dlerror()), 3;
@@ -566,21 +571,18 @@ fn another_version() -> Result<(), Failed> {
     let (source, binary) = (folder.path().join("host.c"), folder.path().join("host"));
     fs::write(&source, program)?;
     // It has MLIR's data, which the loader wants at once, and not its version.
-    let link = [
-        "-rdynamic",
-        "-L/usr/lib/llvm-22/lib",
-        "-Wl,-rpath,/usr/lib/llvm-22/lib",
-        "-Wl,--no-as-needed",
-        "-lMLIR",
-        "-lLLVM-22",
-        "-ldl",
-        "-o",
-    ];
-    success(Command::new("cc").arg(&source).args(link).arg(&binary))?;
+    let folder = success(Command::new(tool("llvm-config")).arg("--libdir"))?;
+    let (search, libraries) =
+        (format!("-L{0} -Wl,-rpath,{0}", folder.trim()), format!("-lMLIR -lLLVM-{}", llvm_version()));
+    let link = ["-rdynamic", &search, "-Wl,--no-as-needed", &libraries, "-ldl -o"];
+    success(Command::new("cc").arg(&source).args(link.iter().flat_map(|words| words.split(' '))).arg(&binary))?;
     let Output { status, stdout, stderr } = Command::new(&binary).arg(mlir_plugin()?).output()?;
     let said = String::from_utf8(stdout)? + &String::from_utf8(stderr)?;
     assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("is a plugin for LLVM 22, and this program has LLVM 23.1.0"), "{said}");
+    assert!(
+        said.contains(&format!("is a plugin for LLVM {}, and this program has LLVM 24.1.0", llvm_version())),
+        "{said}"
+    );
     Ok(())
 }
 

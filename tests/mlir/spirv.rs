@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, process::Command};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 
-use testing::{ASSEMBLERS, exists, ptx_atomics, success, target};
+use testing::{ASSEMBLERS, exists, ptx_atomics, success, target, tool};
 
 use crate::equivalence::functions;
 
@@ -20,8 +20,8 @@ pub fn trials() -> Vec<Trial> {
     let wrong =
         WRONG.iter().map(|wrong| Trial::test(format!("spirv: error: {}", wrong.message), move || wrong.check()));
     let more = [
-        testing::trial("spirv: no op is missing".into(), missing("llvm-tblgen-22"), no_op_is_missing),
-        testing::trial("spirv: MLIR goes on after the pass".into(), missing("mlir-opt-22"), goes_on),
+        testing::trial("spirv: no op is missing".into(), missing(tool("llvm-tblgen")), no_op_is_missing),
+        testing::trial("spirv: MLIR goes on after the pass".into(), missing(tool("mlir-opt")), goes_on),
         Trial::test("spirv: a kernel", kernel),
         Trial::test("spirv: built-in variables", built_in),
     ];
@@ -268,10 +268,10 @@ fn assemble(sm: &str, ptx: &str, text: &str) -> Result<(), Failed> {
 
 /// The ops of the installed dialect that are atomic or wait.
 fn no_op_is_missing() -> Result<(), Failed> {
-    let include = success(Command::new("llvm-config-22").arg("--includedir"))?;
+    let include = success(Command::new(tool("llvm-config")).arg("--includedir"))?;
     let include = include.trim();
     let ops = format!("{include}/mlir/Dialect/SPIRV/IR/SPIRVOps.td");
-    let records = success(Command::new("llvm-tblgen-22").args(["--print-records", &ops, "-I", include]))?;
+    let records = success(Command::new(tool("llvm-tblgen")).args(["--print-records", &ops, "-I", include]))?;
     let names = records.lines().filter_map(|line| line.trim().strip_prefix("string opName = \"")?.strip_suffix("\";"));
     let installed: BTreeSet<_> = names.filter(|name| is_synchronizing(name)).collect();
     let known = UPDATES.iter().map(|(name, ..)| *name).chain(EXCHANGES).chain(BARRIERS).chain(SPLIT_BARRIERS);
@@ -287,7 +287,7 @@ fn goes_on() -> Result<(), Failed> {
     let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
     fs::write(file.path(), passed)?;
     let pipeline = "--pass-pipeline=builtin.module(convert-spirv-to-llvm,reconcile-unrealized-casts)";
-    let converted = success(Command::new("mlir-opt-22").arg(pipeline).arg(file.path()))?;
+    let converted = success(Command::new(tool("mlir-opt")).arg(pipeline).arg(file.path()))?;
     assert!(!converted.contains("spirv.") && !converted.contains("unrealized"), "{converted}");
     Ok(())
 }

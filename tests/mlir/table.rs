@@ -8,10 +8,10 @@ use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use testing::{exists, ptx_atomics, root, success};
+use testing::{exists, ptx_atomics, root, success, tool};
 
 pub fn trials() -> Vec<Trial> {
-    let missing = ["llvm-tblgen-22", "llvm-config-22"].into_iter().find(|program| !exists(program));
+    let missing = [tool("llvm-tblgen"), tool("llvm-config")].into_iter().find(|program| !exists(program));
     vec![
         Trial::test("table: docs/mlir.md has it as measured", documented),
         testing::trial("table: no op of MLIR's dialects is missing".into(), missing, none_is_missing),
@@ -309,14 +309,14 @@ const ABOUT: [&str; 4] = ["atomic", "barrier", "fence", "flush"];
 
 /// Every op of the dialects is in the table or has nothing to do with it, and what is in either exists.
 fn none_is_missing() -> Result<(), Failed> {
-    let include = success(Command::new("llvm-config-22").arg("--includedir"))?;
+    let include = success(Command::new(tool("llvm-config")).arg("--includedir"))?;
     let include = include.trim();
     let rows: BTreeSet<_> = rows().map(|row| row.op).collect();
     for (dialect, files, others) in OTHERS {
         let mut installed = BTreeSet::new();
         for file in files {
             let file = format!("{include}/mlir/Dialect/{file}");
-            let records = success(Command::new("llvm-tblgen-22").args(["--print-records", &file, "-I", include]))?;
+            let records = success(Command::new(tool("llvm-tblgen")).args(["--print-records", &file, "-I", include]))?;
             let name =
                 |line: &str| Some(line.trim().strip_prefix("string opName = \"")?.strip_suffix("\";")?.to_owned());
             installed.extend(records.lines().filter_map(name));

@@ -11,7 +11,7 @@ use std::{
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 
-use testing::{ASSEMBLERS, plugin::plugin, ptx_atomics, root, success, target};
+use testing::{ASSEMBLERS, plugin::plugin, ptx_atomics, root, success, target, tool};
 
 use crate::{
     hosts::{Host, filter},
@@ -71,7 +71,7 @@ impl Function {
 
 /// The functions of clang's header that are atomic.
 fn of_clang() -> Result<Vec<Function>, Failed> {
-    let folder = success(Command::new("clang-22").arg("-print-resource-dir"))?;
+    let folder = success(Command::new(tool("clang")).arg("-print-resource-dir"))?;
     let text = fs::read_to_string(Path::new(folder.trim()).join("include/__clang_cuda_device_functions.h"))?;
     let functions = text.split("__DEVICE__").filter_map(|text| text.split_once('{'));
     let functions: Vec<_> = functions
@@ -228,10 +228,10 @@ impl Route {
                 let load = format!("-load-pass-plugin={}", plugin().display());
                 let mcpu = format!("-mcpu={gpu}");
                 if matches!(self, Self::Llc) {
-                    return Ok(filter(Command::new("llc-22").args([&load, &mcpu]), &ir)?.0);
+                    return Ok(filter(Command::new(tool("llc")).args([&load, &mcpu]), &ir)?.0);
                 }
-                let lowered = filter(Command::new("opt-22").args([&load, "-passes=default<O2>", "-S"]), &ir)?.0;
-                Ok(filter(Command::new("llc-22").arg(&mcpu), &lowered)?.0)
+                let lowered = filter(Command::new(tool("opt")).args([&load, "-passes=default<O2>", "-S"]), &ir)?.0;
+                Ok(filter(Command::new(tool("llc")).arg(&mcpu), &lowered)?.0)
             }
         }
     }
@@ -247,7 +247,7 @@ fn nvcc() -> PathBuf {
 
 /// Compiles a CUDA program; its PTX or IR.
 fn clang(source: &Path, gpu: &str, flags: &[&str]) -> Result<String, Failed> {
-    let mut clang = Command::new("clang-22");
+    let mut clang = Command::new(tool("clang"));
     clang.args(["-Wno-unknown-cuda-version", "-x", "cuda", "--cuda-device-only", "-o", "-"]);
     clang.arg(format!("--cuda-gpu-arch={gpu}")).arg(format!("--cuda-path={}", sdk().display())).args(flags).arg(source);
     success(&mut clang)
@@ -320,7 +320,7 @@ fn off() -> Result<(), Failed> {
     let remark = "syncscope(\"device\") monotonic (CUDA's atomicAdd) became";
     let load = format!("-load-pass-plugin={}", plugin().display());
     let opt = |variable: &str, passes: &str, ir: &str| -> Result<(String, String), Failed> {
-        let mut opt = Command::new("opt-22");
+        let mut opt = Command::new(tool("opt"));
         opt.args([&load, "-S", "-pass-remarks=ptx-atomics", &format!("-passes={passes}")]);
         filter(opt.env("PTX_ATOMICS", variable), ir)
     };
@@ -364,7 +364,7 @@ fn off() -> Result<(), Failed> {
     // The PTX of llc is what CUDA means, and less than clang says.
     let ir = clang(source.path(), "sm_90", &[&["-S", "-emit-llvm"], INLINED_WITH_LINES].concat())?;
     fs::write(file.path(), &ir)?;
-    fs::write(ptx.path(), filter(Command::new("llc-22").arg("-mcpu=sm_90"), &ir)?.0)?;
+    fs::write(ptx.path(), filter(Command::new(tool("llc")).arg("-mcpu=sm_90"), &ir)?.0)?;
     for (flags, kept) in [(&[][..], true), (&["--cuda-atomics", "on"], true), (&["--cuda-atomics=off"], false)] {
         let mut check = ptx_atomics();
         check.arg("check").args(flags).arg("--ir").arg(file.path()).arg("--ptx").arg(ptx.path());

@@ -6,9 +6,10 @@ use itertools::Itertools;
 use libtest_mimic::Failed;
 
 use testing::{
-    examples::{Example, rustc_missing, script},
+    examples::{Example, rustc_missing, rustcs, script},
     exists,
     plugin::plugin,
+    tool,
 };
 
 pub const GPU: &str = "sm_90";
@@ -23,8 +24,10 @@ pub enum Host {
     Rustc(&'static str),
 }
 
-/// Every host: Debian's rustc is on the system's LLVM, that of rustup on one of its own.
-pub const HOSTS: [Host; 5] = [Host::Opt, Host::Llc, Host::Clang, Host::Rustc("/usr/bin/rustc"), Host::Rustc("rustc")];
+/// Every host: on LLVM 22, Debian's rustc is on the system's LLVM, that of rustup on one of its own.
+pub fn hosts() -> Vec<Host> {
+    [Host::Opt, Host::Llc, Host::Clang].into_iter().chain(rustcs().iter().map(|name| Host::Rustc(name))).collect()
+}
 
 /// What a host makes of an example.
 pub struct Compiled {
@@ -40,15 +43,16 @@ impl Host {
             Self::Llc => "llc",
             Self::Clang => "clang",
             Self::Rustc("rustc") => "rustup's rustc",
-            Self::Rustc(_) => "Debian's rustc",
+            Self::Rustc("/usr/bin/rustc") => "Debian's rustc",
+            Self::Rustc(name) => name,
         }
     }
 
     pub fn missing(self) -> Option<&'static str> {
         match self {
-            Self::Opt => (!exists("opt-22")).then_some("opt-22"),
-            Self::Llc => (!exists("llc-22")).then_some("llc-22"),
-            Self::Clang => (!exists("clang-22")).then_some("clang-22"),
+            Self::Opt => (!exists(tool("opt"))).then_some(tool("opt")),
+            Self::Llc => (!exists(tool("llc"))).then_some(tool("llc")),
+            Self::Clang => (!exists(tool("clang"))).then_some(tool("clang")),
             Self::Rustc(name) => rustc_missing(name),
         }
     }
@@ -95,7 +99,7 @@ impl Host {
                 let ir = by_script("", unoptimized, false)?.ptx;
                 let pipeline = format!("-passes=default<O{level}>");
                 let arguments = [&format!("-load-pass-plugin={plugin}"), &pipeline, "-S", "-print-before=ptx-atomics"];
-                let (lowered, said) = filter(Command::new("opt-22").args(arguments), &ir)?;
+                let (lowered, said) = filter(Command::new(tool("opt")).args(arguments), &ir)?;
                 Ok(Compiled { before: dump(&said)?, ptx: llc(&lowered, level, &[])? })
             }
             Self::Llc => {
@@ -147,7 +151,7 @@ pub fn filter(command: &mut Command, input: &str) -> Result<(String, String), Fa
 
 /// LLVM's code generator, at the level at which the hosts run it.
 pub fn llc(ir: &str, level: &str, flags: &[&str]) -> Result<String, Failed> {
-    let mut llc = Command::new("llc-22");
+    let mut llc = Command::new(tool("llc"));
     llc.args([&format!("-O{level}"), &format!("-mcpu={GPU}"), &format!("-mattr=+{PTX}")]).args(flags);
     Ok(filter(&mut llc, ir)?.0)
 }

@@ -12,9 +12,9 @@ use libtest_mimic::Failed;
 use testing::{
     ASSEMBLERS, CALLS_THAT_ORDER,
     examples::to_llvm_ir,
-    exists,
+    exists, llvm_version,
     plugin::{flag, plugin},
-    root, success, target,
+    root, success, target, tool,
 };
 
 use crate::hosts::{GPU, PTX, filter, llc};
@@ -33,7 +33,7 @@ const MARK: &str = "ptx-atomics: atomics are not lowered";
 
 fn opt(pipeline: &str) -> Result<String, Failed> {
     let load = format!("-load-pass-plugin={}", plugin().display());
-    Ok(filter(Command::new("opt-22").args([&load, &format!("-passes={pipeline}"), "-S"]), KERNEL)?.0)
+    Ok(filter(Command::new(tool("opt")).args([&load, &format!("-passes={pipeline}"), "-S"]), KERNEL)?.0)
 }
 
 /// The pass runs in each default pipeline. Before linking it waits, and marks the module; after linking it runs.
@@ -67,7 +67,7 @@ pub fn calls_order() -> Result<(), Failed> {
     for (effects, level) in iproduct!(["", "memory(argmem: readwrite)"], ["O1", "O2", "O3"]) {
         let ir = CALLS_THAT_ORDER.replace("EFFECTS", effects);
         let counts = |pipeline: &str| -> Result<[usize; 2], Failed> {
-            let mut opt = Command::new("opt-22");
+            let mut opt = Command::new(tool("opt"));
             let environment = format!("mcpu={GPU}");
             opt.args([&load, &format!("-passes={pipeline}"), "-S"]).env("PTX_ATOMICS", environment);
             let ptx = llc(&filter(&mut opt, &ir)?.0, "2", &[])?;
@@ -76,8 +76,8 @@ pub fn calls_order() -> Result<(), Failed> {
         for pipeline in [format!("default<{level}>"), format!("lto-pre-link<{level}>,lto<{level}>")] {
             assert_eq!(counts(&pipeline)?, [2, 2], "{effects} {pipeline}");
         }
-        let optimized = filter(Command::new("opt-22").args([&format!("-passes=default<{level}>"), "-S"]), &ir)?.0;
-        let unprotected = filter(Command::new("opt-22").args([&load, &gpu, "-S"]), &optimized)?.0;
+        let optimized = filter(Command::new(tool("opt")).args([&format!("-passes=default<{level}>"), "-S"]), &ir)?.0;
+        let unprotected = filter(Command::new(tool("opt")).args([&load, &gpu, "-S"]), &optimized)?.0;
         let loads = unprotected.matches("load float").count();
         assert_eq!(loads, 1, "LLVM by itself: {effects} {level}");
     }
@@ -100,11 +100,11 @@ pub fn link_time() -> Result<(), Failed> {
             let (text, bitcode) = (path(&format!("{name}.ll")), path(&format!("{name}.bc")));
             fs::write(&text, KERNEL.replace("@f", &format!("@{name}")))?;
             let passes = format!("-passes={pipeline}");
-            success(Command::new("opt-22").args([&load, &passes, summary, &text, "-o", &bitcode]))?;
+            success(Command::new(tool("opt")).args([&load, &passes, summary, &text, "-o", &bitcode]))?;
             modules.extend(["-r".to_owned(), format!("{bitcode},{name},plx"), bitcode]);
         }
         for (loaded, wanted) in [(true, LOWERED), (false, MARK)] {
-            let mut lto = Command::new("llvm-lto2-22");
+            let mut lto = Command::new(tool("llvm-lto2"));
             lto.arg("run").args(&modules).args(["-o", &path("out"), "--filetype=asm", "-O2"]);
             lto.args([&format!("-mcpu={GPU}"), &format!("-mattr=+{PTX}")]);
             if loaded {
@@ -145,7 +145,7 @@ pub fn other_targets() -> Result<(), Failed> {
     fs::write(&file, source)?;
     for level in ["-O0", "-O2"] {
         let object = |flags: &[&str]| {
-            let mut clang = Command::new("clang-22");
+            let mut clang = Command::new(tool("clang"));
             success(clang.args([level, "-S", "-emit-llvm", "-ffreestanding", "-o", "-"]).args(flags).arg(&file))
         };
         let flag = format!("-fpass-plugin={}", plugin().display());
@@ -174,12 +174,15 @@ pub fn another_version() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (source, binary) = (folder.path().join("host.c"), folder.path().join("host"));
     fs::write(&source, program)?;
-    for (flag, version) in [("-DVERSION=23", "23.1.0"), ("-DVERSION=21", "21.1.0"), ("-UVERSION", "15 or older")] {
+    for (flag, version) in [("-DVERSION=24", "24.1.0"), ("-DVERSION=21", "21.1.0"), ("-UVERSION", "15 or older")] {
         success(Command::new("cc").arg(flag).arg(&source).args(["-rdynamic", "-ldl", "-o"]).arg(&binary))?;
         let Output { status, stdout, stderr } = Command::new(&binary).arg(plugin()).output()?;
         let said = String::from_utf8([stdout, stderr].concat())?;
         assert_eq!(status.code(), Some(1), "{said}");
-        assert!(said.contains(&format!("is a plugin for LLVM 22, and this program has LLVM {version}")), "{said}");
+        assert!(
+            said.contains(&format!("is a plugin for LLVM {}, and this program has LLVM {version}", llvm_version())),
+            "{said}"
+        );
     }
     Ok(())
 }
@@ -199,5 +202,5 @@ pub fn contents() -> Result<(), Failed> {
 }
 
 pub fn opt_missing() -> Option<&'static str> {
-    ["opt-22", "llvm-lto2-22"].into_iter().find(|program| !exists(program))
+    [tool("opt"), tool("llvm-lto2")].into_iter().find(|program| !exists(program))
 }

@@ -1,5 +1,6 @@
 //! The plugin in every program that loads it.
 
+mod corpus;
 mod cuda;
 mod hosts;
 mod languages;
@@ -8,12 +9,12 @@ mod messages;
 mod readme;
 mod require;
 
-use hosts::{GPU, HOSTS, Host, PTX, instructions, llc};
+use hosts::{GPU, Host, PTX, hosts, instructions, llc};
 use itertools::iproduct;
 use libtest_mimic::{Arguments, Failed, Trial};
 use testing::{
     ASSEMBLERS,
-    examples::{Example, examples, scoped},
+    examples::{self, Example, examples, scoped},
     ptx_atomics, root, success, target,
 };
 
@@ -29,7 +30,8 @@ fn main() {
     trials.extend(examples);
     trials.extend(every_language());
     trials.extend(cuda::trials());
-    trials.extend(require::trials(HOSTS));
+    trials.extend(corpus::trials());
+    trials.extend(require::trials(hosts()));
     trials.extend(everything_else());
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -37,7 +39,7 @@ fn main() {
 /// Every host × level × example.
 fn every_example() -> impl Iterator<Item = Trial> {
     let examples = examples().into_iter().chain([scoped()]);
-    let cases = iproduct!(HOSTS, LEVELS, examples).filter(|(host, _, example)| host.takes(example));
+    let cases = iproduct!(hosts(), LEVELS, examples).filter(|(host, _, example)| host.takes(example));
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     cases.map(move |(host, level, example)| {
         let missing = host.missing().or(Host::Llc.missing()).or(example.compiler().1).or(assembler);
@@ -66,7 +68,7 @@ fn check(host: Host, level: &str, example: &Example) -> Result<(), Failed> {
 fn every_language() -> Vec<Trial> {
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let mut trials = Vec::new();
-    let rustcs = HOSTS.into_iter().filter(|host| matches!(host, Host::Rustc(_)));
+    let rustcs = hosts().into_iter().filter(|host| matches!(host, Host::Rustc(_)));
     for (host, ty) in iproduct!(rustcs, languages::RUST_TYPES) {
         let name = format!("{} core::sync::atomic::{}", host.name(), ty.0);
         trials.push(testing::trial(name, host.missing().or(assembler), move || {
@@ -99,10 +101,10 @@ fn everything_else() -> Vec<Trial> {
         ("options, and which of two wins", opt, messages::options),
         ("a file of remarks", opt, messages::remarks_file),
         ("all errors, and nothing written", opt, messages::all_errors),
-        ("the README's lines", opt.or(clang).or(Host::Rustc("/usr/bin/rustc").missing()), readme::check),
+        ("the README's lines", opt.or(clang).or(examples::rustc_missing("")), readme::check),
     ];
     let mut trials: Vec<_> = tests.map(|(name, missing, test)| testing::trial(name.into(), missing, test)).into();
-    for host in HOSTS {
+    for host in hosts() {
         let missing = host.missing();
         trials.push(testing::trial(format!("{} errors", host.name()), missing, move || messages::errors(host)));
         for (what, test) in [

@@ -8,7 +8,7 @@ use std::{
 
 use libtest_mimic::Failed;
 
-use testing::{examples::script, plugin::plugin};
+use testing::{examples::script, plugin::plugin, tool};
 
 use crate::hosts::Host;
 
@@ -40,7 +40,7 @@ const SM_52: &str = r#""target-cpu"="sm_52" "target-features"="+ptx41""#;
 
 /// Runs opt on a module: its exit status, and all that it writes.
 fn opt(ir: &str, environment: &str, arguments: &[&str]) -> Result<(Option<i32>, String), Failed> {
-    let mut command = Command::new("opt-22");
+    let mut command = Command::new(tool("opt"));
     command.arg(format!("-load-pass-plugin={}", plugin().display())).args(arguments).arg("-S");
     if !environment.is_empty() {
         command.env("PTX_ATOMICS", environment);
@@ -160,7 +160,7 @@ fn compile(host: Host, gpu: &str, version: &str, environment: &str) -> Result<(O
     match host {
         Host::Opt => opt(&ir, environment, &["-passes=default<O2>", "-pass-remarks=ptx-atomics"]),
         Host::Llc => {
-            let mut llc = Command::new("llc-22");
+            let mut llc = Command::new(tool("llc"));
             llc.args([&load, &format!("-mcpu={gpu}"), "-pass-remarks=ptx-atomics", "-o", "-"]);
             llc.env("PTX_ATOMICS", environment);
             on(llc, "module.ll", &ir)

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use itertools::Itertools;
 use libtest_mimic::Failed;
 
-use testing::{examples::to_llvm_ir, plugin, root};
+use testing::{examples::to_llvm_ir, plugin, root, tool};
 
 use crate::hosts::{GPU, PTX, filter, llc};
 
@@ -43,7 +43,7 @@ fn compile(host: &str, flag: &str) -> Result<[String; 2], Failed> {
     let ir = script(&source, "", "")?;
     let with = match host {
         "llc" => llc(&ir, "2", &flags)?,
-        _ => llc(&filter(Command::new("opt-22").args(&flags).arg("-S"), &ir)?.0, "2", &[])?,
+        _ => llc(&filter(Command::new(tool("opt")).args(&flags).arg("-S"), &ir)?.0, "2", &[])?,
     };
     Ok([llc(&ir, "2", &[])?, with])
 }

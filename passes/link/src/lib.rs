@@ -1,4 +1,4 @@
-//! Links LLVM 22 into what contains the pass and is no plugin.
+//! Links LLVM into what contains the pass and is no plugin.
 //!
 //! `ptx-atomics-llvm` names LLVM's functions and links none of them: a plugin takes those of its host, and one build must
 //! serve both. A program says `use ptx_atomics_link as _;`.

@@ -25,7 +25,7 @@ use ptx_atomics_pass::{Errors, operation::Opcode};
 use crate::{
     instruction::{Instruction, llvm_ordering},
     scoped::Marker,
-    value::{callee, instructions, name, sync_scope_id},
+    value::{callee, instructions, name, sync_scope_id, text},
 };
 
 /// The kind of metadata that keeps the name of an atomic's function, for remarks.
@@ -179,7 +179,7 @@ fn find<'c>(module: &Module<'c>) -> Vec<Found<'c>> {
 
 /// CUDA's name of what an atomic is, as [`relax_cuda`] found it. `kind` is the number of [`KIND`].
 pub fn function(atomic: Instruction<'_>, kind: u32) -> Option<String> {
-    let name = unsafe { text(operand(non_null(LLVMGetMetadata(atomic.raw(), kind))?, 0)?) }?;
+    let name = unsafe { string(operand(non_null(LLVMGetMetadata(atomic.raw(), kind))?, 0)?) }?;
     Some(format!("atomic{}", name.split_once("Atomic")?.1))
 }
 
@@ -221,9 +221,9 @@ unsafe fn name_in_debug_information(instruction: LLVMValueRef) -> Option<Option<
         }
         let subprogram = LLVMMetadataAsValue(LLVMGetTypeContext(LLVMTypeOf(instruction)), scope);
         // The operands of a `DISubprogram` are file, scope, name; of a `DIFile` name, directory.
-        let file = operand(subprogram, 0).and_then(|file| text(operand(file, 0)?));
+        let file = operand(subprogram, 0).and_then(|file| string(operand(file, 0)?));
         let in_header = file.is_some_and(|file| file.rsplit('/').next() == Some(HEADER));
-        Some(operand(subprogram, 2).filter(|_| in_header).and_then(|name| text(name)))
+        Some(operand(subprogram, 2).filter(|_| in_header).and_then(|name| string(name)))
     }
 }
 
@@ -235,12 +235,11 @@ unsafe fn operand(node: LLVMValueRef, index: usize) -> Option<LLVMValueRef> {
     }
 }
 
-unsafe fn text(string: LLVMValueRef) -> Option<String> {
+unsafe fn string(metadata: LLVMValueRef) -> Option<String> {
     let mut length = 0;
     unsafe {
-        let start = LLVMGetMDString(string, &mut length);
-        let bytes = (!start.is_null()).then(|| std::slice::from_raw_parts(start.cast(), length as usize))?;
-        Some(String::from_utf8_lossy(bytes).into_owned())
+        let start = LLVMGetMDString(metadata, &mut length);
+        text(start, length as usize)
     }
 }
 

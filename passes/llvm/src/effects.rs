@@ -19,7 +19,7 @@ use inkwell::{
 
 use crate::{
     instruction::Instruction,
-    value::{callee, instructions},
+    value::{callee, instructions, text},
 };
 
 // SAFETY of all calls below: instructions and functions are those of a live module, and what is built belongs to its
@@ -69,7 +69,7 @@ fn assembly(module: &Module<'_>) -> String {
     let mut length = 0;
     unsafe {
         let start = LLVMGetModuleInlineAsm(module.as_mut_ptr(), &mut length);
-        String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), length)).into_owned()
+        text(start, length).unwrap_or_default()
     }
 }
 

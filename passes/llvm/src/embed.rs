@@ -7,7 +7,7 @@ use inkwell::{
     module::{Linkage, Module},
     values::{AsValueRef, GlobalValue},
 };
-use ptx_atomics_lowering::{A, B, Type, ptx::Name};
+use ptx_atomics_lowering::{A, Argument, B, Type, ptx::Name};
 
 use ptx_atomics_pass::{
     address_space,
@@ -72,6 +72,9 @@ pub struct Embedder {
     builder: LLVMBuilderRef,
     void: LLVMTypeRef,
     nounwind: LLVMAttributeRef,
+    /// What LLVM knows of the address of any access. From it follow offsets between addresses: an index whose computation
+    /// must not overflow did not.
+    noundef: LLVMAttributeRef,
     /// What LLVM knows of a relaxed atomic: it touches its operand alone, and synchronizes with nobody.
     relaxed: [LLVMAttributeRef; 3],
     elementtype: u32,
@@ -104,6 +107,7 @@ impl Embedder {
                 builder: LLVMCreateBuilderInContext(context),
                 void: LLVMVoidTypeInContext(context),
                 nounwind: attribute("nounwind", 0),
+                noundef: attribute("noundef", 0),
                 relaxed: [attribute("nosync", 0), attribute("willreturn", 0), attribute("memory", ARGMEM_READWRITE)],
                 elementtype: kind("elementtype"),
                 not_on_calls,
@@ -147,13 +151,16 @@ impl Embedder {
         let asm = &replacement.asm;
         let value_type = instruction.value_type().map_or(self.void, ValueType::raw);
         unsafe {
-            let argument = |slot: &Name| match slot {
-                slot if *slot == A => self.address(planned),
-                slot => {
-                    let source = instruction.sources().nth(usize::from(*slot != B));
-                    let source = negated.or(source).map(Value::raw).expect("the sequence has the slots of its kind");
-                    self.in_register(replacement, source)
-                }
+            let value = |slot: &Name| {
+                let source = instruction.sources().nth(usize::from(*slot != B));
+                let source = negated.or(source).map(Value::raw).expect("the sequence has the slots of its kind");
+                self.in_register(replacement, source)
+            };
+            let argument = |argument: &Argument| match argument {
+                Argument::Whole(slot) if *slot == A => self.address(planned),
+                Argument::Whole(slot) => value(slot),
+                Argument::Low(slot) => self.low_half(value(slot)),
+                Argument::High(slot) => self.high_half(value(slot)),
             };
             let mut arguments: Vec<_> = asm.arguments().iter().map(argument).collect();
             let mut parameters: Vec<_> = arguments.iter().map(|argument| LLVMTypeOf(*argument)).collect();
@@ -168,7 +175,10 @@ impl Embedder {
             let count = arguments.len() as u32;
             let call = LLVMBuildCall2(self.builder, ty, asm_value, arguments.as_mut_ptr(), count, c"".as_ptr());
             LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, self.nounwind);
-            if asm.arguments().first() == Some(&A) && !asm.address_is_integer() {
+            if asm.takes_address() {
+                LLVMAddCallSiteAttribute(call, 1, self.noundef);
+            }
+            if asm.has_memory_operand() {
                 let element = LLVMCreateTypeAttribute(self.context, self.elementtype, value_type);
                 LLVMAddCallSiteAttribute(call, 1, element);
                 if !replacement.orders && !instruction.is_volatile() {
@@ -229,6 +239,19 @@ impl Embedder {
                 return LLVMBuildZExt(self.builder, byte, wanted, c"".as_ptr());
             }
             LLVMBuildBitCast(self.builder, value, wanted, c"".as_ptr())
+        }
+    }
+
+    /// The lower 64 bits of an integer.
+    unsafe fn low_half(&self, value: LLVMValueRef) -> LLVMValueRef {
+        unsafe { LLVMBuildTrunc(self.builder, value, LLVMInt64TypeInContext(self.context), c"".as_ptr()) }
+    }
+
+    /// The upper 64 bits of an integer of 128.
+    unsafe fn high_half(&self, value: LLVMValueRef) -> LLVMValueRef {
+        unsafe {
+            let bits = LLVMConstInt(LLVMTypeOf(value), 64, 0);
+            self.low_half(LLVMBuildLShr(self.builder, value, bits, c"".as_ptr()))
         }
     }
 

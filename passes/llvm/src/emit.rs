@@ -11,7 +11,7 @@ use inkwell::{
 use ptx_atomics_lowering::Target;
 use ptx_atomics_pass::{Diagnostic, Errors};
 
-use crate::{effects, machine::NEWEST};
+use crate::{effects, version::NEWEST};
 
 /// The passes of LLVM that find out what generic addresses point to. Inference follows pointers through registers, not
 /// through the stack slots of unoptimized code.

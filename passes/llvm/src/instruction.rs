@@ -4,16 +4,17 @@ use std::collections::HashMap;
 
 use inkwell::{
     basic_block::BasicBlock,
-    llvm_sys::{
-        LLVMAtomicOrdering as LlvmOrdering, LLVMAtomicRMWBinOp as BinOp, LLVMOpcode, LLVMTypeKind, core::*, prelude::*,
-    },
+    llvm_sys::{LLVMAtomicOrdering as LlvmOrdering, LLVMOpcode, LLVMTypeKind, core::*, prelude::*},
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
-use ptx_atomics_lowering::{Ordering, RmwOp};
+use ptx_atomics_lowering::Ordering;
 
 use ptx_atomics_pass::operation::{Opcode, with_negated_operand};
 
-use crate::value::{Value, ValueType};
+use crate::{
+    value::{Value, ValueType},
+    version::{is_conditional_branch, rmw_op},
+};
 
 /// A load or store that is atomic, an `atomicrmw`, a `cmpxchg`, or a `fence`.
 #[derive(Clone, Copy)]
@@ -45,15 +46,16 @@ unsafe fn decided(end: LLVMValueRef) -> Option<u32> {
     // SAFETY: each accessor is called for the kind of terminator that has it. The condition is the first operand of a
     // `switch`, its default the first successor, and equal constants are one.
     unsafe {
+        let is_branch = is_conditional_branch(end);
         let condition = match LLVMGetInstructionOpcode(end) {
-            LLVMOpcode::LLVMBr if LLVMIsConditional(end) != 0 => LLVMGetCondition(end),
+            _ if is_branch => LLVMGetCondition(end),
             LLVMOpcode::LLVMSwitch => LLVMGetOperand(end, 0),
             _ => return None,
         };
         if LLVMIsAConstantInt(condition).is_null() {
             return None;
         }
-        if LLVMGetInstructionOpcode(end) == LLVMOpcode::LLVMBr {
+        if is_branch {
             return Some(u32::from(LLVMConstIntGetZExtValue(condition) == 0));
         }
         let is_case = |number: &u32| LLVMGetSwitchCaseValue(end, *number) == condition;
@@ -164,57 +166,29 @@ impl<'c> Instruction<'c> {
     }
 }
 
-/// LLVM's words and ours, in both directions. A row may have the condition that the LLVM has it.
-macro_rules! correspondence {
-    ($llvm:ident $ours:ident, $to_ours:ident $to_llvm:ident:
-     $($(#[$has:meta])? $theirs:ident $our:ident),+; $(else $other:ident => $never:expr)?) => {
-        fn $to_ours(llvm: $llvm) -> $ours {
+/// LLVM's word and ours.
+macro_rules! orderings {
+    ($($theirs:ident $our:ident),+) => {
+        fn ordering(llvm: LlvmOrdering) -> Ordering {
             match llvm {
-                $($(#[$has])? $llvm::$theirs => $ours::$our,)*
-                $($llvm::$other => $never,)?
+                $(LlvmOrdering::$theirs => Ordering::$our,)*
+                LlvmOrdering::LLVMAtomicOrderingNotAtomic => unreachable!("the instruction is atomic"),
             }
         }
 
-        pub fn $to_llvm(ours: $ours) -> $llvm {
+        pub fn llvm_ordering(ours: Ordering) -> LlvmOrdering {
             match ours {
-                $($(#[$has])? $ours::$our => $llvm::$theirs,)*
-                #[allow(unreachable_patterns, reason = "this LLVM may have all")]
-                _ => unreachable!("of what this LLVM lacks, nothing is built"),
+                $(Ordering::$our => LlvmOrdering::$theirs,)*
             }
         }
     };
 }
 
-correspondence! { LlvmOrdering Ordering, ordering llvm_ordering:
+orderings! {
     LLVMAtomicOrderingUnordered Unordered,
     LLVMAtomicOrderingMonotonic Relaxed,
     LLVMAtomicOrderingAcquire Acquire,
     LLVMAtomicOrderingRelease Release,
     LLVMAtomicOrderingAcquireRelease AcqRel,
-    LLVMAtomicOrderingSequentiallyConsistent SeqCst;
-    else LLVMAtomicOrderingNotAtomic => unreachable!("the instruction is atomic")
-}
-
-correspondence! { BinOp RmwOp, rmw_op bin_op:
-    LLVMAtomicRMWBinOpXchg Xchg,
-    LLVMAtomicRMWBinOpAdd Add,
-    LLVMAtomicRMWBinOpSub Sub,
-    LLVMAtomicRMWBinOpAnd And,
-    LLVMAtomicRMWBinOpNand Nand,
-    LLVMAtomicRMWBinOpOr Or,
-    LLVMAtomicRMWBinOpXor Xor,
-    LLVMAtomicRMWBinOpMax Max,
-    LLVMAtomicRMWBinOpMin Min,
-    LLVMAtomicRMWBinOpUMax UMax,
-    LLVMAtomicRMWBinOpUMin UMin,
-    LLVMAtomicRMWBinOpFAdd FAdd,
-    LLVMAtomicRMWBinOpFSub FSub,
-    LLVMAtomicRMWBinOpFMax FMax,
-    LLVMAtomicRMWBinOpFMin FMin,
-    LLVMAtomicRMWBinOpUIncWrap UIncWrap,
-    LLVMAtomicRMWBinOpUDecWrap UDecWrap,
-    LLVMAtomicRMWBinOpUSubCond USubCond,
-    LLVMAtomicRMWBinOpUSubSat USubSat,
-    LLVMAtomicRMWBinOpFMaximum FMaximum,
-    LLVMAtomicRMWBinOpFMinimum FMinimum;
+    LLVMAtomicOrderingSequentiallyConsistent SeqCst
 }

@@ -55,6 +55,7 @@ mod require;
 mod scoped;
 mod source;
 mod value;
+mod version;
 
 use inkwell::module::Module;
 #[cfg(test)]
@@ -71,8 +72,11 @@ pub use self::{
     recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
     source::read,
+    version::NEWEST as NEWEST_PTX,
 };
 pub use inkwell;
+/// The major version of LLVM that this is built for.
+pub use ptx_atomics_llvm_version::MAJOR as LLVM_VERSION;
 #[doc(no_inline)]
 pub use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings};
 

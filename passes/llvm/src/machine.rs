@@ -10,16 +10,13 @@ use inkwell::{
     targets::{CodeModel, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple},
     values::FunctionValue,
 };
+use ptx_atomics_llvm_version::MAJOR;
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 use ptx_atomics_pass::{Diagnostic, Errors, Settings, settings::ptx_feature};
 
-use crate::value::name;
+use crate::{value::name, version::NEWEST};
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
-
-/// The newest PTX version that LLVM 22 can write. Newer ones differ from it by what only our instructions use, so that
-/// the version in the text is raised.
-pub const NEWEST: PtxVersion = PtxVersion(9, 0);
 
 /// Checks that a module is for NVIDIA GPUs, with addresses of 64 bits, or says nothing of it.
 ///
@@ -41,7 +38,7 @@ pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Errors> {
 /// LLVM's code generator for a target.
 ///
 /// # Errors
-/// If LLVM 22 does not know the target, or the module is not for an NVIDIA GPU.
+/// If this LLVM does not know the target, or the module is not for an NVIDIA GPU.
 pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     require_nvptx64(module)?;
     let triple = triple(module);
@@ -58,7 +55,7 @@ fn code_generator(triple: &TargetTriple, target: &Target, level: OptimizationLev
     let features = format!("+{}", target.ptx.min(NEWEST).feature());
     let machine =
         llvm.create_target_machine(triple, target.sm.name(), &features, level, RelocMode::Default, CodeModel::Default);
-    Ok(machine.ok_or_else(|| Diagnostic::new(format!("LLVM 22 has no code generator for {target}")))?)
+    Ok(machine.ok_or_else(|| Diagnostic::new(format!("LLVM {MAJOR} has no code generator for {target}")))?)
 }
 
 /// LLVM's layout of data on NVIDIA GPUs with addresses of 64 bits, on all the same.

@@ -7,6 +7,8 @@ use inkwell::{
 };
 use ptx_atomics_pass::{Diagnostic, Errors, Settings, settings::MODULE_FLAG};
 
+use crate::value;
+
 /// What the module's flag `ptx-atomics` sets.
 ///
 /// # Errors
@@ -23,13 +25,11 @@ fn text(module: &Module<'_>) -> Result<Option<String>, Errors> {
             return Ok(None);
         }
         let mut length = 0;
-        let text = LLVMGetMDString(LLVMMetadataAsValue(module.get_context().as_ctx_ref(), flag), &mut length);
-        if text.is_null() {
-            return Err(Diagnostic::new(format!("the module flag \"{MODULE_FLAG}\" is no string"))
+        let start = LLVMGetMDString(LLVMMetadataAsValue(module.get_context().as_ctx_ref(), flag), &mut length);
+        let no_string = || {
+            Diagnostic::new(format!("the module flag \"{MODULE_FLAG}\" is no string"))
                 .help(format!("write !{{i32 1, !\"{MODULE_FLAG}\", !\"strategy=fence\"}}"))
-                .into());
-        }
-        let bytes = std::slice::from_raw_parts(text.cast::<u8>(), length as usize);
-        Ok(Some(String::from_utf8_lossy(bytes).into_owned()))
+        };
+        Ok(Some(value::text(start, length as usize).ok_or_else(no_string)?))
     }
 }

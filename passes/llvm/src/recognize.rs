@@ -27,7 +27,7 @@ use crate::{
     instruction::{Instruction, control_flow},
     memory::memory_of,
     source::Numbering,
-    value::{Value, ValueType, callee, debug_location, instructions, name, sync_scope_id},
+    value::{Value, ValueType, callee, debug_location, inline_assembly, instructions, name, sync_scope_id},
 };
 
 /// An instruction and what replaces it.
@@ -118,6 +118,8 @@ pub struct Recognized {
     pub blocks: Vec<BasicBlock>,
     /// What a reader knows the operations of the blocks by, in the same order.
     pub named: Vec<Named>,
+    /// The texts of its inline assembly, which may have atomics of its own.
+    pub assembly: Vec<String>,
 }
 
 /// What a reader knows an operation by.
@@ -166,7 +168,8 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
             blocks.push(BasicBlock { operations, next });
         }
         if !named.is_empty() {
-            functions.push(Recognized { function: name(&function), visible, blocks, named });
+            let assembly = instructions(function).filter_map(inline_assembly).collect();
+            functions.push(Recognized { function: name(&function), visible, blocks, named, assembly });
         }
     }
     errors.or(functions)

@@ -24,6 +24,7 @@ use inkwell::{
     module::Module,
     values::{AsValueRef, FunctionValue, InstructionValue},
 };
+use ptx_atomics_llvm_version::MAJOR;
 use ptx_atomics_lowering::{Access, Operation, Ordering, RmwOp, Type, ptx::Space};
 use ptx_atomics_pass::{
     Diagnostic, Errors,
@@ -32,10 +33,11 @@ use ptx_atomics_pass::{
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use crate::{
-    instruction::{Instruction, bin_op, llvm_ordering},
+    instruction::{Instruction, llvm_ordering},
     require,
     source::set_unnumbered,
     value::{Value, ValueType, callee, debug_location, instructions, name, sync_scope_id, take_name},
+    version::bin_op,
 };
 
 /// What the names of markers begin with. PTX has names with `$`, and linkers say them.
@@ -186,7 +188,8 @@ impl Marker {
     fn parse(name: &str) -> Result<Self, Problem> {
         let mut words = Words { marker: name, rest: name[PREFIX.len()..].split('$') };
         let word: Word = words.any("operation")?;
-        let rmw = (word == Word::AtomicRmw).then(|| words.any::<RmwOp>("operation of atomicrmw")).transpose()?;
+        let rmw_ops = || RmwOp::of_llvm(MAJOR).map(|op| (op.into(), op));
+        let rmw = (word == Word::AtomicRmw).then(|| words.next("operation of atomicrmw", rmw_ops())).transpose()?;
         let integers = Type::iter().filter(|ty| !ty.is_float()).map(|ty| (ty.into(), (ty, false)));
         let types = integers.chain([("ptr", (Type::I64, true))]);
         let ty = (word != Word::Fence).then(|| words.next("type", types)).transpose()?;
@@ -279,7 +282,7 @@ impl Marker {
                 }
                 Operation::Store(access) => simple(access, LLVMBuildStore(builder, argument(1), argument(0))),
                 Operation::Rmw(op, _) => {
-                    let (op, pointer, value) = (bin_op(op), argument(0), argument(1));
+                    let (op, pointer, value) = (bin_op(op).expect("it was read as one"), argument(0), argument(1));
                     let rmw = LLVMBuildAtomicRMWSyncScope(builder, op, pointer, value, ordering, scope);
                     (rmw, rmw)
                 }

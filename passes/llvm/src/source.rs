@@ -13,6 +13,7 @@ use inkwell::{
     values::AsValueRef,
 };
 
+use ptx_atomics_llvm_version::MAJOR;
 use ptx_atomics_pass::{Diagnostic, Errors, Input, Location};
 
 use crate::{
@@ -56,7 +57,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Error
     let module = unsafe { Module::new(module) };
     verify(&module).map_err(|notes| Diagnostic {
         notes,
-        ..Diagnostic::new(format!("'{}' is not valid LLVM IR", input.name())).help("the compiler that made it has a bug, or the file was edited by hand: `opt-22 -passes=verify` says the same")
+        ..Diagnostic::new(format!("'{}' is not valid LLVM IR", input.name())).help(format!("the compiler that made it has a bug, or the file was edited by hand: `opt-{MAJOR} -passes=verify` says the same"))
     })?;
     if input.keep_lines && input.text().is_some() {
         number(context, &module);

@@ -1,6 +1,9 @@
 //! Values and types of LLVM, where inkwell has no words for them. Each is bound to its context, as those of inkwell are.
 
-use std::{ffi::CStr, marker::PhantomData};
+use std::{
+    ffi::{CStr, c_char},
+    marker::PhantomData,
+};
 
 use inkwell::{
     basic_block::BasicBlock,
@@ -95,11 +98,33 @@ pub fn instructions<'c>(function: FunctionValue<'c>) -> impl Iterator<Item = Ins
 
 /// The function that a call calls, if it is known.
 pub fn callee<'c>(instruction: InstructionValue<'c>) -> Option<FunctionValue<'c>> {
-    // SAFETY: the instruction is live, the called value is asked of a call, and it is a function or null.
+    // SAFETY: the called value is live, and it is a function or null.
+    unsafe {
+        let callee = LLVMIsAFunction(called(instruction)?);
+        if callee.is_null() { None } else { FunctionValue::new(callee) }
+    }
+}
+
+/// The text of the inline assembly that a call calls, if it does.
+pub fn inline_assembly(instruction: InstructionValue<'_>) -> Option<String> {
+    // SAFETY: the called value is live, and its text, which it owns, is asked of inline assembly.
+    unsafe {
+        let assembly = LLVMIsAInlineAsm(called(instruction)?);
+        if assembly.is_null() {
+            return None;
+        }
+        let mut length = 0;
+        let text = LLVMGetInlineAsmAsmString(assembly, &mut length);
+        Some(String::from_utf8_lossy(std::slice::from_raw_parts(text.cast(), length)).into_owned())
+    }
+}
+
+/// What a call calls.
+fn called(instruction: InstructionValue<'_>) -> Option<LLVMValueRef> {
+    // SAFETY: the instruction is live, and the called value is asked of a call.
     unsafe {
         let call = LLVMIsACallInst(instruction.as_value_ref());
-        let callee = if call.is_null() { call } else { LLVMIsAFunction(LLVMGetCalledValue(call)) };
-        if callee.is_null() { None } else { FunctionValue::new(callee) }
+        if call.is_null() { None } else { Some(LLVMGetCalledValue(call)) }
     }
 }
 
@@ -125,14 +150,10 @@ pub fn debug_location(instruction: InstructionValue<'_>) -> Option<Location> {
 
 /// The place that a location names, unless it was made up by the compiler.
 unsafe fn place(location: LLVMMetadataRef) -> Option<Location> {
-    let string = |get: &dyn Fn(*mut u32) -> *const std::ffi::c_char| {
+    let string = |get: &dyn Fn(*mut u32) -> *const c_char| {
         let mut length = 0;
         let start = get(&mut length);
-        if start.is_null() {
-            return String::new();
-        }
-        let bytes = unsafe { std::slice::from_raw_parts(start.cast(), length as usize) };
-        String::from_utf8_lossy(bytes).into_owned()
+        unsafe { text(start, length as usize) }.unwrap_or_default()
     };
     unsafe {
         let (line, column) = (LLVMDILocationGetLine(location), LLVMDILocationGetColumn(location));
@@ -151,9 +172,10 @@ unsafe fn place(location: LLVMMetadataRef) -> Option<Location> {
 pub fn name(value: &impl AsValueRef) -> String {
     let mut length = 0;
     // SAFETY: the value is live, and LLVM returns `length` bytes.
-    let bytes =
-        unsafe { std::slice::from_raw_parts(LLVMGetValueName2(value.as_value_ref(), &mut length).cast(), length) };
-    String::from_utf8_lossy(bytes).into_owned()
+    unsafe {
+        let start = LLVMGetValueName2(value.as_value_ref(), &mut length);
+        text(start, length).unwrap_or_default()
+    }
 }
 
 /// Gives the name of one value to another.
@@ -170,6 +192,15 @@ pub unsafe fn take_name(from: LLVMValueRef, to: LLVMValueRef) {
             LLVMSetValueName2(to, name.as_ptr().cast(), name.len());
         }
     }
+}
+
+/// A string of LLVM as UTF-8, wrong bytes replaced; nothing if it is null, as LLVM 23 gives an empty one.
+///
+/// # Safety
+/// It is null, or has that many bytes.
+pub unsafe fn text(start: *const c_char, length: usize) -> Option<String> {
+    let bytes = (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start.cast(), length) })?;
+    Some(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// Takes a message that LLVM allocated.

@@ -2,7 +2,7 @@
 
 use melior::ir::{Attribute, Type, TypeLike, Value, ValueLike, operation::OperationLike};
 use mlir_sys::*;
-use ptx_atomics_lowering::{A, B, Type as Model, ptx::Name};
+use ptx_atomics_lowering::{A, Argument, B, Type as Model, ptx::Name};
 use ptx_atomics_pass::{
     address_space,
     operation::{Opcode, Replacement},
@@ -31,12 +31,15 @@ pub fn embed(planned: &Planned<'_, '_>) {
 /// The inline assembly, and its result as a value of the op's type.
 fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replacement) -> Option<Value<'c, 'a>> {
     let asm = &replacement.asm;
-    let argument = |slot: &Name| match slot {
-        slot if *slot == A => address(at, asked, replacement),
-        slot => {
-            let negated = asked.negated().map(|(_, value)| value);
-            in_register(at, replacement, negated.unwrap_or(asked.sources[usize::from(*slot != B)]))
-        }
+    let value = |slot: &Name| {
+        let negated = asked.negated().map(|(_, value)| value);
+        in_register(at, replacement, negated.unwrap_or(asked.sources[usize::from(*slot != B)]))
+    };
+    let argument = |argument: &Argument| match argument {
+        Argument::Whole(slot) if *slot == A => address(at, asked, replacement),
+        Argument::Whole(slot) => value(slot),
+        Argument::Low(slot) => low_half(at, value(slot)),
+        Argument::High(slot) => high_half(at, value(slot)),
     };
     let arguments: Vec<_> = asm.arguments().iter().map(argument).collect();
     let ty = asked.ty.unwrap_or_else(|| at.int(32));
@@ -45,7 +48,7 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
         ("constraints", at.string(asm.constraints())),
         ("has_side_effects", at.unit()),
     ];
-    if asm.arguments().first() == Some(&A) && !asm.address_is_integer() {
+    if asm.has_memory_operand() {
         // MLIR 22 takes the first for the attributes of the result where the op has none, and counts operands from there.
         let shift = if asm.has_result() { "" } else { "{}, " };
         let empty = arguments.iter().skip(1).map(|_| ", {}").collect::<String>();
@@ -116,6 +119,17 @@ fn value_of<'c, 'a>(
     let narrow = model(replacement).bits() == 8;
     let value = if narrow { at.value("llvm.trunc", &[value], &[], at.int(8)) } else { value };
     bitcast(at, value, ty)
+}
+
+/// The lower 64 bits of an integer.
+fn low_half<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
+    at.value("llvm.trunc", &[value], &[], at.int(64))
+}
+
+/// The upper 64 bits of an integer of 128.
+fn high_half<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
+    let bits = at.value("llvm.mlir.constant", &[], &[("value", at.attribute("64 : i128"))], value.r#type());
+    low_half(at, at.value("llvm.lshr", &[value, bits], &[], value.r#type()))
 }
 
 fn bitcast<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {

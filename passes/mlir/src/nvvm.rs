@@ -220,6 +220,8 @@ fn tensor_memory() -> String {
 mod tests {
     use std::{collections::BTreeSet, process::Command};
 
+    use ptx_atomics_llvm_version::{Config, MAJOR};
+
     use super::*;
 
     /// An op with its attributes, as `name = value`, and the types of its operands, on a target, as `sm_90 ptx80`:
@@ -294,11 +296,11 @@ mod tests {
     /// The ops are those of the installed dialect whose names say that they order memory or synchronize threads.
     #[test]
     fn no_op_of_the_dialect_is_missing() {
-        let include = Command::new("llvm-config-22").arg("--includedir").output().expect("llvm-config-22");
-        let include = String::from_utf8(include.stdout).expect("a path");
-        let ops = format!("{}/mlir/Dialect/LLVMIR/NVVMOps.td", include.trim());
-        let records = Command::new("llvm-tblgen-22").args(["--print-records", &ops, "-I", include.trim()]).output();
-        let records = String::from_utf8(records.expect("llvm-tblgen-22").stdout).expect("records");
+        let include = Config::llvm().headers().expect("LLVM's headers");
+        let ops = format!("{include}/mlir/Dialect/LLVMIR/NVVMOps.td");
+        let tblgen = format!("llvm-tblgen-{MAJOR}");
+        let records = Command::new(&tblgen).args(["--print-records", &ops, "-I", &include]).output();
+        let records = String::from_utf8(records.expect(&tblgen).stdout).expect("records");
         let names =
             records.lines().filter_map(|line| line.trim().strip_prefix("string opName = \"")?.strip_suffix("\";"));
         let prefixes = ["memory.barrier", "fence.", "mbarrier.", "cp.async.mbarrier.", "barrier", "bar.", "cluster."];

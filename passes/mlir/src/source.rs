@@ -7,6 +7,7 @@ use melior::{
     utility::{register_all_dialects, register_all_llvm_translations},
 };
 use mlir_sys::*;
+use ptx_atomics_llvm::LLVM_VERSION;
 use ptx_atomics_pass::{Diagnostic, Errors, Input};
 
 use crate::{diagnostic::error_at, ir, run::diagnosed};
@@ -61,7 +62,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Error
                 Some(op) => {
                     error.message = unknown(op);
                     error.notes.clear();
-                    error.help = Some(LOWER_FIRST.to_owned());
+                    error.help = Some(lower_first());
                 }
                 None => error.message = format!("'{}' is {kind}: {}", input.name(), error.message),
             }
@@ -70,7 +71,10 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Error
     })
 }
 
-const LOWER_FIRST: &str = "lower it to the dialects of MLIR 22 itself first";
+/// What helps where MLIR itself does not know an op.
+fn lower_first() -> String {
+    format!("lower it to the dialects of MLIR {LLVM_VERSION} itself first")
+}
 
 fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Errors> {
     // SAFETY: the context is live.
@@ -96,14 +100,14 @@ fn unregistered(context: &Context, bytes: &[u8]) -> Errors {
         let name = ir::name(op);
         // SAFETY: context and name are live.
         let known = unsafe { mlirContextIsRegisteredOperation(context.to_raw(), ir::string_ref(name)) };
-        (!known).then(|| error_at(op, unknown(name), LOWER_FIRST))
+        (!known).then(|| error_at(op, unknown(name), &lower_first()))
     });
     unregistered.collect()
 }
 
 fn unknown(op: &str) -> String {
     let dialect = op.split('.').next().unwrap_or_default();
-    format!("{op} is of the dialect {dialect}, which MLIR 22 does not have")
+    format!("{op} is of the dialect {dialect}, which MLIR {LLVM_VERSION} does not have")
 }
 
 /// The op of which MLIR's parser says that it has no dialect.

@@ -4,4 +4,4 @@ mod info;
 mod text;
 mod version;
 
-pub use self::{info::PassPluginLibraryInfo, text::Text, version::require};
+pub use self::{info::PassPluginLibraryInfo, text::Text, version::Plugin};

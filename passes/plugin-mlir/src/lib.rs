@@ -11,7 +11,7 @@ use host::{Callbacks, Say, Setting};
 use mlir::melior::ir::OperationRef;
 use mlir_sys::{MlirDialectRegistry, MlirOperation, mlirDialectHandleInsertDialect};
 use ptx_atomics_pass::settings::SETTINGS;
-use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Text, require};
+use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Plugin, Text};
 
 static CALLBACKS: Callbacks = Callbacks {
     argument: Text::new(mlir::ARGUMENT),
@@ -28,7 +28,8 @@ static CALLBACKS: Callbacks = Callbacks {
 /// Other versions of MLIR have other classes: there this says so and ends the process.
 #[unsafe(no_mangle)]
 pub extern "C" fn mlirGetPassPluginInfo() -> PassPluginLibraryInfo<*const c_void> {
-    require(concat!("libptx_atomics_mlir.so ", env!("CARGO_PKG_VERSION")), "lower its MLIR");
+    let plugin = Plugin { file: "libptx_atomics_mlir", package: env!("CARGO_PKG_NAME"), input: "MLIR" };
+    plugin.require_host();
     // SAFETY: the callbacks live for ever.
     PassPluginLibraryInfo::new(host::API_VERSION, unsafe { host::ptx_atomics_connect(&CALLBACKS) })
 }

@@ -26,7 +26,7 @@ use ptx_atomics_llvm::{
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, Settings, remarks, settings::ptx_feature};
-use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Text, require};
+use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Plugin, Text};
 
 /// Options in the environment, for hosts that cannot pass any.
 const VARIABLE: &str = "PTX_ATOMICS";
@@ -38,7 +38,8 @@ static CALLBACKS: Callbacks = Callbacks { resolve: Text::new(llvm::RESOLVE), sta
 /// Other versions of LLVM expect another structure and other classes: there this says so and ends the process.
 #[unsafe(no_mangle)]
 pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo<PluginCallbacks> {
-    require(concat!("libptx_atomics.so ", env!("CARGO_PKG_VERSION")), "lower its LLVM IR");
+    let plugin = Plugin { file: "libptx_atomics", package: env!("CARGO_PKG_NAME"), input: "LLVM IR" };
+    plugin.require_host();
     // SAFETY: the callbacks live for ever.
     PassPluginLibraryInfo::new(host::API_VERSION, unsafe { host::ptx_atomics_connect(&CALLBACKS) })
 }

@@ -1,0 +1,84 @@
+//! What differs between the versions of LLVM: of its instructions, of its C API and of its backend.
+
+use inkwell::llvm_sys::{LLVMAtomicRMWBinOp as BinOp, LLVMOpcode, core::*, prelude::*};
+use ptx_atomics_lowering::{PtxVersion, RmwOp};
+
+/// The newest PTX version that this LLVM can write. Newer ones differ from it by what only our instructions use, so that the
+/// version in the text is raised.
+pub const NEWEST: PtxVersion = if cfg!(feature = "llvm23") { PtxVersion(9, 3) } else { PtxVersion(9, 0) };
+
+/// Whether a terminator is a branch with a condition.
+///
+/// # Safety
+/// It is an instruction of a live module.
+pub unsafe fn is_conditional_branch(end: LLVMValueRef) -> bool {
+    // SAFETY: as above; what only branches have is asked of branches.
+    unsafe {
+        #[cfg(feature = "llvm22")]
+        return LLVMGetInstructionOpcode(end) == LLVMOpcode::LLVMBr && LLVMIsConditional(end) != 0;
+        #[cfg(feature = "llvm23")]
+        return LLVMGetInstructionOpcode(end) == LLVMOpcode::LLVMCondBr;
+    }
+}
+
+/// LLVM's words for the operations of `atomicrmw`, and ours, in both directions.
+macro_rules! rmw_ops {
+    ($($(#[$version:meta])? $theirs:ident $our:ident),+) => {
+        pub fn rmw_op(llvm: BinOp) -> RmwOp {
+            match llvm {
+                $($(#[$version])? BinOp::$theirs => RmwOp::$our,)*
+            }
+        }
+
+        /// Nothing for an operation that this LLVM does not have.
+        pub fn bin_op(ours: RmwOp) -> Option<BinOp> {
+            Some(match ours {
+                $($(#[$version])? RmwOp::$our => BinOp::$theirs,)*
+                #[cfg(feature = "llvm22")]
+                RmwOp::FMaximumNum | RmwOp::FMinimumNum => return None,
+            })
+        }
+    };
+}
+
+rmw_ops! {
+    LLVMAtomicRMWBinOpXchg Xchg,
+    LLVMAtomicRMWBinOpAdd Add,
+    LLVMAtomicRMWBinOpSub Sub,
+    LLVMAtomicRMWBinOpAnd And,
+    LLVMAtomicRMWBinOpNand Nand,
+    LLVMAtomicRMWBinOpOr Or,
+    LLVMAtomicRMWBinOpXor Xor,
+    LLVMAtomicRMWBinOpMax Max,
+    LLVMAtomicRMWBinOpMin Min,
+    LLVMAtomicRMWBinOpUMax UMax,
+    LLVMAtomicRMWBinOpUMin UMin,
+    LLVMAtomicRMWBinOpFAdd FAdd,
+    LLVMAtomicRMWBinOpFSub FSub,
+    LLVMAtomicRMWBinOpFMax FMax,
+    LLVMAtomicRMWBinOpFMin FMin,
+    LLVMAtomicRMWBinOpUIncWrap UIncWrap,
+    LLVMAtomicRMWBinOpUDecWrap UDecWrap,
+    LLVMAtomicRMWBinOpUSubCond USubCond,
+    LLVMAtomicRMWBinOpUSubSat USubSat,
+    LLVMAtomicRMWBinOpFMaximum FMaximum,
+    LLVMAtomicRMWBinOpFMinimum FMinimum,
+    #[cfg(feature = "llvm23")]
+    LLVMAtomicRMWBinOpFMaximumNum FMaximumNum,
+    #[cfg(feature = "llvm23")]
+    LLVMAtomicRMWBinOpFMinimumNum FMinimumNum
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_atomics_llvm_version::MAJOR;
+
+    use super::*;
+
+    #[test]
+    fn this_llvm_has_the_operations_of_its_version() {
+        let known: Vec<_> = RmwOp::of_llvm(MAJOR).collect();
+        assert!(known.iter().all(|op| bin_op(*op).is_some_and(|llvm| rmw_op(llvm) == *op)));
+        assert_eq!(RmwOp::of_llvm(u32::MAX).filter(|op| bin_op(*op).is_some()).count(), known.len());
+    }
+}

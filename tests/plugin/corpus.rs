@@ -1,0 +1,68 @@
+//! `scripts/corpus`, on the examples.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Command, Output},
+};
+
+use libtest_mimic::{Failed, Trial};
+use testing::{binary, plugin::plugin, root, trial};
+
+use crate::hosts::Host;
+
+pub fn trials() -> Vec<Trial> {
+    let tools = [
+        (".tools/ptxas-13.5", "ptxas 13.5"),
+        (".tools/nvdisasm-13.5", "nvdisasm"),
+        (".tools/cuda-12.9/sdk", "CUDA's headers"),
+    ];
+    let missing = tools.into_iter().find_map(|(path, name)| (!root().join(path).exists()).then_some(name));
+    let missing = Host::Clang.missing().or(missing);
+    vec![
+        trial("scripts/corpus on the examples".into(), missing, examples),
+        trial("scripts/corpus finds what is lost".into(), missing, lost),
+    ]
+}
+
+fn corpus(command: &Path) -> Result<Output, Failed> {
+    let mut script = Command::new(root().join("scripts/corpus"));
+    script.arg("--command").arg(command).arg("--plugin").arg(plugin()).arg(root().join("examples/cuda"));
+    Ok(script.output()?)
+}
+
+/// The native code loses something in each example; ours is right.
+fn examples() -> Result<(), Failed> {
+    let output = corpus(binary())?;
+    let said = String::from_utf8(output.stdout)?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{errors}");
+    assert!(
+        said.contains("5 files mention atomics; clang 22 compiles 5, of which 5 have atomics in their IR."),
+        "{said}"
+    );
+    assert!(said.contains("| clang + plugin | 5 | 5 | 5 | 0 |"), "{said}");
+    assert!(said.contains("| clang | 5 | 5 | 0 | 0 |"), "{said}");
+    assert!(said.ends_with("5 files compared, 0 not as they should be\n"), "{said}");
+    Ok(())
+}
+
+/// A checker that finds every operation lost makes every file one that is not as it should be.
+fn lost() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let command = folder.path().join("ptx-atomics");
+    let text = format!(
+        "#!/bin/sh\n[ \"$1\" = check ] || exec '{}' \"$@\"\n\
+         echo 'error: ordering lost' >&2\necho '1 atomics and fences: 0 kept, 1 not, 0 not checked' >&2\nexit 1\n",
+        binary().display()
+    );
+    fs::write(&command, text)?;
+    fs::set_permissions(&command, fs::Permissions::from_mode(0o755))?;
+    let output = corpus(&command)?;
+    let said = String::from_utf8(output.stdout)?;
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("examples/cuda/histogram.cu: clang + plugin: error: ordering lost;"), "{said}");
+    assert!(said.ends_with("5 files compared, 5 not as they should be\n"), "{said}");
+    Ok(())
+}
