@@ -147,7 +147,7 @@ def losses(shown, grids, ours):
              "Each row counts the functions of one kind that lose the same, and names what distinguishes them from the others of their",
              "kind: operations, types, memory, orderings (of success/failure), scopes."]
     targets = list(shown)
-    for name in dict.fromkeys(name for of_target in shown.values() for name in of_target):
+    for name in dict.fromkeys(itertools.chain(*shown.values())):
         found, asked = collections.defaultdict(lambda: collections.defaultdict(list)), collections.defaultdict(list)
         for target in targets:
             for cell in grids[target]:
@@ -182,6 +182,15 @@ def pairs(shown, grids, ours, name, target):
             yield cell, a.code, b.code
 
 
+def best_of_each(shown, names):
+    """Of the variants of one program, the one that gets the most functions right."""
+    right = lambda name: sum(counts(of_target.get(name, {}).values())["right"] for of_target in shown.values())
+    variants = collections.defaultdict(list)
+    for name in names:
+        variants[re.split(" -|, ", name)[0]].append(name)
+    return [max(of_program, key=right) for of_program in variants.values()]
+
+
 def span(numbers):
     """A number, or the least, the median and the most of several."""
     least, most = min(numbers), max(numbers)
@@ -191,12 +200,12 @@ def span(numbers):
 def machine_code(shown, grids, ours):
     """How often another's code for a function is less than ours, and which functions these are."""
     targets = [target for target in shown if target.sass]
-    names = [name for name in dict.fromkeys(name for of_target in shown.values() for name in of_target) if name != ours]
+    names = best_of_each(shown, [name for name in dict.fromkeys(itertools.chain(*shown.values())) if not name.startswith("ptx-atomics")])
     lines = ["", "## Machine code", "",
              "Each function that is right in both compilers was assembled by ptxas as a kernel, and its SASS counted: instructions; heavy",
              "ones, which are barriers (MEMBAR, ERRBAR, CGAERRBAR, CCTL); loops; and registers. `+` counts the functions for which "
              f"{ours}", "has fewer than the other compiler, `−` those for which it has more. Of sm_70, ptxas made code for sm_75, which is of",
-             "the same family. The counts are static: nothing here ran on a GPU."]
+             "the same family. The counts are static: nothing here ran on a GPU, and of a generic address, all paths are counted."]
     header = ["compiler", "GPU", "right in both", *(f"{measure} {sign}" for measure in MEASURES for sign in "+−")]
     rows = [header]
     shorter = collections.defaultdict(lambda: collections.defaultdict(list))
@@ -310,7 +319,7 @@ def summary(rows_of_target):
     """The table of the README: how much each compiler keeps on each GPU."""
     targets = {heading.split(",")[0]: dict(rows) for heading, rows in rows_of_target.items()}
     rows = [["right for", *targets]]
-    for name in dict.fromkeys(name for of_target in targets.values() for name in of_target):
+    for name in dict.fromkeys(itertools.chain(*targets.values())):
         numbers = [of_target.get(name) for of_target in targets.values()]
         shares = ["" if not found else f"{found[0]:,} of {sum(found):,}: {percent(found[0], sum(found))}" for found in numbers]
         rows.append([name, *shares])
