@@ -200,13 +200,14 @@ def span(numbers):
 def machine_code(shown, grids, ours):
     """How often another's code for a function is less than ours, and which functions these are."""
     targets = [target for target in shown if target.sass]
-    names = best_of_each(shown, [name for name in dict.fromkeys(itertools.chain(*shown.values())) if not name.startswith("ptx-atomics")])
+    others = [name for name in dict.fromkeys(itertools.chain(*shown.values())) if not name.startswith("ptx-atomics")]
+    names = best_of_each(shown, others)
     lines = ["", "## Machine code", "",
-             "Each function that is right in both compilers was assembled by ptxas as a kernel, and its SASS counted: instructions; heavy",
-             "ones, which are barriers (MEMBAR, ERRBAR, CGAERRBAR, CCTL); loops; and registers. `+` counts the functions for which "
-             f"{ours}", "has fewer than the other compiler, `−` those for which it has more. Of sm_70, ptxas made code for sm_75, which is of",
-             "the same family. The counts are static: nothing here ran on a GPU, and of a generic address, all paths are counted."]
-    header = ["compiler", "GPU", "right in both", *(f"{measure} {sign}" for measure in MEASURES for sign in "+−")]
+             "Each function that is right in both compilers was assembled by ptxas as a kernel, and its SASS counted: instructions;",
+             "heavy ones, which wait for memory (MEMBAR, ERRBAR, CGAERRBAR, CCTL, FENCE); loops; and registers. The columns say of how",
+             f"many functions {ours} has fewer or more than the other compiler. Of sm_70, ptxas made code for sm_75, which is of the same",
+             "family. The counts are static: nothing here ran on a GPU, and of a generic address, all paths are counted."]
+    header = ["compiler", "GPU", "right in both", *(f"{word} {measure}" for measure in MEASURES for word in ("fewer", "more"))]
     rows = [header]
     shorter = collections.defaultdict(lambda: collections.defaultdict(list))
     asked = collections.defaultdict(list)
