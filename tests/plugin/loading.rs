@@ -38,7 +38,9 @@ fn opt(pipeline: &str) -> Result<String, Failed> {
 
 /// The pass runs in each default pipeline. Before linking it waits, and marks the module; after linking it runs.
 pub fn pipelines() -> Result<(), Failed> {
-    for level in ["O0", "O1", "O2", "O3", "Os", "Oz"] {
+    let levels = ["O0", "O1", "O2", "O3", "Os", "Oz"];
+    // LLVM 23 has the last two as attributes of functions instead.
+    for level in levels.into_iter().take(if llvm_version() < 23 { 6 } else { 4 }) {
         let check = |pipeline: &str, wanted: &str, unwanted: &str| -> Result<(), Failed> {
             let ir = opt(pipeline)?;
             let right = ir.contains(wanted) && !ir.contains(unwanted);
@@ -79,7 +81,9 @@ pub fn calls_order() -> Result<(), Failed> {
         let optimized = filter(Command::new(tool("opt")).args([&format!("-passes=default<{level}>"), "-S"]), &ir)?.0;
         let unprotected = filter(Command::new(tool("opt")).args([&load, &gpu, "-S"]), &optimized)?.0;
         let loads = unprotected.matches("load float").count();
-        assert_eq!(loads, 1, "LLVM by itself: {effects} {level}");
+        // LLVM 23 merges them only where the program itself says that the function touches nothing else.
+        let moved = llvm_version() < 23 || !effects.is_empty();
+        assert_eq!(loads, if moved { 1 } else { 2 }, "LLVM by itself: {effects} {level}");
     }
     Ok(())
 }
