@@ -166,8 +166,8 @@ pub fn llc(ir: &str, level: &str, flags: &[&str]) -> Result<String, Failed> {
 /// through text; so does the order of equal instructions where code is generated without optimization, and there all
 /// registers are one.
 pub fn instructions(ptx: &str, level: &str) -> String {
-    // How LLVM 23 spells the parameters of kernels depends on its patch version.
-    let ptx = ptx.replace("ld.param::entry.", "ld.param.");
+    // Whether LLVM 23 spells the space of a parameter whole depends on its patch version.
+    let ptx = ptx.replace("param::entry.", "param.").replace("param::func.", "param.");
     let code = ptx.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
     let other = [".loc", ".file", ".section", "$L__tmp", "$L__func_", ".b8", "}", ".global"];
     let code = code.filter(|line| !line.is_empty() && !other.iter().any(|start| line.starts_with(start))).join("\n");

@@ -14,7 +14,7 @@ use inkwell::{
     context::AsContextRef,
     llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, core::*, prelude::*},
     module::{Linkage, Module},
-    values::{AsValueRef, InstructionValue},
+    values::{AsValueRef, FunctionValue, InstructionValue},
 };
 
 use crate::{
@@ -26,7 +26,8 @@ use crate::{
 // SAFETY of all calls below: instructions and functions are those of a live module, and what is built belongs to its
 // context.
 
-/// The mark: a function with this line, which nobody calls. LLVM's linker makes one of those of several modules.
+/// The mark: a function with this line, which nobody calls. It has no name outside of its module, so that a linker asks nobody
+/// about it; linked modules have one each, with numbers behind the name.
 const MARK: &str = "ptx-atomics.not_lowered";
 const LINE: &str = "ptx-atomics: atomics are not lowered. Load the plugin where the program is linked, too.";
 
@@ -42,24 +43,29 @@ pub fn begin(module: &Module<'_>) {
 /// Removes what [`begin`] added.
 pub fn end(module: &Module<'_>) {
     unpin(module);
-    if let Some(function) = module.get_function(MARK) {
-        // SAFETY: nobody else uses the function.
+    let marks: Vec<_> = marks(module).collect();
+    for mark in marks {
+        // SAFETY: nothing else uses the function.
         unsafe {
-            used::forget(module, &[function.as_value_ref()]);
-            function.delete();
+            used::forget(module, &[mark.as_value_ref()]);
+            mark.delete();
         }
     }
 }
 
 /// Whether [`begin`] was called, and [`end`] was not.
 pub fn is_marked(module: &Module<'_>) -> bool {
-    module.get_function(MARK).is_some()
+    marks(module).next().is_some()
+}
+
+fn marks<'c>(module: &Module<'c>) -> impl Iterator<Item = FunctionValue<'c>> {
+    module.get_functions().filter(|function| function.get_name().to_bytes().starts_with(MARK.as_bytes()))
 }
 
 fn mark(module: &Module<'_>) {
     let context = module.get_context();
     let ty = context.void_type().fn_type(&[], false);
-    let function = module.add_function(MARK, ty, Some(Linkage::LinkOnceODR));
+    let function = module.add_function(MARK, ty, Some(Linkage::Internal));
     let line = context.create_inline_asm(ty, LINE.into(), String::new(), true, false, None, false);
     let builder = context.create_builder();
     builder.position_at_end(context.append_basic_block(function, ""));
