@@ -1,5 +1,6 @@
 //! The ops that stay as the NVVM dialect has them. Each file of `nvvm/` has an op in all its forms, and says the lowest target
-//! that has them: there they assemble, and below each is an error at its line.
+//! that has them: there they assemble, and below each is an error at its line. Of what one version of MLIR alone has, the second
+//! line names the version.
 
 use std::{
     fs,
@@ -9,14 +10,15 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use testing::{ASSEMBLERS, ptx_atomics, root, success};
+use testing::{ASSEMBLERS, llvm_version, ptx_atomics, root, success};
 
 pub fn trials() -> Vec<Trial> {
     let files =
         fs::read_dir(root().join("tests/mlir/nvvm")).expect("the files").map(|entry| entry.expect("one").path());
     let files = files.sorted().map(|path| {
         let name = format!("kept/{}", path.file_stem().expect("a name").to_string_lossy());
-        testing::trial(name, ASSEMBLERS.iter().find_map(|one| one.missing()), move || check(&path))
+        let missing = other_llvm(&fs::read_to_string(&path).expect("an input"));
+        testing::trial(name, missing.or(ASSEMBLERS.iter().find_map(|one| one.missing())), move || check(&path))
     });
     files.chain([Trial::test("kept/no access passes an op without a clobber", clobbers)]).collect()
 }
@@ -48,6 +50,12 @@ fn check(path: &PathBuf) -> Result<(), Failed> {
 /// The GPU and the PTX version that a file's first line names.
 pub fn target_of(text: &str) -> Option<(&str, &str)> {
     text.lines().next()?.strip_prefix("// TARGET: ")?.split_once(' ')
+}
+
+/// The LLVM that alone has what an input contains, if it is another than the one under test.
+pub fn other_llvm(text: &str) -> Option<&'static str> {
+    let only = text.lines().find_map(|line| line.strip_prefix("// LLVM: "))?;
+    (only != llvm_version().to_string()).then(|| &*format!("an MLIR {only}").leak())
 }
 
 fn lower(path: &Path, sm: &str, ptx: &str) -> std::process::Command {

@@ -19,7 +19,9 @@ pub fn trials() -> Vec<Trial> {
         (".tools/cuda-12.9/sdk", "CUDA's headers"),
     ];
     let missing = tools.into_iter().find_map(|(path, name)| (!root().join(path).exists()).then_some(name));
-    let missing = Host::Clang.missing().or(missing);
+    // It asks for the other versions itself.
+    let other = (llvm_version() != 22).then_some("clang-22");
+    let missing = other.or(Host::Clang.missing()).or(missing);
     vec![
         trial("scripts/corpus on the examples".into(), missing, examples),
         trial("scripts/corpus finds what is lost".into(), missing, lost),

@@ -54,6 +54,7 @@ mod recognize;
 mod require;
 mod scoped;
 mod source;
+mod used;
 mod value;
 mod version;
 

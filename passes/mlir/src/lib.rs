@@ -48,6 +48,7 @@ mod recognize;
 mod run;
 mod source;
 mod spirv;
+mod version;
 mod vocabulary;
 
 pub use melior;

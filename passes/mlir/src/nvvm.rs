@@ -5,9 +5,11 @@
 //! op is compared with the target first.
 //!
 //! The numbers are those that `llc` 22 and three generations of ptxas (11.8, 12.9, 13.5) were measured to accept for
-//! what MLIR 22 makes of the op. Where they differ, the strictest counts.
+//! what MLIR 22 makes of the op. Where they differ, the strictest counts. What other versions of MLIR have stands in `version.rs`.
 
 use ptx_atomics_lowering::{PtxVersion, Requirement, Target};
+
+use crate::version;
 
 /// A variant of an op: what tells it from the others, and what its instruction requires.
 #[derive(Debug)]
@@ -21,7 +23,7 @@ pub struct Variant {
     pub conversion: Conversion,
 }
 
-/// What MLIR 22 converts a variant to.
+/// What MLIR 22 converts a variant to. What it is for later versions orders no less for LLVM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// An intrinsic, whose attributes say what it does to memory.
@@ -40,7 +42,7 @@ pub enum Conversion {
 
 /// What tells the variants of an op apart.
 #[derive(Debug)]
-enum Condition {
+pub enum Condition {
     /// Nothing: it is what the other variants of the op leave over.
     Always,
     /// An attribute has this value.
@@ -50,7 +52,7 @@ enum Condition {
 }
 
 #[derive(Debug)]
-enum Needs {
+pub enum Needs {
     Since(Requirement),
     TensorMemory,
 }
@@ -78,10 +80,6 @@ const VARIANTS: &[Variant] = {
     const SYS: Condition = scope("#nvvm.mem_scope<sys>");
     const ACQUIRE: Condition = order("#nvvm.mem_order<acquire>");
     const RELEASE: Condition = order("#nvvm.mem_order<release>");
-    const POPC: Condition = reduction("#nvvm.reduction<popc>");
-    const AND: Condition = reduction("#nvvm.reduction<and>");
-    const OR: Condition = reduction("#nvvm.reduction<or>");
-    const ARRIVE: Conversion = Conversion::DivergentAsm { intrinsic: "llvm.nvvm.barrier.cta.arrive.aligned.count" };
     &[
         variant("memory.barrier",                  CTA,         since(20, 3, 2), "membar.cta"),
         variant("memory.barrier",                  CLUSTER,     since(90, 7, 8), "fence.sc.cluster"),
@@ -129,12 +127,6 @@ const VARIANTS: &[Variant] = {
         variant("mbarrier.try_wait.parity",        Always,      since(90, 7, 8), "mbarrier.try_wait.parity").by(Asm),
         variant("cp.async.mbarrier.arrive",        Always,      since(80, 7, 0), "cp.async.mbarrier.arrive"),
 
-        variant("barrier0",                        Always,      since(20, 3, 2), "bar.sync"),
-        variant("barrier",                         POPC,        since(20, 3, 2), "bar.red.popc"),
-        variant("barrier",                         AND,         since(20, 3, 2), "bar.red.and"),
-        variant("barrier",                         OR,          since(20, 3, 2), "bar.red.or"),
-        variant("barrier",                         Always,      since(20, 3, 2), "bar.sync"),
-        variant("barrier.arrive",                  Always,      since(20, 3, 2), "bar.arrive").by(ARRIVE),
         variant("bar.warp.sync",                   Always,      since(30, 6, 0), "bar.warp.sync"),
         variant("cluster.arrive",                  Always,      since(90, 7, 8), "barrier.cluster.arrive"),
         variant("cluster.arrive.relaxed",          Always,      since(90, 8, 0), "barrier.cluster.arrive.relaxed"),
@@ -146,11 +138,11 @@ const VARIANTS: &[Variant] = {
     ]
 };
 
-const fn variant(op: &'static str, when: Condition, needs: Needs, ptx: &'static str) -> Variant {
+pub const fn variant(op: &'static str, when: Condition, needs: Needs, ptx: &'static str) -> Variant {
     Variant { op, when, needs, ptx, conversion: Conversion::Intrinsic }
 }
 
-const fn since(sm: u32, major: u8, minor: u8) -> Needs {
+pub const fn since(sm: u32, major: u8, minor: u8) -> Needs {
     Needs::Since(Requirement { sm, ptx: PtxVersion(major, minor) })
 }
 
@@ -162,8 +154,9 @@ const fn order(value: &'static str) -> Condition {
     Condition::Attribute("order", value)
 }
 
-const fn reduction(value: &'static str) -> Condition {
-    Condition::Attribute("reductionOp", value)
+/// All variants, those of this MLIR alone too.
+fn variants() -> impl Iterator<Item = &'static Variant> {
+    VARIANTS.iter().chain(version::BARRIERS)
 }
 
 /// The variant of an op of the NVVM dialect, named without the dialect; `None` if it is not in the table. Attributes and
@@ -173,7 +166,7 @@ pub fn variant_of(
     attribute: impl Fn(&str) -> Option<String>,
     operand_types: &[String],
 ) -> Option<&'static Variant> {
-    VARIANTS.iter().filter(|variant| variant.op == op).find(|variant| match variant.when {
+    variants().filter(|variant| variant.op == op).find(|variant| match variant.when {
         Condition::Always => true,
         Condition::Attribute(name, value) => attribute(name).as_deref() == Some(value),
         Condition::Operand(index, ty) => operand_types.get(index).is_some_and(|operand| operand == ty),
@@ -181,7 +174,7 @@ pub fn variant_of(
 }
 
 impl Variant {
-    const fn by(self, conversion: Conversion) -> Self {
+    pub const fn by(self, conversion: Conversion) -> Self {
         Self { conversion, ..self }
     }
 
@@ -283,8 +276,8 @@ mod tests {
     /// A condition that stands behind one that always holds, or twice, would never be asked.
     #[test]
     fn every_variant_can_be_reached() {
-        for (index, variant) in VARIANTS.iter().enumerate() {
-            let earlier = VARIANTS[..index].iter().filter(|earlier| earlier.op == variant.op);
+        for (index, variant) in variants().enumerate() {
+            let earlier = variants().take(index).filter(|earlier| earlier.op == variant.op);
             let condition = |variant: &Variant| format!("{:?}", variant.when);
             for earlier in earlier {
                 assert!(!matches!(earlier.when, Condition::Always), "{variant:?}");
@@ -307,6 +300,6 @@ mod tests {
         let tensor = ["tcgen05.fence", "tcgen05.wait", "tcgen05.commit"];
         let of_ours = |name: &&str| prefixes.iter().chain(&tensor).any(|prefix| name.starts_with(prefix));
         let installed: BTreeSet<_> = names.filter(of_ours).collect();
-        assert_eq!(VARIANTS.iter().map(|variant| variant.op).collect::<BTreeSet<_>>(), installed);
+        assert_eq!(variants().map(|variant| variant.op).collect::<BTreeSet<_>>(), installed);
     }
 }

@@ -1,6 +1,6 @@
 // RUN:
 llvm.fence acquire
-nvvm.barrier0
+nvvm.barrier
 %two = arith.constant 2 : index
 scf.parallel (%i) = (%two) to (%two) step (%two) {
   scf.reduce

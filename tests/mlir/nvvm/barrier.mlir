@@ -5,21 +5,6 @@ llvm.func @barrier() attributes {nvvm.kernel} {
   llvm.return
 }
 
-llvm.func @popc(%predicate: i32) attributes {nvvm.kernel} {
-  %result = nvvm.barrier #nvvm.reduction<popc> %predicate -> i32
-  llvm.return
-}
-
-llvm.func @and(%predicate: i32) attributes {nvvm.kernel} {
-  %result = nvvm.barrier #nvvm.reduction<and> %predicate -> i32
-  llvm.return
-}
-
-llvm.func @or(%predicate: i32) attributes {nvvm.kernel} {
-  %result = nvvm.barrier #nvvm.reduction<or> %predicate -> i32
-  llvm.return
-}
-
 llvm.func @id(%id: i32) attributes {nvvm.kernel} {
   nvvm.barrier id = %id
   llvm.return

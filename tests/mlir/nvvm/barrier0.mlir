@@ -1,4 +1,5 @@
 // TARGET: sm_20 ptx32
+// LLVM: 22
 
 llvm.func @barrier0() attributes {nvvm.kernel} {
   nvvm.barrier0

@@ -20,6 +20,7 @@ use crate::{
     ir::{self, Builder, Op},
     kept, nvvm,
     plan::{Asked, Planned},
+    version,
     vocabulary::{bin_op_number, ordering_number},
 };
 
@@ -89,7 +90,7 @@ impl Barrier {
     fn op(self) -> &'static str {
         match self {
             Self::Warp => "nvvm.bar.warp.sync",
-            Self::Block => "nvvm.barrier0",
+            Self::Block => version::BARRIER,
         }
     }
 }

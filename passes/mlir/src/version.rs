@@ -1,0 +1,51 @@
+//! What differs between the versions of MLIR.
+
+#[cfg(feature = "llvm22")]
+use crate::nvvm::Conversion;
+use crate::nvvm::{Condition, Variant, since, variant};
+
+/// The op by which all threads of a block wait for each other.
+pub const BARRIER: &str = if cfg!(feature = "llvm23") { "nvvm.barrier" } else { "nvvm.barrier0" };
+
+const fn reduction(value: &'static str) -> Condition {
+    Condition::Attribute("reductionOp", value)
+}
+
+const POPC: Condition = reduction("#nvvm.reduction<popc>");
+const AND: Condition = reduction("#nvvm.reduction<and>");
+const OR: Condition = reduction("#nvvm.reduction<or>");
+
+/// The barriers of a block, as rows of the table in `nvvm.rs`.
+#[cfg(feature = "llvm22")]
+#[rustfmt::skip]
+pub const BARRIERS: &[Variant] = {
+    use Condition::Always;
+    const ARRIVE: Conversion = Conversion::DivergentAsm { intrinsic: "llvm.nvvm.barrier.cta.arrive.aligned.count" };
+    &[
+        variant("barrier0",          Always,    since(20, 3, 2), "bar.sync"),
+        variant("barrier",           POPC,      since(20, 3, 2), "bar.red.popc"),
+        variant("barrier",           AND,       since(20, 3, 2), "bar.red.and"),
+        variant("barrier",           OR,        since(20, 3, 2), "bar.red.or"),
+        variant("barrier",           Always,    since(20, 3, 2), "bar.sync"),
+        variant("barrier.arrive",    Always,    since(20, 3, 2), "bar.arrive").by(ARRIVE),
+    ]
+};
+
+/// The barriers of a block, as rows of the table in `nvvm.rs`. MLIR 23 has them without `.aligned` too, for threads that do
+/// not come together.
+#[cfg(feature = "llvm23")]
+#[rustfmt::skip]
+pub const BARRIERS: &[Variant] = {
+    use Condition::Always;
+    const UNALIGNED: Condition = Condition::Attribute("aligned", "false");
+    &[
+        variant("barrier",           UNALIGNED, since(30, 6, 0), "barrier.sync"),
+        variant("barrier",           Always,    since(20, 3, 2), "bar.sync"),
+        variant("barrier.reduction", UNALIGNED, since(30, 6, 0), "barrier.red"),
+        variant("barrier.reduction", POPC,      since(20, 3, 2), "bar.red.popc"),
+        variant("barrier.reduction", AND,       since(20, 3, 2), "bar.red.and"),
+        variant("barrier.reduction", OR,        since(20, 3, 2), "bar.red.or"),
+        variant("barrier.arrive",    UNALIGNED, since(30, 6, 0), "barrier.arrive"),
+        variant("barrier.arrive",    Always,    since(20, 3, 2), "bar.arrive"),
+    ]
+};

@@ -1,0 +1,17 @@
+// TARGET: sm_20 ptx32
+// LLVM: 23
+
+llvm.func @popc(%predicate: i32) attributes {nvvm.kernel} {
+  %result = nvvm.barrier.reduction #nvvm.reduction<popc> %predicate -> i32
+  llvm.return
+}
+
+llvm.func @and(%predicate: i32) attributes {nvvm.kernel} {
+  %result = nvvm.barrier.reduction #nvvm.reduction<and> %predicate -> i32
+  llvm.return
+}
+
+llvm.func @or(%predicate: i32) attributes {nvvm.kernel} {
+  %result = nvvm.barrier.reduction #nvvm.reduction<or> %predicate -> i32
+  llvm.return
+}
