@@ -691,7 +691,8 @@ fn optimization_levels() -> Result<(), Failed> {
     for level in 0..=3 {
         let ptx = lowered(&format!("{path} -O{level}"))?;
         assert_eq!(ptx.matches("atom.relaxed.").count(), atomics, "-O{level}:\n{ptx}");
-        assert_eq!(ptx.matches("atom.relaxed.gpu.add").count(), 0, "-O{level} leaves a generic address:\n{ptx}");
+        // That of `no_kernel` is generic.
+        assert_eq!(ptx.matches("atom.relaxed.gpu.add").count(), 1, "-O{level} leaves a generic address:\n{ptx}");
     }
     Ok(())
 }
