@@ -7,13 +7,11 @@ and now. The last row is one run of `ptx-atomics verify-mapping` on the 60 progr
 """
 
 import json
-import os
-import pathlib
 import re
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+from bench_tools import OURS, ROOT, build
+
 SOURCES = ROOT / "../shared/litmus/mapping-sources.txt"
 
 # Threads x events: herd7 7.58 with PTX in LISA (user time), one query of Dartagnan (warm), a plain enumerator of all outcomes.
@@ -46,7 +44,7 @@ def main():
         if "/" not in name:
             print(f"{name:20} {time_}")
     if SOURCES.exists():
-        subprocess.run(["cargo", "build", "--release", "--quiet", "--bin", "ptx-atomics"], cwd=ROOT, check=True)
-        command = [TARGET / "release/ptx-atomics", "verify-mapping", "--format", "json", SOURCES]
+        build()
+        command = [OURS, "verify-mapping", "--format", "json", SOURCES]
         [row_] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
         print(f"{row_['programs']} programs, every strategy and target: {1e3 * row_['seconds']:.0f} ms")

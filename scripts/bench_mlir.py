@@ -1,6 +1,6 @@
 """Whole-process CPU time of `ptx-atomics lower` over `mlir-opt | mlir-translate | llc` on the same MLIR.
 
-    scripts/bench --mlir [RUNS]
+    scripts/bench [--llvm 23] --mlir [RUNS]
 
 One input is in the LLVM dialect, one uses memref, scf, arith and func, and the examples start from gpu.launch. The three
 programs of the other side run one after the other, and their times are added. The pairs run in turn, so that a change of
@@ -16,10 +16,10 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-OURS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/ptx-atomics"
-LLC = ["llc-22", "-O3", "-mcpu=sm_90", "-mtriple=nvptx64-nvidia-cuda", "-o", "/dev/null"]
-TRANSLATE = ["mlir-translate-22", "--mlir-to-llvmir"]
+from bench_tools import LLVM, OURS, ROOT, build, tool
+
+LLC = [tool("llc"), "-O3", "-mcpu=sm_90", "-mtriple=nvptx64-nvidia-cuda", "-o", "/dev/null"]
+TRANSLATE = [tool("mlir-translate"), "--mlir-to-llvmir"]
 TO_LLVM = "convert-scf-to-cf,convert-gpu-to-nvvm,convert-nvvm-to-llvm,reconcile-unrealized-casts"
 
 RMW = ["add", "_and", "_or", "_xor", "max", "umin", "xchg", "sub"]
@@ -89,7 +89,7 @@ def theirs(path, outline, folder):
     anchored = path.read_text().find("gpu.") >= 0
     pipeline = f"gpu.module({TO_LLVM})" if anchored else "reconcile-unrealized-casts"
     pipeline = f"builtin.module({'gpu-kernel-outlining,' if outline else ''}{pipeline})"
-    total = cpu(["mlir-opt-22", f"--pass-pipeline={pipeline}"], path, folder / "opt.mlir")
+    total = cpu([tool("mlir-opt"), f"--pass-pipeline={pipeline}"], path, folder / "opt.mlir")
     (folder / "device.mlir").write_text(device_code((folder / "opt.mlir").read_text()))
     total += cpu(TRANSLATE, folder / "device.mlir", folder / "x.ll")
     return total + cpu(LLC, folder / "x.ll", folder / "none")
@@ -104,11 +104,11 @@ def compare(name, path, folder, runs, outline=False):
 
 def main(arguments):
     runs = int(arguments[0]) if arguments else 7
-    subprocess.run(["cargo", "build", "--release", "--quiet", "--bin", "ptx-atomics"], cwd=ROOT, check=True)
+    build()
     random.seed(1)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        print(f"medians of {runs} runs {'':22} ours     theirs  ratio")
+        print(f"LLVM {LLVM}, medians of {runs} runs {'':13} ours     theirs  ratio")
         for title, text in [
             ("LLVM dialect, 2,000 x 8 atomics", llvm_dialect(2000, 8)),
             ("memref, 500 x 8 atomics", memrefs(500, 8, 0)),

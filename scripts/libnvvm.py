@@ -2,6 +2,10 @@
 """Compiles LLVM IR to PTX by NVIDIA's libNVVM 13.5, which scripts/install peers installs.
 
     scripts/libnvvm.py A.ll --arch compute_90 [--latest] [--no-verify] [--option=-ftz=1 …] [-o B.ptx]
+    scripts/libnvvm.py --scoreboard sm_100 … [--every N] [--ours PATH]
+
+The second form lowers the functions of scripts/scoreboard, or every Nth, to LLVM IR with ptx-atomics: libNVVM's verifier must
+take all of it, `ptx-atomics check` must find each atomic kept in libNVVM's PTX, and ptxas must assemble that.
 
 libNVVM has two dialects: that of LLVM 7 (typed pointers) up to compute_90, and that of LLVM 22 from compute_100, which
 --latest selects for older GPUs too. Its verifier is a call of its own, and nvvmCompileProgram does not make it.
@@ -10,10 +14,15 @@ libNVVM has two dialects: that of LLVM 7 (typed pointers) up to compute_90, and 
 import argparse
 import ctypes
 import functools
+import os
 import pathlib
+import runpy
+import subprocess
 import sys
+import tempfile
 
-TOOLKIT = pathlib.Path(__file__).resolve().parent.parent / ".tools/cuda-13.5/nvidia/cu13"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOOLKIT = ROOT / ".tools/cuda-13.5/nvidia/cu13"
 
 
 class Error(Exception):
@@ -78,15 +87,53 @@ def compile_ir(ir, arch, verify=True, options=()):
         library().nvvmDestroyProgram(ctypes.byref(program))
 
 
+def run(*words):
+    """What a program says; ends the process if it fails."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"error: {words[0]} {words[1]}: {done.stderr}")
+    return done.stderr.strip()
+
+
+def check_lowered(sm, every, ours, folder):
+    """One GPU's functions through ptx-atomics and libNVVM."""
+    board = runpy.run_path(str(ROOT / "scripts/scoreboard"), run_name="scoreboard")
+    targets = {target.sm: target for target in board["TARGETS"] if target.number >= 75}
+    if sm not in targets:
+        sys.exit(f"error: not {sm}, but {', '.join(targets)}")
+    target = targets[sm]
+    source, lowered, ptx = (folder / name for name in ("in.ll", "lowered.ll", "out.ptx"))
+    source.write_text(board["module"](board["cells"](target, 22)[::every], layout=True))
+    run(ours, "lower", "--emit", "llvm-ir", "--mcpu", sm, "--mattr", f"+{target.ptx}", source, "-o", lowered)
+    options = [] if target.number >= 100 else ["-nvvm-latest"]
+    ptx.write_text(compile_ir(lowered.read_bytes(), f"compute_{target.number}", True, options))
+    kept = run(ours, "check", "--ir", source, "--ptx", ptx)
+    run(board["PTXAS_13"], f"-arch={sm}", ptx, "-o", os.devnull)
+    print(f"{sm}: {kept}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("input", type=pathlib.Path)
+    parser.add_argument("input", type=pathlib.Path, nargs="?")
     parser.add_argument("--arch", default="compute_90")
     parser.add_argument("--latest", action="store_true", help="the dialect of LLVM 22 on every GPU")
     parser.add_argument("--no-verify", action="store_true", help="do not ask libNVVM's verifier first")
     parser.add_argument("-o", "--output", default="-")
     parser.add_argument("--option", action="append", default=[], help="a further option of nvvmCompileProgram, as --option=-opt=0")
+    parser.add_argument("--scoreboard", nargs="+", metavar="GPU", help="check what ptx-atomics lowers for these GPUs")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="of the scoreboard's functions, only every Nth")
+    parser.add_argument("--ours", default=ROOT / "target/release/ptx-atomics", help="the command that lowers and checks")
     arguments = parser.parse_args()
+    if bool(arguments.input) == bool(arguments.scoreboard):
+        parser.error("give an input, or --scoreboard")
+    if arguments.scoreboard:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                for sm in arguments.scoreboard:
+                    check_lowered(sm, arguments.every, arguments.ours, pathlib.Path(folder))
+        except (Error, OSError) as error:
+            sys.exit(f"error: {error}")
+        return
     options = ["-nvvm-latest"] * arguments.latest + arguments.option
     try:
         ptx = compile_ir(arguments.input.read_bytes(), arguments.arch, not arguments.no_verify, options)

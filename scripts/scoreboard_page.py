@@ -71,14 +71,14 @@ def agreeing_clangs(results, compilers):
     return found
 
 
-def markdown(results, grids, compilers, ours, seconds):
+def markdown(results, grids, compilers, ours):
     """The page: `results` has verdicts by target, compiler and cell, `compilers` their names and LLVMs, the last being ours."""
     agreeing = agreeing_clangs(results, compilers)
     shown = {target: {name: found for name, found in of_target.items() if name not in agreeing}
              for target, of_target in results.items()}
     names = ", ".join(name for name, _ in compilers if not re.search("verifier|latest", name))
     lines = ["# Which atomics compilers get right", "",
-             f"`scripts/scoreboard` made this page on {datetime.date.today()}, in {seconds / 60:.0f} minutes, with {names}, "
+             f"`scripts/scoreboard` made this page on {datetime.date.today()} with {names}, "
              "ptxas 12.9 and 13.5.", INTRODUCTION.rstrip()]
     if agreeing:
         pairs = [f"{name} with {other}" for name, other in agreeing.items()]
@@ -147,7 +147,7 @@ def losses(shown, grids, ours):
              "Each row counts the functions of one kind that lose the same, and names what distinguishes them from the others of their",
              "kind: operations, types, memory, orderings (of success/failure), scopes."]
     targets = list(shown)
-    for name in dict.fromkeys(name for of_target in shown.values() for name in of_target):
+    for name in dict.fromkeys(itertools.chain(*shown.values())):
         found, asked = collections.defaultdict(lambda: collections.defaultdict(list)), collections.defaultdict(list)
         for target in targets:
             for cell in grids[target]:
@@ -182,22 +182,45 @@ def pairs(shown, grids, ours, name, target):
             yield cell, a.code, b.code
 
 
+def best_of_each(shown, names):
+    """Of the variants of one program, the one that gets the most functions right."""
+    right = lambda name: sum(counts(of_target.get(name, {}).values())["right"] for of_target in shown.values())
+    variants = collections.defaultdict(list)
+    for name in names:
+        variants[re.split(" -|, ", name)[0]].append(name)
+    return [max(of_program, key=right) for of_program in variants.values()]
+
+
 def span(numbers):
     """A number, or the least, the median and the most of several."""
     least, most = min(numbers), max(numbers)
     return f"{least:+}" if least == most else f"{least:+} to {most:+}, mostly {int(statistics.median_low(numbers)):+}"
 
 
+REASONS = """
+What stands behind these:
+
+- *64 bits in shared memory, from sm_90 on*: ptxas drops the acquire and the release of an `atom` that it makes a loop of, and leaves
+  out the barriers. It keeps fences, which ours has around such an `atom`. The code of the others, right as PTX, does not order there.
+- *`fadd` and `fsub` at a generic address*: ours is one `atom.add`, for which ptxas makes two paths, with a loop for shared memory.
+  LLVM's compare-and-swap loop is shorter, and runs again wherever threads meet.
+- *8 and 16 bits*: inline assembly has these in registers of 16 bits, so that an operand and a result are extended. LLVM leaves what is
+  above a result undefined, and a caller that needs it extends it.
+- *Half floats in local memory*: ours adds them in f32.
+"""
+
+
 def machine_code(shown, grids, ours):
     """How often another's code for a function is less than ours, and which functions these are."""
     targets = [target for target in shown if target.sass]
-    names = [name for name in dict.fromkeys(name for of_target in shown.values() for name in of_target) if name != ours]
+    others = [name for name in dict.fromkeys(itertools.chain(*shown.values())) if not name.startswith("ptx-atomics")]
+    names = best_of_each(shown, others)
     lines = ["", "## Machine code", "",
-             "Each function that is right in both compilers was assembled by ptxas as a kernel, and its SASS counted: instructions; heavy",
-             "ones, which are barriers (MEMBAR, ERRBAR, CGAERRBAR, CCTL); loops; and registers. `+` counts the functions for which "
-             f"{ours}", "has fewer than the other compiler, `−` those for which it has more. Of sm_70, ptxas made code for sm_75, which is of",
-             "the same family. The counts are static: nothing here ran on a GPU."]
-    header = ["compiler", "GPU", "right in both", *(f"{measure} {sign}" for measure in MEASURES for sign in "+−")]
+             "Each function that is right in both compilers was assembled by ptxas as a kernel, and its SASS counted: instructions;",
+             "heavy ones, which wait for memory (MEMBAR, ERRBAR, CGAERRBAR, CCTL, FENCE); loops; and registers. The columns say of how",
+             f"many functions {ours} has fewer or more than the other compiler. Of sm_70, ptxas made code for sm_75, which is of the same",
+             "family. The counts are static: nothing here ran on a GPU, and of a generic address, all paths are counted."]
+    header = ["compiler", "GPU", "right in both", *(f"{word} {measure}" for measure in MEASURES for word in ("fewer", "more"))]
     rows = [header]
     shorter = collections.defaultdict(lambda: collections.defaultdict(list))
     asked = collections.defaultdict(list)
@@ -225,7 +248,7 @@ def machine_code(shown, grids, ours):
         numbers = [f"{len(by_target.get(target, [])):,}" for target in targets]
         spans = [span([mine[index] - other[index] for _, mine, other in every]) for index in range(len(MEASURES))]
         rows.append([name, f"{kind} {op}".strip(), code_list(said), *numbers, *spans])
-    return lines + ([table(rows).replace("| --- | --: | --: |", "| --- | --- | --- |", 1)] if len(rows) > 1 else ["None."])
+    return lines + ([table(rows).replace("| --- | --: | --: |", "| --- | --- | --- |", 1), REASONS.rstrip()] if len(rows) > 1 else ["None."])
 
 
 # ---- What is drawn from the page.
@@ -254,7 +277,8 @@ COLORS = {"right": ("#0072b2", "#fff"), "ordering": ("#d55e00", "#000"), "scope"
 
 def svg(rows_of_target):
     """Stacked bars, a row for each compiler: from what `tables` reads, so that the drawing shows what the text says."""
-    width, left, bar, gap, right = 640, 270, 18, 6, 90
+    width, bar, gap, right = 640, 18, 6, 90
+    left = 20 + 7 * max(len(name) for rows in rows_of_target.values() for name, _ in rows)
     parts, y = [], 84
 
     def text(x, y, words, more=""):
@@ -310,7 +334,8 @@ def summary(rows_of_target):
     """The table of the README: how much each compiler keeps on each GPU."""
     targets = {heading.split(",")[0]: dict(rows) for heading, rows in rows_of_target.items()}
     rows = [["right for", *targets]]
-    for name in dict.fromkeys(name for of_target in targets.values() for name in of_target):
+    names = dict.fromkeys(itertools.chain(*targets.values()))
+    for name in sorted(names, key=lambda name: not name.startswith("ptx-atomics")):
         numbers = [of_target.get(name) for of_target in targets.values()]
         shares = ["" if not found else f"{found[0]:,} of {sum(found):,}: {percent(found[0], sum(found))}" for found in numbers]
         rows.append([name, *shares])

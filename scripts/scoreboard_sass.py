@@ -4,7 +4,7 @@ import collections
 import re
 import subprocess
 
-import bench_sass
+import sass
 
 BATCH = 512
 
@@ -28,19 +28,18 @@ def measure(target, head, functions, folder):
         names = list(functions)[start : start + BATCH]
         ptx, cubin = folder / "kernels.ptx", folder / "kernels.cubin"
         ptx.write_text(kernels(head, (functions[name] for name in names)))
-        words = [target.ptxas, "-v", "-arch", target.sm, "-o", cubin, ptx]
+        words = [target.ptxas, "-v", "-arch", target.sass, "-o", cubin, ptx]
         said = subprocess.run(words, check=True, capture_output=True, text=True).stderr
         registers = dict(re.findall(r"Compiling entry function '(c\d+)'.*?Used (\d+) registers", said, flags=re.S))
-        listing = subprocess.run([bench_sass.NVDISASM, "-c", "-ndf", cubin], check=True, capture_output=True, text=True).stdout
+        listing = subprocess.run([sass.NVDISASM, "-c", "-ndf", cubin], check=True, capture_output=True, text=True).stdout
         for name, text in re.findall(r"^//-+ \.text\.(c\d+) (.*?)(?=^//-+ \.text|\Z)", listing, flags=re.M | re.S):
             found[name] = code(text, int(registers[name]))
     return found
 
 
 def code(text, registers):
-    words = [bench_sass.opcode(instruction) for instruction in bench_sass.instructions(text)]
-    heavy = sum(word.split(".")[0] in bench_sass.HEAVY for word in words)
-    return Code(len(words), heavy, backward_branches(text), registers)
+    words = [instruction.text for instruction in sass.with_loops(text)]
+    return Code(len(words), sum(map(sass.is_heavy, words)), backward_branches(text), registers)
 
 
 def backward_branches(text):

@@ -38,6 +38,7 @@ fn main() {
     let trials = vec![
         trial("what llc 22 loses is reported".into(), llc, llc_loses),
         trial("the scoreboard's sample: ours is right".into(), llc.or_else(assembler_missing), scoreboard),
+        trial("libNVVM's verifier takes what is lowered".into(), libnvvm_missing().or_else(assembler_missing), libnvvm),
         Trial::test("ours keeps all", ours_keeps),
         Trial::test("each thing that is lost is found", weakened_is_found),
         Trial::test("blocks in another order", moved_blocks),
@@ -111,11 +112,30 @@ fn assembler_missing() -> Option<&'static str> {
 
 fn scoreboard() -> Result<(), Failed> {
     let mut command = Command::new(root().join("scripts/scoreboard"));
-    let table = success(command.arg("--quick").env("PTX_ATOMICS", testing::binary()))?;
+    let table = success(command.args(["--quick", "--ours"]).arg(testing::binary()))?;
     let row = |start: &str| table.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned();
     let (ours, llc) = (row("| ptx-atomics "), row("| llc 22"));
     assert!(ours.contains(" (100.0%) | 0 | 0 | 0 | 0 | 0 | 0 |"), "{table}");
     assert!(!llc.is_empty() && !llc.contains("(100.0%)"), "{table}");
+    Ok(())
+}
+
+fn libnvvm_missing() -> Option<&'static str> {
+    let library = root().join(".tools/cuda-13.5/nvidia/cu13/lib/libnvvm.so.4");
+    (!library.exists()).then_some("libNVVM (scripts/install peers)")
+}
+
+/// Through the dialect of LLVM 22 that is asked for, and through the one that libNVVM has from sm_100 on.
+fn libnvvm() -> Result<(), Failed> {
+    let mut command = Command::new(root().join("scripts/libnvvm.py"));
+    command.args(["--scoreboard", "sm_90", "sm_100", "--every", "53", "--ours"]).arg(testing::binary());
+    let said = success(&mut command)?;
+    // `sm_90: 142 atomics and fences: 142 kept, 0 not, 0 not checked`
+    let is_right = |line: &str| {
+        let numbers: Vec<usize> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+        matches!(numbers[..], [all, kept, 0, 0] if all == kept && all > 100)
+    };
+    assert!(said.lines().count() == 2 && said.lines().all(is_right), "{said}");
     Ok(())
 }
 

@@ -178,7 +178,7 @@ fn several_inputs() -> Result<(), Failed> {
 fn shell() -> Result<(), Failed> {
     let version = success(ptx_atomics().arg("--version"))?;
     assert!(
-        version.starts_with("ptx-atomics 0.") && version.contains(&format!(" MLIR {}.", llvm_version())),
+        version.starts_with("ptx-atomics 0.") && version.contains(&format!("MLIR {}.", llvm_version())),
         "{version}"
     );
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
@@ -685,9 +685,12 @@ fn deterministic() -> Result<(), Failed> {
 }
 
 fn optimization_levels() -> Result<(), Failed> {
+    let path = "tests/inputs/addresses.ll";
+    let input = fs::read_to_string(root().join(path))?;
+    let atomics = input.matches("atomicrmw ").count() + input.matches("cmpxchg ").count();
     for level in 0..=3 {
-        let ptx = lowered(&format!("tests/inputs/addresses.ll -O{level}"))?;
-        assert_eq!(ptx.matches("atom.relaxed.").count(), 9, "-O{level}:\n{ptx}");
+        let ptx = lowered(&format!("{path} -O{level}"))?;
+        assert_eq!(ptx.matches("atom.relaxed.").count(), atomics, "-O{level}:\n{ptx}");
         assert_eq!(ptx.matches("atom.relaxed.gpu.add").count(), 0, "-O{level} leaves a generic address:\n{ptx}");
     }
     Ok(())

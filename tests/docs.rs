@@ -25,6 +25,7 @@ fn main() {
         Trial::test("commands have the options that are shown", || check(options)),
         Trial::test("files that are named exist", || check(files)),
         Trial::test("strategies and changes are explained", || check(names)),
+        Trial::test("the scoreboard's picture and table are those of its page", drawn),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
 }
@@ -299,6 +300,25 @@ fn files(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// What `scripts/scoreboard --draw` makes of the page, in a copy, is what stands in the repository.
+fn drawn() -> Result<(), Failed> {
+    let copy = tempfile::tempdir()?;
+    let scripts =
+        ["scoreboard", "scoreboard_page.py", "scoreboard_sass.py", "sass.py"].map(|name| format!("scripts/{name}"));
+    let drawn = ["README.md", "docs/scoreboard.svg"];
+    ["scripts", "docs"].iter().try_for_each(|folder| fs::create_dir(copy.path().join(folder)))?;
+    for name in scripts.iter().map(|name| &**name).chain(drawn).chain(["docs/scoreboard.md"]) {
+        fs::copy(root().join(name), copy.path().join(name))?;
+    }
+    let output = Command::new(copy.path().join("scripts/scoreboard")).arg("--draw").output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for name in drawn {
+        let same = fs::read_to_string(root().join(name))? == fs::read_to_string(copy.path().join(name))?;
+        assert!(same, "{name} is not what scripts/scoreboard --draw makes of docs/scoreboard.md");
     }
     Ok(())
 }

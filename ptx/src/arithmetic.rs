@@ -178,9 +178,8 @@ fn integer(op: AluOp, ty: Type, [a, b, c]: [u128; 3]) -> Option<u128> {
                 b
             }
         }
-        AluOp::Prmt | AluOp::AddRn | AluOp::SubRn | AluOp::AddCc | AluOp::SubCc | AluOp::Addc | AluOp::Subc => {
-            return None;
-        }
+        AluOp::Prmt | AluOp::MinNan | AluOp::MaxNan => return None,
+        AluOp::AddRn | AluOp::SubRn | AluOp::AddCc | AluOp::SubCc | AluOp::Addc | AluOp::Subc => return None,
     })
 }
 
@@ -206,7 +205,7 @@ fn permuted(a: u32, b: u32, picks: u32) -> u32 {
 }
 
 /// The sign of a zero that `min` or `max` takes from two zeros is not something that a sequence may rely on; here it is
-/// the wrong one.
+/// the wrong one. With `.NaN` it is the right one.
 fn float(op: AluOp, ty: Type, [a, b, c]: [u128; 3]) -> Option<u128> {
     let (x, y) = (from_bits(ty, a), from_bits(ty, b));
     let zeros = x == 0.0 && y == 0.0 && x.is_sign_negative() != y.is_sign_negative();
@@ -221,6 +220,12 @@ fn float(op: AluOp, ty: Type, [a, b, c]: [u128; 3]) -> Option<u128> {
         AluOp::Max if zeros => -0.0,
         AluOp::Min => x.min(y),
         AluOp::Max => x.max(y),
+        AluOp::MinNan | AluOp::MaxNan if ty == Type::F64 => return None,
+        AluOp::MinNan | AluOp::MaxNan if x.is_nan() || y.is_nan() => f64::NAN,
+        AluOp::MinNan if zeros => -0.0,
+        AluOp::MaxNan if zeros => 0.0,
+        AluOp::MinNan => x.min(y),
+        AluOp::MaxNan => x.max(y),
         _ => return None,
     };
     Some(to_bits(ty, value))

@@ -50,6 +50,10 @@ pub enum Form {
     Register128,
     /// `cvt.rn.bf16.f32`.
     CvtBf16,
+    /// `max` and `min` of half floats.
+    HalfExtremum,
+    /// `max.NaN` and `min.NaN`.
+    NanExtremum,
     /// Arithmetic with a carry on 64 bits.
     Carry64,
 }
@@ -117,6 +121,8 @@ impl Form {
             Self::CacheHint        => since(80, 7, 4),
             Self::Register128      => since(70, 8, 3),
             Self::CvtBf16          => since(80, 7, 0),
+            Self::HalfExtremum     => since(80, 7, 0),
+            Self::NanExtremum      => since(80, 7, 0),
             Self::Carry64          => since(20, 4, 3),
         }
     }
@@ -146,6 +152,8 @@ impl fmt::Display for Form {
             Self::CacheHint => f.write_str("`.L2::cache_hint`"),
             Self::Register128 => f.write_str("a register of 128 bits"),
             Self::CvtBf16 => f.write_str("`cvt.rn.bf16.f32`"),
+            Self::HalfExtremum => f.write_str("`max` or `min` of half floats"),
+            Self::NanExtremum => f.write_str("`max.NaN` or `min.NaN`"),
             Self::Carry64 => f.write_str("64-bit arithmetic with a carry"),
         }
     }
@@ -173,7 +181,7 @@ impl Cache {
 }
 
 impl Instruction {
-    /// The parts of this instruction that not every target has. Arithmetic has none.
+    /// The parts of this instruction that not every target has.
     pub fn forms(&self) -> Vec<Form> {
         let cache = match self {
             Self::Ld(Ld { cache, .. }) | Self::St(St { cache, .. }) => cache.as_ref(),
@@ -213,6 +221,12 @@ impl Instruction {
                 return vec![Form::Carry64];
             }
             Self::Alu { ty: Type::B128, .. } => return vec![Form::Register128],
+            Self::Alu { op: AluOp::MinNan | AluOp::MaxNan, .. } => return vec![Form::NanExtremum],
+            Self::Alu {
+                op: AluOp::Min | AluOp::Max, ty: Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2, ..
+            } => {
+                return vec![Form::HalfExtremum];
+            }
             Self::Cvt { to: Type::Bf16, .. } => return vec![Form::CvtBf16],
             Self::Membar(_)
             | Self::Alu { .. }

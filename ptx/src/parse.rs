@@ -352,7 +352,7 @@ impl Fields<'_> {
                 Instruction::Isspacep { space, p: self.register()?, a: self.source(Type::B64, None)? }
             }
             _ => {
-                let variant = ["rn", "cc", "lo"].into_iter().find(|variant| self.flag(variant));
+                let variant = ["rn", "cc", "lo", "NaN"].into_iter().find(|variant| self.flag(variant));
                 let name = variant.map_or(mnemonic.to_owned(), |variant| format!("{mnemonic}.{variant}"));
                 let op: AluOp = name.parse().map_err(|_| format!("unknown '{name}'"))?;
                 let ty = self.need("type")?;

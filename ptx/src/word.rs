@@ -94,6 +94,9 @@ modifiers! {
     pub enum AluOp {
         Mov, Neg, Not,
         Add, Sub, And, Or, Xor, Min, Max, Shl, Shr,
+        /// The minimum and the maximum, but NaN if one operand is NaN; -0 is less than +0.
+        #[strum(serialize = "min.NaN")] MinNan,
+        #[strum(serialize = "max.NaN")] MaxNan,
         #[strum(serialize = "add.rn")] AddRn,
         #[strum(serialize = "sub.rn")] SubRn,
         #[strum(serialize = "add.cc")] AddCc,

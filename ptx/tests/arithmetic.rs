@@ -42,6 +42,7 @@ macro_rules! integers {
                     AluOp::Selp => if c & 1 != 0 { x } else { y },
                     // Of one type; it has its own test.
                     AluOp::Prmt => return alu(op, Type::$ty, &[a, b, c]),
+                    AluOp::MinNan | AluOp::MaxNan => return None,
                     AluOp::AddRn | AluOp::SubRn | AluOp::AddCc | AluOp::SubCc | AluOp::Addc | AluOp::Subc => return None,
                 };
                 Some(value as $unsigned as u128)
@@ -266,6 +267,32 @@ fn prmt() {
     // The highest bit of a nibble asks for the sign of its byte, eight times.
     assert_eq!(of(0xBD98), Some(0xFFFF_0000));
     assert_eq!(alu(AluOp::Prmt, Type::B64, &[0, 0, 0]), None);
+}
+
+/// The zeros have an order, and a NaN is the result; f64 has no such form.
+#[test]
+fn extremes_of_nan() {
+    for (ty, one, infinity, nan) in [
+        (Type::F32, 0x3F80_0000, 0x7F80_0000, 0x7FFF_FFFF),
+        (Type::F16, 0x3C00, 0x7C00, 0x7FFF),
+        (Type::Bf16, 0x3F80, 0x7F80, 0x7FFF),
+    ] {
+        let sign = 1 << (ty.bits() - 1);
+        for (a, b, min, max) in [
+            (sign, 0, sign, 0),
+            (one, sign | one, sign | one, one),
+            (1, sign | 1, sign | 1, 1),
+            (infinity, one, one, infinity),
+            (infinity | 1, one, nan, nan),
+            (nan | sign, nan, nan, nan),
+        ] {
+            for sources in [[a, b], [b, a]] {
+                let of = |op| alu(op, ty, &sources);
+                assert_eq!((of(AluOp::MinNan), of(AluOp::MaxNan)), (Some(min), Some(max)), "{ty} {sources:x?}");
+            }
+        }
+    }
+    assert_eq!(alu(AluOp::MaxNan, Type::F64, &[0, 0]), None);
 }
 
 /// An addition in global memory takes subnormal numbers for zeros.

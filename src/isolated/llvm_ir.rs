@@ -68,6 +68,9 @@ pub fn finish(
     process::stage(Stage::Prepare);
     llvm::prepare(module, machine, job.level)?;
     process::stage(Stage::Lower);
+    if job.emit == Emit::Ptx {
+        llvm::discard_names(module);
+    }
     let remarks = llvm::lower(module, &job.input, options)?;
     if lines == Lines::ForMessages {
         llvm::strip_debug_info(module);

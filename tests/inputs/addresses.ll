@@ -53,3 +53,21 @@ define void @no_overflow(ptr addrspace(1) %p, i32 %i, i32 %n) {
   %b = atomicrmw add ptr addrspace(1) %there, i32 1 syncscope("device") monotonic
   ret void
 }
+; The pointers in what a kernel takes by value are global, behind a branch too.
+define ptx_kernel void @structure(ptr byval({ i64, ptr, ptr }) align 8 %p, i1 %c) {
+  %first = getelementptr i8, ptr %p, i64 8
+  %second = getelementptr i8, ptr %p, i64 16
+  %q = load ptr, ptr %first
+  %r = load ptr, ptr %second
+  %either = select i1 %c, ptr %q, ptr %r
+  %next = getelementptr i32, ptr %either, i64 3
+  %a = atomicrmw add ptr %next, i32 1 syncscope("device") monotonic
+  ret void
+}
+; What a function takes by value, others wrote.
+define void @no_kernel(ptr byval({ i64, ptr }) align 8 %p) {
+  %first = getelementptr i8, ptr %p, i64 8
+  %q = load ptr, ptr %first
+  %a = atomicrmw add ptr %q, i32 1 syncscope("device") monotonic
+  ret void
+}

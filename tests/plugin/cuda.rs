@@ -11,7 +11,7 @@ use std::{
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 
-use testing::{ASSEMBLERS, plugin::plugin, ptx_atomics, root, success, target, tool};
+use testing::{ASSEMBLERS, llvm_version, plugin::plugin, ptx_atomics, root, success, target, tool};
 
 use crate::{
     hosts::{Host, filter},
@@ -303,9 +303,11 @@ fn otherwise() -> Result<(), Failed> {
     let words = |list: &[[&str; 3]]| list.iter().map(|words| words.map(str::to_owned)).collect_vec();
     let fences = words(&[["", "gl", "membar"], ["", "cta", "membar"], ["", "sys", "membar"]]);
     let seq_cst = words(&[["sc", "sys", "fence"], ["acquire", "sys", "add.32"]]);
+    // From clang 23 on the builtins are relaxed by themselves.
+    let builtin = if llvm_version() < 23 { seq_cst.clone() } else { words(&[["relaxed", "sys", "add.32"]]) };
     for (name, route) in ROUTES {
         let ptx = route.compile(source.path(), "sm_90")?;
-        assert_eq!(meanings(&ptx), [fences.clone(), seq_cst.clone(), seq_cst.clone()], "{name}:\n{ptx}");
+        assert_eq!(meanings(&ptx), [fences.clone(), builtin.clone(), seq_cst.clone()], "{name}:\n{ptx}");
     }
     Ok(())
 }
@@ -316,7 +318,7 @@ const ONE: &str = "extern \"C\" __global__ void k0(int *p, int *out) { *out = at
 fn off() -> Result<(), Failed> {
     let source = source(ONE)?;
     let ir = clang(source.path(), "sm_90", &[&["-S", "-emit-llvm"], UNOPTIMIZED].concat())?;
-    let (on, off) = ("atom.relaxed.gpu.", "fence.sc.sys");
+    let (on, off) = ("atom.relaxed.gpu.", if llvm_version() < 23 { "fence.sc.sys" } else { "atom.relaxed.sys." });
     let remark = "syncscope(\"device\") monotonic (CUDA's atomicAdd) became";
     let load = format!("-load-pass-plugin={}", plugin().display());
     let opt = |variable: &str, passes: &str, ir: &str| -> Result<(String, String), Failed> {
@@ -361,11 +363,13 @@ fn off() -> Result<(), Failed> {
         let text = fs::read_to_string(ptx.path())?;
         assert_eq!((text.contains(on), text.contains(off)), (wanted == on, wanted == off), "{flags:?}: {text}");
     }
-    // The PTX of llc is what CUDA means, and less than clang says.
+    // The PTX of llc 22 is what CUDA means, and less than clang says.
     let ir = clang(source.path(), "sm_90", &[&["-S", "-emit-llvm"], INLINED_WITH_LINES].concat())?;
     fs::write(file.path(), &ir)?;
     fs::write(ptx.path(), filter(Command::new(tool("llc")).arg("-mcpu=sm_90"), &ir)?.0)?;
-    for (flags, kept) in [(&[][..], true), (&["--cuda-atomics", "on"], true), (&["--cuda-atomics=off"], false)] {
+    for (flags, kept) in
+        [(&[][..], true), (&["--cuda-atomics", "on"], true), (&["--cuda-atomics=off"], llvm_version() > 22)]
+    {
         let mut check = ptx_atomics();
         check.arg("check").args(flags).arg("--ir").arg(file.path()).arg("--ptx").arg(ptx.path());
         assert_eq!(check.output()?.status.success(), kept, "check {flags:?}");
@@ -494,7 +498,8 @@ fn look_alikes() -> Result<(), Failed> {
         assert!(ptx.contains("atom."), "{ptx}");
         Ok(ptx.contains(wanted))
     };
-    for (text, wanted, same, changes) in CHANGES {
+    // LLVM 23 reads the intrinsic of the first as an atomic of its own, before anybody sees the function.
+    for (text, wanted, same, changes) in CHANGES.into_iter().skip(usize::from(llvm_version() > 22)) {
         assert!(has(text, wanted)?, "{text}");
         for (index, [old, new]) in changes.iter().enumerate() {
             // A block within the function of a file is not the function.

@@ -15,7 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use testing::{
     ASSEMBLERS,
     examples::{self, Example, examples, scoped},
-    ptx_atomics, root, success, target,
+    llvm_version, ptx_atomics, root, success, target,
 };
 
 const LEVELS: [&str; 3] = ["0", "2", "3"];
@@ -89,6 +89,8 @@ type Test = (&'static str, Option<&'static str>, fn() -> Result<(), Failed>);
 
 fn everything_else() -> Vec<Trial> {
     let (opt, clang) = (loading::opt_missing(), Host::Clang.missing());
+    // The README shows what LLVM 22 loses.
+    let other = (llvm_version() != 22).then_some("the compilers on LLVM 22");
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let tests: [Test; 11] = [
         ("pipelines", opt, loading::pipelines),
@@ -101,15 +103,16 @@ fn everything_else() -> Vec<Trial> {
         ("options, and which of two wins", opt, messages::options),
         ("a file of remarks", opt, messages::remarks_file),
         ("all errors, and nothing written", opt, messages::all_errors),
-        ("the README's lines", opt.or(clang).or(examples::rustc_missing("")), readme::check),
+        ("the README's lines", other.or(opt).or(clang).or(examples::rustc_missing("")), readme::check),
     ];
     let mut trials: Vec<_> = tests.map(|(name, missing, test)| testing::trial(name.into(), missing, test)).into();
     for host in hosts() {
         let missing = host.missing();
-        trials.push(testing::trial(format!("{} errors", host.name()), missing, move || messages::errors(host)));
-        for (what, test) in [
-            ("errors of options", messages::errors_of_options as fn(Host) -> _),
-            ("errors without a GPU", messages::no_gpu),
+        let old_gpus = missing.or((!host.knows_old_gpus()).then_some("a rustc for GPUs before sm_70"));
+        for (what, missing, test) in [
+            ("errors", old_gpus, messages::errors as fn(Host) -> _),
+            ("errors of options", missing, messages::errors_of_options),
+            ("errors without a GPU", old_gpus, messages::no_gpu),
         ] {
             trials.push(testing::trial(format!("{} {what}", host.name()), missing, move || test(host)));
         }

@@ -19,8 +19,29 @@ pub struct Update<'a> {
     op: RmwOp,
     ty: OpType,
     target: &'a Target,
-    /// The operand; its elements, for a vector.
+    /// The operand; its elements, for a vector that is not computed at once.
     b: Vec<Operand>,
+}
+
+/// The instruction that is the operation on a float, or on a pair of them, if the target has it.
+fn extremum(op: RmwOp, ty: OpType, target: &Target) -> Option<(AluOp, Type)> {
+    let op = match op {
+        RmwOp::FMax => AluOp::Max,
+        RmwOp::FMin => AluOp::Min,
+        RmwOp::FMaximum => AluOp::MaxNan,
+        RmwOp::FMinimum => AluOp::MinNan,
+        _ => return None,
+    };
+    let ty = match ty {
+        OpType::F16 => Type::F16,
+        OpType::F16x2 => Type::F16x2,
+        OpType::Bf16 => Type::Bf16,
+        OpType::Bf16x2 => Type::Bf16x2,
+        OpType::F32 => Type::F32,
+        _ => return None,
+    };
+    let form = if matches!(op, AluOp::MaxNan | AluOp::MinNan) { Form::NanExtremum } else { Form::HalfExtremum };
+    target.meets(form.requirement()).then_some((op, ty))
 }
 
 impl<'a> Update<'a> {
@@ -28,9 +49,12 @@ impl<'a> Update<'a> {
     pub fn new(op: RmwOp, ty: OpType, b: Operand, target: &'a Target, body: &mut Body) -> Self {
         let b = match op {
             RmwOp::Xchg => vec![b],
+            _ if extremum(op, ty, target).is_some() => vec![b],
             _ if ty == OpType::I128 => split(body, ty, b, "%operand").iter().map(register).collect(),
             _ => {
                 let elements = elements(body, ty, b, "%operand");
+                // A half float is widened where its arithmetic is that of f32.
+                let ty = if extremum(op, ty.scalar(), target).is_some() { OpType::F32 } else { ty };
                 elements.into_iter().enumerate().map(|(lane, b)| widen(body, ty, b, "%factor", lane)).collect()
             }
         };
@@ -39,7 +63,10 @@ impl<'a> Update<'a> {
 
     /// Computes `new` from `old`.
     pub fn apply(&self, body: &mut Body, old: &Name, new: &Name) {
-        let Self { op, ty, b, .. } = self;
+        let Self { op, ty, target, b } = self;
+        if let Some((op, ty)) = extremum(*op, *ty, target) {
+            return body.alu(op, ty, new, [register(old), b[0].clone()]);
+        }
         match (op, ty) {
             (RmwOp::Xchg, _) => body.mov(bits(ty.bits().max(32)), new, b[0].clone()),
             (_, OpType::I128) => {
@@ -62,6 +89,9 @@ impl<'a> Update<'a> {
 
     /// Computes one element.
     fn scalar(&self, body: &mut Body, old: &Name, b: &Operand, new: &Name) {
+        if let Some((op, ty)) = extremum(self.op, self.ty.scalar(), self.target) {
+            return body.alu(op, ty, new, [register(old), b.clone()]);
+        }
         match (self.op, self.ty.scalar()) {
             (op, ty @ (OpType::F16 | OpType::Bf16)) => {
                 let wide = widen(body, ty, register(old), "%term", 0);

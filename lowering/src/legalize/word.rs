@@ -87,7 +87,9 @@ pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         body.push(emit.ld(LdSem::Relaxed, Type::B32, seen.clone(), location.word.clone()));
         body.label(AGAIN);
         body.mov(Type::B32, &old, register(&seen));
-        prmt(body, &field, register(&old), Operand::Immediate(0), &extract);
+        if op != RmwOp::Xchg {
+            prmt(body, &field, register(&old), Operand::Immediate(0), &extract);
+        }
         if float {
             let value = body.register(Type::B16, "%value");
             body.cvt(Type::U16, Type::U32, &value, register(&field));
@@ -104,7 +106,10 @@ pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
         body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry.clone()));
     });
-    // The compare-and-swap that succeeded has found the word that the field was taken from.
+    // The compare-and-swap that succeeded has found the word that the field is taken from; no exchange depends on it.
+    if op == RmwOp::Xchg {
+        prmt(body, &field, register(&seen), Operand::Immediate(0), &extract);
+    }
     body.cvt(Type::U16, Type::U32, &D, register(&field));
 }
 

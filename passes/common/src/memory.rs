@@ -1,7 +1,5 @@
 //! What memory a pointer points to, as far as a module shows.
 
-use std::collections::HashSet;
-
 use ptx_atomics_lowering::ptx::Space;
 
 /// The greatest number of values that are looked at behind a pointer. In code that is never reached a pointer may be
@@ -20,7 +18,7 @@ pub struct Memory {
 }
 
 /// What a pointer points into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Object {
     /// An object of this state space; of [`Space::Generic`], if all that is known of it is that other threads see it.
     In(Space),
@@ -46,8 +44,8 @@ impl Memory {
     pub fn behind<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Self {
         let generic = Self::of_space(Space::Generic);
         let Some(objects) = objects(pointer, source) else { return Self { unresolved: true, ..generic } };
-        match objects.iter().next() {
-            Some(Object::In(space)) if objects.len() == 1 => Self::of_space(*space),
+        match objects[..] {
+            [Object::In(space)] => Self::of_space(space),
             _ => Self {
                 partly_local: objects.contains(&Object::In(Space::Local)),
                 unresolved: objects.contains(&Object::Unknown),
@@ -57,9 +55,9 @@ impl Memory {
     }
 }
 
-/// The objects that a pointer may point into. `None` if there are too many values behind it.
-fn objects<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Option<HashSet<Object>> {
-    let (mut seen, mut open, mut found) = (Vec::new(), vec![pointer], HashSet::new());
+/// The objects that a pointer may point into, each once. `None` if there are too many values behind it.
+fn objects<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Option<Vec<Object>> {
+    let (mut seen, mut open, mut found) = (Vec::new(), vec![pointer], Vec::new());
     while let Some(pointer) = open.pop() {
         if seen.contains(&pointer) {
             continue;
@@ -68,7 +66,8 @@ fn objects<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Option
             return None;
         }
         match source(&pointer) {
-            Source::Object(object) => drop(found.insert(object)),
+            Source::Object(object) if found.contains(&object) => {}
+            Source::Object(object) => found.push(object),
             Source::Pointers(pointers) => open.extend(pointers),
         }
         seen.push(pointer);

@@ -120,13 +120,14 @@ pub fn wrong_address_space(number: u32) -> Problem {
 }
 
 /// The type of the model for a value of `size` bytes: `arithmetic`, if the GPU computes with it, or an integer where the
-/// value is only moved. `printed` is the type as its IR prints it, and `alignment` that of the memory, in bytes.
+/// value is only moved. `printed` gives the type as its IR prints it, which takes time and only errors need; `alignment` is
+/// that of the memory, in bytes.
 pub fn checked_type(
     opcode: Opcode,
     arithmetic: Option<Type>,
     size: u64,
     alignment: u64,
-    printed: &str,
+    printed: impl Fn() -> String,
 ) -> Result<Type, Problem> {
     let ty = arithmetic.filter(|ty| !opcode.moves_only() || matches!(ty, Type::F32 | Type::F64));
     let ty = ty.or_else(|| integer(size).filter(|_| opcode.moves_only()));
@@ -136,10 +137,10 @@ pub fn checked_type(
         } else {
             "the GPU has no arithmetic on this type: use a loop of cmpxchg on an integer of its size"
         };
-        return Err((format!("atomic operation on type {printed} has no lowering"), Some(help.into())));
+        return Err((format!("atomic operation on type {} has no lowering", printed()), Some(help.into())));
     };
     if alignment < size {
-        let message = format!("atomic operation on {printed} aligned to {alignment} bytes, less than its size");
+        let message = format!("atomic operation on {} aligned to {alignment} bytes, less than its size", printed());
         let help = format!("PTX needs an alignment of {size} bytes: align the object, or do not access it atomically");
         return Err((message, Some(help)));
     }

@@ -5,7 +5,7 @@
 //! run, such promises are removed from every function that orders, by itself or through a call, and an empty `asm
 //! sideeffect` beside each ordering operation keeps LLVM from inferring them again: a pin.
 //!
-//! Between [`begin`] and [`end`] a line of module assembly, the mark, makes PTX that no assembler takes: a module whose
+//! Between [`begin`] and [`end`] a function with a line of assembly, the mark, makes PTX that no assembler takes: a module whose
 //! optimizer ran with the pass, and whose code generator ran without it, must not lose its ordering silently.
 
 use std::collections::{HashMap, HashSet};
@@ -13,64 +13,65 @@ use std::collections::{HashMap, HashSet};
 use inkwell::{
     context::AsContextRef,
     llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, core::*, prelude::*},
-    module::Module,
-    values::{AsValueRef, InstructionValue},
+    module::{Linkage, Module},
+    values::{AsValueRef, FunctionValue, InstructionValue},
 };
 
 use crate::{
     instruction::Instruction,
-    value::{callee, instructions, text},
+    used,
+    value::{callee, instructions},
 };
 
 // SAFETY of all calls below: instructions and functions are those of a live module, and what is built belongs to its
 // context.
 
-/// The mark.
-const MARK: &str = "ptx-atomics: atomics are not lowered. Load the plugin where the program is linked, too.";
-
-/// What LLVM's linker puts in front of the assembly of each module that has any. In front of the mark it is there because
-/// of it, and no assembler of PTX takes it.
-const LTO_DIRECTIVE: &str = ".lto_discard\n";
+/// The mark: a function with this line, which nobody calls. It has no name outside of its module, so that a linker asks nobody
+/// about it; linked modules have one each, with numbers behind the name.
+const MARK: &str = "ptx-atomics.not_lowered";
+const LINE: &str = "ptx-atomics: atomics are not lowered. Load the plugin where the program is linked, too.";
 
 /// Protects a module from LLVM's optimizer.
 pub fn begin(module: &Module<'_>) {
     forget(module);
     pin(module);
-    let marked = is_marked(module);
-    if !marked && module.get_functions().flat_map(instructions).any(|i| Instruction::atomic(i).is_some()) {
-        let line = format!("{MARK}\n");
-        unsafe { LLVMAppendModuleInlineAsm(module.as_mut_ptr(), line.as_ptr().cast(), line.len()) };
+    if !is_marked(module) && module.get_functions().flat_map(instructions).any(|i| Instruction::atomic(i).is_some()) {
+        mark(module);
     }
 }
 
 /// Removes what [`begin`] added.
 pub fn end(module: &Module<'_>) {
     unpin(module);
-    if is_marked(module) {
-        let mut kept: Vec<String> = Vec::new();
-        for line in assembly(module).lines() {
-            if line != MARK {
-                kept.push(format!("{line}\n"));
-            } else if kept.last().is_some_and(|line| line == LTO_DIRECTIVE) {
-                kept.pop();
-            }
+    let marks: Vec<_> = marks(module).collect();
+    for mark in marks {
+        // SAFETY: nothing else uses the function.
+        unsafe {
+            used::forget(module, &[mark.as_value_ref()]);
+            mark.delete();
         }
-        let text = kept.concat();
-        unsafe { LLVMSetModuleInlineAsm2(module.as_mut_ptr(), text.as_ptr().cast(), text.len()) };
     }
 }
 
 /// Whether [`begin`] was called, and [`end`] was not.
 pub fn is_marked(module: &Module<'_>) -> bool {
-    assembly(module).lines().any(|line| line == MARK)
+    marks(module).next().is_some()
 }
 
-fn assembly(module: &Module<'_>) -> String {
-    let mut length = 0;
-    unsafe {
-        let start = LLVMGetModuleInlineAsm(module.as_mut_ptr(), &mut length);
-        text(start, length).unwrap_or_default()
-    }
+fn marks<'c>(module: &Module<'c>) -> impl Iterator<Item = FunctionValue<'c>> {
+    module.get_functions().filter(|function| function.get_name().to_bytes().starts_with(MARK.as_bytes()))
+}
+
+fn mark(module: &Module<'_>) {
+    let context = module.get_context();
+    let ty = context.void_type().fn_type(&[], false);
+    let function = module.add_function(MARK, ty, Some(Linkage::Internal));
+    let line = context.create_inline_asm(ty, LINE.into(), String::new(), true, false, None, false);
+    let builder = context.create_builder();
+    builder.position_at_end(context.append_basic_block(function, ""));
+    builder.build_indirect_call(ty, line, &[], "").expect("the builder has a place");
+    builder.build_return(None).expect("the builder has a place");
+    used::keep(module, &function);
 }
 
 /// Removes the memory effects of every function that orders accesses.

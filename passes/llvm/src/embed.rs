@@ -1,9 +1,14 @@
 //! One call to inline assembly in place of each instruction.
 
+use std::{cell::RefCell, rc::Rc};
+
 use inkwell::{
     GlobalVisibility,
     context::{AsContextRef, ContextRef},
-    llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMIntPredicate, LLVMTypeKind, core::*, prelude::*},
+    llvm_sys::{
+        LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMIntPredicate, LLVMTypeKind, core::*,
+        debuginfo::LLVMInstructionSetDebugLoc, prelude::*,
+    },
     module::{Linkage, Module},
     values::{AsValueRef, GlobalValue},
 };
@@ -13,6 +18,7 @@ use ptx_atomics_pass::{
     address_space,
     operation::{Opcode, Replacement},
 };
+use rustc_hash::FxHashMap;
 
 use crate::{
     instruction::Instruction,
@@ -82,12 +88,18 @@ pub struct Embedder {
     aliasing: [u32; ALIASING.len()],
     /// Metadata of the type of the result, which is another where the value stands in a wider register.
     range: u32,
+    /// One call for each replacement and type of the value in memory, in no block and without arguments. To copy it takes
+    /// LLVM less time than to build its like.
+    templates: RefCell<FxHashMap<(*const Replacement, LLVMTypeRef), LLVMValueRef>>,
 }
 
 impl Drop for Embedder {
     fn drop(&mut self) {
-        // SAFETY: the builder is ours.
-        unsafe { LLVMDisposeBuilder(self.builder) };
+        // SAFETY: the builder and the calls are ours.
+        unsafe {
+            self.templates.get_mut().values().for_each(|call| LLVMDeleteInstruction(*call));
+            LLVMDisposeBuilder(self.builder);
+        }
     }
 }
 
@@ -113,17 +125,18 @@ impl Embedder {
                 not_on_calls,
                 aliasing,
                 range,
+                templates: RefCell::default(),
             }
         }
     }
 
     /// Replaces the instruction by one call.
-    pub fn embed(&self, planned: Planned<'_>) {
+    pub fn embed(&self, planned: &Planned<'_>) {
         let instruction = planned.instruction;
         let raw = instruction.raw();
         unsafe {
             LLVMPositionBuilderBefore(self.builder, raw);
-            let (call, result) = self.call(&planned);
+            let (call, result) = self.call(planned);
             let breaks = |kind| {
                 let orders = planned.replacement.orders && self.aliasing.contains(&kind);
                 orders || call != result && kind == self.range
@@ -162,8 +175,29 @@ impl Embedder {
                 Argument::Low(slot) => self.low_half(value(slot)),
                 Argument::High(slot) => self.high_half(value(slot)),
             };
-            let mut arguments: Vec<_> = asm.arguments().iter().map(argument).collect();
-            let mut parameters: Vec<_> = arguments.iter().map(|argument| LLVMTypeOf(*argument)).collect();
+            let arguments: Vec<_> = asm.arguments().iter().map(argument).collect();
+            let key = (Rc::as_ptr(replacement), value_type);
+            let template = *self.templates.borrow_mut().entry(key).or_insert_with(|| {
+                let parameters = arguments.iter().map(|argument| LLVMTypeOf(*argument)).collect();
+                self.template(replacement, value_type, parameters)
+            });
+            let call = LLVMInstructionClone(template);
+            (0..).zip(&arguments).for_each(|(index, argument)| LLVMSetOperand(call, index, *argument));
+            LLVMInsertIntoBuilder(self.builder, call);
+            let value = if asm.has_result() { self.value_of(replacement, call, value_type) } else { call };
+            (call, value)
+        }
+    }
+
+    /// A call with parameters of these types, in no block and without arguments.
+    unsafe fn template(
+        &self,
+        replacement: &Replacement,
+        value_type: LLVMTypeRef,
+        mut parameters: Vec<LLVMTypeRef>,
+    ) -> LLVMValueRef {
+        let asm = &replacement.asm;
+        unsafe {
             let result = if asm.has_result() { self.register_type(replacement, value_type) } else { self.void };
             let ty = LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0);
             let (template, constraints) = (asm.template(), asm.constraints());
@@ -172,8 +206,11 @@ impl Embedder {
             let (constraints, constraints_len) = (constraints.as_ptr().cast(), constraints.len());
             let asm_value =
                 LLVMGetInlineAsm(ty, template, template_len, constraints, constraints_len, 1, 0, dialect, 0);
+            let mut arguments: Vec<_> = parameters.iter().map(|ty| LLVMGetPoison(*ty)).collect();
             let count = arguments.len() as u32;
             let call = LLVMBuildCall2(self.builder, ty, asm_value, arguments.as_mut_ptr(), count, c"".as_ptr());
+            LLVMInstructionRemoveFromParent(call);
+            LLVMInstructionSetDebugLoc(call, std::ptr::null_mut());
             LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, self.nounwind);
             if asm.takes_address() {
                 LLVMAddCallSiteAttribute(call, 1, self.noundef);
@@ -181,13 +218,13 @@ impl Embedder {
             if asm.has_memory_operand() {
                 let element = LLVMCreateTypeAttribute(self.context, self.elementtype, value_type);
                 LLVMAddCallSiteAttribute(call, 1, element);
-                if !replacement.orders && !instruction.is_volatile() {
+                let volatile = replacement.op.operation.access().is_some_and(|access| access.volatile);
+                if !replacement.orders && !volatile {
                     let add = |attribute| LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attribute);
                     self.relaxed.into_iter().for_each(add);
                 }
             }
-            let value = if asm.has_result() { self.value_of(replacement, call, value_type) } else { call };
-            (call, value)
+            call
         }
     }
 

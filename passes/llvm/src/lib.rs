@@ -54,6 +54,7 @@ mod recognize;
 mod require;
 mod scoped;
 mod source;
+mod used;
 mod value;
 mod version;
 
@@ -65,9 +66,10 @@ use self::recognize::Lines;
 pub use self::{
     cuda::relax_cuda,
     effects::{begin, end},
-    emit::{RESOLVE, bitcode, ir, prepare, ptx, strip_debug_info},
+    emit::{RESOLVE, bitcode, discard_names, ir, prepare, ptx, strip_debug_info},
     fatal::{Handlers, install_handlers},
     machine::{data_layout, machine, requested_gpus, requested_versions, require_nvptx64},
+    memory::show_global_pointers,
     module_flag::settings_of,
     recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
@@ -94,7 +96,7 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Ve
         embed::spell_symbols_plainly(module);
     }
     let embedder = embed::Embedder::new(&module.get_context());
-    planned.into_iter().for_each(|plan| embedder.embed(plan));
+    planned.iter().for_each(|plan| embedder.embed(plan));
     Ok(remarks)
 }
 

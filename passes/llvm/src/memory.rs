@@ -1,8 +1,11 @@
 //! What memory a pointer points to, as far as LLVM IR shows.
 
 use inkwell::{
-    llvm_sys::{LLVMOpcode, LLVMTypeKind, core::*},
-    values::{AsValueRef, PointerValue},
+    attributes::{Attribute, AttributeLoc},
+    context::AsContextRef,
+    llvm_sys::{LLVMCallConv, LLVMOpcode, LLVMTypeKind, core::*},
+    module::Module,
+    values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
 use ptx_atomics_lowering::ptx::Space;
 use ptx_atomics_pass::{
@@ -10,7 +13,7 @@ use ptx_atomics_pass::{
     memory::{Memory, Object, Source},
 };
 
-use crate::value::Value;
+use crate::value::{Value, instructions};
 
 // SAFETY of all calls below: the values are live, and each accessor is called on the kind of value that LLVM's C API
 // defines it for.
@@ -25,6 +28,64 @@ pub fn memory_of(pointer: PointerValue<'_>) -> Result<Memory, u32> {
     match space {
         Space::Generic => Ok(Memory::behind(Value::from(pointer), source)),
         space => Ok(Memory::of_space(space)),
+    }
+}
+
+/// Shows that the pointers in what a kernel of CUDA takes by value are global: each is cast to that space and back, for inference
+/// to find. LLVM's backend does the same (`NVPTXLowerArgs`), but only after the pass.
+pub fn show_global_pointers(module: &Module<'_>) {
+    let triple = module.get_triple();
+    if !triple.as_str().to_string_lossy().split('-').nth(2).is_some_and(|system| system.starts_with("cuda")) {
+        return;
+    }
+    let kernels = module
+        .get_functions()
+        .filter(|function| function.get_call_conventions() == LLVMCallConv::LLVMPTXKernelCallConv as u32);
+    let found: Vec<_> =
+        kernels.flat_map(|kernel| instructions(kernel).filter(move |i| is_from_structure(*i, kernel))).collect();
+    let space = |number| unsafe { LLVMPointerTypeInContext(module.get_context().as_ctx_ref(), number) };
+    let (generic, global) = (space(address_space::number(Space::Generic)), space(address_space::number(Space::Global)));
+    unsafe {
+        let builder = LLVMCreateBuilderInContext(module.get_context().as_ctx_ref());
+        for load in found {
+            let load = load.as_value_ref();
+            LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(load));
+            let known = LLVMBuildAddrSpaceCast(builder, load, global, c"".as_ptr());
+            let again = LLVMBuildAddrSpaceCast(builder, known, generic, c"".as_ptr());
+            LLVMReplaceAllUsesWith(load, again);
+            LLVMSetOperand(known, 0, load);
+        }
+        LLVMDisposeBuilder(builder);
+    }
+}
+
+/// How many steps a pointer is followed back: as many as LLVM does. In code that control does not reach, there may be a circle.
+const DEPTH: usize = 10;
+
+/// Whether an instruction loads a generic pointer from what a kernel takes by value. One that is cast was seen before.
+fn is_from_structure(load: InstructionValue<'_>, kernel: FunctionValue<'_>) -> bool {
+    let raw = load.as_value_ref();
+    unsafe {
+        let ty = LLVMTypeOf(raw);
+        if LLVMGetInstructionOpcode(raw) != LLVMOpcode::LLVMLoad
+            || LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMPointerTypeKind
+            || LLVMGetPointerAddressSpace(ty) != address_space::number(Space::Generic)
+        {
+            return false;
+        }
+        let mut from = Value::new(LLVMGetOperand(raw, 0));
+        for _ in 0..DEPTH {
+            let [pointer] = pointers(from)[..] else { break };
+            from = pointer;
+        }
+        let byval = Attribute::get_named_enum_kind_id("byval");
+        let by_value = (0..).zip(kernel.get_param_iter()).any(|(index, parameter)| {
+            parameter.as_value_ref() == from.raw()
+                && kernel.get_enum_attribute(AttributeLoc::Param(index), byval).is_some()
+        });
+        let use_ = LLVMGetFirstUse(raw);
+        let cast = |user| !LLVMIsAAddrSpaceCastInst(user).is_null();
+        by_value && !use_.is_null() && !cast(LLVMGetUser(use_))
     }
 }
 

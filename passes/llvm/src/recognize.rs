@@ -2,7 +2,7 @@
 //!
 //! The whole module is looked at before anything is changed, and everything that has no lowering is reported.
 
-use std::{collections::HashMap, rc::Rc};
+use std::{collections::hash_map::Entry, rc::Rc};
 
 use inkwell::{
     llvm_sys::{LLVMTypeKind, core::*, target::LLVMStoreSizeOfType},
@@ -20,6 +20,7 @@ use ptx_atomics_pass::{
         describe, flushes, help, integer, takes_constants,
     },
 };
+use rustc_hash::FxHashMap;
 use strum::IntoEnumIterator;
 
 use crate::{
@@ -87,11 +88,13 @@ pub fn plan<'c>(
     lines: Lines,
     mut keep: impl FnMut(Planned<'c>),
 ) -> Result<(), Errors> {
-    let mut recognizer = Recognizer::new(module, input, options);
+    let recognizer = Recognizer::new(module, input, options);
+    let mut known = FxHashMap::default();
     let mut errors = Errors::new();
     let mut count = 0..;
     for function in module.get_functions() {
         let policy = errors.keep(recognizer.policy(function)).unwrap_or(options.policy);
+        let known = known.entry(policy).or_default();
         for instruction in instructions(function) {
             let Some(instruction) = Instruction::atomic(instruction) else {
                 errors.extend(recognizer.element_wise_intrinsic(function, instruction));
@@ -101,7 +104,8 @@ pub fn plan<'c>(
                 Lines::InOrder if recognizer.numbering.is_in_text(instruction) => count.next(),
                 _ => recognizer.numbering.get(instruction),
             };
-            errors.keep(recognizer.plan(function, instruction, number, &policy)).into_iter().for_each(&mut keep);
+            let planned = recognizer.plan(function, instruction, number, &policy, known);
+            errors.keep(planned).into_iter().for_each(&mut keep);
         }
     }
     errors.or(())
@@ -180,6 +184,9 @@ pub fn ptx_name(name: &str) -> String {
     name.replace(['.', '@'], "_$_")
 }
 
+/// What was lowered already by one policy, by operation and constant sources.
+type Known = FxHashMap<(AtomicOp, Constants), Rc<Replacement>>;
+
 struct Recognizer<'a> {
     input: &'a Input,
     options: &'a Options,
@@ -187,8 +194,6 @@ struct Recognizer<'a> {
     layout: TargetData,
     /// LLVM's numbers of [`SYNC_SCOPES`] in this context.
     sync_scope_ids: [u32; SYNC_SCOPES.len()],
-    /// What was lowered already: by operation, policy, and constant sources.
-    known: HashMap<(AtomicOp, Policy, Constants), Rc<Replacement>>,
     cuda: u32,
 }
 
@@ -199,7 +204,7 @@ impl<'a> Recognizer<'a> {
         let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| sync_scope_id(&context, name));
         let numbering = Numbering::of(&context);
         let cuda = context.get_kind_id(cuda::KIND);
-        Self { input, options, numbering, layout, sync_scope_ids, known: HashMap::new(), cuda }
+        Self { input, options, numbering, layout, sync_scope_ids, cuda }
     }
 
     /// The policy of the run, with what the function's attributes say.
@@ -220,11 +225,12 @@ impl<'a> Recognizer<'a> {
     }
 
     fn plan<'c>(
-        &mut self,
+        &self,
         function: FunctionValue<'c>,
         instruction: Instruction<'c>,
         number: Option<u32>,
         policy: &Policy,
+        known: &mut Known,
     ) -> Result<Planned<'c>, Errors> {
         let input = self.input;
         let diagnostic = |(message, help): Problem| Diagnostic {
@@ -246,14 +252,13 @@ impl<'a> Recognizer<'a> {
         let scalar = takes_constants(&op.operation);
         let mut bits = || sources.next().filter(|_| scalar).and_then(Value::constant);
         let constants = [bits(), bits()];
-        let key = (op, *policy, constants);
-        let replacement = match self.known.get(&key) {
-            Some(known) => known.clone(),
-            None => {
+        let replacement = match known.entry((op, constants)) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(unknown) => {
                 let replacement = Replacement::new(op, policy, &self.options.target, constants).map_err(|errors| {
                     errors.iter().map(|error| diagnostic((error.to_string(), help(error)))).collect::<Vec<_>>()
                 })?;
-                self.known.entry(key).or_insert(Rc::new(replacement)).clone()
+                unknown.insert(Rc::new(replacement)).clone()
             }
         };
         let cuda = self.cuda;
@@ -307,7 +312,7 @@ impl<'a> Recognizer<'a> {
     fn ty(&self, llvm: ValueType<'_>, opcode: Opcode, alignment: u64) -> Result<Type, Problem> {
         // SAFETY: the type and the layout are live; the size of a type of atomics is defined.
         let size = unsafe { LLVMStoreSizeOfType(self.layout.as_mut_ptr(), llvm.raw()) };
-        checked_type(opcode, arithmetic_type(llvm, size), size, alignment, &llvm.text())
+        checked_type(opcode, arithmetic_type(llvm, size), size, alignment, || llvm.text())
     }
 
     /// LLVM's backend turns these into calls to functions that do not exist.

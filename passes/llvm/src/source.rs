@@ -48,6 +48,9 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Error
     let buffer = MemoryBuffer::create_from_memory_range(bytes, input.name());
     let mut module = std::ptr::null_mut();
     let mut error = std::ptr::null_mut();
+    // LLVM reads no text in a context that discards names, as one does in which PTX was made.
+    // SAFETY: the context is live.
+    unsafe { LLVMContextSetDiscardValueNames(context.as_ctx_ref(), 0) };
     // SAFETY: the buffer is live; on success the module belongs to the caller, on failure the message does.
     let failed =
         unsafe { LLVMParseIRInContext2(context.as_ctx_ref(), buffer.as_mut_ptr(), &mut module, &mut error) } != 0;

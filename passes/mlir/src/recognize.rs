@@ -94,7 +94,7 @@ fn operation(asked: &Asked<'_, '_>, options: &Options) -> Result<AtomicOp, Vec<P
         let memory = memory_of(pointer, space).map_err(&mut keep).ok();
         let (model, size) = size_and_model(ty);
         let alignment = asked.alignment.unwrap_or(size);
-        let ty = checked_type(asked.opcode, model, size, alignment, &ty.to_string()).map_err(&mut keep).ok();
+        let ty = checked_type(asked.opcode, model, size, alignment, || ty.to_string()).map_err(&mut keep).ok();
         let Memory { space, partly_local, unresolved } = memory?;
         let may_be_local = partly_local || unresolved && options.generic_may_be_local;
         Some(Access { volatile: asked.volatile, may_be_local, ..Access::new(space, ty?).aligned(alignment) })

@@ -55,6 +55,9 @@ unsafe extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
         let parameters = unsafe { parameters.get() }.unwrap_or_default();
         llvm::relax_cuda(module, || Ok(settings(module, &parameters)?.cuda_atomics != Some(false)))?;
         llvm::begin(module);
+        if llvm::is_pending(module) {
+            llvm::show_global_pointers(module);
+        }
         Ok(())
     };
     // SAFETY: the module is live.
