@@ -4,7 +4,7 @@ use std::fs;
 
 use libtest_mimic::{Failed, Trial};
 
-use testing::{ptx_atomics, success};
+use testing::{llvm_version, ptx_atomics, success};
 
 /// An op in a function with `%p`, `%q` and `%v`, and the instructions that it becomes.
 const OPS: [(&str, &[&str]); 7] = [
@@ -30,10 +30,18 @@ const OPS: [(&str, &[&str]); 7] = [
     ),
 ];
 
+/// What MLIR has since 23.
+const SINCE_23: [(&str, &[&str]); 1] = [(
+    "omp.atomic.compare memory_order(acq_rel) %p : !llvm.ptr {\n^bb0(%x: i32):\n%c = llvm.icmp \"eq\" %x, %v : i32\n\
+     %n = llvm.select %c, %v, %x : i1, i32\nomp.yield(%n : i32)\n}",
+    &["atom.acq_rel.sys.cas.b32", "__kmpc_flush"],
+)];
+
 const BODY: &str = "%n = llvm.add %x, %v : i32\nomp.yield(%n : i32)";
 
 pub fn trials() -> Vec<Trial> {
     OPS.into_iter()
+        .chain(SINCE_23.into_iter().filter(|_| llvm_version() >= 23))
         .map(|(op, ptx)| {
             let name = op.split(['%', '{']).next().unwrap_or_default().trim();
             Trial::test(format!("omp: {name} becomes {}", ptx.join(" ")), move || check(op, ptx))

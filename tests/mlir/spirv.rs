@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, process::Command};
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 
-use testing::{ASSEMBLERS, exists, ptx_atomics, success, target, tool};
+use testing::{ASSEMBLERS, exists, llvm_version, ptx_atomics, success, target, tool};
 
 use crate::equivalence::functions;
 
@@ -17,8 +17,8 @@ pub fn trials() -> Vec<Trial> {
         Trial::test(format!("spirv: every op, scope and semantics for {sm} with {ptx}"), move || grid(sm, ptx))
     });
     let missing = |program: &'static str| (!exists(program)).then_some(program);
-    let wrong =
-        WRONG.iter().map(|wrong| Trial::test(format!("spirv: error: {}", wrong.message), move || wrong.check()));
+    let wrong = WRONG.iter().chain(WRONG_SINCE_23.iter().filter(|_| since_23()));
+    let wrong = wrong.map(|wrong| Trial::test(format!("spirv: error: {}", wrong.message), move || wrong.check()));
     let more = [
         testing::trial("spirv: no op is missing".into(), missing(tool("llvm-tblgen")), no_op_is_missing),
         testing::trial("spirv: MLIR goes on after the pass".into(), missing(tool("mlir-opt")), goes_on),
@@ -45,6 +45,15 @@ enum Values {
     None,
     One,
     Float,
+}
+
+/// What MLIR has since 23: accesses with LLVM's names of them, the barrier of some of the threads, which has no lowering.
+const ACCESSES: [(&str, &str); 2] = [("AtomicLoad", "load"), ("AtomicStore", "store")];
+const NAMED_BARRIERS: [&str; 2] = ["MemoryNamedBarrier", "NamedBarrierInitialize"];
+
+/// Whether the MLIR under test has these.
+fn since_23() -> bool {
+    llvm_version() >= 23
 }
 
 const EXCHANGES: [&str; 2] = ["AtomicCompareExchange", "AtomicCompareExchangeWeak"];
@@ -109,15 +118,17 @@ impl Program {
             0 => "getelementptr i8, ptr %q, i64 0".to_owned(),
             space => format!("addrspacecast ptr %q to ptr addrspace({space})"),
         };
+        // A store has no result.
+        let (result, value) = if spirv.contains("Store") { ("", "%v") } else { ("%r = ", "%r") };
         let llvm_pointer = if space == 0 { "ptr".to_owned() } else { format!("ptr addrspace({space})") };
         Self {
             spirv: format!(
                 "spirv.func @NAME(%p: {pointer}{attribute}, %v: {ty}, %c: {ty}) -> {ty} \"None\" {{\n  \
-                 %r = {spirv} : {pointer}\n  spirv.ReturnValue %r : {ty}\n}}\n"
+                 {result}{spirv} : {pointer}\n  spirv.ReturnValue {value} : {ty}\n}}\n"
             ),
             llvm_ir: format!(
                 "define {llvm_type} @NAME(ptr %q, {llvm_type} %v, {llvm_type} %c) {{\n  %p = {address}\n  {}\n  \
-                 ret {llvm_type} %r\n}}\n",
+                 ret {llvm_type} {value}\n}}\n",
                 llvm_ir.replace("POINTER", &llvm_pointer).replace("TYPE", llvm_type)
             ),
         }
@@ -155,6 +166,43 @@ fn updates() -> impl Iterator<Item = Program> {
     let classes = classes.map(move |(class, op)| program(op, types(op.2)[0], class, SCOPES[4], SEMANTICS[8]));
     let floats = FLOATS.map(|ty| program(UPDATES[1], ty, CLASSES[6], SCOPES[2], SEMANTICS[3]));
     all.chain(classes).chain(floats)
+}
+
+/// Those that SPIR-V allows: no load releases, and no store acquires.
+fn accesses() -> impl Iterator<Item = Program> {
+    const TYPES: [(&str, &str); 7] = [
+        ("i32", "i32"),
+        ("si8", "i8"),
+        ("i16", "i16"),
+        ("i64", "i64"),
+        ("f16", "half"),
+        ("f32", "float"),
+        ("f64", "double"),
+    ];
+    let possible = |op: &str, ordering: &str| match ordering {
+        "acquire" => op == "load",
+        "release" => op == "store",
+        "acq_rel" => false,
+        _ => true,
+    };
+    let all = iproduct!(ACCESSES, SCOPES, SEMANTICS, TYPES, CLASSES).filter(|_| since_23());
+    // Every class with one type, and every type in one class.
+    let all = all.filter(|(.., ty, class)| *ty == TYPES[0] || *class == CLASSES[0]);
+    let all = all.filter(move |((_, op), _, semantics, ..)| possible(op, semantics.1));
+    all.map(|((spirv, llvm_ir), scope, semantics, ty, class)| {
+        let volatile = if semantics.2 { " volatile" } else { "" };
+        let bits: u32 = ty.0.trim_start_matches(|c: char| c.is_alphabetic()).parse().expect("a number of bits");
+        let (value, access) = match llvm_ir {
+            "load" => ("", "%r = load atomic VOLATILE TYPE, POINTER %p"),
+            _ => (", %v", "store atomic VOLATILE TYPE %v, POINTER %p"),
+        };
+        Program::atomic(
+            &format!("spirv.{spirv} <{}> <{}> %p{value}", scope.0, semantics.0),
+            &format!("{}{} {}, align {}", access.replace(" VOLATILE", volatile), scope.1, semantics.1, bits / 8),
+            ty,
+            class,
+        )
+    })
 }
 
 /// Those that SPIR-V allows: none for unequal values that release, or that is stronger.
@@ -221,7 +269,7 @@ fn lower(sm: &str, ptx: &str, suffix: &str, text: &str, more: &[&str]) -> Result
 
 /// Every program gives the same PTX as LLVM IR, at once and by way of `--emit mlir`.
 fn grid(sm: &'static str, ptx: &'static str) -> Result<(), Failed> {
-    let mut programs = updates().chain(exchanges()).chain(barriers()).collect_vec();
+    let mut programs = updates().chain(accesses()).chain(exchanges()).chain(barriers()).collect_vec();
     // It has no scope of the system.
     programs.retain(|program| sm != "sm_35" || !program.spirv.contains("<CrossDevice>"));
     let text = |part: &dyn Fn(&Program) -> &str| {
@@ -274,14 +322,16 @@ fn no_op_is_missing() -> Result<(), Failed> {
     let records = success(Command::new(tool("llvm-tblgen")).args(["--print-records", &ops, "-I", include]))?;
     let names = records.lines().filter_map(|line| line.trim().strip_prefix("string opName = \"")?.strip_suffix("\";"));
     let installed: BTreeSet<_> = names.filter(|name| is_synchronizing(name)).collect();
+    let since_23 = ACCESSES.map(|(name, _)| name).into_iter().chain(NAMED_BARRIERS).filter(|_| since_23());
     let known = UPDATES.iter().map(|(name, ..)| *name).chain(EXCHANGES).chain(BARRIERS).chain(SPLIT_BARRIERS);
+    let known = known.chain(since_23);
     assert_eq!(known.collect::<BTreeSet<_>>(), installed);
     Ok(())
 }
 
 /// What the pass leaves of `spirv.func` is what MLIR's own conversions take.
 fn goes_on() -> Result<(), Failed> {
-    let text = updates().chain(exchanges()).chain(barriers()).enumerate();
+    let text = updates().chain(accesses()).chain(exchanges()).chain(barriers()).enumerate();
     let text = text.map(|(number, program)| program.spirv.replace("NAME", &format!("f{number}"))).collect::<String>();
     let passed = lower("sm_90", "ptx78", ".mlir", &text, &["--emit", "mlir"])?;
     let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
@@ -475,6 +525,30 @@ static WRONG: &[Wrong] = &[
          spirv.func @other() -> !spirv.ptr<vector<3xi32>, Input> \"None\" {\n\
          %a = spirv.mlir.addressof @g : !spirv.ptr<vector<3xi32>, Input>\n\
          spirv.ReturnValue %a : !spirv.ptr<vector<3xi32>, Input>\n}",
+    ),
+];
+
+/// What MLIR has since 23.
+static WRONG_SINCE_23: &[Wrong] = &[
+    wrong(
+        "the memory semantics Release release, and a load writes nothing",
+        "%r = spirv.AtomicLoad <Device> <Release> %p : !spirv.ptr<i32, CrossWorkgroup>",
+    ),
+    wrong(
+        "the memory semantics AcquireRelease release, and a load writes nothing",
+        "%r = spirv.AtomicLoad <Device> <AcquireRelease> %p : !spirv.ptr<i32, CrossWorkgroup>",
+    ),
+    wrong(
+        "the memory semantics Acquire acquire, and a store reads nothing",
+        "spirv.AtomicStore <Device> <Acquire> %p, %v : !spirv.ptr<i32, CrossWorkgroup>",
+    ),
+    wrong(
+        "the memory semantics AcquireRelease acquire, and a store reads nothing",
+        "spirv.AtomicStore <Device> <AcquireRelease> %p, %v : !spirv.ptr<i32, CrossWorkgroup>",
+    ),
+    wrong(
+        "a named barrier has no lowering: the barriers of PTX have numbers",
+        "%r = spirv.NamedBarrierInitialize %v : i32 -> !spirv.named_barrier",
     ),
 ];
 

@@ -1,14 +1,16 @@
 //! The table of `docs/mlir.md`: every op of MLIR's dialects that is atomic, a fence or a barrier, and what becomes of it, as
-//! measured here.
+//! measured here. What holds for one version of MLIR alone is marked there, as "`nvvm.barrier0` in MLIR 22".
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test mlir table`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test mlir table`, then read the difference. What the
+//! document says of the other version stays.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use testing::{exists, ptx_atomics, root, success, tool};
+use crate::kept::{other_llvm, target_of};
+use testing::{exists, llvm_version, ptx_atomics, root, success, tool};
 
 pub fn trials() -> Vec<Trial> {
     let missing = [tool("llvm-tblgen"), tool("llvm-config")].into_iter().find(|program| !exists(program));
@@ -87,6 +89,23 @@ const OPS: [(&str, &str, &str); 39] = [
     ("omp.barrier",          "",        "omp.barrier"),
 ];
 
+/// Those that MLIR has since 23.
+#[rustfmt::skip]
+const SINCE_23: [(&str, &str, &str); 8] = [
+    ("gpu.barrier",          "subgroup", "gpu.barrier scope <subgroup>"),
+    ("gpu.barrier",          "cluster", "gpu.barrier scope <cluster>"),
+    ("gpu.initialize_named_barrier", "", "%n = gpu.initialize_named_barrier %v : i32 -> !gpu.named_barrier\n\
+                                         gpu.barrier named(%n : !gpu.named_barrier)"),
+    ("spirv.AtomicLoad",     "",        "%r = spirv.AtomicLoad <Device> <Acquire> %q : POINTER"),
+    ("spirv.AtomicStore",    "",        "spirv.AtomicStore <Device> <Release> %q, %v : POINTER"),
+    ("spirv.NamedBarrierInitialize", "", "%n = spirv.NamedBarrierInitialize %v : i32 -> !spirv.named_barrier"),
+    ("spirv.MemoryNamedBarrier", "",    "%n = spirv.NamedBarrierInitialize %v : i32 -> !spirv.named_barrier\n\
+                                         spirv.MemoryNamedBarrier %n, <Workgroup>, <AcquireRelease> : !spirv.named_barrier"),
+    ("omp.atomic.compare",   "",        "omp.atomic.compare memory_order(acq_rel) %g : !llvm.ptr {\n^bb0(%was: i32):\n\
+                                         %c = llvm.icmp \"eq\" %was, %v : i32\n%n = llvm.select %c, %v, %was : i1, i32\n\
+                                         omp.yield(%n : i32)\n}"),
+];
+
 const UPDATE: &str =
     "omp.atomic.update %g : !llvm.ptr {\n^bb0(%was: i32):\n%n = llvm.add %was, %v : i32\nomp.yield(%n : i32)\n}";
 
@@ -108,15 +127,17 @@ const AROUND: [(&str, &str); 4] = [
     ),
 ];
 
-/// The files of `nvvm/`: an op each, and behind a hyphen its form.
+/// The files of `nvvm/` for the MLIR under test: an op each, and behind a hyphen its form.
 pub fn nvvm_files() -> Vec<PathBuf> {
     let files = fs::read_dir(root().join("tests/mlir/nvvm")).expect("the files");
-    files.map(|entry| entry.expect("one").path()).sorted().collect()
+    let files = files.map(|entry| entry.expect("one").path()).sorted();
+    files.filter(|path| other_llvm(&fs::read_to_string(path).expect("an input")).is_none()).collect()
 }
 
 /// Every row, dialect by dialect.
 pub fn rows() -> impl Iterator<Item = Row> {
-    let listed = OPS.into_iter().map(|(op, form, body)| (op.to_owned(), form, body.to_owned()));
+    let since_23 = SINCE_23.into_iter().filter(|_| llvm_version() >= 23);
+    let listed = OPS.into_iter().chain(since_23).map(|(op, form, body)| (op.to_owned(), form, body.to_owned()));
     let spirv = SPIRV.into_iter().map(|name| {
         let op = format!("spirv.Atomic{name}");
         (op.clone(), "", format!("%r = {op} <Device> <AcquireRelease> %q, %v : POINTER"))
@@ -149,7 +170,7 @@ impl Row {
         assert!(text.contains(&self.op), "{}:\n{text}", self.op);
         let file = tempfile::Builder::new().suffix(".mlir").tempfile()?;
         fs::write(file.path(), &text)?;
-        let (sm, ptx) = super::kept::target_of(&text).unwrap_or(TARGET);
+        let (sm, ptx) = target_of(&text).unwrap_or(TARGET);
         let target = ["--mcpu", sm, "--mattr", &format!("+{ptx}")];
         let lower = |emit: &str| -> Result<Result<String, String>, Failed> {
             let output = ptx_atomics().arg("lower").args(target).args(["--emit", emit]).arg(file.path()).output()?;
@@ -161,6 +182,8 @@ impl Row {
             let mut errors = said.lines().filter_map(|line| line.strip_prefix("error: "));
             let message =
                 errors.clone().find(|error| error.contains(&self.op)).or_else(|| errors.next()).ok_or("no error")?;
+            // MLIR goes on with the whole op, as it prints it.
+            let message = message.split(" that was explicitly marked").next().unwrap_or(message);
             Ok(Err(format!("error: {}", message.replace(&self.op, "the op"))))
         };
         let ptx = lower("ptx")?.map(|ptx| in_ptx(&ptx));
@@ -188,7 +211,7 @@ impl Row {
 }
 
 /// The ops that stand for what was there; others compute addresses and values for them.
-const MADE: [&str; 5] = ["llvm.inline_asm", "llvm.call_intrinsic", "nvvm.barrier0", "nvvm.bar.warp.sync", "scf.while"];
+const MADE: [&str; 5] = ["llvm.inline_asm", "llvm.call_intrinsic", "nvvm.barrier", "nvvm.bar.warp.sync", "scf.while"];
 
 /// The names of ops, and much else.
 fn words(line: &str) -> impl Iterator<Item = &str> {
@@ -223,13 +246,20 @@ fn in_ptx(ptx: &str) -> String {
 /// How the names of ops begin of which all are in the table.
 const FAMILIES: [&str; 5] = ["nvvm.mbarrier.", "nvvm.fence.", "nvvm.cluster.", "spirv.Atomic", "omp.atomic."];
 
+/// A row of the table: ops, each with its form, and the last two columns.
+struct Line {
+    names: Vec<String>,
+    fate: String,
+}
+
 /// The table: ops of the same fate are one row.
-fn measured() -> Result<String, Failed> {
+fn measured() -> Result<Vec<Line>, Failed> {
     let mut fates: Vec<([String; 2], Vec<Row>)> = Vec::new();
     for row in rows() {
         let fate = row.measure()?;
-        let dialect = |row: &Row| row.op.split('.').next().unwrap_or_default().to_owned();
-        match fates.iter_mut().find(|(known, rows)| *known == fate && dialect(&rows[0]) == dialect(&row)) {
+        let same =
+            |(known, rows): &&mut ([String; 2], Vec<Row>)| *known == fate && dialect(&rows[0].op) == dialect(&row.op);
+        match fates.iter_mut().find(same) {
             Some((_, rows)) => rows.push(row),
             None => fates.push((fate, vec![row])),
         }
@@ -250,10 +280,64 @@ fn measured() -> Result<String, Failed> {
                 _ => format!("`{}` ({})", row.op, row.form),
             }
         });
-        let names: Vec<_> = names.unique().collect();
-        format!("| {} | {ptx} | {mlir} |\n", names.join(", "))
+        Line { names: names.unique().collect(), fate: format!("{ptx} | {mlir}") }
     });
-    Ok(HEADER.to_owned() + &lines.collect::<String>())
+    Ok(lines.collect())
+}
+
+/// The dialect of an op.
+fn dialect(op: &str) -> &str {
+    op.trim_start_matches("the other ").trim_start_matches('`').split('.').next().unwrap_or_default()
+}
+
+/// What stands in the document behind a name that one version alone has, or has with this fate.
+const MARK: &str = " in MLIR ";
+
+/// The lines of a table in the document.
+fn lines(table: &str) -> Vec<Line> {
+    let rows = table.lines().skip(HEADER.lines().count());
+    let columns = rows.filter_map(|row| row.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "));
+    columns
+        .map(|(names, fate)| Line { names: names.split(", ").map(Into::into).collect(), fate: fate.into() })
+        .collect()
+}
+
+/// Each name with its fate: those without a mark, and those whose mark names such a version.
+fn entries(lines: &[Line], version: impl Fn(u32) -> bool) -> BTreeSet<(&str, &str)> {
+    let all = lines.iter().flat_map(|line| line.names.iter().map(|name| (&**name, &*line.fate)));
+    let held = all.filter_map(|(name, fate)| match name.split_once(MARK) {
+        Some((name, of)) => of.parse().is_ok_and(&version).then_some((name, fate)),
+        None => Some((name, fate)),
+    });
+    held.collect()
+}
+
+/// What was measured, with what holds for the other version alone, as the document has it. Both are marked.
+fn merged(measured: &[Line], written: &[Line]) -> Vec<Line> {
+    let ours = llvm_version();
+    let other = if ours == 22 { 23 } else { 22 };
+    let (here, there) = (entries(measured, |_| true), entries(written, |version| version == other));
+    let marked = |name: &str, fate: &str| match there.contains(&(name, fate)) {
+        true => name.to_owned(),
+        false => format!("{name}{MARK}{ours}"),
+    };
+    let line = |line: &Line| Line {
+        names: line.names.iter().map(|name| marked(name, &line.fate)).collect(),
+        fate: line.fate.clone(),
+    };
+    let mut lines: Vec<_> = measured.iter().map(line).collect();
+    for (name, fate) in there.difference(&here) {
+        let marked = format!("{name}{MARK}{other}");
+        let of_dialect = |line: &Line| dialect(&line.names[0]) == dialect(name);
+        match lines.iter_mut().find(|line| line.fate == *fate && of_dialect(line)) {
+            Some(line) => line.names.push(marked),
+            None => {
+                let place = lines.iter().rposition(of_dialect).map_or(lines.len(), |last| last + 1);
+                lines.insert(place, Line { names: vec![marked], fate: (*fate).to_owned() });
+            }
+        }
+    }
+    lines
 }
 
 /// The table in the document is the one that is measured.
@@ -263,18 +347,22 @@ fn documented() -> Result<(), Failed> {
     let start = document.find(HEADER.lines().next().unwrap_or_default()).ok_or("docs/mlir.md has no table of ops")?;
     let (before, rest) = document.split_at(start);
     let end = rest.find("\n\n").map_or(rest.len(), |end| end + 1);
-    let measured = measured()?;
+    let (measured, written) = (measured()?, lines(&rest[..end]));
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-        fs::write(&path, format!("{before}{measured}{}", &rest[end..]))?;
+        let rows = merged(&measured, &written);
+        let rows = rows.iter().map(|Line { names, fate }| format!("| {} | {fate} |\n", names.join(", ")));
+        fs::write(&path, format!("{before}{HEADER}{}{}", rows.collect::<String>(), &rest[end..]))?;
         return Ok(());
     }
-    let mut differences = rest[..end].lines().zip_longest(measured.lines()).filter_map(|pair| {
-        let (written, measured) = pair.left_and_right();
-        (written != measured)
-            .then(|| format!("written:  {}\nmeasured: {}", written.unwrap_or("nothing"), measured.unwrap_or("nothing")))
-    });
-    let differences = differences.join("\n");
-    if differences.is_empty() { Ok(()) } else { Err(format!("docs/mlir.md is not as measured:\n{differences}").into()) }
+    let (measured, written) = (entries(&measured, |_| true), entries(&written, |version| version == llvm_version()));
+    let only = |what, these: &BTreeSet<_>, those| {
+        these.difference(those).map(|(name, fate)| format!("{what} | {name} | {fate} |")).collect_vec()
+    };
+    let differences = [only("written: ", &written, &measured), only("measured:", &measured, &written)].concat();
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(format!("docs/mlir.md is not as measured:\n{}", differences.join("\n")).into()),
+    }
 }
 
 /// Each dialect: where its ops are defined, and those that have nothing to do with the order of memory. A `*` stands for the
@@ -283,25 +371,32 @@ fn documented() -> Result<(), Failed> {
 const OTHERS: [(&str, &[&str], &str); 6] = [
     ("llvm", &["LLVMIR/LLVMOps.td", "LLVMIR/LLVMIntrinsicOps.td"],
         "a* b* call com* cond_br dso_local_equivalent e* fadd fcmp fdiv fmul fneg fp* freeze frem fsub func getelementptr icmp \
-         in* l* m* or ptrtoint re* s* trunc u* va_arg xor zext"),
+         in* l* m* or ptrto* re* s* trunc u* va_arg xor zext"),
     ("memref", &["MemRef/IR/MemRefOps.td"],
         "alloc* assume_alignment atomic_yield c* dealloc dim distinct_objects e* get_global global load memory_space_cast prefetch \
          r* s* t* view"),
     // `gpu.wait` is of the host; the lanes of a warp exchange values without memory.
     ("gpu", &["GPU/IR/GPUOps.td"],
-        "alloc binary block_* c* d* func g* host_* l* mem* module num_subgroups printf r* s* t* wait warp_* yield"),
+        "alloc b* c* d* func g* host_* l* mem* module num_subgroups printf r* s* t* wait warp_* yield"),
     // What names lanes of a warp exchanges values, and orders no memory. Copies are ordered by what waits for them.
     ("nvvm", &["LLVMIR/NVVMOps.td"],
         "breakpoint clusterlaunchcontrol.* convert.* cp.async.bulk.global.* cp.async.bulk.prefetch cp.async.bulk.shared.* \
          cp.async.bulk.tensor.global.* cp.async.bulk.tensor.prefetch cp.async.bulk.tensor.shared.* cp.async.shared.global dot.* \
-         elect.sync exit ldmatrix mapa match.sync mma.* nanosleep p* r* s* tcgen05.alloc tcgen05.cp tcgen05.dealloc tcgen05.ld \
+         elect.sync exit ldmatrix m* nanosleep p* r* s* tcgen05.alloc tcgen05.cp tcgen05.dealloc tcgen05.ld \
          tcgen05.mma* tcgen05.relinquish_alloc_permit tcgen05.shift tcgen05.st vote.sync wgmma.mma_async wmma.*"),
     ("spirv", &["SPIRV/IR/SPIRVOps.td"],
-        "ARM.* AccessChain B* CL.* Comp* Const* Conv* CopyMemory Dot EXT.Const* EXT.Emit* EXT.Set* EXT.Spec* Em* En* Ex* F* G* \
+        "A* B* CL.* Comp* Const* Conv* CopyMemory Dot EXT.Const* EXT.Emit* EXT.Set* EXT.Spec* Em* En* Ex* F* G* \
          I* KHR.* Kill L* Mat* N* O* P* R* S* T* U* V* f* m*"),
     // Regions and tasks order by calls of OpenMP's library, which are not atomics of the program.
     ("omp", &["OpenMP/OpenMPOps.td"],
         "allocate_dir c* d* loop* ma* new_cli o* p* s* t* un* work* wsloop yield"),
+];
+
+/// Those that MLIR has since 23. `llvm.intr.arithmetic.fence` is about floats, and orders no memory.
+const OTHERS_SINCE_23: [(&str, &str); 3] = [
+    ("llvm", "intr.arithmetic.fence named_metadata"),
+    ("nvvm", "addf cos divf ex2 fma log2 tcgen05.ld.red tensormap.replace"),
+    ("omp", "affinity_entry alloc_shared_mem allocate_free f* groupprivate iterator"),
 ];
 
 /// What says in a name that the op belongs in the table.
@@ -330,7 +425,9 @@ fn none_is_missing() -> Result<(), Failed> {
             Some(start) => op.starts_with(start) && !ABOUT.iter().any(|word| op.to_lowercase().contains(word)),
             None => op == pattern,
         };
-        let (mut left, patterns): (BTreeSet<_>, Vec<_>) = (&installed - &listed, others.split_whitespace().collect());
+        let since_23 = OTHERS_SINCE_23.iter().filter(|(of, _)| *of == dialect && llvm_version() >= 23);
+        let patterns = since_23.map(|(_, others)| *others).chain([others]).flat_map(str::split_whitespace);
+        let (mut left, patterns): (BTreeSet<_>, Vec<_>) = (&installed - &listed, patterns.collect());
         for pattern in patterns {
             let before = left.len();
             left.retain(|op| !matches(pattern, op));

@@ -49,7 +49,7 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
         ("has_side_effects", at.unit()),
     ];
     if asm.has_memory_operand() {
-        // MLIR 22 takes the first for the attributes of the result where the op has none, and counts operands from there.
+        // MLIR takes the first for the attributes of the result where the op has none, and counts operands from there.
         let shift = if asm.has_result() { "" } else { "{}, " };
         let empty = arguments.iter().skip(1).map(|_| ", {}").collect::<String>();
         attributes.push(("operand_attrs", at.attribute(&format!("[{shift}{{elementtype = {ty}}}{empty}]"))));

@@ -10,7 +10,8 @@ use ptx_atomics_pass::{
 
 use crate::{
     ir::{self, Builder, Op},
-    nvvm::{self, Conversion, Variant},
+    nvvm::{self, Variant},
+    version,
     vocabulary::ordering_number,
 };
 
@@ -58,7 +59,7 @@ pub fn guard(op: Op<'_, '_>) {
         fence(Builder::before(next).at(op.location()));
     }
     // A copy of it in each arm of a branch would be reached by a part of the threads.
-    if let Some(Conversion::DivergentAsm { intrinsic }) = variant_of(op).map(|variant| variant.conversion) {
+    if let Some((_, intrinsic)) = version::DIVERGENT.iter().find(|(name, _)| *name == ir::name(op)) {
         let at = Builder::before(op);
         let operands: Vec<_> = op.operands().collect();
         let zero = || at.value("llvm.mlir.constant", &[], &[("value", at.attribute("0 : i32"))], at.int(32));

@@ -23,7 +23,7 @@ pub struct Variant {
     pub conversion: Conversion,
 }
 
-/// What MLIR 22 converts a variant to. What it is for later versions orders no less for LLVM.
+/// What MLIR converts a variant to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// An intrinsic, whose attributes say what it does to memory.
@@ -34,10 +34,6 @@ pub enum Conversion {
     /// Inline assembly that does not clobber memory. It is `convert-nvvm-to-llvm` that writes it: without this pass the
     /// translation to LLVM IR fails, or drops the op's predicate.
     Asm,
-    /// Inline assembly that neither clobbers memory nor is convergent: LLVM copies it into both sides of a branch,
-    /// although all threads of a warp must execute it together. This intrinsic, which is convergent, gives the same
-    /// instruction.
-    DivergentAsm { intrinsic: &'static str },
 }
 
 /// What tells the variants of an op apart.

@@ -4,8 +4,13 @@
 use crate::nvvm::Conversion;
 use crate::nvvm::{Condition, Variant, since, variant};
 
-/// The op by which all threads of a block wait for each other.
-pub const BARRIER: &str = if cfg!(feature = "llvm23") { "nvvm.barrier" } else { "nvvm.barrier0" };
+/// The ops whose inline assembly is not convergent: LLVM copies it into both sides of a branch, although all threads of a warp
+/// must execute it together. Each with an intrinsic, which is convergent and gives the same instruction.
+pub const DIVERGENT: &[(&str, &str)] = if cfg!(feature = "llvm23") {
+    &[]
+} else {
+    &[("nvvm.barrier.arrive", "llvm.nvvm.barrier.cta.arrive.aligned.count")]
+};
 
 const fn reduction(value: &'static str) -> Condition {
     Condition::Attribute("reductionOp", value)
@@ -20,14 +25,13 @@ const OR: Condition = reduction("#nvvm.reduction<or>");
 #[rustfmt::skip]
 pub const BARRIERS: &[Variant] = {
     use Condition::Always;
-    const ARRIVE: Conversion = Conversion::DivergentAsm { intrinsic: "llvm.nvvm.barrier.cta.arrive.aligned.count" };
     &[
         variant("barrier0",          Always,    since(20, 3, 2), "bar.sync"),
         variant("barrier",           POPC,      since(20, 3, 2), "bar.red.popc"),
         variant("barrier",           AND,       since(20, 3, 2), "bar.red.and"),
         variant("barrier",           OR,        since(20, 3, 2), "bar.red.or"),
         variant("barrier",           Always,    since(20, 3, 2), "bar.sync"),
-        variant("barrier.arrive",    Always,    since(20, 3, 2), "bar.arrive").by(ARRIVE),
+        variant("barrier.arrive",    Always,    since(20, 3, 2), "bar.arrive").by(Conversion::Asm),
     ]
 };
 

@@ -20,8 +20,7 @@ use crate::{
     ir::{self, Builder, Op},
     kept, nvvm,
     plan::{Asked, Planned},
-    version,
-    vocabulary::{bin_op_number, ordering_number},
+    vocabulary::{bin_op_number, ordering_number, size_and_model},
 };
 
 /// The scopes, the narrowest first, and LLVM's names for them. PTX has none between a thread and a block.
@@ -47,21 +46,32 @@ const ORDERINGS: [(&str, Ordering); 4] = [
 const COHERENCE: [(&str, [Ordering; 2]); 2] =
     [("MakeAvailable", [Ordering::Release, Ordering::AcqRel]), ("MakeVisible", [Ordering::Acquire, Ordering::AcqRel])];
 
-/// The operations that read, compute and write.
-const UPDATES: [(&str, RmwOp); 13] = [
-    ("AtomicAnd", RmwOp::And),
-    ("AtomicExchange", RmwOp::Xchg),
-    ("AtomicIAdd", RmwOp::Add),
-    ("AtomicIDecrement", RmwOp::Sub),
-    ("AtomicIIncrement", RmwOp::Add),
-    ("AtomicISub", RmwOp::Sub),
-    ("AtomicOr", RmwOp::Or),
-    ("AtomicSMax", RmwOp::Max),
-    ("AtomicSMin", RmwOp::Min),
-    ("AtomicUMax", RmwOp::UMax),
-    ("AtomicUMin", RmwOp::UMin),
-    ("AtomicXor", RmwOp::Xor),
-    ("EXT.AtomicFAdd", RmwOp::FAdd),
+/// The atomics, and the instructions of LLVM that do the same. MLIR has loads and stores among them since 23.
+#[rustfmt::skip]
+const ATOMICS: [(&str, Opcode); 17] = [
+    ("AtomicAnd",                 Opcode::Rmw(RmwOp::And)),
+    ("AtomicCompareExchange",     Opcode::CmpXchg),
+    ("AtomicCompareExchangeWeak", Opcode::CmpXchg),
+    ("AtomicExchange",            Opcode::Rmw(RmwOp::Xchg)),
+    ("AtomicIAdd",                Opcode::Rmw(RmwOp::Add)),
+    ("AtomicIDecrement",          Opcode::Rmw(RmwOp::Sub)),
+    ("AtomicIIncrement",          Opcode::Rmw(RmwOp::Add)),
+    ("AtomicISub",                Opcode::Rmw(RmwOp::Sub)),
+    ("AtomicLoad",                Opcode::Load),
+    ("AtomicOr",                  Opcode::Rmw(RmwOp::Or)),
+    ("AtomicSMax",                Opcode::Rmw(RmwOp::Max)),
+    ("AtomicSMin",                Opcode::Rmw(RmwOp::Min)),
+    ("AtomicStore",               Opcode::Store),
+    ("AtomicUMax",                Opcode::Rmw(RmwOp::UMax)),
+    ("AtomicUMin",                Opcode::Rmw(RmwOp::UMin)),
+    ("AtomicXor",                 Opcode::Rmw(RmwOp::Xor)),
+    ("EXT.AtomicFAdd",            Opcode::Rmw(RmwOp::FAdd)),
+];
+
+/// The orderings that an access cannot have, and why.
+const IMPOSSIBLE: [(Opcode, [Ordering; 2], &str); 2] = [
+    (Opcode::Load, [Ordering::Release, Ordering::AcqRel], "release, and a load writes nothing"),
+    (Opcode::Store, [Ordering::Acquire, Ordering::AcqRel], "acquire, and a store reads nothing"),
 ];
 
 /// The storage classes that atomics access, and LLVM's address spaces of their memory.
@@ -90,41 +100,38 @@ impl Barrier {
     fn op(self) -> &'static str {
         match self {
             Self::Warp => "nvvm.bar.warp.sync",
-            Self::Block => version::BARRIER,
+            Self::Block => "nvvm.barrier",
         }
     }
 }
 
+/// The instruction of LLVM that does what an atomic of this name does.
+fn opcode(name: &str) -> Option<Opcode> {
+    ATOMICS.iter().find(|(known, _)| *known == name).map(|(_, opcode)| *opcode)
+}
+
 /// Whether the op is an atomic or a barrier of the SPIR-V dialect.
 pub fn is_one(op: Op<'_, '_>) -> bool {
-    short(op).is_some_and(|name| {
-        UPDATES.iter().any(|(known, _)| *known == name)
-            || matches!(
-                name,
-                "AtomicCompareExchange" | "AtomicCompareExchangeWeak" | "MemoryBarrier" | "ControlBarrier"
-            )
-    })
+    short(op).is_some_and(|name| opcode(name).is_some() || matches!(name, "MemoryBarrier" | "ControlBarrier"))
 }
 
 /// What the op asks for: one operation, or the fences of a barrier, of which a control barrier has none or two.
 pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let Some(name) = short(op) else { return Ok(Vec::new()) };
-    if let Some((_, rmw)) = UPDATES.iter().find(|(known, _)| *known == name) {
-        return update(op, *rmw);
-    }
-    match name {
-        "AtomicCompareExchange" | "AtomicCompareExchangeWeak" => compare_exchange(op),
-        "MemoryBarrier" => Ok(fence(op, None)?.into_iter().collect()),
-        "ControlBarrier" => control_barrier(op),
-        _ => module::check(op).map(|()| Vec::new()),
+    match (opcode(name), name) {
+        (Some(Opcode::CmpXchg), _) => compare_exchange(op),
+        (Some(opcode), _) => one_access(op, opcode),
+        (None, "MemoryBarrier") => Ok(fence(op, None)?.into_iter().collect()),
+        (None, "ControlBarrier") => control_barrier(op),
+        (None, _) => module::check(op).map(|()| Vec::new()),
     }
 }
 
-fn update<'c, 'a>(op: Op<'c, 'a>, rmw: RmwOp) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
+fn one_access<'c, 'a>(op: Op<'c, 'a>, opcode: Opcode) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
-    let semantics = semantics(op, "semantics").map_err(&mut keep);
-    let access = access(op, Opcode::Rmw(rmw)).map_err(|found| problems.extend(found));
+    let semantics = semantics(op, "semantics").and_then(|semantics| semantics.of(opcode)).map_err(&mut keep);
+    let access = access(op, opcode).map_err(|found| problems.extend(found));
     let (Ok(semantics), Ok(access)) = (semantics, access) else { return Err(problems) };
     Ok(vec![Asked { ordering: semantics.ordering(), volatile: semantics.volatile, ..access }])
 }
@@ -142,7 +149,7 @@ fn access<'c, 'a>(op: Op<'c, 'a>, opcode: Opcode) -> Result<Asked<'c, 'a>, Vec<P
         failure: Ordering::Relaxed,
         sync_scope: scope.sync_scope(),
         address: Some(address),
-        ty: Some(signless(Builder::before(op), result(op).r#type())),
+        ty: Some(signless(Builder::before(op), accessed(op).r#type())),
         volatile: false,
         alignment: None,
         // LLVM has the expected value of an exchange first, and SPIR-V last.
@@ -265,12 +272,12 @@ pub fn expand(op: Op<'_, '_>) {
         return ir::erase(op);
     }
     match asked.first().and_then(|asked| build(at, asked)) {
-        Some(old) => ir::replace(op, &[cast(at, old, result(op).r#type())]),
+        Some(value) => ir::replace(op, &[cast(at, value, accessed(op).r#type())]),
         None => ir::erase(op),
     }
 }
 
-/// The atomic of the LLVM dialect; the value before it.
+/// The atomic of the LLVM dialect; the value that it read.
 fn build<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>) -> Option<Value<'c, 'a>> {
     let mut attributes = Vec::new();
     match SYNC_SCOPES[asked.sync_scope].0 {
@@ -292,6 +299,16 @@ fn build<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>) -> Option<Value<'c,
     }
     operands.extend(asked.sources.iter().map(|value| cast(at, *value, ty)));
     match asked.opcode {
+        Opcode::Load | Opcode::Store => {
+            let (_, size) = size_and_model(ty);
+            attributes.extend([("alignment", at.i64(size as i64)), ("ordering", ordering)]);
+            if asked.opcode == Opcode::Load {
+                return Some(at.value("llvm.load", &operands, &attributes, ty));
+            }
+            operands.reverse();
+            at.op("llvm.store", &operands, &attributes, &[]);
+            None
+        }
         Opcode::Rmw(rmw) => {
             if asked.sources.is_empty() {
                 let one = at.attribute(&format!("1 : {ty}"));
@@ -314,8 +331,9 @@ fn cast<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>, ty: Type<'c>) -> Valu
     if value.r#type() == ty { value } else { at.value("builtin.unrealized_conversion_cast", &[value], &[], ty) }
 }
 
-fn result<'c, 'a>(op: Op<'c, 'a>) -> Value<'c, 'a> {
-    ir::result(op).expect("an atomic has a result")
+/// The value that was or will be in memory.
+fn accessed<'c, 'a>(op: Op<'c, 'a>) -> Value<'c, 'a> {
+    ir::result(op).or_else(|| op.operands().nth(1)).expect("an atomic reads a value, or has one to write")
 }
 
 /// The type without a sign, which those of LLVM have not.
@@ -355,6 +373,8 @@ fn scope(op: Op<'_, '_>, attribute: &str) -> Result<ScopeIndex, Problem> {
 }
 
 struct Semantics {
+    /// As MLIR prints them.
+    text: String,
     /// Nothing where no order is asked for.
     ordering: Option<Ordering>,
     volatile: bool,
@@ -365,6 +385,22 @@ impl Semantics {
     fn ordering(&self) -> Ordering {
         self.ordering.unwrap_or(Ordering::Relaxed)
     }
+
+    /// These, if an atomic of this kind can have them.
+    fn of(self, opcode: Opcode) -> Result<Self, Problem> {
+        let impossible = |(known, orderings, _): &&(Opcode, [Ordering; 2], &str)| {
+            *known == opcode && self.ordering.is_some_and(|ordering| orderings.contains(&ordering))
+        };
+        match IMPOSSIBLE.iter().find(impossible) {
+            Some((.., why)) => Err(forbidden(&self.text, why)),
+            None => Ok(self),
+        }
+    }
+}
+
+/// What SPIR-V forbids memory semantics to be.
+fn forbidden(semantics: &str, what: &str) -> Problem {
+    (format!("the memory semantics {semantics} {what}"), Some("SPIR-V forbids it".to_owned()))
 }
 
 fn semantics(op: Op<'_, '_>, attribute: &str) -> Result<Semantics, Problem> {
@@ -372,17 +408,16 @@ fn semantics(op: Op<'_, '_>, attribute: &str) -> Result<Semantics, Problem> {
     let bits: Vec<_> = text.split('|').collect();
     let mut orderings = ORDERINGS.iter().filter(|(name, _)| bits.contains(name)).map(|(_, ordering)| *ordering);
     let ordering = orderings.next();
-    let forbidden =
-        |what: String| (format!("the memory semantics {text} {what}"), Some("SPIR-V forbids it".to_owned()));
     if orderings.next().is_some() {
-        return Err(forbidden("have more than one ordering".into()));
+        return Err(forbidden(&text, "have more than one ordering"));
     }
     for (name, allowed) in COHERENCE {
         if bits.contains(&name) && !ordering.is_some_and(|ordering| allowed.contains(&ordering)) {
             let allowed = ORDERINGS.iter().filter(|(_, ordering)| allowed.contains(ordering)).map(|(name, _)| *name);
             let allowed = allowed.collect::<Vec<_>>().join(" or ");
-            return Err(forbidden(format!("have {name} without {allowed}")));
+            return Err(forbidden(&text, &format!("have {name} without {allowed}")));
         }
     }
-    Ok(Semantics { ordering, volatile: bits.contains(&"Volatile") })
+    let volatile = bits.contains(&"Volatile");
+    Ok(Semantics { text, ordering, volatile })
 }

@@ -73,6 +73,11 @@ pub fn check(op: Op<'_, '_>) -> Result<(), Vec<Problem>> {
             None => variable(op),
         },
         "mlir.addressof" => built_in_use(op),
+        // MLIR has them since 23.
+        "MemoryNamedBarrier" | "NamedBarrierInitialize" => Err((
+            "a named barrier has no lowering: the barriers of PTX have numbers".into(),
+            "use spirv.ControlBarrier, or nvvm.barrier with a number and the threads that wait".into(),
+        )),
         _ => Ok(()),
     };
     problem.map_err(|(message, help)| vec![(message, Some(help))])
