@@ -7,9 +7,10 @@
 //!
 //! | feature | what it adds | what it needs |
 //! | --- | --- | --- |
-//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`; `isolated`, the same in a process of its own | LLVM 22 |
-//! | `mlir` | `mlir`, the pass over MLIR | MLIR 22, and two variables for the build |
+//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`; `isolated`, the same in a process of its own | LLVM |
+//! | `mlir` | `mlir`, the pass over MLIR | MLIR, and two variables for the build |
 //! | `model` | `memory_model`, every outcome that PTX allows a program; `mapping`, the check of the lowering with it | nothing |
+//! | `llvm22`, `llvm23` | which LLVM and MLIR that is; the first is on by default | nothing |
 //!
 //! `docs/library.md` says how to build with each.
 #![cfg_attr(

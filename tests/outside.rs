@@ -127,12 +127,12 @@ fn llvm() -> Result<(), Failed> {
 fn mlir() -> Result<(), Failed> {
     let project = Project::of_docs("outside-mlir", "MLIR")?;
     let [config, script] = [blocks("MLIR", "toml")?.remove(0), blocks("MLIR", "sh")?.remove(0)];
-    let own = fs::read_to_string(root().join("passes/link/config/bin/llvm-config"))?;
+    let own = fs::read_to_string(root().join("passes/link/config/22/bin/llvm-config"))?;
     assert_eq!(own, script, "docs/library.md has the llvm-config of this repository");
     let folder = project.folder.path().join(".cargo");
-    fs::create_dir_all(folder.join("melior/bin"))?;
+    fs::create_dir_all(folder.join("melior/22/bin"))?;
     fs::write(folder.join("config.toml"), config)?;
-    let path = folder.join("melior/bin/llvm-config");
+    let path = folder.join("melior/22/bin/llvm-config");
     fs::write(&path, script)?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     check(&project, &[], "atom.acq_rel.sys.global.add.u32")
