@@ -48,6 +48,7 @@ mod recognize;
 mod run;
 mod source;
 mod spirv;
+mod variant;
 mod version;
 mod vocabulary;
 

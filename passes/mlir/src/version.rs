@@ -1,8 +1,8 @@
 //! What differs between the versions of MLIR.
 
 #[cfg(feature = "llvm22")]
-use crate::nvvm::Conversion;
-use crate::nvvm::{Condition, Variant, since, variant};
+use crate::variant::Conversion;
+use crate::variant::{Condition, Variant, since, variant};
 
 /// The ops whose inline assembly is not convergent: LLVM copies it into both sides of a branch, although all threads of a warp
 /// must execute it together. Each with an intrinsic, which is convergent and gives the same instruction.
