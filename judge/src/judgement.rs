@@ -31,9 +31,21 @@ pub struct Judgement {
     pub notes: Vec<Note>,
     /// The lines of the PTX that stand for the operation, in ascending order. The first line of the text is 1.
     pub lines: Vec<u32>,
+    /// What those lines guarantee, whether it is asked for or not.
+    pub strength: Strength,
 }
 
 impl Judgement {
+    /// What this code for an operation guarantees less than another one, in words, beyond its violations; nothing, if it is as
+    /// strong.
+    pub fn less_than(&self, other: &Self) -> Vec<String> {
+        match (self.lines.is_empty(), other.lines.is_empty()) {
+            (_, true) => Vec::new(),
+            (true, false) => vec!["no instruction stands for it".into()],
+            (false, false) => self.strength.less_than(&other.strength),
+        }
+    }
+
     /// The worst loss; `None` if the operation is right.
     pub fn loss(&self) -> Option<Loss> {
         self.violations.iter().map(|violation| violation.loss).max()
@@ -106,14 +118,14 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judge
         return Judgement { violations, ..Judgement::default() };
     };
     if op.operation == Operation::Fence {
-        let violations = Strength::of_fence(flow, node).violations(op);
-        return Judgement { violations, notes: Vec::new(), lines: lines(&[node]) };
+        let strength = Strength::of_fence(flow, node);
+        return Judgement { violations: strength.violations(op), notes: Vec::new(), lines: lines(&[node]), strength };
     }
     let instruction = flow.instruction(node);
     if op.operation.access().is_some_and(|access| access.is_private()) {
         let is_atom = matches!(instruction, Some(Instruction::Atom(_) | Instruction::Red(_)));
         let violations = if is_atom { lost(Loss::Undefined, "`atom` does not take local memory") } else { Vec::new() };
-        return Judgement { violations, notes: Vec::new(), lines: lines(&[node]) };
+        return Judgement { violations, lines: lines(&[node]), ..Judgement::default() };
     }
     let own_loop = flow.cas(node).filter(|cas| is_loop(op, cas));
     let mut group = vec![node];
@@ -140,7 +152,7 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judge
     lines.sort_unstable();
     lines.dedup();
     let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect();
-    Judgement { violations, notes, lines }
+    Judgement { violations, notes, lines, strength }
 }
 
 fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
@@ -463,6 +475,48 @@ mod tests {
             &dead(&[relaxed, fence]),
             "fence.acq_rel.sys; atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;",
             "ordering right right",
+        );
+    }
+
+    /// What the second code guarantees less than the first one, each for the same operation.
+    #[test]
+    fn strengths_are_compared() {
+        let check = |op: AtomicOp, old: &str, new: &str, expected: &str| {
+            let judged = [old, new].map(|body| judgements(&[op], body).remove(0));
+            assert_eq!(judged[1].less_than(&judged[0]).join("; "), expected, "{old} | {new}");
+        };
+        let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::Relaxed, Scope::Cta);
+        let atom = |sem: &str| format!("atom.{sem}.global.add.u32 %r1, [%rd1], 1;");
+        let both = "no acquire, which had scope sys; no release, which had scope sys; \
+                    no release of what is acquired, which had scope sys";
+        check(add, &atom("acq_rel.sys"), &atom("relaxed.sys"), both);
+        check(add, &atom("relaxed.sys"), &atom("acq_rel.sys"), "");
+        check(add, &atom("relaxed.gpu"), &atom("relaxed.cta"), "strong access at scope cta, not gpu");
+        let fenced = format!("fence.sc.gpu; {}", atom("acquire.gpu"));
+        check(add, &fenced, &atom("acq_rel.gpu"), "no sequential consistency, which had scope gpu");
+        let released = format!("fence.release.gpu; {} fence.acquire.gpu;", atom("relaxed.gpu"));
+        check(add, &atom("acq_rel.gpu"), &released, "no release of what is acquired, which had scope gpu");
+        check(add, &released, &atom("acq_rel.gpu"), "");
+        check(add, &atom("relaxed.cta"), "", "no instruction stands for it");
+        check(add, "", &atom("relaxed.cta"), "");
+        let load = op(Operation::Load(global(Type::I32)), Ordering::Relaxed, Scope::Cta);
+        let by_cas = "mov.b32 %r2, 0; atom.relaxed.cta.global.cas.b32 %r1, [%rd1], %r2, %r2;";
+        check(load, by_cas, "ld.relaxed.cta.global.u32 %r1, [%rd1];", "");
+        let fence = op(Operation::Fence, Ordering::SeqCst, Scope::Sys);
+        check(fence, "fence.sc.sys;", "fence.acq_rel.sys;", "no sequential consistency, which had scope sys");
+        check(
+            fence,
+            "fence.sc.sys;",
+            "fence.sc.gpu;",
+            "acquire at scope gpu, not sys; release at scope gpu, not sys; \
+            release of what is acquired at scope gpu, not sys; sequential consistency at scope gpu, not sys",
+        );
+        let first = |load: &str| LLVM_LOOP.replace("FIRST", load);
+        check(
+            nand(Ordering::SeqCst),
+            &first("ld.relaxed.sys.global.b32"),
+            &first("ld.global.b32"),
+            "the compare-and-swap loop begins with a weak load",
         );
     }
 

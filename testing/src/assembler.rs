@@ -1,17 +1,18 @@
-//! NVIDIA's assemblers, as `scripts/install test` brings them.
+//! The three generations of NVIDIA's assembler that the tests use, as `scripts/install test` brings them.
 
 use std::{
-    io::Write,
     path::{Path, PathBuf},
-    process::Command,
+    sync::LazyLock,
 };
 
 use libtest_mimic::Failed;
+use ptx_atomics_assembler::Error;
 use ptx_atomics_lowering::{PtxVersion, Target};
 
 use crate::root;
 
-/// One generation of NVIDIA's assembler.
+/// One generation of NVIDIA's assembler. What it knows stands here too, so that the trials that need it are listed where it is
+/// missing.
 #[derive(Clone, Copy)]
 pub struct Assembler {
     pub name: &'static str,
@@ -20,7 +21,7 @@ pub struct Assembler {
     sm: (u32, u32),
     /// GPUs between these that it does not know.
     not: &'static [u32],
-    /// The newest PTX version that it knows.
+    /// The newest PTX version that it is asked for.
     ptx: PtxVersion,
 }
 
@@ -49,29 +50,49 @@ impl Assembler {
 
     /// Assembles PTX text and throws the result away.
     pub fn assemble(&self, target: &Target, ptx: &[u8]) -> Result<(), Failed> {
-        self.run(&["-c", "-o", "/dev/null"], target, ptx)
+        self.installed()?.assemble(target, ptx).map_err(|error| self.kept(error, ptx))
     }
 
     /// Assembles PTX text, as a whole program, whose code is not quite that of a part.
     pub fn assemble_to(&self, output: &Path, target: &Target, ptx: &[u8]) -> Result<(), Failed> {
-        self.run(&["-o", &output.to_string_lossy()], target, ptx)
+        self.installed()?.assemble_to(output, target, ptx).map(drop).map_err(|error| self.kept(error, ptx))
     }
 
-    fn run(&self, arguments: &[&str], target: &Target, ptx: &[u8]) -> Result<(), Failed> {
-        let mut file = tempfile::Builder::new().suffix(".ptx").tempfile()?;
-        file.write_all(ptx)?;
-        let mut command = Command::new(self.program());
-        // The oldest assembler checks PTX for GPUs before its first by their own rules, and assembles it for that one.
-        let arch = if target.sm.number() < 35 { "sm_35" } else { target.sm.name() };
-        command.args(arguments).args(["-arch", arch]).arg(file.path());
-        let output = command.output()?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        let head = text.lines().take(20).collect::<Vec<_>>().join("\n");
+    fn installed(&self) -> Result<&'static ptx_atomics_assembler::Assembler, Failed> {
+        static INSTALLED: LazyLock<Vec<Result<ptx_atomics_assembler::Assembler, Error>>> = LazyLock::new(|| {
+            ASSEMBLERS.iter().map(|assembler| ptx_atomics_assembler::Assembler::of(assembler.program())).collect()
+        });
+        let index = ASSEMBLERS.iter().position(|known| known.name == self.name).expect("one of them");
+        INSTALLED[index].as_ref().map_err(Failed::from)
+    }
+
+    /// The error, with where a copy of the text is.
+    fn kept(&self, error: Error, ptx: &[u8]) -> Failed {
         let kept = std::env::temp_dir().join(format!("rejected-by-{}.ptx", self.name));
-        std::fs::write(&kept, ptx)?;
-        Err(format!("{} rejects {}: {}\n{head}", self.name, kept.display(), output.status).into())
+        let head = error.to_string().lines().take(20).collect::<Vec<_>>().join("\n");
+        match std::fs::write(&kept, ptx) {
+            Ok(()) => format!("{}: {head}", kept.display()).into(),
+            Err(_) => head.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_atomics_lowering::Sm;
+
+    use super::*;
+
+    /// The table says what the programs say, of every GPU.
+    #[test]
+    fn the_table_is_true() {
+        for assembler in ASSEMBLERS.iter().filter(|assembler| assembler.missing().is_none()) {
+            let installed = assembler.installed().expect("a ptxas");
+            for sm in Sm::all() {
+                let target = Target::new(sm, None).expect("its lowest version");
+                assert_eq!(assembler.knows(&target), installed.knows(&target), "{}: {sm}", assembler.name);
+            }
+            assert!(assembler.ptx <= installed.ptx(), "{}", assembler.name);
+        }
     }
 }
