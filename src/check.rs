@@ -18,13 +18,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx_atomics_judge::{FunctionJudgement, Judgement, Loss, Violation, judge_function};
+use ptx_atomics_judge::{FunctionJudgement, Judgement, Loss, TooLarge, Violation, judge_function};
 use ptx_atomics_llvm::{
     self as llvm, Diagnostic, Errors, Input, Named, Options, Recognized, Settings, inkwell::context::Context,
 };
 use ptx_atomics_lowering::{
     Target,
     ptx::{Function, Module},
+    sass::Family,
 };
 
 #[cfg(feature = "mlir")]
@@ -150,9 +151,15 @@ pub fn judge<'a>(source: &'a [Recognized], ptx: &Module, text: &str) -> Result<J
     let bodies = ptx.functions().filter(|function| function.body.is_some());
     let functions: HashMap<&str, &Function> = bodies.map(|function| (&*function.name, function)).collect();
     let lines: Vec<&str> = text.lines().collect();
+    let family = ptx.target.split(',').next().and_then(|gpu| Family::of(gpu.trim().parse().ok()?));
     let (mut operations, mut strange, mut errors) = (Vec::new(), Vec::new(), Errors::new());
     for Recognized { function: name, visible, blocks, named, assembly } in source {
-        let judgements = match functions.get(&*llvm::ptx_name(name)).map(|function| judge_function(blocks, function)) {
+        let judged = functions.get(&*llvm::ptx_name(name)).map(|function| {
+            let mut judged = judge_function(blocks, function)?;
+            family.into_iter().for_each(|family| judged.note_assembler(blocks, function, family));
+            Ok::<_, TooLarge>(judged)
+        });
+        let judgements = match judged {
             Some(Ok(FunctionJudgement { operations, unclaimed })) => {
                 let own: HashSet<&str> = assembly.iter().flat_map(|text| atomics(text)).collect();
                 let is_strange = |number: &u32| {

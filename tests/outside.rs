@@ -1,15 +1,15 @@
 //! The library as others use it: the projects of docs/library.md are built and run outside the repository, without its
-//! configuration; the crates are packaged; the documentation is built without LLVM.
+//! configuration, for the LLVM under test; the crates are packaged; the documentation is built without LLVM.
 
 use std::{
-    fs, io,
+    env, fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use testing::{root, success};
+use testing::{llvm_version, root, success};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -33,7 +33,7 @@ fn main() {
 fn cargo(folder: &Path, arguments: &[&str]) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(arguments).arg("--offline").current_dir(folder);
-    for (name, _) in std::env::vars_os() {
+    for (name, _) in env::vars_os() {
         let is_ours = name.to_str().is_some_and(|name| {
             ["CARGO_", "MLIR_SYS_", "TABLEGEN_", "RUST"].iter().any(|prefix| name.starts_with(prefix))
         });
@@ -48,6 +48,22 @@ fn cargo(folder: &Path, arguments: &[&str]) -> Command {
 
 fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("outside")
+}
+
+/// What docs/library.md says of LLVM 23: each text of a project for LLVM 22, and what stands there for LLVM 23.
+const FOR_23: [(&str, &str); 6] = [
+    ("\"../ptx-atomics\", features = [", "\"../ptx-atomics\", default-features = false, features = [\"llvm23\", "),
+    ("\"0.27\"", "\"0.28\""),
+    ("_221_PREFIX", "_231_PREFIX"),
+    ("_220_PREFIX", "_230_PREFIX"),
+    ("/usr/lib/llvm-22", "/usr/lib/llvm-23"),
+    (".cargo/melior/22", ".cargo/melior/23"),
+];
+
+/// A file of a project, for the LLVM under test.
+fn for_llvm(text: &str) -> String {
+    let changes: &[_] = if llvm_version() == 22 { &[] } else { &FOR_23 };
+    changes.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// The code blocks of a language below a heading of docs/library.md.
@@ -71,11 +87,13 @@ impl Project {
     fn new(name: &'static str, dependencies: &str, main: &str) -> Result<Self, Failed> {
         let folder = tempfile::tempdir()?;
         let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n");
-        let dependencies = dependencies.replace("../ptx-atomics", root().to_str().ok_or("the path is no text")?);
+        let dependencies =
+            for_llvm(dependencies).replace("../ptx-atomics", root().to_str().ok_or("the path is no text")?);
         fs::create_dir(folder.path().join("src"))?;
         fs::write(folder.path().join("Cargo.toml"), format!("{package}{dependencies}"))?;
         fs::write(folder.path().join("src/main.rs"), main)?;
-        fs::copy(root().join("Cargo.lock"), folder.path().join("Cargo.lock"))?;
+        let lock = env::var_os("CARGO_RESOLVER_LOCKFILE_PATH").map_or_else(|| root().join("Cargo.lock"), PathBuf::from);
+        fs::copy(lock, folder.path().join("Cargo.lock"))?;
         Ok(Self { name, folder })
     }
 
@@ -95,7 +113,7 @@ impl Project {
     }
 }
 
-const NO_LLVM: &[(&str, &str)] = &[("LLVM_SYS_221_PREFIX", "/nowhere")];
+const NO_LLVM: &[(&str, &str)] = &[("LLVM_SYS_221_PREFIX", "/nowhere"), ("LLVM_SYS_231_PREFIX", "/nowhere")];
 
 fn check(project: &Project, variables: &[(&str, &str)], expected: &str) -> Result<(), Failed> {
     let output = project.run(variables)?;
@@ -130,9 +148,10 @@ fn mlir() -> Result<(), Failed> {
     let own = fs::read_to_string(root().join("passes/link/config/22/bin/llvm-config"))?;
     assert_eq!(own, script, "docs/library.md has the llvm-config of this repository");
     let folder = project.folder.path().join(".cargo");
-    fs::create_dir_all(folder.join("melior/22/bin"))?;
-    fs::write(folder.join("config.toml"), config)?;
-    let path = folder.join("melior/22/bin/llvm-config");
+    let bin = folder.join(format!("melior/{}/bin", llvm_version()));
+    fs::create_dir_all(&bin)?;
+    fs::write(folder.join("config.toml"), for_llvm(&config))?;
+    let path = bin.join("llvm-config");
     fs::write(&path, script)?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     check(&project, &[], "atom.acq_rel.sys.global.add.u32")

@@ -8,7 +8,7 @@ use std::{
 use ptx_atomics::{
     check::{Found, judge, operations},
     isolated::{self, Language, Stage},
-    judge::Judgement,
+    judge::{Judgement, Note},
     llvm::{self, Diagnostic, Errors, Handlers, Input, Location, Settings, inkwell::context::Context},
     lowering::ptx::{Module, ModuleError, ModuleErrors},
 };
@@ -163,6 +163,16 @@ fn report(judged: &[Found<'_>], ir: &Input, ptx_name: &str, ptx: &str) {
         render::say(&format!(
             "warning: '{ptx_name}' has no function '{function}', of which {count} operations are not checked"
         ));
+    }
+    for of_function in judged.chunk_by(|a, b| a.function == b.function) {
+        let misplaced = of_function.iter().filter_map(|found| found.judgement.as_ref());
+        let misplaced = misplaced.filter(|judgement| judgement.notes.contains(&Note::Misplaced));
+        let places: Vec<_> = misplaced.flat_map(|judgement| &judgement.lines).map(u32::to_string).collect();
+        if !places.is_empty() {
+            let (function, lines) = (of_function[0].function, places.join(", "));
+            let what = Note::Misplaced.get_message().unwrap_or_default();
+            render::say(&format!("warning: in '{function}', the PTX keeps the ordering on line {lines}, but {what}"));
+        }
     }
     let kept = judged.len() - lost - not_judged.len();
     render::say(&format!(

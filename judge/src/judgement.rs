@@ -6,8 +6,9 @@
 use std::collections::HashSet;
 
 use ptx_atomics_lowering::{
-    AtomicOp, Operation, SyncScope,
-    ptx::{Function, Instruction, flow::Direction},
+    AtomicOp, Operation, Ordering, SyncScope,
+    ptx::{Code, Function, Instruction, flow::Direction},
+    sass::{Family, misplaces_ordering},
 };
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 
@@ -69,6 +70,9 @@ pub enum Note {
     /// No path through the source leads to the operation, so that nothing need stand for it.
     #[strum(message = "control does not reach it")]
     Unreachable,
+    /// ptxas is not known to keep the ordering of an instruction: see [`FunctionJudgement::note_assembler`].
+    #[strum(message = "ptxas makes a loop of it, and drops its ordering or puts it inside of the loop")]
+    Misplaced,
 }
 
 /// The judgement of a function.
@@ -78,6 +82,29 @@ pub struct FunctionJudgement {
     pub operations: Vec<Judgement>,
     /// The lines of each `atom` and `red` that stands for no operation: a copy, or part of a function that was inlined.
     pub unclaimed: Vec<u32>,
+}
+
+impl FunctionJudgement {
+    /// Notes what ptxas does on a family of GPUs to an ordering that the PTX has, and that an operation asks for:
+    /// [`Note::Misplaced`]. `blocks` and `function` are those of the judgement.
+    pub fn note_assembler(&mut self, blocks: &[BasicBlock], function: &Function, family: Family) {
+        let misplaced: HashSet<u32> = function
+            .body
+            .iter()
+            .flatten()
+            .filter_map(|line| match &line.code {
+                Code::Instruction { instruction, .. } => misplaces_ordering(instruction, family).then_some(line.number),
+                _ => None,
+            })
+            .collect();
+        let asked = blocks.iter().flat_map(|block| &block.operations);
+        for (op, judgement) in asked.zip(&mut self.operations) {
+            let orders = !matches!(op.ordering, Ordering::Unordered | Ordering::Relaxed);
+            if orders && judgement.loss().is_none() && judgement.lines.iter().any(|line| misplaced.contains(line)) {
+                judgement.notes.push(Note::Misplaced);
+            }
+        }
+    }
 }
 
 /// Judges each operation of a function. `blocks` come in the order of the source text; control enters the first one.
@@ -163,7 +190,7 @@ fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use ptx_atomics_lowering::{
-        Access, Ordering, RmwOp, Type,
+        Access, RmwOp, Type,
         ptx::{Module, Scope, Space},
     };
 
@@ -613,6 +640,36 @@ mod tests {
         let add = [op(Operation::Rmw(RmwOp::Add, generic), Ordering::Relaxed, Scope::Gpu)];
         let body = "isspacep.local %p1, %rd1; @%p1 ld.b32 %r1, [%rd1]; @!%p1 atom.add.u32 %r1, [%rd1], 1;";
         check(&add, body, "right");
+    }
+
+    /// From sm_90 on, ptxas drops the ordering of 64 bits in shared memory.
+    #[test]
+    fn what_ptxas_misplaces_is_noted() {
+        let shared =
+            |ty, ordering| op(Operation::Rmw(RmwOp::Add, Access::new(Space::Shared, ty)), ordering, Scope::Cta);
+        let note = |op: AtomicOp, body: &str, family| {
+            let blocks = [BasicBlock { operations: vec![op], next: Vec::new() }];
+            let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}");
+            let module: Module = text.parse().expect(body);
+            let function = module.functions().next().expect("a function");
+            let mut judged = judge_function(&blocks, function).expect("few operations");
+            judged.note_assembler(&blocks, function, family);
+            judged.operations[0].notes.contains(&Note::Misplaced)
+        };
+        let wide = "atom.acq_rel.cta.shared.add.u64 %rd2, [%r1], 1;";
+        let fenced = "fence.acq_rel.cta; atom.relaxed.cta.shared.add.u64 %rd2, [%r1], 1; fence.acq_rel.cta;";
+        let (i32, i64) = (Type::I32, Type::I64);
+        for (op, body, family, expected) in [
+            (shared(i64, Ordering::AcqRel), wide, Family::Sm90, true),
+            (shared(i64, Ordering::AcqRel), wide, Family::Sm100a, true),
+            (shared(i64, Ordering::AcqRel), wide, Family::Sm80, false),
+            (shared(i64, Ordering::Relaxed), wide, Family::Sm90, false),
+            (shared(i64, Ordering::SeqCst), wide, Family::Sm90, false),
+            (shared(i64, Ordering::AcqRel), fenced, Family::Sm90, false),
+            (shared(i32, Ordering::AcqRel), "atom.acq_rel.cta.shared.add.u32 %r2, [%r1], 1;", Family::Sm90, false),
+        ] {
+            assert_eq!(note(op, body, family), expected, "{op:?} {body} {family}");
+        }
     }
 
     /// Operations find their instructions among others, and across branches.
