@@ -23,6 +23,7 @@
 
 mod change;
 mod input;
+mod junit;
 pub mod listing;
 mod lower;
 mod outline;

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     env, fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{self, Command, Stdio},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
@@ -16,6 +16,7 @@ use ptx_atomics_assembler::{Assembler, HELP};
 use crate::{
     change::{Asked, Change},
     input::{Directives, files, target},
+    junit::Report,
     listing::{Show, Variant, listing, texts},
     lower::{Lowering, Source},
     snapshot::{Snapshot, none_left},
@@ -140,12 +141,23 @@ impl Suite {
     }
 
     /// Runs the trials that the arguments of this program ask for, and ends it, as `cargo test` expects.
+    /// Where the environment variable `GOLDEN_JUNIT` names a file, a report in JUnit's format is written to it.
     pub fn run(self) -> ! {
-        libtest_mimic::run(&Arguments::from_args(), self.trials()).exit()
+        let report = Report::default();
+        let conclusion = libtest_mimic::run(&Arguments::from_args(), self.trials_for(&report));
+        if let Err(reason) = report.write(&test_name()) {
+            eprintln!("error: {reason}");
+            process::exit(1);
+        }
+        conclusion.exit()
     }
 
     /// The trials. A wrong setting is a trial that fails.
     pub fn trials(&self) -> Vec<Trial> {
+        self.trials_for(&Report::default())
+    }
+
+    fn trials_for(&self, report: &Report) -> Vec<Trial> {
         let root = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
         let folder = root.join(&self.inputs);
         let snapshots = match &self.snapshots {
@@ -154,7 +166,7 @@ impl Suite {
         };
         let own = ["ll", "bc", "mlir", "mlirbc", "ptx"].map(str::to_owned);
         let extensions: Vec<_> = own.into_iter().chain(self.compilers.keys().cloned()).collect();
-        let fails = |name: &str, reason: String| Trial::test(name.to_owned(), move || Err(reason.into()));
+        let fails = |name: &str, reason: String| report.trial(name, move || Err(reason.into()));
         let paths = match files(&folder, &extensions, &snapshots) {
             Ok(paths) if paths.is_empty() => return vec![fails("inputs", format!("{} has none", folder.display()))],
             Ok(paths) => paths,
@@ -170,11 +182,11 @@ impl Suite {
                 continue;
             }
             match Case::new(self, &path, name.clone(), &snapshots) {
-                Ok(case) => trials.extend(trials_of(&Arc::new(case))),
+                Ok(case) => trials.extend(trials_of(&Arc::new(case), report)),
                 Err(reason) => trials.push(fails(&name, reason)),
             }
         }
-        trials.push(Trial::test("no snapshot without its input", move || none_left(&snapshots, &names)));
+        trials.push(report.trial("no snapshot without its input", move || none_left(&snapshots, &names)));
         let assembled = Trial::test(format!("assembling (skipped: no ptxas here; {HELP})"), || Ok(()));
         trials.extend(Assembler::found().is_empty().then(|| assembled.with_ignored_flag(true)));
         trials
@@ -419,24 +431,28 @@ impl Case {
 }
 
 /// A trial for the snapshot, and one for each variant.
-fn trials_of(case: &Arc<Case>) -> Vec<Trial> {
+fn trials_of(case: &Arc<Case>, report: &Report) -> Vec<Trial> {
     let of_variant = |index: usize| {
         let (variant, case) = (&case.variants[index], case.clone());
         let words = [variant.target.sm.name(), &variant.strategy].iter().filter(|word| !word.is_empty()).join(", ");
-        Trial::test(format!("{}: {words}", case.name), move || case.check(&case.variants[index]))
+        report.trial(format!("{}: {words}", case.name), move || case.check(&case.variants[index]))
     };
     let snapshot = case.clone();
-    let compared = Trial::test(case.name.clone(), move || snapshot.compare());
+    let compared = report.trial(case.name.clone(), move || snapshot.compare());
     [compared].into_iter().chain((0..case.variants.len()).map(of_variant)).collect()
 }
 
 /// The command by which cargo runs this test.
 fn command() -> String {
     let package = env::var("CARGO_PKG_NAME").map_or(String::new(), |name| format!(" -p {name}"));
+    format!("cargo test{package} --test {}", test_name())
+}
+
+/// The name that cargo knows this test by.
+fn test_name() -> String {
     let program = env::current_exe().unwrap_or_default();
     let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let test = stem.rsplit_once('-').map_or(&*stem, |(test, _)| test);
-    format!("cargo test{package} --test {test}")
+    stem.rsplit_once('-').map_or(stem.clone(), |(test, _)| test.to_owned())
 }
 
 /// The target that a text of PTX names.
