@@ -52,7 +52,8 @@ fn target() -> PathBuf {
 }
 
 /// What docs/library.md says of LLVM 23: each text of a project for LLVM 22, and what stands there for LLVM 23.
-const FOR_23: [(&str, &str); 6] = [
+const FOR_23: [(&str, &str); 7] = [
+    ("/golden\" }", "/golden\", default-features = false, features = [\"llvm\", \"llvm23\"] }"),
     ("\"../ptx-atomics\", features = [", "\"../ptx-atomics\", default-features = false, features = [\"llvm23\", "),
     ("\"0.27\"", "\"0.28\""),
     ("_221_PREFIX", "_231_PREFIX"),
@@ -238,6 +239,32 @@ fn golden() -> Result<(), Failed> {
     expect(test(&all)?, false, &weaker)?;
     assert_eq!(fs::read_to_string(kernels.join("snapshots/count.ll.snap"))?, snapshot, "it was not accepted");
     expect(test(&[all[0], ("GOLDEN_WEAKER", "accept")])?, true, &["30 passed"])?;
+
+    // Commands that make IR and PTX of other files: what they print, what they write, and what fails.
+    let commands = ".compile_to_ptx(\"asm\", [\"cat\", \"{input}\"]).compile_to_ir(\"ir\", [\"cp\", \"{input}\", \"{output}\"])
+        .compile_to_ptx(\"none\", [\"/nowhere\"]).compile_to_ir(\"bad\", [\"sh\", \"-c\", \"echo {sm} {ptx} >&2; exit 3\"]).run()";
+    fs::write(project.folder.path().join("tests/golden.rs"), program.replace(".run()", commands))?;
+    fs::copy(kernels.join("other.ptx"), kernels.join("other.asm"))?;
+    fs::copy(kernels.join("message.ll"), kernels.join("message.ir"))?;
+    let _ = test(&all)?;
+    let shown = |name: &str| fs::read_to_string(kernels.join(format!("snapshots/{name}.snap")));
+    assert_eq!(shown("message.ir")?, shown("message.ll")?);
+    assert!(shown("other.asm")?.contains("atom.relaxed.gpu"));
+    fs::write(kernels.join("a.bad"), "")?;
+    fs::write(kernels.join("a.none"), "")?;
+    let said = [
+        "exit status: 3",
+        "sm_60 ptx50",
+        "cannot run '/nowhere': No such file",
+        "a.bad: sm_80, fence",
+        "a.none: sm_80",
+    ];
+    expect(test(&[])?, false, &said)?;
+    for name in ["a.bad", "a.none", "other.asm", "message.ir"] {
+        fs::remove_file(kernels.join(name))?;
+        let _ = fs::remove_file(kernels.join(format!("snapshots/{name}.snap")));
+    }
+    fs::write(project.folder.path().join("tests/golden.rs"), program)?;
 
     // A kernel that is gone, one that is rejected, and one that ends LLVM.
     fs::remove_file(kernels.join("count.ll"))?;

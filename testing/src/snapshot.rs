@@ -3,7 +3,11 @@
 use std::{collections::BTreeSet, env};
 
 use libtest_mimic::Failed;
-use ptx_atomics_golden::snapshot::{self, Snapshot};
+use ptx_atomics_golden::{
+    Change,
+    listing::Variant,
+    snapshot::{self, Snapshot},
+};
 
 use crate::{llvm_version, root};
 
@@ -20,13 +24,26 @@ pub fn edition() -> Option<String> {
 /// # Errors
 /// The difference, and the command that accepts it.
 pub fn pin(folder: &str, name: &str, text: &str) -> Result<(), Failed> {
+    compare(folder, name, text, |_| None)
+}
+
+/// The same with a listing of these variants, whose changes are judged.
+///
+/// # Errors
+/// The difference, what it does, and the command that accepts it.
+pub fn pin_listing(folder: &str, name: &str, text: &str, variants: &[Variant<'_>]) -> Result<(), Failed> {
+    let variants: Vec<_> = variants.iter().map(|variant| (variant.gpu, variant.by)).collect();
+    compare(folder, name, text, |old| Some(Change::between(old, text, &variants, |_, _| None)))
+}
+
+fn compare(folder: &str, name: &str, text: &str, judge: impl FnOnce(&str) -> Option<Change>) -> Result<(), Failed> {
     let test = env::current_exe()?;
     let test = test.file_stem().unwrap_or_default().to_string_lossy();
     let test = test.rsplit_once('-').map_or(&*test, |(test, _)| test);
     let command = format!("cargo test -p ptx-atomics-cli --test {test}");
     let edition = edition();
     let snapshot = Snapshot { folder: &root().join(folder), name, edition: edition.as_deref(), command: &command };
-    snapshot.compare(text, |_| None)
+    snapshot.compare(text, judge)
 }
 
 /// Whether every snapshot of a folder has one of these names.
