@@ -179,8 +179,9 @@ fn ends_llvm() -> Result<(), Failed> {
 fn golden() -> Result<(), Failed> {
     let of_page = |language| blocks_of("docs/golden.md", "From nothing to a pinned suite", language);
     let project = Project::new("outside-golden", &of_page("toml")?.concat(), "fn main() {}")?;
-    let kernels = project.folder.path().join("tests/kernels");
+    let kernels = project.folder.path().join("kernels");
     fs::create_dir_all(&kernels)?;
+    fs::create_dir(project.folder.path().join("tests"))?;
     let [program] = &of_page("rust")?[..] else { return Err("the page has one program".into()) };
     assert_eq!(program.trim().lines().count() - 2, 4, "five lines of Rust, but for main's");
     fs::write(project.folder.path().join("tests/golden.rs"), program)?;
