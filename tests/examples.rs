@@ -12,10 +12,10 @@ use std::{
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics_golden::listing::{Show, Variant, listing};
 use testing::{
     ASSEMBLERS, Assembler,
     examples::{Example, KERNELS, Output, compile, examples, find_rustc},
-    listing::{Variant, listing},
     plugin, ptx_atomics, root, snapshot, success, target,
 };
 
@@ -108,7 +108,9 @@ fn check(example: &Example) -> Result<(), Failed> {
     let variants = compiled.iter().flat_map(|(gpu, [plain, plugin])| {
         [(example.compiler().0, plain), ("plugin", plugin)].map(|(by, text)| Variant { gpu, by, text })
     });
-    snapshot::pin("snapshots/examples", &example.name(), &listing(&variants.collect_vec())?)
+    let variants = variants.collect_vec();
+    let text = listing(&variants, Show::Code)?;
+    snapshot::pin_listing("snapshots/examples", &example.name(), &text, &variants)
 }
 
 /// The PTX of the compiler and of the compiler with the plugin, judged and assembled, as that of the command is.

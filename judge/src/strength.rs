@@ -239,8 +239,8 @@ impl Strength {
                 self.reads && self.writes && rank(self.atomicity) < rank(other.atomicity),
                 "read and write are not one atomic operation",
             ),
-            (self.weak_load > other.weak_load, "the compare-and-swap loop begins with a weak load"),
-            (self.by_element > other.by_element, "each element of a vector is accessed by itself"),
+            (self.weak_load && !other.weak_load, "the compare-and-swap loop begins with a weak load"),
+            (self.by_element && !other.by_element, "each element of a vector is accessed by itself"),
         ];
         let properties = properties.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_owned());
         orderings.chain(properties).collect()
