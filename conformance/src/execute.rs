@@ -15,6 +15,9 @@ use ptx_atomics_lowering::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmodelled(pub String);
 
+/// The parameters. The function may use the names of a sequence's registers as it likes.
+const PARAMETERS: [Name; 3] = [Name::new("$the$address"), Name::new("$the$operand"), Name::new("$the$other")];
+const RESULT: Name = Name::new("$the$result");
 /// Where a function ends.
 const END: Name = Name::new("$the$end");
 /// A value between two instructions that one of PTX becomes.
@@ -28,16 +31,15 @@ const VALUE: Name = Name::new("$the$value");
 pub fn sequence(function: &Function) -> Result<Sequence, Unmodelled> {
     let (results, parameters) = signature(function);
     let mut translation = Translation { results, parameters, statements: Vec::new() };
-    translation.push(None, alu(AluOp::Mov, Type::B128, &D, [Operand::Immediate(0)]));
+    for (to, from) in PARAMETERS.iter().zip([A, B, C]) {
+        translation.push(None, alu(AluOp::Mov, Type::B128, to, [Operand::Register(from)]));
+    }
+    translation.push(None, alu(AluOp::Mov, Type::B128, &RESULT, [Operand::Immediate(0)]));
     let lines = function.body.as_deref().unwrap_or_default();
     for (index, line) in lines.iter().enumerate() {
         match &line.code {
             Code::Label(name) => translation.statements.push(Statement::Label(name.clone())),
             Code::Instruction { guard, instruction } => {
-                let own = |name: &Name| [A, B, C, D].contains(name);
-                if instruction.destinations().any(own) || [A, B, C, D].iter().any(|name| instruction.reads(name)) {
-                    return Err(Unmodelled(line.text.clone()));
-                }
                 translation.push(guard.clone(), instruction.clone());
             }
             Code::Other(other) => {
@@ -49,6 +51,7 @@ pub fn sequence(function: &Function) -> Result<Sequence, Unmodelled> {
         }
     }
     translation.statements.push(Statement::Label(END));
+    translation.push(None, alu(AluOp::Mov, Type::B128, &D, [Operand::Register(RESULT)]));
     Ok(translation.statements.into_iter().collect())
 }
 
@@ -145,7 +148,7 @@ impl Translation {
     /// A load of a parameter, or of a part of one.
     fn parameter(&mut self, guard: Option<Guard>, ld: Ld) -> Option<()> {
         let index = self.parameters.iter().position(|name| *name == ld.a.base.0)?;
-        let parameter = [A, B, C].into_iter().nth(index)?;
+        let parameter = PARAMETERS.get(index)?.clone();
         let start = Operand::Immediate(u64::try_from(ld.a.offset).ok()? * 8);
         self.push(guard.clone(), alu(AluOp::Shr, Type::B128, &VALUE, [Operand::Register(parameter), start]));
         let value = Operand::Register(VALUE);
@@ -170,7 +173,7 @@ impl Translation {
         let value = || Operand::Register(VALUE);
         self.push(guard.clone(), alu(AluOp::Mov, bits(width(st.vec, st.ty))?, &VALUE, [st.b]));
         self.push(guard.clone(), alu(AluOp::Shl, Type::B128, &VALUE, [value(), start]));
-        self.push(guard, alu(AluOp::Or, Type::B128, &D, [Operand::Register(D), value()]));
+        self.push(guard, alu(AluOp::Or, Type::B128, &RESULT, [Operand::Register(RESULT), value()]));
         Some(())
     }
 }
@@ -221,6 +224,7 @@ mod tests {
         check(ONE, add, [3, 0], (5, 8));
         check(ONE, "ld.param.s8 %r1, [x]; st.param.b32 [out], %r1;", [0x80, 0], (0xFFFF_FF80, 5));
         check(ONE, "ld.param.u8 %r1, [x+1]; st.param.b32 [out+0], %r1; ret;", [0x1234, 0], (0x12, 5));
+        check(ONE, "ld.param.b32 %d, [y]; mov.b32 %b, 1; ld.param.b32 %c, [x]; st.param.b32 [out], %c; ret;", [2, 3], (2, 5));
         check(ONE, "ld.param.b32 %r1, [y]; bfe.u32 %r2, %r1, 4, 8; st.param.b32 [out], %r2; ret;", [0, 0xABCD], (0xBC, 5));
         let parts = "ld.param.v2.b64 {%rd1, %rd2}, [x]; st.param.v2.b64 [out], {%rd2, %rd1}; ret;";
         check(WIDE, parts, [1 << 64 | 2, 0], (2 << 64 | 1, 5));
@@ -243,7 +247,6 @@ mod tests {
         check("call.uni other; ret;", "call.uni");
         check("ld.param.b32 %r1, [elsewhere]; ret;", "ld.param.b32");
         check("addc.cc.u32 %r1, 0, 0; addc.u32 %r2, 0, 0; ret;", "addc.cc.u32");
-        check("mov.b32 %b, 1;", "mov.b32 %b, 1");
         check("popc.b32 %r1, %r2;", "popc.b32");
     }
 }
