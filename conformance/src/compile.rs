@@ -154,7 +154,10 @@ fn functions(text: &str, cells: &[&Cell]) -> Result<HashMap<String, Compiled>, F
     for item in module.items {
         match item {
             Item::Function(mut function) if function.body.is_some() && asked.contains(&function.name) => {
-                let is_line = |code: &Code| matches!(code, Code::Directive(text) if text.starts_with(".loc"));
+                let is_line = |code: &Code| match code {
+                    Code::Directive(text) => text.split_whitespace().next() == Some(".loc"),
+                    _ => false,
+                };
                 function.body.iter_mut().for_each(|body| body.retain(|line| !is_line(&line.code)));
                 found.push(function);
             }

@@ -222,7 +222,7 @@ fn rust(language: Language, cell: &Cell, words: &Words) -> String {
     let with_scope = language == Language::RustScope;
     let place = match with_scope {
         true => format!("Scoped::<{atomic}, {scope}>::from_ptr(p.cast())"),
-        false => format!("{atomic}::from_ptr(p.cast())"),
+        false => format!("<{atomic}>::from_ptr(p.cast())"),
     };
     let place = format!("unsafe {{ {place} }}");
     let order = |ordering: &Ordering| format!("Ordering::{ordering:?}");

@@ -41,7 +41,9 @@ pub fn check(cell: &Cell, function: &Function, other_threads: bool) -> Values {
             Ok(None) => {}
             Ok(Some(wrong)) => return Values::Wrong(wrong),
             // What it reads is no memory and no parameter.
-            Err(Stuck::Register(name)) => return Values::Unknown(name),
+            Err(Stuck::Register(name)) => {
+                return Values::Unknown(name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned());
+            }
             Err(Stuck::Unmodelled(what)) => return Values::Unknown(what),
             Err(stuck) => return Values::Wrong(stuck.to_string()),
         }
