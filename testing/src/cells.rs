@@ -1,7 +1,7 @@
 //! The cells of the grid, each a function of LLVM IR.
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_conformance::llvm_ir::{Spelling, instructions};
+use ptx_atomics_conformance::llvm_ir;
 use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Scope, Space},
@@ -276,8 +276,8 @@ pub fn llvm_ir(cell: &Cell) -> String {
         },
         Pointer::Variable(variable) => variable.address(name, cell.ty),
     };
-    let spelling = Spelling { ty, align: *align, aligned_rmw: true, pointer: &pointer, weak: *weak };
-    let body = instructions(op, &spelling);
+    let spelling = llvm_ir::Spelling { ty, align: *align, aligned_rmw: true, pointer: &pointer, weak: *weak };
+    let body = llvm_ir::instructions(op, &spelling);
     let (result, ret) = if *read { (*ty, format!("ret {ty} %r")) } else { ("void", "ret void".to_owned()) };
     let head = format!("define {result} @{name}({parameter}{ty} %b, {ty} %c)");
     format!("{variables}{head} {{\n  {instructions}{body}\n  {ret}\n}}\n")
