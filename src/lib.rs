@@ -7,7 +7,7 @@
 //!
 //! | feature | what it adds | what it needs |
 //! | --- | --- | --- |
-//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`; `isolated`, the same in a process of its own | LLVM |
+//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`; `isolated`, the same in a process of its own; `check`, a judgement of any compiler's PTX | LLVM |
 //! | `mlir` | `mlir`, the pass over MLIR | MLIR, and two variables for the build |
 //! | `model` | `memory_model`, every outcome that PTX allows a program; `mapping`, the check of the lowering with it | nothing |
 //! | `llvm22`, `llvm23` | which LLVM and MLIR that is; the first is on by default | nothing |
@@ -51,6 +51,8 @@ pub use ptx_isa as ptx;
 #[cfg(feature = "model")]
 pub use ptx_memory_model as memory_model;
 
+#[cfg(all(feature = "llvm", target_os = "linux"))]
+pub mod check;
 #[cfg(all(feature = "llvm", target_os = "linux"))]
 pub mod isolated;
 #[cfg(feature = "llvm")]

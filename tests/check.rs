@@ -50,6 +50,7 @@ fn main() {
         Trial::test("a narrower default scope asks for less", default_scope),
         Trial::test("a function that is not there", missing_function),
         Trial::test("an atomic that the IR has not", unclaimed),
+        Trial::test("an ordering that ptxas drops", dropped_by_ptxas),
         Trial::test("an atomic in inline assembly", own_assembly),
         Trial::test("damaged PTX is an error", damaged),
         Trial::test("wrong usage is exit status 2", usage),
@@ -512,6 +513,29 @@ fn default_scope() -> Result<(), Failed> {
     let narrow = files.lowered(IR)?.replace(".sys.", ".gpu.");
     assert_eq!(files.check(IR, &narrow, &[])?.0, 1);
     assert_eq!(files.check(IR, &narrow, &["--default-scope", "gpu"])?.0, 0);
+    Ok(())
+}
+
+/// LLVM 23 and 24 ask ptxas for this `atom`, of which it drops the ordering from sm_90 on. Ours has fences around it.
+fn dropped_by_ptxas() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let ir = "target triple = \"nvptx64-nvidia-cuda\"
+define i64 @wide(ptr addrspace(3) %p) {
+  %old = atomicrmw add ptr addrspace(3) %p, i64 1 syncscope(\"block\") acq_rel
+  ret i64 %old
+}";
+    let ours = files.lowered(ir)?;
+    let atom = "atom.relaxed.cta.shared.add.u64";
+    assert!(ours.contains(atom), "{ours}");
+    let asked = ours.replace(atom, "atom.acq_rel.cta.shared.add.u64");
+    let asked: String = asked.lines().filter(|line| !line.contains("fence.")).map(|line| format!("{line}\n")).collect();
+    for (ptx, warns) in [(&ours, false), (&asked, true), (&asked.replace(".target sm_90", ".target sm_80"), false)] {
+        let (status, _, stderr) = files.check(ir, ptx, &[])?;
+        let warned = stderr.starts_with("warning: in 'wide', the PTX keeps the ordering on line ");
+        assert_eq!((status, warned), (0, warns), "{stderr}\n{ptx}");
+        let (_, said, _) = files.check(ir, ptx, &["--json"])?;
+        assert_eq!(said.contains(r#""notes":["misplaced"]"#), warns, "{said}");
+    }
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics_lowering::{Change, Strategy};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use strum::IntoEnumIterator;
+use testing::success;
 use walkdir::WalkDir;
 
 fn main() {
@@ -25,9 +26,31 @@ fn main() {
         Trial::test("commands have the options that are shown", || check(options)),
         Trial::test("files that are named exist", || check(files)),
         Trial::test("strategies and changes are explained", || check(names)),
+        Trial::test("the action for GitHub takes what it uses", action),
         Trial::test("the scoreboard's picture and table are those of its page", drawn),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
+}
+
+/// Every input that `action.yml` uses is declared and every one that is declared is used; its scripts are bash, and exist.
+fn action() -> Result<(), Failed> {
+    let text = fs::read_to_string(root().join("action.yml"))?;
+    let (declared, steps) = text.split_once("\nruns:\n").ok_or("no steps")?;
+    let used: BTreeSet<_> = steps.split("inputs.").skip(1).filter_map(|rest| rest.split([' ', '}']).next()).collect();
+    let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let (_, declared) = declared.split_once("\ninputs:\n").ok_or("no inputs")?;
+    let declared: BTreeSet<_> =
+        declared.lines().filter(is_name).map(|line| line.trim().trim_end_matches(':')).collect();
+    assert_eq!(used, declared);
+    for block in steps.split("      run: |\n").skip(1) {
+        let script: String =
+            block.lines().take_while(|line| line.starts_with("        ")).map(|line| format!("{line}\n")).collect();
+        success(Command::new("bash").args(["-n", "-c", &script]))?;
+    }
+    let scripts = steps.split("github.action_path }}/").skip(1).filter_map(|rest| rest.split_whitespace().next());
+    let missing: Vec<_> = scripts.filter(|script| !root().join(script).exists()).collect();
+    assert!(missing.is_empty(), "no {missing:?}");
+    Ok(())
 }
 
 /// How many things were looked at, and what is wrong with them.

@@ -1,15 +1,15 @@
 //! The library as others use it: the projects of docs/library.md are built and run outside the repository, without its
-//! configuration; the crates are packaged; the documentation is built without LLVM.
+//! configuration, for the LLVM under test; the crates are packaged; the documentation is built without LLVM.
 
 use std::{
-    fs, io,
+    env, fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use testing::{root, success};
+use testing::{ASSEMBLERS, llvm_version, root, success};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -20,6 +20,7 @@ fn main() {
         ("LLVM IR", llvm),
         ("MLIR", mlir),
         ("an input that ends LLVM", ends_llvm),
+        ("a golden suite", golden),
         ("the crates are packaged", packages),
         ("documentation without LLVM", documentation),
     ];
@@ -33,7 +34,7 @@ fn main() {
 fn cargo(folder: &Path, arguments: &[&str]) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(arguments).arg("--offline").current_dir(folder);
-    for (name, _) in std::env::vars_os() {
+    for (name, _) in env::vars_os() {
         let is_ours = name.to_str().is_some_and(|name| {
             ["CARGO_", "MLIR_SYS_", "TABLEGEN_", "RUST"].iter().any(|prefix| name.starts_with(prefix))
         });
@@ -50,9 +51,30 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("outside")
 }
 
+/// What docs/library.md says of LLVM 23: each text of a project for LLVM 22, and what stands there for LLVM 23.
+const FOR_23: [(&str, &str); 7] = [
+    ("/golden\" }", "/golden\", default-features = false, features = [\"llvm\", \"llvm23\"] }"),
+    ("\"../ptx-atomics\", features = [", "\"../ptx-atomics\", default-features = false, features = [\"llvm23\", "),
+    ("\"0.27\"", "\"0.28\""),
+    ("_221_PREFIX", "_231_PREFIX"),
+    ("_220_PREFIX", "_230_PREFIX"),
+    ("/usr/lib/llvm-22", "/usr/lib/llvm-23"),
+    (".cargo/melior/22", ".cargo/melior/23"),
+];
+
+/// A file of a project, for the LLVM under test.
+fn for_llvm(text: &str) -> String {
+    let changes: &[_] = if llvm_version() == 22 { &[] } else { &FOR_23 };
+    changes.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
 /// The code blocks of a language below a heading of docs/library.md.
 fn blocks(heading: &str, language: &str) -> Result<Vec<String>, Failed> {
-    let book = fs::read_to_string(root().join("docs/library.md"))?;
+    blocks_of("docs/library.md", heading, language)
+}
+
+fn blocks_of(page: &str, heading: &str, language: &str) -> Result<Vec<String>, Failed> {
+    let book = fs::read_to_string(root().join(page))?;
     let (_, section) = book.split_once(&format!("\n## {heading}\n")).ok_or(format!("no heading '{heading}'"))?;
     let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
     let fence = format!("```{language}\n");
@@ -71,11 +93,13 @@ impl Project {
     fn new(name: &'static str, dependencies: &str, main: &str) -> Result<Self, Failed> {
         let folder = tempfile::tempdir()?;
         let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n");
-        let dependencies = dependencies.replace("../ptx-atomics", root().to_str().ok_or("the path is no text")?);
+        let dependencies =
+            for_llvm(dependencies).replace("../ptx-atomics", root().to_str().ok_or("the path is no text")?);
         fs::create_dir(folder.path().join("src"))?;
         fs::write(folder.path().join("Cargo.toml"), format!("{package}{dependencies}"))?;
         fs::write(folder.path().join("src/main.rs"), main)?;
-        fs::copy(root().join("Cargo.lock"), folder.path().join("Cargo.lock"))?;
+        let lock = env::var_os("CARGO_RESOLVER_LOCKFILE_PATH").map_or_else(|| root().join("Cargo.lock"), PathBuf::from);
+        fs::copy(lock, folder.path().join("Cargo.lock"))?;
         Ok(Self { name, folder })
     }
 
@@ -95,7 +119,7 @@ impl Project {
     }
 }
 
-const NO_LLVM: &[(&str, &str)] = &[("LLVM_SYS_221_PREFIX", "/nowhere")];
+const NO_LLVM: &[(&str, &str)] = &[("LLVM_SYS_221_PREFIX", "/nowhere"), ("LLVM_SYS_231_PREFIX", "/nowhere")];
 
 fn check(project: &Project, variables: &[(&str, &str)], expected: &str) -> Result<(), Failed> {
     let output = project.run(variables)?;
@@ -130,9 +154,10 @@ fn mlir() -> Result<(), Failed> {
     let own = fs::read_to_string(root().join("passes/link/config/22/bin/llvm-config"))?;
     assert_eq!(own, script, "docs/library.md has the llvm-config of this repository");
     let folder = project.folder.path().join(".cargo");
-    fs::create_dir_all(folder.join("melior/22/bin"))?;
-    fs::write(folder.join("config.toml"), config)?;
-    let path = folder.join("melior/22/bin/llvm-config");
+    let bin = folder.join(format!("melior/{}/bin", llvm_version()));
+    fs::create_dir_all(&bin)?;
+    fs::write(folder.join("config.toml"), for_llvm(&config))?;
+    let path = bin.join("llvm-config");
     fs::write(&path, script)?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     check(&project, &[], "atom.acq_rel.sys.global.add.u32")
@@ -148,6 +173,117 @@ fn ends_llvm() -> Result<(), Failed> {
         &[],
         "in function needs_clusters: LLVM has no instruction for sm_70 with PTX 6.0 that does llvm.nvvm.barrier.cluster.arrive; help: it compiles with --mcpu sm_90 --mattr +ptx78",
     )
+}
+
+/// The walk of docs/golden.md: what is accepted passes, and what guarantees less is marked and not accepted by habit.
+fn golden() -> Result<(), Failed> {
+    let of_page = |language| blocks_of("docs/golden.md", "From nothing to a pinned suite", language);
+    let project = Project::new("outside-golden", &of_page("toml")?.concat(), "fn main() {}")?;
+    let kernels = project.folder.path().join("kernels");
+    fs::create_dir_all(&kernels)?;
+    fs::create_dir(project.folder.path().join("tests"))?;
+    let [program] = &of_page("rust")?[..] else { return Err("the page has one program".into()) };
+    assert_eq!(program.trim().lines().count() - 2, 4, "five lines of Rust, but for main's");
+    fs::write(project.folder.path().join("tests/golden.rs"), program)?;
+    let names = ["count.ll", "message.ll", "maximum.ll"];
+    for (name, text) in names.iter().zip(of_page("llvm")?) {
+        fs::write(kernels.join(name), text)?;
+    }
+    let stated = ".version 8.6\n.target sm_90\n.address_size 64\n.visible .func f(.param .b64 p)\n{\n.reg .b64 %rd<2>;\n\
+                  .reg .b32 %r<2>;\nld.param.b64 %rd1, [p];\natom.acq_rel.gpu.global.add.u32 %r1, [%rd1], 1;\nret;\n}\n";
+    fs::write(kernels.join("other.ptx"), stated)?;
+    let report = project.folder.path().join("report.xml");
+    let test = |variables: &[(&str, &str)]| -> Result<(bool, String), Failed> {
+        let mut command = cargo(project.folder.path(), &["test", "--quiet", "--test", "golden"]);
+        command.env("PTX_ATOMICS_PTXAS", std::env::join_paths(ASSEMBLERS.iter().map(|assembler| assembler.program()))?);
+        let done = command.env("GOLDEN_JUNIT", &report).envs(variables.iter().copied()).output()?;
+        Ok((
+            done.status.success(),
+            String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr),
+        ))
+    };
+    let expect = |found: (bool, String), success: bool, words: &[&str]| match words
+        .iter()
+        .find(|word| !found.1.contains(**word))
+    {
+        Some(word) => Err(Failed::from(format!("no '{word}' in\n{}", found.1))),
+        None if found.0 != success => Err(found.1.into()),
+        None => Ok(()),
+    };
+    let all = [("INSTA_UPDATE", "always")];
+
+    expect(test(&[])?, false, &["count.ll.snap differs", "cargo test -p outside-golden --test golden"])?;
+    expect(test(&all)?, true, &["30 passed"])?;
+    let skipped =
+        if ASSEMBLERS.iter().any(|assembler| assembler.missing().is_none()) { "0 ignored" } else { "1 ignored" };
+    expect(test(&[])?, true, &["30 passed", skipped])?;
+    let snapshot = fs::read_to_string(kernels.join("snapshots/count.ll.snap"))?;
+    let [shown, ..] = &of_page("text")?[..] else { return Err("the page shows a snapshot".into()) };
+    assert!(snapshot.contains(shown.trim_end()), "docs/golden.md shows another text than\n{snapshot}");
+    let xml = fs::read_to_string(&report)?;
+    let xml = roxmltree::Document::parse(&xml)?;
+    let cases = xml.descendants().filter(|node| node.has_tag_name("testcase"));
+    assert_eq!(cases.count(), 30);
+
+    // A source that asks for less, and a compiler that keeps less.
+    let count = fs::read_to_string(kernels.join("count.ll"))?;
+    fs::write(kernels.join("count.ll"), count.replace("acq_rel", "monotonic"))?;
+    fs::write(kernels.join("other.ptx"), stated.replace("acq_rel", "relaxed"))?;
+    let weaker = [
+        "WEAKER: the new text guarantees less",
+        "no acquire, which had scope gpu, no release, which had scope gpu; the source does not ask for it",
+        "`atom.acq_rel.gpu.global.add.u32 %r1, [%rd1], 1`: no acquire, which had scope gpu",
+        "GOLDEN_WEAKER=accept INSTA_UPDATE=always cargo test",
+        "28 passed; 2 failed",
+    ];
+    expect(test(&[])?, false, &weaker)?;
+    expect(test(&all)?, false, &weaker)?;
+    assert_eq!(fs::read_to_string(kernels.join("snapshots/count.ll.snap"))?, snapshot, "it was not accepted");
+    expect(test(&[all[0], ("GOLDEN_WEAKER", "accept")])?, true, &["30 passed"])?;
+
+    // Commands that make IR and PTX of other files: what they print, what they write, and what fails.
+    let commands = ".compile_to_ptx(\"asm\", [\"cat\", \"{input}\"]).compile_to_ir(\"ir\", [\"cp\", \"{input}\", \"{output}\"])
+        .compile_to_ptx(\"none\", [\"/nowhere\"]).compile_to_ir(\"bad\", [\"sh\", \"-c\", \"echo {sm} {ptx} >&2; exit 3\"]).run()";
+    fs::write(project.folder.path().join("tests/golden.rs"), program.replace(".run()", commands))?;
+    fs::copy(kernels.join("other.ptx"), kernels.join("other.asm"))?;
+    fs::copy(kernels.join("message.ll"), kernels.join("message.ir"))?;
+    let _ = test(&all)?;
+    let shown = |name: &str| fs::read_to_string(kernels.join(format!("snapshots/{name}.snap")));
+    assert_eq!(shown("message.ir")?, shown("message.ll")?);
+    assert!(shown("other.asm")?.contains("atom.relaxed.gpu"));
+    fs::write(kernels.join("a.bad"), "")?;
+    fs::write(kernels.join("a.none"), "")?;
+    let said = [
+        "exit status: 3",
+        "sm_60 ptx50",
+        "cannot run '/nowhere': No such file",
+        "a.bad: sm_80, fence",
+        "a.none: sm_80",
+    ];
+    expect(test(&[])?, false, &said)?;
+    for name in ["a.bad", "a.none", "other.asm", "message.ir"] {
+        fs::remove_file(kernels.join(name))?;
+        let _ = fs::remove_file(kernels.join(format!("snapshots/{name}.snap")));
+    }
+    fs::write(project.folder.path().join("tests/golden.rs"), program)?;
+
+    // A kernel that is gone, one that is rejected, and one that ends LLVM.
+    fs::remove_file(kernels.join("count.ll"))?;
+    fs::write(
+        kernels.join("wide.ll"),
+        "; REJECTED: sm_60\n; GPUS: sm_90+ptx86\ndefine i128 @f(ptr %p) {\n  %r = atomicrmw xchg ptr %p, i128 0 seq_cst\n  ret i128 %r\n}\n",
+    )?;
+    fs::copy(root().join("tests/bad/backend_fails.ll"), kernels.join("ends.ll"))?;
+    let said = [
+        "count.ll.snap",
+        "ends.ll: sm_90, fence",
+        "LLVM has no instruction for sm_60",
+        "wide.ll.snap differs",
+        "rejected",
+    ];
+    expect(test(&[])?, false, &said)?;
+    success(&mut cargo(project.folder.path(), &["clean", "--quiet", "--package", project.name]))?;
+    Ok(())
 }
 
 /// Each crate is packaged, and has its sources alone in the package.

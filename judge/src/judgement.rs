@@ -6,8 +6,9 @@
 use std::collections::HashSet;
 
 use ptx_atomics_lowering::{
-    AtomicOp, Operation, SyncScope,
-    ptx::{Function, Instruction, flow::Direction},
+    AtomicOp, Operation, Ordering, SyncScope,
+    ptx::{Code, Function, Instruction, flow::Direction},
+    sass::{Family, misplaces_ordering},
 };
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 
@@ -31,9 +32,21 @@ pub struct Judgement {
     pub notes: Vec<Note>,
     /// The lines of the PTX that stand for the operation, in ascending order. The first line of the text is 1.
     pub lines: Vec<u32>,
+    /// What those lines guarantee, whether it is asked for or not.
+    pub strength: Strength,
 }
 
 impl Judgement {
+    /// What this code for an operation guarantees less than another one, in words, beyond its violations; nothing, if it is as
+    /// strong.
+    pub fn less_than(&self, other: &Self) -> Vec<String> {
+        match (self.lines.is_empty(), other.lines.is_empty()) {
+            (_, true) => Vec::new(),
+            (true, false) => vec!["no instruction stands for it".into()],
+            (false, false) => self.strength.less_than(&other.strength),
+        }
+    }
+
     /// The worst loss; `None` if the operation is right.
     pub fn loss(&self) -> Option<Loss> {
         self.violations.iter().map(|violation| violation.loss).max()
@@ -57,6 +70,9 @@ pub enum Note {
     /// No path through the source leads to the operation, so that nothing need stand for it.
     #[strum(message = "control does not reach it")]
     Unreachable,
+    /// ptxas is not known to keep the ordering of an instruction: see [`FunctionJudgement::note_assembler`].
+    #[strum(message = "ptxas makes a loop of it, and drops its ordering or puts it inside of the loop")]
+    Misplaced,
 }
 
 /// The judgement of a function.
@@ -66,6 +82,29 @@ pub struct FunctionJudgement {
     pub operations: Vec<Judgement>,
     /// The lines of each `atom` and `red` that stands for no operation: a copy, or part of a function that was inlined.
     pub unclaimed: Vec<u32>,
+}
+
+impl FunctionJudgement {
+    /// Notes what ptxas does on a family of GPUs to an ordering that the PTX has, and that an operation asks for:
+    /// [`Note::Misplaced`]. `blocks` and `function` are those of the judgement.
+    pub fn note_assembler(&mut self, blocks: &[BasicBlock], function: &Function, family: Family) {
+        let misplaced: HashSet<u32> = function
+            .body
+            .iter()
+            .flatten()
+            .filter_map(|line| match &line.code {
+                Code::Instruction { instruction, .. } => misplaces_ordering(instruction, family).then_some(line.number),
+                _ => None,
+            })
+            .collect();
+        let asked = blocks.iter().flat_map(|block| &block.operations);
+        for (op, judgement) in asked.zip(&mut self.operations) {
+            let orders = !matches!(op.ordering, Ordering::Unordered | Ordering::Relaxed);
+            if orders && judgement.loss().is_none() && judgement.lines.iter().any(|line| misplaced.contains(line)) {
+                judgement.notes.push(Note::Misplaced);
+            }
+        }
+    }
 }
 
 /// Judges each operation of a function. `blocks` come in the order of the source text; control enters the first one.
@@ -106,14 +145,14 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judge
         return Judgement { violations, ..Judgement::default() };
     };
     if op.operation == Operation::Fence {
-        let violations = Strength::of_fence(flow, node).violations(op);
-        return Judgement { violations, notes: Vec::new(), lines: lines(&[node]) };
+        let strength = Strength::of_fence(flow, node);
+        return Judgement { violations: strength.violations(op), notes: Vec::new(), lines: lines(&[node]), strength };
     }
     let instruction = flow.instruction(node);
     if op.operation.access().is_some_and(|access| access.is_private()) {
         let is_atom = matches!(instruction, Some(Instruction::Atom(_) | Instruction::Red(_)));
         let violations = if is_atom { lost(Loss::Undefined, "`atom` does not take local memory") } else { Vec::new() };
-        return Judgement { violations, notes: Vec::new(), lines: lines(&[node]) };
+        return Judgement { violations, lines: lines(&[node]), ..Judgement::default() };
     }
     let own_loop = flow.cas(node).filter(|cas| is_loop(op, cas));
     let mut group = vec![node];
@@ -140,7 +179,7 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judge
     lines.sort_unstable();
     lines.dedup();
     let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect();
-    Judgement { violations, notes, lines }
+    Judgement { violations, notes, lines, strength }
 }
 
 fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
@@ -151,7 +190,7 @@ fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use ptx_atomics_lowering::{
-        Access, Ordering, RmwOp, Type,
+        Access, RmwOp, Type,
         ptx::{Module, Scope, Space},
     };
 
@@ -466,6 +505,46 @@ mod tests {
         );
     }
 
+    /// What the second code guarantees less than the first one, each for the same operation.
+    #[test]
+    fn strengths_are_compared() {
+        let check = |op: AtomicOp, old: &str, new: &str, expected: &str| {
+            let judged = [old, new].map(|body| judgements(&[op], body).remove(0));
+            assert_eq!(judged[1].less_than(&judged[0]).join("; "), expected, "{old} | {new}");
+        };
+        let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::Relaxed, Scope::Cta);
+        let atom = |sem: &str| format!("atom.{sem}.global.add.u32 %r1, [%rd1], 1;");
+        let both = "no acquire, which had scope sys; no release, which had scope sys";
+        check(add, &atom("acq_rel.sys"), &atom("relaxed.sys"), both);
+        check(add, &atom("relaxed.sys"), &atom("acq_rel.sys"), "");
+        check(add, &atom("relaxed.gpu"), &atom("relaxed.cta"), "strong access at scope cta, not gpu");
+        let fenced = format!("fence.sc.gpu; {}", atom("acquire.gpu"));
+        check(add, &fenced, &atom("acq_rel.gpu"), "no sequential consistency, which had scope gpu");
+        let released = format!("fence.release.gpu; {} fence.acquire.gpu;", atom("relaxed.gpu"));
+        check(add, &atom("acq_rel.gpu"), &released, "no release of what is acquired, which had scope gpu");
+        check(add, &released, &atom("acq_rel.gpu"), "");
+        check(add, &atom("relaxed.cta"), "", "no instruction stands for it");
+        check(add, "", &atom("relaxed.cta"), "");
+        let load = op(Operation::Load(global(Type::I32)), Ordering::Relaxed, Scope::Cta);
+        let by_cas = "mov.b32 %r2, 0; atom.relaxed.cta.global.cas.b32 %r1, [%rd1], %r2, %r2;";
+        check(load, by_cas, "ld.relaxed.cta.global.u32 %r1, [%rd1];", "");
+        let fence = op(Operation::Fence, Ordering::SeqCst, Scope::Sys);
+        check(fence, "fence.sc.sys;", "fence.acq_rel.sys;", "no sequential consistency, which had scope sys");
+        check(
+            fence,
+            "fence.sc.sys;",
+            "fence.sc.gpu;",
+            "acquire at scope gpu, not sys; release at scope gpu, not sys; sequential consistency at scope gpu, not sys",
+        );
+        let first = |load: &str| LLVM_LOOP.replace("FIRST", load);
+        check(
+            nand(Ordering::SeqCst),
+            &first("ld.relaxed.sys.global.b32"),
+            &first("ld.global.b32"),
+            "the compare-and-swap loop begins with a weak load",
+        );
+    }
+
     /// No other thread is in the scope, or sees the memory.
     #[test]
     fn one_thread_needs_no_atomics() {
@@ -559,6 +638,36 @@ mod tests {
         let add = [op(Operation::Rmw(RmwOp::Add, generic), Ordering::Relaxed, Scope::Gpu)];
         let body = "isspacep.local %p1, %rd1; @%p1 ld.b32 %r1, [%rd1]; @!%p1 atom.add.u32 %r1, [%rd1], 1;";
         check(&add, body, "right");
+    }
+
+    /// From sm_90 on, ptxas drops the ordering of 64 bits in shared memory.
+    #[test]
+    fn what_ptxas_misplaces_is_noted() {
+        let shared =
+            |ty, ordering| op(Operation::Rmw(RmwOp::Add, Access::new(Space::Shared, ty)), ordering, Scope::Cta);
+        let note = |op: AtomicOp, body: &str, family| {
+            let blocks = [BasicBlock { operations: vec![op], next: Vec::new() }];
+            let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}");
+            let module: Module = text.parse().expect(body);
+            let function = module.functions().next().expect("a function");
+            let mut judged = judge_function(&blocks, function).expect("few operations");
+            judged.note_assembler(&blocks, function, family);
+            judged.operations[0].notes.contains(&Note::Misplaced)
+        };
+        let wide = "atom.acq_rel.cta.shared.add.u64 %rd2, [%r1], 1;";
+        let fenced = "fence.acq_rel.cta; atom.relaxed.cta.shared.add.u64 %rd2, [%r1], 1; fence.acq_rel.cta;";
+        let (i32, i64) = (Type::I32, Type::I64);
+        for (op, body, family, expected) in [
+            (shared(i64, Ordering::AcqRel), wide, Family::Sm90, true),
+            (shared(i64, Ordering::AcqRel), wide, Family::Sm100a, true),
+            (shared(i64, Ordering::AcqRel), wide, Family::Sm80, false),
+            (shared(i64, Ordering::Relaxed), wide, Family::Sm90, false),
+            (shared(i64, Ordering::SeqCst), wide, Family::Sm90, false),
+            (shared(i64, Ordering::AcqRel), fenced, Family::Sm90, false),
+            (shared(i32, Ordering::AcqRel), "atom.acq_rel.cta.shared.add.u32 %r2, [%r1], 1;", Family::Sm90, false),
+        ] {
+            assert_eq!(note(op, body, family), expected, "{op:?} {body} {family}");
+        }
     }
 
     /// Operations find their instructions among others, and across branches.

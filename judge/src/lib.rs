@@ -48,6 +48,7 @@ mod flow;
 mod graph;
 mod judgement;
 mod loss;
+mod stated;
 mod strength;
 mod table;
 
@@ -57,5 +58,6 @@ pub use self::{
     cas_loop::Retry,
     judgement::{FunctionJudgement, Judgement, Note, judge_function},
     loss::{Loss, Violation},
+    stated::stated_operations,
     strength::{Atomicity, Strength},
 };

@@ -212,6 +212,42 @@ impl Strength {
         if reasons.is_empty() { Ok(()) } else { Err(reasons) }
     }
 
+    /// What this code guarantees less than another one for the same operation, in words; nothing, if it is as strong. What no
+    /// code for the operation may lack, such as one access, [`violations`](Self::violations) say.
+    pub fn less_than(&self, other: &Self) -> Vec<String> {
+        // Where one of both is lost, so is both.
+        let relay = if self.acquire < other.acquire || self.release < other.release { None } else { other.relay };
+        let reaches = [
+            (self.acquire, other.acquire, "acquire"),
+            (self.release, other.release, "release"),
+            (self.relay, relay, "release of what is acquired"),
+            (self.sc, other.sc, "sequential consistency"),
+            (self.strong, other.strong, "strong access"),
+        ];
+        let orderings = reaches.into_iter().filter_map(|(own, wanted, name)| match (own, wanted) {
+            (None, Some(wanted)) => Some(format!("no {name}, which had scope {wanted}")),
+            (Some(own), Some(wanted)) if own < wanted => Some(format!("{name} at scope {own}, not {wanted}")),
+            _ => None,
+        });
+        let rank = |atomicity| match atomicity {
+            Atomicity::Separate => 0,
+            Atomicity::Cas(Retry::Never) => 1,
+            Atomicity::Cas(Retry::OrFailure) => 2,
+            Atomicity::Cas(_) | Atomicity::Native => 3,
+        };
+        let properties = [
+            // A load may become one by which nothing is written.
+            (
+                self.reads && self.writes && rank(self.atomicity) < rank(other.atomicity),
+                "read and write are not one atomic operation",
+            ),
+            (self.weak_load && !other.weak_load, "the compare-and-swap loop begins with a weak load"),
+            (self.by_element && !other.by_element, "each element of a vector is accessed by itself"),
+        ];
+        let properties = properties.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_owned());
+        orderings.chain(properties).collect()
+    }
+
     /// The properties that an operation asks for and the code does not keep.
     ///
     /// Scope singlethread asks for nothing: another thread that accesses the memory meanwhile races in any case.

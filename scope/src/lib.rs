@@ -266,7 +266,7 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
         self.compare_exchange(current, new, success, failure)
     }
 
-    /// As [`AtomicU32::fetch_update`].
+    /// As `AtomicU32::try_update`, which `core` has since Rust 1.95.
     ///
     /// # Errors
     /// The value for which `f` gave `None`.
@@ -274,7 +274,7 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
     /// # Panics
     /// If `fetch_order` is release or acquire-release.
     #[inline(always)]
-    pub fn fetch_update(
+    pub fn try_update(
         &self,
         set_order: Ordering,
         fetch_order: Ordering,
@@ -288,6 +288,38 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
             }
         }
         Err(old)
+    }
+
+    /// As `AtomicU32::update`, which `core` has since Rust 1.95.
+    ///
+    /// # Panics
+    /// If `fetch_order` is release or acquire-release.
+    #[inline(always)]
+    pub fn update(
+        &self,
+        set_order: Ordering,
+        fetch_order: Ordering,
+        mut f: impl FnMut(A::Value) -> A::Value,
+    ) -> A::Value {
+        let (Ok(old) | Err(old)) = self.try_update(set_order, fetch_order, |old| Some(f(old)));
+        old
+    }
+
+    /// [`Self::try_update`] by the name that it has before Rust 1.95.
+    ///
+    /// # Errors
+    /// The value for which `f` gave `None`.
+    ///
+    /// # Panics
+    /// As [`Self::try_update`].
+    #[inline(always)]
+    pub fn fetch_update(
+        &self,
+        set_order: Ordering,
+        fetch_order: Ordering,
+        f: impl FnMut(A::Value) -> Option<A::Value>,
+    ) -> Result<A::Value, A::Value> {
+        self.try_update(set_order, fetch_order, f)
     }
 }
 
@@ -362,9 +394,7 @@ macro_rules! fetch_address {
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 let of_address: fn(usize, usize) -> usize = $of_address;
-                let update = |old: *mut T| Some(old.map_addr(|address| of_address(address, by)));
-                let (Ok(old) | Err(old)) = self.fetch_update(order, Ordering::Relaxed, update);
-                old
+                self.update(order, Ordering::Relaxed, |old| old.map_addr(|address| of_address(address, by)))
             }
             #[cfg(target_arch = "nvptx64")]
             {

@@ -1,4 +1,6 @@
 //! On the host, every method of every type gives what `core`'s gives, and threads work with it.
+// Its new name, `try_update`, is in `core` since Rust 1.95 only.
+#![allow(deprecated)]
 
 use std::{
     cell::UnsafeCell,
@@ -64,9 +66,18 @@ macro_rules! common {
             assert_eq!(ours.load(Relaxed), value);
 
             let step = |old| (old != value).then_some(value);
-            let (core, mut ours) = ($atomic::new(from), Scoped::<$atomic, $scope>::new(from));
-            assert_eq!(core.fetch_update(order, Relaxed, step), ours.fetch_update(order, Relaxed, step));
-            assert_eq!(*ours.get_mut(), core.into_inner());
+            let ours = Scoped::<$atomic, $scope>::new;
+            let (core, fetch, try_, always) = ($atomic::new(from), ours(from), ours(from), ours(from));
+            let found = core.fetch_update(order, Relaxed, step);
+            assert_eq!(found, fetch.fetch_update(order, Relaxed, step));
+            assert_eq!(found, try_.try_update(order, Relaxed, step));
+            assert_eq!(found.unwrap_or(from), always.update(order, Relaxed, |old| step(old).unwrap_or(old)));
+            assert_eq!([fetch, try_, always].map(Scoped::into_inner), [core.into_inner(); 3]);
+
+            let mut ours = ours(from);
+            assert_eq!(*ours.get_mut(), from);
+            *ours.get_mut() = value;
+            assert_eq!(ours.load(Relaxed), value);
             *ours.get_mut() = from;
             assert_eq!(format!("{ours:?}"), format!("{from:?}"));
         }

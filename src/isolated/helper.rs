@@ -4,9 +4,12 @@ use std::{
     env,
     ffi::OsStr,
     io::{self, BufRead, BufReader, Write},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use ptx_atomics_llvm::{Diagnostic, Errors, Input};
@@ -23,9 +26,21 @@ const ASKED: &str = "ptx-atomics-helper";
 
 static SERVES: AtomicBool = AtomicBool::new(false);
 
-/// A program whose `main` begins with [`serve`].
+/// A program whose `main` begins with [`serve`]. Its processes stay for the next job, as many as jobs were done at once; they
+/// end with the last clone of this.
 #[derive(Clone, Debug)]
-pub struct Helper(PathBuf);
+pub struct Helper {
+    program: PathBuf,
+    idle: Arc<Mutex<Vec<Worker>>>,
+}
+
+/// A process of a helper.
+#[derive(Debug)]
+struct Worker {
+    child: Child,
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+}
 
 /// What a helper tells, a JSON object a line.
 #[derive(Serialize, Deserialize)]
@@ -58,12 +73,12 @@ impl Helper {
         if !SERVES.load(Relaxed) {
             return Err(io::Error::other("ptx_atomics::isolated::serve() was not called; begin main with it"));
         }
-        env::current_exe().map(Self)
+        env::current_exe().map(Self::at)
     }
 
     /// Another program, as `ptx-atomics`; a name without a slash is looked for in `PATH`.
     pub fn at(program: impl Into<PathBuf>) -> Self {
-        Self(program.into())
+        Self { program: program.into(), idle: Arc::default() }
     }
 
     /// Does a job in a process of the helper, and waits for it. LLVM's warnings go to `warn`.
@@ -71,55 +86,95 @@ impl Helper {
     /// # Errors
     /// Everything in the input that is wrong or has no lowering; what ended LLVM or MLIR; and that the program cannot be started
     /// or is no helper.
-    pub fn lower(&self, job: &Job, warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
+    pub fn lower(&self, job: &Job, mut warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
         let error =
-            |reason: String| Diagnostic::new(format!("cannot use '{}' as a helper: {reason}", self.0.display()));
-        let mut command = Command::new(&self.0);
-        command.arg(ASKED).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|reason| error(reason.to_string()))?;
-        // A helper that ends early does not read all; what it said counts.
-        let _ = ask(&mut child, job);
-        let answer = hear(&mut child, warn);
-        let status = child.wait().map_err(|reason| error(reason.to_string()))?;
-        match answer {
-            Some((answer, bytes)) => answer.with(bytes),
+            |reason: String| Diagnostic::new(format!("cannot use '{}' as a helper: {reason}", self.program.display()));
+        // A process that was idle may have ended meanwhile.
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        while let Some(mut worker) = idle() {
+            if let Some((answer, bytes)) = worker.work(job, &mut warn) {
+                self.keep(worker);
+                return answer.with(bytes);
+            }
+        }
+        let mut worker = Worker::start(&self.program).map_err(|reason| error(reason.to_string()))?;
+        match worker.work(job, &mut warn) {
+            Some((answer, bytes)) => {
+                self.keep(worker);
+                answer.with(bytes)
+            }
             None => {
+                let status = worker.end().map_err(|reason| error(reason.to_string()))?;
                 let help = "its main must begin with ptx_atomics::isolated::serve(), and be of the same version";
                 Err(error(format!("it gave no answer ({status})")).help(help).into())
             }
         }
     }
+
+    fn keep(&self, worker: Worker) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+    }
 }
 
-/// Gives the job to the helper, which reads all of it before it answers.
-fn ask(child: &mut Child, job: &Job) -> io::Result<()> {
-    let Some(mut to) = child.stdin.take() else { return Ok(()) };
-    let request = Request {
-        name: job.input.name().to_owned(),
-        length: job.input.bytes().len() as u64,
-        keep_lines: job.input.keep_lines,
-        language: job.language,
-        emit: job.emit,
-        module: job.module.clone(),
-        options: job.options.clone(),
-        level: job.level,
-        codegen_level: job.codegen_level,
-    };
-    let mut line = serde_json::to_vec(&request)?;
-    line.push(b'\n');
-    to.write_all(&line)?;
-    to.write_all(job.input.bytes())
+impl Worker {
+    fn start(program: &Path) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command.arg(ASKED).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let no_pipe = || io::Error::other("it has no pipe");
+        let (to, from) = (child.stdin.take(), child.stdout.take().ok_or_else(no_pipe)?);
+        Ok(Self { child, to, from: BufReader::new(from) })
+    }
+
+    /// Gives a job, and takes the answer if there is one. The helper reads all of the job before it answers.
+    fn work(&mut self, job: &Job, warn: &mut dyn FnMut(&str)) -> Option<(Answer, Vec<Vec<u8>>)> {
+        // A helper that ends early does not read all; what it said counts.
+        let _ = self.ask(job);
+        hear(&mut self.from, warn)
+    }
+
+    fn ask(&mut self, job: &Job) -> io::Result<()> {
+        let Some(to) = &mut self.to else { return Ok(()) };
+        let request = Request {
+            name: job.input.name().to_owned(),
+            length: job.input.bytes().len() as u64,
+            keep_lines: job.input.keep_lines,
+            language: job.language,
+            emit: job.emit,
+            module: job.module.clone(),
+            options: job.options.clone(),
+            level: job.level,
+            codegen_level: job.codegen_level,
+        };
+        let mut line = serde_json::to_vec(&request)?;
+        line.push(b'\n');
+        to.write_all(&line)?;
+        to.write_all(job.input.bytes())
+    }
+
+    /// Lets the process end, and waits for that.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        drop(self.to.take());
+        // Who still writes is told that nobody reads.
+        let _ = io::copy(&mut self.from, &mut io::sink());
+        self.child.wait()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
 }
 
 /// The answer of the helper, if it gives one.
-fn hear(child: &mut Child, mut warn: impl FnMut(&str)) -> Option<(Answer, Vec<Vec<u8>>)> {
-    let mut from = BufReader::new(child.stdout.take()?);
+fn hear(from: &mut impl BufRead, warn: &mut dyn FnMut(&str)) -> Option<(Answer, Vec<Vec<u8>>)> {
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).ok()? > 0 {
         match serde_json::from_slice(&line).ok()? {
             Reply::Warning(text) => warn(&text),
             Reply::Answer(answer, lengths) => {
-                let bytes = lengths.into_iter().map(|length| exactly(&mut from, length)).collect::<Option<_>>()?;
+                let bytes = lengths.into_iter().map(|length| exactly(from, length)).collect::<Option<_>>()?;
                 return Some((answer, bytes));
             }
         }
@@ -129,24 +184,31 @@ fn hear(child: &mut Child, mut warn: impl FnMut(&str)) -> Option<(Answer, Vec<Ve
 }
 
 /// Makes this program a [`Helper`]: call it at the beginning of `main`, before anything else. Where a helper was asked for,
-/// it does the job and ends the process; or else it does nothing.
+/// it does the jobs that it is given and ends the process; or else it does nothing.
 pub fn serve() {
     SERVES.store(true, Relaxed);
     let mut arguments = env::args_os().skip(1);
     if arguments.next().as_deref() != Some(OsStr::new(ASKED)) || arguments.next().is_some() {
         return;
     }
-    let done = answer();
+    let mut from = io::stdin().lock();
+    let done = loop {
+        match answer(&mut from) {
+            Ok(true) => {}
+            other => break other,
+        }
+    };
     std::process::exit(if done.is_ok() { 0 } else { 2 })
 }
 
-/// Reads a job from standard input, does it, and writes the answer to standard output.
-fn answer() -> io::Result<()> {
-    let mut from = io::stdin().lock();
+/// Reads a job, does it, and writes the answer to standard output; whether there was one.
+fn answer(from: &mut impl BufRead) -> io::Result<bool> {
     let mut line = Vec::new();
-    from.read_until(b'\n', &mut line)?;
+    if from.read_until(b'\n', &mut line)? == 0 {
+        return Ok(false);
+    }
     let request: Request = serde_json::from_slice(&line)?;
-    let bytes = exactly(&mut from, request.length).ok_or(io::ErrorKind::UnexpectedEof)?;
+    let bytes = exactly(from, request.length).ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut input = Input::new(request.name, bytes);
     input.keep_lines = request.keep_lines;
     let Request { language, emit, module, options, level, codegen_level, .. } = request;
@@ -160,5 +222,5 @@ fn answer() -> io::Result<()> {
     let (answer, bytes) = Answer::of(lower(&job, |warning| drop(tell(&Reply::Warning(warning.to_owned())))));
     tell(&Reply::Answer(answer, bytes.iter().map(|bytes| bytes.len() as u64).collect()))?;
     bytes.iter().try_for_each(|bytes| io::stdout().write_all(bytes))?;
-    io::stdout().flush()
+    io::stdout().flush().map(|()| true)
 }

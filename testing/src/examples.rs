@@ -7,14 +7,15 @@ use libtest_mimic::Failed;
 use crate::{exists, llvm_version, plugin, root, success, tool};
 
 pub const KERNELS: [&str; 5] = ["histogram", "message", "ring", "scan", "ticket_lock"];
-/// Those that lose an order when the compiler loses that of read-modify-writes; the others lose a scope at most.
-const LOSING: [&str; 2] = ["message", "ticket_lock"];
+/// The kernels that lose an order where a compiler has this LLVM, from sm_70 on. LLVM 22 loses that of read-modify-writes.
+const LOSING: [(u32, &[&str]); 2] = [(22, &["message", "ticket_lock"]), (23, &[])];
 
 /// A source file below `examples/`.
 #[derive(Clone)]
 pub struct Example {
     pub path: String,
-    pub loses_order: bool,
+    /// Those of `KERNELS` that it has.
+    kernels: Vec<&'static str>,
 }
 
 impl Example {
@@ -28,6 +29,13 @@ impl Example {
         }
     }
 
+    /// Whether the compiler by itself loses an order.
+    pub fn loses_order(&self) -> bool {
+        let known = LOSING.iter().find(|(version, _)| *version == llvm_version());
+        let (_, losing) = known.unwrap_or_else(|| panic!("nothing is said of LLVM {}", llvm_version()));
+        self.kernels.iter().any(|kernel| losing.contains(kernel))
+    }
+
     pub fn name(&self) -> String {
         self.path.split_once('.').expect("a suffix").0.replace("/src/lib", "").replace('/', ".")
     }
@@ -35,21 +43,19 @@ impl Example {
 
 /// Scoped atomics, which only the pass knows: by itself the compiler gives no program.
 pub fn scoped() -> Example {
-    Example { path: "scoped.rs".into(), loses_order: true }
+    Example { path: "scoped.rs".into(), kernels: Vec::new() }
 }
 
 /// Every other example.
 pub fn examples() -> Vec<Example> {
-    let every = |folder: &str, suffix: &str| {
-        KERNELS.map(|kernel| Example {
-            path: format!("{folder}/{kernel}.{suffix}"),
-            loses_order: LOSING.contains(&kernel),
-        })
-    };
-    let rust =
-        ["ticket_lock.rs", "rust-kernel/src/lib.rs"].map(|path| Example { path: path.into(), loses_order: true });
+    let rust: [(&str, &[&'static str]); 2] =
+        [("ticket_lock.rs", &["ticket_lock"]), ("rust-kernel/src/lib.rs", &KERNELS)];
+    let rust = rust.map(|(path, kernels)| Example { path: path.into(), kernels: kernels.to_vec() });
     let clang = [("cuda", "cu"), ("freestanding-c", "c"), ("freestanding-cpp", "cpp")];
-    rust.into_iter().chain(clang.into_iter().flat_map(|(folder, suffix)| every(folder, suffix))).collect()
+    let every = clang.into_iter().flat_map(|(folder, suffix)| {
+        KERNELS.map(|kernel| Example { path: format!("{folder}/{kernel}.{suffix}"), kernels: vec![kernel] })
+    });
+    rust.into_iter().chain(every).collect()
 }
 
 /// A rustc on the LLVM under test with the sources of its `core`; any one if the name is empty.

@@ -3,7 +3,6 @@
 mod assembler;
 pub mod cells;
 pub mod examples;
-pub mod listing;
 pub mod plugin;
 pub mod random;
 pub mod reasons;

@@ -12,13 +12,10 @@ use std::{
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
+use ptx_atomics_golden::listing::{Show, Variant, listing, texts};
 use ptx_atomics_lowering::Target;
 
-use testing::{
-    ASSEMBLERS, exists,
-    listing::{Variant, listing, texts},
-    ptx_atomics, root, snapshot, success, target, tool,
-};
+use testing::{ASSEMBLERS, exists, ptx_atomics, root, snapshot, success, target, tool};
 
 /// GPU and PTX version: by `membar`, and by acquire and release. The strategies have no part in what MLIR adds.
 const TARGETS: [(&str, &str); 2] = [("sm_60", "ptx63"), ("sm_90", "ptx86")];
@@ -126,8 +123,11 @@ impl Case {
                     files.map(|file| Variant { gpu: target.sm.name(), by: "", text: &file.text })
                 });
                 let variants = variants.collect_vec();
-                text +=
-                    &if emit == "mlir" { texts(name, &variants) } else { format!("{name}\n\n{}", listing(&variants)?) };
+                text += &if emit == "mlir" {
+                    texts(name, &variants)
+                } else {
+                    format!("{name}\n\n{}", listing(&variants, Show::Code)?)
+                };
             }
         }
         snapshot::pin("snapshots/mlir", &self.name, &text)

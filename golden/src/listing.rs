@@ -1,16 +1,32 @@
 //! The code of PTX modules as a person compares it: function by function, with the variants that agree in one group.
 //!
 //! A listing leaves out what the backend writes around the code: heads, declarations, loads of parameters, the last `ret`,
-//! labels to which nothing jumps.
-//! Registers that hold a parameter have its name. The other registers and the labels of a backend are numbered in the order
+//! labels to which nothing jumps, and in [`Show::Atomics`] all that concerns no atomics. Registers that hold a parameter have its name. The other registers and the labels of a backend are numbered in the order
 //! in which they appear, so that a function does not differ by its allocation of registers.
 
 use std::collections::{HashMap, HashSet};
 
 use itertools::Itertools;
-use ptx_isa::{Code, Instruction, Jump, Line, Module, ModuleErrors, Name, Other};
+use ptx_atomics::ptx::{Code, Function, Line, Module, ModuleErrors};
+use strum::{Display, EnumString};
+
+use crate::outline::{outline, targets};
+
+/// How much of a function is listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Show {
+    /// Atomics, fences, barriers, asynchronous instructions, compare-and-swap loops, and the control flow between them.
+    #[default]
+    Atomics,
+    /// All of its code.
+    Code,
+    /// The text of the whole module, without comments and places in the source. It is one section.
+    Ptx,
+}
 
 /// What became of a module, and for and by what.
+#[derive(Clone, Copy, Debug)]
 pub struct Variant<'t> {
     /// The GPU.
     pub gpu: &'t str,
@@ -27,13 +43,17 @@ pub struct Variant<'t> {
 ///
 /// # Errors
 /// If a text is no PTX module.
-pub fn listing(variants: &[Variant<'_>]) -> Result<String, ModuleErrors> {
+pub fn listing(variants: &[Variant<'_>], show: Show) -> Result<String, ModuleErrors> {
     let modules: Vec<Module> = variants.iter().map(|variant| variant.text.parse()).try_collect()?;
+    if show == Show::Ptx {
+        let whole = |variant: &Variant<'_>| Some(indented(&without_places(variant.text)));
+        return Ok(section("module", variants, variants.iter().map(whole)));
+    }
     let functions = modules.iter().flat_map(Module::functions).filter(|function| function.body.is_some());
     let section = |name: &String| {
         let function = |module: &Module| {
             let function = module.functions().find(|function| function.name == *name)?;
-            Some(code(name, function.body.as_ref()?))
+            code(function, show)
         };
         section(name, variants, modules.iter().map(function))
     };
@@ -42,8 +62,18 @@ pub fn listing(variants: &[Variant<'_>]) -> Result<String, ModuleErrors> {
 
 /// Lists whole texts in the same form, below a name.
 pub fn texts(name: &str, variants: &[Variant<'_>]) -> String {
-    let indented = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect();
     section(name, variants, variants.iter().map(|variant| Some(indented(variant.text))))
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+/// The text without comments, `.file`, `.loc` and empty lines.
+fn without_places(ptx: &str) -> String {
+    let lines = ptx.lines().map(|line| line.split_once("//").map_or(line, |(line, _)| line).trim_end());
+    let is_place = |line: &str| [".file", ".loc"].iter().any(|word| line.trim_start().starts_with(word));
+    lines.filter(|line| !line.is_empty() && !is_place(line)).map(|line| format!("{line}\n")).collect()
 }
 
 /// A name, and the groups of the variants that have something of this name.
@@ -76,28 +106,62 @@ fn header(group: &[&Variant<'_>], all: &[Variant<'_>]) -> String {
     parts.iter().map(|(by, gpus)| format!("{}{by}", gpus.join(", "))).join("; ")
 }
 
-/// The code of a function, a line for each instruction and label.
-fn code(function: &str, body: &[Line]) -> String {
-    let mut names = Names::of(function, body);
+/// The code of a function, a line for each instruction and label; `None` for a declaration.
+fn code(function: &Function, show: Show) -> Option<String> {
+    let body = function.body.as_ref()?;
+    let shown = if show == Show::Atomics { outline(function) } else { body.iter().collect() };
+    let mut names = Names::of(&function.name, body);
     let targets: HashSet<_> = body.iter().flat_map(targets).collect();
     let is_idle_label = |line: &Line| matches!(&line.code, Code::Label(label) if !targets.contains(label));
     let is_frame = |line: &Line| matches!(line.code, Code::Directive(_) | Code::Open | Code::Close);
     let is_left_out = |line: &Line| is_frame(line) || is_idle_label(line) || names.has_parameter_of(line);
-    let mut lines = body.iter().filter(|line| !is_left_out(line)).collect_vec();
+    let mut lines = shown.into_iter().filter(|line| !is_left_out(line)).collect_vec();
     lines.pop_if(|line| line.text == "ret");
     let line = |line: &Line| match line.code {
         Code::Label(_) => format!("    {}:\n", names.rename(&line.text)),
         _ => format!("      {}\n", names.rename(&line.text)),
     };
-    lines.into_iter().map(line).collect()
+    Some(lines.into_iter().map(line).collect())
 }
 
-/// The labels to which a line may jump.
-fn targets(line: &Line) -> &[Name] {
-    match &line.code {
-        Code::Instruction { instruction: Instruction::Bra { target }, .. } => std::slice::from_ref(target),
-        Code::Other(Other { jump: Jump::To(targets), .. }) => targets,
-        _ => &[],
+/// A section of a listing, as it is read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section<'t> {
+    /// The name of the function.
+    pub name: &'t str,
+    /// The heads of the groups of variants, each with the code that they have in common, a line for each instruction and label.
+    pub groups: Vec<(&'t str, Vec<&'t str>)>,
+}
+
+/// Reads a listing. What stands above its first function is left out.
+pub fn read(listing: &str) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    for line in listing.lines().filter(|line| !line.is_empty()) {
+        let indentation = line.len() - line.trim_start().len();
+        match (indentation, sections.last_mut()) {
+            (0, _) => sections.push(Section { name: line, groups: Vec::new() }),
+            (2, Some(section)) => section.groups.push((line.trim(), Vec::new())),
+            (_, Some(section)) => {
+                if let Some((_, code)) = section.groups.last_mut() {
+                    code.push(line.trim());
+                }
+            }
+            (_, None) => {}
+        }
+    }
+    sections
+}
+
+impl<'t> Section<'t> {
+    /// The code of a variant, if the section has it.
+    pub fn code_of(&self, gpu: &str, by: &str) -> Option<&[&'t str]> {
+        let has = |head: &str| {
+            head.split("; ").any(|part| {
+                let (gpus, bys) = part.split_once(": ").map_or((part, None), |(gpus, bys)| (gpus, Some(bys)));
+                bys.is_none_or(|bys| bys.split(", ").contains(&by)) && gpus.split(", ").contains(&gpu)
+            })
+        };
+        self.groups.iter().find(|(head, _)| has(head)).map(|(_, code)| &code[..])
     }
 }
 
@@ -186,7 +250,15 @@ mod tests {
     fn check(variants: &[(&str, &str, &str)], expected: &str) {
         let texts = variants.iter().map(|(.., body)| module(body)).collect_vec();
         let variants = variants.iter().zip(&texts).map(|((gpu, by, _), text)| Variant { gpu, by, text }).collect_vec();
-        assert_eq!(listing(&variants).expect("a module"), expected);
+        let found = listing(&variants, Show::Code).expect("a module");
+        assert_eq!(found, expected);
+        // Each variant is found again.
+        let sections = read(&found);
+        for variant in &variants {
+            let alone = listing(&[Variant { by: "", ..*variant }], Show::Code).expect("a module");
+            let again = sections[0].code_of(variant.gpu, variant.by);
+            assert_eq!(again, read(&alone)[0].code_of(variant.gpu, ""), "{found}");
+        }
     }
 
     #[test]
@@ -204,7 +276,7 @@ mod tests {
         let swap = |text: &str| {
             let body =
                 format!("ld.param.b64 %rd1, [f_param_0]; add.u32 %r1, %r3, 1; sub.u32 %r2, %r3, 1; {text}; ret;");
-            listing(&[Variant { gpu: "sm_70", by: "a", text: &module(&body) }]).expect("a module")
+            listing(&[Variant { gpu: "sm_70", by: "a", text: &module(&body) }], Show::Code).expect("a module")
         };
         assert_ne!(swap("atom.cas.b32 %r3, [%rd1], %r1, %r2"), swap("atom.cas.b32 %r3, [%rd1], %r2, %r1"));
         assert_ne!(swap("atom.cas.b64 %rd2, [%rd1], %rd1, 0"), swap("atom.cas.b64 %rd2, [%rd1], %rd3, 0"));
@@ -231,8 +303,8 @@ mod tests {
         let without = module("ret;");
         let with = without.clone() + ".func g() { membar.gl; ret; }";
         let variant = |gpu, text| Variant { gpu, by: "", text };
-        let found = listing(&[variant("sm_70", &without), variant("sm_80", &with)]).expect("modules");
+        let found = listing(&[variant("sm_70", &without), variant("sm_80", &with)], Show::Code).expect("modules");
         assert_eq!(found, "f\n  sm_70, sm_80\n\ng\n  sm_80\n      membar.gl\n\n");
-        assert!(listing(&[variant("sm_70", "no PTX")]).is_err());
+        assert!(listing(&[variant("sm_70", "no PTX")], Show::Code).is_err());
     }
 }

@@ -1,0 +1,233 @@
+//! The lines of a function that concern atomics: what remains of a kernel of which the rest is left out.
+
+use std::collections::{BTreeSet, HashSet};
+
+use ptx_atomics::ptx::{
+    Code, Function, Instruction, Jump, LdSem, Line, Name, Other, StSem,
+    flow::{Direction, Flow, NodeCode},
+    mnemonic::Mnemonic,
+};
+
+/// The lines of a function's body that are atomics, fences, barriers and asynchronous instructions, that compute a
+/// compare-and-swap loop, and the control flow between them; in the order of the text.
+pub fn outline(function: &Function) -> Vec<&Line> {
+    let Some(body) = &function.body else { return Vec::new() };
+    let of_loops = loops(function);
+    let is_kept = |line: &&Line| match &line.code {
+        Code::Label(_) => true,
+        Code::Instruction { instruction: Instruction::Bra { .. }, .. } => true,
+        Code::Instruction { instruction, .. } => {
+            is_strong(instruction) || of_loops.contains(&NodeCode::Instruction(instruction).place())
+        }
+        Code::Other(other) => {
+            other.jump != Jump::Next || orders(other) || of_loops.contains(&NodeCode::Other(other).place())
+        }
+        Code::Directive(_) | Code::Open | Code::Close => false,
+    };
+    let mut lines: Vec<_> = body.iter().filter(is_kept).collect();
+    while let Some(index) = idle(&lines) {
+        lines.remove(index);
+    }
+    lines
+}
+
+fn is_strong(instruction: &Instruction) -> bool {
+    match instruction {
+        Instruction::Fence(_) | Instruction::Membar(_) | Instruction::Atom(_) | Instruction::Red(_) => true,
+        Instruction::Ld(ld) => !matches!(ld.sem, LdSem::Plain | LdSem::Weak),
+        Instruction::St(st) => !matches!(st.sem, StSem::Plain | StSem::Weak),
+        _ => false,
+    }
+}
+
+/// Whether an instruction that is not modelled orders others, or goes on behind them.
+pub fn orders(other: &Other) -> bool {
+    let known = Mnemonic::of(&other.mnemonic);
+    known.is_some_and(|known| known.order.is_some() || known.is_asynchronous) || matches!(other.base(), "atom" | "red")
+}
+
+/// Where an instruction is in memory, which tells it from others that say the same.
+trait Place {
+    fn place(self) -> usize;
+}
+
+impl Place for NodeCode<'_> {
+    fn place(self) -> usize {
+        match self {
+            Self::Instruction(instruction) => std::ptr::from_ref(instruction) as usize,
+            Self::Other(other) => std::ptr::from_ref(other) as usize,
+            Self::Entry | Self::Exit => 0,
+        }
+    }
+}
+
+/// The instructions by which a `cas` in a loop gets its operands, and by which its result decides whether the loop goes on.
+fn loops(function: &Function) -> BTreeSet<usize> {
+    let flow = Flow::of_function(function);
+    let mut found = BTreeSet::new();
+    for node in flow.in_order() {
+        let Some(cas) = flow.cas(node) else { continue };
+        let behind = flow.reached(node, Direction::Forward, |_| false);
+        if !behind[node] {
+            continue;
+        }
+        let before = flow.reached(node, Direction::Backward, |_| false);
+        let deciding = users(&flow, node, |user| behind[user] && before[user]);
+        let branches = deciding.into_iter().filter_map(|user| Some((user, &flow.nodes[user].guard?.p)));
+        let operands = [Some(&cas.b), cas.c.as_ref()].into_iter().flatten().flat_map(|operand| operand.registers());
+        let mut open: Vec<(usize, &Name)> = operands.map(|name| (node, name)).chain(branches).collect();
+        let mut seen = HashSet::new();
+        while let Some((at, name)) = open.pop() {
+            for definition in flow.definitions(at, name) {
+                if !seen.insert(definition) || is_parameter(flow.nodes[definition].code) {
+                    continue;
+                }
+                found.insert(flow.nodes[definition].code.place());
+                // What a load reads, is not followed to where it was written.
+                let loads = flow.instruction(definition).is_some_and(|found| found.address().is_some());
+                if !loads {
+                    open.extend(flow.nodes[definition].code.reads().map(|name| (definition, name)));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The nodes that use what a node writes, at once or through others, among those that are of interest.
+fn users(flow: &Flow<'_>, node: usize, of_interest: impl Fn(usize) -> bool) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![node];
+    while let Some(definition) = open.pop() {
+        for name in flow.nodes[definition].code.writes() {
+            for (user, node) in flow.nodes.iter().enumerate() {
+                let guard = node.guard.map(|guard| &guard.p);
+                let uses = node.code.reads().chain(guard).any(|read| read == name);
+                if uses && of_interest(user) && flow.definitions(user, name).contains(&definition) && found.insert(user)
+                {
+                    open.push(user);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn is_parameter(code: NodeCode<'_>) -> bool {
+    matches!(code, NodeCode::Other(other) if other.mnemonic.starts_with("ld.param"))
+}
+
+/// The index of a line that only leads to where control goes without it.
+fn idle(lines: &[&Line]) -> Option<usize> {
+    let named: HashSet<_> = lines.iter().flat_map(|line| targets(line)).collect();
+    let is_label = |line: &&Line| matches!(line.code, Code::Label(_));
+    (0..lines.len()).find(|&index| {
+        let (above, behind) = (&lines[..index], &lines[index + 1..]);
+        // The labels that stand at the same place as this line, and what comes next.
+        let here = above.iter().rev().take_while(|line| is_label(line));
+        let labels = behind.iter().take_while(|line| is_label(line));
+        let next = behind.iter().find(|line| !is_label(line));
+        let has = |line: &&Line, name: &Name| matches!(&line.code, Code::Label(label) if label == name);
+        if let Some((_, target)) = branch(lines[index]) {
+            return is_dead(above) || labels.chain(here).any(|line| has(line, target));
+        }
+        match &lines[index].code {
+            Code::Label(label) => !named.contains(label),
+            Code::Other(Other { jump: Jump::Out, .. }) => is_dead(above) || next.is_none_or(|line| leaves(line)),
+            _ => is_dead(above),
+        }
+    })
+}
+
+/// Whether control never gets behind these lines, unless to a label.
+fn is_dead(above: &[&Line]) -> bool {
+    above.last().is_some_and(|line| leaves(line) || branch(line).is_some_and(|(is_guarded, _)| !is_guarded))
+}
+
+/// Whether the line is a branch with a guard, and to where.
+fn branch(line: &Line) -> Option<(bool, &Name)> {
+    match &line.code {
+        Code::Instruction { guard, instruction: Instruction::Bra { target } } => Some((guard.is_some(), target)),
+        Code::Other(other) if other.base() == "bra" => match &other.jump {
+            Jump::To(targets) => Some((other.guard.is_some(), targets.first()?)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether the line leaves the function in any case.
+fn leaves(line: &Line) -> bool {
+    matches!(&line.code, Code::Other(Other { jump: Jump::Out, guard: None, .. }))
+}
+
+/// The labels to which a line may jump.
+pub fn targets(line: &Line) -> &[Name] {
+    match &line.code {
+        Code::Instruction { instruction: Instruction::Bra { target }, .. } => std::slice::from_ref(target),
+        Code::Other(Other { jump: Jump::To(targets), .. }) => targets,
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use itertools::Itertools;
+    use ptx_atomics::ptx::Module;
+
+    use super::*;
+
+    fn check(body: &str, expected: &str) {
+        let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}");
+        let module: Module = text.parse().expect(body);
+        let found = outline(module.functions().next().expect("a function")).iter().map(|line| &line.text).join("; ");
+        let expected = expected.replace(':', "");
+        assert_eq!(found, expected, "{body}");
+    }
+
+    #[test]
+    fn what_concerns_no_atomics_is_left_out() {
+        check("add.u32 %r1, %r2, 1; st.global.b32 [%rd1], %r1; ret;", "");
+        check(
+            "ld.global.b32 %r1, [%rd1]; red.global.add.u32 [%rd1], %r1; bar.sync 0; ld.volatile.global.b32 %r1, [%rd1]; ret;",
+            "red.global.add.u32 [%rd1], %r1; bar.sync 0; ld.volatile.global.b32 %r1, [%rd1]",
+        );
+        check(
+            "cp.async.ca.shared.global [%r1], [%rd1], 16; cp.async.wait_all; fence.proxy.async;",
+            "cp.async.ca.shared.global [%r1], [%rd1], 16; cp.async.wait_all; fence.proxy.async",
+        );
+    }
+
+    #[test]
+    fn control_flow_between_them_stays() {
+        let atom = "atom.global.add.u32 %r1, [%rd1], 1";
+        check(&format!("@%p1 bra $A; {atom}; $A: ret;"), &format!("@%p1 bra $A; {atom}; $A:"));
+        check(&format!("@%p1 bra $A; bra $B; $A: add.u32 %r1, %r1, 1; $B: {atom}; ret;"), atom);
+        check(&format!("$A: add.u32 %r1, %r1, 1; @%p1 bra $A; {atom}; ret;"), atom);
+        check(&format!("$A: {atom}; @%p1 bra $A; ret;"), &format!("$A:; {atom}; @%p1 bra $A"));
+        check(&format!("@%p1 ret; {atom}; ret;"), &format!("@%p1 ret; {atom}"));
+        check(&format!("{atom}; bra $A; {atom}; $A: ret;"), atom);
+        check(&format!("@%p1 ret; {atom}; trap;"), &format!("@%p1 ret; {atom}; trap").replace("; trap", ""));
+    }
+
+    #[test]
+    fn loops_of_compare_and_swap_are_whole() {
+        let body = "ld.param.b64 %rd1, [p]; mul.lo.u32 %r9, %r8, 3; ld.relaxed.gpu.global.b32 %r5, [%rd1]; $L: and.b32 %r3, %r5, %r9;
+            st.global.b32 [%rd2], %r7; add.u32 %r7, %r7, 1; atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r5, %r3;
+            setp.ne.b32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L; ret;";
+        check(
+            body,
+            "mul.lo.u32 %r9, %r8, 3; ld.relaxed.gpu.global.b32 %r5, [%rd1]; $L:; and.b32 %r3, %r5, %r9; \
+             atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r5, %r3; setp.ne.b32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L",
+        );
+        let weak = body.replace("relaxed.gpu.global.b32", "global.b32");
+        check(
+            &weak,
+            "mul.lo.u32 %r9, %r8, 3; ld.global.b32 %r5, [%rd1]; $L:; and.b32 %r3, %r5, %r9; \
+             atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r5, %r3; setp.ne.b32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L",
+        );
+        // A compare-and-swap that is not tried again needs nothing.
+        let once = "add.u32 %r3, %r5, 1; atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r5, %r3";
+        check(&format!("{once}; ret;"), "atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r5, %r3");
+    }
+}

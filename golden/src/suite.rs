@@ -1,0 +1,464 @@
+//! The suite: its inputs, and a trial for each of them, for each GPU and strategy.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    env, fs,
+    path::{Path, PathBuf},
+    process::{self, Command, Stdio},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use itertools::Itertools;
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics::ptx::{Module, Target};
+use ptx_atomics_assembler::{Assembler, HELP};
+
+use crate::{
+    change::{Asked, Change},
+    input::{Directives, files, target},
+    junit::Report,
+    listing::{Show, Variant, listing, texts},
+    lower::{Lowering, Source},
+    snapshot::{Snapshot, none_left},
+};
+
+type Options = dyn Fn(&Target) -> String + Send + Sync;
+
+/// A folder of inputs, and what is made of them.
+///
+/// Inputs are `.ll` and `.bc` (LLVM IR), `.mlir`, `.ptx`, and what a [command](Self::compile_to_ir) compiles. The comments of an
+/// input may say more of it: `GPUS: sm_70 sm_90`, `STRATEGIES: fence`, `REJECTED: sm_35`.
+#[derive(Clone)]
+pub struct Suite {
+    inputs: PathBuf,
+    snapshots: Option<PathBuf>,
+    gpus: Vec<String>,
+    strategies: Vec<String>,
+    strategies_for: BTreeMap<String, Vec<String>>,
+    options: Arc<Options>,
+    show: Show,
+    compilers: BTreeMap<String, Compiler>,
+    edition: Option<String>,
+    short_names: bool,
+}
+
+/// A command that compiles inputs with some extension.
+#[derive(Clone)]
+struct Compiler {
+    words: Vec<String>,
+    makes_ptx: bool,
+}
+
+impl Suite {
+    /// A suite of the inputs in a folder, which is a path from the folder of the package. It must be the first thing that `main`
+    /// does: this program then is also the one that lowers inputs in processes of its own, so that none of them ends the tests.
+    pub fn new(inputs: impl Into<PathBuf>) -> Self {
+        crate::lower::serve();
+        Self {
+            inputs: inputs.into(),
+            snapshots: None,
+            gpus: vec!["sm_70".into(), "sm_90".into()],
+            strategies: vec!["recommended".into()],
+            strategies_for: BTreeMap::new(),
+            options: Arc::new(|_| String::new()),
+            show: Show::default(),
+            compilers: BTreeMap::new(),
+            edition: None,
+            short_names: false,
+        }
+    }
+
+    /// The GPUs: `sm_90`, with the lowest PTX version that has it, or `sm_90+ptx86`. Without this, sm_70 and sm_90.
+    pub fn gpus(mut self, gpus: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.gpus = gpus.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The strategies, as `--strategy` takes them. Without this, `recommended`.
+    pub fn strategies(mut self, strategies: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.strategies = strategies.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The strategies for one GPU, instead of the others.
+    pub fn strategies_for(mut self, gpu: &str, strategies: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.strategies_for.insert(gpu.to_owned(), strategies.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Other options of the lowering for a GPU, between commas: `default-scope=gpu,fp-atomics=ieee`.
+    pub fn options(mut self, options: impl Fn(&Target) -> String + Send + Sync + 'static) -> Self {
+        self.options = Arc::new(options);
+        self
+    }
+
+    /// How much of each function the snapshots have. Without this, what concerns atomics.
+    pub fn show(mut self, show: Show) -> Self {
+        self.show = show;
+        self
+    }
+
+    /// Where the snapshots are. Without this, in the folder `snapshots` beside the inputs' own.
+    pub fn snapshots(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.snapshots = Some(folder.into());
+        self
+    }
+
+    /// Of which edition of the compiler the texts are: one that makes another text of an input has a snapshot of its own,
+    /// `NAME.EDITION.snap`.
+    pub fn edition(mut self, edition: Option<impl Into<String>>) -> Self {
+        self.edition = edition.map(Into::into);
+        self
+    }
+
+    /// Names snapshots and trials without the extensions of the inputs. Two inputs must then not differ by these alone.
+    pub fn short_names(mut self) -> Self {
+        self.short_names = true;
+        self
+    }
+
+    /// Compiles inputs with an extension to LLVM IR or MLIR, which is then lowered. `{input}` and `{output}` in the words of the
+    /// command are the paths of files; `{sm}` and `{ptx}` are `sm_90` and `ptx86`.
+    pub fn compile_to_ir(self, extension: &str, command: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.compiler(extension, command, false)
+    }
+
+    /// Compiles inputs with an extension to PTX, which is what is pinned. A command without `{strategy}` gives one text for each
+    /// GPU, and without `{sm}` and `{ptx}` the same one for all.
+    pub fn compile_to_ptx(self, extension: &str, command: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.compiler(extension, command, true)
+    }
+
+    fn compiler(
+        mut self,
+        extension: &str,
+        command: impl IntoIterator<Item = impl Into<String>>,
+        makes_ptx: bool,
+    ) -> Self {
+        let words = command.into_iter().map(Into::into).collect();
+        self.compilers.insert(extension.trim_start_matches('.').to_owned(), Compiler { words, makes_ptx });
+        self
+    }
+
+    /// Runs the trials that the arguments of this program ask for, and ends it, as `cargo test` expects.
+    /// Where the environment variable `GOLDEN_JUNIT` names a file, a report in JUnit's format is written to it.
+    pub fn run(self) -> ! {
+        let report = Report::default();
+        let conclusion = libtest_mimic::run(&Arguments::from_args(), self.trials_for(&report));
+        if let Err(reason) = report.write(&test_name()) {
+            eprintln!("error: {reason}");
+            process::exit(1);
+        }
+        conclusion.exit()
+    }
+
+    /// The trials. A wrong setting is a trial that fails.
+    pub fn trials(&self) -> Vec<Trial> {
+        self.trials_for(&Report::default())
+    }
+
+    fn trials_for(&self, report: &Report) -> Vec<Trial> {
+        let root = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
+        let folder = root.join(&self.inputs);
+        let snapshots = match &self.snapshots {
+            Some(snapshots) => root.join(snapshots),
+            None => folder.join("snapshots"),
+        };
+        let own = ["ll", "bc", "mlir", "mlirbc", "ptx"].map(str::to_owned);
+        let extensions: Vec<_> = own.into_iter().chain(self.compilers.keys().cloned()).collect();
+        let fails = |name: &str, reason: String| report.trial(name, move || Err(reason.into()));
+        let paths = match files(&folder, &extensions, &snapshots) {
+            Ok(paths) if paths.is_empty() => return vec![fails("inputs", format!("{} has none", folder.display()))],
+            Ok(paths) => paths,
+            Err(reason) => return vec![fails("inputs", reason)],
+        };
+
+        let mut trials = Vec::new();
+        let mut names = BTreeSet::new();
+        for path in paths {
+            let name = self.name(&path, &folder);
+            if !names.insert(name.clone()) {
+                trials.push(fails(&name, "another input has this name".into()));
+                continue;
+            }
+            match Case::new(self, &path, name.clone(), &snapshots) {
+                Ok(case) => trials.extend(trials_of(&Arc::new(case), report)),
+                Err(reason) => trials.push(fails(&name, reason)),
+            }
+        }
+        trials.push(report.trial("no snapshot without its input", move || none_left(&snapshots, &names)));
+        let assembled = Trial::test(format!("assembling (skipped: no ptxas here; {HELP})"), || Ok(()));
+        trials.extend(Assembler::found().is_empty().then(|| assembled.with_ignored_flag(true)));
+        trials
+    }
+
+    /// The path from the folder of the inputs, with dots for slashes.
+    fn name(&self, path: &Path, folder: &Path) -> String {
+        let path = path.strip_prefix(folder).unwrap_or(path);
+        let path = if self.short_names { path.with_extension("") } else { path.to_owned() };
+        path.iter().map(|part| part.to_string_lossy()).join(".")
+    }
+}
+
+/// An input, and what becomes of it.
+struct Case {
+    path: PathBuf,
+    name: String,
+    snapshots: PathBuf,
+    edition: Option<String>,
+    show: Show,
+    compiler: Option<Compiler>,
+    options: Arc<Options>,
+    variants: Vec<Made>,
+    /// What the compiler made, by its command.
+    compiled: Mutex<HashMap<Vec<String>, Compiled>>,
+}
+
+/// What a command wrote, or why it failed.
+type Compiled = Result<Vec<u8>, String>;
+
+/// What becomes of an input for a GPU, with a strategy.
+struct Made {
+    target: Target,
+    strategy: String,
+    is_rejected: bool,
+    made: OnceLock<Result<Vec<Part>, String>>,
+}
+
+/// One module of PTX.
+struct Part {
+    /// The name of the `gpu.module`.
+    name: Option<String>,
+    ptx: String,
+    /// What the source asks for, if there is one, by the function's name in PTX.
+    source: Option<Source>,
+    asked: HashMap<String, Asked>,
+}
+
+impl Case {
+    fn new(suite: &Suite, path: &Path, name: String, snapshots: &Path) -> Result<Self, String> {
+        let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let directives = Directives::of(&String::from_utf8_lossy(&bytes));
+        let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        let compiler = suite.compilers.get(&extension).cloned();
+        let has_ptx = |words: &[String], word: &str| words.iter().any(|part| part.contains(word));
+        let is_lowered = match &compiler {
+            Some(compiler) => !compiler.makes_ptx || has_ptx(&compiler.words, "{strategy}"),
+            None => extension != "ptx",
+        };
+        let own = match (&compiler, is_lowered) {
+            (None, false) => Some(own_target(&bytes)?),
+            _ => None,
+        };
+        let gpus = directives.gpus.as_ref().unwrap_or(&suite.gpus);
+        // Where an input names a GPU without a PTX version, that of the suite counts.
+        let target = |gpu: &String| {
+            let of_suite = suite.gpus.iter().find(|known| known.split('+').next() == Some(gpu));
+            target(of_suite.unwrap_or(gpu))
+        };
+        let targets: Vec<_> = match own {
+            Some(own) => vec![own],
+            None => gpus.iter().chain(&directives.rejected).unique().map(target).try_collect()?,
+        };
+        let rejected: Vec<_> = directives.rejected.iter().map(target).try_collect()?;
+        let none = vec![String::new()];
+        let strategies = |target: &Target| match &directives.strategies {
+            _ if !is_lowered => &none,
+            Some(own) => own,
+            None => suite.strategies_for.get(target.sm.name()).unwrap_or(&suite.strategies),
+        };
+        let of = |target: Target, strategy: &String| Made {
+            target,
+            strategy: strategy.clone(),
+            is_rejected: rejected.iter().any(|rejected| rejected.sm == target.sm),
+            made: OnceLock::new(),
+        };
+        let variants =
+            targets.iter().flat_map(|target| strategies(target).iter().map(|strategy| of(*target, strategy)));
+        let variants = variants.collect_vec();
+        if variants.is_empty() {
+            return Err("there is no GPU or no strategy for it".into());
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            name,
+            snapshots: snapshots.to_owned(),
+            edition: suite.edition.clone(),
+            show: suite.show,
+            compiler,
+            options: suite.options.clone(),
+            variants,
+            compiled: Mutex::default(),
+        })
+    }
+
+    /// The modules for a variant, once for all trials.
+    fn made<'c>(&self, variant: &'c Made) -> Result<&'c [Part], String> {
+        variant.made.get_or_init(|| self.make(variant)).as_ref().map(|parts| &parts[..]).map_err(Clone::clone)
+    }
+
+    fn make(&self, variant: &Made) -> Result<Vec<Part>, String> {
+        let (bytes, is_ptx) = match &self.compiler {
+            Some(compiler) => (self.compiled(&compiler.words, variant)?, compiler.makes_ptx),
+            None => {
+                let bytes = fs::read(&self.path).map_err(|error| error.to_string())?;
+                (bytes, self.path.extension().is_some_and(|extension| extension == "ptx"))
+            }
+        };
+        if is_ptx {
+            let ptx = String::from_utf8(bytes).map_err(|_| "the PTX is no text".to_owned())?;
+            return Ok(vec![Part { name: None, ptx, source: None, asked: HashMap::new() }]);
+        }
+        // Messages have the name of the file alone, so that they are the same anywhere.
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let lowering = Lowering::new(name, bytes, &variant.target, &variant.strategy, &(self.options)(&variant.target));
+        let parts = lowering.ptx()?.into_iter().map(|(name, ptx)| {
+            let module: Module = ptx.parse().map_err(|errors| format!("the PTX: {errors}"))?;
+            let source = lowering.source(&module, name.as_deref())?;
+            Ok::<_, String>(Part { name, asked: source.asked(), source: Some(source), ptx })
+        });
+        parts.collect()
+    }
+
+    /// What the compiler makes of the input, once for each command.
+    fn compiled(&self, words: &[String], variant: &Made) -> Compiled {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let output = folder.path().join("output");
+        let named = words.iter().map(|word| {
+            let word = word.replace("{sm}", variant.target.sm.name()).replace("{ptx}", &variant.target.ptx.feature());
+            word.replace("{strategy}", &variant.strategy).replace("{input}", &self.path.to_string_lossy())
+        });
+        let key = named.collect_vec();
+        // Others that need the same wait here, so that it is compiled once.
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let compile = || {
+            let mut arguments = key.iter().map(|word| word.replace("{output}", &output.to_string_lossy()));
+            let program = arguments.next().ok_or("the command has no words")?;
+            let mut command = Command::new(&program);
+            command.args(arguments).stdin(Stdio::null());
+            let done = command.output().map_err(|error| format!("cannot run '{program}': {error}"))?;
+            if !done.status.success() {
+                return Err(format!("{}: {}\n{}", key.join(" "), done.status, String::from_utf8_lossy(&done.stderr)));
+            }
+            let prints = !key.iter().any(|word| word.contains("{output}"));
+            if prints {
+                Ok(done.stdout)
+            } else {
+                fs::read(&output).map_err(|error| format!("{}: {error}", key.join(" ")))
+            }
+        };
+        compiled.entry(key.clone()).or_insert_with(compile).clone()
+    }
+
+    /// Everything of one variant but its text: it compiles or is rejected, every ptxas takes it, and it keeps what the source
+    /// asks for.
+    fn check(&self, variant: &Made) -> Result<(), Failed> {
+        let parts = match (self.made(variant), variant.is_rejected) {
+            (Ok(parts), false) => parts,
+            (Err(_), true) => return Ok(()),
+            (Err(reason), false) => return Err(reason.into()),
+            (Ok(_), true) => return Err(format!("{} has it, and the input says REJECTED", variant.target.sm).into()),
+        };
+        let mut errors = Vec::new();
+        for part in parts {
+            let known = Assembler::found().iter().filter(|assembler| assembler.knows(&variant.target));
+            errors.extend(
+                known
+                    .filter_map(|assembler| assembler.assemble(&variant.target, &part.ptx).err())
+                    .map(|error| error.to_string()),
+            );
+            errors.extend(part.source.as_ref().and_then(|source| source.lost(&part.ptx).err()));
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("\n").into()) }
+    }
+
+    /// The text of the snapshot, compared with the pinned one.
+    fn compare(&self) -> Result<(), Failed> {
+        let text = self.text()?;
+        let variants = self.variants.iter().map(|variant| (variant.target.sm.name(), &*variant.strategy)).collect_vec();
+        let judge = |old: &str| {
+            (self.show != Show::Ptx)
+                .then(|| Change::between(old, &text, &variants, |name, index| self.asked(name, index)))
+        };
+        let command = command();
+        let snapshot =
+            Snapshot { folder: &self.snapshots, name: &self.name, edition: self.edition.as_deref(), command: &command };
+        snapshot.compare(&text, judge)
+    }
+
+    /// The listing of every module, and what is said where there is none.
+    fn text(&self) -> Result<String, Failed> {
+        let mut modules: BTreeMap<Option<&str>, Vec<Variant<'_>>> = BTreeMap::new();
+        let mut rejections = Vec::new();
+        for variant in &self.variants {
+            let of = |text| Variant { gpu: variant.target.sm.name(), by: &variant.strategy, text };
+            match self.made(variant) {
+                Ok(parts) => {
+                    parts.iter().for_each(|part| modules.entry(part.name.as_deref()).or_default().push(of(&part.ptx)))
+                }
+                Err(reason) if variant.is_rejected => rejections.push((variant, reason)),
+                Err(reason) => return Err(reason.into()),
+            }
+        }
+        let are_named = modules.len() > 1;
+        let mut text = String::new();
+        for (name, variants) in &modules {
+            let listed = listing(variants, self.show)?;
+            let prefix = name.filter(|_| are_named).map_or(String::new(), |name| format!("{name}::"));
+            let lines = listed.lines().map(|line| match line.chars().next() {
+                Some(first) if first != ' ' => format!("{prefix}{line}\n"),
+                _ => format!("{line}\n"),
+            });
+            text.extend(lines);
+        }
+        let rejected = rejections.iter().map(|(variant, reason)| Variant {
+            gpu: variant.target.sm.name(),
+            by: &variant.strategy,
+            text: reason,
+        });
+        let rejected = rejected.collect_vec();
+        Ok(if rejected.is_empty() { text } else { text + &texts("rejected", &rejected) })
+    }
+
+    /// What the source asks for in a function, which has the name of its module in front of it if there are several.
+    fn asked(&self, name: &str, variant: usize) -> Option<&Asked> {
+        let parts = self.made(self.variants.get(variant)?).ok()?;
+        let (module, function) =
+            name.split_once("::").map_or((None, name), |(module, function)| (Some(module), function));
+        let part = parts.iter().find(|part| module.is_none() || part.name.as_deref() == module)?;
+        part.asked.get(function)
+    }
+}
+
+/// A trial for the snapshot, and one for each variant.
+fn trials_of(case: &Arc<Case>, report: &Report) -> Vec<Trial> {
+    let of_variant = |index: usize| {
+        let (variant, case) = (&case.variants[index], case.clone());
+        let words = [variant.target.sm.name(), &variant.strategy].iter().filter(|word| !word.is_empty()).join(", ");
+        report.trial(format!("{}: {words}", case.name), move || case.check(&case.variants[index]))
+    };
+    let snapshot = case.clone();
+    let compared = report.trial(case.name.clone(), move || snapshot.compare());
+    [compared].into_iter().chain((0..case.variants.len()).map(of_variant)).collect()
+}
+
+/// The command by which cargo runs this test.
+fn command() -> String {
+    let package = env::var("CARGO_PKG_NAME").map_or(String::new(), |name| format!(" -p {name}"));
+    format!("cargo test{package} --test {}", test_name())
+}
+
+/// The name that cargo knows this test by.
+fn test_name() -> String {
+    let program = env::current_exe().unwrap_or_default();
+    let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    stem.rsplit_once('-').map_or(stem.clone(), |(test, _)| test.to_owned())
+}
+
+/// The target that a text of PTX names.
+fn own_target(ptx: &[u8]) -> Result<Target, String> {
+    let text = std::str::from_utf8(ptx).map_err(|_| "the PTX is no text".to_owned())?;
+    let module: Module = text.parse().map_err(|errors| format!("it is no PTX: {errors}"))?;
+    let sm = module.target.split(',').next().unwrap_or_default().trim();
+    target(&format!("{sm}+ptx{}", module.version.replace('.', "")))
+}
