@@ -5,7 +5,7 @@
 use ptx_atomics_lowering::{
     A, B, C, D, Sequence,
     ptx::{
-        AluOp, Code, Function, Guard, Instruction, Ld, Name, Operand, Other, Jump, St, Statement, Type,
+        AluOp, Code, Function, Guard, Instruction, Jump, Ld, Name, Operand, Other, St, Statement, Type,
         arithmetic::width,
         syntax::{self, Number, Text, TokenKind},
     },
@@ -237,8 +237,18 @@ mod tests {
         check(ONE, add, [3, 0], (5, 8));
         check(ONE, "ld.param.s8 %r1, [x]; st.param.b32 [out], %r1;", [0x80, 0], (0xFFFF_FF80, 5));
         check(ONE, "ld.param.u8 %r1, [x+1]; st.param.b32 [out+0], %r1; ret;", [0x1234, 0], (0x12, 5));
-        check(ONE, "ld.param.b32 %d, [y]; mov.b32 %b, 1; ld.param.b32 %c, [x]; st.param.b32 [out], %c; ret;", [2, 3], (2, 5));
-        check(ONE, "ld.param.b32 %r1, [y]; bfe.u32 %r2, %r1, 4, 8; st.param.b32 [out], %r2; ret;", [0, 0xABCD], (0xBC, 5));
+        check(
+            ONE,
+            "ld.param.b32 %d, [y]; mov.b32 %b, 1; ld.param.b32 %c, [x]; st.param.b32 [out], %c; ret;",
+            [2, 3],
+            (2, 5),
+        );
+        check(
+            ONE,
+            "ld.param.b32 %r1, [y]; bfe.u32 %r2, %r1, 4, 8; st.param.b32 [out], %r2; ret;",
+            [0, 0xABCD],
+            (0xBC, 5),
+        );
         let inserted = "ld.param.b32 %r1, [x]; ld.param.b32 %r2, [y]; bfi.b32 %r1, %r1, %r2, 8, 4; nanosleep.u32 20;
             st.param.b32 [out], %r1; ret;";
         check(ONE, inserted, [0xABC, 0x1234_5678], (0x1234_5C78, 5));
@@ -251,7 +261,8 @@ mod tests {
         check(ONE, compared, [1, 2], (1, 5));
         check(ONE, compared, [1, 1], (0, 5));
         check(ONE, compared, [0, 1], (0, 5));
-        let carried = "ld.param.b32 %r1, [x]; add.cc.u32 %r2, %r1, 1; addc.cc.u32 %r3, 0, 0; st.param.b32 [out], %r3; ret;";
+        let carried =
+            "ld.param.b32 %r1, [x]; add.cc.u32 %r2, %r1, 1; addc.cc.u32 %r3, 0, 0; st.param.b32 [out], %r3; ret;";
         check(ONE, carried, [u32::MAX.into(), 0], (1, 5));
     }
 

@@ -137,7 +137,9 @@ impl Words {
         let success = cell.op.ordering;
         let (method, is_signed) = match cell.rmw() {
             None => ("", false),
-            Some(op) => METHODS.iter().find(|method| method.op == op).map(|method| (method.name(language), method.is_signed))?,
+            Some(op) => {
+                METHODS.iter().find(|method| method.op == op).map(|method| (method.name(language), method.is_signed))?
+            }
         };
         let failure = if let Operation::CmpXchg { failure, .. } = cell.op.operation { failure } else { success };
         let scope = scope(language, cell.op.scope);

@@ -121,9 +121,8 @@ fn outcome(cell: &Cell, result: &Result<Compiled, Failure>) -> Outcome {
         }
     }
     // What is not one atomic access is not computed by one.
-    let other_threads = values::is_shared(cell)
-        && outcome.verdict < Verdict::NotAtomic
-        && !outcome.notes.contains(&Note::ByElement);
+    let other_threads =
+        values::is_shared(cell) && outcome.verdict < Verdict::NotAtomic && !outcome.notes.contains(&Note::ByElement);
     let values = values::check(cell, function, other_threads);
     if let Values::Wrong(wrong) = &values {
         outcome.verdict = outcome.verdict.max(Verdict::Value);
@@ -158,7 +157,9 @@ fn rejected(assembler: &Assembler, target: &Target, head: &str, all: &[(usize, &
             }
         }
         if !found.is_empty() {
-            open.push(functions.iter().enumerate().filter(|(at, _)| !found.contains_key(at)).map(|(_, f)| *f).collect());
+            open.push(
+                functions.iter().enumerate().filter(|(at, _)| !found.contains_key(at)).map(|(_, f)| *f).collect(),
+            );
             rejected.extend(found.into_iter().map(|(at, said)| (functions[at].0, said)));
         } else if let [(index, _)] = functions[..] {
             let said = match error {
