@@ -7,7 +7,6 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use clap_complete::Shell;
-use ptx_atomics_conformance as conformance;
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::source::ReleaseSequences;
 use ptx_atomics::{
@@ -19,6 +18,7 @@ use ptx_atomics::{
     llvm::settings::{self, Features, Settings},
     lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
+use ptx_atomics_conformance as conformance;
 use regex::Regex;
 use strum::VariantNames;
 

@@ -17,8 +17,7 @@ use crate::{
     cli::{ConformanceArgs, ConformanceFormat},
     format::{columns, markdown_table},
     input::cannot,
-    output, progress,
-    render,
+    output, progress, render,
 };
 
 /// The exit status where nothing was measured.
@@ -50,7 +49,9 @@ fn fail(errors: &Errors) -> ExitCode {
 fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
     let wrong = |error: String| Errors::from(Diagnostic::new(error));
     let command = Template::new(args.command.clone()).map_err(|error| {
-        Errors::from(Diagnostic::new(error.to_string()).help("for example: -- llc -mcpu={sm} -mattr=+{ptx} {input} -o {output}"))
+        Errors::from(
+            Diagnostic::new(error.to_string()).help("for example: -- llc -mcpu={sm} -mattr=+{ptx} {input} -o {output}"),
+        )
     })?;
     if !is_program(command.program()) {
         return Err(wrong(format!("there is no program '{}'", command.program())));
@@ -80,7 +81,8 @@ fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
         if assemblers.is_empty() && !args.no_ptxas {
             render::say(&format!("warning: no ptxas here knows {target}, so that none is asked; {HELP}"));
         }
-        let outcomes = suite.run(&target, &cells, |done| bar.inc(done as u64)).map_err(|error| wrong(error.to_string()))?;
+        let outcomes =
+            suite.run(&target, &cells, |done| bar.inc(done as u64)).map_err(|error| wrong(error.to_string()))?;
         let standing = |outcome| (baseline.standing(&target, &outcome), outcome);
         let outcomes = outcomes.into_iter().map(standing).map(|(standing, outcome)| (outcome, standing)).collect();
         all.push(Results { target, assemblers, outcomes });
@@ -92,7 +94,9 @@ fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
 fn is_program(program: &str) -> bool {
     match program.contains('/') {
         true => Path::new(program).is_file(),
-        false => env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file()),
+        false => {
+            env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file())
+        }
     }
 }
 
@@ -140,7 +144,8 @@ fn write(args: &ConformanceArgs, suite: &Suite, results: &[Results]) -> Result<(
 /// The number of functions by verdict, the best first.
 fn counted(results: &Results) -> Vec<[String; 3]> {
     let whole = results.outcomes.len();
-    let row = |(verdict, count): (Verdict, usize)| [verdict.message().to_owned(), count.to_string(), percent(count, whole)];
+    let row =
+        |(verdict, count): (Verdict, usize)| [verdict.message().to_owned(), count.to_string(), percent(count, whole)];
     results.counts().into_iter().map(row).collect()
 }
 
@@ -176,7 +181,11 @@ fn text(args: &ConformanceArgs, results: &Results) -> String {
     if args.baseline.is_some() {
         let of = |wanted: Standing| outcomes.iter().filter(move |(_, standing)| *standing == wanted);
         let known = of(Standing::Known).count();
-        text += &format!("\nbeside the baseline: {known} known failures, {} new, {} mended\n", of(Standing::Failure).count(), of(Standing::Mended).count());
+        text += &format!(
+            "\nbeside the baseline: {known} known failures, {} new, {} mended\n",
+            of(Standing::Failure).count(),
+            of(Standing::Mended).count()
+        );
         for (title, wanted) in [("new", Standing::Failure), ("mended", Standing::Mended)] {
             for (outcome, _) in of(wanted) {
                 let said = outcome.said.join("; ");

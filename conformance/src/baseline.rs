@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 use ptx_atomics_lowering::Target;
 use serde::Serialize;
 
-use crate::{report::{Results, target_name}, suite::Outcome, verdict::Verdict};
+use crate::{
+    report::{Results, target_name},
+    suite::Outcome,
+    verdict::Verdict,
+};
 
 /// The functions that failed before, and how: a text with a line for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

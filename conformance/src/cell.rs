@@ -98,12 +98,19 @@ impl Kind {
     /// What LLVM has, with the type of the value.
     fn all(llvm: u32) -> impl Iterator<Item = (Self, ValueType)> {
         let moved = [Self::Load, Self::Store].into_iter().cartesian_product(MOVED);
-        let (float, integer): (Vec<_>, Vec<_>) = RmwOp::of_llvm(llvm).partition(|op| op.takes(Type::F32) && !op.takes(Type::I32));
+        let (float, integer): (Vec<_>, Vec<_>) =
+            RmwOp::of_llvm(llvm).partition(|op| op.takes(Type::F32) && !op.takes(Type::I32));
         let integers = integer.into_iter().map(Self::Rmw).cartesian_product(INTEGERS);
         let exchanges = [Self::Rmw(RmwOp::Xchg)].into_iter().cartesian_product(FLOATS.into_iter().chain([POINTER]));
         let floats = float.into_iter().map(Self::Rmw).cartesian_product(FLOATS.into_iter().chain(VECTORS));
         let compared = [Self::CmpXchg].into_iter().cartesian_product(INTEGERS.into_iter().chain([POINTER]));
-        [(Self::Fence, INTEGERS[2])].into_iter().chain(moved).chain(integers).chain(exchanges).chain(floats).chain(compared)
+        [(Self::Fence, INTEGERS[2])]
+            .into_iter()
+            .chain(moved)
+            .chain(integers)
+            .chain(exchanges)
+            .chain(floats)
+            .chain(compared)
     }
 
     /// The ordering, and that of failure.
@@ -153,9 +160,7 @@ impl Kind {
 pub fn of_llvm(target: &Target, llvm: u32) -> Vec<Cell> {
     let wanted = |op: &AtomicOp| match op.operation.access().map(|access| access.space) {
         Some(Space::Generic | Space::Shared) => matches!(op.scope, SyncScope::Threads(Scope::Sys | Scope::Cta)),
-        Some(Space::Local) => {
-            op.scope == SCOPES[0] && matches!(op.ordering, Ordering::Relaxed | Ordering::SeqCst)
-        }
+        Some(Space::Local) => op.scope == SCOPES[0] && matches!(op.ordering, Ordering::Relaxed | Ordering::SeqCst),
         _ => true,
     };
     let mut cells = cells(target, llvm, &SPACES, wanted);
@@ -179,7 +184,8 @@ pub fn cells(target: &Target, llvm: u32, spaces: &[Space], wanted: impl Fn(&Atom
             let operation = kind.operation(Access::new(space, kind.value(ty)), failure);
             let op = AtomicOp { operation, ordering, scope };
             // What the target has in global memory: elsewhere plain accesses may do, and nobody needs them.
-            let in_global = AtomicOp { operation: kind.operation(Access::new(Space::Global, kind.value(ty)), failure), ..op };
+            let in_global =
+                AtomicOp { operation: kind.operation(Access::new(Space::Global, kind.value(ty)), failure), ..op };
             if !wanted(&op) || lower(&in_global, &Policy::default(), target).is_err() {
                 continue;
             }

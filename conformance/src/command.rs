@@ -102,7 +102,8 @@ impl Template {
         // Those that crash by the hundred need not name the functions of their stacks, which takes longer than all the rest.
         command.env("LLVM_DISABLE_SYMBOLIZATION", "1").process_group(0);
         let child = command.spawn();
-        let child = child.map_err(|error| Failure::new(Verdict::CompilerError, format!("cannot run '{}': {error}", words[0])))?;
+        let child = child
+            .map_err(|error| Failure::new(Verdict::CompilerError, format!("cannot run '{}': {error}", words[0])))?;
         let mut run = Run::new(child, output);
         let status = run.wait(limit)?;
         // One that writes too much ends when nobody reads on.
@@ -166,12 +167,16 @@ impl<'p> Run<'p> {
         let mut pause = Duration::from_micros(200);
         loop {
             let status = self.child.try_wait();
-            let status = status.map_err(|error| Failure::new(Verdict::CompilerError, format!("cannot wait: {error}")))?;
+            let status =
+                status.map_err(|error| Failure::new(Verdict::CompilerError, format!("cannot wait: {error}")))?;
             if let Some(status) = status {
                 return Ok(status);
             }
             if start.elapsed() > limit {
-                return Err(Failure::new(Verdict::Timeout, format!("it does not end within {} s", limit.as_secs_f64())));
+                return Err(Failure::new(
+                    Verdict::Timeout,
+                    format!("it does not end within {} s", limit.as_secs_f64()),
+                ));
             }
             if fs::metadata(self.output).is_ok_and(|file| file.len() > OUTPUT) {
                 return Err(too_long());

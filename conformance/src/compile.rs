@@ -134,7 +134,8 @@ impl Compiler {
     /// One run: the functions that came out, by their names.
     fn run(&self, target: &Target, cells: &[&Cell], folder: &Path) -> Result<HashMap<String, Compiled>, Failure> {
         let input = folder.join("input").with_extension(self.language.extension());
-        let failed = |error| Failure::new(Verdict::CompilerError, format!("cannot write '{}': {error}", input.display()));
+        let failed =
+            |error| Failure::new(Verdict::CompilerError, format!("cannot write '{}': {error}", input.display()));
         fs::write(&input, self.language.source(cells.iter().copied())).map_err(failed)?;
         let text = self.command.compile(target, &input, &folder.join("output.ptx"), self.timeout)?;
         functions(&text, cells)
@@ -154,7 +155,10 @@ fn functions(text: &str, cells: &[&Cell]) -> Result<HashMap<String, Compiled>, F
     for item in module.items {
         match item {
             Item::Function(mut function) if function.body.is_some() && asked.contains(&function.name) => {
-                let is_line = |code: &Code| matches!(code, Code::Directive(text) if text.starts_with(".loc"));
+                let is_line = |code: &Code| match code {
+                    Code::Directive(text) => text.split_whitespace().next() == Some(".loc"),
+                    _ => false,
+                };
                 function.body.iter_mut().for_each(|body| body.retain(|line| !is_line(&line.code)));
                 found.push(function);
             }
@@ -189,7 +193,8 @@ fn first_line(text: &str) -> &str {
 /// The places of the functions that a compiler names in what it says.
 fn named(said: &str, asked: &[&Cell]) -> Vec<usize> {
     let places: HashMap<_, _> = asked.iter().enumerate().map(|(at, cell)| (cell.symbol(), at)).collect();
-    let behind = said.match_indices("unction").map(|(at, word)| said[at + word.len()..].trim_start_matches(':').trim_start());
+    let behind =
+        said.match_indices("unction").map(|(at, word)| said[at + word.len()..].trim_start_matches(':').trim_start());
     let names = behind.map(|rest| rest.trim_start_matches(['\'', '`', '"', '@']).split(|c| !is_of_name(c)).next());
     let mut found: Vec<_> = names.filter_map(|name| places.get(name?.trim_end_matches('.')).copied()).collect();
     found.sort_unstable();

@@ -5,7 +5,7 @@
 use ptx_atomics_lowering::{
     A, B, C, D, Sequence,
     ptx::{
-        AluOp, Code, Function, Guard, Instruction, Ld, Name, Operand, Other, Jump, St, Statement, Type,
+        AluOp, Code, Function, Guard, Instruction, Jump, Ld, Name, Operand, Other, St, Statement, Type,
         arithmetic::width,
         syntax::{self, Number, Text, TokenKind},
     },
@@ -22,6 +22,7 @@ const RESULT: Name = Name::new("$the$result");
 const END: Name = Name::new("$the$end");
 /// A value between two instructions that one of PTX becomes.
 const VALUE: Name = Name::new("$the$value");
+const OTHER: Name = Name::new("$the$other$value");
 
 /// The function's code over the registers of a sequence: `%a` is the first parameter, `%b` and `%c` are the next ones, and
 /// `%d` is what is returned.
@@ -96,6 +97,7 @@ impl Translation {
         let operands: Vec<_> = found.operands.iter().map(|operand| operand.text.text).collect();
         let is_parameter = words.first().is_some_and(|word| word.split("::").next() == Some("param"));
         match (found.mnemonic.text, &words[..], &operands[..]) {
+            ("nanosleep", ..) => {}
             ("ret" | "exit", ..) => self.push(guard(), Instruction::Bra { target: END }),
             ("bra", ["uni"], [_]) => {
                 let Jump::To(targets) = &other.jump else { return None };
@@ -116,6 +118,17 @@ impl Translation {
                 let kept = u64::from(u32::MAX.checked_shr(32u32.saturating_sub(length)).unwrap_or(0));
                 self.push(guard(), typed("shr", &["u32"], &[&VALUE.0, a, &start.to_string()])?);
                 self.push(guard(), typed("and", &["b32"], &[d, &VALUE.0, &kept.to_string()])?);
+            }
+            // The low bits of `a` in the place of some of `b`.
+            ("bfi", [ty], [d, a, b, start, length]) => {
+                let (start, length, width) = (integer(start)?, integer(length)?, integer(ty.strip_prefix('b')?)?);
+                let ones = |bits: u32| u64::MAX.checked_shr(64u32.saturating_sub(bits)).unwrap_or(0);
+                let place = ones(length).checked_shl(start).unwrap_or(0) & ones(width);
+                let [place, rest] = [place, !place & ones(width)].map(|bits| bits.to_string());
+                self.push(guard(), typed("shl", &[ty], &[&VALUE.0, a, &start.to_string()])?);
+                self.push(guard(), typed("and", &[ty], &[&VALUE.0, &VALUE.0, &place])?);
+                self.push(guard(), typed("and", &[ty], &[&OTHER.0, b, &rest])?);
+                self.push(guard(), typed("or", &[ty], &[d, &VALUE.0, &OTHER.0])?);
             }
             // A comparison whose result is combined with a predicate.
             ("setp", [compared, combined @ ("and" | "or" | "xor"), ty], [p, a, b, q]) => {
@@ -224,8 +237,21 @@ mod tests {
         check(ONE, add, [3, 0], (5, 8));
         check(ONE, "ld.param.s8 %r1, [x]; st.param.b32 [out], %r1;", [0x80, 0], (0xFFFF_FF80, 5));
         check(ONE, "ld.param.u8 %r1, [x+1]; st.param.b32 [out+0], %r1; ret;", [0x1234, 0], (0x12, 5));
-        check(ONE, "ld.param.b32 %d, [y]; mov.b32 %b, 1; ld.param.b32 %c, [x]; st.param.b32 [out], %c; ret;", [2, 3], (2, 5));
-        check(ONE, "ld.param.b32 %r1, [y]; bfe.u32 %r2, %r1, 4, 8; st.param.b32 [out], %r2; ret;", [0, 0xABCD], (0xBC, 5));
+        check(
+            ONE,
+            "ld.param.b32 %d, [y]; mov.b32 %b, 1; ld.param.b32 %c, [x]; st.param.b32 [out], %c; ret;",
+            [2, 3],
+            (2, 5),
+        );
+        check(
+            ONE,
+            "ld.param.b32 %r1, [y]; bfe.u32 %r2, %r1, 4, 8; st.param.b32 [out], %r2; ret;",
+            [0, 0xABCD],
+            (0xBC, 5),
+        );
+        let inserted = "ld.param.b32 %r1, [x]; ld.param.b32 %r2, [y]; bfi.b32 %r1, %r1, %r2, 8, 4; nanosleep.u32 20;
+            st.param.b32 [out], %r1; ret;";
+        check(ONE, inserted, [0xABC, 0x1234_5678], (0x1234_5C78, 5));
         let parts = "ld.param.v2.b64 {%rd1, %rd2}, [x]; st.param.v2.b64 [out], {%rd2, %rd1}; ret;";
         check(WIDE, parts, [1 << 64 | 2, 0], (2 << 64 | 1, 5));
         let parts = "ld.param.b32 %r1, [x+4]; st.param.b32 [out+12], %r1; st.param.b32 [out], 7;";
@@ -235,7 +261,8 @@ mod tests {
         check(ONE, compared, [1, 2], (1, 5));
         check(ONE, compared, [1, 1], (0, 5));
         check(ONE, compared, [0, 1], (0, 5));
-        let carried = "ld.param.b32 %r1, [x]; add.cc.u32 %r2, %r1, 1; addc.cc.u32 %r3, 0, 0; st.param.b32 [out], %r3; ret;";
+        let carried =
+            "ld.param.b32 %r1, [x]; add.cc.u32 %r2, %r1, 1; addc.cc.u32 %r3, 0, 0; st.param.b32 [out], %r3; ret;";
         check(ONE, carried, [u32::MAX.into(), 0], (1, 5));
     }
 

@@ -137,7 +137,9 @@ impl Words {
         let success = cell.op.ordering;
         let (method, is_signed) = match cell.rmw() {
             None => ("", false),
-            Some(op) => METHODS.iter().find(|method| method.op == op).map(|method| (method.name(language), method.is_signed))?,
+            Some(op) => {
+                METHODS.iter().find(|method| method.op == op).map(|method| (method.name(language), method.is_signed))?
+            }
         };
         let failure = if let Operation::CmpXchg { failure, .. } = cell.op.operation { failure } else { success };
         let scope = scope(language, cell.op.scope);
@@ -222,7 +224,7 @@ fn rust(language: Language, cell: &Cell, words: &Words) -> String {
     let with_scope = language == Language::RustScope;
     let place = match with_scope {
         true => format!("Scoped::<{atomic}, {scope}>::from_ptr(p.cast())"),
-        false => format!("{atomic}::from_ptr(p.cast())"),
+        false => format!("<{atomic}>::from_ptr(p.cast())"),
     };
     let place = format!("unsafe {{ {place} }}");
     let order = |ordering: &Ordering| format!("Ordering::{ordering:?}");
@@ -278,4 +280,33 @@ fn cpp(language: Language, cell: &Cell, words: &Words) -> String {
     let device = if is_cuda { "__device__ " } else { "" };
     let parameters = format!("{value} *p, {value} b, {value} c");
     format!("extern \"C\" {device}{result} {}({parameters}) {{ {body} }}\n", cell.symbol())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// How many functions each language has, with names of their own, and a definition each.
+    #[test]
+    fn functions() {
+        let check = |sm: &str, ptx: &str, language: Language, llvm: u32, count: usize| {
+            let target = Target::new(sm.parse().expect(sm), ptx.parse().ok()).expect(sm);
+            let cells = language.cells(&target, llvm);
+            let names: HashSet<_> = cells.iter().map(Cell::symbol).collect();
+            let source = language.source(&cells);
+            let defined = cells.iter().filter(|cell| source.contains(&format!("{}(", cell.symbol()))).count();
+            assert_eq!((cells.len(), names.len(), defined), (count, count, count), "{sm} {language} {llvm}");
+        };
+        check("sm_60", "ptx88", Language::Llvm, 22, 5_632);
+        check("sm_70", "ptx88", Language::Llvm, 22, 5_700);
+        check("sm_80", "ptx90", Language::Llvm7, 22, 5_700);
+        check("sm_90", "ptx90", Language::Llvm, 22, 7_492);
+        check("sm_90", "ptx90", Language::Llvm, 23, 8_150);
+        check("sm_90", "ptx90", Language::Rust, 22, 334);
+        check("sm_90", "ptx90", Language::RustScope, 22, 1_336);
+        check("sm_90", "ptx90", Language::Cpp, 22, 2_080);
+        check("sm_90", "ptx90", Language::Cuda, 22, 1_424);
+    }
 }

@@ -53,7 +53,10 @@ fn write_one(folder: &Path, suite: &Suite, results: &Results, class: &Class<'_>)
     let mut add = |part: &str| write!(text, "{part}").expect("a string takes all");
     add(&format!("# {title}: `{name}`\n\nFor {} and PTX {}.\n\n{said}\n", target.sm.name(), target.ptx));
     add(&format!("The command, in this folder:\n\n{}\nWhat it gives:\n\n{}\n", block(&command), block(&gave)));
-    add(&format!("What NVIDIA's Atomics ABI gives, with the address in `%a`, the operands in `%b` and `%c`, and the result in `%d`:\n\n{}\n", block(&abi)));
+    add(&format!(
+        "What NVIDIA's Atomics ABI gives, with the address in `%a`, the operands in `%b` and `%c`, and the result in `%d`:\n\n{}\n",
+        block(&abi)
+    ));
     add(&format!("{count} functions fail like this:\n\n{same}"));
     fs::write(folder.join("README.md"), text)
 }
@@ -65,5 +68,9 @@ fn block(text: &str) -> String {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }

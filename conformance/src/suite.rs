@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ptx_atomics_assembler::{Assembler, Error};
 use ptx_atomics_judge::{BasicBlock, FunctionJudgement, Judgement, Note, judge_function};
-use ptx_atomics_lowering::{Target, ptx::Function};
+use ptx_atomics_lowering::{PtxVersion, Target, ptx::Function};
 use rayon::prelude::*;
 
 use crate::{
@@ -46,7 +46,7 @@ impl Outcome {
 pub struct Suite {
     /// What compiles.
     pub compiler: Compiler,
-    /// What must accept the PTX, where it knows the target.
+    /// What must accept the PTX, where it knows the GPU and the version of PTX.
     pub assemblers: Vec<Assembler>,
     /// How many functions are compiled at once.
     pub batch: usize,
@@ -82,9 +82,13 @@ impl Suite {
                 by_head.entry(head).or_default().push((index, function));
             }
         }
-        for assembler in self.assemblers.iter().filter(|assembler| assembler.knows(target)) {
+        for assembler in &self.assemblers {
             for (head, functions) in &by_head {
-                for (index, said) in rejected(assembler, target, head, functions) {
+                let own = Target { ptx: version(head).unwrap_or(target.ptx), ..*target };
+                if !assembler.knows(&own) {
+                    continue;
+                }
+                for (index, said) in rejected(assembler, &own, head, functions) {
                     outcomes[index].verdict = outcomes[index].verdict.max(Verdict::Rejected);
                     outcomes[index].said.push(format!("{}: {said}", assembler.name()));
                 }
@@ -117,9 +121,8 @@ fn outcome(cell: &Cell, result: &Result<Compiled, Failure>) -> Outcome {
         }
     }
     // What is not one atomic access is not computed by one.
-    let other_threads = values::is_shared(cell)
-        && outcome.verdict < Verdict::NotAtomic
-        && !outcome.notes.contains(&Note::ByElement);
+    let other_threads =
+        values::is_shared(cell) && outcome.verdict < Verdict::NotAtomic && !outcome.notes.contains(&Note::ByElement);
     let values = values::check(cell, function, other_threads);
     if let Values::Wrong(wrong) = &values {
         outcome.verdict = outcome.verdict.max(Verdict::Value);
@@ -154,7 +157,9 @@ fn rejected(assembler: &Assembler, target: &Target, head: &str, all: &[(usize, &
             }
         }
         if !found.is_empty() {
-            open.push(functions.iter().enumerate().filter(|(at, _)| !found.contains_key(at)).map(|(_, f)| *f).collect());
+            open.push(
+                functions.iter().enumerate().filter(|(at, _)| !found.contains_key(at)).map(|(_, f)| *f).collect(),
+            );
             rejected.extend(found.into_iter().map(|(at, said)| (functions[at].0, said)));
         } else if let [(index, _)] = functions[..] {
             let said = match error {
@@ -168,6 +173,12 @@ fn rejected(assembler: &Assembler, target: &Target, head: &str, all: &[(usize, &
         }
     }
     rejected
+}
+
+/// The version of PTX that a module says it is; some compilers write one of their own choice.
+fn version(head: &str) -> Option<PtxVersion> {
+    let (major, minor) = head.strip_prefix(".version ")?.lines().next()?.trim().split_once('.')?;
+    Some(PtxVersion(major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn lines(text: &str) -> u32 {

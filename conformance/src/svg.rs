@@ -87,7 +87,10 @@ pub fn svg(all: &[Results]) -> String {
     let y = TOP + all.len() * (BAR + 6);
     for tick in (0..=100).step_by(20) {
         let x = LEFT + WIDTH * tick / 100;
-        line(format!("<line x1=\"{x}\" y1=\"{}\" x2=\"{x}\" y2=\"{y}\" stroke=\"#888\" stroke-opacity=\"0.5\"/>", TOP - 6));
+        line(format!(
+            "<line x1=\"{x}\" y1=\"{}\" x2=\"{x}\" y2=\"{y}\" stroke=\"#888\" stroke-opacity=\"0.5\"/>",
+            TOP - 6
+        ));
         line(format!("<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{tick}%</text>", y + 16));
     }
     let axis = "share of the functions, in percent; each function has one atomic or fence";

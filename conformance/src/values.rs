@@ -4,7 +4,7 @@ use itertools::Itertools;
 use ptx_atomics_lowering::{
     Operation, RmwOp, Sequence, SyncScope, Type,
     interpret::{Machine, Stuck},
-    ptx::{Function, Space, arithmetic::mask},
+    ptx::{Code, Function, Space, arithmetic::mask, syntax::Text},
 };
 
 use crate::{
@@ -40,13 +40,30 @@ pub fn check(cell: &Cell, function: &Function, other_threads: bool) -> Values {
         match run(cell, &sequence, &mut random, &special, other_threads) {
             Ok(None) => {}
             Ok(Some(wrong)) => return Values::Wrong(wrong),
-            // What it reads is no memory and no parameter.
-            Err(Stuck::Register(name)) => return Values::Unknown(name),
+            Err(Stuck::Register(name)) if is_declared(function, &name) => {
+                return Values::Wrong(format!("it reads {name}, which nothing has written"));
+            }
+            // A variable.
+            Err(Stuck::Register(name)) => return Values::Unknown(stem(&name).to_owned()),
             Err(Stuck::Unmodelled(what)) => return Values::Unknown(what),
             Err(stuck) => return Values::Wrong(stuck.to_string()),
         }
     }
     Values::Right
+}
+
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a function declares a register.
+fn is_declared(function: &Function, name: &str) -> bool {
+    let directives = function.body.iter().flatten().filter_map(|line| match &line.code {
+        Code::Directive(text) => Some(text),
+        _ => None,
+    });
+    let registers = directives.filter(|text| text.starts_with(".reg"));
+    registers.flat_map(|text| Text::of(text).names()).any(|declared| stem(declared.text) == stem(name))
 }
 
 /// Numbers that are the same in every run.
@@ -92,7 +109,8 @@ fn run(
     let c = random.value(ty, special);
     let filler = random.next() as u8;
     let at = random.below(16) * (bits as usize / 8) % 16;
-    let others = (0..4).map(|_| (other_threads && random.below(3) == 0).then(|| random.value(ty, special))).collect_vec();
+    let others =
+        (0..4).map(|_| (other_threads && random.below(3) == 0).then(|| random.value(ty, special))).collect_vec();
     let mut others = others.into_iter();
 
     let is_local = cell.space() == Some(Space::Local);
