@@ -18,6 +18,8 @@ use ptx_atomics::{
     llvm::settings::{self, Features, Settings},
     lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
+use ptx_atomics_conformance as conformance;
+use regex::Regex;
 use strum::VariantNames;
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
@@ -36,6 +38,7 @@ pub enum Command {
     Lower(LowerArgs),
     Table(TableArgs),
     Check(CheckArgs),
+    Conformance(ConformanceArgs),
     Litmus(LitmusArgs),
     VerifyMapping(VerifyMappingArgs),
     Completions(CompletionsArgs),
@@ -170,6 +173,74 @@ pub struct CheckArgs {
     /// Print one JSON object for each operation
     #[arg(long)]
     pub json: bool,
+}
+
+/// Measure which atomics and fences a compiler gets right
+///
+/// Gives the compiler some thousand functions with one atomic or fence each, every operation that LLVM has, and judges its
+/// PTX: by its instructions, by each ptxas that is found, and by the values that it computes. docs/conformance.md says more.
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics conformance --mcpu sm_90 --mattr +ptx86 -- llc-22 -mcpu={sm} -mattr=+{ptx} {input} -o {output}
+  ptx-atomics conformance --language c++ --filter cmpxchg --report lost -- clang++ --target=nvptx64-nvidia-cuda \\
+      -march={sm} -O2 -S {input} -o {output}
+
+Exit status: 0 every function is right, or failed in the baseline, too; 1 one fails; 2 nothing was measured.")]
+pub struct ConformanceArgs {
+    /// The command line that compiles a file: {input} and {output} stand for files ({output} may be left out where the
+    /// PTX goes to standard output), {sm} for the GPU as sm_90, {number} for its number as 90, {ptx} for the PTX version
+    /// as ptx86
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// What the compiler takes: llvm, llvm7 (LLVM IR with typed pointers, as libNVVM takes it), rust, rust-scope (with the
+    /// crate ptx-atomics-scope), c++ (__scoped_atomic_*), cuda (cuda::atomic_ref)
+    #[arg(long, value_name = "LANGUAGE", default_value_t, value_parser = one_of::<conformance::Language>())]
+    pub language: conformance::Language,
+    /// The GPUs, as sm_70,sm_90 [default: sm_90]
+    #[arg(long, value_name = "GPUS", value_delimiter = ',', value_parser = settings::sm)]
+    pub mcpu: Vec<Sm>,
+    /// The PTX version, as +ptx86 [default: 8.8, or else the lowest that has the GPU]
+    #[arg(long, value_name = "FEATURES", value_parser = settings::features)]
+    pub mattr: Option<Features>,
+    /// The version of LLVM whose operations are asked for; 23 adds fmaximumnum and fminimumnum
+    #[arg(long, value_name = "VERSION", default_value_t = 22)]
+    pub llvm: u32,
+    /// Only functions in whose name this regular expression is found, as '^rmw-add-i32'
+    #[arg(long, value_name = "REGEX")]
+    pub filter: Option<Regex>,
+    /// Only so many of these, spread evenly
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
+    /// Every N-th of these, from the K-th on
+    #[arg(long, value_name = "K/N", default_value = "1/1", value_parser = shard)]
+    pub shard: (usize, usize),
+    /// How many functions are compiled at once. Where that fails, it is repeated with parts of them
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = positive)]
+    pub batch: usize,
+    /// How many compilers run at once [default: the processors]
+    #[arg(short, long, value_name = "N", value_parser = positive)]
+    pub jobs: Option<usize>,
+    /// How long the compiler may take for one batch
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub timeout: Duration,
+    /// Do not ask any ptxas
+    #[arg(long)]
+    pub no_ptxas: bool,
+    /// The format
+    #[arg(long, value_enum, default_value_t = ConformanceFormat::Text)]
+    pub format: ConformanceFormat,
+    /// In JSON, the PTX of each function too
+    #[arg(long)]
+    pub with_ptx: bool,
+    /// What failed before, as --write-baseline wrote it: only what fails now and did not then makes the command fail
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write down what fails, and succeed
+    #[arg(long, value_name = "FILE")]
+    pub write_baseline: Option<PathBuf>,
+    /// A folder for reproducers: of each kind of failure the smallest function, its PTX, and what is wrong with it
+    #[arg(long, value_name = "FOLDER")]
+    pub report: Option<PathBuf>,
 }
 
 /// Say which outcomes of a litmus test the memory model of PTX allows
@@ -320,6 +391,10 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
     numbers.filter(|(k, n)| (1..=*n).contains(k)).ok_or_else(|| "it is K/N, with K from 1 to N".to_owned())
 }
 
+fn positive(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "it is a number from 1 on".to_owned())
+}
+
 #[derive(Args, Clone)]
 pub struct StrategyArgs {
     /// Which sequence of each row of the ABI: recommended, fence, fence-acquire, proven, auto; or for one row, as
@@ -339,6 +414,15 @@ pub enum Format {
 pub enum LitmusFormat {
     Text,
     Json,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ConformanceFormat {
+    Text,
+    Json,
+    Junit,
+    Markdown,
+    Svg,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -2,11 +2,13 @@
 
 mod check;
 mod cli;
+mod conformance;
 mod format;
 mod input;
 mod litmus;
 mod lower;
 mod output;
+mod progress;
 mod render;
 mod sass_table;
 mod shell;
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Command::Lower(args) => lower::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Conformance(args) => conformance::run(&args),
         Command::Litmus(args) => litmus::run(&args),
         Command::VerifyMapping(args) => verify_mapping::run(&args),
         Command::Completions(args) => shell::completions(&args),

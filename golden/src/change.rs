@@ -1,6 +1,6 @@
 //! A changed listing, judged: whether the new code is as strong as the old one, and what it costs.
 
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
 use itertools::Itertools;
 use ptx_atomics::{
@@ -48,9 +48,9 @@ impl Change {
     ) -> Self {
         let (old, new) = (read(old), read(new));
         let names = old.iter().chain(&new).map(|section| section.name).unique();
-        // The same words of several variants are said once.
-        let mut said: BTreeMap<(usize, String), Vec<String>> = BTreeMap::new();
-        for (place, name) in names.enumerate() {
+        // The same words of several variants are said once, in the order of the functions and of their operations.
+        let mut said: Vec<(usize, String, Vec<String>)> = Vec::new();
+        for name in names {
             let of = |sections: &[Section<'_>], (gpu, by): (&str, &str)| -> Option<Vec<String>> {
                 let section = sections.iter().find(|section| section.name == name)?;
                 Some(section.code_of(gpu, by)?.iter().map(|line| (*line).to_owned()).collect())
@@ -69,14 +69,18 @@ impl Change {
                 for (kind, words) in kinds.into_iter().enumerate() {
                     for words in words {
                         let label = [variant.0, variant.1].iter().filter(|word| !word.is_empty()).join(" ");
-                        said.entry((kind, format!("{place:06}{name}: {words}"))).or_default().push(label);
+                        let words = format!("{name}: {words}");
+                        match said.iter_mut().find(|(known, text, _)| *known == kind && *text == words) {
+                            Some((.., variants)) => variants.push(label),
+                            None => said.push((kind, words, vec![label])),
+                        }
                     }
                 }
             }
         }
         let mut all = Self::default();
-        for ((kind, words), variants) in said {
-            let words = format!("{} [{}]", &words[6..], variants.join(", "));
+        for (kind, words, variants) in said {
+            let words = format!("{words} [{}]", variants.join(", "));
             match kind {
                 0 => all.weaker.push(words),
                 1 => all.stronger.push(words),
@@ -152,13 +156,11 @@ fn by_source(asked: &Asked, old: &Function, new: &Function) -> Result<Change, St
     let (before, now) = (judged(old)?, judged(new)?);
     let mut change = Change::default();
     for ((name, old), new) in asked.names.iter().zip(&before.operations).zip(&now.operations) {
-        let asks = |weaker: &str| {
-            let is_lost = new.loss().is_some() && old.loss().is_none();
-            let note = if is_lost { "which the source asks for" } else { "for which the source does not ask" };
-            format!("{name}: {weaker}; {note}")
-        };
-        change.weaker.extend(less(new, old).iter().map(|words| asks(words)));
-        change.stronger.extend(less(old, new).iter().map(|words| format!("{name}: before, {words}")));
+        let is_lost = new.loss().is_some() && old.loss().is_none();
+        let note = if is_lost { "the source asks for it" } else { "the source does not ask for it" };
+        let said = |words: Vec<String>| (!words.is_empty()).then(|| words.join(", "));
+        change.weaker.extend(said(less(new, old)).map(|words| format!("{name}: {words}; {note}")));
+        change.stronger.extend(said(less(old, new)).map(|words| format!("{name}: before, {words}")));
     }
     unclaimed(&before, &now, &mut change);
     Ok(change)
@@ -289,13 +291,13 @@ mod tests {
         check(
             &atom("acquire.gpu"),
             &atom("relaxed.gpu"),
-            "WEAKER: f: add: no acquire, which had scope gpu; which the source asks for [sm_90 fence]",
+            "WEAKER: f: add: no acquire, which had scope gpu; the source asks for it [sm_90 fence]",
         );
         check(
             &atom("acquire.sys"),
             &atom("acquire.gpu"),
-            "WEAKER: f: add: acquire at scope gpu, not sys; for which the source does not ask [sm_90 fence] | \
-             f: add: strong access at scope gpu, not sys; for which the source does not ask [sm_90 fence]",
+            "WEAKER: f: add: acquire at scope gpu, not sys, strong access at scope gpu, not sys; the source does not ask for it \
+             [sm_90 fence]",
         );
         let fenced = format!("{}; fence.acquire.gpu", atom("relaxed.gpu"));
         check(&atom("acquire.gpu"), &fenced, "equal: ");

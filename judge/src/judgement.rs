@@ -514,8 +514,7 @@ mod tests {
         };
         let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::Relaxed, Scope::Cta);
         let atom = |sem: &str| format!("atom.{sem}.global.add.u32 %r1, [%rd1], 1;");
-        let both = "no acquire, which had scope sys; no release, which had scope sys; \
-                    no release of what is acquired, which had scope sys";
+        let both = "no acquire, which had scope sys; no release, which had scope sys";
         check(add, &atom("acq_rel.sys"), &atom("relaxed.sys"), both);
         check(add, &atom("relaxed.sys"), &atom("acq_rel.sys"), "");
         check(add, &atom("relaxed.gpu"), &atom("relaxed.cta"), "strong access at scope cta, not gpu");
@@ -535,8 +534,7 @@ mod tests {
             fence,
             "fence.sc.sys;",
             "fence.sc.gpu;",
-            "acquire at scope gpu, not sys; release at scope gpu, not sys; \
-            release of what is acquired at scope gpu, not sys; sequential consistency at scope gpu, not sys",
+            "acquire at scope gpu, not sys; release at scope gpu, not sys; sequential consistency at scope gpu, not sys",
         );
         let first = |load: &str| LLVM_LOOP.replace("FIRST", load);
         check(

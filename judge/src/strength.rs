@@ -215,10 +215,12 @@ impl Strength {
     /// What this code guarantees less than another one for the same operation, in words; nothing, if it is as strong. What no
     /// code for the operation may lack, such as one access, [`violations`](Self::violations) say.
     pub fn less_than(&self, other: &Self) -> Vec<String> {
+        // Where one of both is lost, so is both.
+        let relay = if self.acquire < other.acquire || self.release < other.release { None } else { other.relay };
         let reaches = [
             (self.acquire, other.acquire, "acquire"),
             (self.release, other.release, "release"),
-            (self.relay, other.relay, "release of what is acquired"),
+            (self.relay, relay, "release of what is acquired"),
             (self.sc, other.sc, "sequential consistency"),
             (self.strong, other.strong, "strong access"),
         ];

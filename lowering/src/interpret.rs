@@ -7,7 +7,7 @@ use std::{collections::HashMap, ops::ControlFlow};
 use crate::{
     ptx::{
         Address, AluOp, Atom, Instruction, Name, Operand, Space, Statement, Type, VectorSize,
-        arithmetic::{Rmw, Subnormals, alu, compare, convert, mask, width},
+        arithmetic::{Rmw, Subnormals, alu, compare, convert, mask, sign_extend, width},
     },
     sequence::{A, B, C, D, Sequence},
 };
@@ -181,6 +181,13 @@ impl Registers {
         Ok(())
     }
 
+    /// Writes a register that may be wider than the type, whose sign then fills it (sections 9.7.9 and 9.7.10).
+    fn write_extended(&mut self, name: &Name, ty: Type, value: u128) {
+        let value = value & mask(ty.bits());
+        let extended = if ty.is_signed() { sign_extend(value as u64, ty.bits()) as u128 } else { value };
+        self.values.insert(name.clone(), extended);
+    }
+
     /// The bytes of the memory that an access of so many bits touches.
     fn place(&self, address: &Address, bits: u32, memory: &[u8]) -> Result<std::ops::Range<usize>, Stuck> {
         let bytes = bits as usize / 8;
@@ -200,7 +207,11 @@ impl Registers {
             Instruction::Ld(ld) => {
                 let bits = accessed(ld.vec, ld.ty).ok_or_else(unmodelled)?;
                 let place = self.place(&ld.a, bits, memory)?;
-                self.write(&ld.d, bits, little_endian(&memory[place]))?;
+                let value = little_endian(&memory[place]);
+                match &ld.d {
+                    Operand::Register(d) if ld.vec.is_none() => self.write_extended(d, ld.ty, value),
+                    d => self.write(d, bits, value)?,
+                }
             }
             Instruction::St(st) => {
                 let bits = accessed(st.vec, st.ty).ok_or_else(unmodelled)?;
@@ -231,7 +242,7 @@ impl Registers {
             }
             Instruction::Cvt { to, from, d, a, .. } => {
                 let value = convert(*to, *from, self.value(a, from.bits())?).ok_or_else(unmodelled)?;
-                self.values.insert(d.clone(), value & mask(to.bits()));
+                self.write_extended(d, *to, value);
             }
             Instruction::Setp { cmp, ty, p, a, b } => {
                 let holds = compare(*cmp, *ty, self.value(a, ty.bits())?, self.value(b, ty.bits())?);

@@ -77,3 +77,17 @@ fn statement() -> impl Strategy<Value = String> {
         text
     })
 }
+
+/// A load and a conversion fill a register that is wider than their type.
+#[test]
+fn signs_fill_registers() {
+    let check = |text: &str, expected: u128| {
+        let sequence: Sequence = text.parse().expect(text);
+        let mut machine = Machine::new(8, 0, 0x80, [0x80, 0], 0);
+        assert_eq!(machine.run(&sequence, |_| {}).map(|d| d.map(|d| d & 0xFFFF)), Ok(Some(expected)), "{text}");
+    };
+    check("{ .reg .b16 %x; ld.s8 %x, [%a]; mov.b16 %d, %x; }", 0xFF80);
+    check("{ .reg .b16 %x; ld.u8 %x, [%a]; mov.b16 %d, %x; }", 0x80);
+    check("{ .reg .b16 %x; cvt.s8.s32 %x, %b; mov.b16 %d, %x; }", 0xFF80);
+    check("{ .reg .b16 %x; cvt.u8.u32 %x, %b; mov.b16 %d, %x; }", 0x80);
+}

@@ -1,6 +1,7 @@
 //! The cells of the grid, each a function of LLVM IR.
 
 use itertools::{Itertools, iproduct};
+use ptx_atomics_conformance::llvm_ir;
 use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
     ptx::{Scope, Space},
@@ -259,14 +260,6 @@ pub fn module<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> String {
 /// The cell as a function of LLVM IR.
 pub fn llvm_ir(cell: &Cell) -> String {
     let Cell { name, op, ty: (ty, align, _), pointer, weak, read } = cell;
-    let order = |ordering: Ordering| if ordering == Ordering::Relaxed { "monotonic" } else { ordering.into() };
-    let scope = match op.scope {
-        SyncScope::SingleThread => r#"syncscope("singlethread") "#,
-        SyncScope::Threads(Scope::Cta) => r#"syncscope("block") "#,
-        SyncScope::Threads(Scope::Cluster) => r#"syncscope("cluster") "#,
-        SyncScope::Threads(Scope::Gpu) => r#"syncscope("device") "#,
-        SyncScope::Threads(Scope::Sys) => "",
-    };
     let argument = |pointer: &str| Address {
         variables: String::new(),
         parameter: format!("{pointer} %p, "),
@@ -283,22 +276,8 @@ pub fn llvm_ir(cell: &Cell) -> String {
         },
         Pointer::Variable(variable) => variable.address(name, cell.ty),
     };
-    let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };
-    let ordering = order(op.ordering);
-    let body = match op.operation {
-        Operation::Fence => format!("fence {scope}{ordering}"),
-        Operation::Load(_) => format!("%r = load atomic {volatile}{ty}, {pointer} {scope}{ordering}, align {align}"),
-        Operation::Store(_) => format!("store atomic {volatile}{ty} %b, {pointer} {scope}{ordering}, align {align}"),
-        Operation::Rmw(rmw, _) => {
-            format!("%r = atomicrmw {volatile}{rmw} {pointer}, {ty} %b {scope}{ordering}, align {align}")
-        }
-        Operation::CmpXchg { failure, .. } => {
-            let weak = if *weak { "weak " } else { "" };
-            let failure = order(failure);
-            let operands = format!("{pointer}, {ty} %b, {ty} %c {scope}{ordering} {failure}, align {align}");
-            format!("%pair = cmpxchg {weak}{volatile}{operands}\n  %r = extractvalue {{ {ty}, i1 }} %pair, 0")
-        }
-    };
+    let spelling = llvm_ir::Spelling { ty, align: *align, aligned_rmw: true, pointer: &pointer, weak: *weak };
+    let body = llvm_ir::instructions(op, &spelling);
     let (result, ret) = if *read { (*ty, format!("ret {ty} %r")) } else { ("void", "ret void".to_owned()) };
     let head = format!("define {result} @{name}({parameter}{ty} %b, {ty} %c)");
     format!("{variables}{head} {{\n  {instructions}{body}\n  {ret}\n}}\n")

@@ -14,7 +14,7 @@ use std::{
 };
 
 use clap::{CommandFactory, error::ErrorKind};
-use indicatif::{ParallelProgressIterator, ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::ParallelProgressIterator;
 use ptx_atomics::{
     llvm::{Diagnostic, Errors, Input, Location},
     memory_model::{
@@ -30,7 +30,7 @@ use crate::{
     cli::{Cli, Convention, LitmusArgs, LitmusFormat},
     format,
     input::{cannot, read},
-    output, render,
+    output, progress, render,
 };
 use answer::{Answer, TestReport};
 use diagram::Diagram;
@@ -55,7 +55,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     errors.iter().for_each(|error| render::error(error, None));
     let explain = args.explain || args.format == LitmusFormat::Text && paths.len() == 1;
 
-    let bar = progress(paths.len());
+    let bar = progress::bar(paths.len(), "tests");
     let judge_all = || paths.par_iter().progress_with(bar).map(|path| judge(args, path, explain)).collect();
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
     let judged: Vec<Result<TestReport, Failure>> = match pool {
@@ -153,16 +153,6 @@ fn wrong_usage(args: &LitmusArgs, files: &[PathBuf]) -> Option<String> {
         () if json && (args.outcomes || args.explain) => Some("--outcomes and --explain are for --format text".into()),
         () => None,
     }
-}
-
-/// Drawn where standard error is a terminal.
-fn progress(files: usize) -> ProgressBar {
-    if files < 2 {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} tests, {elapsed}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(files as u64).with_style(style).with_finish(ProgressFinish::AndClear)
 }
 
 /// An error of the reader, which counts characters; what renders errors counts bytes.

@@ -1,0 +1,285 @@
+//! One run of a compiler, whatever it does.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    os::unix::process::{CommandExt, ExitStatusExt},
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ptx_atomics_lowering::Target;
+
+use crate::verdict::Verdict;
+
+/// A compiler's command line, in which words in braces stand for something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template(Vec<String>);
+
+/// Why words are no command line of a compiler.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TemplateError {
+    /// There are no words.
+    #[error("there is no command")]
+    Empty,
+    /// The compiler would not learn what to compile.
+    #[error("the command has no {{input}}")]
+    NoInput,
+}
+
+/// What a run gave that is not its PTX, and what was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// One of those that speak of a compiler.
+    pub verdict: Verdict,
+    /// For users.
+    pub said: String,
+}
+
+impl Failure {
+    pub(crate) fn new(verdict: Verdict, said: impl Into<String>) -> Self {
+        Self { verdict, said: said.into() }
+    }
+}
+
+/// The longest output that is read, in bytes. The longest one known is a thousandth of it.
+const OUTPUT: u64 = 64 << 20;
+
+/// How much of what a compiler says is kept, in bytes: its beginning.
+const SAID: u64 = 64 << 10;
+
+impl Template {
+    /// Takes the words of a command line: `{input}` stands for the file to compile, `{output}` for the file to write
+    /// (without it, the compiler writes to standard output), `{sm}` for the GPU as `sm_90`, `{number}` for its number as
+    /// `90`, and `{ptx}` for the version of PTX as `ptx86`.
+    ///
+    /// # Errors
+    /// If there is no word, or none has `{input}`.
+    pub fn new(words: impl IntoIterator<Item = String>) -> Result<Self, TemplateError> {
+        let words: Vec<_> = words.into_iter().collect();
+        match &words[..] {
+            [] => Err(TemplateError::Empty),
+            words if !words.iter().any(|word| word.contains("{input}")) => Err(TemplateError::NoInput),
+            _ => Ok(Self(words)),
+        }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &str {
+        &self.0[0]
+    }
+
+    fn writes_file(&self) -> bool {
+        self.0.iter().any(|word| word.contains("{output}"))
+    }
+
+    /// The command line for these files.
+    pub fn words(&self, target: &Target, input: &Path, output: &Path) -> Vec<String> {
+        let meanings = [
+            ("{input}", input.display().to_string()),
+            ("{output}", output.display().to_string()),
+            ("{sm}", target.sm.name().to_owned()),
+            ("{number}", target.sm.number().to_string()),
+            ("{ptx}", target.ptx.feature()),
+        ];
+        let filled = |word: &String| meanings.iter().fold(word.clone(), |word, (name, text)| word.replace(name, text));
+        self.0.iter().map(filled).collect()
+    }
+
+    /// Compiles a file.
+    ///
+    /// # Errors
+    /// If the compiler fails, does not end in time, or writes nothing or too much.
+    pub fn compile(&self, target: &Target, input: &Path, output: &Path, limit: Duration) -> Result<String, Failure> {
+        let words = self.words(target, input, output);
+        let _ = fs::remove_file(output);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Those that crash by the hundred need not name the functions of their stacks, which takes longer than all the rest.
+        command.env("LLVM_DISABLE_SYMBOLIZATION", "1").process_group(0);
+        let child = command.spawn();
+        let child = child
+            .map_err(|error| Failure::new(Verdict::CompilerError, format!("cannot run '{}': {error}", words[0])))?;
+        let mut run = Run::new(child, output);
+        let status = run.wait(limit)?;
+        // One that writes too much ends when nobody reads on.
+        let written = run.written()?;
+        if let Some(failure) = failed(status, &run.said()) {
+            return Err(failure);
+        }
+        let ptx = if self.writes_file() { read(output)? } else { written };
+        if ptx.is_empty() {
+            return Err(Failure::new(Verdict::NoOutput, "it ends well and writes nothing"));
+        }
+        String::from_utf8(ptx).map_err(|_| Failure::new(Verdict::NoPtx, "what it writes is no text"))
+    }
+}
+
+fn failed(status: ExitStatus, said: &str) -> Option<Failure> {
+    // A shell ends with 128 and the signal that ended its command.
+    let signal = status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128));
+    let how = match (signal, status.code()) {
+        (None, Some(0)) => return None,
+        (Some(signal), _) => (Verdict::Crash, format!("signal {signal}")),
+        (None, code) => (Verdict::CompilerError, format!("exit status {}", code.unwrap_or_default())),
+    };
+    let said = said.trim();
+    Some(Failure::new(how.0, if said.is_empty() { how.1 } else { format!("{}: {said}", how.1) }))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    match File::open(path).and_then(|file| file.take(OUTPUT + 1).read_to_end(&mut bytes)) {
+        Ok(_) if bytes.len() as u64 > OUTPUT => Err(too_long()),
+        Ok(_) => Ok(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Failure::new(Verdict::NoOutput, "it ends well and writes no file"))
+        }
+        Err(error) => Err(Failure::new(Verdict::NoOutput, format!("its output cannot be read: {error}"))),
+    }
+}
+
+fn too_long() -> Failure {
+    Failure::new(Verdict::TooLong, format!("it writes more than {} MiB", OUTPUT >> 20))
+}
+
+/// A running compiler, whose process group ends with this value.
+struct Run<'p> {
+    child: Child,
+    stdout: Receiver<Vec<u8>>,
+    stderr: Receiver<Vec<u8>>,
+    output: &'p Path,
+}
+
+impl<'p> Run<'p> {
+    fn new(mut child: Child, output: &'p Path) -> Self {
+        let stdout = drain(child.stdout.take(), OUTPUT + 1);
+        let stderr = drain(child.stderr.take(), SAID);
+        Self { child, stdout, stderr, output }
+    }
+
+    fn wait(&mut self, limit: Duration) -> Result<ExitStatus, Failure> {
+        let start = Instant::now();
+        let mut pause = Duration::from_micros(200);
+        loop {
+            let status = self.child.try_wait();
+            let status =
+                status.map_err(|error| Failure::new(Verdict::CompilerError, format!("cannot wait: {error}")))?;
+            if let Some(status) = status {
+                return Ok(status);
+            }
+            if start.elapsed() > limit {
+                return Err(Failure::new(
+                    Verdict::Timeout,
+                    format!("it does not end within {} s", limit.as_secs_f64()),
+                ));
+            }
+            if fs::metadata(self.output).is_ok_and(|file| file.len() > OUTPUT) {
+                return Err(too_long());
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+    }
+
+    fn said(&mut self) -> String {
+        String::from_utf8_lossy(&self.received(|run| &run.stderr)).into_owned()
+    }
+
+    fn written(&mut self) -> Result<Vec<u8>, Failure> {
+        let bytes = self.received(|run| &run.stdout);
+        if bytes.len() as u64 > OUTPUT { Err(too_long()) } else { Ok(bytes) }
+    }
+
+    /// What a pipe gave. What the compiler left running may hold the pipe, and is ended then.
+    fn received(&mut self, pipe: impl Fn(&Self) -> &Receiver<Vec<u8>>) -> Vec<u8> {
+        pipe(self).recv_timeout(Duration::from_secs(1)).unwrap_or_else(|_| {
+            self.end();
+            pipe(self).recv_timeout(Duration::from_secs(1)).unwrap_or_default()
+        })
+    }
+
+    fn end(&mut self) {
+        // SAFETY: a signal to a process group that this value made; where it is gone, nothing happens.
+        unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        self.end();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads a pipe to its end in a thread of its own, and keeps so many bytes. One that goes beyond `OUTPUT` is closed.
+fn drain(pipe: Option<impl Read + Send + 'static>, kept: u64) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.by_ref().take(kept).read_to_end(&mut bytes);
+            let _ = sender.send(bytes);
+            let _ = io::copy(&mut pipe.take(OUTPUT), &mut io::sink());
+        }
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(script: &str, expected: Result<&str, Verdict>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (input, output) = (folder.path().join("in.ll"), folder.path().join("out.ptx"));
+        fs::write(&input, "the source").expect("a file");
+        let words = ["sh", "-c", script, "{input}", "{output}", "{sm} {number} {ptx}"];
+        let template = Template::new(words.map(str::to_owned)).expect("a command");
+        let target = Target::new("sm_90".parse().expect("a GPU"), None).expect("a target");
+        let start = Instant::now();
+        let found = template.compile(&target, &input, &output, Duration::from_secs(1));
+        assert_eq!(found.as_deref().map_err(|failure| failure.verdict), expected, "{script}: {found:?}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{script}");
+    }
+
+    #[test]
+    fn compilers() {
+        check("cat $0 > $1", Ok("the source"));
+        check("echo $2 > $1", Ok("sm_90 90 ptx78\n"));
+        check("echo $2; echo to stdout, where the file is what counts", Err(Verdict::NoOutput));
+        check("echo no >&2; exit 3", Err(Verdict::CompilerError));
+        check("kill -SEGV $$", Err(Verdict::Crash));
+        check("sh -c 'kill -ABRT $$'; exit 134", Err(Verdict::Crash));
+        check("sleep 100", Err(Verdict::Timeout));
+        check("trap '' TERM; sleep 100 & sleep 100", Err(Verdict::Timeout));
+        // What it leaves running holds its pipes.
+        check("sleep 100 & echo done > $1", Ok("done\n"));
+        check(": > $1", Err(Verdict::NoOutput));
+        check("head -c 3 /dev/zero | tr '\\0' '\\377' > $1", Err(Verdict::NoPtx));
+        check("head -c 100M /dev/zero > $1", Err(Verdict::TooLong));
+        check("head -c 10M /dev/zero >&2; head -c 10M /dev/zero; echo good > $1", Ok("good\n"));
+    }
+
+    #[test]
+    fn standard_output() {
+        let target = Target::new("sm_90".parse().expect("a GPU"), None).expect("a target");
+        let run = |script: &str| {
+            let template = Template::new(["sh", "-c", script, "{input}"].map(str::to_owned)).expect("a command");
+            template.compile(&target, Path::new("in"), Path::new("/nowhere/out"), Duration::from_secs(20))
+        };
+        assert_eq!(run("echo $0").as_deref(), Ok("in\n"));
+        assert_eq!(run("yes").map_err(|failure| failure.verdict), Err(Verdict::TooLong));
+        assert_eq!(run("true").map_err(|failure| failure.verdict), Err(Verdict::NoOutput));
+    }
+
+    #[test]
+    fn words() {
+        assert_eq!(Template::new([]), Err(TemplateError::Empty));
+        assert_eq!(Template::new(["llc".to_owned()]), Err(TemplateError::NoInput));
+    }
+}

@@ -1,0 +1,203 @@
+//! Functions through a compiler, many at once, such that one that fails costs no other.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::Path,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use ptx_atomics_lowering::{
+    Target,
+    ptx::{Code, Function, Item, Module, ModuleErrors},
+};
+
+use crate::{
+    cell::Cell,
+    command::{Failure, Template},
+    language::Language,
+    verdict::Verdict,
+};
+
+/// How functions are compiled.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    /// Its command line.
+    pub command: Template,
+    /// What it takes.
+    pub language: Language,
+    /// How long one run may take.
+    pub timeout: Duration,
+}
+
+/// What a compiler made of a function.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// Everything of the module that is none of the functions which were asked for.
+    pub head: String,
+    /// The function, without its lines in the source.
+    pub function: Function,
+}
+
+/// Of each function in turn what became of it.
+pub type Results = Vec<Result<Compiled, Failure>>;
+
+/// How many runs of one part may not end in time, until the rest of the part is given up.
+const TIMEOUTS: usize = 6;
+
+/// How many runs may not end in time while none has ended, until all is given up.
+const FIRST_TIMEOUTS: usize = 3;
+
+/// What the runs of one compiler have in common, in all threads.
+#[derive(Debug, Default)]
+pub struct Patience {
+    timeouts: AtomicUsize,
+    has_ended: AtomicBool,
+}
+
+impl Patience {
+    fn is_over(&self) -> bool {
+        !self.has_ended.load(Ordering::Relaxed) && self.timeouts.load(Ordering::Relaxed) >= FIRST_TIMEOUTS
+    }
+}
+
+impl Compiler {
+    /// Compiles functions. Where a run fails, it is repeated with parts of them: without the function that the compiler
+    /// names, or else with an eighth.
+    pub fn compile(&self, target: &Target, cells: &[Cell], folder: &Path, patience: &Patience) -> Results {
+        let mut results: Vec<Option<Result<Compiled, Failure>>> = vec![None; cells.len()];
+        let mut open: Vec<Vec<usize>> = vec![(0..cells.len()).collect()];
+        // What stands in front of the function that a compiler names has mostly passed, and is compiled together.
+        let mut passed: Vec<usize> = Vec::new();
+        let mut timeouts = 0;
+        while let Some(batch) = open.pop().or_else(|| Some(std::mem::take(&mut passed)).filter(|all| !all.is_empty())) {
+            if batch.is_empty() {
+                continue;
+            }
+            let asked: Vec<_> = batch.iter().map(|index| &cells[*index]).collect();
+            let run = match timeouts > TIMEOUTS || patience.is_over() {
+                true => Err(Failure::new(Verdict::Timeout, "not run, as others do not end in time")),
+                false => self.run(target, &asked, folder),
+            };
+            let failure = match run {
+                Ok(mut found) => {
+                    patience.has_ended.store(true, Ordering::Relaxed);
+                    let (there, missing): (Vec<usize>, Vec<usize>) =
+                        batch.iter().partition(|index| found.contains_key(&cells[**index].symbol()));
+                    for index in there {
+                        results[index] = found.remove(&cells[index].symbol()).map(Ok);
+                    }
+                    if missing.is_empty() {
+                        continue;
+                    }
+                    // One that stops in the middle and says nothing is asked for the rest.
+                    if missing.len() < batch.len() {
+                        open.push(missing);
+                        continue;
+                    }
+                    Failure::new(Verdict::Missing, "the PTX has no function of this name")
+                }
+                Err(failure) => failure,
+            };
+            let is_timeout = failure.verdict == Verdict::Timeout;
+            timeouts += usize::from(is_timeout);
+            if is_timeout {
+                patience.timeouts.fetch_add(1, Ordering::Relaxed);
+            } else {
+                patience.has_ended.store(true, Ordering::Relaxed);
+            }
+            let given_up = is_timeout && (timeouts > TIMEOUTS || patience.is_over());
+            if batch.len() == 1 || given_up {
+                batch.iter().for_each(|index| results[*index] = Some(Err(failure.clone())));
+                continue;
+            }
+            match &named(&failure.said, &asked)[..] {
+                [] => open.extend(batch.chunks(batch.len().div_ceil(8)).map(<[usize]>::to_vec)),
+                [one] => {
+                    results[batch[*one]] = Some(Err(failure));
+                    passed.extend(&batch[..*one]);
+                    open.push(batch[one + 1..].to_vec());
+                }
+                // They fail alone too, or others do.
+                several => {
+                    let (named, others): (Vec<_>, Vec<_>) = (0..batch.len()).partition(|at| several.contains(at));
+                    open.extend(named.into_iter().map(|at| vec![batch[at]]));
+                    open.push(others.into_iter().map(|at| batch[at]).collect());
+                }
+            }
+        }
+        let never = || Err(Failure::new(Verdict::Missing, "it was not compiled"));
+        results.into_iter().map(|result| result.unwrap_or_else(never)).collect()
+    }
+
+    /// One run: the functions that came out, by their names.
+    fn run(&self, target: &Target, cells: &[&Cell], folder: &Path) -> Result<HashMap<String, Compiled>, Failure> {
+        let input = folder.join("input").with_extension(self.language.extension());
+        let failed =
+            |error| Failure::new(Verdict::CompilerError, format!("cannot write '{}': {error}", input.display()));
+        fs::write(&input, self.language.source(cells.iter().copied())).map_err(failed)?;
+        let text = self.command.compile(target, &input, &folder.join("output.ptx"), self.timeout)?;
+        functions(&text, cells)
+    }
+}
+
+/// The functions of a module that were asked for.
+fn functions(text: &str, cells: &[&Cell]) -> Result<HashMap<String, Compiled>, Failure> {
+    let module: Module = text.parse().map_err(|errors: ModuleErrors| {
+        let within = errors.0.first().and_then(|error| function_above(text, error.span.start));
+        let within = within.map_or(String::new(), |name| format!(", in function '{name}'"));
+        Failure::new(Verdict::NoPtx, format!("what it writes is no PTX{within}: {}", first_line(&errors.to_string())))
+    })?;
+    let asked: Vec<_> = cells.iter().map(|cell| cell.symbol()).collect();
+    let mut head = format!(".version {}\n.target {}\n", module.version, module.target);
+    let mut found = Vec::new();
+    for item in module.items {
+        match item {
+            Item::Function(mut function) if function.body.is_some() && asked.contains(&function.name) => {
+                let is_line = |code: &Code| match code {
+                    Code::Directive(text) => text.split_whitespace().next() == Some(".loc"),
+                    _ => false,
+                };
+                function.body.iter_mut().for_each(|body| body.retain(|line| !is_line(&line.code)));
+                found.push(function);
+            }
+            Item::Function(function) => head += &format!("{function}\n"),
+            // What debuggers read names places in functions.
+            Item::Directive(text) if text.starts_with(".section") || text.starts_with(".file") => {}
+            Item::Directive(text) => head += &format!("{text}\n"),
+        }
+    }
+    let compiled = |function: Function| (function.name.clone(), Compiled { head: head.clone(), function });
+    Ok(found.into_iter().map(compiled).collect())
+}
+
+/// The name of the function that begins last in front of a place.
+fn function_above(text: &str, at: usize) -> Option<&str> {
+    let above = text.get(..at)?;
+    let head = above.rfind(".func").or_else(|| above.rfind(".entry"))?;
+    let behind = &text[head..];
+    let behind = behind.split_once(' ').map_or("", |(_, rest)| rest).trim_start();
+    let behind = if behind.starts_with('(') { behind.split_once(')').map_or("", |(_, rest)| rest) } else { behind };
+    behind.trim_start().split(|c: char| !is_of_name(c)).next()
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_$%.".contains(c)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// The places of the functions that a compiler names in what it says.
+fn named(said: &str, asked: &[&Cell]) -> Vec<usize> {
+    let places: HashMap<_, _> = asked.iter().enumerate().map(|(at, cell)| (cell.symbol(), at)).collect();
+    let behind =
+        said.match_indices("unction").map(|(at, word)| said[at + word.len()..].trim_start_matches(':').trim_start());
+    let names = behind.map(|rest| rest.trim_start_matches(['\'', '`', '"', '@']).split(|c| !is_of_name(c)).next());
+    let mut found: Vec<_> = names.filter_map(|name| places.get(name?.trim_end_matches('.')).copied()).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}

@@ -1,0 +1,93 @@
+//! Operations in the words of LLVM IR.
+
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, Ordering, SyncScope,
+    ptx::{Scope, Space},
+};
+
+/// How an operation is written, but for its own words.
+#[derive(Clone, Copy, Debug)]
+pub struct Spelling<'a> {
+    /// The type of the value.
+    pub ty: &'a str,
+    /// The alignment, in bytes; `None` where the dialect has none on a read-modify-write.
+    pub align: u32,
+    /// Whether read-modify-writes have an alignment. In LLVM 7 they have none.
+    pub aligned_rmw: bool,
+    /// The address, with its type.
+    pub pointer: &'a str,
+    /// Whether a compare and exchange may fail spuriously.
+    pub weak: bool,
+}
+
+/// The instructions that perform an operation with the operands `%b` and `%c`, and whose result is `%r`.
+pub fn instructions(op: &AtomicOp, spelling: &Spelling<'_>) -> String {
+    let Spelling { ty, align, aligned_rmw, pointer, weak } = *spelling;
+    let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };
+    let (scope, order) = (sync_scope(op.scope), ordering(op.ordering));
+    let align = format!(", align {align}");
+    let rmw_align = if aligned_rmw { &align } else { "" };
+    match op.operation {
+        Operation::Fence => format!("fence {scope}{order}"),
+        Operation::Load(_) => format!("%r = load atomic {volatile}{ty}, {pointer} {scope}{order}{align}"),
+        Operation::Store(_) => format!("store atomic {volatile}{ty} %b, {pointer} {scope}{order}{align}"),
+        Operation::Rmw(rmw, _) => {
+            format!("%r = atomicrmw {volatile}{rmw} {pointer}, {ty} %b {scope}{order}{rmw_align}")
+        }
+        Operation::CmpXchg { failure, .. } => {
+            let weak = if weak { "weak " } else { "" };
+            let failure = ordering(failure);
+            let operands = format!("{pointer}, {ty} %b, {ty} %c {scope}{order} {failure}{rmw_align}");
+            format!("%pair = cmpxchg {weak}{volatile}{operands}\n  %r = extractvalue {{ {ty}, i1 }} %pair, 0")
+        }
+    }
+}
+
+/// LLVM's word for an ordering.
+pub fn ordering(ordering: Ordering) -> &'static str {
+    if ordering == Ordering::Relaxed { "monotonic" } else { ordering.into() }
+}
+
+/// The name of a synchronization scope; of the whole system, it is empty.
+pub fn scope_name(scope: SyncScope) -> &'static str {
+    match scope {
+        SyncScope::SingleThread => "singlethread",
+        SyncScope::Threads(Scope::Cta) => "block",
+        SyncScope::Threads(Scope::Cluster) => "cluster",
+        SyncScope::Threads(Scope::Gpu) => "device",
+        SyncScope::Threads(Scope::Sys) => "",
+    }
+}
+
+/// A scope as it stands in front of an ordering.
+fn sync_scope(scope: SyncScope) -> String {
+    match scope_name(scope) {
+        "" => String::new(),
+        name => format!("syncscope(\"{name}\") "),
+    }
+}
+
+/// The number of the address space of a state space.
+pub fn address_space(space: Space) -> u32 {
+    match space {
+        Space::Generic => 0,
+        Space::Global => 1,
+        Space::Shared | Space::SharedCta => 3,
+        Space::Const => 4,
+        Space::Local => 5,
+        Space::SharedCluster => 7,
+    }
+}
+
+/// A pointer's type, without the value that it points to.
+pub fn pointer(space: Space) -> String {
+    format!("ptr{}", qualifier(space))
+}
+
+/// How a pointer's type names its address space.
+pub fn qualifier(space: Space) -> String {
+    match address_space(space) {
+        0 => String::new(),
+        number => format!(" addrspace({number})"),
+    }
+}

@@ -1,0 +1,229 @@
+//! What became of a suite, counted and written.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use itertools::Itertools;
+use ptx_atomics_lowering::Target;
+use serde::Serialize;
+
+use crate::{baseline::Standing, cell::Cell, llvm_ir, suite::Outcome, values::Values, verdict::Verdict};
+
+/// What became of the functions for one target.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The target.
+    pub target: Target,
+    /// The names of the assemblers that know it.
+    pub assemblers: Vec<String>,
+    /// In the order of the suite, each with what a baseline knows of it.
+    pub outcomes: Vec<(Outcome, Standing)>,
+}
+
+impl Results {
+    /// How many functions have a verdict.
+    pub fn counts(&self) -> BTreeMap<Verdict, usize> {
+        self.outcomes.iter().map(|(outcome, _)| outcome.verdict).counts().into_iter().collect()
+    }
+
+    /// How many functions are right.
+    pub fn right(&self) -> usize {
+        self.counts().get(&Verdict::Right).copied().unwrap_or(0)
+    }
+
+    /// How many functions the interpreter did not check, by the instruction that it does not know.
+    pub fn unknown_values(&self) -> BTreeMap<&str, usize> {
+        let unknown = self.outcomes.iter().filter_map(|(outcome, _)| match &outcome.values {
+            Some(Values::Unknown(what)) => Some(&**what),
+            _ => None,
+        });
+        unknown.counts().into_iter().collect()
+    }
+
+    /// The functions that are not right, by what is wrong and by kind, the worst first.
+    pub fn failures(&self) -> Vec<Class<'_>> {
+        let failing = self.outcomes.iter().map(|(outcome, _)| outcome).filter(|found| found.verdict != Verdict::Right);
+        let by_class = failing.into_group_map_by(|found| (found.verdict, found.cell.kind()));
+        let class = |((verdict, kind), outcomes)| Class { verdict, kind, outcomes };
+        by_class.into_iter().map(class).sorted_by_key(|class| (std::cmp::Reverse(class.verdict), class.kind)).collect()
+    }
+
+    /// As `sm_90 ptx86`.
+    pub fn name(&self) -> String {
+        target_name(&self.target)
+    }
+}
+
+/// Functions of one kind that fail alike.
+pub struct Class<'r> {
+    /// What is wrong.
+    pub verdict: Verdict,
+    /// In LLVM's words.
+    pub kind: &'static str,
+    /// One at least.
+    pub outcomes: Vec<&'r Outcome>,
+}
+
+impl Class<'_> {
+    /// The function with the shortest code, or with the shortest name.
+    pub fn smallest(&self) -> &Outcome {
+        let length = |outcome: &&&Outcome| {
+            let lines = outcome.ptx.as_ref().map(|ptx| ptx.lines().count());
+            (lines, outcome.cell.name.len(), outcome.cell.name.clone())
+        };
+        self.outcomes.iter().min_by_key(length).expect("a class has one at least")
+    }
+}
+
+/// As `sm_90 ptx86`.
+pub(crate) fn target_name(target: &Target) -> String {
+    format!("{} {}", target.sm.name(), target.ptx.feature())
+}
+
+/// A share in tenths of a percent, such that a loss never reads as all.
+pub fn percent(part: usize, whole: usize) -> String {
+    let share = 100.0 * part as f64 / whole.max(1) as f64;
+    format!("{:.1}%", if part < whole { share.min(99.9) } else { share })
+}
+
+/// The form of JSON.
+#[derive(Serialize)]
+struct JsonResults<'r> {
+    sm: &'static str,
+    ptx: String,
+    assemblers: &'r [String],
+    counts: BTreeMap<Verdict, usize>,
+    functions: Vec<JsonFunction<'r>>,
+    /// What stands in front of functions, by its number in `head`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    heads: Vec<&'r str>,
+}
+
+#[derive(Serialize)]
+struct JsonFunction<'r> {
+    name: &'r str,
+    kind: &'static str,
+    operation: &'static str,
+    #[serde(rename = "type")]
+    ty: &'static str,
+    ordering: String,
+    scope: &'static str,
+    address_space: Option<u32>,
+    volatile: bool,
+    verdict: Verdict,
+    standing: Standing,
+    said: &'r [String],
+    notes: Vec<&'static str>,
+    /// `right`, `wrong`, or the instruction that is not known; null where there is no function.
+    values: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ptx: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head: Option<usize>,
+}
+
+impl<'r> JsonFunction<'r> {
+    fn new(outcome: &'r Outcome, standing: Standing) -> Self {
+        let cell: &Cell = &outcome.cell;
+        Self {
+            name: &cell.name,
+            kind: cell.kind(),
+            operation: cell.rmw().map_or("", Into::into),
+            ty: cell.llvm_type(),
+            ordering: cell.ordering(),
+            scope: llvm_ir::scope_name(cell.op.scope),
+            address_space: cell.space().map(llvm_ir::address_space),
+            volatile: cell.is_volatile(),
+            verdict: outcome.verdict,
+            standing,
+            said: &outcome.said,
+            notes: outcome.notes.iter().map(Into::into).collect(),
+            values: outcome.values.as_ref().map(|values| match values {
+                Values::Right => "right",
+                Values::Wrong(_) => "wrong",
+                Values::Unknown(what) => what,
+            }),
+            ptx: None,
+            head: None,
+        }
+    }
+}
+
+/// Results as JSON: one object for each target. With `with_ptx`, each function has its PTX.
+pub fn json(all: &[Results], with_ptx: bool) -> String {
+    let results = |results: &'_ Results| -> serde_json::Result<String> {
+        let mut heads = Vec::new();
+        let functions = results.outcomes.iter().map(|(outcome, standing)| {
+            let mut function = JsonFunction::new(outcome, *standing);
+            function.ptx = outcome.ptx.as_deref().filter(|_| with_ptx);
+            if function.ptx.is_some() {
+                let known = heads.iter().position(|head| *head == outcome.head);
+                function.head = Some(known.unwrap_or(heads.len()));
+                if known.is_none() {
+                    heads.push(&*outcome.head);
+                }
+            }
+            function
+        });
+        let functions = functions.collect();
+        let Results { target, assemblers, .. } = results;
+        let (sm, ptx) = (target.sm.name(), target.ptx.feature());
+        serde_json::to_string(&JsonResults { sm, ptx, assemblers, counts: results.counts(), functions, heads })
+    };
+    let all = all.iter().map(|one| results(one).expect("it has only strings and numbers")).join(",\n");
+    format!("[{all}]\n")
+}
+
+/// Results as JUnit's XML: a suite for each target, and a test for each function. What failed before is skipped.
+pub fn junit(all: &[Results]) -> String {
+    let total = |count: fn(&Standing) -> bool, results: &[Results]| -> usize {
+        results.iter().flat_map(|results| &results.outcomes).filter(|(_, standing)| count(standing)).count()
+    };
+    let counts = |results: &[Results]| {
+        let tests = total(|_| true, results);
+        let failures = total(|standing| *standing == Standing::Failure, results);
+        let skipped = total(|standing| *standing == Standing::Known, results);
+        format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"")
+    };
+    let mut xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
+    let mut line = |text: String| writeln!(xml, "{text}").expect("a string takes all");
+    line(format!("<testsuites name=\"ptx-atomics conformance\" {}>", counts(all)));
+    for results in all {
+        let name = results.name();
+        line(format!("  <testsuite name=\"{name}\" {}>", counts(std::slice::from_ref(results))));
+        for (outcome, standing) in &results.outcomes {
+            let (message, said) = (outcome.verdict.message(), escaped(&outcome.said.join("\n")));
+            let ptx = escaped(outcome.ptx.as_deref().unwrap_or_default());
+            let body = match standing {
+                Standing::Right | Standing::Mended => String::new(),
+                Standing::Known => format!("<skipped message=\"known: {message}\"/>"),
+                Standing::Failure => {
+                    let kind = outcome.verdict;
+                    format!("<failure type=\"{kind}\" message=\"{message}: {said}\">{ptx}</failure>")
+                }
+            };
+            let head = format!("<testcase classname=\"{name}\" name=\"{}\" time=\"0\"", outcome.cell.name);
+            line(if body.is_empty() { format!("    {head}/>") } else { format!("    {head}>{body}</testcase>") });
+        }
+        line("  </testsuite>".to_owned());
+    }
+    line("</testsuites>".to_owned());
+    xml
+}
+
+/// Text within XML, which has no place for control characters.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\n' => escaped.push_str("&#10;"),
+            '\t' => escaped.push_str("&#9;"),
+            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => escaped.push('\u{FFFD}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,186 @@
+//! The whole suite: functions through a compiler, and what became of each.
+
+use std::collections::HashMap;
+
+use ptx_atomics_assembler::{Assembler, Error};
+use ptx_atomics_judge::{BasicBlock, FunctionJudgement, Judgement, Note, judge_function};
+use ptx_atomics_lowering::{PtxVersion, Target, ptx::Function};
+use rayon::prelude::*;
+
+use crate::{
+    cell::Cell,
+    command::Failure,
+    compile::{Compiled, Compiler, Patience},
+    values::{self, Values},
+    verdict::Verdict,
+};
+
+/// What became of a function.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The function.
+    pub cell: Cell,
+    /// The worst of what was found.
+    pub verdict: Verdict,
+    /// What was lost, or what was said: for users. Nothing, if the function is right.
+    pub said: Vec<String>,
+    /// Remarks on PTX that is right.
+    pub notes: Vec<Note>,
+    /// What is known of its values; nothing, if there is no function.
+    pub values: Option<Values>,
+    /// The PTX of the function, if there is any.
+    pub ptx: Option<String>,
+    /// What stands in front of it.
+    pub head: String,
+}
+
+impl Outcome {
+    /// A function of which nothing but a verdict is known.
+    pub fn new(cell: Cell, verdict: Verdict) -> Self {
+        Self { cell, verdict, said: Vec::new(), notes: Vec::new(), values: None, ptx: None, head: String::new() }
+    }
+}
+
+/// How the suite runs.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// What compiles.
+    pub compiler: Compiler,
+    /// What must accept the PTX, where it knows the GPU and the version of PTX.
+    pub assemblers: Vec<Assembler>,
+    /// How many functions are compiled at once.
+    pub batch: usize,
+    /// How many runs there are at once.
+    pub jobs: usize,
+}
+
+impl Suite {
+    /// Runs the suite on functions for a target. `done` learns how many more functions are done.
+    ///
+    /// # Errors
+    /// If there is no folder for files, or there are no threads.
+    pub fn run(&self, target: &Target, cells: &[Cell], done: impl Fn(usize) + Sync) -> std::io::Result<Vec<Outcome>> {
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build().map_err(std::io::Error::other)?;
+        let patience = Patience::default();
+        let part = |cells: &[Cell]| {
+            let folder = tempfile::tempdir()?;
+            let results = self.compiler.compile(target, cells, folder.path(), &patience);
+            let outcomes = self.outcomes(target, cells, results);
+            done(cells.len());
+            Ok(outcomes)
+        };
+        let parts: std::io::Result<Vec<_>> =
+            threads.install(|| cells.par_chunks(self.batch.max(1)).with_max_len(1).map(part).collect());
+        Ok(parts?.into_iter().flatten().collect())
+    }
+
+    fn outcomes(&self, target: &Target, cells: &[Cell], results: Vec<Result<Compiled, Failure>>) -> Vec<Outcome> {
+        let mut outcomes: Vec<_> = cells.iter().zip(&results).map(|(cell, result)| outcome(cell, result)).collect();
+        let mut by_head: HashMap<&str, Vec<(usize, &Function)>> = HashMap::new();
+        for (index, compiled) in results.iter().enumerate() {
+            if let Ok(Compiled { head, function }) = compiled {
+                by_head.entry(head).or_default().push((index, function));
+            }
+        }
+        for assembler in &self.assemblers {
+            for (head, functions) in &by_head {
+                let own = Target { ptx: version(head).unwrap_or(target.ptx), ..*target };
+                if !assembler.knows(&own) {
+                    continue;
+                }
+                for (index, said) in rejected(assembler, &own, head, functions) {
+                    outcomes[index].verdict = outcomes[index].verdict.max(Verdict::Rejected);
+                    outcomes[index].said.push(format!("{}: {said}", assembler.name()));
+                }
+            }
+        }
+        outcomes
+    }
+}
+
+/// What the checker and the interpreter say of a function.
+fn outcome(cell: &Cell, result: &Result<Compiled, Failure>) -> Outcome {
+    let mut outcome = Outcome::new(cell.clone(), Verdict::Right);
+    let Compiled { head, function } = match result {
+        Ok(compiled) => compiled,
+        Err(Failure { verdict, said }) => return Outcome { verdict: *verdict, said: vec![said.clone()], ..outcome },
+    };
+    outcome.ptx = Some(function.to_string());
+    outcome.head.clone_from(head);
+    let source = [BasicBlock { operations: vec![cell.op], next: Vec::new() }];
+    match judge_function(&source, function).map(|FunctionJudgement { mut operations, .. }| operations.pop()) {
+        Ok(Some(Judgement { violations, notes, .. })) => {
+            outcome.verdict = violations.iter().map(|found| found.loss.into()).max().unwrap_or(Verdict::Right);
+            outcome.said.extend(violations.into_iter().map(|found| found.reason));
+            outcome.notes = notes;
+        }
+        Ok(None) => {}
+        Err(error) => {
+            outcome.verdict = Verdict::NoPtx;
+            outcome.said.push(format!("the function is too large: {error}"));
+        }
+    }
+    // What is not one atomic access is not computed by one.
+    let other_threads =
+        values::is_shared(cell) && outcome.verdict < Verdict::NotAtomic && !outcome.notes.contains(&Note::ByElement);
+    let values = values::check(cell, function, other_threads);
+    if let Values::Wrong(wrong) = &values {
+        outcome.verdict = outcome.verdict.max(Verdict::Value);
+        outcome.said.push(wrong.clone());
+    }
+    outcome.values = Some(values);
+    outcome
+}
+
+/// The functions that an assembler rejects, with what it says. What it says of one is not held against another.
+fn rejected(assembler: &Assembler, target: &Target, head: &str, all: &[(usize, &Function)]) -> Vec<(usize, String)> {
+    let mut rejected = Vec::new();
+    let mut open = vec![all.to_vec()];
+    while let Some(functions) = open.pop() {
+        if functions.is_empty() {
+            continue;
+        }
+        let mut text = head.to_owned();
+        let mut next = 1 + lines(head);
+        let mut starts = Vec::new();
+        for (_, function) in &functions {
+            let function = format!("{function}\n");
+            starts.push(next);
+            next += lines(&function);
+            text += &function;
+        }
+        let Err(error) = assembler.assemble(target, &text) else { continue };
+        let mut found: HashMap<usize, String> = HashMap::new();
+        for (line, said) in error.lines() {
+            if let Some(at) = starts.partition_point(|start| *start <= line).checked_sub(1) {
+                found.entry(at).or_insert_with(|| said.to_owned());
+            }
+        }
+        if !found.is_empty() {
+            open.push(
+                functions.iter().enumerate().filter(|(at, _)| !found.contains_key(at)).map(|(_, f)| *f).collect(),
+            );
+            rejected.extend(found.into_iter().map(|(at, said)| (functions[at].0, said)));
+        } else if let [(index, _)] = functions[..] {
+            let said = match error {
+                Error::Rejected { said, .. } => said,
+                other => other.to_string(),
+            };
+            rejected.push((index, said));
+        } else {
+            let (one, other) = functions.split_at(functions.len() / 2);
+            open.extend([one.to_vec(), other.to_vec()]);
+        }
+    }
+    rejected
+}
+
+/// The version of PTX that a module says it is; some compilers write one of their own choice.
+fn version(head: &str) -> Option<PtxVersion> {
+    let (major, minor) = head.strip_prefix(".version ")?.lines().next()?.trim().split_once('.')?;
+    Some(PtxVersion(major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn lines(text: &str) -> u32 {
+    text.matches('\n').count() as u32
+}
