@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use itertools::Itertools;
-use ptx_atomics_lowering::Target;
+use ptx_atomics_lowering::{RmwOp, Target};
 use serde::Serialize;
 
 use crate::{baseline::Standing, cell::Cell, llvm_ir, suite::Outcome, values::Values, verdict::Verdict};
@@ -105,10 +105,14 @@ struct JsonFunction<'r> {
     operation: &'static str,
     #[serde(rename = "type")]
     ty: &'static str,
+    /// The width of the value; of a fence, 0.
+    bits: u32,
     ordering: String,
     scope: &'static str,
     address_space: Option<u32>,
     volatile: bool,
+    /// The version of LLVM that has the operation first; 22 stands for that and all before it.
+    since_llvm: u32,
     verdict: Verdict,
     standing: Standing,
     said: &'r [String],
@@ -129,10 +133,12 @@ impl<'r> JsonFunction<'r> {
             kind: cell.kind(),
             operation: cell.rmw().map_or("", Into::into),
             ty: cell.llvm_type(),
+            bits: cell.space().map_or(0, |_| cell.ty.ty.bits()),
             ordering: cell.ordering(),
             scope: llvm_ir::scope_name(cell.op.scope),
             address_space: cell.space().map(llvm_ir::address_space),
             volatile: cell.is_volatile(),
+            since_llvm: cell.rmw().map_or(22, RmwOp::since_llvm),
             verdict: outcome.verdict,
             standing,
             said: &outcome.said,
