@@ -85,7 +85,6 @@ def compile_ir(ir, arch, verify=True, options=()):
     array = (ctypes.c_char_p * len(words))(*words)
     program = ctypes.c_void_p()
     check(program, library().nvvmCreateProgram(ctypes.byref(program)))
-    ir = completed(ir)
     try:
         check(program, library().nvvmAddModuleToProgram(program, ir, len(ir), b"module"))
         if verify:
@@ -126,7 +125,8 @@ def main():
     options = ["-nvvm-latest"] * arguments.latest + arguments.option
     ir = b""
     try:
-        ir = arguments.input.read_bytes()
+        # Lowering keeps a layout that is there.
+        ir = completed(arguments.input.read_bytes())
         if arguments.lower:
             ir = lowered(ir, arguments.lower, arguments.arch)
         ptx = compile_ir(ir, arguments.arch, not arguments.no_verify, options)
