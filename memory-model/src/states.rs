@@ -42,18 +42,27 @@ impl States {
         self.rows.find(hash(state), |&row| self.row(row) == state).is_some()
     }
 
-    /// Adds a state of the set's width.
-    pub fn insert(&mut self, state: &[Value]) {
+    /// Adds a state of the set's width; whether it is new.
+    pub fn insert(&mut self, state: &[Value]) -> bool {
         let Self { width, values, rows } = self;
         let row = |row: u32| &values[row as usize * *width..][..*width];
         let number = rows.len() as u32;
         if let Entry::Vacant(entry) = rows.entry(hash(state), |&other| row(other) == state, |&other| hash(row(other))) {
             entry.insert(number);
             values.extend_from_slice(state);
+            return true;
         }
+        false
     }
 
-    fn row(&self, row: u32) -> &[Value] {
+    /// Forgets all rows.
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.rows.clear();
+    }
+
+    /// A row by its number.
+    pub(crate) fn row(&self, row: u32) -> &[Value] {
         &self.values[row as usize * self.width..][..self.width]
     }
 

@@ -112,6 +112,14 @@ pub struct Path<L: Language> {
     pub ending: Ending,
 }
 
+impl<L: Language> Path<L> {
+    /// Whether this is the same course as another one of a thread with the same code.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let steps = |path: &Self| path.events.iter().map(|event| (event.statement, event.kind)).collect::<Vec<_>>();
+        self.constraints == other.constraints && self.ending == other.ending && steps(self) == steps(other)
+    }
+}
+
 const MAX_PATHS: usize = 4096;
 /// Of branches that depend on what is read, along one path.
 const MAX_CONSTRAINTS: usize = 256;

@@ -114,7 +114,7 @@ fn bounds() {
     let sum: Vec<&str> =
         std::iter::once("ld.weak r0, x").chain(std::iter::repeat_n("add r0, r0, 1", 100_000)).collect();
     check(&[&sum], "exists (x == 7)", Limits::default(), (None, Some(Limit::Values)));
-    let writes: Vec<&str> = std::iter::repeat_n("st.relaxed.sys x, 1", 8).collect();
+    let writes: Vec<&str> = std::iter::repeat_n("atom.relaxed.sys.add r0, x, 1", 8).collect();
     check(&[&writes, &writes, &writes], "exists (x == 7)", choices(100_000), (None, Some(Limit::Choices)));
     let branches: Vec<String> = (0..1000).map(|index| format!("beq r0, {index}, end")).collect();
     let branches = ["ld.weak r0, x"].into_iter().chain(branches.iter().map(|branch| &branch[..])).chain(["end:"]);

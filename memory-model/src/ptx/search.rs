@@ -11,6 +11,8 @@
 
 use std::cell::Cell;
 
+use strum::IntoEnumIterator;
+
 mod choice;
 mod location;
 mod product;
@@ -28,8 +30,10 @@ use crate::{
     execution::{Combination, Event, Skeleton},
     limit::Limit,
     outcome::{Budget, Limits, Outcomes, Witness},
+    place::Scope,
     program::{Cmp, Program, Value},
     relation::{MAX_EVENTS, Relation, Set},
+    states::States,
     thin_air,
     unfold::{self, EventKind, Path, Term, Unfolding},
 };
@@ -52,7 +56,9 @@ pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits
         let known = if goal.undefined { Err(Limit::ThinAir) } else { Ok(rounds) };
         result = tried.and(known);
         let new = all.states.iter().filter(|state| !outcomes.states.contains(state));
-        new.for_each(|state| outcomes.speculative.insert(state));
+        for state in new {
+            outcomes.speculative.insert(state);
+        }
     }
     outcomes.unknown = result.err();
     if outcomes.unknown == Some(Limit::MixedSizes) {
@@ -159,6 +165,45 @@ fn ordered_fences(x: &Skeleton<Ptx>, morally_strong: &Relation) -> Vec<(usize, u
     pairs.filter(|&(a, b)| a < b && !alike(a, b)).collect()
 }
 
+/// The first writes of equal threads, in pairs.
+///
+/// Threads are equal if they run the same code along the same path, in places that differ for no other thread, and if nobody
+/// observes their registers. Of an execution and those in which such threads change places, all end alike; where their writes are
+/// morally strong, and so ordered by coherence, one of these executions has them in the order of the threads.
+fn alike_writes(program: &Program<Ptx>, c: &Combination<Ptx>, morally_strong: &Relation) -> Vec<(usize, usize)> {
+    let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
+    let observed = |thread: usize| program.threads[thread].registers.iter().any(|register| register.observed);
+    let alike = |a: usize, b: usize| {
+        let (one, other) = (&program.threads[a], &program.threads[b]);
+        let others = || (0..places.len()).filter(|&thread| thread != a && thread != b);
+        let near = |scope, thread: usize| {
+            places[a].includes(scope, places[thread]) == places[b].includes(scope, places[thread])
+        };
+        !observed(a)
+            && !observed(b)
+            && one.code == other.code
+            && one.labels == other.labels
+            && one.registers == other.registers
+            && c.paths[a].is_like(c.paths[b])
+            && others().all(|thread| Scope::iter().all(|scope| near(scope, thread)))
+    };
+    let first = |thread: usize| {
+        let x = &c.skeleton;
+        (x.writes - x.inits).find(|&write| x.events[write].thread == Some(thread))
+    };
+    let mut pairs = Vec::new();
+    for b in 1..places.len() {
+        // Each is compared with the last one before it that it is like.
+        let Some(a) = (0..b).rev().find(|&a| alike(a, b)) else { continue };
+        if let (Some(one), Some(other)) = (first(a), first(b))
+            && morally_strong.contains(one, other)
+        {
+            pairs.push((one, other));
+        }
+    }
+    pairs
+}
+
 impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn new(
         program: &Program<Ptx>,
@@ -225,20 +270,35 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let outer = if search.goal.certain { x.reads } else { search.outer_reads() };
         let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
         search.outer = outer;
-        search.locations.extend(c.locations.iter().map(|&location| {
+        let alike = alike_writes(program, c, &search.morally_strong);
+        let locations = c.locations.iter().map(|&location| {
             let events = x.at(location);
             let inner = (events & x.reads) - outer;
+            let observed: Vec<usize> = (inner & observed).collect();
             LocationEvents {
                 events,
                 writes: events & x.writes,
                 reads: events & x.reads,
                 inner: inner.collect(),
-                observed: (inner & observed).collect(),
-                rows: Vec::new(),
+                is_total: search.is_total(events),
+                alike: alike.iter().copied().filter(|&(write, _)| events.contains(write)).collect(),
+                rows: States::new(observed.len() + 1),
+                observed,
                 causes: Vec::new(),
             }
-        }));
+        });
+        search.locations = locations.collect();
         search
+    }
+
+    /// Whether every two writes of a location are morally strong, but for the first, and every read of a read-modify-write is with
+    /// all writes but its own.
+    fn is_total(&self, events: Set) -> bool {
+        let x = &self.c.skeleton;
+        let writes = (events & x.writes) - x.inits;
+        let strong = |event: usize, others: Set| (others - Set::one(event) - self.morally_strong.row(event)).is_empty();
+        let updates = events & x.reads & x.rmw.domain();
+        { writes }.all(|write| strong(write, writes)) && { updates }.all(|read| strong(read, writes - x.rmw.row(read)))
     }
 
     /// The reads that matter beyond their location.

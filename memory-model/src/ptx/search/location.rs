@@ -36,7 +36,7 @@ impl Search<'_, '_, '_> {
     /// Whether what is chosen so far does not yet forbid what is read at a location.
     pub(super) fn may_be_coherent(&self, choice: &Choice, at: &LocationEvents) -> bool {
         match self.forced_order(choice, &choice.cb, at) {
-            Some((order, causes)) => self.allowed(&Scene { choice, causes: &causes }, at, &order),
+            Some((mut order, causes)) => self.settle(&Scene { choice, causes: &causes }, at, &mut order),
             None => false,
         }
     }
@@ -82,12 +82,21 @@ impl Search<'_, '_, '_> {
                 order.insert(earlier, source);
             }
         }
+        // Of executions that differ only in which of some equal threads did what, one is looked at.
+        for &(first, second) in &at.alike {
+            order.insert(first, second);
+        }
         Some((order, causes))
     }
 
-    fn order_writes(&mut self, scene: &Scene, at: &mut LocationEvents, order: CoherenceOrder) -> Result<(), Limit> {
+    fn order_writes(&mut self, scene: &Scene, at: &mut LocationEvents, mut order: CoherenceOrder) -> Result<(), Limit> {
         self.budget.choose()?;
-        if !self.allowed(scene, at, &order) {
+        if !self.settle(scene, at, &mut order) {
+            return Ok(());
+        }
+        // Whatever is still open can then be ordered in some way, and no axiom asks how.
+        if at.is_total {
+            self.note(scene, at, &order);
             return Ok(());
         }
         for a in at.writes {
@@ -104,6 +113,56 @@ impl Search<'_, '_, '_> {
         }
         self.note(scene, at, &order);
         Ok(())
+    }
+
+    /// Draws what atomicity makes of a coherence order (section 8.10.3), and says whether the axioms allow it.
+    ///
+    /// No strong write is between the source of a read-modify-write and what it writes: what is behind the source is behind the
+    /// written value, too, and what is in front of that is in front of the source. Where all writes are morally strong, each
+    /// source and its update are then neighbors in what can still be ordered, as if they were one.
+    fn settle(&self, scene: &Scene, at: &LocationEvents, order: &mut CoherenceOrder) -> bool {
+        let x = &self.c.skeleton;
+        loop {
+            let before = order.after;
+            for read in at.reads & scene.choice.chosen {
+                let source = usize::from(scene.choice.rf[read]);
+                for write in x.rmw.row(read) {
+                    if !order.after[source].contains(write) {
+                        continue;
+                    }
+                    let strong = self.morally_strong.row(read) & self.morally_strong.row(write) & at.writes;
+                    let others = strong - Set::one(source) - Set::one(write);
+                    (others & order.after[source]).for_each(|other| order.insert(write, other));
+                    for other in others & self.morally_strong.row(source) {
+                        if order.after[other].contains(write) {
+                            order.insert(other, source);
+                        }
+                    }
+                }
+            }
+            if !{ at.writes }.all(|write| !order.after[write].contains(write)) {
+                return false;
+            }
+            if before == order.after {
+                return self.allowed(scene, at, order);
+            }
+        }
+    }
+
+    /// A coherence order that relates all writes, of which one is the last; where all are morally strong.
+    fn completed(&self, scene: &Scene, at: &LocationEvents, order: &CoherenceOrder, last: usize) -> CoherenceOrder {
+        let mut order = *order;
+        (at.writes - Set::one(last)).for_each(|write| order.insert(write, last));
+        self.settle(scene, at, &mut order);
+        for a in at.writes {
+            for b in at.writes - Set::one(a) {
+                if !order.after[a].contains(b) && !order.after[b].contains(a) {
+                    order.insert(a, b);
+                    self.settle(scene, at, &mut order);
+                }
+            }
+        }
+        order
     }
 
     /// The axioms on a coherence order, which may still grow.
@@ -123,20 +182,17 @@ impl Search<'_, '_, '_> {
     /// Adds the values of an execution of one location: one row for each write that may be the last.
     fn note(&self, scene: &Scene, at: &mut LocationEvents, order: &CoherenceOrder) {
         let rf = &scene.choice.rf;
-        let width = at.observed.len() + 1;
+        let mut row = Vec::with_capacity(at.observed.len() + 1);
         for last in at.writes {
             if !order.after[last].is_empty() {
                 continue;
             }
-            let start = at.rows.len();
-            for index in 0..at.observed.len() {
-                at.rows.push(self.read(rf, at.observed[index]).unwrap_or_default());
-            }
-            at.rows.push(self.c.written(last, &|event| self.read(rf, event)).unwrap_or_default());
-            let (known, new) = at.rows.split_at(start);
-            if known.chunks_exact(width).any(|row| row == new) {
-                at.rows.truncate(start);
-            } else if self.goal.wanted.is_some() {
+            let observed = at.observed.iter().map(|&read| self.read(rf, read).unwrap_or_default());
+            let written = self.c.written(last, &|event| self.read(rf, event)).unwrap_or_default();
+            row.clear();
+            row.extend(observed.chain([written]));
+            if at.rows.insert(&row) && self.goal.wanted.is_some() {
+                let order = if at.is_total { self.completed(scene, at, order, last) } else { *order };
                 let mut co = Relation::empty(self.c.skeleton.len());
                 at.writes.for_each(|write| *co.row_mut(write) = order.after[write]);
                 at.causes.push((*rf, co));

@@ -48,10 +48,9 @@ impl Search<'_, '_, '_> {
         loop {
             self.budget.choose()?;
             for (index, at) in self.locations.iter().enumerate() {
-                let width = at.observed.len() + 1;
-                let row = &at.rows[rows[index] * width..][..width];
+                let row = at.rows.row(rows[index] as u32);
                 at.observed.iter().zip(row).for_each(|(&read, &value)| values[read] = value);
-                last[index] = row[width - 1];
+                last[index] = row[at.observed.len()];
             }
             state.truncate(memory);
             state.extend(c.memory(|index| last[index]));
@@ -67,13 +66,15 @@ impl Search<'_, '_, '_> {
                         return Ok(());
                     }
                 }
-                None => self.goal.outcomes.states.insert(&state),
+                None => {
+                    self.goal.outcomes.states.insert(&state);
+                }
             }
             let mut index = 0;
             loop {
                 let Some(at) = self.locations.get(index) else { return Ok(()) };
                 rows[index] += 1;
-                if rows[index] * (at.observed.len() + 1) < at.rows.len() {
+                if rows[index] < at.rows.len() {
                     break;
                 }
                 rows[index] = 0;

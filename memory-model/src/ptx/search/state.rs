@@ -9,6 +9,7 @@ use crate::{
     program::Value,
     ptx::Ptx,
     relation::{MAX_EVENTS, Relation, Set},
+    states::States,
     unfold::{EventKind, Term},
 };
 
@@ -118,8 +119,12 @@ pub(super) struct LocationEvents {
     pub(super) inner: Vec<usize>,
     /// Those of them whose values are observed.
     pub(super) observed: Vec<usize>,
+    /// Whether every two writes are morally strong, and every read of a read-modify-write is with all of them.
+    pub(super) is_total: bool,
+    /// Writes of equal threads: of each pair, the first one is taken to be earlier.
+    pub(super) alike: Vec<(usize, usize)>,
     /// Rows of values: of the observed reads, then the final value.
-    pub(super) rows: Vec<Value>,
+    pub(super) rows: States,
     /// For each row, how it comes about; only where a witness is wanted.
     pub(super) causes: Vec<([u8; MAX_EVENTS], Relation)>,
 }
@@ -132,7 +137,9 @@ impl LocationEvents {
             reads: Set(0),
             inner: Vec::new(),
             observed: Vec::new(),
-            rows: Vec::new(),
+            is_total: false,
+            alike: Vec::new(),
+            rows: States::default(),
             causes: Vec::new(),
         }
     }
