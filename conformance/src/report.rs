@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use itertools::Itertools;
 use ptx_atomics_lowering::{RmwOp, Target};
 use serde::Serialize;
+use strum::EnumMessage;
 
 use crate::{baseline::Standing, cell::Cell, llvm_ir, suite::Outcome, values::Values, verdict::Verdict};
 
@@ -28,6 +29,13 @@ impl Results {
     /// How many functions are right.
     pub fn right(&self) -> usize {
         self.counts().get(&Verdict::Right).copied().unwrap_or(0)
+    }
+
+    /// How many functions are right and have a remark, by the remark.
+    pub fn notes(&self) -> Vec<(&'static str, usize)> {
+        let right = self.outcomes.iter().filter(|(outcome, _)| outcome.verdict == Verdict::Right);
+        let notes = right.flat_map(|(outcome, _)| &outcome.notes).filter_map(|note| note.get_message());
+        notes.counts().into_iter().sorted().collect()
     }
 
     /// How many functions the interpreter did not check, by the instruction that it does not know.
