@@ -73,6 +73,30 @@ pub enum Atom {
 }
 
 impl Formula {
+    /// What registers and variables must hold, whatever else, where the formula has this truth value.
+    pub fn required(&self, truth: bool) -> Vec<(Atom, Value)> {
+        match (self, truth) {
+            (Self::Equal(a, b), true) | (Self::Unequal(a, b), false) => match (*a, *b) {
+                (Atom::Value(_), Atom::Value(_)) => Vec::new(),
+                (atom, Atom::Value(value)) | (Atom::Value(value), atom) => vec![(atom, value)],
+                _ => Vec::new(),
+            },
+            (Self::Not(formula), truth) => formula.required(!truth),
+            (Self::And(a, b), true) | (Self::Or(a, b), false) => [a.required(truth), b.required(truth)].concat(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The registers and variables that the formula is about.
+    pub fn atoms(&self) -> Vec<Atom> {
+        match self {
+            Self::Equal(a, b) | Self::Unequal(a, b) => vec![*a, *b],
+            Self::Not(formula) => formula.atoms(),
+            Self::And(a, b) | Self::Or(a, b) => [a.atoms(), b.atoms()].concat(),
+            Self::True => Vec::new(),
+        }
+    }
+
     /// Whether the formula holds in a state of this layout. What the layout does not have differs from every value.
     pub fn holds(&self, layout: &Layout, state: &[Value]) -> bool {
         let value = |atom: &Atom| match *atom {

@@ -3,7 +3,9 @@
 mod naive;
 
 use ptx_memory_model::{
-    outcome::Limits,
+    condition::{Atom, Condition, Formula, Quantifier},
+    outcome::{Layout, Limits},
+    program::Location,
     ptx::{self, Conventions},
     source::{self, ReleaseSequences},
     unfold::Limit,
@@ -29,6 +31,88 @@ fn ptx_outcomes() {
     }
     println!("4000 programs, {states} outcomes, {speculative} speculative, {open} open, {executions} executions");
     assert!(open < 250, "{open}");
+}
+
+/// Programs in which threads are equal and nobody sees which of them did what: of their executions the search takes one.
+#[test]
+fn equal_threads() {
+    let (mut programs, mut states, mut executions) = (0, 0, 0);
+    for seed in 0..2000 {
+        let mut program = random::program(seed);
+        let other = if seed % 2 == 0 { 1 } else { program.threads.len() - 1 };
+        let place = program.threads[other].place;
+        program.threads[other] = program.threads[0].clone();
+        if seed % 3 > 0 {
+            program.threads[other].place = place;
+        }
+        for thread in [0, other] {
+            program.threads[thread].registers.iter_mut().for_each(|register| register.observed = false);
+        }
+        // What takes the enumerator minutes is left out.
+        if program.threads.iter().map(|thread| thread.code.len()).sum::<usize>() > 7 {
+            continue;
+        }
+        let found = ptx::search::outcomes(&program, Conventions::MANUAL, Limits::default());
+        let expected = naive::outcomes(&program, Conventions::MANUAL);
+        assert!(matches!(found.unknown, None | Some(Limit::ThinAir)), "seed {seed}: {:?}", found.unknown);
+        assert_eq!(found.states, expected.states, "seed {seed}: {}", random::litmus(program));
+        programs += 1;
+        states += found.states.len();
+        executions += expected.executions;
+    }
+    println!("{programs} programs, {states} outcomes, {executions} executions");
+    assert!(programs > 500, "{programs}");
+}
+
+/// What is decided without all final states is what these say.
+#[test]
+fn decisions() {
+    let mut counts = std::collections::BTreeMap::new();
+    for seed in 0..3000 {
+        let program = random::program(seed);
+        let layout = Layout::new(&program);
+        let all = ptx::search::outcomes(&program, Conventions::MANUAL, Limits::default());
+        let registers = layout.registers().iter().map(|&(thread, register)| Atom::Register { thread, register });
+        let locations = (0..program.locations.len()).map(|index| Atom::Location(Location(index as u16)));
+        let atoms: Vec<Atom> = registers.chain(locations).collect();
+        // Each asks for values of some of the final states, some of them changed.
+        for variant in 0..12 {
+            let pick = (seed as usize * 31 + variant * 7) % all.states.len().max(1);
+            let state = all.states.iter().nth(pick);
+            let value = |index: usize| {
+                let known = state.and_then(|state| match atoms[index] {
+                    Atom::Register { thread, register } => layout.register(state, thread, register),
+                    Atom::Location(location) => layout.location(state, location),
+                    Atom::Value(value) => Some(value),
+                });
+                known.unwrap_or(1) ^ u64::from(variant % 3 == 2 && index % 2 == 0)
+            };
+            let equal = |index: usize| match (seed as usize + variant + index) % 5 {
+                0 => Formula::Unequal(atoms[index], Atom::Value(value(index))),
+                _ => Formula::Equal(atoms[index], Atom::Value(value(index))),
+            };
+            let chosen = (0..atoms.len()).filter(|index| (index + variant) % (1 + variant % 4) == 0).map(equal);
+            let join = if variant % 4 == 3 { Formula::Or } else { Formula::And };
+            let formula = chosen.reduce(|a, b| join(Box::new(a), Box::new(b))).unwrap_or(Formula::True);
+            let formula = if variant % 5 == 4 { Formula::Not(Box::new(formula)) } else { formula };
+            for quantifier in [Quantifier::Exists, Quantifier::NotExists, Quantifier::Forall] {
+                let condition = Condition { quantifier, formula: formula.clone() };
+                let expected = all.verdict(&condition, &layout);
+                let found = ptx::search::decide(&program, &condition, Conventions::MANUAL, Limits::default());
+                let same = found.verdict == expected
+                    // What was not known of other final states may be known of this.
+                    || expected == Err(Limit::ThinAir) && found.verdict == Ok(!condition.decided_by().1);
+                assert!(
+                    same,
+                    "seed {seed}: {condition:?}: {found:?}, not {expected:?} in\n{}",
+                    random::litmus(program)
+                );
+                *counts.entry(format!("{:?}", found.verdict)).or_insert(0) += 1;
+            }
+        }
+    }
+    println!("decisions: {counts:?}");
+    assert!(counts["Ok(true)"] > 10_000 && counts["Ok(false)"] > 10_000, "{counts:?}");
 }
 
 #[test]

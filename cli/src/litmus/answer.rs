@@ -14,7 +14,8 @@ pub struct Answer {
     pub name: String,
     /// Whether the condition holds; `None` if that is not known.
     pub holds: Option<bool>,
-    pub outcomes: usize,
+    /// `None` if the condition was decided without all of them.
+    pub outcomes: Option<usize>,
     pub candidates: u64,
     #[serde(rename = "ms", serialize_with = "milliseconds")]
     pub time: Duration,

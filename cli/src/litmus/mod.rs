@@ -10,7 +10,7 @@ mod svg;
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use clap::{CommandFactory, error::ErrorKind};
@@ -19,8 +19,12 @@ use ptx_atomics::{
     llvm::{Diagnostic, Errors, Input, Location},
     memory_model::{
         litmus::{Dialect, Error, Litmus},
-        outcome::{Layout, Limits, Outcomes},
-        ptx::{Conventions, search},
+        outcome::{Layout, Limits},
+        ptx::{
+            Conventions,
+            search::{self, Decision},
+        },
+        unfold::Limit,
     },
 };
 use rayon::prelude::*;
@@ -38,6 +42,9 @@ use report::{Shown, show};
 
 /// A file that is none, and its text where errors point to it.
 type Failure = (Errors, Option<Input>);
+
+/// The choices that are tried to count all final states, before the condition alone is decided.
+const COUNTED: u64 = 200_000;
 
 /// Deep conditions and many threads are recursions of the search.
 const STACK: usize = 64 << 20;
@@ -185,11 +192,27 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Fa
     let limits = limits(args);
 
     let start = Instant::now();
-    let outcomes = search::outcomes(&litmus.program, conventions, limits);
-    let time = start.elapsed();
-    let answer = answer(&litmus, &outcomes, input.name(), time);
+    // Where there are many final states, the condition is decided without them.
+    let counted = if args.outcomes { limits } else { Limits { choices: limits.choices.min(COUNTED), ..limits } };
+    let outcomes = search::outcomes(&litmus.program, conventions, counted);
+    let verdict = outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program));
+    let found = match verdict {
+        Err(Limit::Choices) if counted != limits => {
+            search::decide(&litmus.program, &litmus.condition, conventions, limits)
+        }
+        verdict => Decision { verdict, candidates: 0 },
+    };
+    let answer = Answer {
+        file: input.name().to_owned(),
+        name: litmus.name.clone(),
+        holds: found.verdict.ok(),
+        outcomes: outcomes.unknown.is_none_or(|limit| limit != Limit::Choices).then(|| outcomes.states.len()),
+        candidates: outcomes.candidates + found.candidates,
+        time: start.elapsed(),
+        unknown: found.verdict.err(),
+    };
     let wanted = explain || args.dot.is_some() || args.svg.is_some();
-    let shown = wanted.then(|| show(&litmus, &outcomes, conventions, limits));
+    let shown = wanted.then(|| show(&litmus, found.verdict, conventions, limits));
     let mut text = report::heading(&answer, &litmus);
     if args.outcomes {
         text += &report::outcomes(&litmus, &outcomes);
@@ -198,19 +221,6 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Fa
         text += &report::execution(shown);
     }
     Ok(TestReport { answer, text, diagram: shown.and_then(|Shown { diagram, .. }| diagram), warnings })
-}
-
-fn answer(litmus: &Litmus, outcomes: &Outcomes, file: &str, time: Duration) -> Answer {
-    let holds = outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program));
-    Answer {
-        file: file.to_owned(),
-        name: litmus.name.clone(),
-        holds: holds.ok(),
-        outcomes: outcomes.states.len(),
-        candidates: outcomes.candidates,
-        time,
-        unknown: holds.err(),
-    }
 }
 
 /// Draws the one test; nothing is drawn where there is none.

@@ -28,21 +28,21 @@ pub struct Shown {
 }
 
 /// What has the outcome of the condition, or what is wrong with an execution that had it.
-pub fn show(litmus: &Litmus, outcomes: &Outcomes, conventions: Conventions, limits: Limits) -> Shown {
+pub fn show(litmus: &Litmus, verdict: Result<bool, Limit>, conventions: Conventions, limits: Limits) -> Shown {
     let Litmus { program, condition, .. } = litmus;
     let layout = Layout::new(program);
     let formula = match condition.quantifier {
         Quantifier::Forall => format!("~({})", litmus.formula()),
         Quantifier::Exists | Quantifier::NotExists => litmus.formula(),
     };
-    let wanted = condition.decided_by().0;
+    let (wanted, decided) = condition.decided_by();
     let decides = |state: &[Value]| condition.formula.holds(&layout, state) == wanted;
     let witness = |decides: &dyn Fn(&[Value]) -> bool| {
         let witness = search::witness(program, conventions, limits, decides);
         witness.map(|witness| (witness.execution, Cycle::new()))
     };
-    let (caption, execution) = match outcomes.verdict(condition, &layout) {
-        _ if outcomes.states.iter().any(decides) => (format!("{formula} is allowed"), witness(&decides)),
+    let (caption, execution) = match verdict {
+        Ok(verdict) if verdict == decided => (format!("{formula} is allowed"), witness(&decides)),
         Err(Limit::Hangs) => {
             ("No execution ends: in each, a thread waits at a barrier or in a loop for what never comes".into(), None)
         }
@@ -95,7 +95,8 @@ fn word(answer: &Answer) -> &'static str {
 fn counts(answer: &Answer) -> [String; 3] {
     let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let time = format!("{:.2} ms", answer.time.as_secs_f64() * 1e3);
-    [counted(answer.outcomes as u64, "outcome"), counted(answer.candidates, "candidate"), time]
+    let outcomes = answer.outcomes.map_or("many outcomes".to_owned(), |count| counted(count as u64, "outcome"));
+    [outcomes, counted(answer.candidates, "candidate"), time]
 }
 
 /// All tests: what is said of each, or a line for each; and how many there are of each kind.

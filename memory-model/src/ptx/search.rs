@@ -27,11 +27,12 @@ use self::{
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, relations};
 use crate::{
     barrier,
+    condition::{Atom, Condition},
     execution::{Combination, Event, Skeleton},
     limit::Limit,
-    outcome::{Budget, Limits, Outcomes, Witness},
+    outcome::{Budget, Layout, Limits, Outcomes, Witness},
     place::Scope,
-    program::{Cmp, Program, Value},
+    program::{Cmp, Location, Program, Register, Value},
     relation::{MAX_EVENTS, Relation, Set},
     states::States,
     thin_air,
@@ -66,6 +67,83 @@ pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits
         outcomes.states = Outcomes::new(program).states;
     }
     outcomes
+}
+
+/// Whether a condition holds, and how many candidates were looked at to find out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// As [`Outcomes::verdict`] gives it.
+    pub verdict: Result<bool, Limit>,
+    /// As in [`Outcomes`].
+    pub candidates: u64,
+}
+
+/// Whether a condition holds of a program, without all of its final states: registers and variables that the condition does not
+/// name are not looked at, what cannot decide it is given up, and the search ends where it is decided.
+pub fn decide(program: &Program<Ptx>, condition: &Condition, conventions: Conventions, limits: Limits) -> Decision {
+    let atoms = condition.formula.atoms();
+    let mut program = program.clone();
+    for (index, thread) in program.threads.iter_mut().enumerate() {
+        for (number, register) in thread.registers.iter_mut().enumerate() {
+            let atom = Atom::Register { thread: index, register: Register(number as u16) };
+            register.observed &= atoms.contains(&atom);
+        }
+    }
+    let layout = Layout::new(&program);
+    let (truth, decided) = condition.decided_by();
+    let named =
+        |atom: &Atom| if let Atom::Location(location) = *atom { Some(program.physical(location)) } else { None };
+    let memory: Vec<Location> = atoms.iter().filter_map(named).collect();
+    let decides = |state: &[Value]| condition.formula.holds(&layout, state) == truth;
+    let mut budget = Budget::new(limits);
+
+    let mut outcomes = Outcomes::new(&program);
+    let mut witness = None;
+    let mut goal = Goal {
+        wanted: Some(&decides),
+        witness: Some(&mut witness),
+        memory: Some(memory.clone()),
+        required: condition.formula.required(truth),
+        ..Goal::new(&mut outcomes)
+    };
+    let result = run(&program, conventions, limits, &mut budget, &mut goal);
+    let thin_air = goal.thin_air;
+    let mut speculative = None;
+    let mut verdict = match result {
+        Err(Limit::MixedSizes) => Err(Limit::MixedSizes),
+        _ if witness.is_some() => Ok(decided),
+        Err(limit) => Err(limit),
+        Ok(rounds) if thin_air => {
+            let mut goal = Goal {
+                wanted: Some(&decides),
+                witness: Some(&mut speculative),
+                memory: Some(memory.clone()),
+                required: condition.formula.required(truth),
+                certain: true,
+                ..Goal::new(&mut outcomes)
+            };
+            let tried = run_rounds(&program, conventions, conventions.unfolding(rounds), &mut budget, &mut goal);
+            let undefined = goal.undefined;
+            tried.and(if undefined || speculative.is_some() { Err(Limit::ThinAir) } else { Ok(!decided) })
+        }
+        Ok(_) => Ok(!decided),
+    };
+    if verdict == Ok(!decided) || verdict == Err(Limit::ThinAir) {
+        // Of what never ends, nothing holds.
+        let mut any = None;
+        let mut goal = Goal {
+            wanted: Some(&|_| true),
+            witness: Some(&mut any),
+            memory: Some(Vec::new()),
+            ..Goal::new(&mut outcomes)
+        };
+        match run(&program, conventions, limits, &mut budget, &mut goal) {
+            _ if any.is_some() => {}
+            Ok(_) => verdict = Err(Limit::Hangs),
+            Err(limit) => verdict = Err(limit),
+        }
+    }
+    Decision { verdict, candidates: budget.candidates }
 }
 
 /// An execution whose final state is as wanted. `None` if there is none within the limits.
@@ -236,6 +314,13 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             .observed()
             .map(|(thread, register)| (thread, c.paths[thread].registers[usize::from(register.0)]))
             .collect::<Vec<_>>();
+        let required = goal.required.iter().filter_map(|&(atom, value)| match atom {
+            Atom::Register { thread, register } => {
+                Some((thread, *c.paths[thread].registers.get(usize::from(register.0))?, value))
+            }
+            _ => None,
+        });
+        let required = required.collect();
         let constraints = c
             .paths
             .iter()
@@ -253,6 +338,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             locations: Vec::with_capacity(c.locations.len()),
             sc_pairs,
             constraints: constraints.collect(),
+            required,
             registers,
             plain,
             has_dependencies: !x.dep.is_empty(),
@@ -270,6 +356,15 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let outer = if search.goal.certain { x.reads } else { search.outer_reads() };
         let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
         search.outer = outer;
+        let last = search.goal.memory.clone();
+        let last = last.as_ref();
+        let lasts = search.goal.required.clone();
+        let required_last = |variable: Location| {
+            lasts.iter().find_map(|&(atom, value)| match atom {
+                Atom::Location(of) if program.physical(of) == variable => Some(value),
+                _ => None,
+            })
+        };
         let alike = alike_writes(program, c, &search.morally_strong);
         let locations = c.locations.iter().map(|&location| {
             let events = x.at(location);
@@ -281,6 +376,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 reads: events & x.reads,
                 inner: inner.collect(),
                 is_total: search.is_total(events),
+                last_matters: last.is_none_or(|memory| memory.contains(&location.variable)),
+                last_required: required_last(location.variable).map(|value| location.of(value)),
                 alike: alike.iter().copied().filter(|&(write, _)| events.contains(write)).collect(),
                 rows: States::new(observed.len() + 1),
                 observed,
@@ -370,6 +467,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             }
         }
         self.feasible_only = true;
+        self.required.clear();
+        self.locations.iter_mut().for_each(|at| at.last_required = None);
         self.run()?;
         Ok(self.feasible)
     }
@@ -468,10 +567,11 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     /// The open read to go on with. Where branches depend on values, it is one that a value waits for.
     fn next(&self, choice: &Choice, mut open: Set) -> Option<usize> {
         let awaited = |read| self.c.written_sources(usize::from(choice.rf[read])) & open;
-        match self.constraints.is_empty() {
-            true => open.next(),
-            false => choice.chosen.map(awaited).find_map(|mut reads| reads.next()).or_else(|| open.next()),
+        if self.constraints.is_empty() && self.required.is_empty() {
+            return open.next();
         }
+        let required = self.required.iter().find_map(|&(thread, term, _)| (self.c.sources(thread, term) & open).next());
+        required.or_else(|| choice.chosen.map(awaited).find_map(|mut reads| reads.next())).or_else(|| open.next())
     }
 
     fn barriers(&mut self, choice: &Choice) -> Result<(), Limit> {
@@ -485,19 +585,27 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         Ok(())
     }
 
-    fn constraints_hold(&self, rf: &[u8; MAX_EVENTS], all_known: bool) -> bool {
-        self.constraints.iter().all(|&(thread, term, wanted)| {
-            match self.c.term(thread, term, &|event| self.read(rf, event)) {
-                Some(value) => (value != 0) == wanted,
-                None if all_known && !self.feasible_only && !self.unsolved => false,
-                None => match self.c.paths[thread].comparison(term) {
-                    Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)) if self.same(rf, thread, a, b) => {
-                        (cmp == Cmp::Eq) == wanted
-                    }
-                    _ => true,
-                },
-            }
+    /// Whether the final state may still have what is required of its registers.
+    fn required_hold(&self, rf: &[u8; MAX_EVENTS]) -> bool {
+        self.required.iter().all(|&(thread, term, value)| {
+            self.c.term(thread, term, &|event| self.read(rf, event)).is_none_or(|known| known == value)
         })
+    }
+
+    fn constraints_hold(&self, rf: &[u8; MAX_EVENTS], all_known: bool) -> bool {
+        self.required_hold(rf)
+            && self.constraints.iter().all(|&(thread, term, wanted)| {
+                match self.c.term(thread, term, &|event| self.read(rf, event)) {
+                    Some(value) => (value != 0) == wanted,
+                    None if all_known && !self.feasible_only && !self.unsolved => false,
+                    None => match self.c.paths[thread].comparison(term) {
+                        Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)) if self.same(rf, thread, a, b) => {
+                            (cmp == Cmp::Eq) == wanted
+                        }
+                        _ => true,
+                    },
+                }
+            })
     }
 
     /// Whether two terms have the same value, whatever it is: they lead to the same write.

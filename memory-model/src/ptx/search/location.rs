@@ -18,6 +18,10 @@ impl Search<'_, '_, '_> {
         at: &mut LocationEvents,
         index: usize,
     ) -> Result<(), Limit> {
+        // Where nothing is asked but whether there is an execution, one is enough.
+        if !at.last_matters && at.observed.is_empty() && !at.rows.is_empty() {
+            return Ok(());
+        }
         let Some(&read) = at.inner.get(index) else {
             self.budget.candidates += 1;
             return self.coherence(choice, preserved, at);
@@ -26,7 +30,7 @@ impl Search<'_, '_, '_> {
             self.budget.choose()?;
             let mut next = choice.clone();
             let taken = self.take(&mut next, read, source).is_some();
-            if taken && (!self.plain || self.may_be_coherent(&next, at)) {
+            if taken && self.required_hold(&next.rf) && (!self.plain || self.may_be_coherent(&next, at)) {
                 self.inner(&next, preserved, at, index + 1)?;
             }
         }
@@ -188,7 +192,13 @@ impl Search<'_, '_, '_> {
                 continue;
             }
             let observed = at.observed.iter().map(|&read| self.read(rf, read).unwrap_or_default());
-            let written = self.c.written(last, &|event| self.read(rf, event)).unwrap_or_default();
+            let written = match at.last_matters {
+                true => self.c.written(last, &|event| self.read(rf, event)).unwrap_or_default(),
+                false => 0,
+            };
+            if at.last_required.is_some_and(|required| required != written) {
+                continue;
+            }
             row.clear();
             row.extend(observed.chain([written]));
             if at.rows.insert(&row) && self.goal.wanted.is_some() {

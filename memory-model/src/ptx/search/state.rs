@@ -4,9 +4,10 @@ use std::cell::Cell;
 
 use crate::{
     barrier,
+    condition::Atom,
     execution::Combination,
     outcome::{Budget, Outcomes, Witness},
-    program::Value,
+    program::{Location, Value},
     ptx::Ptx,
     relation::{MAX_EVENTS, Relation, Set},
     states::States,
@@ -19,6 +20,10 @@ pub(super) struct Goal<'g> {
     pub(super) outcomes: &'g mut Outcomes,
     pub(super) wanted: Option<Wanted<'g>>,
     pub(super) witness: Option<&'g mut Option<Witness<Ptx>>>,
+    /// The variables whose last value matters; all, if there is no list.
+    pub(super) memory: Option<Vec<Location>>,
+    /// What must be in the final state.
+    pub(super) required: Vec<(Atom, Value)>,
     /// Of the dependencies, only those count that are certain.
     pub(super) certain: bool,
     /// Something was forbidden by dependencies alone.
@@ -29,7 +34,16 @@ pub(super) struct Goal<'g> {
 
 impl<'g> Goal<'g> {
     pub(super) fn new(outcomes: &'g mut Outcomes) -> Self {
-        Self { outcomes, wanted: None, witness: None, certain: false, thin_air: false, undefined: false }
+        Self {
+            outcomes,
+            wanted: None,
+            witness: None,
+            memory: None,
+            required: Vec::new(),
+            certain: false,
+            thin_air: false,
+            undefined: false,
+        }
     }
 
     pub(super) fn reached(&self) -> bool {
@@ -56,6 +70,8 @@ pub(super) struct Search<'s, 'p, 'g> {
     pub(super) locations: Vec<LocationEvents>,
     pub(super) sc_pairs: Vec<(usize, usize)>,
     pub(super) constraints: Vec<(usize, Term, bool)>,
+    /// What the last values of registers must be.
+    pub(super) required: Vec<(usize, Term, Value)>,
     /// The last values of the observed registers.
     pub(super) registers: Vec<(usize, Term)>,
     /// All accesses are generic, and no variable has an alias: causality follows from base causality at once.
@@ -123,6 +139,9 @@ pub(super) struct LocationEvents {
     pub(super) is_total: bool,
     /// Writes of equal threads: of each pair, the first one is taken to be earlier.
     pub(super) alike: Vec<(usize, usize)>,
+    /// Whether the last value matters, and what it must be.
+    pub(super) last_matters: bool,
+    pub(super) last_required: Option<Value>,
     /// Rows of values: of the observed reads, then the final value.
     pub(super) rows: States,
     /// For each row, how it comes about; only where a witness is wanted.
@@ -138,6 +157,8 @@ impl LocationEvents {
             inner: Vec::new(),
             observed: Vec::new(),
             is_total: false,
+            last_matters: true,
+            last_required: None,
             alike: Vec::new(),
             rows: States::default(),
             causes: Vec::new(),
