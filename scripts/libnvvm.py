@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compiles LLVM IR to PTX by NVIDIA's libNVVM 13.5, which scripts/install peers installs.
 
-    scripts/libnvvm.py A.ll --arch compute_90 [--latest] [--no-verify] [--option=-ftz=1 …] [-o B.ptx]
-    scripts/libnvvm.py --scoreboard sm_100 … [--every N] [--ours PATH]
+    scripts/libnvvm.py A.ll --arch compute_90 [--latest] [--no-verify] [--lower PATH] [--option=-ftz=1 …] [-o B.ptx]
 
-The second form lowers the functions of scripts/scoreboard, or every Nth, to LLVM IR with ptx-atomics: libNVVM's verifier must
-take all of it, `ptx-atomics check` must find each atomic kept in libNVVM's PTX, and ptxas must assemble that.
+With --lower, the ptx-atomics at PATH lowers the atomics first. As the command of a suite:
+
+    ptx-atomics conformance --mcpu sm_100 --mattr +ptx90 -- scripts/libnvvm.py {input} -o {output} --arch compute_{number} \\
+        --lower ptx-atomics
 
 libNVVM has two dialects: that of LLVM 7 (typed pointers) up to compute_90, and that of LLVM 22 from compute_100, which
 --latest selects for older GPUs too. Its verifier is a call of its own, and nvvmCompileProgram does not make it.
@@ -16,10 +17,9 @@ import ctypes
 import functools
 import os
 import pathlib
-import runpy
+import re
 import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOLKIT = ROOT / ".tools/cuda-13.5/nvidia/cu13"
@@ -63,11 +63,20 @@ def check(program, result):
         raise Error(f"{name}\n{text(program, 'ProgramLog')}".strip())
 
 
-def versioned(ir):
-    """Textual IR that says which IR it is, without which libNVVM takes it for its first version."""
-    if ir.startswith(b"BC") or b"!nvvmir.version" in ir:
+DATALAYOUT = (b"e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-"
+              b"v64:64:64-v128:128:128-n16:32:64")
+
+
+def completed(ir):
+    """Textual IR that says which IR it is, without which libNVVM takes it for its first version, and what its layout is. The
+    lines of the text keep their numbers."""
+    if ir.startswith(b"BC"):
         return ir
-    return ir + b"\n!nvvmir.version = !{!4000000000}\n!4000000000 = !{i32 2, i32 0, i32 3, i32 1}\n"
+    if b"target datalayout" not in ir:
+        ir = b'target datalayout = "' + DATALAYOUT + b'" ' + ir
+    if b"!nvvmir.version" not in ir:
+        ir += b"\n!nvvmir.version = !{!4000000000}\n!4000000000 = !{i32 2, i32 0, i32 3, i32 1}\n"
+    return ir
 
 
 def compile_ir(ir, arch, verify=True, options=()):
@@ -76,7 +85,6 @@ def compile_ir(ir, arch, verify=True, options=()):
     array = (ctypes.c_char_p * len(words))(*words)
     program = ctypes.c_void_p()
     check(program, library().nvvmCreateProgram(ctypes.byref(program)))
-    ir = versioned(ir)
     try:
         check(program, library().nvvmAddModuleToProgram(program, ir, len(ir), b"module"))
         if verify:
@@ -87,58 +95,43 @@ def compile_ir(ir, arch, verify=True, options=()):
         library().nvvmDestroyProgram(ctypes.byref(program))
 
 
-def run(*words):
-    """What a program says; ends the process if it fails."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+def lowered(ir, path, arch):
+    """The IR as ptx-atomics lowers it for the newest PTX version that libNVVM and LLVM 22 know."""
+    words = [path, "lower", "--emit", "llvm-ir", "--mcpu", arch.replace("compute", "sm"), "--mattr", "+ptx90"]
+    done = subprocess.run(words, input=ir, capture_output=True)
     if done.returncode != 0:
-        sys.exit(f"error: {words[0]} {words[1]}: {done.stderr}")
-    return done.stderr.strip()
+        raise Error(f"{path} lower: {done.stderr.decode(errors='replace')}")
+    return done.stdout
 
 
-def check_lowered(sm, every, ours, folder):
-    """One GPU's functions through ptx-atomics and libNVVM."""
-    board = runpy.run_path(str(ROOT / "scripts/scoreboard"), run_name="scoreboard")
-    targets = {target.sm: target for target in board["TARGETS"] if target.number >= 75}
-    if sm not in targets:
-        sys.exit(f"error: not {sm}, but {', '.join(targets)}")
-    target = targets[sm]
-    source, lowered, ptx = (folder / name for name in ("in.ll", "lowered.ll", "out.ptx"))
-    source.write_text(board["module"](board["cells"](target, 22)[::every], layout=True))
-    run(ours, "lower", "--emit", "llvm-ir", "--mcpu", sm, "--mattr", f"+{target.ptx}", source, "-o", lowered)
-    options = [] if target.number >= 100 else ["-nvvm-latest"]
-    ptx.write_text(compile_ir(lowered.read_bytes(), f"compute_{target.number}", True, options))
-    kept = run(ours, "check", "--ir", source, "--ptx", ptx)
-    run(board["PTXAS_13"], f"-arch={sm}", ptx, "-o", os.devnull)
-    print(f"{sm}: {kept}")
+def within(ir, error):
+    """The function of textual IR in which libNVVM cannot read on: it names the line."""
+    at = re.search(r"\((\d+), \d+\): parse", str(error))
+    above = ir.decode(errors="replace").splitlines()[: int(at[1])] if at else []
+    names = re.findall(r"^define .*@([\w.$]+)\(", "\n".join(above), flags=re.M)
+    return f"\nin function '{names[-1]}'" if names else ""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("input", type=pathlib.Path, nargs="?")
+    parser.add_argument("input", type=pathlib.Path)
     parser.add_argument("--arch", default="compute_90")
     parser.add_argument("--latest", action="store_true", help="the dialect of LLVM 22 on every GPU")
     parser.add_argument("--no-verify", action="store_true", help="do not ask libNVVM's verifier first")
+    parser.add_argument("--lower", metavar="PATH", help="let this ptx-atomics lower the atomics first")
     parser.add_argument("-o", "--output", default="-")
     parser.add_argument("--option", action="append", default=[], help="a further option of nvvmCompileProgram, as --option=-opt=0")
-    parser.add_argument("--scoreboard", nargs="+", metavar="GPU", help="check what ptx-atomics lowers for these GPUs")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="of the scoreboard's functions, only every Nth")
-    parser.add_argument("--ours", default=ROOT / "target/release/ptx-atomics", help="the command that lowers and checks")
     arguments = parser.parse_args()
-    if bool(arguments.input) == bool(arguments.scoreboard):
-        parser.error("give an input, or --scoreboard")
-    if arguments.scoreboard:
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                for sm in arguments.scoreboard:
-                    check_lowered(sm, arguments.every, arguments.ours, pathlib.Path(folder))
-        except (Error, OSError) as error:
-            sys.exit(f"error: {error}")
-        return
     options = ["-nvvm-latest"] * arguments.latest + arguments.option
+    ir = b""
     try:
-        ptx = compile_ir(arguments.input.read_bytes(), arguments.arch, not arguments.no_verify, options)
+        # Lowering keeps a layout that is there.
+        ir = completed(arguments.input.read_bytes())
+        if arguments.lower:
+            ir = lowered(ir, arguments.lower, arguments.arch)
+        ptx = compile_ir(ir, arguments.arch, not arguments.no_verify, options)
     except (Error, OSError) as error:
-        sys.exit(f"error: {error}")
+        sys.exit(f"error: {error}{within(ir, error)}")
     if arguments.output == "-":
         print(ptx, end="")
     else:

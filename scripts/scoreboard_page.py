@@ -1,6 +1,7 @@
 """What scripts/scoreboard writes: docs/scoreboard.md, and from its tables docs/scoreboard.svg and the table of the README."""
 
 import collections
+import dataclasses
 import datetime
 import itertools
 import re
@@ -28,20 +29,59 @@ INTRODUCTION = """
 
 Every compiler gets the same functions, and each function has one atomic or fence. Together they cover every operation, type and
 ordering of LLVM: in global memory at every scope, in generic and shared memory at the widest scope and at a narrow one, and in
-local memory. A sample of them is volatile. Operations for which the GPU has no instruction are left out. One checker,
-[`ptx-atomics check`](check.md), judges every output, ours too, from the PTX instructions alone. In addition, ptxas must accept the
-output. The checker does not compare computed values, and nobody judges here what ptxas then makes of the PTX.
+local memory. A sample of them is volatile. Operations for which the GPU has no instruction are left out.
+[`ptx-atomics conformance`](conformance.md) judges every output, ours too, from the PTX instructions alone: order and scope by a
+checker, values by an interpreter. In addition, ptxas must accept the output. Nobody judges here what ptxas then makes of the PTX.
 
-- An *error* is a function that the compiler rejects, or for which it gives PTX that ptxas rejects or that the manual leaves
-  undefined.
+- An *error* is a function that the compiler rejects, or for which it gives PTX that ptxas rejects, that the manual leaves
+  undefined, or that computes another value.
 - A function may lose several things; only the worst is counted. From worst to least: not atomic, ordering, scope, a weak load in a
-  loop. The last is the first load of a compare-and-swap loop: where it is weak, it races.
+  loop, volatile. The weak load is the first one of a compare-and-swap loop: it races.
 - libNVVM takes the dialect of LLVM 7 for GPUs before sm_100, so the functions are then written in that dialect. With
   `-nvvm-latest` it takes a newer dialect, with the functions as they are. Its verifier is a separate call, which a front end may
   leave out.
 - A compiler gets the operations that its LLVM has.
 - Operations of scope singlethread need no more than plain accesses.
 """
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A function, as conformance names its parts."""
+
+    name: str
+    kind: str
+    op: str
+    type: str
+    bits: int
+    order: str
+    scope: str
+    space: int
+    volatile: bool
+    llvm: int
+
+    @classmethod
+    def of(cls, said):
+        # A fence belongs to the functions of global memory.
+        space = 1 if said["address_space"] is None else said["address_space"]
+        return cls(said["name"], said["kind"], said["operation"], said["type"], said["bits"], said["ordering"], said["scope"],
+                   space, said["volatile"], said["since_llvm"])
+
+    def group(self):
+        """The column of the table by kind."""
+        if self.kind == "fence":
+            return "fence"
+        if self.llvm > 22:
+            return f"new in LLVM {self.llvm}"
+        if self.space == 5:
+            return "local memory"
+        if self.bits == 128:
+            return "128 bits"
+        if self.kind in ("load", "store"):
+            return self.kind
+        if self.bits < 32:
+            return f"{self.kind}, 8 and 16 bits"
+        return self.kind if not self.op.startswith("f") else "atomicrmw, floating point"
 
 
 def table(rows):

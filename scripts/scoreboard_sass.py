@@ -16,7 +16,7 @@ def kernels(head, functions):
     """A module whose functions are kernels, of which no code for calls is made: a result goes into a variable."""
     head = re.sub(r"^(\.address_size\s+64)", r"\1\n.global .align 16 .b8 result[16];", head, count=1, flags=re.M)
     text = "".join(functions)
-    text = re.sub(r"^\.visible \.func\s+(?:\([^)]*\)\s*)?(?=c\d)", ".visible .entry ", text, flags=re.M)
+    text = re.sub(r"^\.visible \.func\s+(?:\([^)]*\)\s*)?(?=\w+\()", ".visible .entry ", text, flags=re.M)
     text = re.sub(r"\bst\.param(?:::func)?(\S*)(\s+)\[func_retval0", r"st.global\1\2[result", text)
     return head + text.replace("ld.param::func", "ld.param")
 
@@ -30,9 +30,9 @@ def measure(target, head, functions, folder):
         ptx.write_text(kernels(head, (functions[name] for name in names)))
         words = [target.ptxas, "-v", "-arch", target.sass, "-o", cubin, ptx]
         said = subprocess.run(words, check=True, capture_output=True, text=True).stderr
-        registers = dict(re.findall(r"Compiling entry function '(c\d+)'.*?Used (\d+) registers", said, flags=re.S))
+        registers = dict(re.findall(r"Compiling entry function '(\w+)'.*?Used (\d+) registers", said, flags=re.S))
         listing = subprocess.run([sass.NVDISASM, "-c", "-ndf", cubin], check=True, capture_output=True, text=True).stdout
-        for name, text in re.findall(r"^//-+ \.text\.(c\d+) (.*?)(?=^//-+ \.text|\Z)", listing, flags=re.M | re.S):
+        for name, text in re.findall(r"^//-+ \.text\.(\w+) (.*?)(?=^//-+ \.text|\Z)", listing, flags=re.M | re.S):
             found[name] = code(text, int(registers[name]))
     return found
 

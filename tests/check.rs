@@ -128,15 +128,13 @@ fn libnvvm_missing() -> Option<&'static str> {
 
 /// Through the dialect of LLVM 22 that is asked for, and through the one that libNVVM has from sm_100 on.
 fn libnvvm() -> Result<(), Failed> {
-    let mut command = Command::new(root().join("scripts/libnvvm.py"));
-    command.args(["--scoreboard", "sm_90", "sm_100", "--every", "53", "--ours"]).arg(testing::binary());
-    let said = success(&mut command)?;
-    // `sm_90: 142 atomics and fences: 142 kept, 0 not, 0 not checked`
-    let is_right = |line: &str| {
-        let numbers: Vec<usize> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
-        matches!(numbers[..], [all, kept, 0, 0] if all == kept && all > 100)
-    };
-    assert!(said.lines().count() == 2 && said.lines().all(is_right), "{said}");
+    for (sm, options) in [("sm_90", &["--latest"][..]), ("sm_100", &[])] {
+        let mut command = ptx_atomics();
+        command.args(["conformance", "--sample", "142", "--mcpu", sm, "--mattr", "+ptx90", "--"]);
+        command.args(["scripts/libnvvm.py", "{input}", "-o", "{output}", "--arch", "compute_{number}"]).args(options);
+        let said = success(command.arg("--lower").arg(testing::binary()))?;
+        assert!(said.contains("  right  142  100.0%\n"), "{said}");
+    }
     Ok(())
 }
 

@@ -275,7 +275,9 @@ fn options(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
     for document in documents {
         for (line, code) in document.commands.iter().chain(&document.code) {
             let Some(arguments) = code.strip_prefix("ptx-atomics ") else { continue };
-            let mut words = arguments.split_whitespace().take_while(|word| !matches!(*word, "|" | "<" | ">" | ";"));
+            // Behind `--` stands another command.
+            let ends = |word: &str| matches!(word, "|" | "<" | ">" | ";" | "--");
+            let mut words = arguments.split_whitespace().take_while(|word| !ends(word));
             let Some(subcommand) = words.next().filter(|word| !word.starts_with('-')) else { continue };
             if !helps.contains_key(subcommand) {
                 helps.insert(subcommand, known(subcommand)?);

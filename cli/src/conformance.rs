@@ -172,6 +172,11 @@ fn text(args: &ConformanceArgs, results: &Results) -> String {
         text += "\n";
         text += &columns([header].into_iter().chain(failures).map(Vec::from));
     }
+    let notes = results.notes();
+    if !notes.is_empty() {
+        text += "\nof functions that are right:\n";
+        text += &columns(notes.into_iter().map(|(note, count)| vec![count.to_string(), note.to_owned()]));
+    }
     let unknown = results.unknown_values();
     if !unknown.is_empty() {
         let words = unknown.iter().map(|(what, count)| format!("{what} ({count})")).collect::<Vec<_>>().join(", ");

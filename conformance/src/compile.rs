@@ -33,7 +33,7 @@ pub struct Compiler {
 
 /// What a compiler made of a function.
 #[derive(Clone, Debug)]
-pub struct Compiled {
+pub(crate) struct Compiled {
     /// Everything of the module that is none of the functions which were asked for.
     pub head: String,
     /// The function, without its lines in the source.
@@ -41,7 +41,7 @@ pub struct Compiled {
 }
 
 /// Of each function in turn what became of it.
-pub type Results = Vec<Result<Compiled, Failure>>;
+pub(crate) type Results = Vec<Result<Compiled, Failure>>;
 
 /// How many runs of one part may not end in time, until the rest of the part is given up.
 const TIMEOUTS: usize = 6;
@@ -51,7 +51,7 @@ const FIRST_TIMEOUTS: usize = 3;
 
 /// What the runs of one compiler have in common, in all threads.
 #[derive(Debug, Default)]
-pub struct Patience {
+pub(crate) struct Patience {
     timeouts: AtomicUsize,
     has_ended: AtomicBool,
 }
@@ -65,7 +65,7 @@ impl Patience {
 impl Compiler {
     /// Compiles functions. Where a run fails, it is repeated with parts of them: without the function that the compiler
     /// names, or else with an eighth.
-    pub fn compile(&self, target: &Target, cells: &[Cell], folder: &Path, patience: &Patience) -> Results {
+    pub(crate) fn compile(&self, target: &Target, cells: &[Cell], folder: &Path, patience: &Patience) -> Results {
         let mut results: Vec<Option<Result<Compiled, Failure>>> = vec![None; cells.len()];
         let mut open: Vec<Vec<usize>> = vec![(0..cells.len()).collect()];
         // What stands in front of the function that a compiler names has mostly passed, and is compiled together.
@@ -200,4 +200,52 @@ fn named(said: &str, asked: &[&Cell]) -> Vec<usize> {
     found.sort_unstable();
     found.dedup();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn few() -> Vec<Cell> {
+        let target = Target::new("sm_90".parse().expect("a GPU"), None).expect("a target");
+        Language::Llvm.cells(&target, 22).into_iter().take(3).collect()
+    }
+
+    /// What compilers say, where `A` and `B` stand for the first two functions.
+    #[test]
+    fn functions_that_are_named() {
+        let cells = few();
+        let asked: Vec<_> = cells.iter().collect();
+        let check = |said: &str, expected: &[usize]| {
+            let said = said.replace('A', &cells[0].symbol()).replace('B', &cells[1].symbol());
+            assert_eq!(named(&said, &asked), expected, "{said}");
+        };
+        check("Running pass 'NVPTX DAG->DAG Pattern Instruction Selection' on function '@A'", &[0]);
+        check("error:  Function `B' Basic Block `': ", &[1]);
+        check("LLVM ERROR: Cannot select: x\nIn function: B", &[1]);
+        check("in function 'A': no\nin function 'B', and in function A.", &[0, 1]);
+        check("in function A_2, in function 'other', A", &[]);
+        check("function", &[]);
+    }
+
+    #[test]
+    fn functions_of_a_module() {
+        let cells = few();
+        let asked: Vec<_> = cells.iter().collect();
+        let (one, other) = (cells[0].symbol(), cells[1].symbol());
+        let helper = ".func (.param .b32 r) helper() { .local .b8 x[4]; ret; }";
+        let head = ".version 8.6\n.target sm_90\n.address_size 64\n.file 1 \"a.cu\"\n";
+        let body = "{ .local .b8 x[4]; .loc 1 2 3; ret; }";
+        let text = format!("{head}{helper}\n.visible .func {one}() {body}\n.visible .func {other}() {body}");
+        let found = functions(&text, &asked).expect("PTX");
+        assert_eq!(found.len(), 2);
+        let Compiled { head, function } = &found[&other];
+        assert!(head.contains("helper()") && !head.contains(&one) && !head.contains(".file"), "{head}");
+        let function = function.to_string();
+        assert!(function.contains(".local .b8 x[4];") && !function.contains(".loc "), "{function}");
+        // What is wrong is in the second function.
+        let damaged = text.replace(&format!("{other}() {{"), &format!("{other}() {{ 1 2 3;"));
+        let failure = functions(&damaged, &asked).expect_err("an error");
+        assert_eq!((failure.verdict, named(&failure.said, &asked)), (Verdict::NoPtx, vec![1]), "{failure:?}");
+    }
 }

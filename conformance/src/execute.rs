@@ -130,6 +130,23 @@ impl Translation {
                 self.push(guard(), typed("and", &[ty], &[&OTHER.0, b, &rest])?);
                 self.push(guard(), typed("or", &[ty], &[d, &VALUE.0, &OTHER.0])?);
             }
+            // Two operations at once, each on a half of 64 bits.
+            (op @ ("add" | "sub" | "mul" | "fma"), [rounding @ .., "f32x2"], [d, sources @ ..]) => {
+                let halves: Vec<[String; 2]> =
+                    (0..sources.len()).map(|index| [0, 1].map(|half| format!("$the$half${index}${half}"))).collect();
+                let pair = |[low, high]: &[String; 2]| format!("{{{low}, {high}}}");
+                for (source, halves) in sources.iter().zip(&halves) {
+                    self.push(guard(), typed("mov", &["b64"], &[&pair(halves), source])?);
+                }
+                let words = [rounding, &["f32"]].concat();
+                for half in [0, 1] {
+                    let operands: Vec<&str> = halves.iter().map(|halves| &*halves[half]).collect();
+                    let result = format!("$the$result${half}");
+                    self.push(guard(), typed(op, &words, &[&[&*result], &operands[..]].concat())?);
+                }
+                let results = [0, 1].map(|half| format!("$the$result${half}"));
+                self.push(guard(), typed("mov", &["b64"], &[d, &pair(&results)])?);
+            }
             // A comparison whose result is combined with a predicate.
             ("setp", [compared, combined @ ("and" | "or" | "xor"), ty], [p, a, b, q]) => {
                 self.push(guard(), typed("setp", &[compared, ty], &[&VALUE.0, a, b])?);
@@ -252,6 +269,12 @@ mod tests {
         let inserted = "ld.param.b32 %r1, [x]; ld.param.b32 %r2, [y]; bfi.b32 %r1, %r1, %r2, 8, 4; nanosleep.u32 20;
             st.param.b32 [out], %r1; ret;";
         check(ONE, inserted, [0xABC, 0x1234_5678], (0x1234_5C78, 5));
+        // 1 + 2 and 3 - 4, in halves.
+        let halves = "ld.param.b64 %rd1, [x]; ld.param.b64 %rd2, [x+8]; add.rn.f32x2 %rd3, %rd1, %rd2;
+            st.param.b64 [out], %rd3; ret;";
+        let floats = |[low, high]: [f32; 2]| u128::from(high.to_bits()) << 32 | u128::from(low.to_bits());
+        let operands = floats([1.0, 3.0]) | floats([2.0, -4.0]) << 64;
+        check(WIDE, halves, [operands, 0], (floats([3.0, -1.0]), 5));
         let parts = "ld.param.v2.b64 {%rd1, %rd2}, [x]; st.param.v2.b64 [out], {%rd2, %rd1}; ret;";
         check(WIDE, parts, [1 << 64 | 2, 0], (2 << 64 | 1, 5));
         let parts = "ld.param.b32 %r1, [x+4]; st.param.b32 [out+12], %r1; st.param.b32 [out], 7;";

@@ -1,4 +1,29 @@
-//! Every atomic and fence there is, as a suite for any compiler that makes PTX.
+//! Every atomic and fence that LLVM has, as a suite for any compiler that makes PTX.
+//!
+//! A [`Suite`] gives functions to a compiler, of which it knows the command line alone, and judges the PTX: by the instructions,
+//! by each ptxas that is there, and by the values that an interpreter computes. A [`Cell`] is one function; [`Language::cells`]
+//! has those of a language.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use ptx_atomics_assembler::Assembler;
+//! use ptx_atomics_conformance::{Compiler, Language, Suite, Template, Verdict};
+//! use ptx_atomics_lowering::Target;
+//!
+//! let target = Target::new("sm_90".parse()?, Some("ptx88".parse()?))?;
+//! let words = ["llc", "-mcpu={sm}", "-mattr=+{ptx}", "{input}", "-o", "{output}"];
+//! let command = Template::new(words.map(str::to_owned))?;
+//! let compiler = Compiler { command, language: Language::Llvm, timeout: Duration::from_secs(60) };
+//! let suite = Suite { compiler, assemblers: Assembler::found().to_vec(), batch: 64, jobs: 2 };
+//! for outcome in suite.run(&target, &Language::Llvm.cells(&target, 22), |_| {})? {
+//!     if outcome.verdict != Verdict::Right {
+//!         println!("{}: {}", outcome.cell.name, outcome.said.join("; "));
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 #![warn(missing_docs)]
 
 mod baseline;

@@ -10,7 +10,7 @@ use ptx_atomics_lowering::{
 pub struct Spelling<'a> {
     /// The type of the value.
     pub ty: &'a str,
-    /// The alignment, in bytes; `None` where the dialect has none on a read-modify-write.
+    /// The alignment, in bytes.
     pub align: u32,
     /// Whether read-modify-writes have an alignment. In LLVM 7 they have none.
     pub aligned_rmw: bool,

@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use itertools::Itertools;
-use ptx_atomics_lowering::Target;
+use ptx_atomics_lowering::{RmwOp, Target};
 use serde::Serialize;
+use strum::EnumMessage;
 
 use crate::{baseline::Standing, cell::Cell, llvm_ir, suite::Outcome, values::Values, verdict::Verdict};
 
@@ -28,6 +29,13 @@ impl Results {
     /// How many functions are right.
     pub fn right(&self) -> usize {
         self.counts().get(&Verdict::Right).copied().unwrap_or(0)
+    }
+
+    /// How many functions are right and have a remark, by the remark.
+    pub fn notes(&self) -> Vec<(&'static str, usize)> {
+        let right = self.outcomes.iter().filter(|(outcome, _)| outcome.verdict == Verdict::Right);
+        let notes = right.flat_map(|(outcome, _)| &outcome.notes).filter_map(|note| note.get_message());
+        notes.counts().into_iter().sorted().collect()
     }
 
     /// How many functions the interpreter did not check, by the instruction that it does not know.
@@ -105,10 +113,14 @@ struct JsonFunction<'r> {
     operation: &'static str,
     #[serde(rename = "type")]
     ty: &'static str,
+    /// The width of the value; of a fence, 0.
+    bits: u32,
     ordering: String,
     scope: &'static str,
     address_space: Option<u32>,
     volatile: bool,
+    /// The version of LLVM that has the operation first; 22 stands for that and all before it.
+    since_llvm: u32,
     verdict: Verdict,
     standing: Standing,
     said: &'r [String],
@@ -129,10 +141,12 @@ impl<'r> JsonFunction<'r> {
             kind: cell.kind(),
             operation: cell.rmw().map_or("", Into::into),
             ty: cell.llvm_type(),
+            bits: cell.space().map_or(0, |_| cell.ty.ty.bits()),
             ordering: cell.ordering(),
             scope: llvm_ir::scope_name(cell.op.scope),
             address_space: cell.space().map(llvm_ir::address_space),
             volatile: cell.is_volatile(),
+            since_llvm: cell.rmw().map_or(22, RmwOp::since_llvm),
             verdict: outcome.verdict,
             standing,
             said: &outcome.said,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ptx_atomics_assembler::{Assembler, Error};
 use ptx_atomics_judge::{BasicBlock, FunctionJudgement, Judgement, Note, judge_function};
-use ptx_atomics_lowering::{PtxVersion, Target, ptx::Function};
+use ptx_atomics_lowering::{PtxVersion, Target, ptx::Function, sass::Family};
 use rayon::prelude::*;
 
 use crate::{
@@ -75,7 +75,8 @@ impl Suite {
     }
 
     fn outcomes(&self, target: &Target, cells: &[Cell], results: Vec<Result<Compiled, Failure>>) -> Vec<Outcome> {
-        let mut outcomes: Vec<_> = cells.iter().zip(&results).map(|(cell, result)| outcome(cell, result)).collect();
+        let mut outcomes: Vec<_> =
+            cells.iter().zip(&results).map(|(cell, result)| outcome(target, cell, result)).collect();
         let mut by_head: HashMap<&str, Vec<(usize, &Function)>> = HashMap::new();
         for (index, compiled) in results.iter().enumerate() {
             if let Ok(Compiled { head, function }) = compiled {
@@ -99,7 +100,7 @@ impl Suite {
 }
 
 /// What the checker and the interpreter say of a function.
-fn outcome(cell: &Cell, result: &Result<Compiled, Failure>) -> Outcome {
+fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> Outcome {
     let mut outcome = Outcome::new(cell.clone(), Verdict::Right);
     let Compiled { head, function } = match result {
         Ok(compiled) => compiled,
@@ -108,7 +109,13 @@ fn outcome(cell: &Cell, result: &Result<Compiled, Failure>) -> Outcome {
     outcome.ptx = Some(function.to_string());
     outcome.head.clone_from(head);
     let source = [BasicBlock { operations: vec![cell.op], next: Vec::new() }];
-    match judge_function(&source, function).map(|FunctionJudgement { mut operations, .. }| operations.pop()) {
+    let judged = judge_function(&source, function).map(|mut judgement: FunctionJudgement| {
+        if let Some(family) = Family::of(target.sm) {
+            judgement.note_assembler(&source, function, family);
+        }
+        judgement.operations.pop()
+    });
+    match judged {
         Ok(Some(Judgement { violations, notes, .. })) => {
             outcome.verdict = violations.iter().map(|found| found.loss.into()).max().unwrap_or(Verdict::Right);
             outcome.said.extend(violations.into_iter().map(|found| found.reason));
