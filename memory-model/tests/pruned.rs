@@ -85,7 +85,7 @@ fn decisions() {
                     Atom::Location(location) => layout.location(state, location),
                     Atom::Value(value) => Some(value),
                 });
-                known.unwrap_or(1) ^ u64::from(variant % 3 == 2 && index % 2 == 0)
+                known.unwrap_or(1) ^ u64::from(variant % 3 == 2 && index.is_multiple_of(2))
             };
             let equal = |index: usize| match (seed as usize + variant + index) % 5 {
                 0 => Formula::Unequal(atoms[index], Atom::Value(value(index))),
