@@ -1,4 +1,5 @@
-//! The code of every input, pinned: `snapshots/<input>.snap`, by function, for every strategy and GPU.
+//! The code of every input, pinned: `snapshots/<input>.snap`, by function, for every strategy and GPU; and the atomics of the
+//! examples in MLIR, `snapshots/golden/<input>.snap`.
 //!
 //! The whole of each module is assembled and checked, and some are compared with what the command writes.
 //!
@@ -35,9 +36,15 @@ fn main() {
         .show(Show::Code)
         .edition(snapshot::edition())
         .short_names();
+    // As a user's suite is, in MLIR.
+    let examples = Suite::new(root().join("examples/mlir"))
+        .snapshots(root().join("snapshots/golden"))
+        .gpus(["sm_70", "sm_90+ptx86"])
+        .strategies(["recommended", "fence"])
+        .edition(snapshot::edition());
     let missing = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing());
     let skipped = missing.map(|what| trial("assembling".into(), Some(what), || Ok(())));
-    let trials = suite.trials().into_iter().chain(skipped).chain(as_the_command());
+    let trials = suite.trials().into_iter().chain(examples.trials()).chain(skipped).chain(as_the_command());
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 

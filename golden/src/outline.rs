@@ -128,8 +128,15 @@ fn idle(lines: &[&Line]) -> Option<usize> {
         let labels = behind.iter().take_while(|line| is_label(line));
         let next = behind.iter().find(|line| !is_label(line));
         let has = |line: &&Line, name: &Name| matches!(&line.code, Code::Label(label) if label == name);
-        if let Some((_, target)) = branch(lines[index]) {
-            return is_dead(above) || labels.chain(here).any(|line| has(line, target));
+        if let Some((is_guarded, target)) = branch(lines[index]) {
+            // A loop with nothing in it, which is left to what comes behind it.
+            let start = above.iter().position(|line| has(line, target));
+            let round = start.map_or(&[][..], |start| &above[start..]);
+            let leads_behind =
+                |line: &&Line| branch(line).is_some_and(|(_, out)| labels.clone().any(|line| has(line, out)));
+            let is_empty = round.iter().all(|line| is_label(line) || branch(line).is_some());
+            let idles = !is_guarded && is_empty && round.iter().any(leads_behind);
+            return idles || is_dead(above) || labels.clone().chain(here).any(|line| has(line, target));
         }
         match &lines[index].code {
             Code::Label(label) => !named.contains(label),
@@ -205,6 +212,9 @@ mod tests {
         check(&format!("@%p1 bra $A; bra $B; $A: add.u32 %r1, %r1, 1; $B: {atom}; ret;"), atom);
         check(&format!("$A: add.u32 %r1, %r1, 1; @%p1 bra $A; {atom}; ret;"), atom);
         check(&format!("$A: {atom}; @%p1 bra $A; ret;"), &format!("$A:; {atom}; @%p1 bra $A"));
+        check(&format!("$A: @%p1 bra $B; add.u32 %r1, %r1, 1; bra.uni $A; $B: {atom}; ret;"), atom);
+        check(&format!("$A: @%p1 bra $B; bra $A; $B: @%p2 bra $A; {atom}; ret;"), atom);
+        check(&format!("$A: @%p1 bra $B; {atom}; bra $A; $B: ret;"), &format!("$A:; @%p1 bra $B; {atom}; bra $A; $B:"));
         check(&format!("@%p1 ret; {atom}; ret;"), &format!("@%p1 ret; {atom}"));
         check(&format!("{atom}; bra $A; {atom}; $A: ret;"), atom);
         check(&format!("@%p1 ret; {atom}; trap;"), &format!("@%p1 ret; {atom}; trap").replace("; trap", ""));
