@@ -1,6 +1,6 @@
 //! The lines of a function that concern atomics: what remains of a kernel of which the rest is left out.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ptx_atomics::ptx::{
     Code, Function, Instruction, Jump, LdSem, Line, Name, Other, StSem,
@@ -25,10 +25,13 @@ pub fn outline(function: &Function) -> Vec<&Line> {
         Code::Directive(_) | Code::Open | Code::Close => false,
     };
     let mut lines: Vec<_> = body.iter().filter(is_kept).collect();
-    while let Some(index) = idle(&lines) {
-        lines.remove(index);
+    loop {
+        let kept = without_idle(&lines);
+        if kept.len() == lines.len() {
+            return lines;
+        }
+        lines = kept;
     }
-    lines
 }
 
 fn is_strong(instruction: &Instruction) -> bool {
@@ -117,33 +120,47 @@ fn is_parameter(code: NodeCode<'_>) -> bool {
     matches!(code, NodeCode::Other(other) if other.mnemonic.starts_with("ld.param"))
 }
 
-/// The index of a line that only leads to where control goes without it.
-fn idle(lines: &[&Line]) -> Option<usize> {
+/// The lines but for those that only lead to where control goes without them. One that is left out may make others so.
+fn without_idle<'l>(lines: &[&'l Line]) -> Vec<&'l Line> {
     let named: HashSet<_> = lines.iter().flat_map(|line| targets(line)).collect();
     let is_label = |line: &&Line| matches!(line.code, Code::Label(_));
-    (0..lines.len()).find(|&index| {
-        let (above, behind) = (&lines[..index], &lines[index + 1..]);
-        // The labels that stand at the same place as this line, and what comes next.
-        let here = above.iter().rev().take_while(|line| is_label(line));
+    let has = |line: &&Line, name: &Name| matches!(&line.code, Code::Label(label) if label == name);
+    let mut kept: Vec<&Line> = Vec::new();
+    let mut labels_kept: HashMap<&Name, usize> = HashMap::new();
+    // Behind the last line that is neither a label nor a branch.
+    let mut since = 0;
+    for (index, line) in lines.iter().enumerate() {
+        let behind = &lines[index + 1..];
         let labels = behind.iter().take_while(|line| is_label(line));
-        let next = behind.iter().find(|line| !is_label(line));
-        let has = |line: &&Line, name: &Name| matches!(&line.code, Code::Label(label) if label == name);
-        if let Some((is_guarded, target)) = branch(lines[index]) {
-            // A loop with nothing in it, which is left to what comes behind it.
-            let start = above.iter().position(|line| has(line, target));
-            let round = start.map_or(&[][..], |start| &above[start..]);
-            let leads_behind =
-                |line: &&Line| branch(line).is_some_and(|(_, out)| labels.clone().any(|line| has(line, out)));
-            let is_empty = round.iter().all(|line| is_label(line) || branch(line).is_some());
-            let idles = !is_guarded && is_empty && round.iter().any(leads_behind);
-            return idles || is_dead(above) || labels.clone().chain(here).any(|line| has(line, target));
+        let is_idle = match (&line.code, branch(line)) {
+            (_, Some((is_guarded, target))) => {
+                let to_behind = |name: &Name| labels.clone().any(|line| has(line, name));
+                let here = kept.iter().rev().take_while(|line| is_label(line)).any(|line| has(line, target));
+                // A loop with nothing in it, which is left to what comes behind it.
+                let start = labels_kept.get(target).copied().filter(|start| !is_guarded && *start >= since);
+                let round = start.map_or(&[][..], |start| &kept[start..]);
+                let is_left = round.iter().any(|line| branch(line).is_some_and(|(_, out)| to_behind(out)));
+                is_dead(&kept) || here || is_left || to_behind(target)
+            }
+            (Code::Label(label), _) => !named.contains(label),
+            (Code::Other(Other { jump: Jump::Out, .. }), _) => {
+                let next = behind.iter().find(|line| !is_label(line));
+                is_dead(&kept) || next.is_none_or(|line| leaves(line))
+            }
+            _ => is_dead(&kept),
+        };
+        if is_idle {
+            continue;
         }
-        match &lines[index].code {
-            Code::Label(label) => !named.contains(label),
-            Code::Other(Other { jump: Jump::Out, .. }) => is_dead(above) || next.is_none_or(|line| leaves(line)),
-            _ => is_dead(above),
+        if let Code::Label(label) = &line.code {
+            labels_kept.insert(label, kept.len());
         }
-    })
+        kept.push(line);
+        if !is_label(line) && branch(line).is_none() {
+            since = kept.len();
+        }
+    }
+    kept
 }
 
 /// Whether control never gets behind these lines, unless to a label.
@@ -218,6 +235,18 @@ mod tests {
         check(&format!("@%p1 ret; {atom}; ret;"), &format!("@%p1 ret; {atom}"));
         check(&format!("{atom}; bra $A; {atom}; $A: ret;"), atom);
         check(&format!("@%p1 ret; {atom}; trap;"), &format!("@%p1 ret; {atom}; trap").replace("; trap", ""));
+    }
+
+    /// Kernels have thousands of branches.
+    #[test]
+    fn a_function_may_be_long() {
+        let step =
+            |number: usize| format!("@%p{number} bra $A{number}; add.u32 %r1, %r1, 1; $A{number}: mov.b32 %r2, %r1;");
+        let body = (1..5_000).map(step).collect::<String>() + "atom.global.add.u32 %r1, [%rd1], 1; ret;";
+        check(&body, "atom.global.add.u32 %r1, [%rd1], 1");
+        let nested = (1..100).map(|number| format!("$A{number}: @%p{number} bra $B{number};")).collect::<String>();
+        let ends = (1..100).rev().map(|number| format!("bra $A{number}; $B{number}:")).collect::<String>();
+        check(&format!("{nested} {ends} membar.gl; ret;"), "membar.gl");
     }
 
     #[test]
