@@ -22,6 +22,7 @@ NOTES = {
     "load-writes": "loads that are read-modify-writes",
     "by-element": "additions of a vector element by element",
     "ordering-in-loop": "loops that pay for the ordering in every iteration",
+    "misplaced": "whose ordering ptxas is known to drop or to misplace",
 }
 SPACES = {0: "generic", 1: "global", 3: "shared", 5: "local"}
 INTRODUCTION = """
