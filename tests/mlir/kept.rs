@@ -55,7 +55,7 @@ pub fn target_of(text: &str) -> Option<(&str, &str)> {
 /// The LLVM that alone has what an input contains, if it is another than the one under test.
 pub fn other_llvm(text: &str) -> Option<&'static str> {
     let only = text.lines().find_map(|line| line.strip_prefix("// LLVM: "))?;
-    (only != llvm_version().to_string()).then(|| &*format!("an MLIR {only}").leak())
+    (only != llvm_version().to_string()).then(|| &*format!("MLIR {only}").leak())
 }
 
 fn lower(path: &Path, sm: &str, ptx: &str) -> std::process::Command {
