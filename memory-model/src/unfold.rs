@@ -181,13 +181,15 @@ pub(crate) struct Unfolded<L: Language> {
 /// # Errors
 /// If a thread is outside of what paths can say, or if accesses overlap otherwise than completely.
 pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Result<Vec<Vec<Path<L>>>, Limit> {
-    let all = |unfolding| {
-        let unfold = |thread| unfold(program, thread, unfolding);
+    let all = |unfolding, held: &[Held]| {
+        let unfold = |thread| unfold(program, thread, unfolding, held);
         program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()
     };
-    let mut unfolded = all(unfolding)?;
+    let mut unfolded = all(unfolding, &[])?;
     if !may_idle(program, &unfolded) {
-        unfolded = all(Unfolding { idle_updates: false, ..unfolding })?;
+        unfolded = all(Unfolding { idle_updates: false, ..unfolding }, &[])?;
+    } else if unfolded.iter().any(|of| !of.idle.is_empty()) {
+        unfolded = all(unfolding, &held(program, &unfolded))?;
     }
     let threads: Vec<Vec<Path<L>>> = unfolded.into_iter().map(|unfolded| unfolded.paths).collect();
     let mut spans = Vec::new();
@@ -201,6 +203,40 @@ pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Re
     }
     let partial = |a: &Span| spans.iter().any(|b| a != b && a.overlaps(*b));
     if spans.iter().any(partial) { Err(Limit::MixedSizes) } else { Ok(threads) }
+}
+
+/// All values that memory holds at any time.
+pub(crate) struct Held {
+    span: Span,
+    values: Vec<Value>,
+}
+
+/// What the memory holds that rounds update which write back what they read: where only constants are ever written, one of these.
+fn held<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> Vec<Held> {
+    let mut idle: Vec<Span> = unfolded.iter().flat_map(|of| &of.idle).copied().collect();
+    idle.dedup();
+    let writes = |span: Span| {
+        let threads = program.threads.iter().zip(unfolded);
+        threads.flat_map(move |(thread, of)| {
+            let here = move |touch: &&Touch| touch.writes && program.physical_span(touch.span).overlaps(span);
+            of.touched.iter().filter(here).map(|touch| (touch.span, &thread.code[touch.statement].instruction))
+        })
+    };
+    let values = |span: Span| {
+        let initial = span.of(program.locations[usize::from(span.variable.0)].initial);
+        let written = writes(span).map(|(at, instruction)| match instruction {
+            _ if program.physical_span(at) != span => None,
+            Instruction::Store { b: Operand::Immediate(value), ty, .. }
+            | Instruction::Rmw { op: RmwOp::Atom(AtomOp::Exch), b: Operand::Immediate(value), ty, .. }
+            | Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), c: Operand::Immediate(value), ty, .. } => {
+                Some(truncate(*ty, *value))
+            }
+            _ => None,
+        });
+        written.chain([Some(initial)]).collect::<Option<Vec<_>>>()
+    };
+    let held = |span: Span| Some(Held { span, values: values(program.physical_span(span))? });
+    idle.into_iter().filter_map(held).collect()
 }
 
 /// Whether the rounds may be left out that write back what they read.
@@ -228,10 +264,11 @@ fn may_idle<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> bool
 ///
 /// # Errors
 /// If the thread is outside of what paths can say.
-pub(crate) fn unfold<L: Language>(
-    program: &Program<L>,
-    thread: &Thread<L>,
+pub(crate) fn unfold<'p, L: Language>(
+    program: &'p Program<L>,
+    thread: &'p Thread<L>,
     unfolding: Unfolding,
+    held: &'p [Held],
 ) -> Result<Unfolded<L>, Limit> {
     if thread.registers.len() > MAX_REGISTERS {
         return Err(Limit::Registers);
@@ -250,6 +287,7 @@ pub(crate) fn unfold<L: Language>(
         flow,
         live,
         addresses,
+        held,
         traps,
         paths: Vec::new(),
         cut: Vec::new(),
@@ -288,6 +326,7 @@ struct Unfold<'p, L: Language> {
     live: Vec<u128>,
     /// Where each variable begins, in order.
     addresses: Vec<(Value, Location)>,
+    held: &'p [Held],
     /// Whether some thread has a `trap`.
     traps: bool,
     paths: Vec<Path<L>>,
@@ -578,7 +617,9 @@ impl<'p, L: Language> Unfold<'p, L> {
                     None => {
                         let mut changed = state.clone();
                         changed.path.constraints.push((equal, false));
-                        if self.count(&mut changed, pc) {
+                        if !self.may_read(&changed, write - 1) {
+                            // It holds nothing else.
+                        } else if self.count(&mut changed, pc) {
                             changed.pc = pc + 1;
                             self.run(changed)?;
                         } else {
@@ -601,6 +642,19 @@ impl<'p, L: Language> Unfold<'p, L> {
             self.paths.push(stopped);
         }
         Ok(if self.count(state, pc) { Round::New } else { Round::Beyond })
+    }
+
+    /// Whether a read gives, of all values that its memory ever holds, one with which the path's branches are as they are.
+    fn may_read(&self, state: &State<'p, L>, read: usize) -> bool {
+        let span = state.path.events[read].span;
+        let Some(held) = self.held.iter().find(|held| held.span == span) else { return true };
+        held.values.iter().any(|&value| {
+            let of = |event: usize| (event == read).then_some(value);
+            let holds = |&(term, wanted): &(Term, bool)| {
+                state.path.value(term, &of).is_none_or(|known| (known != 0) == wanted)
+            };
+            state.path.constraints.iter().all(holds)
+        })
     }
 
     /// Counts a round; whether the bound allows it.
