@@ -138,6 +138,10 @@ pub(crate) fn go_together<L: Language>(paths: &[&Path<L>]) -> bool {
 const MAX_PATHS: usize = 4096;
 /// Of branches that depend on what is read, along one path.
 const MAX_CONSTRAINTS: usize = 256;
+/// Of the statements that a path executes.
+const MAX_STEPS: usize = 1 << 16;
+/// Of the values of what is read that give one value of an address.
+const MAX_PREIMAGES: usize = 8;
 /// Of the addresses that one access may have.
 const MAX_ADDRESSES: usize = 256;
 /// No array of a program is larger, and each begins at a multiple of this, in bytes.
@@ -312,6 +316,7 @@ pub(crate) fn unfold<'p, L: Language>(
         memory: Vec::new(),
         visits: Vec::new(),
         vectors: 0,
+        steps: 0,
     })?;
     unfold.go_beyond();
     Ok(Unfolded { paths: unfold.paths, touched: unfold.touched, idle: unfold.idle })
@@ -355,6 +360,8 @@ struct State<'p, L: Language> {
     /// Each arrival at the start of a loop.
     visits: Vec<Visit>,
     vectors: u16,
+    /// How many statements were executed.
+    steps: usize,
 }
 
 /// An arrival at the start of a loop.
@@ -365,6 +372,8 @@ struct Visit {
     memory: Vec<(Location, Term, Set)>,
     /// How many events had happened.
     events: usize,
+    /// How many branches had depended on what is read.
+    constraints: usize,
 }
 
 impl<'p, L: Language> Unfold<'p, L> {
@@ -378,6 +387,11 @@ impl<'p, L: Language> Unfold<'p, L> {
             }
             if state.path.events.len() > MAX_EVENTS {
                 return Err(Limit::Events);
+            }
+            state.steps += 1;
+            if state.steps > MAX_STEPS {
+                let pc = state.pc;
+                return Ok(self.cut(state, Limit::Unroll, pc));
             }
             let Some(statement) = self.thread.code.get(state.pc) else {
                 self.paths.push(state.path);
@@ -478,17 +492,28 @@ impl<'p, L: Language> Unfold<'p, L> {
             for value in inside {
                 let sources = [term, Term::Constant(value), Term::Constant(0)];
                 let equal = state.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
+                if state.known(equal) == Some(false) {
+                    continue;
+                }
                 let mut chosen = state.clone();
-                match state.known(equal) {
-                    Some(false) => continue,
-                    Some(true) => {}
-                    None => chosen.path.constraints.push((equal, true)),
+                chosen.pc = pc;
+                others.push((equal, false));
+                let mut read = Vec::new();
+                if let Some(event) = state.path.preimages(term, value, &mut read) {
+                    for value in read {
+                        let mut chosen = chosen.clone();
+                        if chosen.pin(event, value) {
+                            self.run(chosen)?;
+                        }
+                    }
+                    continue;
+                }
+                if state.known(equal).is_none() {
+                    chosen.path.constraints.push((equal, true));
                 }
                 let decided = chosen.decided[usize::from(base.0)] | reads;
                 chosen.set(base, Term::Constant(value), decided);
-                chosen.pc = pc;
                 self.run(chosen)?;
-                others.push((equal, false));
             }
             if is_complete {
                 return Ok(Settled::Elsewhere);
@@ -528,9 +553,9 @@ impl<'p, L: Language> Unfold<'p, L> {
         }
         // What is not written in any path may be any variable, if its address is in a register.
         let mut writes: Vec<Vec<Location>> = vec![Vec::new(); self.thread.code.len()];
-        for event in self.paths.iter().flat_map(|path| &path.events) {
-            if matches!(event.kind, EventKind::Write(_)) && !writes[event.statement].contains(&event.span.variable) {
-                writes[event.statement].push(event.span.variable);
+        for touch in self.touched.iter().filter(|touch| touch.writes) {
+            if !writes[touch.statement].contains(&touch.span.variable) {
+                writes[touch.statement].push(touch.span.variable);
             }
         }
         for (known, statement) in writes.iter_mut().zip(&self.thread.code) {
@@ -544,7 +569,8 @@ impl<'p, L: Language> Unfold<'p, L> {
         for (path, pc, controls) in std::mem::take(&mut self.cut) {
             let behind: Vec<_> =
                 controls.iter().map(|control| self.flow.written_from(control.until, &writes)).collect();
-            for variable in self.flow.written_from(pc, &writes) {
+            let shared = |variable: &Location| !self.program.locations[usize::from(variable.0)].private;
+            for variable in self.flow.written_from(pc, &writes).into_iter().filter(shared) {
                 let inside = controls.iter().zip(&behind).filter(|(_, behind)| !behind.contains(&variable));
                 let depends = inside.fold(Set(0), |all, (control, _)| all | control.reads);
                 let beyond = PathEvent::new(EventKind::Beyond, pc);
@@ -657,13 +683,25 @@ impl<'p, L: Language> Unfold<'p, L> {
         })
     }
 
-    /// Counts a round; whether the bound allows it.
+    /// Counts a round; whether the bound allows it. A round does not count in which nothing that is read decided a branch: how
+    /// often that happens is known.
     fn count(&self, state: &mut State<'p, L>, pc: usize) -> bool {
         let State { visits, path, memory, .. } = state;
-        if visits.iter().filter(|visit| visit.pc == pc).count() >= self.unfolding.rounds {
+        let last = visits.iter().rposition(|visit| visit.pc == pc);
+        let known = last.is_some_and(|last| visits[last].constraints == path.constraints.len());
+        if !known && visits.iter().filter(|visit| visit.pc == pc).count() >= self.unfolding.rounds {
             return false;
         }
-        visits.push(Visit { pc, registers: path.registers.clone(), memory: memory.clone(), events: path.events.len() });
+        if let Some(last) = last.filter(|_| known) {
+            visits.remove(last);
+        }
+        visits.push(Visit {
+            pc,
+            registers: path.registers.clone(),
+            memory: memory.clone(),
+            events: path.events.len(),
+            constraints: path.constraints.len(),
+        });
         true
     }
 
@@ -929,6 +967,45 @@ impl<L: Language> State<'_, L> {
             Operand::Immediate(value) => Term::Constant(value),
             Operand::Address(location) => Term::Constant(self.program.address_of(location)),
         }
+    }
+
+    /// Goes on where an event reads this value: everything that follows from that is known. Whether that may be.
+    fn pin(&mut self, event: usize, value: Value) -> bool {
+        let node = self.path.nodes.iter().position(|node| *node == Node::Event(event));
+        let Some(node) = node.map(|node| Term::Node(node as u32)) else { return false };
+        let sources = [node, Term::Constant(value), Term::Constant(0)];
+        let equal = self.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
+        match self.known(equal) {
+            Some(false) => return false,
+            Some(true) => {}
+            None => self.path.constraints.push((equal, true)),
+        }
+        // What earlier branches found out about other terms holds of this value as well, or the path is none.
+        let read = |other: usize| (other == event).then_some(value);
+        let holds = |&(term, wanted): &(Term, bool)| {
+            self.path.value(term, &read).is_none_or(|known| (known != 0) == wanted)
+        };
+        if !self.path.constraints.iter().all(holds) {
+            return false;
+        }
+        let known = |path: &Path<L>, term: Term| match term {
+            Term::Constant(_) => None,
+            term => path.value(term, &read),
+        };
+        for index in 0..self.path.registers.len() {
+            let term = self.path.registers[index];
+            if let Some(value) = known(&self.path, term) {
+                self.decided[index] = self.decided[index] | self.reads(term);
+                self.path.registers[index] = Term::Constant(value);
+            }
+        }
+        for index in 0..self.memory.len() {
+            let (variable, term, decided) = self.memory[index];
+            if let Some(value) = known(&self.path, term) {
+                self.memory[index] = (variable, Term::Constant(value), decided | self.reads(term));
+            }
+        }
+        true
     }
 
     /// What private memory holds, with the reads that decided it.
@@ -1211,6 +1288,95 @@ impl<L: Language> Path<L> {
         Some(values)
     }
 
+    /// The one event on which a term depends, and all of its values with which the term has this one. `None` if there is no one
+    /// event, or if there may be more values than a few.
+    fn preimages(&self, term: Term, value: Value, all: &mut Vec<Value>) -> Option<usize> {
+        let node = match term {
+            Term::Node(node) => self.nodes[node as usize],
+            Term::Constant(_) => return None,
+        };
+        let (computation, ty, sources) = match node {
+            Node::Event(event) => {
+                let bits = self.bits(term);
+                if bits >= Value::BITS || value >> bits == 0 {
+                    all.push(value);
+                }
+                return Some(event);
+            }
+            Node::Computed(computation, ty, sources) => (computation, ty, sources),
+            Node::Rmw(..) | Node::Expected(..) => return None,
+        };
+        let Computation::Alu(op) = computation else {
+            let Computation::Cvt(to) = computation else { return None };
+            // An extension; where the sign is one, the value has to agree.
+            if to.bits() < ty.bits() {
+                return None;
+            }
+            return self.among(sources[0], &[truncate(ty, value)], computation, ty, sources, value, all);
+        };
+        let width = |value: Value| truncate(ty, value);
+        let (source, candidates) = match (op, sources) {
+            (AluOp::Mov, [a, ..]) => (a, vec![value]),
+            (AluOp::Add, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, vec![width(value.wrapping_sub(c))]),
+            (AluOp::Sub, [a, Term::Constant(c), _]) => (a, vec![width(value.wrapping_add(c))]),
+            (AluOp::Sub, [Term::Constant(c), a, _]) => (a, vec![width(c.wrapping_sub(value))]),
+            (AluOp::Xor, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, vec![width(value ^ c)]),
+            (AluOp::MulLo, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, quotients(value, c, ty)?),
+            (AluOp::MadLo, [a, Term::Constant(c), Term::Constant(d)] | [Term::Constant(c), a, Term::Constant(d)]) => {
+                (a, quotients(value.wrapping_sub(d), c, ty)?)
+            }
+            (AluOp::Shl, [a, Term::Constant(c), _]) if c < ty.bits().into() => (a, quotients(value, 1 << c, ty)?),
+            _ => return None,
+        };
+        // A value that the source never has is none; of a wider source, others have the same low bits.
+        if self.bits(source) > ty.bits() {
+            return None;
+        }
+        self.among(source, &candidates, computation, ty, sources, value, all)
+    }
+
+    /// As [`Self::preimages`], by the values that one source of a computation may have.
+    #[expect(clippy::too_many_arguments, reason = "a computation and its result")]
+    fn among(
+        &self,
+        source: Term,
+        candidates: &[Value],
+        computation: Computation,
+        ty: Type,
+        sources: [Term; 3],
+        value: Value,
+        all: &mut Vec<Value>,
+    ) -> Option<usize> {
+        let bits = self.bits(source);
+        let mut event = self.event_of(source)?;
+        for &candidate in candidates {
+            let put = |term: Term| match term {
+                _ if term == source => candidate,
+                Term::Constant(constant) => constant,
+                Term::Node(_) => 0,
+            };
+            let fits = bits >= Value::BITS || candidate >> bits == 0;
+            if fits && computation.apply(ty, sources.map(put)) == Some(value) {
+                event = self.preimages(source, candidate, all)?;
+            }
+        }
+        (all.len() <= MAX_PREIMAGES).then_some(event)
+    }
+
+    /// The one event on which a term depends.
+    fn event_of(&self, term: Term) -> Option<usize> {
+        let Term::Node(node) = term else { return None };
+        match self.nodes[node as usize] {
+            Node::Event(event) => Some(event),
+            Node::Computed(_, _, sources) => {
+                let mut events = sources.into_iter().filter(|source| matches!(source, Term::Node(_)));
+                let first = events.next()?;
+                events.next().is_none().then(|| self.event_of(first)).flatten()
+            }
+            Node::Rmw(..) | Node::Expected(..) => None,
+        }
+    }
+
     /// The constants in a sum.
     fn addends(&self, term: Term, constants: &mut Vec<Value>) {
         match (term, self.node(term)) {
@@ -1269,6 +1435,8 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
     match op {
         AluOp::Mov => copy(a),
         AluOp::And | AluOp::MulLo if either(0) => zero,
+        AluOp::MulLo if is(b, 1) => copy(a),
+        AluOp::MulLo if is(a, 1) => copy(b),
         AluOp::Or if either(ones) => Some(Constant(ones)),
         AluOp::Min if !signed && either(0) => zero,
         AluOp::Max if !signed && either(ones) => Some(Constant(ones)),
@@ -1290,6 +1458,24 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
         },
         _ => None,
     }
+}
+
+/// All values of a type's width that give this one, multiplied by a constant; `None` if there are more than a few.
+fn quotients(value: Value, by: Value, ty: Type) -> Option<Vec<Value>> {
+    let (value, by) = (truncate(ty, value), truncate(ty, by));
+    let twos = by.trailing_zeros();
+    if by == 0 || 1usize.checked_shl(twos)? > MAX_PREIMAGES {
+        return None;
+    }
+    if value.trailing_zeros() < twos {
+        return Some(Vec::new());
+    }
+    // The inverse of an odd number, by Newton's iteration: each round doubles the bits that are right.
+    let odd = by >> twos;
+    let inverse = (0..6).fold(odd, |inverse: Value, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
+    let bits = ty.bits() - twos;
+    let low = truncate(ty, (value >> twos).wrapping_mul(inverse)) & (Value::MAX >> (64 - bits));
+    Some((0..1 << twos).map(|high: Value| low | high << (bits % 64)).collect())
 }
 
 /// The addresses of an access, and what is accessed there.

@@ -50,8 +50,7 @@ pub(super) fn accessed(program: &mut Program, unfolding: Unfolding) -> Result<Ac
         let mut changed = false;
         for (location, part) in cells {
             let variable = &mut program.locations[usize::from(location.0)];
-            // What is accessed by strong operations is how threads communicate, whoever is seen to write.
-            if variable.private && (part.is_shared() || part.strong && program.threads.len() > 1) {
+            if variable.private && part.is_shared() {
                 variable.private = false;
                 changed = true;
             }
