@@ -1,6 +1,6 @@
 //! Threads as paths: what a thread may do, for every choice of its branches, over values still to be read.
 
-use crate::flow::{Control, Flow, live, written};
+use crate::flow::{Control, Flow, live, uses, written};
 pub use crate::limit::{Limit, MAX_NODES, MAX_REGISTERS};
 use crate::program::{
     Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location,
@@ -558,11 +558,11 @@ impl<'p, L: Language> Unfold<'p, L> {
                 writes[touch.statement].push(touch.span.variable);
             }
         }
+        let arrays = self.arrays();
         for (known, statement) in writes.iter_mut().zip(&self.thread.code) {
-            let any = || (0..self.program.locations.len()).map(|index| Location(index as u16)).collect();
             match written(statement) {
                 Some(named) => *known = named,
-                None if known.is_empty() => *known = any(),
+                None if known.is_empty() => *known = self.may_be_written(&statement.instruction, &arrays),
                 None => {}
             }
         }
@@ -577,6 +577,62 @@ impl<'p, L: Language> Unfold<'p, L> {
                 self.paths[path].events.push(PathEvent { span: Span::whole(variable), depends, ..beyond });
             }
         }
+    }
+
+    /// For each register, the arrays into which it may lead, and whether it may hold what is read. A sum leads into the array of
+    /// its address, or to what is undefined.
+    fn arrays(&self) -> Vec<Leads> {
+        let known = |value: Value| self.addresses.iter().any(|&(at, _)| at / ARRAY == value / ARRAY);
+        let constant = |value: Value| Leads {
+            arrays: Some(value / ARRAY).filter(|_| known(value)).into_iter().collect(),
+            anywhere: false,
+        };
+        let mut leads: Vec<Leads> =
+            self.thread.registers.iter().map(|declared| constant(declared.initial)).collect();
+        loop {
+            let before = leads.clone();
+            for statement in &self.thread.code {
+                let (_, mut written) = uses(&statement.instruction);
+                let Instruction::Alu { d, sources, computation, .. } = &statement.instruction else {
+                    while written != 0 {
+                        leads[written.trailing_zeros() as usize].anywhere = true;
+                        written &= written - 1;
+                    }
+                    continue;
+                };
+                let of = sources[..computation.arity()].iter().map(|source| match *source {
+                    Operand::Register(register) => leads[usize::from(register.0)].clone(),
+                    Operand::Immediate(value) => constant(value),
+                    Operand::Address(location) => constant(self.program.address_of(location)),
+                });
+                let of: Vec<Leads> = of.collect();
+                let is_sum = matches!(computation, Computation::Alu(AluOp::Add | AluOp::Sub | AluOp::MadLo | AluOp::Or));
+                let has_base = of.iter().any(|source| !source.arrays.is_empty());
+                let to = &mut leads[usize::from(d.0)];
+                to.anywhere |= !(is_sum && has_base) && of.iter().any(|source| source.anywhere);
+                for array in of.into_iter().flat_map(|source| source.arrays) {
+                    if !to.arrays.contains(&array) {
+                        to.arrays.push(array);
+                    }
+                }
+            }
+            if leads == before {
+                return leads;
+            }
+        }
+    }
+
+    /// The variables that an instruction may write whose address was never known.
+    fn may_be_written(&self, instruction: &Instruction<L>, leads: &[Leads]) -> Vec<Location> {
+        let mut accesses = Vec::new();
+        addresses(instruction, &mut accesses);
+        let bases = accesses.iter().filter_map(|(a, _)| match a.base {
+            Operand::Register(register) => Some(&leads[usize::from(register.0)]),
+            _ => None,
+        });
+        let bases: Vec<&Leads> = bases.collect();
+        let may = |at: Value| bases.iter().any(|base| base.anywhere || base.arrays.contains(&(at / ARRAY)));
+        self.addresses.iter().filter(|(at, _)| may(*at)).map(|(_, location)| *location).collect()
     }
 
     /// What comes before the statement's immediate post-dominator depends on these reads.
@@ -891,6 +947,15 @@ impl<'p, L: Language> Unfold<'p, L> {
         }
         Ok(true)
     }
+}
+
+/// Where the value of a register may lead.
+#[derive(Clone, PartialEq, Eq)]
+struct Leads {
+    /// Arrays, by their addresses in units of [`ARRAY`].
+    arrays: Vec<Value>,
+    /// It may be an address that was read.
+    anywhere: bool,
 }
 
 enum Settled {
@@ -1418,6 +1483,11 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
     let signed = ty.is_signed();
     let shifts_out = || matches!(b, Constant(b) if truncate(Type::U32, b) >= ty.bits().into());
     let zero = Some(Constant(0));
+    // A mask that has all bits of a value.
+    let keeps = |term: Term, mask: Term| match mask {
+        Constant(mask) => truncate(ty, Value::MAX.checked_shr(64 - bits(term)).unwrap_or(0)) & !mask == 0,
+        Term::Node(_) => false,
+    };
     let op = match computation {
         Computation::Alu(op) => op,
         Computation::Setp(cmp) => {
@@ -1442,8 +1512,8 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
         AluOp::Max if !signed && either(ones) => Some(Constant(ones)),
         AluOp::Sub | AluOp::Xor if a == b => zero,
         AluOp::And | AluOp::Or | AluOp::Min | AluOp::Max if a == b => copy(a),
-        AluOp::And if is(b, ones) => copy(a),
-        AluOp::And if is(a, ones) => copy(b),
+        AluOp::And if keeps(a, b) => copy(a),
+        AluOp::And if keeps(b, a) => copy(b),
         AluOp::Add | AluOp::Or | AluOp::Xor | AluOp::Sub if is(b, 0) => copy(a),
         AluOp::Shl | AluOp::Shr if matches!(b, Constant(b) if truncate(Type::U32, b) == 0) => copy(a),
         AluOp::Add | AluOp::Or | AluOp::Xor if is(a, 0) => copy(b),
@@ -1451,6 +1521,8 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
         AluOp::Shl if shifts_out() => zero,
         AluOp::Shr if !signed && shifts_out() => zero,
         AluOp::MadLo if either(0) => copy(c),
+        AluOp::MadLo if is(c, 0) && is(b, 1) => copy(a),
+        AluOp::MadLo if is(c, 0) && is(a, 1) => copy(b),
         AluOp::Selp if a == b => copy(a),
         AluOp::Selp => match c {
             Constant(c) => copy(if c != 0 { a } else { b }),

@@ -114,7 +114,10 @@ impl<'m> Objects<'m> {
 
     fn declare(&mut self, symbol: &str, declaration: &Declaration, owner: Owner) -> Result<usize, String> {
         let words = self.declared.iter().find(|declared| is_called(symbol, &declared.name));
-        let shown = words.map_or_else(|| super::names::shown(symbol), |words| words.name.clone());
+        let path = super::names::shown(symbol);
+        let last = path.rsplit("::").next().unwrap_or(&path).to_owned();
+        let taken = self.all.iter().any(|object| object.name == last && object.symbol != symbol);
+        let shown = words.map_or(if taken { path } else { last }, |words| words.name.clone());
         let name = match owner {
             Owner::Cta(place) if self.ctas.len() > 1 => {
                 let number = self.ctas.iter().position(|cta| *cta == place).unwrap_or_default();

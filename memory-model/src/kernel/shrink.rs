@@ -133,10 +133,13 @@ impl Accessed {
     }
 }
 
-/// Gives registers that never hold a value at the same time one place.
+/// Gives registers that never hold a value at the same time one place, if there are too many.
 pub(super) fn share_registers(thread: &mut Thread<Ptx>) -> Result<(), Limit> {
-    let live = live(thread);
     let count = thread.registers.len();
+    if count <= MAX_REGISTERS {
+        return Ok(());
+    }
+    let live = live(thread);
     let mut places: Vec<(Bits, RegisterDeclaration)> = Vec::new();
     let mut place_of = vec![0u16; count];
     // The points at which each register holds a value: where it is live, and where it is written.
