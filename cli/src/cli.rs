@@ -296,6 +296,9 @@ pub struct LitmusArgs {
     /// Print every outcome
     #[arg(long)]
     pub outcomes: bool,
+    /// Say which orderings and scopes may be weaker, such that all tests of a file still hold
+    #[arg(long, conflicts_with = "from_source")]
+    pub minimize: bool,
     /// Show an execution for each of several files too
     #[arg(long)]
     pub explain: bool,

@@ -17,6 +17,7 @@ use ptx_atomics::memory_model::{
 use super::{
     answer::{Answer, Subject, TestReport, source},
     diagram::Diagram,
+    orderings::{self, Other},
 };
 use crate::format::columns;
 
@@ -139,6 +140,33 @@ pub fn heading(answer: &Answer, subject: &Subject, conventions: Conventions, lim
     }
     text += &format!("  {} ({})\n", litmus.condition.quantifier, litmus.formula());
     text + &format!("  {}\n", counts(answer).join(", "))
+}
+
+/// What may be weaker.
+pub fn weaker(others: &[Other]) -> String {
+    match others {
+        [] => "\nNo ordering or scope may be weaker.\n".to_owned(),
+        others => format!(
+            "\nTogether, these may be weaker, and all that the tests of this file ask for still holds:\n\n{}",
+            orderings::shown(others)
+        ),
+    }
+}
+
+/// What would make a test hold.
+pub fn remedies(remedies: &[Vec<Other>]) -> String {
+    let each = match remedies {
+        [] => return String::new(),
+        [one, ..] if one.len() == 1 => "To blame. Each of these by itself makes it hold:",
+        _ => "To blame. Each two of these together make it hold:",
+    };
+    let all: Vec<String> = remedies.iter().map(|remedy| orderings::shown(remedy)).collect();
+    let single = remedies.iter().all(|remedy| remedy.len() == 1);
+    let text = match single {
+        true => orderings::shown(&remedies.concat()),
+        false => all.join("\n"),
+    };
+    format!("\n{each}\n\n{text}")
 }
 
 /// Every final state; a star marks those in which the formula holds.
