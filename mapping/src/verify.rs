@@ -19,7 +19,7 @@ use strum::IntoEnumIterator;
 
 use crate::{
     check::{Checker, Counterexample, Counts},
-    programs::{self, Set, Values},
+    programs::{self, Loops, Set, Values},
     translate::{Mapping, NoProgram, typed},
 };
 
@@ -43,12 +43,17 @@ pub struct Expansion {
     ty: Type,
     volatile: bool,
     update: RmwOp,
+    loops: Loops,
     /// How often a thread may go round a loop before the answer is unknown.
     rounds: usize,
 }
 
 const fn expansion(name: &'static str, ty: Type, update: RmwOp) -> Expansion {
-    Expansion { name, ty, volatile: false, update, rounds: 3 }
+    Expansion { name, ty, volatile: false, update, loops: Loops::None, rounds: 3 }
+}
+
+const fn looped(name: &'static str, ty: Type, update: RmwOp, loops: Loops) -> Expansion {
+    Expansion { loops, ..expansion(name, ty, update) }
 }
 
 pub const EXPANSIONS: [Expansion; 8] = [
@@ -56,10 +61,10 @@ pub const EXPANSIONS: [Expansion; 8] = [
     expansion("native, 64 bits", Type::I64, RmwOp::Atom(AtomOp::Add)),
     Expansion { volatile: true, ..expansion("volatile", Type::I32, RmwOp::Atom(AtomOp::Exch)) },
     expansion("addition of the negated operand", Type::I32, RmwOp::Sub),
-    expansion("compare-and-swap loop", Type::I64, RmwOp::Atom(AtomOp::Inc)),
-    expansion("word around the value", Type::I16, RmwOp::Atom(AtomOp::Or)),
-    expansion("word around the value, in a loop", Type::I8, RmwOp::Atom(AtomOp::Add)),
-    expansion("word around the value, exchanged", Type::I8, RmwOp::Atom(AtomOp::Exch)),
+    looped("compare-and-swap loop", Type::I64, RmwOp::Atom(AtomOp::Inc), Loops::Updates),
+    looped("word around the value", Type::I16, RmwOp::Atom(AtomOp::Or), Loops::Exchanges),
+    looped("word around the value, in a loop", Type::I8, RmwOp::Atom(AtomOp::Add), Loops::All),
+    looped("word around the value, exchanged", Type::I8, RmwOp::Atom(AtomOp::Exch), Loops::All),
 ];
 
 impl Expansion {
@@ -70,7 +75,7 @@ impl Expansion {
             32 => ptx::Type::U32,
             _ => ptx::Type::U64,
         };
-        Values { update: self.update, ty }
+        Values { update: self.update, ty, loops: self.loops }
     }
 
     fn limits(&self) -> Limits {
