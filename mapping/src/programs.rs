@@ -115,10 +115,9 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
     let letters = || threads.iter().flat_map(|(_, letters)| letters);
     let locations =
         letters().filter(|letter| !letter.op.is_fence()).map(|letter| letter.location + 1).max().unwrap_or(0);
-    let variable = |index: usize| Variable {
-        name: ["x", "y", "z", "w"].get(index).map_or(format!("v{index}"), |name| (*name).to_owned()),
-        initial: 0,
-        alias: None,
+    let variable = |index: usize| {
+        let name = ["x", "y", "z", "w"].get(index).map_or(format!("v{index}"), |name| (*name).to_owned());
+        Variable::new(name, 0)
     };
     let mut value = 0;
     let threads = threads.iter().map(|(place, letters)| {

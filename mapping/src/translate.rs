@@ -99,7 +99,7 @@ pub fn operations(source: &Program<Cpp>, access: Access) -> Result<Vec<(AtomicOp
 /// If a sequence has instructions that the model does not know.
 pub fn inline(source: &Program<Cpp>, sequences: &[&Sequence]) -> Result<Program<Ptx>, NoProgram> {
     let mut sequences = sequences.iter();
-    let variable = |v: &Variable<Cpp>| Variable { name: v.name.clone(), initial: v.initial, alias: None };
+    let variable = |v: &Variable<Cpp>| Variable::new(v.name.clone(), v.initial);
     let mut threads = Vec::with_capacity(source.threads.len());
     for from in &source.threads {
         let mut thread = Thread {
@@ -195,6 +195,7 @@ fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> {
         }
         Instruction::Branch { when, target } => Instruction::Branch { when: *when, target: *target },
         Instruction::Label(label) => Instruction::Label(*label),
+        Instruction::Stop(stop) => Instruction::Stop(*stop),
         _ => return None,
     })
 }

@@ -54,7 +54,7 @@ fn source(initial: u64, b: u64, c: u64) -> Program<Cpp> {
         access: Semantics::new(Order::Relaxed, Scope::Gpu),
     };
     Program {
-        locations: vec![Variable { name: "x".into(), initial, alias: None }],
+        locations: vec![Variable::new("x", initial)],
         threads: vec![Thread {
             place: Place::default(),
             registers: vec![RegisterDeclaration { name: "d".into(), initial: 0, observed: true }],

@@ -29,7 +29,7 @@ fn grid(threads: usize, length: usize, locations: usize, store: Sem, load: Sem) 
         let code = (0..length).map(|index| instruction(index).into()).collect();
         Thread { place: Place { cta: thread as u32, ..Place::default() }, registers, labels: Vec::new(), code }
     };
-    let variable = |index| Variable { name: format!("x{index}"), initial: 0, alias: None };
+    let variable = |index| Variable::new(format!("x{index}"), 0);
     Program { locations: (0..locations).map(variable).collect(), threads: (0..threads).map(thread).collect() }
 }
 

@@ -151,7 +151,7 @@ impl<'p, L: Language> Combination<'p, L> {
             let whole = Span::whole(physical);
             let first = locations.len();
             locations.extend(used.iter().copied().filter(|span| span.variable == whole.variable));
-            if locations.len() == first {
+            if locations.len() == first && !program.locations[usize::from(physical.0)].private {
                 locations.push(whole);
             }
             let known = locations[first..].iter().fold(0, |known, span| known | span.within(span.of(Value::MAX)));

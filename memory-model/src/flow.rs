@@ -36,6 +36,9 @@ impl Flow {
                     let to = labels[usize::from(target.0)].ok_or(Limit::Label)?;
                     if when.is_none() && statement.guard.is_none() { vec![to] } else { vec![to, pc + 1] }
                 }
+                // Behind it is the end, for the sake of what a branch decides.
+                Instruction::Stop(_) if statement.guard.is_none() => vec![end],
+                Instruction::Stop(_) => vec![end, pc + 1],
                 _ => vec![pc + 1],
             });
         }
@@ -171,7 +174,7 @@ fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
             (sources[..computation.arity()].iter().fold(0, |read, source| read | operand(*source)), one(*d))
         }
         Instruction::Branch { when, .. } => (when.map_or(0, |(_, a, b)| operand(a) | operand(b)), 0),
-        Instruction::Fence(_) | Instruction::Label(_) => (0, 0),
+        Instruction::Fence(_) | Instruction::Label(_) | Instruction::Stop(_) => (0, 0),
     }
 }
 

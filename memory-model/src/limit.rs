@@ -23,6 +23,9 @@ pub enum Limit {
     /// An address that the model does not have.
     #[error("an address is not within a variable, is misaligned, or depends on what is read")]
     Address,
+    /// An instruction that the model does not have.
+    #[error("an instruction is not modelled")]
+    Unmodelled,
     /// Accesses that overlap in part.
     #[error("accesses overlap in part, and the axioms do not apply to a race of theirs (section 8.7.2)")]
     MixedSizes,

@@ -29,6 +29,11 @@ impl Place {
     }
 }
 
+/// Whether an operation of this scope reaches all of these places from each of them.
+pub(crate) fn all_reach(scope: Scope, places: &[Place]) -> bool {
+    places.iter().all(|from| places.iter().all(|to| from.includes(scope, *to)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,6 +28,9 @@ pub trait Language: Copy + Debug + Eq + 'static {
     /// Whether an alias has the virtual address of the variable that it stands for, and differs in its proxy alone.
     fn same_address(alias: Self::Alias) -> bool;
 
+    /// Whether an access is strong, and of a scope that has all threads; `None` if it is not strong.
+    fn reaches(access: Self::Semantics, places: &[Place]) -> Option<bool>;
+
     /// What the read of a compare and exchange carries when it fails.
     fn failed(access: Self::Semantics) -> Self::Semantics {
         access
@@ -64,6 +67,17 @@ pub struct Variable<L: Language> {
     pub initial: Value,
     /// The variable at the same physical location, and how it is reached from here.
     pub alias: Option<(L::Alias, Location)>,
+    /// Where it begins; `None` if that is [`Location::address`], far from every other one.
+    pub address: Option<Value>,
+    /// Whether it is memory of one thread alone, or memory that nobody writes: what happens to it is no event.
+    pub private: bool,
+}
+
+impl<L: Language> Variable<L> {
+    /// A variable by itself, which all threads share.
+    pub fn new(name: impl Into<String>, initial: Value) -> Self {
+        Self { name: name.into(), initial, alias: None, address: None, private: false }
+    }
 }
 
 /// A sequence of statements, executed by one thread.
@@ -411,6 +425,17 @@ pub enum Instruction<L: Language> {
     },
     /// A place to go on.
     Label(Label),
+    /// The thread does not go on.
+    Stop(Stop),
+}
+
+/// Why a thread does not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// `trap`: all threads end, wherever they are.
+    Trap,
+    /// What follows is not modelled: whatever comes of it is unknown.
+    Unmodelled,
 }
 
 /// A barrier instruction.
@@ -497,7 +522,7 @@ impl<L: Language> Instruction<L> {
                 };
                 named.into_iter().chain([p]).flatten().collect()
             }
-            Self::Branch { when: None, .. } | Self::Fence(_) | Self::Label(_) => Vec::new(),
+            Self::Branch { when: None, .. } | Self::Fence(_) | Self::Label(_) | Self::Stop(_) => Vec::new(),
         }
     }
 
@@ -540,6 +565,11 @@ impl<L: Language> Program<L> {
             location = next;
         }
         location
+    }
+
+    /// Where a variable begins, as a value that registers can hold.
+    pub fn address_of(&self, location: Location) -> Value {
+        self.locations[usize::from(location.0)].address.unwrap_or_else(|| location.address())
     }
 
     /// The registers that an outcome has, with their threads.

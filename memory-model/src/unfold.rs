@@ -4,7 +4,7 @@ use crate::flow::{Control, Flow, live, written};
 pub use crate::limit::{Limit, MAX_NODES, MAX_REGISTERS};
 use crate::program::{
     Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location,
-    Operand, Program, Reduction, Register, RmwOp, SPACING, Span, Thread, Type, Value, bytes, truncate,
+    Operand, Program, Reduction, Register, RmwOp, Span, Stop, Thread, Type, Value, bytes, truncate,
 };
 use crate::relation::{MAX_EVENTS, Set};
 
@@ -93,8 +93,12 @@ pub enum Ending {
     Returned,
     /// The last event arrived at a barrier, whose other threads never come.
     Blocked,
-    /// A loop ran more often than the bound.
-    Cut,
+    /// It goes on behind the statement of this index, in a manner that is not known.
+    Cut(Limit, usize),
+    /// A `trap`: all threads end.
+    Trapped,
+    /// In front of a loop's round, when another thread came to a `trap`.
+    Stopped,
 }
 
 /// One course that a thread may take.
@@ -120,9 +124,24 @@ impl<L: Language> Path<L> {
     }
 }
 
+/// Whether threads may take these courses at the same time: they stop where another one traps, and nowhere else.
+pub(crate) fn go_together<L: Language>(paths: &[&Path<L>]) -> bool {
+    let any = |is: fn(Ending) -> bool| paths.iter().any(|path| is(path.ending));
+    let early = |ending| matches!(ending, Ending::Cut(..));
+    match any(|ending| ending == Ending::Trapped) {
+        // What goes on behind a loop's bound stops in front of it as well.
+        true => !any(early),
+        false => !any(|ending| ending == Ending::Stopped),
+    }
+}
+
 const MAX_PATHS: usize = 4096;
 /// Of branches that depend on what is read, along one path.
 const MAX_CONSTRAINTS: usize = 256;
+/// Of the addresses that one access may have.
+const MAX_ADDRESSES: usize = 256;
+/// No array of a program is larger, and each begins at a multiple of this, in bytes.
+pub(crate) const ARRAY: Value = 1 << 20;
 /// Of the operations that one value takes, where what is used twice counts twice.
 const MAX_WORK: u64 = 1 << 12;
 
@@ -135,6 +154,26 @@ pub struct Unfolding {
     pub failed_cas_writes: bool,
     /// Whether there is an outcome where a thread waits at a barrier for ever, if it has nothing left to do behind it.
     pub hung_at_end: bool,
+    /// Whether a round of a loop that writes back what it reads counts as one that waits.
+    pub idle_updates: bool,
+}
+
+/// An access of a path, be it an event or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Touch {
+    pub span: Span,
+    pub writes: bool,
+    /// The index into the thread's code.
+    pub statement: usize,
+}
+
+/// What unfolding a thread gives.
+pub(crate) struct Unfolded<L: Language> {
+    pub paths: Vec<Path<L>>,
+    /// Every access, also those of paths that never end.
+    pub touched: Vec<Touch>,
+    /// The memory of updates in rounds that were left out since they write back what they read.
+    idle: Vec<Span>,
 }
 
 /// Every path of every thread.
@@ -142,8 +181,15 @@ pub struct Unfolding {
 /// # Errors
 /// If a thread is outside of what paths can say, or if accesses overlap otherwise than completely.
 pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Result<Vec<Vec<Path<L>>>, Limit> {
-    let unfold = |thread| unfold(program, thread, unfolding);
-    let threads = program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()?;
+    let all = |unfolding| {
+        let unfold = |thread| unfold(program, thread, unfolding);
+        program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()
+    };
+    let mut unfolded = all(unfolding)?;
+    if !may_idle(program, &unfolded) {
+        unfolded = all(Unfolding { idle_updates: false, ..unfolding })?;
+    }
+    let threads: Vec<Vec<Path<L>>> = unfolded.into_iter().map(|unfolded| unfolded.paths).collect();
     let mut spans = Vec::new();
     for event in threads.iter().flatten().flat_map(|path| &path.events) {
         if matches!(event.kind, EventKind::Read(_) | EventKind::Write(_)) {
@@ -157,6 +203,23 @@ pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Re
     if spans.iter().any(partial) { Err(Limit::MixedSizes) } else { Ok(threads) }
 }
 
+/// Whether the rounds may be left out that write back what they read.
+///
+/// Whoever read from such an update reads the same value from the write before it. That adds no relation between two writes or
+/// a write and a read that was not there through the update, as long as all that is strong there is morally strong, and nothing
+/// weak writes there.
+fn may_idle<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> bool {
+    let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
+    let idle: Vec<Span> =
+        unfolded.iter().flat_map(|of| &of.idle).map(|&span| program.physical_span(span)).collect();
+    let events = unfolded.iter().flat_map(|of| &of.paths).flat_map(|path| &path.events);
+    events.filter(|event| idle.contains(&program.physical_span(event.span))).all(|event| match event.kind {
+        EventKind::Read(access) => L::reaches(access, &places).unwrap_or(true),
+        EventKind::Write(access) => L::reaches(access, &places).unwrap_or(false),
+        _ => true,
+    })
+}
+
 /// Every path of a thread.
 ///
 /// A round of a loop that changes no register that is still needed, and writes nothing, is left out: whoever leaves out
@@ -165,18 +228,36 @@ pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Re
 ///
 /// # Errors
 /// If the thread is outside of what paths can say.
-pub fn unfold<L: Language>(
+pub(crate) fn unfold<L: Language>(
     program: &Program<L>,
     thread: &Thread<L>,
     unfolding: Unfolding,
-) -> Result<Vec<Path<L>>, Limit> {
+) -> Result<Unfolded<L>, Limit> {
     if thread.registers.len() > MAX_REGISTERS {
         return Err(Limit::Registers);
     }
     let flow = Flow::new(thread)?;
     let live = live(thread, &flow);
-    let mut unfold = Unfold { program, thread, unfolding, flow, live, paths: Vec::new(), cut: Vec::new() };
+    let spaces = (0..program.locations.len()).map(|index| Location(index as u16));
+    let mut addresses: Vec<_> = spaces.map(|location| (program.address_of(location), location)).collect();
+    addresses.sort_unstable();
+    let traps = program.threads.iter().flat_map(|thread| &thread.code);
+    let traps = traps.map(|statement| &statement.instruction).any(|of| *of == Instruction::Stop(Stop::Trap));
+    let mut unfold = Unfold {
+        program,
+        thread,
+        unfolding,
+        flow,
+        live,
+        addresses,
+        traps,
+        paths: Vec::new(),
+        cut: Vec::new(),
+        touched: Vec::new(),
+        idle: Vec::new(),
+    };
     unfold.run(State {
+        program,
         pc: 0,
         path: Path {
             events: Vec::with_capacity(8),
@@ -190,11 +271,12 @@ pub fn unfold<L: Language>(
         most_work: 0,
         decided: vec![Set(0); thread.registers.len()],
         controls: Vec::new(),
+        memory: Vec::new(),
         visits: Vec::new(),
         vectors: 0,
     })?;
     unfold.go_beyond();
-    Ok(unfold.paths)
+    Ok(Unfolded { paths: unfold.paths, touched: unfold.touched, idle: unfold.idle })
 }
 
 struct Unfold<'p, L: Language> {
@@ -204,13 +286,20 @@ struct Unfold<'p, L: Language> {
     flow: Flow,
     /// For each statement, the registers whose values are still read; empty in a thread without loops.
     live: Vec<u128>,
+    /// Where each variable begins, in order.
+    addresses: Vec<(Value, Location)>,
+    /// Whether some thread has a `trap`.
+    traps: bool,
     paths: Vec<Path<L>>,
-    /// The paths that stop at a loop's bound: where, and under which branches.
+    /// The paths that go on in a manner that is not known: where, and under which branches.
     cut: Vec<(usize, usize, Vec<Control>)>,
+    touched: Vec<Touch>,
+    idle: Vec<Span>,
 }
 
 #[derive(Clone)]
-struct State<L: Language> {
+struct State<'p, L: Language> {
+    program: &'p Program<L>,
     pc: usize,
     path: Path<L>,
     /// On which reads each node depends.
@@ -222,13 +311,25 @@ struct State<L: Language> {
     decided: Vec<Set>,
     /// The branches that decide whether control comes here.
     controls: Vec<Control>,
-    /// Each arrival at the start of a loop: where, the registers, and how many events had happened.
-    visits: Vec<(usize, Vec<Term>, usize)>,
+    /// What private variables hold that were written, each with the reads that decided it.
+    memory: Vec<(Location, Term, Set)>,
+    /// Each arrival at the start of a loop.
+    visits: Vec<Visit>,
     vectors: u16,
 }
 
-impl<L: Language> Unfold<'_, L> {
-    fn run(&mut self, mut state: State<L>) -> Result<(), Limit> {
+/// An arrival at the start of a loop.
+#[derive(Clone)]
+struct Visit {
+    pc: usize,
+    registers: Vec<Term>,
+    memory: Vec<(Location, Term, Set)>,
+    /// How many events had happened.
+    events: usize,
+}
+
+impl<'p, L: Language> Unfold<'p, L> {
+    fn run(&mut self, mut state: State<'p, L>) -> Result<(), Limit> {
         loop {
             if self.paths.len() >= MAX_PATHS || state.path.constraints.len() >= MAX_CONSTRAINTS {
                 return Err(Limit::Paths);
@@ -255,16 +356,17 @@ impl<L: Language> Unfold<'_, L> {
                 }
             }
             match &statement.instruction {
-                Instruction::Label(_) if !self.live.is_empty() => match self.enter_loop(&mut state, pc) {
+                Instruction::Label(_) if !self.live.is_empty() => match self.enter_loop(&mut state, pc)? {
                     Round::New => {}
                     Round::Idle => return Ok(()),
-                    Round::Beyond => {
-                        state.path.ending = Ending::Cut;
-                        self.cut.push((self.paths.len(), pc, state.controls));
-                        self.paths.push(state.path);
-                        return Ok(());
-                    }
+                    Round::Beyond => return Ok(self.cut(state, Limit::Unroll, pc)),
                 },
+                Instruction::Stop(Stop::Trap) => {
+                    state.path.ending = Ending::Trapped;
+                    self.paths.push(state.path);
+                    return Ok(());
+                }
+                Instruction::Stop(Stop::Unmodelled) => return Ok(self.cut(state, Limit::Unmodelled, pc)),
                 Instruction::Label(_) => {}
                 Instruction::Branch { when, target } => {
                     let to = self.flow.position(*target);
@@ -296,9 +398,87 @@ impl<L: Language> Unfold<'_, L> {
                         continue;
                     }
                 }
-                access => self.access(&mut state, access, pc, None)?,
+                access => match self.settle(&mut state, access, pc)? {
+                    Settled::Known => self.access(&mut state, access, pc, None)?,
+                    Settled::Elsewhere => return Ok(()),
+                    Settled::Outside => return Ok(self.cut(state, Limit::Address, pc)),
+                },
             }
         }
+    }
+
+    /// Ends a path where it is not known how it goes on.
+    fn cut(&mut self, mut state: State<'p, L>, limit: Limit, pc: usize) {
+        state.path.ending = Ending::Cut(limit, pc);
+        self.cut.push((self.paths.len(), pc, state.controls));
+        self.paths.push(state.path);
+    }
+
+    /// Whether it is known what an access accesses. Where that depends on what is read, the paths for each address are unfolded
+    /// from here, and one for all other addresses.
+    fn settle(&mut self, state: &mut State<'p, L>, access: &Instruction<L>, pc: usize) -> Result<Settled, Limit> {
+        let mut accesses = Vec::new();
+        addresses(access, &mut accesses);
+        for &(a, ty) in &accesses {
+            let term = match state.operand(a.base) {
+                Term::Constant(_) if self.span(state, a, ty).is_err() => return Ok(Settled::Outside),
+                Term::Constant(_) => continue,
+                term => term,
+            };
+            let Operand::Register(base) = a.base else { continue };
+            let at = |value: Value| Address { base: Operand::Immediate(value), offset: a.offset };
+            let (candidates, all) = self.candidates(state, term, a.offset, ty);
+            let inside = candidates.iter().copied().filter(|&value| self.span(state, at(value), ty).is_ok());
+            let inside: Vec<Value> = inside.collect();
+            if inside.len() > MAX_ADDRESSES {
+                return Ok(Settled::Outside);
+            }
+            let is_complete = all && inside.len() == candidates.len();
+            let reads = state.reads(term);
+            let mut others = Vec::new();
+            for value in inside {
+                let sources = [term, Term::Constant(value), Term::Constant(0)];
+                let equal = state.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
+                let mut chosen = state.clone();
+                match state.known(equal) {
+                    Some(false) => continue,
+                    Some(true) => {}
+                    None => chosen.path.constraints.push((equal, true)),
+                }
+                let decided = chosen.decided[usize::from(base.0)] | reads;
+                chosen.set(base, Term::Constant(value), decided);
+                chosen.pc = pc;
+                self.run(chosen)?;
+                others.push((equal, false));
+            }
+            if is_complete {
+                return Ok(Settled::Elsewhere);
+            }
+            state.path.constraints.extend(others);
+            return Ok(Settled::Outside);
+        }
+        Ok(Settled::Known)
+    }
+
+    /// Values that an address may have, and whether these are all.
+    fn candidates(&self, state: &State<'p, L>, term: Term, offset: i64, ty: Type) -> (Vec<Value>, bool) {
+        if let Some(values) = state.path.values(term) {
+            return (values, true);
+        }
+        // A sum with the address of an array leads into that array, or to what is undefined.
+        let mut bases = Vec::new();
+        state.path.addends(term, &mut bases);
+        let array = |value: Value| value / ARRAY;
+        bases.retain(|&base| base >= ARRAY && self.addresses.iter().any(|&(at, _)| array(at) == array(base)));
+        let near = |at: Value| bases.is_empty() || bases.iter().any(|&base| array(base) == array(at));
+        let step = u64::from(bytes(ty));
+        let mut values = Vec::new();
+        for &(at, _) in self.addresses.iter().filter(|(at, _)| near(*at)) {
+            let next = self.addresses.iter().map(|(other, _)| *other).find(|other| *other > at).unwrap_or(Value::MAX);
+            let parts = (0..u64::from(Span::BYTES) / step).map(|part| at + part * step);
+            values.extend(parts.filter(|part| *part < next).map(|part| part.wrapping_add_signed(offset.wrapping_neg())));
+        }
+        (values, false)
     }
 
     /// Puts an event for each variable that may be written behind a loop's bound. It depends on the branches that decide
@@ -335,7 +515,7 @@ impl<L: Language> Unfold<'_, L> {
     }
 
     /// What comes before the statement's immediate post-dominator depends on these reads.
-    fn decide(&mut self, state: &mut State<L>, pc: usize, reads: Set) {
+    fn decide(&mut self, state: &mut State<'p, L>, pc: usize, reads: Set) {
         if reads != Set(0) {
             let (until, written) = self.flow.region(self.thread, pc);
             state.controls.push(Control { until, reads, written });
@@ -346,10 +526,10 @@ impl<L: Language> Unfold<'_, L> {
     /// the state. Whether the first is possible at all.
     fn assume(
         &mut self,
-        state: &mut State<L>,
+        state: &mut State<'p, L>,
         condition: Term,
         wanted: bool,
-        otherwise: impl Fn(&mut State<L>),
+        otherwise: impl Fn(&mut State<'p, L>),
     ) -> Result<bool, Limit> {
         if let Some(holds) = state.known(condition) {
             if holds != wanted {
@@ -365,46 +545,104 @@ impl<L: Language> Unfold<'_, L> {
         Ok(true)
     }
 
-    fn enter_loop(&self, state: &mut State<L>, pc: usize) -> Round {
+    fn enter_loop(&mut self, state: &mut State<'p, L>, pc: usize) -> Result<Round, Limit> {
         let live = self.live[pc];
-        let idle = |(at, registers, events): &(usize, Vec<Term>, usize)| {
+        let unchanged = |visit: &&Visit| {
             let same = |(index, (a, b)): (usize, (&Term, &Term))| live >> index & 1 == 0 || a == b;
-            *at == pc
-                && registers.iter().zip(&state.path.registers).enumerate().all(same)
-                && state.path.events[*events..]
-                    .iter()
-                    .all(|event| matches!(event.kind, EventKind::Read(_) | EventKind::Fence(_)))
+            visit.pc == pc
+                && visit.memory == state.memory
+                && visit.registers.iter().zip(&state.path.registers).enumerate().all(same)
         };
-        if state.visits.iter().any(idle) {
-            return Round::Idle;
+        // Rounds since which only updates wrote.
+        let quiet = |event: &PathEvent<L>| match event.kind {
+            EventKind::Read(_) | EventKind::Fence(_) => true,
+            EventKind::Write(_) => event.rmw && self.unfolding.idle_updates,
+            _ => false,
+        };
+        let since = |visit: &Visit| visit.events;
+        let quiet = |visit: &&Visit| state.path.events[visit.events..].iter().all(quiet);
+        if let Some(first) = state.visits.iter().filter(unchanged).filter(quiet).map(since).max() {
+            let updates = first..state.path.events.len();
+            let updates: Vec<usize> = updates.filter(|&event| state.path.events[event].rmw).collect();
+            let spans = updates.iter().map(|&write| state.path.events[write].span);
+            self.idle.extend(spans);
+            let mut waits = true;
+            for write in updates {
+                let old = state.path.nodes.iter().position(|node| *node == Node::Event(write - 1));
+                let Some(old) = old else { continue };
+                let sources = [Term::Node(old as u32), state.path.events[write].value, Term::Constant(0)];
+                let equal = state.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
+                match state.known(equal) {
+                    Some(true) => {}
+                    Some(false) => waits = false,
+                    None => {
+                        let mut changed = state.clone();
+                        changed.path.constraints.push((equal, false));
+                        if self.count(&mut changed, pc) {
+                            changed.pc = pc + 1;
+                            self.run(changed)?;
+                        } else {
+                            self.cut(changed, Limit::Unroll, pc);
+                        }
+                        state.path.constraints.push((equal, true));
+                    }
+                }
+                if !waits {
+                    break;
+                }
+            }
+            if waits {
+                return Ok(Round::Idle);
+            }
         }
-        if state.visits.iter().filter(|(at, ..)| *at == pc).count() >= self.unfolding.rounds {
-            return Round::Beyond;
+        if self.traps {
+            let mut stopped = state.path.clone();
+            stopped.ending = Ending::Stopped;
+            self.paths.push(stopped);
         }
-        state.visits.push((pc, state.path.registers.clone(), state.path.events.len()));
-        Round::New
+        Ok(if self.count(state, pc) { Round::New } else { Round::Beyond })
+    }
+
+    /// Counts a round; whether the bound allows it.
+    fn count(&self, state: &mut State<'p, L>, pc: usize) -> bool {
+        let State { visits, path, memory, .. } = state;
+        if visits.iter().filter(|visit| visit.pc == pc).count() >= self.unfolding.rounds {
+            return false;
+        }
+        visits.push(Visit { pc, registers: path.registers.clone(), memory: memory.clone(), events: path.events.len() });
+        true
     }
 
     fn access(
         &mut self,
-        state: &mut State<L>,
+        state: &mut State<'p, L>,
         instruction: &Instruction<L>,
         pc: usize,
         vector: Option<u16>,
     ) -> Result<(), Limit> {
         match instruction {
             Instruction::Load { d, a, ty, access } => {
-                let (span, depends) = (self.span(state, *a, *ty)?, state.decided(a.base));
+                let (span, depends) = (self.touch(state, *a, *ty, false, pc)?, state.decided(a.base));
+                if self.is_private(span) {
+                    let (value, decided) = state.held(span, self.initial(span));
+                    let value = state.loaded(value, *ty);
+                    state.set(*d, value, decided | depends);
+                    return Ok(());
+                }
                 let event = PathEvent { span, depends, vector, ..PathEvent::new(EventKind::Read(*access), pc) };
                 let read = state.read(event);
                 let value = state.loaded(read, *ty);
                 state.set(*d, value, Set(0));
             }
             Instruction::Store { a, b, ty, access } => {
-                let span = self.span(state, *a, *ty)?;
+                let span = self.touch(state, *a, *ty, true, pc)?;
                 let value = state.operand(*b);
                 let value = state.compute(Computation::MOV, *ty, [value; 3]);
                 let depends = state.reads(value) | state.decided(*b) | state.decided(a.base);
+                if self.is_private(span) {
+                    state.hold(span, self.initial(span), value, state.decided(*b) | state.decided(a.base));
+                    return Ok(());
+                }
                 state.event(PathEvent {
                     span,
                     value,
@@ -415,9 +653,23 @@ impl<L: Language> Unfold<'_, L> {
             }
             Instruction::Rmw { op, ty, .. } if !op.is_known(*ty) => return Err(Limit::Computation),
             Instruction::Rmw { op, d, a, b, c, ty, access } => {
-                let span = self.span(state, *a, *ty)?;
+                let span = self.touch(state, *a, *ty, true, pc)?;
                 let decided = [*b, *c, a.base].into_iter().fold(Set(0), |all, operand| all | state.decided(operand));
                 let [b, c] = [state.operand(*b), state.operand(*c)];
+                if self.is_private(span) {
+                    let (old, before) = state.held(span, self.initial(span));
+                    let new = state.node(
+                        Node::Rmw(*op, *ty, [old, b, c]),
+                        state.reads(old) | state.reads(b) | state.reads(c),
+                    );
+                    let new = state.path.constant(new).map_or(new, Term::Constant);
+                    state.hold(span, self.initial(span), new, decided | before);
+                    if let Some(d) = *d {
+                        let value = state.loaded(old, *ty);
+                        state.set(d, value, before);
+                    }
+                    return Ok(());
+                }
                 let reduction = d.is_none();
                 let read = PathEvent { span, vector, reduction, ..PathEvent::new(EventKind::Read(*access), pc) };
                 let index = state.path.events.len();
@@ -473,23 +725,41 @@ impl<L: Language> Unfold<'_, L> {
     }
 
     /// What an access to an address accesses.
-    fn span(&self, state: &State<L>, a: Address, ty: Type) -> Result<Span, Limit> {
+    fn span(&self, state: &State<'p, L>, a: Address, ty: Type) -> Result<Span, Limit> {
         let Term::Constant(base) = state.operand(a.base) else { return Err(Limit::Address) };
         let address = base.wrapping_add_signed(a.offset);
-        let index = (address / SPACING).checked_sub(1).ok_or(Limit::Address)?;
-        let (offset, bytes) = (address % SPACING, bytes(ty));
-        let inside = offset % u64::from(bytes) == 0
-            && offset + u64::from(bytes) <= u64::from(Span::BYTES)
-            && index < self.program.locations.len() as u64;
-        if inside {
-            Ok(Span { variable: Location(index as u16), offset: offset as u8, bytes })
+        let before = self.addresses.partition_point(|(at, _)| *at <= address);
+        let &(at, variable) = before.checked_sub(1).and_then(|last| self.addresses.get(last)).ok_or(Limit::Address)?;
+        let (offset, bytes) = (address - at, bytes(ty));
+        let aligned = address.is_multiple_of(u64::from(bytes));
+        if aligned && offset.saturating_add(u64::from(bytes)) <= u64::from(Span::BYTES) {
+            Ok(Span { variable, offset: offset as u8, bytes })
         } else {
             Err(Limit::Address)
         }
     }
 
+    /// What an access accesses, which is noted.
+    fn touch(&mut self, state: &State<'p, L>, a: Address, ty: Type, writes: bool, statement: usize) -> Result<Span, Limit> {
+        let span = self.span(state, a, ty)?;
+        let touch = Touch { span, writes, statement };
+        if !self.touched.contains(&touch) {
+            self.touched.push(touch);
+        }
+        Ok(span)
+    }
+
+    fn is_private(&self, span: Span) -> bool {
+        self.program.locations[usize::from(span.variable.0)].private
+    }
+
+    /// What the variable around a span holds at first.
+    fn initial(&self, span: Span) -> Value {
+        self.program.locations[usize::from(span.variable.0)].initial
+    }
+
     /// Whether the path goes on.
-    fn barrier(&mut self, state: &mut State<L>, barrier: Barrier, pc: usize) -> Result<bool, Limit> {
+    fn barrier(&mut self, state: &mut State<'p, L>, barrier: Barrier, pc: usize) -> Result<bool, Limit> {
         let (id, quorum) = match barrier.of {
             BarrierName::Cta { id, quorum, .. } => (state.operand(id), quorum.map(|quorum| state.operand(quorum))),
             BarrierName::Cluster { .. } => (Term::Constant(0), None),
@@ -531,6 +801,14 @@ impl<L: Language> Unfold<'_, L> {
     }
 }
 
+enum Settled {
+    Known,
+    /// On the paths that were unfolded from here.
+    Elsewhere,
+    /// The address is none, or none that is known.
+    Outside,
+}
+
 enum Round {
     New,
     /// Nothing happened since an earlier arrival that anything later could notice.
@@ -554,7 +832,7 @@ impl<L: Language> PathEvent<L> {
     }
 }
 
-impl<L: Language> State<L> {
+impl<L: Language> State<'_, L> {
     fn register(&self, register: Register) -> Term {
         self.path.registers[usize::from(register.0)]
     }
@@ -595,7 +873,45 @@ impl<L: Language> State<L> {
         match operand {
             Operand::Register(register) => self.register(register),
             Operand::Immediate(value) => Term::Constant(value),
-            Operand::Address(location) => Term::Constant(location.address()),
+            Operand::Address(location) => Term::Constant(self.program.address_of(location)),
+        }
+    }
+
+    /// What private memory holds, with the reads that decided it.
+    fn held(&mut self, span: Span, initial: Value) -> (Term, Set) {
+        let held = self.memory.iter().find(|(variable, ..)| *variable == span.variable);
+        let (whole, decided) = held.map_or((Term::Constant(initial), Set(0)), |(_, term, decided)| (*term, *decided));
+        (self.part(whole, span), decided)
+    }
+
+    /// Bytes of a variable.
+    fn part(&mut self, whole: Term, span: Span) -> Term {
+        let by = Term::Constant(u64::from(span.offset) * 8);
+        let shifted = self.compute(Computation::Alu(AluOp::Shr), Type::U64, [whole, by, by]);
+        let ones = Term::Constant(span.of(Value::MAX));
+        self.compute(Computation::Alu(AluOp::And), Type::U64, [shifted, ones, ones])
+    }
+
+    /// Writes private memory.
+    fn hold(&mut self, span: Span, initial: Value, value: Term, decided: Set) {
+        let whole = Span::whole(span.variable);
+        let index = self.memory.iter().position(|(variable, ..)| *variable == span.variable);
+        let (old, before) =
+            index.map_or((Term::Constant(initial), Set(0)), |index| (self.memory[index].1, self.memory[index].2));
+        let controls = self.controls.iter().fold(decided, |all, control| all | control.reads);
+        let (value, decided) = if span.bytes == whole.bytes {
+            (value, controls)
+        } else {
+            let op = |op| Computation::Alu(op);
+            let kept = Term::Constant(!span.within(span.of(Value::MAX)));
+            let kept = self.compute(op(AluOp::And), Type::U64, [old, kept, kept]);
+            let by = Term::Constant(u64::from(span.offset) * 8);
+            let shifted = self.compute(op(AluOp::Shl), Type::U64, [value, by, by]);
+            (self.compute(op(AluOp::Or), Type::U64, [kept, shifted, shifted]), controls | before)
+        };
+        match index {
+            Some(index) => self.memory[index] = (span.variable, value, decided),
+            None => self.memory.push((span.variable, value, decided)),
         }
     }
 
@@ -792,7 +1108,70 @@ impl<L: Language> Path<L> {
 
     /// Whether the path stops at a loop's bound.
     pub fn is_cut(&self) -> bool {
-        self.ending == Ending::Cut
+        matches!(self.ending, Ending::Cut(..))
+    }
+
+    /// Where and why it is not known how the path goes on.
+    pub fn cut_at(&self) -> Option<(Limit, usize)> {
+        match self.ending {
+            Ending::Cut(limit, statement) => Some((limit, statement)),
+            _ => None,
+        }
+    }
+
+    /// The value of a term that depends on nothing that is read.
+    fn constant(&self, term: Term) -> Option<Value> {
+        self.value(term, &|_| None)
+    }
+
+    /// All values that a term may have, if that are few.
+    fn values(&self, term: Term) -> Option<Vec<Value>> {
+        let Some(Node::Computed(computation, ty, sources)) = self.node(term) else {
+            return if let Term::Constant(value) = term { Some(vec![value]) } else { None };
+        };
+        if let (Computation::Alu(AluOp::And), [_, Term::Constant(mask), _] | [Term::Constant(mask), ..]) =
+            (computation, sources)
+        {
+            let mask = truncate(ty, mask);
+            if mask.count_ones() <= MAX_ADDRESSES.ilog2() {
+                // Each part of the mask.
+                let next = |part: &Value| (*part != mask).then(|| (part | !mask).wrapping_add(1) & mask);
+                return Some(std::iter::successors(Some(0), next).collect());
+            }
+        }
+        let used = |index: usize| if index < computation.arity() { self.values(sources[index]) } else { Some(vec![0]) };
+        let [a, b, c] = [used(0)?, used(1)?, used(2)?];
+        if a.len() * b.len() * c.len() > MAX_ADDRESSES {
+            return None;
+        }
+        let mut values = Vec::new();
+        for &a in &a {
+            for &b in &b {
+                for &c in &c {
+                    values.push(computation.apply(ty, [a, b, c])?);
+                }
+            }
+        }
+        values.sort_unstable();
+        values.dedup();
+        Some(values)
+    }
+
+    /// The constants in a sum.
+    fn addends(&self, term: Term, constants: &mut Vec<Value>) {
+        match (term, self.node(term)) {
+            (Term::Constant(value), _) => constants.push(value),
+            (_, Some(Node::Computed(computation, _, [a, b, c]))) => match computation {
+                Computation::Alu(AluOp::Add | AluOp::Sub | AluOp::Or) => {
+                    self.addends(a, constants);
+                    self.addends(b, constants);
+                }
+                Computation::Alu(AluOp::Mov) | Computation::Cvt(_) => self.addends(a, constants),
+                Computation::Alu(AluOp::MadLo) => self.addends(c, constants),
+                _ => {}
+            },
+            _ => {}
+        }
     }
 
     /// The events whose values a term depends on.
@@ -856,6 +1235,17 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
             Term::Node(_) => None,
         },
         _ => None,
+    }
+}
+
+/// The addresses of an access, and what is accessed there.
+fn addresses<L: Language>(access: &Instruction<L>, all: &mut Vec<(Address, Type)>) {
+    match access {
+        Instruction::Load { a, ty, .. } | Instruction::Store { a, ty, .. } | Instruction::Rmw { a, ty, .. } => {
+            all.push((*a, *ty));
+        }
+        Instruction::Vector(elements) => elements.iter().for_each(|element| addresses(element, all)),
+        _ => {}
     }
 }
 

@@ -17,7 +17,7 @@ pub fn source(seed: u64) -> source::Program {
     let mut random = Random(seed);
     let names = ["x", "y"];
     let locations: Vec<_> =
-        names.iter().map(|name| Variable { name: name.to_string(), initial: 0, alias: None }).collect();
+        names.iter().map(|name| Variable::new(*name, 0)).collect();
     let mut budget = 5;
     let thread = |_| {
         let place = Place { gpu: 0, cluster: None, cta: random.one(&[0, 1]) };
@@ -95,13 +95,12 @@ pub fn program(seed: u64) -> Program {
     let proxies = random.below(8) == 0;
     let names = if proxies { vec!["x", "y", "a", "s"] } else { vec!["x", "y"] };
     let variable = |name: &&str| Variable {
-        name: name.to_string(),
-        initial: 0,
         alias: match *name {
             "a" => Some((Proxy::Generic, Location(0))),
             "s" => Some((Proxy::Surface, Location(0))),
             _ => None,
         },
+        ..Variable::new(*name, 0)
     };
     let locations: Vec<_> = names.iter().map(variable).collect();
     let count = 2 + random.below(2);

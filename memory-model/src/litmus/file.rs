@@ -152,14 +152,14 @@ impl<'t> Reader<'t> {
     fn value(&mut self) -> Result<Value, Error> {
         let Ok(name) = self.tokens.word("") else { return self.tokens.number() };
         match variable(&self.program, name.text) {
-            Some(location) => Ok(location.address()),
+            Some(location) => Ok(self.program.address_of(location)),
             None => self.tokens.error_at(name.start, format!("`{}` is not declared yet", name.text)),
         }
     }
 
     /// `x=1`, or `y @ proxy aliases x`.
     fn declaration(&mut self, name: Text<'t>) -> Result<(), Error> {
-        let mut declared = Variable { name: name.text.into(), initial: 0, alias: None };
+        let mut declared = Variable::new(name.text, 0);
         if variable(&self.program, name.text).is_some() {
             return self.tokens.error_at(name.start, format!("`{}` is declared twice", name.text));
         }

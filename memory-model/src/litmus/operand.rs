@@ -173,7 +173,7 @@ impl<'t> Reader<'_, 't> {
         let known = &self.program.threads[self.column].registers;
         if variable(self.program, name).is_none() && !known.iter().any(|register| register.name == name) {
             let digits = name.strip_prefix('r').filter(|rest| rest.chars().all(|c| c.is_ascii_digit()));
-            let new = Variable { name: name.into(), initial: 0, alias: None };
+            let new = Variable::new(name, 0);
             let declared = !name.starts_with('%') && digits.is_none() && declare(self.program, new).is_some();
             if !declared {
                 return self.wrong(format!("`{name}` is neither a variable nor a register that was set"));

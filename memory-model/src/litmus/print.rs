@@ -10,7 +10,7 @@ use crate::{
     condition::{Atom, Formula},
     program::{
         Address, AtomOp, BarrierName, BarrierPart, Computation, Label, Location, Operand, Register, RmwOp, Statement,
-        Type, Value,
+        Stop, Type, Value,
     },
     ptx::{Fence, Instruction, Program, Proxy, ProxyFence, Ptx, Sem, Semantics, Thread},
 };
@@ -41,7 +41,7 @@ impl Display for Litmus {
         }
         for (index, thread) in self.program.threads.iter().enumerate() {
             for register in &thread.registers {
-                let of = |location: &Location| location.address() == register.initial;
+                let of = |location: &Location| self.program.address_of(*location) == register.initial;
                 let initial = (0..self.program.locations.len()).map(|index| Location(index as u16)).find(of);
                 let initial = initial.map_or(number(register.initial), |at| name(&self.program, at).into());
                 writeln!(f, "P{index}:{}={initial};", register.name)?;
@@ -204,6 +204,8 @@ impl Words<'_> {
                 format!("{mnemonic} {}, {}, {}", self.operand(*a), self.operand(*b), self.label(*target))
             }
             Instruction::Label(label) => format!("{}:", self.label(*label)),
+            Instruction::Stop(Stop::Trap) => "trap".into(),
+            Instruction::Stop(Stop::Unmodelled) => "// not modelled".into(),
         }
     }
 

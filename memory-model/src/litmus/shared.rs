@@ -80,7 +80,7 @@ fn divide(program: &mut Program, used: Use, elsewhere: Option<&Use>, mapped: &[M
             program.locations[usize::from(divided.0)].name = own.clone();
             Some(divided)
         } else {
-            declare(program, Variable { name: own.clone(), initial, alias: None })
+            declare(program, Variable::new(own.clone(), initial))
         };
         let Some(instance) = instance.filter(|_| is_new) else {
             return Err((at, format!("`{own}`, the `{name}` of P{first}'s CTA, is declared already")));

@@ -17,7 +17,7 @@ use crate::{
     outcome::{Budget, Layout, Limits, Witness},
     program::{Location, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{self, Ending},
+    unfold,
 };
 
 /// Whether a formula can hold, and why.
@@ -68,7 +68,7 @@ pub fn explain(program: &Program, formula: &Formula, conventions: Conventions, l
         if finder.done() {
             return Err(Limit::Choices);
         }
-        if paths.iter().any(|path| path.ending == Ending::Cut) {
+        if paths.iter().any(|path| path.is_cut()) {
             return Ok(());
         }
         let combination = Combination::new(program, paths.to_vec())?;

@@ -16,7 +16,7 @@ use ptx_isa::{AtomSem, LdSem, MembarLevel, RedSem, StSem};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 use crate::{
-    place::Scope,
+    place::{Place, Scope, all_reach},
     program::{self, Language},
     unfold::Unfolding,
 };
@@ -40,6 +40,10 @@ impl Language for Ptx {
     /// `s @ surface aliases x` is `x` through the surface proxy; `y @ generic aliases x` is another address.
     fn same_address(alias: Proxy) -> bool {
         alias != Proxy::Generic
+    }
+
+    fn reaches(access: Semantics, places: &[Place]) -> Option<bool> {
+        access.strong().then(|| access.proxy == Proxy::Generic && all_reach(access.scope, places))
     }
 }
 
@@ -254,7 +258,12 @@ impl Conventions {
 
     /// How threads are unfolded by these readings.
     pub fn unfolding(self, rounds: usize) -> Unfolding {
-        Unfolding { rounds, failed_cas_writes: self.failed_cas_writes, hung_at_end: self.hung_at_end }
+        Unfolding {
+            rounds,
+            failed_cas_writes: self.failed_cas_writes,
+            hung_at_end: self.hung_at_end,
+            idle_updates: true,
+        }
     }
 }
 

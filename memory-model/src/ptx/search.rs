@@ -188,18 +188,19 @@ fn run_rounds(
     if goal.certain {
         threads = thin_air::certain(program, &threads, budget)?;
     }
-    let mut cut = false;
+    let mut cut = None;
     combinations(&threads, &mut Vec::with_capacity(threads.len()), &mut |paths| {
         budget.choose()?;
-        let is_cut = paths.iter().any(|path| path.is_cut());
-        // That no loop goes beyond its bound was found with all dependencies.
-        if goal.reached() || is_cut && (cut || goal.certain) {
+        let limit = paths.iter().find_map(|path| path.cut_at()).map(|(limit, _)| limit);
+        // That no thread goes on in an unknown manner was found with all dependencies.
+        let known = limit.is_some() && (goal.certain || cut == limit || cut.is_some() && limit == Some(Limit::Unroll));
+        if goal.reached() || known {
             return Ok(());
         }
         let combination = Combination::new(program, paths.to_vec())?;
         let mut search = Search::new(program, &combination, conventions, budget, goal);
-        if is_cut {
-            cut = search.is_feasible()?;
+        if limit.is_some() {
+            cut = if search.is_feasible()? { limit } else { cut };
         } else {
             search.run()?;
         }
@@ -207,7 +208,7 @@ fn run_rounds(
         goal.thin_air |= thin_air;
         Ok(())
     })?;
-    if cut && !goal.reached() { Err(Limit::Unroll) } else { Ok(()) }
+    cut.filter(|_| !goal.reached()).map_or(Ok(()), Err)
 }
 
 /// Calls `each` with one path of each thread, for all choices.
@@ -216,7 +217,9 @@ pub(crate) fn combinations<'p, L: crate::program::Language>(
     chosen: &mut Vec<&'p Path<L>>,
     each: &mut impl FnMut(&[&'p Path<L>]) -> Result<(), Limit>,
 ) -> Result<(), Limit> {
-    let Some(paths) = threads.get(chosen.len()) else { return each(chosen) };
+    let Some(paths) = threads.get(chosen.len()) else {
+        return if unfold::go_together(chosen) { each(chosen) } else { Ok(()) };
+    };
     for path in paths {
         chosen.push(path);
         combinations(threads, chosen, each)?;

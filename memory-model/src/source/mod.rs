@@ -10,7 +10,7 @@ pub mod search;
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 use crate::{
-    place::Scope,
+    place::{Place, Scope, all_reach},
     program::{self, Language},
 };
 
@@ -33,6 +33,10 @@ impl Language for Cpp {
 
     fn same_address(alias: Self::Alias) -> bool {
         match alias {}
+    }
+
+    fn reaches(access: Semantics, places: &[Place]) -> Option<bool> {
+        (access.order != Order::NonAtomic).then(|| all_reach(access.scope, places))
     }
 
     fn failed(access: Semantics) -> Semantics {

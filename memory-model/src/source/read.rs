@@ -237,7 +237,7 @@ fn register(thread: &mut Thread, name: &str) -> Register {
 fn address<'t>(program: &mut Program, name: &'t str) -> Parsed<'t, Address> {
     let name = named(name)?;
     let index = program.locations.iter().position(|variable| variable.name == name).unwrap_or_else(|| {
-        program.locations.push(Variable { name: name.into(), initial: 0, alias: None });
+        program.locations.push(Variable::new(name, 0));
         program.locations.len() - 1
     });
     Ok(Address { base: Operand::Address(Location(index as u16)), offset: 0 })

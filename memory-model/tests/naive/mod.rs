@@ -40,7 +40,7 @@ pub fn outcomes(program: &Program, conventions: Conventions) -> Outcomes {
 
 /// As [`outcomes`], for the source model.
 pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (States, bool) {
-    let unfolding = Unfolding { rounds: 4, failed_cas_writes: false, hung_at_end: false };
+    let unfolding = Unfolding { rounds: 4, failed_cas_writes: false, hung_at_end: false, idle_updates: true };
     let threads: Vec<Vec<Path<Cpp>>> = unfold_all(program, unfolding).expect("small threads");
     let (mut states, mut race) = (States::new(Layout::new(program).width()), false);
     for paths in threads.iter().multi_cartesian_product() {
