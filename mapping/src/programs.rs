@@ -218,7 +218,9 @@ fn guarded_by(program: &Program<Cpp>, values: &[Vec<Value>]) -> Program<Cpp> {
         let mut read = Vec::new();
         for statement in std::mem::take(&mut thread.code) {
             let plain = match statement.instruction {
-                Instruction::Load { access, .. } | Instruction::Store { access, .. } => access.order == Order::NonAtomic,
+                Instruction::Load { access, .. } | Instruction::Store { access, .. } => {
+                    access.order == Order::NonAtomic
+                }
                 _ => false,
             };
             let d = match statement.instruction {
@@ -310,10 +312,7 @@ fn plain_shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn F
         // An update is atomic.
         let updated = |plain: &[usize]| slots().any(|(access, variable)| *access == "U" && plain.contains(variable));
         let choices = choices.filter(|plain| !updated(plain)).collect_vec();
-        choices
-            .into_iter()
-            .flat_map(|plain| variants_of(name, &threads, variants, &plain, scope, place))
-            .collect_vec()
+        choices.into_iter().flat_map(|plain| variants_of(name, &threads, variants, &plain, scope, place)).collect_vec()
     });
     shapes.collect()
 }
@@ -558,6 +557,11 @@ impl Set {
     /// Whether the programs have plain data.
     pub fn is_plain(self) -> bool {
         matches!(self, Self::PlainFour | Self::PlainAccesses | Self::PlainFences | Self::PlainRmws)
+    }
+
+    /// Whether the programs are those that read-modify-writes matter in.
+    pub fn is_of_updates(self) -> bool {
+        matches!(self, Self::Two | Self::Rmws | Self::PlainRmws)
     }
 
     /// One program in so many is a sample of a thousand or two.

@@ -25,6 +25,8 @@ pub enum NoProgram {
     Unmodelled(String),
     #[error("{} does not fit into {bits} bits", ptx_memory_model::litmus::number(*value))]
     Value { value: u64, bits: u32 },
+    #[error("no program has an operation for the expansion `{0}`: nothing would be checked")]
+    NotExpanded(&'static str),
     #[error("{0}: {1}")]
     Named(String, Box<Self>),
 }

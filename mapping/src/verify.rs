@@ -11,9 +11,9 @@ use ptx_memory_model::{
     condition::{Atom, Condition, Formula, Quantifier},
     litmus::Litmus,
     outcome::{Layout, Limits},
-    program::{AtomOp, Location, Program, RmwOp},
+    program::{AtomOp, Instruction, Location, Program, RmwOp},
     ptx::Ptx,
-    source::{Cpp, ReleaseSequences, read::Source},
+    source::{Cpp, Order, Rules, read::Source},
 };
 use strum::IntoEnumIterator;
 
@@ -78,6 +78,37 @@ impl Expansion {
         Values { update: self.update, ty, loops: self.loops }
     }
 
+    /// Whether it is about one read-modify-write, and not about all operations.
+    fn is_of_updates(&self) -> bool {
+        self.update == RmwOp::Sub || self.ty.is_sub_word() || self.loops != Loops::None
+    }
+
+    /// Whether an operation is done by it.
+    fn does(&self, instruction: &Instruction<Cpp>) -> bool {
+        match instruction {
+            Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), .. } => !self.is_of_updates() || self.ty.is_sub_word(),
+            Instruction::Rmw { op, .. } => !self.is_of_updates() || *op == self.update,
+            Instruction::Load { access, .. } | Instruction::Store { access, .. } => {
+                !self.is_of_updates() && access.order != Order::NonAtomic
+            }
+            _ => false,
+        }
+    }
+
+    /// The program with its operation in place of other read-modify-writes.
+    fn put_into(&self, program: &Program<Cpp>) -> Program<Cpp> {
+        let mut program = program.clone();
+        for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
+            if let Instruction::Rmw { op, .. } = &mut statement.instruction
+                && self.is_of_updates()
+                && *op != AtomOp::Cas.into()
+            {
+                *op = self.update;
+            }
+        }
+        program
+    }
+
     fn limits(&self) -> Limits {
         Limits { rounds: self.rounds, ..Limits::default() }
     }
@@ -138,54 +169,51 @@ fn state_formula(program: &Program<Ptx>, state: &[u64]) -> Formula {
 /// Checks a set of programs with one expansion, on all cores; of every `shard.1` programs, number `shard.0`.
 ///
 /// # Errors
-/// If a lowering has instructions that the model does not know.
+/// If a lowering has instructions that the model does not know, or if no program has an operation of the expansion.
 pub fn verify(
     set: Set,
     expansion: &Expansion,
-    rule: ReleaseSequences,
+    rules: impl Into<Rules>,
     shard: (usize, usize),
 ) -> Result<Report, NoProgram> {
     let each = |shard, check: &mut dyn FnMut(&str, &Program<Cpp>)| {
         programs::each(set, expansion.values(), shard, check);
     };
-    run(&expansion.mappings(), expansion.limits(), rule, shard, &each)
+    run(expansion, rules.into(), shard, &each)
 }
 
-/// Checks programs that are given, with one expansion.
+/// Checks programs that are given, with one expansion: if that is about one read-modify-write, it stands for all others.
 ///
 /// # Errors
-/// As of [`verify`].
-pub fn verify_these(sources: &[Source], expansion: &Expansion, rule: ReleaseSequences) -> Result<Report, NoProgram> {
+/// As of [`verify`], and if a constant is none of the type.
+pub fn verify_these(sources: &[Source], expansion: &Expansion, rules: impl Into<Rules>) -> Result<Report, NoProgram> {
     let ty = expansion.values().ty;
     let typed = |Source { name, program }: &Source| {
         let program = typed(program, ty).map_err(|error| NoProgram::Named(name.clone(), Box::new(error)))?;
-        Ok(Source { name: name.clone(), program })
+        Ok(Source { name: name.clone(), program: expansion.put_into(&program) })
     };
     let sources = sources.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
     let each = |(k, n): (usize, usize), check: &mut dyn FnMut(&str, &Program<Cpp>)| {
         sources.iter().skip(k - 1).step_by(n).for_each(|source| check(&source.name, &source.program));
     };
-    run(&expansion.mappings(), expansion.limits(), rule, (1, 1), &each)
+    run(expansion, rules.into(), (1, 1), &each)
 }
 
 type Each<'e> = &'e (dyn Fn((usize, usize), &mut dyn FnMut(&str, &Program<Cpp>)) + Sync);
 
-fn run(
-    mappings: &[Mapping<'_>],
-    limits: Limits,
-    rule: ReleaseSequences,
-    (k, n): (usize, usize),
-    each: Each<'_>,
-) -> Result<Report, NoProgram> {
+fn run(expansion: &Expansion, rules: Rules, (k, n): (usize, usize), each: Each<'_>) -> Result<Report, NoProgram> {
+    let mappings = &expansion.mappings();
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let work = |index: usize| {
-        let mut checker = Checker::new(mappings, rule, limits);
+        let mut checker = Checker::new(mappings, rules, expansion.limits());
         let mut found: Vec<Found> = Vec::new();
         let mut error = None;
         each((k + index * n, n * threads), &mut |name, program| {
             if error.is_some() {
                 return;
             }
+            let mut code = program.threads.iter().flat_map(|thread| &thread.code);
+            checker.counts.expanded += u64::from(code.any(|statement| expansion.does(&statement.instruction)));
             match checker.check(program) {
                 Ok(examples) => found.extend(
                     examples
@@ -215,6 +243,9 @@ fn run(
                 whole.found.push(found);
             }
         }
+    }
+    if whole.counts.expanded == 0 && whole.counts.programs > 0 {
+        return Err(NoProgram::NotExpanded(expansion.name));
     }
     whole.found.sort_by(|a, b| a.mapping.cmp(&b.mapping));
     Ok(whole)

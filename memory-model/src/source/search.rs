@@ -3,8 +3,8 @@
 use super::{
     Cpp, Program, Races, Rules,
     model::{
-        atomicity, coherence, ends_in_a_race, happens_before, in_order, inclusive, may_race, races, racing_reads, seq_cst,
-        sequential_consistency,
+        atomicity, coherence, ends_in_a_race, happens_before, in_order, inclusive, may_race, races, racing_reads,
+        seq_cst, sequential_consistency,
     },
     patterns::Patterns,
 };
@@ -66,7 +66,8 @@ fn run(
     budget: &mut Budget,
     found: &mut SourceOutcomes,
 ) -> Result<(), Limit> {
-    let unfolding = Unfolding { rounds: limits.rounds, failed_cas_writes: false, hung_at_end: false, idle_updates: true };
+    let unfolding =
+        Unfolding { rounds: limits.rounds, failed_cas_writes: false, hung_at_end: false, idle_updates: true };
     let threads = unfold::unfold_all(program, unfolding)?;
     combinations(&threads, &mut Vec::new(), &mut |paths| {
         let combination = Combination::new(program, paths.to_vec())?;
@@ -239,9 +240,12 @@ impl Search<'_, '_> {
     fn note(&mut self, hb: &Relation, last: &[usize]) {
         let read = |event: usize| self.x.values[event];
         let unknown = |&(thread, term): &(usize, Term)| self.c.term(thread, term, &read).is_none();
-        let mut branches = self.c.paths.iter().enumerate().flat_map(|(thread, path)| {
-            path.constraints.iter().map(move |&(term, _)| (thread, term))
-        });
+        let mut branches = self
+            .c
+            .paths
+            .iter()
+            .enumerate()
+            .flat_map(|(thread, path)| path.constraints.iter().map(move |&(term, _)| (thread, term)));
         let in_order = in_order(&self.x);
         let registers = self.program.observed().map(|(thread, register)| {
             self.c.term(thread, self.c.paths[thread].registers[usize::from(register.0)], &read)
@@ -254,9 +258,8 @@ impl Search<'_, '_> {
         let undefined = self.racing != Set(0) && branches.any(|branch| unknown(&branch));
         let memory: Vec<_> = memory.collect();
         let whole = self.c.memory(|index| memory[index].unwrap_or_default()).zip(&self.c.variables);
-        let whole = whole.map(|(value, (_, locations))| {
-            memory[locations.clone()].iter().all(Option::is_some).then_some(value)
-        });
+        let whole =
+            whole.map(|(value, (_, locations))| memory[locations.clone()].iter().all(Option::is_some).then_some(value));
         let state: Vec<_> = registers.chain(whole).collect();
         match state.iter().copied().collect::<Option<Vec<_>>>() {
             Some(state) => _ = self.found.outcomes.states.insert(&state),
