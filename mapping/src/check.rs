@@ -29,7 +29,7 @@ pub enum Assumption {
 pub enum Verdict {
     Sound,
     SoundIf(Assumption),
-    /// The lowered program ends in states that the source has not.
+    /// The lowered program ends in states that the source has not; without any, it never ends.
     Unsound(Vec<State>),
     Unknown(Limit),
 }
@@ -78,6 +78,7 @@ pub fn judge(source: &SourceOutcomes, lowered: &ptx::Program, limits: Limits) ->
     let verdict = match found.unknown {
         _ if !wrong.is_empty() => Verdict::Unsound(wrong),
         Some(limit) => Verdict::Unknown(limit),
+        None if found.states.is_empty() => Verdict::Unsound(Vec::new()),
         None if !found.speculative.iter().all(|state| source.admit(state)) => Verdict::Unknown(Limit::ThinAir),
         None if mixed => Verdict::SoundIf(Assumption::BytesOfOneWord),
         None => Verdict::Sound,

@@ -21,12 +21,20 @@ pub enum Op {
         order: Order,
         read: bool,
     },
-    /// Expects the initial value.
     Cas {
         success: Order,
         failure: Order,
+        expects: Expects,
     },
     Fence(Order),
+}
+
+/// What a compare and exchange expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Expects {
+    Initial,
+    /// What it finds where the threads run one after the other.
+    Found,
 }
 
 /// An operation of a program.
@@ -47,7 +55,7 @@ impl Op {
     /// Every atomic operation and fence.
     pub fn all() -> Vec<Self> {
         let rmw = iproduct!(RMW_ORDERS, [true, false]).map(|(order, read)| Self::Rmw { order, read });
-        let cas = iproduct!(RMW_ORDERS, LOAD_ORDERS).map(|(success, failure)| Self::Cas { success, failure });
+        let cas = exchanges(Expects::Initial);
         let plain = LOAD_ORDERS.map(Self::Load).into_iter().chain(STORE_ORDERS.map(Self::Store));
         plain.chain(rmw).chain(cas).chain(FENCE_ORDERS.map(Self::Fence)).collect()
     }
@@ -64,6 +72,11 @@ impl Op {
     fn is_plain(self) -> bool {
         matches!(self, Self::Load(Order::NonAtomic) | Self::Store(Order::NonAtomic))
     }
+}
+
+/// Every compare and exchange.
+fn exchanges(expects: Expects) -> impl Iterator<Item = Op> {
+    iproduct!(RMW_ORDERS, LOAD_ORDERS).map(move |(success, failure)| Op::Cas { success, failure, expects })
 }
 
 /// Accesses of plain data.
@@ -120,6 +133,10 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
         Variable::new(name, 0)
     };
     let mut value = 0;
+    let letters_of_threads = threads
+        .iter()
+        .enumerate()
+        .flat_map(|(thread, (_, letters))| letters.iter().enumerate().map(move |letter| (thread, letter)));
     let threads = threads.iter().map(|(place, letters)| {
         let mut registers: Vec<RegisterDeclaration> = Vec::new();
         let mut code = Vec::with_capacity(letters.len());
@@ -152,7 +169,7 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
                             access: Semantics::new(order, scope),
                         }
                     }
-                    Op::Cas { success, failure } => {
+                    Op::Cas { success, failure, .. } => {
                         let access = Semantics { order: success, failure, scope };
                         Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), d: Some(d()), a, b: none, c: new, ty, access }
                     }
@@ -164,7 +181,19 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
         Thread { place: *place, registers, labels: Vec::new(), code }
     });
     let threads = threads.collect();
-    Program { locations: (0..locations).map(variable).collect(), threads }
+    let mut program = Program { locations: (0..locations).map(variable).collect(), threads };
+    let order: Vec<usize> = (0..program.threads.len()).collect();
+    // What one expects decides what those behind it find.
+    for (thread, (index, letter)) in letters_of_threads {
+        if !matches!(letter.op, Op::Cas { expects: Expects::Found, .. }) {
+            continue;
+        }
+        let found = one_after_the_other(&program, &order);
+        if let Instruction::Rmw { d: Some(d), b, .. } = &mut program.threads[thread].code[index].instruction {
+            *b = Operand::Immediate(found[thread][usize::from(d.0)]);
+        }
+    }
+    program
 }
 
 /// The program with its plain data behind guards: what a thread has read before, by atomics, must be what it reads where the
@@ -295,6 +324,8 @@ pub enum Variants {
     Fences,
     /// Loads, stores and read-modify-writes with each ordering, and compare and exchanges that fail.
     Rmws,
+    /// Loads and stores with each ordering, and one compare and exchange with each pair of orderings.
+    Exchanges,
 }
 
 /// Every shape of at most so many accesses, with each variant at one scope and the threads at these places.
@@ -351,6 +382,10 @@ fn variants_of(
     let mut found = Vec::new();
     // Each choice is an operation, with what may stand in front of it.
     for chosen in choices.iter().map(|of| of.iter()).multi_cartesian_product() {
+        let exchanges = chosen.iter().flat_map(|ops| *ops).filter(|op| matches!(op, Op::Cas { .. })).count();
+        if variants == Variants::Exchanges && exchanges != 1 {
+            continue;
+        }
         let mut chosen = chosen.into_iter();
         let with = |(index, slots): (usize, &Vec<Slot>)| {
             let letters = slots.iter().enumerate().flat_map(|(number, (_, location))| {
@@ -380,6 +415,9 @@ fn stand_ins(variants: Variants, access: &str) -> Vec<Vec<Op>> {
     let (plain, orders): (fn(Order) -> Op, _) = match access {
         "R" => (Op::Load, LOAD_ORDERS),
         "W" => (Op::Store, STORE_ORDERS),
+        _ if variants == Variants::Accesses => {
+            return rmws(true).chain(exchanges(Expects::Found).map(|op| vec![op])).collect();
+        }
         _ => return rmws(true).collect(),
     };
     // An update whose result is not read observes with what it leaves in memory.
@@ -387,11 +425,18 @@ fn stand_ins(variants: Variants, access: &str) -> Vec<Vec<Op>> {
     match variants {
         Variants::Accesses => orders.map(|order| vec![plain(order)]).to_vec(),
         Variants::Fences => {
-            let update = reads.then(|| vec![Op::Rmw { order: Order::Relaxed, read: false }]);
-            fenced(plain(Order::Relaxed)).into_iter().chain(update).collect()
+            let update = |order| vec![Op::Rmw { order, read: false }];
+            let updates = reads.then(|| [Order::Relaxed, Order::Release].map(update)).into_iter().flatten();
+            fenced(plain(Order::Relaxed)).into_iter().chain(updates).collect()
+        }
+        Variants::Exchanges => {
+            let exchanges = exchanges(Expects::Initial).chain(exchanges(Expects::Found));
+            orders.map(plain).into_iter().chain(exchanges).map(|op| vec![op]).collect()
         }
         Variants::Rmws => {
-            let failing = reads.then(|| FAILURES.map(|(success, failure)| vec![Op::Cas { success, failure }]));
+            let failing = reads.then(|| {
+                FAILURES.map(|(success, failure)| vec![Op::Cas { success, failure, expects: Expects::Initial }])
+            });
             let read = reads.then(|| rmws(true)).into_iter().flatten();
             let plain = orders.map(|order| vec![plain(order)]).into_iter();
             plain.chain(read).chain(rmws(false)).chain(failing.into_iter().flatten()).collect()
@@ -541,6 +586,8 @@ pub enum Set {
     Fences,
     /// The shapes, with read-modify-writes.
     Rmws,
+    /// The shapes, with a compare and exchange.
+    Exchanges,
     /// The shapes of two and three threads, at every scope and every placement of the threads.
     Placements,
     /// All programs of four operations, of which one variable is plain and the other atomic.
@@ -551,17 +598,22 @@ pub enum Set {
     PlainFences,
     /// As [`Set::Rmws`], with plain data behind guards.
     PlainRmws,
+    /// As [`Set::Exchanges`], with plain data behind guards.
+    PlainExchanges,
 }
 
 impl Set {
     /// Whether the programs have plain data.
     pub fn is_plain(self) -> bool {
-        matches!(self, Self::PlainFour | Self::PlainAccesses | Self::PlainFences | Self::PlainRmws)
+        matches!(
+            self,
+            Self::PlainFour | Self::PlainAccesses | Self::PlainFences | Self::PlainRmws | Self::PlainExchanges
+        )
     }
 
     /// Whether the programs are those that read-modify-writes matter in.
     pub fn is_of_updates(self) -> bool {
-        matches!(self, Self::Two | Self::Rmws | Self::PlainRmws)
+        matches!(self, Self::Two | Self::Rmws | Self::Exchanges | Self::PlainRmws | Self::PlainExchanges)
     }
 
     /// One program in so many is a sample of a thousand or two.
@@ -574,10 +626,11 @@ impl Set {
             Self::Accesses => 4,
             Self::Fences => 120,
             Self::Rmws | Self::Placements => 40,
+            Self::Exchanges => 20,
             Self::PlainFour => 40,
             Self::PlainAccesses => 4,
             Self::PlainFences => 40,
-            Self::PlainRmws => 4,
+            Self::PlainRmws | Self::PlainExchanges => 4,
         }
     }
 }
@@ -620,6 +673,7 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
         Set::Accesses | Set::PlainAccesses => (Variants::Accesses, 6),
         Set::Fences | Set::PlainFences => (Variants::Fences, 6),
         Set::Rmws | Set::PlainRmws => (Variants::Rmws, 4),
+        Set::Exchanges | Set::PlainExchanges => (Variants::Exchanges, 4),
         Set::Placements => (Variants::Accesses, 5),
     };
     if set != Set::Placements {
@@ -643,7 +697,7 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
 /// and one of each success ordering.
 fn some_failures() -> Vec<Op> {
     let differs = |op: &Op| match op {
-        Op::Cas { success, failure } => {
+        Op::Cas { success, failure, .. } => {
             *failure == Order::Relaxed
                 || !success.acquires()
                 || (*failure == Order::SeqCst && *success != Order::SeqCst)

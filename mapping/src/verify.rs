@@ -91,8 +91,15 @@ impl Expansion {
             Instruction::Load { access, .. } | Instruction::Store { access, .. } => {
                 !self.is_of_updates() && access.order != Order::NonAtomic
             }
+            Instruction::Fence(_) => !self.is_of_updates() && !self.volatile,
             _ => false,
         }
+    }
+
+    /// Whether some operation of a program is done by it.
+    pub(crate) fn expands(&self, program: &Program<Cpp>) -> bool {
+        let mut code = program.threads.iter().flat_map(|thread| &thread.code);
+        code.any(|statement| self.does(&statement.instruction))
     }
 
     /// The program with its operation in place of other read-modify-writes.
@@ -109,20 +116,38 @@ impl Expansion {
         program
     }
 
-    fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         Limits { rounds: self.rounds, ..Limits::default() }
     }
 
+    /// What the atomics access.
+    pub(crate) fn access(&self) -> Access {
+        Access { volatile: self.volatile, ..Access::new(Space::Global, self.ty) }
+    }
+
     /// Every strategy on every family of targets.
-    pub fn mappings(&self) -> Vec<Mapping<'static>> {
-        let access = Access { volatile: self.volatile, ..Access::new(Space::Global, self.ty) };
-        let mapping = |(strategy, (sm, ptx)): (Strategy, (&str, PtxVersion))| {
+    pub(crate) fn mapped(&self) -> Vec<Mapped> {
+        let mapped = |(strategy, (sm, ptx)): (Strategy, (&str, PtxVersion))| {
             let sm = sm.parse().expect("a GPU");
             let target = Target::new(sm, Some(ptx)).expect("the versions are those of the GPUs");
-            Mapping::new(Policy::from(strategy), target, access, format!("{strategy} for {target}"))
+            let mapping =
+                Mapping::new(Policy::from(strategy), target, self.access(), format!("{strategy} for {target}"));
+            Mapped { strategy, target, mapping }
         };
-        iproduct!(Strategy::iter(), TARGETS).map(mapping).collect()
+        iproduct!(Strategy::iter(), TARGETS).map(mapped).collect()
     }
+
+    /// The mappings of every strategy on every family of targets.
+    pub fn mappings(&self) -> Vec<Mapping<'static>> {
+        self.mapped().into_iter().map(|mapped| mapped.mapping).collect()
+    }
+}
+
+/// A strategy on a target.
+pub(crate) struct Mapped {
+    pub strategy: Strategy,
+    pub target: Target,
+    pub mapping: Mapping<'static>,
 }
 
 /// What came of a set of programs.
@@ -142,7 +167,7 @@ impl Found {
     /// The lowered program, with an outcome that the source does not have as its condition.
     pub fn litmus(&self) -> Litmus {
         let program = self.example.lowered.clone();
-        let formula = state_formula(&program, &self.example.states[0]);
+        let formula = self.example.states.first().map_or(Formula::True, |state| state_formula(&program, state));
         Litmus {
             name: self.source.name.replace(' ', "-"),
             comments: vec![format!("{}; the source does not end so", self.mapping)],
@@ -212,8 +237,7 @@ fn run(expansion: &Expansion, rules: Rules, (k, n): (usize, usize), each: Each<'
             if error.is_some() {
                 return;
             }
-            let mut code = program.threads.iter().flat_map(|thread| &thread.code);
-            checker.counts.expanded += u64::from(code.any(|statement| expansion.does(&statement.instruction)));
+            checker.counts.expanded += u64::from(expansion.expands(program));
             match checker.check(program) {
                 Ok(examples) => found.extend(
                     examples
