@@ -123,8 +123,9 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
     }
     let sets: Vec<Set> = if args.sets.is_empty() { Set::iter().collect() } else { args.sets.clone() };
     for set in sets {
-        let all: Vec<_> = (0..EXPANSIONS.len()).collect();
-        for expansion in chosen(if set.is_of_updates() { &all } else { &[0] }) {
+        let of_rmws = set.has_updates() || set.has_exchanges();
+        let all = (0..EXPANSIONS.len()).filter(|&number| number == 0 || of_rmws && EXPANSIONS[number].is_in(set));
+        for expansion in chosen(&all.collect::<Vec<_>>()) {
             tasks.push((set.to_string(), expansion, Box::new(move || verify(set, expansion, rules, shard(args, set)))));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use itertools::iproduct;
 use ptx_atomics_lowering::{AtomicOp, Sequence};
 use ptx_memory_model::{
     outcome::{Limits, State},
@@ -36,27 +37,29 @@ pub enum Verdict {
 
 /// The bounds of the searches for a program and what a lowering makes of it.
 ///
-/// A loop of a lowering goes round again only where the variable was changed since the loop last read it, and each operation
-/// of the source changes it once. Where all operations reach all threads, what a loop reads of the variable does not go back
-/// in coherence order. So there is no more than one round for each write, and one for what the loop reads first.
+/// A loop of a lowering goes round again only where the variable was changed since the loop last read it. Each operation of
+/// the source changes it once, and those of the loop's own thread do not come between. Where all operations reach all threads,
+/// what a loop reads of the variable does not go back in coherence order. So one round more than there are writes of other
+/// threads is enough.
 pub fn bounded(program: &Program<Cpp>, limits: Limits) -> Limits {
-    let mut writes = vec![0; program.locations.len()];
-    let mut all_reach_all = true;
-    for thread in &program.threads {
+    let mut writes = vec![vec![0; program.locations.len()]; program.threads.len()];
+    for (thread, writes) in program.threads.iter().zip(&mut writes) {
         for statement in &thread.code {
             let (access, a) = match &statement.instruction {
                 Instruction::Store { access, a, .. } | Instruction::Rmw { access, a, .. } => (access, a),
                 _ => continue,
             };
-            let Operand::Address(location) = a.base else { return limits };
+            let reaches_all = program.threads.iter().all(|other| thread.place.includes(access.scope, other.place));
+            let (Operand::Address(location), true) = (a.base, reaches_all) else { return limits };
             writes[usize::from(location.0)] += 1;
-            all_reach_all &= program.threads.iter().all(|other| thread.place.includes(access.scope, other.place));
         }
     }
-    match writes.into_iter().max() {
-        Some(most) if all_reach_all => Limits { rounds: most + 1, rounds_suffice: true, ..limits },
-        _ => limits,
-    }
+    let of_others = |(thread, location): (usize, usize)| {
+        let others = writes.iter().enumerate().filter(|(other, _)| *other != thread);
+        others.map(|(_, writes)| writes[location]).sum::<usize>()
+    };
+    let all = iproduct!(0..program.threads.len(), 0..program.locations.len());
+    Limits { rounds: 1 + all.map(of_others).max().unwrap_or(0), rounds_suffice: true, ..limits }
 }
 
 /// Judges a lowered program, whose states are laid out like those of the source; and the number of executions that were

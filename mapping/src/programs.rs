@@ -611,9 +611,14 @@ impl Set {
         )
     }
 
-    /// Whether the programs are those that read-modify-writes matter in.
-    pub fn is_of_updates(self) -> bool {
-        matches!(self, Self::Two | Self::Rmws | Self::Exchanges | Self::PlainRmws | Self::PlainExchanges)
+    /// Whether read-modify-writes are what the programs are about.
+    pub fn has_updates(self) -> bool {
+        matches!(self, Self::Two | Self::Rmws | Self::PlainRmws)
+    }
+
+    /// Whether compare and exchanges are.
+    pub fn has_exchanges(self) -> bool {
+        matches!(self, Self::Two | Self::Exchanges | Self::PlainExchanges)
     }
 
     /// One program in so many is a sample of a thousand or two.

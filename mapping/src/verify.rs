@@ -102,6 +102,11 @@ impl Expansion {
         code.any(|statement| self.does(&statement.instruction))
     }
 
+    /// Whether the programs of a set have operations that it does.
+    pub fn is_in(&self, set: Set) -> bool {
+        set.has_updates() || !self.is_of_updates() || (set.has_exchanges() && self.ty.is_sub_word())
+    }
+
     /// The program with its operation in place of other read-modify-writes.
     fn put_into(&self, program: &Program<Cpp>) -> Program<Cpp> {
         let mut program = program.clone();

@@ -29,8 +29,9 @@ fn main() {
             ReleaseSequences::iter().try_for_each(check)
         })
     });
-    let of_updates = iproduct!(Set::iter().filter(|set| set.is_of_updates()), EXPANSIONS.iter().skip(1));
-    let expansions = of_updates.map(|(set, expansion)| {
+    let of_rmws = Set::iter().filter(|set| set.has_updates() || set.has_exchanges());
+    let pairs = iproduct!(of_rmws, EXPANSIONS.iter().skip(1)).filter(|(set, expansion)| expansion.is_in(*set));
+    let expansions = pairs.map(|(set, expansion)| {
         let name = format!("{set}, {}", expansion.name);
         let shard = (1, set.sample());
         Trial::test(name.clone(), move || check(&verify(set, expansion, by(Cpp20), shard)?, &name, Cpp20))
