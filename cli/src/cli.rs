@@ -247,17 +247,41 @@ pub struct ConformanceArgs {
 ///
 /// Every execution of the test is judged by the axioms of the PTX manual, section 8. For one file, the command also shows an
 /// execution with the outcome that the condition names, or which axiom forbids it. docs/memory-model.md says how to write
-/// a test, and what the model leaves out.
+/// a test, and what the model leaves out. A test may also be a kernel, whose functions are the threads: docs/kernels.md.
 #[derive(Args)]
 #[command(after_help = "Example:
   ptx-atomics litmus examples/litmus/store_buffering.litmus --svg execution.svg
   ptx-atomics litmus tests/ --format json --time-limit 10
+  ptx-atomics litmus kernel.rs --thread 'P0 = producer(data) @ cta 0' --thread 'P1 = consumer(data) @ cta 1' \\
+    --declare 'u32 data[2]' --forall 'P1:return == 42'
 
 Exit status: 0 every verdict is known, whatever it is, 1 one is unknown or an input is wrong, 2 wrong usage.")]
 pub struct LitmusArgs {
-    /// Litmus tests, or folders that are searched for *.litmus; - is standard input
+    /// Litmus tests, or folders that are searched for *.litmus; - is standard input. Or kernels: .ptx, .ll, .bc, .mlir, .rs,
+    /// .cu, .c, .cpp, with the words of a test in comments that begin with `litmus:`, or in these flags
     #[arg(required_unless_present = "from_source", value_name = "FILE")]
     pub paths: Vec<PathBuf>,
+    /// A thread of a kernel's test, as 'P0 = producer(data, 1) @ cta 0'
+    #[arg(long = "thread", value_name = "WORDS", conflicts_with = "from_source", help_heading = "Kernels")]
+    pub threads: Vec<String>,
+    /// What a parameter holds, as 'producer.0 = data'
+    #[arg(long = "bind", value_name = "WORDS", conflicts_with = "from_source", help_heading = "Kernels")]
+    pub binds: Vec<String>,
+    /// An object in memory, as 'u32 data[2] = {1, 2}'
+    #[arg(long, value_name = "WORDS", conflicts_with = "from_source", help_heading = "Kernels")]
+    pub declare: Vec<String>,
+    /// What must hold of every outcome, as 'P1:return == 42 /\\ data[1] == 0'
+    #[arg(long, value_name = "FORMULA", conflicts_with = "from_source", help_heading = "Kernels")]
+    pub forall: Vec<String>,
+    /// What must hold of one outcome
+    #[arg(long, value_name = "FORMULA", conflicts_with = "from_source", help_heading = "Kernels")]
+    pub exists: Vec<String>,
+    /// What must hold of none
+    #[arg(long, value_name = "FORMULA", conflicts_with = "from_source", help_heading = "Kernels")]
+    pub never: Vec<String>,
+    /// Write the PTX of a kernel
+    #[arg(long, value_name = "FILE", conflicts_with = "from_source", help_heading = "Kernels")]
+    pub ptx: Option<PathBuf>,
     /// Programs in scoped C++: each is lowered, printed as a litmus test, and its outcomes compared with those of the source
     #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "dot", "svg", "format", "convention"])]
     pub from_source: Option<PathBuf>,
@@ -441,24 +465,33 @@ impl LowerArgs {
     pub fn options(&self) -> String {
         let set = |name: &str, value: Option<String>| value.map(|value| format!("{name}={value}"));
         let on = |on: bool| if on { "on" } else { "off" }.to_owned();
-        let strategies = self.strategy.lists.iter().flat_map(|list| list.split(',')).map(str::trim);
-        // What names a row stands by itself.
-        let strategies =
-            strategies.map(|item| if item.contains('=') { item.into() } else { format!("strategy={item}") });
         let others = [
-            set("mcpu", self.target.gpu().map(|sm| sm.name().to_owned())),
-            set("mattr", self.target.version().map(|version| format!("+{}", version.feature()))),
             set("default-scope", self.default_scope.map(|scope| scope.to_string())),
             set("fp-atomics", self.fp_atomics.map(|policy| policy.to_string())),
             self.generic_may_be_local.then(|| "generic-may-be-local".to_owned()),
             self.volatile_as_mmio.then(|| "volatile-as-mmio".to_owned()),
             set("cuda-atomics", self.cuda_atomics.map(on)),
         ];
-        others.into_iter().flatten().chain(strategies).collect::<Vec<_>>().join(",")
+        let others = others.into_iter().flatten().chain(self.strategy.options());
+        self.target.options().chain(others).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl LitmusArgs {
+    /// What the flags set for the lowering of kernels.
+    pub fn options(&self) -> String {
+        self.target.options().chain(self.strategy.options()).collect::<Vec<_>>().join(",")
     }
 }
 
 impl StrategyArgs {
+    /// As the list of options that a module's flag may have.
+    fn options(&self) -> impl Iterator<Item = String> {
+        let strategies = self.lists.iter().flat_map(|list| list.split(',')).map(str::trim);
+        // What names a row stands by itself.
+        strategies.map(|item| if item.contains('=') { item.into() } else { format!("strategy={item}") })
+    }
+
     pub fn strategies(&self) -> Strategies {
         let mut strategies = Strategies::default();
         for list in &self.lists {
@@ -475,6 +508,12 @@ impl TargetArgs {
 
     pub fn version(&self) -> Option<PtxVersion> {
         self.mattr?.ptx
+    }
+
+    /// As the list of options that a module's flag may have.
+    fn options(&self) -> impl Iterator<Item = String> {
+        let gpu = self.gpu().map(|sm| format!("mcpu={}", sm.name()));
+        gpu.into_iter().chain(self.version().map(|version| format!("mattr=+{}", version.feature())))
     }
 
     /// The target of the flags, else that of a module, else sm_90.

@@ -150,7 +150,7 @@ pub(crate) fn live<L: Language>(thread: &Thread<L>, flow: &Flow) -> Vec<u128> {
 }
 
 /// The registers that an instruction reads, and those that it always writes.
-fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
+pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
     let one = |register: Register| 1u128 << register.0;
     let operand = |operand: Operand| if let Operand::Register(register) = operand { one(register) } else { 0 };
     match instruction {

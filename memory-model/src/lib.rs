@@ -48,6 +48,7 @@ mod barrier;
 pub mod condition;
 pub mod execution;
 mod flow;
+pub mod kernel;
 mod layout;
 mod limit;
 pub mod litmus;

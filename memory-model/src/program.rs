@@ -506,7 +506,7 @@ impl<L: Language> From<Instruction<L>> for Statement<L> {
 
 impl<L: Language> Instruction<L> {
     /// All operands that are read, and the bases of addresses.
-    fn operands_mut(&mut self) -> Vec<&mut Operand> {
+    pub(crate) fn operands_mut(&mut self) -> Vec<&mut Operand> {
         match self {
             Self::Load { a, .. } => vec![&mut a.base],
             Self::Store { a, b, .. } => vec![&mut a.base, b],
@@ -523,6 +523,22 @@ impl<L: Language> Instruction<L> {
                 named.into_iter().chain([p]).flatten().collect()
             }
             Self::Branch { when: None, .. } | Self::Fence(_) | Self::Label(_) | Self::Stop(_) => Vec::new(),
+        }
+    }
+
+    /// All registers that are written.
+    pub(crate) fn results_mut(&mut self) -> Vec<&mut Register> {
+        match self {
+            Self::Load { d, .. } | Self::Alu { d, .. } => vec![d],
+            Self::Rmw { d, .. } => d.iter_mut().collect(),
+            Self::Vector(elements) => elements.iter_mut().flat_map(Self::results_mut).collect(),
+            Self::Barrier(Barrier { part: BarrierPart::Red { d, .. }, .. }) => vec![d],
+            Self::Store { .. }
+            | Self::Barrier(_)
+            | Self::Branch { .. }
+            | Self::Fence(_)
+            | Self::Label(_)
+            | Self::Stop(_) => Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Threads as paths: what a thread may do, for every choice of its branches, over values still to be read.
 
-use crate::flow::{Control, Flow, live, written};
+use crate::flow::{Control, Flow, live, uses, written};
 pub use crate::limit::{Limit, MAX_NODES, MAX_REGISTERS};
 use crate::program::{
     Address, AluOp, AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location,
@@ -138,6 +138,10 @@ pub(crate) fn go_together<L: Language>(paths: &[&Path<L>]) -> bool {
 const MAX_PATHS: usize = 4096;
 /// Of branches that depend on what is read, along one path.
 const MAX_CONSTRAINTS: usize = 256;
+/// Of the statements that a path executes.
+const MAX_STEPS: usize = 1 << 16;
+/// Of the values of what is read that give one value of an address.
+const MAX_PREIMAGES: usize = 8;
 /// Of the addresses that one access may have.
 const MAX_ADDRESSES: usize = 256;
 /// No array of a program is larger, and each begins at a multiple of this, in bytes.
@@ -181,13 +185,15 @@ pub(crate) struct Unfolded<L: Language> {
 /// # Errors
 /// If a thread is outside of what paths can say, or if accesses overlap otherwise than completely.
 pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Result<Vec<Vec<Path<L>>>, Limit> {
-    let all = |unfolding| {
-        let unfold = |thread| unfold(program, thread, unfolding);
+    let all = |unfolding, held: &[Held]| {
+        let unfold = |thread| unfold(program, thread, unfolding, held);
         program.threads.iter().map(unfold).collect::<Result<Vec<_>, _>>()
     };
-    let mut unfolded = all(unfolding)?;
+    let mut unfolded = all(unfolding, &[])?;
     if !may_idle(program, &unfolded) {
-        unfolded = all(Unfolding { idle_updates: false, ..unfolding })?;
+        unfolded = all(Unfolding { idle_updates: false, ..unfolding }, &[])?;
+    } else if unfolded.iter().any(|of| !of.idle.is_empty()) {
+        unfolded = all(unfolding, &held(program, &unfolded))?;
     }
     let threads: Vec<Vec<Path<L>>> = unfolded.into_iter().map(|unfolded| unfolded.paths).collect();
     let mut spans = Vec::new();
@@ -201,6 +207,40 @@ pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Re
     }
     let partial = |a: &Span| spans.iter().any(|b| a != b && a.overlaps(*b));
     if spans.iter().any(partial) { Err(Limit::MixedSizes) } else { Ok(threads) }
+}
+
+/// All values that memory holds at any time.
+pub(crate) struct Held {
+    span: Span,
+    values: Vec<Value>,
+}
+
+/// What the memory holds that rounds update which write back what they read: where only constants are ever written, one of these.
+fn held<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> Vec<Held> {
+    let mut idle: Vec<Span> = unfolded.iter().flat_map(|of| &of.idle).copied().collect();
+    idle.dedup();
+    let writes = |span: Span| {
+        let threads = program.threads.iter().zip(unfolded);
+        threads.flat_map(move |(thread, of)| {
+            let here = move |touch: &&Touch| touch.writes && program.physical_span(touch.span).overlaps(span);
+            of.touched.iter().filter(here).map(|touch| (touch.span, &thread.code[touch.statement].instruction))
+        })
+    };
+    let values = |span: Span| {
+        let initial = span.of(program.locations[usize::from(span.variable.0)].initial);
+        let written = writes(span).map(|(at, instruction)| match instruction {
+            _ if program.physical_span(at) != span => None,
+            Instruction::Store { b: Operand::Immediate(value), ty, .. }
+            | Instruction::Rmw { op: RmwOp::Atom(AtomOp::Exch), b: Operand::Immediate(value), ty, .. }
+            | Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), c: Operand::Immediate(value), ty, .. } => {
+                Some(truncate(*ty, *value))
+            }
+            _ => None,
+        });
+        written.chain([Some(initial)]).collect::<Option<Vec<_>>>()
+    };
+    let held = |span: Span| Some(Held { span, values: values(program.physical_span(span))? });
+    idle.into_iter().filter_map(held).collect()
 }
 
 /// Whether the rounds may be left out that write back what they read.
@@ -227,10 +267,11 @@ fn may_idle<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> bool
 ///
 /// # Errors
 /// If the thread is outside of what paths can say.
-pub(crate) fn unfold<L: Language>(
-    program: &Program<L>,
-    thread: &Thread<L>,
+pub(crate) fn unfold<'p, L: Language>(
+    program: &'p Program<L>,
+    thread: &'p Thread<L>,
     unfolding: Unfolding,
+    held: &'p [Held],
 ) -> Result<Unfolded<L>, Limit> {
     if thread.registers.len() > MAX_REGISTERS {
         return Err(Limit::Registers);
@@ -249,6 +290,7 @@ pub(crate) fn unfold<L: Language>(
         flow,
         live,
         addresses,
+        held,
         traps,
         paths: Vec::new(),
         cut: Vec::new(),
@@ -273,6 +315,7 @@ pub(crate) fn unfold<L: Language>(
         memory: Vec::new(),
         visits: Vec::new(),
         vectors: 0,
+        steps: 0,
     })?;
     unfold.go_beyond();
     Ok(Unfolded { paths: unfold.paths, touched: unfold.touched, idle: unfold.idle })
@@ -287,6 +330,7 @@ struct Unfold<'p, L: Language> {
     live: Vec<u128>,
     /// Where each variable begins, in order.
     addresses: Vec<(Value, Location)>,
+    held: &'p [Held],
     /// Whether some thread has a `trap`.
     traps: bool,
     paths: Vec<Path<L>>,
@@ -315,6 +359,8 @@ struct State<'p, L: Language> {
     /// Each arrival at the start of a loop.
     visits: Vec<Visit>,
     vectors: u16,
+    /// How many statements were executed.
+    steps: usize,
 }
 
 /// An arrival at the start of a loop.
@@ -325,6 +371,8 @@ struct Visit {
     memory: Vec<(Location, Term, Set)>,
     /// How many events had happened.
     events: usize,
+    /// How many branches had depended on what is read.
+    constraints: usize,
 }
 
 impl<'p, L: Language> Unfold<'p, L> {
@@ -338,6 +386,11 @@ impl<'p, L: Language> Unfold<'p, L> {
             }
             if state.path.events.len() > MAX_EVENTS {
                 return Err(Limit::Events);
+            }
+            state.steps += 1;
+            if state.steps > MAX_STEPS {
+                let pc = state.pc;
+                return Ok(self.cut(state, Limit::Unroll, pc));
             }
             let Some(statement) = self.thread.code.get(state.pc) else {
                 self.paths.push(state.path);
@@ -438,17 +491,28 @@ impl<'p, L: Language> Unfold<'p, L> {
             for value in inside {
                 let sources = [term, Term::Constant(value), Term::Constant(0)];
                 let equal = state.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
+                if state.known(equal) == Some(false) {
+                    continue;
+                }
                 let mut chosen = state.clone();
-                match state.known(equal) {
-                    Some(false) => continue,
-                    Some(true) => {}
-                    None => chosen.path.constraints.push((equal, true)),
+                chosen.pc = pc;
+                others.push((equal, false));
+                let mut read = Vec::new();
+                if let Some(event) = state.path.preimages(term, value, &mut read) {
+                    for value in read {
+                        let mut chosen = chosen.clone();
+                        if chosen.pin(event, value) {
+                            self.run(chosen)?;
+                        }
+                    }
+                    continue;
+                }
+                if state.known(equal).is_none() {
+                    chosen.path.constraints.push((equal, true));
                 }
                 let decided = chosen.decided[usize::from(base.0)] | reads;
                 chosen.set(base, Term::Constant(value), decided);
-                chosen.pc = pc;
                 self.run(chosen)?;
-                others.push((equal, false));
             }
             if is_complete {
                 return Ok(Settled::Elsewhere);
@@ -489,29 +553,86 @@ impl<'p, L: Language> Unfold<'p, L> {
         }
         // What is not written in any path may be any variable, if its address is in a register.
         let mut writes: Vec<Vec<Location>> = vec![Vec::new(); self.thread.code.len()];
-        for event in self.paths.iter().flat_map(|path| &path.events) {
-            if matches!(event.kind, EventKind::Write(_)) && !writes[event.statement].contains(&event.span.variable) {
-                writes[event.statement].push(event.span.variable);
+        for touch in self.touched.iter().filter(|touch| touch.writes) {
+            if !writes[touch.statement].contains(&touch.span.variable) {
+                writes[touch.statement].push(touch.span.variable);
             }
         }
+        let arrays = self.arrays();
         for (known, statement) in writes.iter_mut().zip(&self.thread.code) {
-            let any = || (0..self.program.locations.len()).map(|index| Location(index as u16)).collect();
             match written(statement) {
                 Some(named) => *known = named,
-                None if known.is_empty() => *known = any(),
+                None if known.is_empty() => *known = self.may_be_written(&statement.instruction, &arrays),
                 None => {}
             }
         }
         for (path, pc, controls) in std::mem::take(&mut self.cut) {
             let behind: Vec<_> =
                 controls.iter().map(|control| self.flow.written_from(control.until, &writes)).collect();
-            for variable in self.flow.written_from(pc, &writes) {
+            let shared = |variable: &Location| !self.program.locations[usize::from(variable.0)].private;
+            for variable in self.flow.written_from(pc, &writes).into_iter().filter(shared) {
                 let inside = controls.iter().zip(&behind).filter(|(_, behind)| !behind.contains(&variable));
                 let depends = inside.fold(Set(0), |all, (control, _)| all | control.reads);
                 let beyond = PathEvent::new(EventKind::Beyond, pc);
                 self.paths[path].events.push(PathEvent { span: Span::whole(variable), depends, ..beyond });
             }
         }
+    }
+
+    /// For each register, the arrays into which it may lead, and whether it may hold what is read. A sum leads into the array of
+    /// its address, or to what is undefined.
+    fn arrays(&self) -> Vec<Leads> {
+        let known = |value: Value| self.addresses.iter().any(|&(at, _)| at / ARRAY == value / ARRAY);
+        let constant = |value: Value| Leads {
+            arrays: Some(value / ARRAY).filter(|_| known(value)).into_iter().collect(),
+            anywhere: false,
+        };
+        let mut leads: Vec<Leads> =
+            self.thread.registers.iter().map(|declared| constant(declared.initial)).collect();
+        loop {
+            let before = leads.clone();
+            for statement in &self.thread.code {
+                let (_, mut written) = uses(&statement.instruction);
+                let Instruction::Alu { d, sources, computation, .. } = &statement.instruction else {
+                    while written != 0 {
+                        leads[written.trailing_zeros() as usize].anywhere = true;
+                        written &= written - 1;
+                    }
+                    continue;
+                };
+                let of = sources[..computation.arity()].iter().map(|source| match *source {
+                    Operand::Register(register) => leads[usize::from(register.0)].clone(),
+                    Operand::Immediate(value) => constant(value),
+                    Operand::Address(location) => constant(self.program.address_of(location)),
+                });
+                let of: Vec<Leads> = of.collect();
+                let is_sum = matches!(computation, Computation::Alu(AluOp::Add | AluOp::Sub | AluOp::MadLo | AluOp::Or));
+                let has_base = of.iter().any(|source| !source.arrays.is_empty());
+                let to = &mut leads[usize::from(d.0)];
+                to.anywhere |= !(is_sum && has_base) && of.iter().any(|source| source.anywhere);
+                for array in of.into_iter().flat_map(|source| source.arrays) {
+                    if !to.arrays.contains(&array) {
+                        to.arrays.push(array);
+                    }
+                }
+            }
+            if leads == before {
+                return leads;
+            }
+        }
+    }
+
+    /// The variables that an instruction may write whose address was never known.
+    fn may_be_written(&self, instruction: &Instruction<L>, leads: &[Leads]) -> Vec<Location> {
+        let mut accesses = Vec::new();
+        addresses(instruction, &mut accesses);
+        let bases = accesses.iter().filter_map(|(a, _)| match a.base {
+            Operand::Register(register) => Some(&leads[usize::from(register.0)]),
+            _ => None,
+        });
+        let bases: Vec<&Leads> = bases.collect();
+        let may = |at: Value| bases.iter().any(|base| base.anywhere || base.arrays.contains(&(at / ARRAY)));
+        self.addresses.iter().filter(|(at, _)| may(*at)).map(|(_, location)| *location).collect()
     }
 
     /// What comes before the statement's immediate post-dominator depends on these reads.
@@ -578,7 +699,9 @@ impl<'p, L: Language> Unfold<'p, L> {
                     None => {
                         let mut changed = state.clone();
                         changed.path.constraints.push((equal, false));
-                        if self.count(&mut changed, pc) {
+                        if !self.may_read(&changed, write - 1) {
+                            // It holds nothing else.
+                        } else if self.count(&mut changed, pc) {
                             changed.pc = pc + 1;
                             self.run(changed)?;
                         } else {
@@ -603,13 +726,38 @@ impl<'p, L: Language> Unfold<'p, L> {
         Ok(if self.count(state, pc) { Round::New } else { Round::Beyond })
     }
 
-    /// Counts a round; whether the bound allows it.
+    /// Whether a read gives, of all values that its memory ever holds, one with which the path's branches are as they are.
+    fn may_read(&self, state: &State<'p, L>, read: usize) -> bool {
+        let span = state.path.events[read].span;
+        let Some(held) = self.held.iter().find(|held| held.span == span) else { return true };
+        held.values.iter().any(|&value| {
+            let of = |event: usize| (event == read).then_some(value);
+            let holds = |&(term, wanted): &(Term, bool)| {
+                state.path.value(term, &of).is_none_or(|known| (known != 0) == wanted)
+            };
+            state.path.constraints.iter().all(holds)
+        })
+    }
+
+    /// Counts a round; whether the bound allows it. A round does not count in which nothing that is read decided a branch: how
+    /// often that happens is known.
     fn count(&self, state: &mut State<'p, L>, pc: usize) -> bool {
         let State { visits, path, memory, .. } = state;
-        if visits.iter().filter(|visit| visit.pc == pc).count() >= self.unfolding.rounds {
+        let last = visits.iter().rposition(|visit| visit.pc == pc);
+        let known = last.is_some_and(|last| visits[last].constraints == path.constraints.len());
+        if !known && visits.iter().filter(|visit| visit.pc == pc).count() >= self.unfolding.rounds {
             return false;
         }
-        visits.push(Visit { pc, registers: path.registers.clone(), memory: memory.clone(), events: path.events.len() });
+        if let Some(last) = last.filter(|_| known) {
+            visits.remove(last);
+        }
+        visits.push(Visit {
+            pc,
+            registers: path.registers.clone(),
+            memory: memory.clone(),
+            events: path.events.len(),
+            constraints: path.constraints.len(),
+        });
         true
     }
 
@@ -806,6 +954,15 @@ impl<'p, L: Language> Unfold<'p, L> {
     }
 }
 
+/// Where the value of a register may lead.
+#[derive(Clone, PartialEq, Eq)]
+struct Leads {
+    /// Arrays, by their addresses in units of [`ARRAY`].
+    arrays: Vec<Value>,
+    /// It may be an address that was read.
+    anywhere: bool,
+}
+
 enum Settled {
     Known,
     /// On the paths that were unfolded from here.
@@ -880,6 +1037,45 @@ impl<L: Language> State<'_, L> {
             Operand::Immediate(value) => Term::Constant(value),
             Operand::Address(location) => Term::Constant(self.program.address_of(location)),
         }
+    }
+
+    /// Goes on where an event reads this value: everything that follows from that is known. Whether that may be.
+    fn pin(&mut self, event: usize, value: Value) -> bool {
+        let node = self.path.nodes.iter().position(|node| *node == Node::Event(event));
+        let Some(node) = node.map(|node| Term::Node(node as u32)) else { return false };
+        let sources = [node, Term::Constant(value), Term::Constant(0)];
+        let equal = self.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
+        match self.known(equal) {
+            Some(false) => return false,
+            Some(true) => {}
+            None => self.path.constraints.push((equal, true)),
+        }
+        // What earlier branches found out about other terms holds of this value as well, or the path is none.
+        let read = |other: usize| (other == event).then_some(value);
+        let holds = |&(term, wanted): &(Term, bool)| {
+            self.path.value(term, &read).is_none_or(|known| (known != 0) == wanted)
+        };
+        if !self.path.constraints.iter().all(holds) {
+            return false;
+        }
+        let known = |path: &Path<L>, term: Term| match term {
+            Term::Constant(_) => None,
+            term => path.value(term, &read),
+        };
+        for index in 0..self.path.registers.len() {
+            let term = self.path.registers[index];
+            if let Some(value) = known(&self.path, term) {
+                self.decided[index] = self.decided[index] | self.reads(term);
+                self.path.registers[index] = Term::Constant(value);
+            }
+        }
+        for index in 0..self.memory.len() {
+            let (variable, term, decided) = self.memory[index];
+            if let Some(value) = known(&self.path, term) {
+                self.memory[index] = (variable, Term::Constant(value), decided | self.reads(term));
+            }
+        }
+        true
     }
 
     /// What private memory holds, with the reads that decided it.
@@ -1162,6 +1358,95 @@ impl<L: Language> Path<L> {
         Some(values)
     }
 
+    /// The one event on which a term depends, and all of its values with which the term has this one. `None` if there is no one
+    /// event, or if there may be more values than a few.
+    fn preimages(&self, term: Term, value: Value, all: &mut Vec<Value>) -> Option<usize> {
+        let node = match term {
+            Term::Node(node) => self.nodes[node as usize],
+            Term::Constant(_) => return None,
+        };
+        let (computation, ty, sources) = match node {
+            Node::Event(event) => {
+                let bits = self.bits(term);
+                if bits >= Value::BITS || value >> bits == 0 {
+                    all.push(value);
+                }
+                return Some(event);
+            }
+            Node::Computed(computation, ty, sources) => (computation, ty, sources),
+            Node::Rmw(..) | Node::Expected(..) => return None,
+        };
+        let Computation::Alu(op) = computation else {
+            let Computation::Cvt(to) = computation else { return None };
+            // An extension; where the sign is one, the value has to agree.
+            if to.bits() < ty.bits() {
+                return None;
+            }
+            return self.among(sources[0], &[truncate(ty, value)], computation, ty, sources, value, all);
+        };
+        let width = |value: Value| truncate(ty, value);
+        let (source, candidates) = match (op, sources) {
+            (AluOp::Mov, [a, ..]) => (a, vec![value]),
+            (AluOp::Add, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, vec![width(value.wrapping_sub(c))]),
+            (AluOp::Sub, [a, Term::Constant(c), _]) => (a, vec![width(value.wrapping_add(c))]),
+            (AluOp::Sub, [Term::Constant(c), a, _]) => (a, vec![width(c.wrapping_sub(value))]),
+            (AluOp::Xor, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, vec![width(value ^ c)]),
+            (AluOp::MulLo, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, quotients(value, c, ty)?),
+            (AluOp::MadLo, [a, Term::Constant(c), Term::Constant(d)] | [Term::Constant(c), a, Term::Constant(d)]) => {
+                (a, quotients(value.wrapping_sub(d), c, ty)?)
+            }
+            (AluOp::Shl, [a, Term::Constant(c), _]) if c < ty.bits().into() => (a, quotients(value, 1 << c, ty)?),
+            _ => return None,
+        };
+        // A value that the source never has is none; of a wider source, others have the same low bits.
+        if self.bits(source) > ty.bits() {
+            return None;
+        }
+        self.among(source, &candidates, computation, ty, sources, value, all)
+    }
+
+    /// As [`Self::preimages`], by the values that one source of a computation may have.
+    #[expect(clippy::too_many_arguments, reason = "a computation and its result")]
+    fn among(
+        &self,
+        source: Term,
+        candidates: &[Value],
+        computation: Computation,
+        ty: Type,
+        sources: [Term; 3],
+        value: Value,
+        all: &mut Vec<Value>,
+    ) -> Option<usize> {
+        let bits = self.bits(source);
+        let mut event = self.event_of(source)?;
+        for &candidate in candidates {
+            let put = |term: Term| match term {
+                _ if term == source => candidate,
+                Term::Constant(constant) => constant,
+                Term::Node(_) => 0,
+            };
+            let fits = bits >= Value::BITS || candidate >> bits == 0;
+            if fits && computation.apply(ty, sources.map(put)) == Some(value) {
+                event = self.preimages(source, candidate, all)?;
+            }
+        }
+        (all.len() <= MAX_PREIMAGES).then_some(event)
+    }
+
+    /// The one event on which a term depends.
+    fn event_of(&self, term: Term) -> Option<usize> {
+        let Term::Node(node) = term else { return None };
+        match self.nodes[node as usize] {
+            Node::Event(event) => Some(event),
+            Node::Computed(_, _, sources) => {
+                let mut events = sources.into_iter().filter(|source| matches!(source, Term::Node(_)));
+                let first = events.next()?;
+                events.next().is_none().then(|| self.event_of(first)).flatten()
+            }
+            Node::Rmw(..) | Node::Expected(..) => None,
+        }
+    }
+
     /// The constants in a sum.
     fn addends(&self, term: Term, constants: &mut Vec<Value>) {
         match (term, self.node(term)) {
@@ -1203,6 +1488,11 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
     let signed = ty.is_signed();
     let shifts_out = || matches!(b, Constant(b) if truncate(Type::U32, b) >= ty.bits().into());
     let zero = Some(Constant(0));
+    // A mask that has all bits of a value.
+    let keeps = |term: Term, mask: Term| match mask {
+        Constant(mask) => truncate(ty, Value::MAX.checked_shr(64 - bits(term)).unwrap_or(0)) & !mask == 0,
+        Term::Node(_) => false,
+    };
     let op = match computation {
         Computation::Alu(op) => op,
         Computation::Setp(cmp) => {
@@ -1220,13 +1510,15 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
     match op {
         AluOp::Mov => copy(a),
         AluOp::And | AluOp::MulLo if either(0) => zero,
+        AluOp::MulLo if is(b, 1) => copy(a),
+        AluOp::MulLo if is(a, 1) => copy(b),
         AluOp::Or if either(ones) => Some(Constant(ones)),
         AluOp::Min if !signed && either(0) => zero,
         AluOp::Max if !signed && either(ones) => Some(Constant(ones)),
         AluOp::Sub | AluOp::Xor if a == b => zero,
         AluOp::And | AluOp::Or | AluOp::Min | AluOp::Max if a == b => copy(a),
-        AluOp::And if is(b, ones) => copy(a),
-        AluOp::And if is(a, ones) => copy(b),
+        AluOp::And if keeps(a, b) => copy(a),
+        AluOp::And if keeps(b, a) => copy(b),
         AluOp::Add | AluOp::Or | AluOp::Xor | AluOp::Sub if is(b, 0) => copy(a),
         AluOp::Shl | AluOp::Shr if matches!(b, Constant(b) if truncate(Type::U32, b) == 0) => copy(a),
         AluOp::Add | AluOp::Or | AluOp::Xor if is(a, 0) => copy(b),
@@ -1234,6 +1526,8 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
         AluOp::Shl if shifts_out() => zero,
         AluOp::Shr if !signed && shifts_out() => zero,
         AluOp::MadLo if either(0) => copy(c),
+        AluOp::MadLo if is(c, 0) && is(b, 1) => copy(a),
+        AluOp::MadLo if is(c, 0) && is(a, 1) => copy(b),
         AluOp::Selp if a == b => copy(a),
         AluOp::Selp => match c {
             Constant(c) => copy(if c != 0 { a } else { b }),
@@ -1241,6 +1535,24 @@ fn folded(computation: Computation, ty: Type, [a, b, c]: [Term; 3], bits: &dyn F
         },
         _ => None,
     }
+}
+
+/// All values of a type's width that give this one, multiplied by a constant; `None` if there are more than a few.
+fn quotients(value: Value, by: Value, ty: Type) -> Option<Vec<Value>> {
+    let (value, by) = (truncate(ty, value), truncate(ty, by));
+    let twos = by.trailing_zeros();
+    if by == 0 || 1usize.checked_shl(twos)? > MAX_PREIMAGES {
+        return None;
+    }
+    if value.trailing_zeros() < twos {
+        return Some(Vec::new());
+    }
+    // The inverse of an odd number, by Newton's iteration: each round doubles the bits that are right.
+    let odd = by >> twos;
+    let inverse = (0..6).fold(odd, |inverse: Value, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
+    let bits = ty.bits() - twos;
+    let low = truncate(ty, (value >> twos).wrapping_mul(inverse)) & (Value::MAX >> (64 - bits));
+    Some((0..1 << twos).map(|high: Value| low | high << (bits % 64)).collect())
 }
 
 /// The addresses of an access, and what is accessed there.

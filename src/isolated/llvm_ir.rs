@@ -29,6 +29,9 @@ pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered,
     }
     let input = &job.input;
     let module = llvm::read(context, input)?;
+    if job.own_lines {
+        llvm::show_own_lines(&module);
+    }
     let settings = job.settings(llvm::settings_of(&module)?)?;
     let target = target(&settings, &module)?;
     let options = Options { remarks: input.keep_lines, ..settings.options(target) };

@@ -13,6 +13,8 @@ use ptx_atomics::memory_model::{
     unfold::EventKind,
 };
 
+use super::answer::Subject;
+
 pub struct Diagram {
     pub name: String,
     /// What is shown: that the outcome is allowed, or what forbids it.
@@ -51,6 +53,8 @@ pub struct Node {
     /// An index into [`Diagram::threads`].
     pub thread: Option<usize>,
     pub instruction: String,
+    /// The line of the source.
+    pub source: Option<String>,
     /// What it reads and writes.
     pub effect: String,
     /// The same, with where it reads from.
@@ -98,12 +102,13 @@ fn relation(name: &str) -> &'static Relations {
 
 impl Diagram {
     pub fn new(
-        litmus: &Litmus,
+        subject: &Subject,
         execution: &Execution<Ptx>,
         conventions: Conventions,
         caption: String,
         cycle: &Cycle,
     ) -> Self {
+        let litmus = &subject.litmus;
         let x = &execution.skeleton;
         let place = |thread: &usize| {
             let Place { gpu, cluster, cta } = x.places[*thread];
@@ -131,7 +136,8 @@ impl Diagram {
         let node = |group: &Vec<usize>| Node {
             name: letters(node_of[group[0]]),
             thread: column(group[0]),
-            instruction: instruction(litmus, execution, group[0]),
+            instruction: instruction(subject, execution, group[0]),
+            source: x.events[group[0]].thread.and_then(|of| subject.source(of, x.events[group[0]].statement)),
             effect: effect(litmus, execution, group, None),
             effect_from: effect(litmus, execution, group, Some(&node_of)),
         };
@@ -212,13 +218,10 @@ fn variable(litmus: &Litmus, execution: &Execution<Ptx>, event: usize) -> String
     if offset == 0 { name.to_owned() } else { format!("{name}+{offset}") }
 }
 
-fn instruction(litmus: &Litmus, execution: &Execution<Ptx>, event: usize) -> String {
+fn instruction(subject: &Subject, execution: &Execution<Ptx>, event: usize) -> String {
     let event = &execution.skeleton.events[event];
-    let thread = event.thread.and_then(|thread| litmus.program.threads.get(thread));
-    match thread.and_then(|thread| Some((thread, thread.code.get(event.statement)?))) {
-        Some((thread, statement)) => litmus::instruction(&litmus.program, thread, statement),
-        None => "initial value".into(),
-    }
+    let known = event.thread.and_then(|thread| subject.instruction(thread, event.statement));
+    known.unwrap_or_else(|| "initial value".into())
 }
 
 /// What events read and write; with `names`, from where they read.

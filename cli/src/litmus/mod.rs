@@ -4,6 +4,7 @@ mod answer;
 mod diagram;
 mod dot;
 mod from_source;
+mod kernel;
 mod report;
 mod svg;
 
@@ -18,6 +19,7 @@ use indicatif::ParallelProgressIterator;
 use ptx_atomics::{
     llvm::{Diagnostic, Errors, Input, Location},
     memory_model::{
+        kernel::Compiled,
         litmus::{Dialect, Error, Litmus},
         outcome::{Layout, Limits},
         ptx::{
@@ -36,12 +38,15 @@ use crate::{
     input::{cannot, read},
     output, progress, render,
 };
-use answer::{Answer, TestReport};
+use answer::{Answer, Subject, TestReport};
 use diagram::Diagram;
 use report::{Shown, show};
 
 /// A file that is none, and its text where errors point to it.
 type Failure = (Errors, Option<Input>);
+
+/// The tests of a file.
+type Subjects = Result<Vec<Subject>, Failure>;
 
 /// The choices that are tried to count all final states, before the condition alone is decided.
 const COUNTED: u64 = 200_000;
@@ -63,25 +68,34 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     let explain = args.explain || args.format == LitmusFormat::Text && paths.len() == 1;
 
     let bar = progress::bar(paths.len(), "tests");
-    let judge_all = || paths.par_iter().progress_with(bar).map(|path| judge(args, path, explain)).collect();
+    // LLVM works in another process, which a process of one thread can start.
+    let prepared: Vec<(&PathBuf, Option<Subjects>)> = paths
+        .iter()
+        .map(|path| (path, kernel::is_kernel(path).then(|| kernels(args, path))))
+        .collect();
+    let one = |(path, subjects): (&PathBuf, Option<Subjects>)| {
+        let subjects = subjects.unwrap_or_else(|| litmus(args, path).map(|subject| vec![subject]))?;
+        Ok(subjects.into_iter().map(|subject| answered(args, subject, conventions(args).0, explain)).collect())
+    };
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
-    let judged: Vec<Result<TestReport, Failure>> = match pool {
-        Ok(pool) => pool.install(judge_all),
+    let judged: Vec<Result<Vec<TestReport>, Failure>> = match pool {
+        Ok(pool) => pool.install(|| prepared.into_par_iter().progress_with(bar).map(one).collect()),
         // Where threads cannot be had, one goes through all.
-        Err(_) => paths.iter().map(|path| judge(args, path, explain)).collect(),
+        Err(_) => prepared.into_iter().map(one).collect(),
     };
 
     let mut known = errors.is_empty();
-    let mut good = Vec::new();
+    let (mut good, mut wrong) = (Vec::new(), 0);
     for result in judged {
         match result {
             Ok(judged) => {
-                judged.warnings.iter().for_each(|warning| render::say(warning));
-                good.push(judged);
+                judged.iter().flat_map(|judged| &judged.warnings).for_each(|warning| render::say(warning));
+                good.extend(judged);
             }
             Err((errors, input)) => {
                 errors.iter().for_each(|error| render::error(error, input.as_ref()));
                 known = false;
+                wrong += 1;
             }
         }
     }
@@ -96,7 +110,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
             }
             format::json(&answers)
         }
-        LitmusFormat::Text => report::text(&good, paths.len(), explain || args.outcomes),
+        LitmusFormat::Text => report::text(&good, good.len() + wrong, explain || args.outcomes),
     };
     // A drawing on standard output has it for itself.
     let drawn_there = [&args.dot, &args.svg].into_iter().flatten().any(|path| path == Path::new("-"));
@@ -171,17 +185,32 @@ fn diagnostic(error: Error, text: &str, input: &Input) -> Diagnostic {
     Diagnostic { location, ..Diagnostic::new(error.message) }
 }
 
-fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Failure> {
+/// The tests of a kernel.
+fn kernels(args: &LitmusArgs, path: &Path) -> Subjects {
+    let tests = kernel::tests(args, path, conventions(args).0, limits(args))?;
+    let subject = |compiled: Compiled| Subject {
+        file: path.display().to_string(),
+        litmus: compiled.litmus.clone(),
+        compiled: Some(compiled),
+        warnings: Vec::new(),
+    };
+    Ok(tests.into_iter().map(subject).collect())
+}
+
+fn conventions(args: &LitmusArgs) -> (Conventions, Dialect) {
+    match args.convention {
+        Convention::Manual => (Conventions::MANUAL, Dialect::Ptx),
+        Convention::Dat3m => (Conventions::DAT3M, Dialect::Dat3m),
+    }
+}
+
+fn litmus(args: &LitmusArgs, path: &Path) -> Result<Subject, Failure> {
     let input = read(path).map_err(|errors| (errors, None))?;
     let Ok(text) = std::str::from_utf8(input.bytes()) else {
         let message = format!("'{}' is no text", input.name());
         return Err((Diagnostic::new(message).help("give a litmus test, which begins with `PTX`").into(), None));
     };
-    let (conventions, dialect) = match args.convention {
-        Convention::Manual => (Conventions::MANUAL, Dialect::Ptx),
-        Convention::Dat3m => (Conventions::DAT3M, Dialect::Dat3m),
-    };
-    let (litmus, warnings) = match Litmus::read_as(text, dialect) {
+    let (litmus, warnings) = match Litmus::read_as(text, conventions(args).1) {
         Ok(read) => read,
         Err(errors) => {
             let errors = errors.0.into_iter().map(|error| diagnostic(error, text, &input)).collect();
@@ -189,7 +218,12 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Fa
         }
     };
     let warnings = warnings.iter().map(|warning| format!("warning: {}:{warning}", input.name())).collect();
+    Ok(Subject { file: input.name().to_owned(), litmus, compiled: None, warnings })
+}
+
+fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, explain: bool) -> TestReport {
     let limits = limits(args);
+    let litmus = &subject.litmus;
 
     let start = Instant::now();
     // Where there are many final states, the condition is decided without them.
@@ -203,7 +237,7 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Fa
         verdict => Decision { verdict, candidates: 0 },
     };
     let answer = Answer {
-        file: input.name().to_owned(),
+        file: subject.file.clone(),
         name: litmus.name.clone(),
         holds: found.verdict.ok(),
         outcomes: outcomes.unknown.is_none_or(|limit| limit != Limit::Choices).then(|| outcomes.states.len()),
@@ -212,15 +246,16 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Fa
         unknown: found.verdict.err(),
     };
     let wanted = explain || args.dot.is_some() || args.svg.is_some();
-    let shown = wanted.then(|| show(&litmus, found.verdict, conventions, limits));
-    let mut text = report::heading(&answer, &litmus);
+    let shown = wanted.then(|| show(&subject, found.verdict, conventions, limits));
+    let mut text = report::heading(&answer, &subject, conventions, limits);
     if args.outcomes {
-        text += &report::outcomes(&litmus, &outcomes);
+        text += &report::outcomes(litmus, &outcomes);
     }
     if let Some(shown) = shown.as_ref().filter(|_| explain) {
         text += &report::execution(shown);
     }
-    Ok(TestReport { answer, text, diagram: shown.and_then(|Shown { diagram, .. }| diagram), warnings })
+    let diagram = shown.and_then(|Shown { diagram, .. }| diagram);
+    TestReport { answer, text, diagram, warnings: subject.warnings }
 }
 
 /// Draws the one test; nothing is drawn where there is none.

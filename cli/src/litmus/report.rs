@@ -15,7 +15,7 @@ use ptx_atomics::memory_model::{
 };
 
 use super::{
-    answer::{Answer, TestReport},
+    answer::{Answer, Subject, TestReport, source},
     diagram::Diagram,
 };
 use crate::format::columns;
@@ -28,7 +28,8 @@ pub struct Shown {
 }
 
 /// What has the outcome of the condition, or what is wrong with an execution that had it.
-pub fn show(litmus: &Litmus, verdict: Result<bool, Limit>, conventions: Conventions, limits: Limits) -> Shown {
+pub fn show(subject: &Subject, verdict: Result<bool, Limit>, conventions: Conventions, limits: Limits) -> Shown {
+    let litmus = &subject.litmus;
     let Litmus { program, condition, .. } = litmus;
     let layout = Layout::new(program);
     let formula = match condition.quantifier {
@@ -68,7 +69,7 @@ pub fn show(litmus: &Litmus, verdict: Result<bool, Limit>, conventions: Conventi
         }
     };
     let diagram =
-        execution.map(|(execution, cycle)| Diagram::new(litmus, &execution, conventions, caption.clone(), &cycle));
+        execution.map(|(execution, cycle)| Diagram::new(subject, &execution, conventions, caption.clone(), &cycle));
     Shown { caption, diagram }
 }
 
@@ -125,9 +126,17 @@ pub fn text(judged: &[TestReport], files: usize, in_full: bool) -> String {
 }
 
 /// The verdict of one test.
-pub fn heading(answer: &Answer, litmus: &Litmus) -> String {
+pub fn heading(answer: &Answer, subject: &Subject, conventions: Conventions, limits: Limits) -> String {
+    let litmus = &subject.litmus;
     let mut text = format!("{}: {} {}\n", answer.file, answer.name, word(answer));
     answer.unknown.iter().for_each(|limit| text += &format!("  because {}\n", why(*limit)));
+    if let (Some(limit), Some(compiled)) = (answer.unknown, &subject.compiled) {
+        for (thread, line) in compiled.unknown(conventions, limits.rounds, limit) {
+            let reason = line.wrong.as_ref().map(|wrong| format!(": {wrong}")).unwrap_or_default();
+            text += &format!("  in {}, line {} of the PTX: {}{reason}\n", subject.thread(thread), line.number, line.text);
+            text += &source(line).map(|source| format!("    {source}\n")).unwrap_or_default();
+        }
+    }
     text += &format!("  {} ({})\n", litmus.condition.quantifier, litmus.formula());
     text + &format!("  {}\n", counts(answer).join(", "))
 }
@@ -166,7 +175,14 @@ pub fn execution(Shown { caption, diagram }: &Shown) -> String {
         let thread = node.thread.map_or("", |thread| &threads[thread].name);
         vec![node.name.clone(), thread.to_owned(), node.instruction.clone()]
     };
-    let rows = (0..nodes.len()).map(|index| [words(index), vec![nodes[index].effect_from.clone()]].concat());
+    let sources = nodes.iter().any(|node| node.source.is_some());
+    let source = |index: usize| {
+        let source: &Option<String> = &nodes[index].source;
+        sources.then(|| source.clone().unwrap_or_default())
+    };
+    let rows = (0..nodes.len()).map(|index| {
+        [words(index), vec![nodes[index].effect_from.clone()], source(index).into_iter().collect()].concat()
+    });
     let it = if cycle.is_empty() { "An execution" } else { "An execution with it would be" };
     let execution = format!("\n{caption}. {it}:\n\n{}", columns(rows));
     if cycle.is_empty() {

@@ -20,11 +20,11 @@ use crate::{
 };
 
 /// A thread whose cells are read.
-pub(super) struct Thread<'p> {
-    pub(super) program: &'p mut Program,
+pub(crate) struct Thread<'p> {
+    pub(crate) program: &'p mut Program,
     /// The number of the thread.
-    pub(super) column: usize,
-    pub(super) dialect: Dialect,
+    pub(crate) column: usize,
+    pub(crate) dialect: Dialect,
 }
 
 /// Directives that say nothing of what a thread does.
@@ -45,7 +45,7 @@ const REFUSED: [(&str, &str); 5] = [
 
 impl Thread<'_> {
     /// Adds what a cell has to the thread: an instruction, behind labels or alone.
-    pub(super) fn read(self, text: Text<'_>) -> Result<Vec<Cell>, Wrong> {
+    pub(crate) fn read(self, text: Text<'_>) -> Result<Vec<Cell>, Wrong> {
         let Self { program, column, dialect } = self;
         // A label stands alone; everything else ends with a semicolon, which is that of the row.
         let end = if text.text.ends_with(':') { "" } else { ";" };

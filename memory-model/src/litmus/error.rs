@@ -25,7 +25,7 @@ impl From<Error> for Errors {
 
 impl Error {
     /// An error so many bytes into a text.
-    pub(super) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
+    pub(crate) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
         let before = &text[..offset];
         let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
         Self { line: before.matches('\n').count() + 1, column, message: message.into() }

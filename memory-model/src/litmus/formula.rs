@@ -12,12 +12,12 @@ const MAX_DEPTH: usize = 100;
 const MAX_COMPARISONS: usize = 1000;
 
 /// Whether a condition begins here, or the text ends.
-pub(super) fn is_condition(tokens: &Tokens<'_>) -> bool {
+pub(crate) fn is_condition(tokens: &Tokens<'_>) -> bool {
     tokens.is_word("exists") || tokens.is_word("forall") || tokens.is(0, "~") || tokens.peek().text.text.is_empty()
 }
 
 /// Reads a condition. The registers that it names are observed from then on.
-pub(super) fn condition(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Condition, Error> {
+pub(crate) fn condition(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Condition, Error> {
     const EXPECTED: &str = "`exists`, `~exists` or `forall`";
     let negated = tokens.accept("~");
     let word = tokens.word(EXPECTED)?;

@@ -26,19 +26,19 @@
 //! the address of that of CTA 1 in the thread's cluster.
 
 mod access;
-mod cell;
+pub(crate) mod cell;
 mod compute;
-mod error;
+pub(crate) mod error;
 mod file;
-mod formula;
+pub(crate) mod formula;
 mod modifier;
-mod names;
-mod operand;
+pub(crate) mod names;
+pub(crate) mod operand;
 mod print;
 mod shared;
-mod shorthand;
+pub(crate) mod shorthand;
 mod test;
-mod tokens;
+pub(crate) mod tokens;
 
 pub use self::{
     error::{Error, Errors},

@@ -17,63 +17,63 @@ use crate::{
 };
 
 /// What is wrong, and where in the file, in bytes.
-pub(super) type Wrong = (usize, String);
+pub(crate) type Wrong = (usize, String);
 
 /// What an instruction says beyond itself.
-pub(super) struct Cell {
+pub(crate) struct Cell {
     /// Where its mnemonic is in the file, in bytes.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// Whether it names a state space, and that is shared memory.
-    pub(super) is_shared: Option<bool>,
+    pub(crate) is_shared: Option<bool>,
     /// The variables that it accesses.
-    pub(super) uses: Vec<Location>,
+    pub(crate) uses: Vec<Location>,
     /// Those of them that were not declared.
-    pub(super) undeclared: Vec<String>,
-    pub(super) mapped: Option<Mapped>,
+    pub(crate) undeclared: Vec<String>,
+    pub(crate) mapped: Option<Mapped>,
     /// Where it branches.
-    pub(super) branch: Option<Label>,
+    pub(crate) branch: Option<Label>,
 }
 
 /// One instruction, while its operands are resolved.
-pub(super) struct Reader<'r, 't> {
-    pub(super) program: &'r mut Program,
-    pub(super) column: usize,
-    pub(super) dialect: Dialect,
+pub(crate) struct Reader<'r, 't> {
+    pub(crate) program: &'r mut Program,
+    pub(crate) column: usize,
+    pub(crate) dialect: Dialect,
     /// Where the cell begins in the file, in bytes.
-    pub(super) start: usize,
-    pub(super) of: &'r syntax::Instruction<'t>,
-    pub(super) cell: Cell,
+    pub(crate) start: usize,
+    pub(crate) of: &'r syntax::Instruction<'t>,
+    pub(crate) cell: Cell,
 }
 
 /// What stands where an instruction has no operand.
-pub(super) const NONE: Operand = Operand::Immediate(0);
+pub(crate) const NONE: Operand = Operand::Immediate(0);
 
 impl<'t> Reader<'_, 't> {
-    pub(super) fn thread(&mut self) -> &mut Thread {
+    pub(crate) fn thread(&mut self) -> &mut Thread {
         &mut self.program.threads[self.column]
     }
 
-    pub(super) fn mnemonic(&self) -> &'t str {
+    pub(crate) fn mnemonic(&self) -> &'t str {
         self.of.mnemonic.text
     }
 
     /// An error of the instruction.
-    pub(super) fn wrong<T>(&self, message: impl Into<String>) -> Result<T, Wrong> {
+    pub(crate) fn wrong<T>(&self, message: impl Into<String>) -> Result<T, Wrong> {
         Err((self.cell.at, message.into()))
     }
 
     /// An error at a place in the cell.
-    pub(super) fn wrong_at<T>(&self, text: Text<'_>, message: impl Into<String>) -> Result<T, Wrong> {
+    pub(crate) fn wrong_at<T>(&self, text: Text<'_>, message: impl Into<String>) -> Result<T, Wrong> {
         Err((self.start + text.start, message.into()))
     }
 
     /// The mnemonic with its modifiers.
-    pub(super) fn spelled(&self) -> String {
+    pub(crate) fn spelled(&self) -> String {
         let dots = self.of.modifiers.iter().map(|word| format!(".{}", word.text));
         self.mnemonic().to_owned() + &dots.collect::<String>()
     }
 
-    pub(super) fn count(&self, expected: usize) -> Result<(), Wrong> {
+    pub(crate) fn count(&self, expected: usize) -> Result<(), Wrong> {
         let found = self.of.operands.len();
         if found == expected {
             return Ok(());
@@ -82,7 +82,7 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// Whether an operand is in brackets, or a variable.
-    pub(super) fn is_address(&self, index: usize) -> bool {
+    pub(crate) fn is_address(&self, index: usize) -> bool {
         match &self.of.operands[index].shape {
             Shape::Memory { .. } => true,
             Shape::Name { name, .. } => variable(self.program, name.text).is_some(),
@@ -95,11 +95,11 @@ impl<'t> Reader<'_, 't> {
         self.wrong(format!("operand {which} of `{}` is {expected}", self.mnemonic()))
     }
 
-    pub(super) fn register(&mut self, index: usize) -> Result<Register, Wrong> {
+    pub(crate) fn register(&mut self, index: usize) -> Result<Register, Wrong> {
         self.register_of(&self.of.operands[index], index + 1)
     }
 
-    pub(super) fn register_of(&mut self, written: &Written<'t>, which: usize) -> Result<Register, Wrong> {
+    pub(crate) fn register_of(&mut self, written: &Written<'t>, which: usize) -> Result<Register, Wrong> {
         match written.shape {
             Shape::Name { name, suffix: None } if variable(self.program, name.text).is_none() => {
                 Ok(register(self.thread(), name.text))
@@ -108,7 +108,7 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    pub(super) fn label(&mut self, index: usize) -> Result<Label, Wrong> {
+    pub(crate) fn label(&mut self, index: usize) -> Result<Label, Wrong> {
         match self.of.operands[index].shape {
             Shape::Name { name, suffix: None } => {
                 let target = label(self.thread(), name.text);
@@ -119,12 +119,12 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    pub(super) fn value(&mut self, index: usize, ty: Type) -> Result<Operand, Wrong> {
+    pub(crate) fn value(&mut self, index: usize, ty: Type) -> Result<Operand, Wrong> {
         self.value_of(&self.of.operands[index], index + 1, ty)
     }
 
     /// A register, a constant of a type, or a variable's address.
-    pub(super) fn value_of(&mut self, written: &Written<'t>, which: usize, ty: Type) -> Result<Operand, Wrong> {
+    pub(crate) fn value_of(&mut self, written: &Written<'t>, which: usize, ty: Type) -> Result<Operand, Wrong> {
         let text = written.text.text;
         match written.shape {
             Shape::Name { name, suffix: None } => Ok(self.name(name.text)),
@@ -144,7 +144,7 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// A value of a type, in which a constant must fit.
-    pub(super) fn fitting(&mut self, written: &Written<'t>, which: usize, ty: Type) -> Result<Operand, Wrong> {
+    pub(crate) fn fitting(&mut self, written: &Written<'t>, which: usize, ty: Type) -> Result<Operand, Wrong> {
         match self.value_of(written, which, ty)? {
             Operand::Immediate(value) if !fits(ty, value) => {
                 self.wrong(format!("`{}` does not fit into {} bits", number(value), ty.bits()))
@@ -160,12 +160,12 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    pub(super) fn address(&mut self, index: usize) -> Result<Address, Wrong> {
+    pub(crate) fn address(&mut self, index: usize) -> Result<Address, Wrong> {
         self.address_of(&self.of.operands[index], index + 1)
     }
 
     /// An address, with brackets or without. A variable may be new, if nothing speaks for a register.
-    pub(super) fn address_of(&mut self, written: &Written<'t>, which: usize) -> Result<Address, Wrong> {
+    pub(crate) fn address_of(&mut self, written: &Written<'t>, which: usize) -> Result<Address, Wrong> {
         let of_ptx = written.address().map(|syntax::Address { base, offset }| (base.text, offset));
         let Some((name, offset)) = of_ptx.or_else(|| below(written.text.text)) else {
             return self.no_operand(which, "an address");

@@ -9,30 +9,30 @@ use crate::{
 
 /// An instruction that says in which state space a variable is.
 #[derive(Clone, Copy)]
-pub(super) struct Use {
-    pub(super) variable: Location,
-    pub(super) is_shared: bool,
+pub(crate) struct Use {
+    pub(crate) variable: Location,
+    pub(crate) is_shared: bool,
     /// Where the instruction is, in bytes.
-    pub(super) at: usize,
+    pub(crate) at: usize,
 }
 
 /// A `mapa`: the address of a shared variable in another CTA of the cluster.
 #[derive(Clone, Copy)]
-pub(super) struct Mapped {
-    pub(super) variable: Location,
-    pub(super) thread: usize,
-    pub(super) statement: usize,
+pub(crate) struct Mapped {
+    pub(crate) variable: Location,
+    pub(crate) thread: usize,
+    pub(crate) statement: usize,
     /// The number of the CTA in the cluster of the thread.
-    pub(super) cta: u32,
+    pub(crate) cta: u32,
     /// Where the instruction is, in bytes.
-    pub(super) at: usize,
+    pub(crate) at: usize,
 }
 
 /// What is wrong, and where, in bytes.
 type Wrong = (usize, String);
 
 /// Gives each CTA its own shared variables. Where there is more than one, `x` becomes `x$P0`, that of P0's CTA, and so on.
-pub(super) fn give_each_cta_its_own(program: &mut Program, uses: &[Use], mapped: &[Mapped]) -> Result<(), Wrong> {
+pub(crate) fn give_each_cta_its_own(program: &mut Program, uses: &[Use], mapped: &[Mapped]) -> Result<(), Wrong> {
     let mut done: Vec<Location> = Vec::new();
     for used in uses.iter().filter(|used| used.is_shared) {
         if !done.contains(&used.variable) {

@@ -4,13 +4,13 @@ use crate::{program::Cmp, ptx::Proxy};
 
 /// Branches that compare.
 #[rustfmt::skip]
-pub(super) const BRANCHES: [(&str, Cmp); 6] = [
+pub(crate) const BRANCHES: [(&str, Cmp); 6] = [
     ("beq", Cmp::Eq), ("bne", Cmp::Ne), ("blt", Cmp::Lt), ("ble", Cmp::Le), ("bgt", Cmp::Gt), ("bge", Cmp::Ge),
 ];
 
 /// Where the values of an access go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(crate) enum Direction {
     /// From memory into registers, as of `ld`.
     Load,
     /// Into memory, as of `st`, `atom` and `red`.
@@ -18,7 +18,7 @@ pub(super) enum Direction {
 }
 
 /// Accesses through other proxies than the generic one: what they are called.
-pub(super) const PROXIES: [(&str, Proxy, Direction); 4] = [
+pub(crate) const PROXIES: [(&str, Proxy, Direction); 4] = [
     ("sust", Proxy::Surface, Direction::Store),
     ("suld", Proxy::Surface, Direction::Load),
     ("tld", Proxy::Texture, Direction::Load),
@@ -26,4 +26,4 @@ pub(super) const PROXIES: [(&str, Proxy, Direction); 4] = [
 ];
 
 /// The label behind a thread's code, to which `ret` branches.
-pub(super) const END: &str = "$end";
+pub(crate) const END: &str = "$end";

@@ -6,7 +6,7 @@ use super::error::Error;
 use crate::program::Value;
 
 /// The tokens of a text, and the next of them.
-pub(super) struct Tokens<'t> {
+pub(crate) struct Tokens<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,
     next: usize,
@@ -14,7 +14,7 @@ pub(super) struct Tokens<'t> {
 
 impl<'t> Tokens<'t> {
     /// The tokens from an offset in bytes on.
-    pub(super) fn new(text: &'t str, start: usize) -> Result<Self, Error> {
+    pub(crate) fn new(text: &'t str, start: usize) -> Result<Self, Error> {
         let mut tokens = Vec::new();
         let mut at = start;
         while let Some(mut token) = syntax::tokens(Text { text: &text[at..], start: at }).next() {
@@ -38,33 +38,33 @@ impl<'t> Tokens<'t> {
         self.tokens[(self.next + places).min(self.tokens.len() - 1)]
     }
 
-    pub(super) fn peek(&self) -> Token<'t> {
+    pub(crate) fn peek(&self) -> Token<'t> {
         self.ahead(0)
     }
 
-    pub(super) fn take(&mut self) -> Token<'t> {
+    pub(crate) fn take(&mut self) -> Token<'t> {
         let token = self.peek();
         self.next = (self.next + 1).min(self.tokens.len() - 1);
         token
     }
 
     /// Where the next token begins, in bytes.
-    pub(super) fn here(&self) -> usize {
+    pub(crate) fn here(&self) -> usize {
         self.peek().text.start
     }
 
     /// An error at the next token.
-    pub(super) fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
+    pub(crate) fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
         self.error_at(self.here(), message)
     }
 
     /// An error so many bytes into the text.
-    pub(super) fn error_at<T>(&self, offset: usize, message: impl Into<String>) -> Result<T, Error> {
+    pub(crate) fn error_at<T>(&self, offset: usize, message: impl Into<String>) -> Result<T, Error> {
         Err(Error::at(self.text, offset, message))
     }
 
     /// Whether the tokens from so many places ahead on are these signs, one right behind the other.
-    pub(super) fn is(&self, ahead: usize, signs: &str) -> bool {
+    pub(crate) fn is(&self, ahead: usize, signs: &str) -> bool {
         let start = self.ahead(ahead).text.start;
         let is = |(index, sign): (usize, char)| {
             let token = self.ahead(ahead + index);
@@ -74,22 +74,22 @@ impl<'t> Tokens<'t> {
     }
 
     /// Whether the next token is this word.
-    pub(super) fn is_word(&self, word: &str) -> bool {
+    pub(crate) fn is_word(&self, word: &str) -> bool {
         let token = self.peek();
         token.kind == TokenKind::Name && token.text.text == word
     }
 
-    pub(super) fn accept(&mut self, signs: &str) -> bool {
+    pub(crate) fn accept(&mut self, signs: &str) -> bool {
         let is = self.is(0, signs);
         self.next += if is { signs.len() } else { 0 };
         is
     }
 
-    pub(super) fn expect(&mut self, signs: &str) -> Result<(), Error> {
+    pub(crate) fn expect(&mut self, signs: &str) -> Result<(), Error> {
         if self.accept(signs) { Ok(()) } else { self.error(format!("`{signs}` expected, not {}", shown(self.peek()))) }
     }
 
-    pub(super) fn word(&mut self, what: &str) -> Result<Text<'t>, Error> {
+    pub(crate) fn word(&mut self, what: &str) -> Result<Text<'t>, Error> {
         match self.peek() {
             Token { kind: TokenKind::Name, text } => {
                 self.take();
@@ -100,7 +100,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// A number of 64 bits; a negative one is wrapped.
-    pub(super) fn number(&mut self) -> Result<Value, Error> {
+    pub(crate) fn number(&mut self) -> Result<Value, Error> {
         let negative = self.accept("-");
         let token = self.peek();
         if token.kind != TokenKind::Number {
@@ -117,7 +117,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// `P0:r1`, or `0:r1` as herd writes it, if that is next.
-    pub(super) fn thread_register(&mut self) -> Option<Result<(usize, Text<'t>), Error>> {
+    pub(crate) fn thread_register(&mut self) -> Option<Result<(usize, Text<'t>), Error>> {
         if !self.is(1, ":") {
             return None;
         }
@@ -138,7 +138,7 @@ impl<'t> Tokens<'t> {
     ///
     /// # Errors
     /// If the text ends before.
-    pub(super) fn cell(&mut self) -> Result<Option<Text<'t>>, Error> {
+    pub(crate) fn cell(&mut self) -> Result<Option<Text<'t>>, Error> {
         // The text of a word behind a dot does not begin with the dot.
         let start = self.next.checked_sub(1).map_or(0, |last| self.tokens[last].text.span().end);
         let mut end = start;
@@ -165,7 +165,7 @@ fn comment(text: &str) -> Option<usize> {
 }
 
 /// A token as a message names it.
-pub(super) fn shown(token: Token<'_>) -> String {
+pub(crate) fn shown(token: Token<'_>) -> String {
     match token.kind {
         TokenKind::String => "a quoted comment".into(),
         TokenKind::End => "the end of the text".into(),

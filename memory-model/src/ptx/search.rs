@@ -458,8 +458,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     /// behind the bound.
     fn is_feasible(&mut self) -> Result<bool, Limit> {
         let x = &self.c.skeleton;
-        // Whoever waits at a barrier may wait for those behind the bound.
-        if self.c.barriers().next().is_some() {
+        // Whoever waits at a barrier may wait for those behind the bound: where they are counted, or bring values along, what
+        // is left is no execution.
+        if self.c.barriers().any(|(.., barrier)| barrier.quorum.is_some() || barrier.reduction.is_some()) {
             return Ok(true);
         }
         self.beyond = x.filter(|event| event.kind == EventKind::Beyond);

@@ -74,6 +74,7 @@ pub use self::{
     recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
     source::read,
+    value::show_own_lines,
     version::NEWEST as NEWEST_PTX,
 };
 pub use inkwell;

@@ -1,0 +1,207 @@
+//! Kernels as litmus tests: sources of any language that becomes PTX, with the words of a test in their comments or in flags.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use ptx_atomics::{
+    isolated::{self, Emit, Job, Language},
+    llvm::{Diagnostic, Errors, Input, Location},
+    memory_model::{
+        kernel::{Compiled, Test, compile},
+        litmus,
+        outcome::Limits,
+        ptx::Conventions,
+    },
+    ptx::{Module, ModuleError, ModuleErrors},
+};
+
+use super::Failure;
+use crate::{
+    cli::LitmusArgs,
+    input::{cannot, read},
+    render,
+};
+
+/// How a kernel becomes PTX, by the ending of its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It is PTX.
+    Ptx,
+    /// It is lowered.
+    Ir(Language),
+    /// A compiler makes LLVM IR of it.
+    Source,
+}
+
+#[rustfmt::skip]
+const KINDS: [(&str, Kind); 10] = [
+    ("ptx", Kind::Ptx),
+    ("ll", Kind::Ir(Language::Llvm)), ("bc", Kind::Ir(Language::Llvm)), ("mlir", Kind::Ir(Language::Mlir)),
+    ("mlirbc", Kind::Ir(Language::Mlir)),
+    ("rs", Kind::Source), ("cu", Kind::Source), ("c", Kind::Source), ("cpp", Kind::Source), ("cc", Kind::Source),
+];
+
+/// Compiles kernels to LLVM IR.
+const TO_LLVM_IR: &str = include_str!("to-llvm-ir.sh");
+
+fn kind(path: &Path) -> Option<Kind> {
+    let ending = path.extension()?.to_str()?;
+    KINDS.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind)
+}
+
+/// Whether a file is a kernel, and no litmus test.
+pub fn is_kernel(path: &Path) -> bool {
+    kind(path).is_some()
+}
+
+/// The tests of a kernel, and its PTX.
+pub fn tests(args: &LitmusArgs, path: &Path, conventions: Conventions, limits: Limits) -> Result<Vec<Compiled>, Failure> {
+    let input = read(path).map_err(|errors| (errors, None))?;
+    let words = String::from_utf8_lossy(input.bytes()).into_owned();
+    let mut tests = Test::read(&words).map_err(|errors| (diagnostics(errors, &input), Some(input.clone())))?;
+    let flags = flags(args)?;
+    if tests.is_empty() {
+        tests.push(Test::default());
+    }
+    for test in &mut tests {
+        test.extend(flags.clone());
+    }
+    if tests.iter().all(|test| !test.has_threads()) {
+        let help = "say it in a comment, as in `// litmus: thread P0 = producer(data) @ cta 0`, or by --thread";
+        let message = format!("'{}' does not say which functions run", input.name());
+        return Err((Diagnostic::new(message).help(help).into(), None));
+    }
+    let (ptx, name) = ptx(args, path, input.clone())?;
+    if let Some(file) = &args.ptx {
+        fs::write(file, &ptx).map_err(|error| (cannot("write", file, &error), None))?;
+    }
+    let module: Module = ptx.parse().map_err(|ModuleErrors(errors)| {
+        let input = Input::new(&name, ptx.clone().into_bytes());
+        let one = |ModuleError { line, reason, .. }| {
+            let location = Some(Location { file: name.clone(), line, column: 1 });
+            Diagnostic { location, ..Diagnostic::new(reason) }
+        };
+        (errors.into_iter().map(one).collect::<Vec<_>>().into(), Some(input))
+    })?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    let several = tests.len() > 1;
+    for test in &tests {
+        match compile(&module, test, conventions, limits.rounds) {
+            Ok(compiled) => found.extend(compiled),
+            Err(litmus::Errors(of)) => errors.extend(of.into_iter().map(|mut error| {
+                if error.line == 0 && several {
+                    error.message = format!("{}: {}", test.name, error.message);
+                }
+                error
+            })),
+        }
+    }
+    if !errors.is_empty() {
+        return Err((diagnostics(litmus::Errors(errors), &input), Some(input)));
+    }
+    for compiled in &mut found {
+        if compiled.litmus.name.is_empty() || compiled.litmus.name.starts_with('#') {
+            compiled.litmus.name = stem.clone() + &compiled.litmus.name;
+        }
+    }
+    Ok(found)
+}
+
+/// What the flags say, as words of a test.
+fn flags(args: &LitmusArgs) -> Result<Test, Failure> {
+    let threads = args.threads.iter().map(|words| format!("thread {words}"));
+    let binds = args.binds.iter().map(|words| format!("bind {words}"));
+    let conditions = [("forall", &args.forall), ("exists", &args.exists)]
+        .into_iter()
+        .flat_map(|(quantifier, all)| all.iter().map(move |formula| format!("{quantifier} {formula}")));
+    let never = args.never.iter().map(|formula| format!("~exists {formula}"));
+    let lines: Vec<String> = args.declare.iter().cloned().chain(threads).chain(binds).chain(conditions).chain(never).collect();
+    let mut all = Test::default();
+    let mut errors = Vec::new();
+    // Threads are counted over all lines.
+    match Test::of_words(&lines.join("\n")) {
+        Ok(tests) => tests.into_iter().for_each(|test| all.extend(test)),
+        Err(litmus::Errors(found)) => errors.extend(found.into_iter().map(|error| {
+            let line = lines.get(error.line.saturating_sub(1)).map_or("", String::as_str);
+            Diagnostic::new(format!("{}: in `{line}`", error.message))
+        })),
+    }
+    if errors.is_empty() { Ok(all) } else { Err((errors.into(), None)) }
+}
+
+/// Errors in the words of a test; those of flags stand nowhere.
+fn diagnostics(litmus::Errors(errors): litmus::Errors, input: &Input) -> Errors {
+    let text = String::from_utf8_lossy(input.bytes()).into_owned();
+    let one = |error: litmus::Error| match error.line {
+        0 => Diagnostic::new(format!("{}: {}", input.name(), error.message)),
+        _ => super::diagnostic(error, &text, input),
+    };
+    errors.into_iter().map(one).collect::<Vec<_>>().into()
+}
+
+/// The PTX of a kernel, and the name for what is said of it.
+fn ptx(args: &LitmusArgs, path: &Path, input: Input) -> Result<(String, String), Failure> {
+    let name = input.name().to_owned();
+    let text = |bytes: Vec<u8>, name: &str| {
+        String::from_utf8(bytes).map_err(|_| (Diagnostic::new(format!("'{name}' is no text")).into(), None))
+    };
+    let (input, language) = match kind(path) {
+        Some(Kind::Ptx) | None => return Ok((text(input.bytes().to_vec(), &name)?, name)),
+        Some(Kind::Ir(language)) => (input, language),
+        Some(Kind::Source) => (compiled(args, path).map_err(|errors| (errors, None))?, Language::Llvm),
+    };
+    let mut job = Job::new(input);
+    job.language = language;
+    job.emit = Emit::Ptx;
+    job.options = args.options();
+    job.own_lines = true;
+    let lowered = isolated::lower(&job, |warning| render::say(&format!("warning: {warning}")));
+    let lowered = lowered.map_err(|errors| (errors, Some(job.input)))?;
+    match &lowered[..] {
+        [one] => Ok((text(one.bytes.clone(), &name)?, format!("the PTX of {name}"))),
+        all => {
+            let message = format!("'{name}' has {} modules, and a test is of one", all.len());
+            Err((Diagnostic::new(message).into(), None))
+        }
+    }
+}
+
+/// What a compiler makes of a source.
+fn compiled(args: &LitmusArgs, path: &Path) -> Result<Input, Errors> {
+    let folder = tempfile::tempdir().map_err(|error| cannot("make a folder for", path, &error))?;
+    let output = folder.path().join("kernel.ll");
+    let mut command = Command::new("bash");
+    command.args(["-c", TO_LLVM_IR, "to-llvm-ir"]).arg(path).arg(&output).env("ROOT", kept());
+    if let Some(gpu) = args.target.gpu() {
+        command.env("CPU", gpu.name());
+    }
+    if let Some(version) = args.target.version() {
+        command.env("PTX", version.feature());
+    }
+    let done = command.stdin(Stdio::null()).output().map_err(|error| cannot("compile", path, &error))?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        let said: Vec<String> = said.lines().map(str::to_owned).collect();
+        let message = format!("cannot compile '{}' to LLVM IR", path.display());
+        let help = "compile it yourself, and give the .ll, the .bc or the .ptx";
+        return Err(Diagnostic { notes: said, ..Diagnostic::new(message) }.help(help).into());
+    }
+    let bytes = fs::read(&output).map_err(|error| cannot("read", &output, &error))?;
+    Ok(Input::new(path.display().to_string(), bytes))
+}
+
+/// Where Rust's `core` for the GPU is kept: in the repository that the command was built in, or in the cache of its user.
+fn kept() -> PathBuf {
+    let program = env::current_exe().ok();
+    let repository = program.iter().flat_map(|program| program.ancestors()).find(|folder| folder.join("scope/src").is_dir());
+    let cache = || {
+        let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+        let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+        cache.unwrap_or_else(env::temp_dir).join("ptx-atomics")
+    };
+    repository.map_or_else(cache, Path::to_owned)
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Compiles a kernel for NVIDIA GPUs to LLVM IR by the compilers that people have:
+#   to-llvm-ir.sh INPUT.{rs,cu,c,cpp} OUTPUT.ll
+#   ROOT=FOLDER           where `core` for the GPU is kept; of this repository, target/ in it
+#   CPU=sm_90 PTX=ptx78   the target
+#   OPT=2                 the optimization level; 3 for Rust
+#   PLAIN=1               OUTPUT is the PTX that the compiler gives by itself
+#   FLAGS=...             more arguments for the compiler
+#   LLVM=23               the compilers of another LLVM than 22
+#   NVPTX_RUSTC=rustc     the rustc, or +NAME for a toolchain of rustup; else the first that will do of --rustcs
+# A Rust kernel may use `ptx_atomics_scope` in this repository. --find-rustc names the rustc in use, and --rustcs all that it looks for.
+set -euo pipefail
+root=${ROOT:?the folder for what is kept}
+input=${1:?usage: scripts/to-llvm-ir INPUT OUTPUT} output=${2:-}
+cpu=${CPU:-sm_90} ptx=${PTX:-ptx78}
+
+# The compilers of Rust on each LLVM: Debian's and the default one of rustup, or toolchains of rustup.
+llvm=${LLVM:-22}
+case $llvm in
+  22) rustcs="/usr/bin/rustc rustc" ;;
+  23) rustcs="+1.99.0 +nightly-2026-10-15" ;;
+  *) echo "error: LLVM is '$llvm', not 22 or 23" >&2; exit 2 ;;
+esac
+
+# A rustc on this LLVM that has the sources of its `core` beside it.
+rustc_with_core() {
+  local rustc
+  for rustc in ${NVPTX_RUSTC:-$rustcs}; do
+    case $rustc in +*) rustc=$(rustup which --toolchain "${rustc#+}" rustc 2>/dev/null) || continue ;; esac
+    if "$rustc" -vV 2>/dev/null | grep -q "^LLVM version: $llvm" &&
+      [ -e "$("$rustc" --print sysroot)/lib/rustlib/src/rust/library/core/src/lib.rs" ]; then
+      echo "$rustc"
+      return
+    fi
+  done
+  echo "error: no rustc on LLVM $llvm with the sources of core; scripts/install examples installs one" >&2
+  return 1
+}
+
+rust() {
+  local rustc library
+  rustc=$(rustc_with_core)
+  library=$("$rustc" --print sysroot)/lib/rustlib/src/rust/library
+  export RUSTC_BOOTSTRAP=1
+  local target=(--edition 2024 --target nvptx64-nvidia-cuda -C panic=abort --cap-lints allow)
+  # Rust 1.99 and newer want `core` built for the same GPU; here one serves all, of which nothing depends on the GPU.
+  [ "$llvm" -lt 23 ] || target+=(-C unsafe-allow-abi-mismatch=target-cpu)
+  local core
+  core="${CARGO_TARGET_DIR:-$root/target}/nvptx-core/$("$rustc" -V | tr -c 'a-zA-Z0-9.\n' -)"
+  mkdir -p "$core"
+  exec 9>"$core/lock"
+  flock 9
+  if [ ! -e "$core/done" ]; then
+    local crate=(-C opt-level=3 --crate-type rlib -Zforce-unstable-if-unmarked --out-dir "$core" -L "$core")
+    "$rustc" "${target[@]}" "${crate[@]}" --crate-name core "$library/core/src/lib.rs"
+    # A crate that uses core asks for compiler_builtins, of which kernels need nothing.
+    echo '#![feature(compiler_builtins)] #![compiler_builtins] #![no_std]' |
+      "$rustc" "${target[@]}" "${crate[@]}" --crate-name compiler_builtins -
+    touch "$core/done"
+  fi
+  local scope=$core/libptx_atomics_scope.rlib
+  if [ ! -d "$root/scope/src" ]; then
+    scope=
+  elif [ ! -e "$scope" ] || [ -n "$(find "$root/scope/src" "$root/scope/README.md" "$core/done" -newer "$scope")" ]; then
+    "$rustc" "${target[@]}" -L "$core" --crate-type rlib --crate-name ptx_atomics_scope -o "$scope.new" \
+      --remap-path-prefix "$root=." "$root/scope/src/lib.rs"
+    mv "$scope.new" "$scope"
+  fi
+  exec 9>&-
+  local emit=llvm-ir
+  [ -z "${PLAIN:-}" ] || emit=asm
+  # shellcheck disable=SC2086
+  "$rustc" "${target[@]}" -C "opt-level=${OPT:-3}" -C "target-cpu=$cpu" -C "target-feature=+$ptx" -C codegen-units=1 \
+    -C debuginfo=line-directives-only -L "$core" ${scope:+--extern "ptx_atomics_scope=$scope"} --crate-type lib --emit "$emit" -o "$output" \
+    --remap-path-prefix "$root=." ${FLAGS:-} "$(realpath "$input")" 2> >(grep -v '^warning: unstable feature' >&2)
+}
+
+# The rest of clang's command line is the language.
+clang() {
+  local emit=(-emit-llvm)
+  [ -z "${PLAIN:-}" ] || emit=()
+  # shellcheck disable=SC2086
+  "clang-$llvm" "$@" "-O${OPT:-2}" -gline-directives-only -ffile-prefix-map="$root=." -S "${emit[@]}" -o "$output" ${FLAGS:-} \
+    "$(realpath "$input")"
+}
+
+# libstdc++'s <atomic>, up to C++17, needs of the host only what glibc's headers say of its word size.
+libstdcxx() {
+  local version host
+  version=$(g++ -dumpversion) host=$(g++ -dumpmachine)
+  echo "-D__x86_64__ -isystem /usr/include/c++/$version -isystem /usr/include/$host/c++/$version -idirafter /usr/include/$host"
+}
+
+freestanding=(--target=nvptx64-nvidia-cuda "-march=$cpu" -Xclang -target-feature -Xclang "+$ptx" -ffreestanding)
+case "$input" in
+  --find-rustc) rustc_with_core ;;
+  --rustcs) printf '%s\n' $rustcs ;;
+  *.rs) rust ;;
+  *.cu) clang -x cuda --cuda-device-only "--cuda-gpu-arch=$cpu" "--cuda-feature=+$ptx" -nocudainc -nocudalib ;;
+  *.c) clang "${freestanding[@]}" -std=gnu17 ;;
+  # shellcheck disable=SC2046
+  *.cpp) clang "${freestanding[@]}" -std=gnu++17 -fno-exceptions -fno-rtti $(libstdcxx) ;;
+  *) echo "error: '$input' is none of .rs, .cu, .c, .cpp" >&2; exit 2 ;;
+esac

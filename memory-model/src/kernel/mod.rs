@@ -1,0 +1,389 @@
+//! Functions of PTX modules as the threads of a litmus test: what any compiler makes of a kernel, in the model.
+//!
+//! A [`Test`] says in words which functions run where, what they share, and what must hold. [`compile`] makes a litmus test of
+//! it and of a module: calls are inlined, parameters and special registers are constants, every object has an address, and what
+//! only one thread accesses is no event. What the model does not have ends a path as unknown, and [`Compiled::unknown`] says
+//! where that is in the source.
+//!
+//! 1. [`words`] reads the test, `inline` puts a thread's code in one piece, in PTX that litmus tests know, and `thread` reads
+//!    it. `objects` knows what is in memory.
+//! 2. `shrink` finds out what threads share, and drops the rest.
+
+mod inline;
+mod names;
+mod objects;
+mod shrink;
+mod thread;
+pub mod words;
+
+use ptx_isa::{Function, Module};
+
+use self::{
+    inline::{Inliner, RETURN, Run, TRAP},
+    names::{is_called, shown},
+    objects::Objects,
+    shrink::Accessed,
+    words::{Argument, At, AtomWords, ConditionWords, FormulaWords, ThreadWords},
+};
+pub use self::words::Test;
+use crate::{
+    condition::{Atom, Condition, Formula, Quantifier},
+    limit::Limit,
+    litmus::{Error, Errors, Litmus},
+    place::Place,
+    program::{Instruction, Location, Register, Stop, Value},
+    ptx::{Conventions, Program, Thread},
+    unfold::unfold_all,
+};
+
+/// A line of the source of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The path, as the compiler wrote it.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 if it is not known.
+    pub column: u32,
+}
+
+/// Where a statement of a thread comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The line of the PTX, from 1; 0 for what is in no text.
+    pub number: u32,
+    /// The PTX.
+    pub text: String,
+    /// Where the compiler had it from.
+    pub source: Option<SourceLine>,
+    /// Why the model does not have it.
+    pub wrong: Option<String>,
+}
+
+/// A test of functions as a litmus test.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The threads and the condition.
+    pub litmus: Litmus,
+    /// For each thread, where its statements come from.
+    pub lines: Vec<Vec<Line>>,
+    /// The functions that the threads run, as their source calls them.
+    pub functions: Vec<String>,
+}
+
+/// The litmus tests of a test of functions, one for each condition.
+///
+/// # Errors
+/// Everything in the words of the test that does not fit the module.
+pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: usize) -> Result<Vec<Compiled>, Errors> {
+    let mut errors = Vec::new();
+    if test.threads.is_empty() {
+        let message = "a test says which functions run, as in `litmus: thread P0 = producer(data) @ cta 0`";
+        return Err(At::default().error(message).into());
+    }
+    let mut ctas: Vec<Place> = Vec::new();
+    for thread in &test.threads {
+        if !ctas.contains(&thread.place) {
+            ctas.push(thread.place);
+        }
+    }
+    let mut objects = Objects::new(module, &test.declared, ctas);
+    let mut codes = Vec::new();
+    let mut functions = Vec::new();
+    for (index, thread) in test.threads.iter().enumerate() {
+        match started(module, test, index, &mut objects) {
+            Ok((function, arguments)) => {
+                let special = |name: &str| special(test, index, name);
+                let run = Run { thread: index, place: thread.place, function, arguments, special: &special };
+                let mut inliner = Inliner::new(module, &mut objects);
+                inliner.run(&run);
+                codes.push(inliner.code);
+                functions.push(shown(&function.name));
+            }
+            Err(found) => errors.extend(found),
+        }
+    }
+    // What a condition names is an object, be it accessed or not.
+    for (name, at) in test.conditions.iter().flat_map(|condition| condition.formula.objects()) {
+        errors.extend(objects.named(name).err().map(|why| at.error(why)));
+    }
+    if !errors.is_empty() {
+        return Err(Errors(errors));
+    }
+
+    let threads = test.threads.iter();
+    let threads = threads.map(|of| Thread { place: of.place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() });
+    let mut program = Program { locations: Vec::new(), threads: threads.collect() };
+    objects.declare_all(&mut program);
+    let lines: Vec<_> =
+        codes.into_iter().enumerate().map(|(index, code)| thread::read(&mut program, index, code)).collect();
+    let unmodelled = |limit: Limit| Errors(vec![At::default().error(limit.to_string())]);
+    for thread in &mut program.threads {
+        let traps = thread.code.iter().any(|statement| statement.instruction == Instruction::Stop(Stop::Trap));
+        for register in &mut thread.registers {
+            let returned = register.name == RETURN || register.name.starts_with(&format!("{RETURN}$"));
+            register.observed = returned || traps && register.name == TRAP;
+            register.name = register.name.replace('$', if returned { "+" } else { "$" });
+        }
+        shrink::share_registers(thread).map_err(unmodelled)?;
+    }
+    let accessed = shrink::accessed(&mut program, conventions.unfolding(rounds)).map_err(unmodelled)?;
+    accessed.rebuild(&mut program, &objects);
+
+    let mut resolver = Resolver { program: &mut program, objects: &mut objects, accessed: &accessed, errors };
+    let conditions: Vec<Condition> = test.conditions.iter().map(|condition| resolver.condition(condition)).collect();
+    let errors = resolver.errors;
+    if !errors.is_empty() {
+        return Err(Errors(errors));
+    }
+    let conditions = with_traps(&program, conditions)?;
+    let one = conditions.len() == 1;
+    let compiled = conditions.into_iter().enumerate().map(|(index, condition)| {
+        let number = if one { String::new() } else { format!("#{}", index + 1) };
+        let litmus = Litmus {
+            name: test.name.clone() + &number,
+            comments: Vec::new(),
+            program: program.clone(),
+            condition,
+        };
+        Compiled { litmus, lines: lines.clone(), functions: functions.clone() }
+    });
+    Ok(compiled.collect())
+}
+
+impl Compiled {
+    /// Where paths of the threads end because it is not known how they go on, for reasons of a kind: the thread and the
+    /// statement. Some of these may lie on paths that no execution takes.
+    pub fn unknown(&self, conventions: Conventions, rounds: usize, limit: Limit) -> Vec<(usize, &Line)> {
+        let Ok(threads) = unfold_all(&self.litmus.program, conventions.unfolding(rounds)) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (thread, paths) in threads.iter().enumerate() {
+            for statement in paths.iter().filter_map(|path| path.cut_at()).filter(|(of, _)| *of == limit).map(|(_, at)| at) {
+                if let Some(line) = self.lines[thread].get(statement)
+                    && !found.contains(&(thread, line))
+                {
+                    found.push((thread, line));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The function that a thread runs, and what its parameters hold.
+fn started<'m>(
+    module: &'m Module,
+    test: &Test,
+    index: usize,
+    objects: &mut Objects<'_>,
+) -> Result<(&'m Function, Vec<Option<Value>>), Vec<Error>> {
+    let ThreadWords { function: name, arguments, at, .. } = &test.threads[index];
+    let called = module.functions().filter(|function| function.body.is_some() && is_called(&function.name, name));
+    let called: Vec<&Function> = called.collect();
+    let function = match called[..] {
+        [one] => one,
+        [] => {
+            let known = module.functions().filter(|function| function.body.is_some());
+            let known: Vec<String> = known.map(|function| format!("`{}`", shown(&function.name))).collect();
+            return Err(vec![at.error(format!("there is no function `{name}`; the module has {}", known.join(", ")))]);
+        }
+        _ => return Err(vec![at.error(format!("several functions are called `{name}`"))]),
+    };
+    let count = inline::interface(function).1.len();
+    let mut errors = Vec::new();
+    if arguments.len() > count {
+        errors.push(at.error(format!("`{name}` has {count} parameters, not {}", arguments.len())));
+    }
+    let mut given: Vec<Option<Argument>> = arguments.iter().cloned().map(Some).collect();
+    given.resize(count, None);
+    for bound in test.bound.iter().filter(|bound| is_called(&function.name, &bound.function)) {
+        match given.get_mut(bound.parameter) {
+            Some(slot) => {
+                slot.get_or_insert_with(|| bound.argument.clone());
+            }
+            None => errors.push(bound.at.error(format!("`{name}` has {count} parameters, from 0 on"))),
+        }
+    }
+    let mut values = Vec::new();
+    for argument in given {
+        values.push(match argument {
+            None => None,
+            Some(Argument::Number(value)) => Some(value),
+            Some(Argument::Address { name, offset, at }) => match objects.named(&name) {
+                Ok(object) => {
+                    let object = &objects.all[object];
+                    Some(object.base + object.part(offset).0)
+                }
+                Err(why) => {
+                    errors.push(at.error(why));
+                    None
+                }
+            },
+        });
+    }
+    if errors.is_empty() { Ok((function, values)) } else { Err(errors) }
+}
+
+/// What a special register holds in a thread.
+fn special(test: &Test, index: usize, name: &str) -> Option<Value> {
+    let thread = &test.threads[index];
+    if let Some((_, value)) = thread.special.iter().find(|(special, _)| special == name) {
+        return Some(*value);
+    }
+    let place = thread.place;
+    let tid = |of: usize| {
+        let words = &test.threads[of];
+        let before = || test.threads[..of].iter().filter(|other| other.place == words.place).count() as Value;
+        words.tid.unwrap_or_else(before)
+    };
+    let all = || 0..test.threads.len();
+    let places = || test.threads.iter().map(|thread| thread.place).filter(|other| other.gpu == place.gpu);
+    let above = |last: Option<Value>| last.map_or(1, |last| last + 1);
+    let threads = above(all().filter(|&of| test.threads[of].place == place).map(tid).max());
+    let in_cluster = places().filter(|other| other.cluster == place.cluster);
+    let ctas_of_cluster = above(in_cluster.map(|other| other.cta.into()).max());
+    let cluster = Value::from(place.cluster.unwrap_or_default());
+    let clusters = above(places().map(|other| other.cluster.unwrap_or_default().into()).max());
+    let (cta, rank, ranks) = match place.cluster {
+        Some(_) => (cluster * ctas_of_cluster + Value::from(place.cta), place.cta.into(), ctas_of_cluster),
+        None => (place.cta.into(), 0, 1),
+    };
+    let ctas = if place.cluster.is_some() { clusters * ctas_of_cluster } else { ctas_of_cluster };
+    let (family, dimension) = name.strip_prefix('%')?.split_once('.').unwrap_or((name.strip_prefix('%')?, ""));
+    let (first, count) = match family {
+        "tid" => (tid(index), false),
+        "ntid" => (threads, true),
+        "ctaid" => (cta, false),
+        "nctaid" => (ctas, true),
+        "clusterid" => (if place.cluster.is_some() { cluster } else { cta }, false),
+        "nclusterid" => (if place.cluster.is_some() { clusters } else { ctas }, true),
+        "cluster_ctaid" | "cluster_ctarank" => (rank, false),
+        "cluster_nctaid" | "cluster_nctarank" => (ranks, true),
+        "laneid" => (tid(index) % 32, false),
+        "warpid" => (tid(index) / 32, false),
+        "is_explicit_cluster" => (Value::from(place.cluster.is_some()), false),
+        _ => return None,
+    };
+    match dimension {
+        "x" | "" => Some(first),
+        "y" | "z" => Some(Value::from(count)),
+        _ => None,
+    }
+}
+
+/// Conditions that also ask that no thread comes to a `trap`.
+fn with_traps(program: &Program, mut conditions: Vec<Condition>) -> Result<Vec<Condition>, Errors> {
+    let traps = program.threads.iter().enumerate().filter_map(|(thread, of)| {
+        let index = of.registers.iter().position(|register| register.observed && register.name == TRAP)?;
+        Some(Atom::Register { thread, register: Register(index as u16) })
+    });
+    let traps: Vec<Atom> = traps.collect();
+    if conditions.is_empty() {
+        if traps.is_empty() {
+            let message = "nothing says what must hold: add `litmus: forall P0:return == 1`, or an assertion to the source";
+            return Err(At::default().error(message).into());
+        }
+        conditions.push(Condition { quantifier: Quantifier::Forall, formula: Formula::True });
+    }
+    for Condition { quantifier, formula } in &mut conditions {
+        for trap in &traps {
+            let before = Box::new(std::mem::replace(formula, Formula::True));
+            let none = Formula::Equal(*trap, Atom::Value(0));
+            *formula = match quantifier {
+                // Of an execution that a trap ends, nothing holds.
+                Quantifier::Exists | Quantifier::Forall => match *before {
+                    Formula::True => none,
+                    formula => Formula::And(Box::new(none), Box::new(formula)),
+                },
+                Quantifier::NotExists => Formula::Or(before, Box::new(Formula::Not(Box::new(none)))),
+            };
+        }
+    }
+    Ok(conditions)
+}
+
+impl FormulaWords {
+    /// The objects that it names.
+    fn objects(&self) -> Vec<(&str, &At)> {
+        let atom = |atom: &'_ AtomWords| matches!(atom, AtomWords::Memory { .. });
+        match self {
+            Self::Equal(a, b) | Self::Unequal(a, b) => [a, b]
+                .into_iter()
+                .filter(|of| atom(of))
+                .filter_map(|of| if let AtomWords::Memory { name, at, .. } = of { Some((name.as_str(), at)) } else { None })
+                .collect(),
+            Self::Not(formula) => formula.objects(),
+            Self::And(a, b) | Self::Or(a, b) => [a.objects(), b.objects()].concat(),
+            Self::True => Vec::new(),
+        }
+    }
+}
+
+/// Finds what conditions name.
+struct Resolver<'r, 'm> {
+    program: &'r mut Program,
+    objects: &'r mut Objects<'m>,
+    accessed: &'r Accessed,
+    errors: Vec<Error>,
+}
+
+impl Resolver<'_, '_> {
+    fn condition(&mut self, ConditionWords { quantifier, formula }: &ConditionWords) -> Condition {
+        Condition { quantifier: *quantifier, formula: self.formula(formula) }
+    }
+
+    fn formula(&mut self, words: &FormulaWords) -> Formula {
+        match words {
+            FormulaWords::Equal(a, b) => Formula::Equal(self.atom(a), self.atom(b)),
+            FormulaWords::Unequal(a, b) => Formula::Unequal(self.atom(a), self.atom(b)),
+            FormulaWords::Not(formula) => Formula::Not(Box::new(self.formula(formula))),
+            FormulaWords::And(a, b) => Formula::And(Box::new(self.formula(a)), Box::new(self.formula(b))),
+            FormulaWords::Or(a, b) => Formula::Or(Box::new(self.formula(a)), Box::new(self.formula(b))),
+            FormulaWords::True => Formula::True,
+        }
+    }
+
+    fn atom(&mut self, words: &AtomWords) -> Atom {
+        let found = match words {
+            AtomWords::Value(value) => Ok(Atom::Value(*value)),
+            AtomWords::Register { thread, name, at } => self.register(*thread, name).map_err(|why| at.error(why)),
+            AtomWords::Memory { name, offset, at } => self.memory(name, *offset).map_err(|why| at.error(why)),
+        };
+        found.unwrap_or_else(|error| {
+            self.errors.push(error);
+            Atom::Value(0)
+        })
+    }
+
+    fn register(&self, thread: usize, name: &str) -> Result<Atom, String> {
+        let of = self.program.threads.get(thread).ok_or_else(|| format!("there is no thread P{thread}"))?;
+        let index = of.registers.iter().position(|register| register.observed && register.name == name);
+        let index = index.ok_or_else(|| match name {
+            RETURN => format!("P{thread} returns nothing"),
+            _ => format!("of a thread, a condition names `P{thread}:{RETURN}`, not `{name}`"),
+        })?;
+        Ok(Atom::Register { thread, register: Register(index as u16) })
+    }
+
+    fn memory(&mut self, name: &str, offset: words::Offset) -> Result<Atom, String> {
+        let object = self.objects.named(name)?;
+        let object = &self.objects.all[object];
+        let (start, bytes) = object.part(offset);
+        if start.saturating_add(bytes) > object.bytes {
+            return Err(format!("`{name}` has {} bytes", object.bytes));
+        }
+        let at = object.base + start;
+        if self.accessed.is(at, bytes) {
+            let variable = self.program.locations.iter().position(|variable| variable.address == Some(at));
+            let Some(index) = variable else { return Err(format!("`{name}` is accessed in another way")) };
+            // What a condition names has a last value.
+            self.program.locations[index].private = false;
+            return Ok(Atom::Location(Location(index as u16)));
+        }
+        if self.accessed.touches(at, bytes) {
+            return Err(format!("`{name}` is accessed in parts of other sizes than {bytes} bytes"));
+        }
+        // What nobody accesses keeps its first value.
+        Ok(Atom::Value(object.initial(start, bytes)))
+    }
+}

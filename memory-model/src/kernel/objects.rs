@@ -1,0 +1,400 @@
+//! The objects in memory: variables of the module, those that a test declares, and what each CTA and each thread has of its own.
+
+use std::collections::HashMap;
+
+use ptx_isa::{
+    Code, Function, Item, Module, Space, Type,
+    syntax::{self, Number, Text, Token, TokenKind},
+};
+
+use super::{
+    names::is_called,
+    words::{Declared, Offset},
+};
+use crate::{
+    place::Place,
+    program::{Value, Variable, truncate},
+    ptx::{Program, Ptx},
+    unfold::ARRAY,
+};
+
+/// A variable as the module declares it.
+#[derive(Clone, Debug)]
+pub(super) struct Declaration {
+    pub space: Space,
+    /// Of one element.
+    ty: Type,
+    /// 0 where the length is left to whoever launches the kernel.
+    elements: u64,
+    initial: Vec<Initial>,
+}
+
+/// An element of an initial value.
+#[derive(Clone, Debug)]
+enum Initial {
+    Number(Value),
+    /// The address of a variable, and what is added.
+    Address(String, Value),
+}
+
+/// Who has an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    All,
+    Cta(Place),
+    /// A call of a function of a thread.
+    Thread(usize, usize),
+}
+
+/// An object in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Object {
+    /// As conditions name it, and pictures.
+    pub name: String,
+    symbol: String,
+    owner: Owner,
+    pub base: Value,
+    pub bytes: u64,
+    /// Of one element, in bytes.
+    element: u64,
+    /// Whether it is known what it holds at first.
+    initial: Vec<(Value, Value)>,
+}
+
+/// The objects of a test, made when they are first named.
+pub(super) struct Objects<'m> {
+    module: HashMap<&'m str, Declaration>,
+    declared: &'m [Declared],
+    pub all: Vec<Object>,
+    /// The CTAs that threads are in, in their order.
+    ctas: Vec<Place>,
+}
+
+/// The most bytes that all objects have together.
+const MAX_BYTES: u64 = 8 * 60_000;
+
+impl<'m> Objects<'m> {
+    pub fn new(module: &'m Module, declared: &'m [Declared], ctas: Vec<Place>) -> Self {
+        let items = module.items.iter().filter_map(|item| match item {
+            Item::Directive(text) => declaration(text),
+            Item::Function(_) => None,
+        });
+        Self { module: items.collect(), declared, all: Vec::new(), ctas }
+    }
+
+    /// The variables that the body of a function declares.
+    pub fn of_function(function: &Function) -> HashMap<&str, Declaration> {
+        let lines = function.body.iter().flatten();
+        let texts = lines.filter_map(|line| match &line.code {
+            Code::Directive(text) => declaration(text),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// The object that a symbol of the module, or of a function's body, names in a call of a thread.
+    pub fn symbol(
+        &mut self,
+        symbol: &str,
+        own: &HashMap<&str, Declaration>,
+        (thread, call): (usize, usize),
+        place: Place,
+    ) -> Option<Result<usize, String>> {
+        let declaration = own.get(symbol).or_else(|| self.module.get(symbol))?.clone();
+        let owner = match declaration.space {
+            Space::Shared => Owner::Cta(place),
+            Space::Local => Owner::Thread(thread, call),
+            _ => Owner::All,
+        };
+        if let Some(known) = self.all.iter().position(|object| object.symbol == symbol && object.owner == owner) {
+            return Some(Ok(known));
+        }
+        Some(self.declare(symbol, &declaration, owner))
+    }
+
+    fn declare(&mut self, symbol: &str, declaration: &Declaration, owner: Owner) -> Result<usize, String> {
+        let words = self.declared.iter().find(|declared| is_called(symbol, &declared.name));
+        let path = super::names::shown(symbol);
+        let last = path.rsplit("::").next().unwrap_or(&path).to_owned();
+        let taken = self.all.iter().any(|object| object.name == last && object.symbol != symbol);
+        let shown = words.map_or(if taken { path } else { last }, |words| words.name.clone());
+        let name = match owner {
+            Owner::Cta(place) if self.ctas.len() > 1 => {
+                let number = self.ctas.iter().position(|cta| *cta == place).unwrap_or_default();
+                format!("{shown}$cta{number}")
+            }
+            Owner::Thread(thread, 0) => format!("{shown}$P{thread}"),
+            Owner::Thread(thread, call) => format!("{shown}$P{thread}_{call}"),
+            _ => shown,
+        };
+        let (mut element, mut bytes) = (size(declaration.ty), size(declaration.ty) * declaration.elements);
+        if let Some(words) = words {
+            element = size(words.ty);
+            // Whoever launches a kernel says how much shared memory it has.
+            if declaration.elements == 0 {
+                bytes = element * words.elements;
+            }
+        }
+        if bytes == 0 {
+            return Err(format!("the size of `{name}` is not known: declare it, as in `litmus: u32 {name}[4]`"));
+        }
+        let number = self.add(name, symbol.to_owned(), owner, declaration.space, bytes, element)?;
+        let step = size(declaration.ty);
+        for (index, initial) in declaration.initial.iter().enumerate() {
+            let value = match initial {
+                Initial::Number(value) => truncate(declaration.ty, *value),
+                Initial::Address(other, offset) => {
+                    let of = self.module.get(other.as_str()).cloned();
+                    let known = self.all.iter().position(|object| object.symbol == *other);
+                    let target = match (known, of) {
+                        (Some(known), _) => known,
+                        (None, Some(of)) => self.declare(other, &of, Owner::All)?,
+                        (None, None) => return Err(format!("`{symbol}` begins with the address of `{other}`")),
+                    };
+                    self.all[target].base.wrapping_add(*offset)
+                }
+            };
+            self.all[number].initial.push((index as u64 * step, value));
+        }
+        if let Some(words) = words.filter(|words| !words.initial.is_empty()) {
+            self.all[number].initial = words_initial(words);
+        }
+        Ok(number)
+    }
+
+    /// The object of this name, which the test declares or the module has.
+    pub fn named(&mut self, name: &str) -> Result<usize, String> {
+        if let Some(known) = self.all.iter().position(|object| object.name == name) {
+            return Ok(known);
+        }
+        let symbols: Vec<&str> = self.module.keys().copied().filter(|symbol| is_called(symbol, name)).collect();
+        if let [symbol] = symbols[..] {
+            let symbol = symbol.to_owned();
+            let declaration = self.module[symbol.as_str()].clone();
+            if let Some(known) = self.all.iter().position(|object| object.symbol == symbol) {
+                return match declaration.space {
+                    Space::Shared if self.ctas.len() > 1 => Err(format!("each CTA has its own `{name}`: {}", self.own(name))),
+                    _ => Ok(known),
+                };
+            }
+            if declaration.space == Space::Shared {
+                return Err(format!("no thread uses `{name}`"));
+            }
+            return self.declare(&symbol, &declaration, Owner::All);
+        }
+        if symbols.len() > 1 {
+            return Err(format!("several variables are called `{name}`: {}", symbols.join(", ")));
+        }
+        let own = self.own(name);
+        if !own.is_empty() {
+            return Err(format!("there is more than one `{name}`: {own}"));
+        }
+        let Some(declared) = self.declared.iter().find(|declared| declared.name == name) else {
+            return Err(format!("there is no `{name}`: declare it, as in `litmus: u32 {name}`, or `u32 {name}[4]`"));
+        };
+        let element = size(declared.ty);
+        let bytes = element * declared.elements;
+        let number = self.add(name.to_owned(), String::new(), Owner::All, Space::Global, bytes, element)?;
+        self.all[number].initial = words_initial(declared);
+        Ok(number)
+    }
+
+    /// The objects that CTAs or threads have of this name.
+    fn own(&self, name: &str) -> String {
+        let own = self.all.iter().map(|object| &object.name).filter(|own| own.starts_with(&format!("{name}$")));
+        own.map(|own| format!("`{own}`")).collect::<Vec<_>>().join(", ")
+    }
+
+    fn add(
+        &mut self,
+        name: String,
+        symbol: String,
+        owner: Owner,
+        space: Space,
+        bytes: u64,
+        element: u64,
+    ) -> Result<usize, String> {
+        let known: u64 = self.all.iter().map(|object| object.bytes).sum();
+        if known + bytes > MAX_BYTES {
+            return Err(format!("`{name}` has {bytes} bytes: the objects of a test have at most {MAX_BYTES}"));
+        }
+        let region = region(space).unwrap_or_default();
+        let before = self.all.iter().filter(|object| object.base / (ARRAY * REGION) == region).count() as Value + 1;
+        if before >= REGION {
+            return Err(format!("a test has less than {REGION} objects"));
+        }
+        let base = (region * REGION + before) * ARRAY;
+        self.all.push(Object { name, symbol, owner, base, bytes, element, initial: Vec::new() });
+        Ok(self.all.len() - 1)
+    }
+
+    /// How the thread's code spells an object.
+    pub fn spelled(object: usize) -> String {
+        format!("$object{object}")
+    }
+
+    /// Every object, in variables of 8 bytes.
+    pub fn declare_all(&self, program: &mut Program) {
+        for (index, object) in self.all.iter().enumerate() {
+            for offset in (0..object.bytes).step_by(8) {
+                let name = Self::spelled(index) + &if offset == 0 { String::new() } else { format!("+{offset}") };
+                program.locations.push(Variable {
+                    address: Some(object.base + offset),
+                    private: true,
+                    ..Variable::<Ptx>::new(name, object.holds(offset))
+                });
+            }
+        }
+    }
+
+    /// The object around an address.
+    pub fn at(&self, address: Value) -> Option<&Object> {
+        self.all.iter().find(|object| (object.base..object.base + object.bytes).contains(&address))
+    }
+}
+
+impl Object {
+    /// What 8 bytes of it hold at first.
+    fn holds(&self, offset: u64) -> Value {
+        let within = |(at, _): &&(Value, Value)| (offset..offset + 8).contains(at);
+        let initial = self.initial.iter().filter(within);
+        initial.fold(0, |all, (at, value)| all | value << (8 * (at - offset)))
+    }
+
+    /// What some bytes of it hold at first.
+    pub fn initial(&self, offset: u64, bytes: u64) -> Value {
+        let whole = self.holds(offset & !7) >> (8 * (offset & 7));
+        if bytes >= 8 { whole } else { whole & ((1 << (8 * bytes)) - 1) }
+    }
+
+    /// Which bytes an offset names, from the start: that element, or all of an object of at most 8 bytes.
+    pub fn part(&self, offset: Offset) -> (u64, u64) {
+        match offset {
+            Offset::Element(index) => (index.saturating_mul(self.element), self.element),
+            Offset::Bytes(0) if self.bytes <= 8 && self.bytes.is_power_of_two() => (0, self.bytes),
+            Offset::Bytes(offset) => (offset, self.element),
+        }
+    }
+
+    /// The name of some bytes of it.
+    pub fn name_of(&self, offset: u64, bytes: u64) -> String {
+        match offset {
+            0 if bytes == self.bytes => self.name.clone(),
+            _ if bytes == self.element && offset % self.element == 0 => {
+                format!("{}[{}]", self.name, offset / self.element)
+            }
+            0 => self.name.clone(),
+            _ => format!("{}+{offset}", self.name),
+        }
+    }
+}
+
+/// How many objects each state space has room for, so that all addresses have 32 bits.
+pub(super) const REGION: Value = 1 << 10;
+
+/// Which part of the addresses a state space has.
+pub(super) fn region(space: Space) -> Option<Value> {
+    Some(match space {
+        Space::Global => 0,
+        Space::Const => 1,
+        Space::Shared | Space::SharedCta | Space::SharedCluster => 2,
+        Space::Local => 3,
+        _ => return None,
+    })
+}
+
+fn size(ty: Type) -> u64 {
+    u64::from(ty.bits() / 8).max(1)
+}
+
+fn words_initial(declared: &Declared) -> Vec<(Value, Value)> {
+    let step = size(declared.ty);
+    let element = |(index, value): (usize, &Value)| (index as u64 * step, truncate(declared.ty, *value));
+    declared.initial.iter().enumerate().map(element).collect()
+}
+
+/// Reads `.visible .global .align 4 .u32 x[2] = {1, 2};`: the name, and what is declared.
+fn declaration(text: &str) -> Option<(&str, Declaration)> {
+    let mut tokens = syntax::tokens(Text::of(text)).peekable();
+    let (mut space, mut ty, mut vector) = (None, None, 1);
+    let name = loop {
+        let token = tokens.next()?;
+        match token.kind {
+            TokenKind::Dotted => match token.text.text {
+                "align" => drop(tokens.next()?),
+                "attribute" => while tokens.next()?.kind != TokenKind::Sign(')') {},
+                "v2" => vector = 2,
+                "v4" => vector = 4,
+                word => {
+                    space = space.or(word.parse::<Space>().ok());
+                    ty = ty.or(word.parse::<Type>().ok());
+                }
+            },
+            TokenKind::Name => break token.text.text,
+            _ => return None,
+        }
+    };
+    let memory = matches!(space?, Space::Global | Space::Shared | Space::Local | Space::Const);
+    let mut declaration =
+        Declaration { space: space.filter(|_| memory)?, ty: ty?, elements: vector, initial: Vec::new() };
+    while tokens.next_if(|token| token.kind == TokenKind::Sign('[')).is_some() {
+        match tokens.next()? {
+            Token { kind: TokenKind::Number, text } => {
+                let Number::Integer(count) = Number::parse(text.text)? else { return None };
+                declaration.elements = declaration.elements.saturating_mul(count);
+                tokens.next_if(|token| token.kind == TokenKind::Sign(']'))?;
+            }
+            _ => declaration.elements = 0,
+        }
+    }
+    if tokens.next_if(|token| token.kind == TokenKind::Sign('=')).is_some() {
+        let mut sign = false;
+        for token in tokens {
+            let last = declaration.initial.last_mut();
+            match (token.kind, last) {
+                (TokenKind::Sign('-'), _) => sign = true,
+                (TokenKind::Sign('+'), Some(Initial::Address(..))) => {}
+                (TokenKind::Name, _) if token.text.text == "generic" => {}
+                (TokenKind::Name, _) => declaration.initial.push(Initial::Address(token.text.text.to_owned(), 0)),
+                (TokenKind::Number, last) => {
+                    let value = match Number::parse(token.text.text)? {
+                        Number::Integer(value) => value,
+                        Number::Single(bits) => bits.into(),
+                        Number::Double(bits) => bits,
+                        Number::Decimal(_) => return None,
+                    };
+                    let value = if std::mem::take(&mut sign) { value.wrapping_neg() } else { value };
+                    let before = text[..token.text.start].trim_end();
+                    match last {
+                        Some(Initial::Address(_, offset)) if before.ends_with('+') => *offset = value,
+                        _ => declaration.initial.push(Initial::Number(value)),
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Some((name, declaration))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations() {
+        let check = |text: &str, name: &str, size: u64, initial: &str| {
+            let (found, declaration) = declaration(text).expect(text);
+            assert_eq!((found, declaration.elements * super::size(declaration.ty)), (name, size), "{text}");
+            assert_eq!(format!("{:?}", declaration.initial), initial, "{text}");
+        };
+        check(".visible .global .align 4 .u32 x;", "x", 4, "[]");
+        check(".global .align 4 .u32 x[2] = {1, -2};", "x", 8, "[Number(1), Number(18446744073709551614)]");
+        check(".global .attribute(.managed) .align 8 .u64 p = generic(x)+8;", "p", 8, r#"[Address("x", 8)]"#);
+        check(".shared .align 16 .v4 .b32 s[2][3];", "s", 96, "[]");
+        check(".extern .shared .align 16 .b8 dynamic[];", "dynamic", 0, "[]");
+        assert!(declaration(".param .b64 p;").is_none());
+        assert!(declaration(".reg .b32 %r<5>;").is_none());
+        assert!(declaration(".file 1 \"x.cu\"").is_none());
+    }
+}
