@@ -250,8 +250,7 @@ fn held<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> Vec<Held
 /// weak writes there.
 fn may_idle<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> bool {
     let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
-    let idle: Vec<Span> =
-        unfolded.iter().flat_map(|of| &of.idle).map(|&span| program.physical_span(span)).collect();
+    let idle: Vec<Span> = unfolded.iter().flat_map(|of| &of.idle).map(|&span| program.physical_span(span)).collect();
     let events = unfolded.iter().flat_map(|of| &of.paths).flat_map(|path| &path.events);
     events.filter(|event| idle.contains(&program.physical_span(event.span))).all(|event| match event.kind {
         EventKind::Read(access) => L::reaches(access, &places).unwrap_or(true),
@@ -540,7 +539,8 @@ impl<'p, L: Language> Unfold<'p, L> {
         for &(at, _) in self.addresses.iter().filter(|(at, _)| near(*at)) {
             let next = self.addresses.iter().map(|(other, _)| *other).find(|other| *other > at).unwrap_or(Value::MAX);
             let parts = (0..u64::from(Span::BYTES) / step).map(|part| at + part * step);
-            values.extend(parts.filter(|part| *part < next).map(|part| part.wrapping_add_signed(offset.wrapping_neg())));
+            values
+                .extend(parts.filter(|part| *part < next).map(|part| part.wrapping_add_signed(offset.wrapping_neg())));
         }
         (values, false)
     }
@@ -806,10 +806,8 @@ impl<'p, L: Language> Unfold<'p, L> {
                 let [b, c] = [state.operand(*b), state.operand(*c)];
                 if self.is_private(span) {
                     let (old, before) = state.held(span, self.initial(span));
-                    let new = state.node(
-                        Node::Rmw(*op, *ty, [old, b, c]),
-                        state.reads(old) | state.reads(b) | state.reads(c),
-                    );
+                    let new = state
+                        .node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c));
                     let new = state.path.constant(new).map_or(new, Term::Constant);
                     state.hold(span, self.initial(span), new, decided | before);
                     if let Some(d) = *d {
@@ -888,7 +886,14 @@ impl<'p, L: Language> Unfold<'p, L> {
     }
 
     /// What an access accesses, which is noted.
-    fn touch(&mut self, state: &State<'p, L>, a: Address, ty: Type, writes: bool, statement: usize) -> Result<Span, Limit> {
+    fn touch(
+        &mut self,
+        state: &State<'p, L>,
+        a: Address,
+        ty: Type,
+        writes: bool,
+        statement: usize,
+    ) -> Result<Span, Limit> {
         let span = self.span(state, a, ty)?;
         let touch = Touch { span, writes, statement };
         if !self.touched.contains(&touch) {
