@@ -129,7 +129,8 @@ impl Diagram {
         };
         let mut order: Vec<usize> = (0..x.places.len()).collect();
         order.sort_by_key(place);
-        let threads = order.iter().map(|&index| Thread { name: subject.thread(index), place: x.places[index] }).collect();
+        let threads =
+            order.iter().map(|&index| Thread { name: subject.thread(index), place: x.places[index] }).collect();
 
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let column =
