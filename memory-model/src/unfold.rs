@@ -250,8 +250,7 @@ fn held<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> Vec<Held
 /// weak writes there.
 fn may_idle<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> bool {
     let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
-    let idle: Vec<Span> =
-        unfolded.iter().flat_map(|of| &of.idle).map(|&span| program.physical_span(span)).collect();
+    let idle: Vec<Span> = unfolded.iter().flat_map(|of| &of.idle).map(|&span| program.physical_span(span)).collect();
     let events = unfolded.iter().flat_map(|of| &of.paths).flat_map(|path| &path.events);
     events.filter(|event| idle.contains(&program.physical_span(event.span))).all(|event| match event.kind {
         EventKind::Read(access) => L::reaches(access, &places).unwrap_or(true),
@@ -540,7 +539,8 @@ impl<'p, L: Language> Unfold<'p, L> {
         for &(at, _) in self.addresses.iter().filter(|(at, _)| near(*at)) {
             let next = self.addresses.iter().map(|(other, _)| *other).find(|other| *other > at).unwrap_or(Value::MAX);
             let parts = (0..u64::from(Span::BYTES) / step).map(|part| at + part * step);
-            values.extend(parts.filter(|part| *part < next).map(|part| part.wrapping_add_signed(offset.wrapping_neg())));
+            values
+                .extend(parts.filter(|part| *part < next).map(|part| part.wrapping_add_signed(offset.wrapping_neg())));
         }
         (values, false)
     }
@@ -587,8 +587,7 @@ impl<'p, L: Language> Unfold<'p, L> {
             arrays: Some(value / ARRAY).filter(|_| known(value)).into_iter().collect(),
             anywhere: false,
         };
-        let mut leads: Vec<Leads> =
-            self.thread.registers.iter().map(|declared| constant(declared.initial)).collect();
+        let mut leads: Vec<Leads> = self.thread.registers.iter().map(|declared| constant(declared.initial)).collect();
         loop {
             let before = leads.clone();
             for statement in &self.thread.code {
@@ -606,7 +605,8 @@ impl<'p, L: Language> Unfold<'p, L> {
                     Operand::Address(location) => constant(self.program.address_of(location)),
                 });
                 let of: Vec<Leads> = of.collect();
-                let is_sum = matches!(computation, Computation::Alu(AluOp::Add | AluOp::Sub | AluOp::MadLo | AluOp::Or));
+                let is_sum =
+                    matches!(computation, Computation::Alu(AluOp::Add | AluOp::Sub | AluOp::MadLo | AluOp::Or));
                 let has_base = of.iter().any(|source| !source.arrays.is_empty());
                 let to = &mut leads[usize::from(d.0)];
                 to.anywhere |= !(is_sum && has_base) && of.iter().any(|source| source.anywhere);
@@ -732,9 +732,8 @@ impl<'p, L: Language> Unfold<'p, L> {
         let Some(held) = self.held.iter().find(|held| held.span == span) else { return true };
         held.values.iter().any(|&value| {
             let of = |event: usize| (event == read).then_some(value);
-            let holds = |&(term, wanted): &(Term, bool)| {
-                state.path.value(term, &of).is_none_or(|known| (known != 0) == wanted)
-            };
+            let holds =
+                |&(term, wanted): &(Term, bool)| state.path.value(term, &of).is_none_or(|known| (known != 0) == wanted);
             state.path.constraints.iter().all(holds)
         })
     }
@@ -806,10 +805,8 @@ impl<'p, L: Language> Unfold<'p, L> {
                 let [b, c] = [state.operand(*b), state.operand(*c)];
                 if self.is_private(span) {
                     let (old, before) = state.held(span, self.initial(span));
-                    let new = state.node(
-                        Node::Rmw(*op, *ty, [old, b, c]),
-                        state.reads(old) | state.reads(b) | state.reads(c),
-                    );
+                    let new = state
+                        .node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c));
                     let new = state.path.constant(new).map_or(new, Term::Constant);
                     state.hold(span, self.initial(span), new, decided | before);
                     if let Some(d) = *d {
@@ -888,7 +885,14 @@ impl<'p, L: Language> Unfold<'p, L> {
     }
 
     /// What an access accesses, which is noted.
-    fn touch(&mut self, state: &State<'p, L>, a: Address, ty: Type, writes: bool, statement: usize) -> Result<Span, Limit> {
+    fn touch(
+        &mut self,
+        state: &State<'p, L>,
+        a: Address,
+        ty: Type,
+        writes: bool,
+        statement: usize,
+    ) -> Result<Span, Limit> {
         let span = self.span(state, a, ty)?;
         let touch = Touch { span, writes, statement };
         if !self.touched.contains(&touch) {
@@ -1047,9 +1051,8 @@ impl<L: Language> State<'_, L> {
         }
         // What earlier branches found out about other terms holds of this value as well, or the path is none.
         let read = |other: usize| (other == event).then_some(value);
-        let holds = |&(term, wanted): &(Term, bool)| {
-            self.path.value(term, &read).is_none_or(|known| (known != 0) == wanted)
-        };
+        let holds =
+            |&(term, wanted): &(Term, bool)| self.path.value(term, &read).is_none_or(|known| (known != 0) == wanted);
         if !self.path.constraints.iter().all(holds) {
             return false;
         }
@@ -1382,7 +1385,9 @@ impl<L: Language> Path<L> {
         let width = |value: Value| truncate(ty, value);
         let (source, candidates) = match (op, sources) {
             (AluOp::Mov, [a, ..]) => (a, vec![value]),
-            (AluOp::Add, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, vec![width(value.wrapping_sub(c))]),
+            (AluOp::Add, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => {
+                (a, vec![width(value.wrapping_sub(c))])
+            }
             (AluOp::Sub, [a, Term::Constant(c), _]) => (a, vec![width(value.wrapping_add(c))]),
             (AluOp::Sub, [Term::Constant(c), a, _]) => (a, vec![width(c.wrapping_sub(value))]),
             (AluOp::Xor, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, vec![width(value ^ c)]),
@@ -1544,7 +1549,8 @@ fn quotients(value: Value, by: Value, ty: Type) -> Option<Vec<Value>> {
     }
     // The inverse of an odd number, by Newton's iteration: each round doubles the bits that are right.
     let odd = by >> twos;
-    let inverse = (0..6).fold(odd, |inverse: Value, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
+    let inverse =
+        (0..6).fold(odd, |inverse: Value, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
     let bits = ty.bits() - twos;
     let low = truncate(ty, (value >> twos).wrapping_mul(inverse)) & (Value::MAX >> (64 - bits));
     Some((0..1 << twos).map(|high: Value| low | high << (bits % 64)).collect())

@@ -16,8 +16,7 @@ use ptx_memory_model::{
 pub fn source(seed: u64) -> source::Program {
     let mut random = Random(seed);
     let names = ["x", "y"];
-    let locations: Vec<_> =
-        names.iter().map(|name| Variable::new(*name, 0)).collect();
+    let locations: Vec<_> = names.iter().map(|name| Variable::new(*name, 0)).collect();
     let mut budget = 5;
     let thread = |_| {
         let place = Place { gpu: 0, cluster: None, cta: random.one(&[0, 1]) };

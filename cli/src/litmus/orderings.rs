@@ -57,10 +57,12 @@ fn groups(subjects: &[&Subject]) -> Vec<Group> {
                     None => format!("P{thread}, statement {index}"),
                 };
                 let key = (place, words);
-                let shown = || subject.source(thread, index).unwrap_or_else(|| match line {
-                    Some(line) => format!("line {} of the PTX: {}", line.number, line.text),
-                    None => format!("P{thread}: {}", subject.instruction(thread, index).unwrap_or_default()),
-                });
+                let shown = || {
+                    subject.source(thread, index).unwrap_or_else(|| match line {
+                        Some(line) => format!("line {} of the PTX: {}", line.number, line.text),
+                        None => format!("P{thread}: {}", subject.instruction(thread, index).unwrap_or_default()),
+                    })
+                };
                 let known = groups.iter().position(|group| group.key == key);
                 let group = known.unwrap_or_else(|| {
                     groups.push(Group { place: shown(), key, at: vec![Vec::new(); subjects.len()] });

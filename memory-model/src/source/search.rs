@@ -50,7 +50,8 @@ fn run(
     budget: &mut Budget,
     found: &mut SourceOutcomes,
 ) -> Result<(), Limit> {
-    let unfolding = Unfolding { rounds: limits.rounds, failed_cas_writes: false, hung_at_end: false, idle_updates: true };
+    let unfolding =
+        Unfolding { rounds: limits.rounds, failed_cas_writes: false, hung_at_end: false, idle_updates: true };
     let threads = unfold::unfold_all(program, unfolding)?;
     combinations(&threads, &mut Vec::new(), &mut |paths| {
         let combination = Combination::new(program, paths.to_vec())?;
