@@ -16,6 +16,8 @@ mod shrink;
 mod thread;
 pub mod words;
 
+use std::collections::BTreeMap;
+
 use ptx_isa::{Function, Module};
 
 pub use self::words::Test;
@@ -176,6 +178,11 @@ impl Compiled {
         }
         found
     }
+}
+
+/// The source files of a module, as its compiler wrote their paths.
+pub fn files(module: &Module) -> Vec<String> {
+    BTreeMap::from_iter(inline::files(module)).into_values().collect()
 }
 
 /// The function that a thread runs, and what its parameters hold.
