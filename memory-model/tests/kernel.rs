@@ -94,3 +94,65 @@ fn functions_have_the_outcomes_of_litmus_tests() {
     println!("{compared} compared, {several} with several outcomes");
     assert!(compared > 1_500 && several > 500, "{compared} {several}");
 }
+
+/// A text in which lines are missing, doubled or exchanged, and words are others.
+fn damaged(text: &str, random: &mut random::Random) -> String {
+    const WORDS: [&str; 16] = [
+        "0", "-1", "9223372036854775808", "0xffffffff", "x", "y", "%p", "r0", ".shared", "u8", "[x+", "]", "{", ";", "ret", "bra L",
+    ];
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..1 + random.below(2) {
+        let line = random.below(lines.len());
+        match random.below(5) {
+            0 => drop(lines.remove(line)),
+            1 => lines.insert(line, lines[line].clone()),
+            2 => {
+                let other = random.below(lines.len());
+                lines.swap(line, other);
+            }
+            _ => {
+                let mut words: Vec<&str> = lines[line].split(' ').collect();
+                let word = random.below(words.len());
+                words[word] = WORDS[random.below(WORDS.len())];
+                lines[line] = words.join(" ");
+            }
+        }
+        if lines.is_empty() {
+            break;
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn damaged_texts_are_errors_or_tests() {
+    let (mut compiled, mut refused) = (0, 0);
+    for seed in 0..4_000 {
+        let mut random = random::Random(seed + 1);
+        let (ptx, words) = functions(&random::program(seed));
+        let (ptx, words) = match seed % 4 {
+            0 => (ptx, damaged(&words, &mut random)),
+            _ => (damaged(&ptx, &mut random), words),
+        };
+        let (Ok(module), Ok(tests)) = (ptx.parse::<Module>(), Test::of_words(&words)) else {
+            refused += 1;
+            continue;
+        };
+        let Some(test) = tests.first() else { continue };
+        match compile(&module, test, Conventions::MANUAL, 2) {
+            Ok(tests) => {
+                let limits = Limits { rounds: 2, choices: 2_000, ..Limits::default() };
+                for test in &tests {
+                    let program = &test.litmus.program;
+                    let decided = search::decide(program, &test.litmus.condition, Conventions::MANUAL, limits);
+                    let limit = decided.verdict.err();
+                    limit.into_iter().for_each(|limit| drop(test.unknown(Conventions::MANUAL, 2, limit)));
+                }
+                compiled += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    println!("{compiled} tests, {refused} refused");
+    assert!(compiled > 500 && refused > 500, "{compiled} {refused}");
+}

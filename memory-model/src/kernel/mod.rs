@@ -112,7 +112,9 @@ pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: u
             Ok(object) => {
                 let object = &objects.all[object];
                 let (start, bytes) = object.part(offset);
-                named.push((object.base + start, bytes));
+                if object.has(start, bytes) {
+                    named.push((object.base + start, bytes));
+                }
             }
             Err(why) => errors.push(at.error(why)),
         }
@@ -227,7 +229,7 @@ fn started<'m>(
             Some(Argument::Address { name, offset, at }) => match objects.named(&name) {
                 Ok(object) => {
                     let object = &objects.all[object];
-                    Some(object.base + object.part(offset).0)
+                    Some(object.base.wrapping_add(object.part(offset).0))
                 }
                 Err(why) => {
                     errors.push(at.error(why));
@@ -253,17 +255,20 @@ fn special(test: &Test, index: usize, name: &str) -> Option<Value> {
     };
     let all = || 0..test.threads.len();
     let places = || test.threads.iter().map(|thread| thread.place).filter(|other| other.gpu == place.gpu);
-    let above = |last: Option<Value>| last.map_or(1, |last| last + 1);
+    let above = |last: Option<Value>| last.map_or(1, |last| last.saturating_add(1));
     let threads = above(all().filter(|&of| test.threads[of].place == place).map(tid).max());
     let in_cluster = places().filter(|other| other.cluster == place.cluster);
     let ctas_of_cluster = above(in_cluster.map(|other| other.cta.into()).max());
     let cluster = Value::from(place.cluster.unwrap_or_default());
     let clusters = above(places().map(|other| other.cluster.unwrap_or_default().into()).max());
     let (cta, rank, ranks) = match place.cluster {
-        Some(_) => (cluster * ctas_of_cluster + Value::from(place.cta), place.cta.into(), ctas_of_cluster),
+        Some(_) => {
+            let before = cluster.saturating_mul(ctas_of_cluster);
+            (before.saturating_add(place.cta.into()), place.cta.into(), ctas_of_cluster)
+        }
         None => (place.cta.into(), 0, 1),
     };
-    let ctas = if place.cluster.is_some() { clusters * ctas_of_cluster } else { ctas_of_cluster };
+    let ctas = if place.cluster.is_some() { clusters.saturating_mul(ctas_of_cluster) } else { ctas_of_cluster };
     let (family, dimension) = name.strip_prefix('%')?.split_once('.').unwrap_or((name.strip_prefix('%')?, ""));
     let (first, count) = match family {
         "tid" => (tid(index), false),
@@ -386,7 +391,7 @@ impl Resolver<'_, '_> {
         let object = self.objects.named(name)?;
         let object = &self.objects.all[object];
         let (start, bytes) = object.part(offset);
-        if start.saturating_add(bytes) > object.bytes {
+        if !object.has(start, bytes) {
             return Err(format!("`{name}` has {} bytes", object.bytes));
         }
         let at = object.base + start;
