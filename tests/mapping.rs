@@ -153,7 +153,7 @@ fn values() -> Result<(), Failed> {
         let (code, rows) = rows(&["--expansion", expansion, path])?;
         assert_eq!((code, sum(&rows, "not_kept"), sum(&rows, "unknown")), (0, 0, 0), "{rows:?}");
         // The loads of a byte are narrower than the words that its operations take.
-        assert_eq!(sum(&rows, "mixed_sizes") > 0, expansion == "6", "{rows:?}");
+        assert_eq!(sum(&rows, "bytes_of_one_word") > 0, expansion == "6", "{rows:?}");
     }
     let (code, stdout, stderr) = run(&["litmus", "--from-source", path])?;
     assert!(code == 0 && stdout.contains("st.rlx.gpu x -1") && stdout.contains("v: kept"), "{stdout}{stderr}");

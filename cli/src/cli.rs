@@ -8,7 +8,7 @@ use clap::{
 };
 use clap_complete::Shell;
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
-use ptx_atomics::memory_model::source::ReleaseSequences;
+use ptx_atomics::memory_model::source::{Races, ReleaseSequences};
 use ptx_atomics::{
     MLIR_VERSION,
     isolated::{Emit, Language},
@@ -374,18 +374,23 @@ pub struct VerifyMappingArgs {
     /// Programs in the format of mapping-sources, instead of the sets
     #[arg(value_name = "FILE", conflicts_with_all = ["sets", "all", "shard"])]
     pub files: Vec<PathBuf>,
-    /// Which programs: two, three, four, five (all programs of so many operations; five of a small alphabet), accesses, fences, rmws
-    /// (the classical shapes), placements (at every scope and place) [default: all of these]
+    /// Which programs: two, three, four, five (all programs of so many operations; five of a small alphabet), accesses, fences,
+    /// rmws (the classical shapes), placements (at every scope and place), plain-four, plain-accesses, plain-fences,
+    /// plain-rmws (with plain data behind guards) [default: all of these]
     #[arg(long = "set", value_name = "SET", value_parser = named::<Set>)]
     pub sets: Vec<Set>,
-    /// How atomics are done: each expansion, by its number in the output [default: 0, which is native, on all sets; the
-    /// others on the programs of two operations]
+    /// How atomics are done: each expansion, by its number in the output. Its operation stands for every read-modify-write
+    /// [default: 0, which is native, on all sets; the others on two, rmws and plain-rmws]
     #[arg(long = "expansion", value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(..EXPANSIONS.len() as i64))]
     pub expansions: Vec<u8>,
     /// What continues a release sequence: c++20 (LLVM and Rust: read-modify-writes), c++11 (to C++17: later writes of
     /// the thread, too)
     #[arg(long, value_name = "RULE", default_value = "c++20", value_parser = named::<ReleaseSequences>)]
     pub rule: ReleaseSequences,
+    /// What a race does: llvm (a load that races gives anything, and all else keeps its meaning), c++ (the program is
+    /// undefined, and everything is kept)
+    #[arg(long, value_name = "RULE", default_value = "llvm", value_parser = named::<Races>)]
+    pub races: Races,
     /// All programs of the sets, not a sample of each
     #[arg(long)]
     pub all: bool,

@@ -2,71 +2,88 @@
 
 use std::collections::HashMap;
 
+use itertools::iproduct;
 use ptx_atomics_lowering::{AtomicOp, Sequence};
 use ptx_memory_model::{
     outcome::{Limits, State},
-    program::Program,
+    program::{Instruction, Operand, Program},
     ptx::{self, Conventions, Ptx},
-    source::{self, Cpp, ReleaseSequences},
-    states::States,
+    source::{self, Cpp, Rules, search::SourceOutcomes},
     unfold::Limit,
 };
+use strum::Display;
 
 use crate::translate::{Mapping, NoProgram, in_words, inline, operations};
 
-/// What a source program admits.
-#[derive(Clone, Debug)]
-pub enum Admitted {
-    /// These final states.
-    States(States),
-    /// Everything: some execution races.
-    All,
-    Unknown(Limit),
+/// What is taken for granted beyond PTX's manual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
+#[strum(serialize_all = "snake_case")]
+pub enum Assumption {
+    /// An access of an aligned word is one access of all its bytes, and morally strong with an access of one of them that both
+    /// are strong and in each other's scopes. The manual leaves races of accesses that overlap in part without any guarantee
+    /// (section 8.7.2).
+    BytesOfOneWord,
 }
 
 /// What became of a program under a mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Sound,
-    /// The lowered program ends in states that the source has not.
+    SoundIf(Assumption),
+    /// The lowered program ends in states that the source has not; without any, it never ends.
     Unsound(Vec<State>),
-    /// Accesses of the lowered program overlap in part, and the model says nothing of that (section 8.7.2). Were each as wide as
-    /// the word around it, the program would be sound.
-    MixedSizes,
     Unknown(Limit),
 }
 
-/// What a program admits, and the number of executions that were looked at.
-pub fn admitted(program: &Program<Cpp>, rule: ReleaseSequences, limits: Limits) -> (Admitted, u64) {
-    let found = source::search::outcomes(program, rule, limits);
-    let admitted = match (&found.race, found.outcomes.unknown) {
-        (Some(_), _) => Admitted::All,
-        (None, Some(limit)) => Admitted::Unknown(limit),
-        (None, None) => Admitted::States(found.outcomes.states),
+/// The bounds of the searches for a program and what a lowering makes of it.
+///
+/// A loop of a lowering goes round again only where the variable was changed since the loop last read it. Each operation of
+/// the source changes it once, and those of the loop's own thread do not come between. Where all operations reach all threads,
+/// what a loop reads of the variable does not go back in coherence order. So one round more than there are writes of other
+/// threads is enough.
+pub fn bounded(program: &Program<Cpp>, limits: Limits) -> Limits {
+    let mut writes = vec![vec![0; program.locations.len()]; program.threads.len()];
+    for (thread, writes) in program.threads.iter().zip(&mut writes) {
+        for statement in &thread.code {
+            let (access, a) = match &statement.instruction {
+                Instruction::Store { access, a, .. } | Instruction::Rmw { access, a, .. } => (access, a),
+                _ => continue,
+            };
+            let reaches_all = program.threads.iter().all(|other| thread.place.includes(access.scope, other.place));
+            let (Operand::Address(location), true) = (a.base, reaches_all) else { return limits };
+            writes[usize::from(location.0)] += 1;
+        }
+    }
+    let of_others = |(thread, location): (usize, usize)| {
+        let others = writes.iter().enumerate().filter(|(other, _)| *other != thread);
+        others.map(|(_, writes)| writes[location]).sum::<usize>()
     };
-    (admitted, found.outcomes.candidates)
+    let all = iproduct!(0..program.threads.len(), 0..program.locations.len());
+    Limits { rounds: 1 + all.map(of_others).max().unwrap_or(0), rounds_suffice: true, ..limits }
 }
 
 /// Judges a lowered program, whose states are laid out like those of the source; and the number of executions that were
 /// looked at.
-pub fn judge(admitted: &Admitted, lowered: &ptx::Program, limits: Limits) -> (Verdict, u64) {
-    let source = match admitted {
-        Admitted::All => return (Verdict::Sound, 0),
-        Admitted::Unknown(limit) => return (Verdict::Unknown(*limit), 0),
-        Admitted::States(states) => states,
-    };
+pub fn judge(source: &SourceOutcomes, lowered: &ptx::Program, limits: Limits) -> (Verdict, u64) {
+    if source.undefined {
+        return (Verdict::Sound, 0);
+    }
+    if let Some(limit) = source.outcomes.unknown {
+        return (Verdict::Unknown(limit), 0);
+    }
     let mut found = ptx::search::outcomes(lowered, Conventions::MANUAL, limits);
     let mixed = found.unknown == Some(Limit::MixedSizes);
     if mixed {
         found = ptx::search::outcomes(&in_words(lowered), Conventions::MANUAL, limits);
     }
-    let wrong = found.states.iter().filter(|state| !source.contains(state));
+    let wrong = found.states.iter().filter(|state| !source.admit(state));
     let wrong: Vec<State> = wrong.map(Into::into).collect();
     let verdict = match found.unknown {
         _ if !wrong.is_empty() => Verdict::Unsound(wrong),
         Some(limit) => Verdict::Unknown(limit),
-        None if !found.speculative.is_subset(source) => Verdict::Unknown(Limit::ThinAir),
-        None if mixed => Verdict::MixedSizes,
+        None if found.states.is_empty() => Verdict::Unsound(Vec::new()),
+        None if !found.speculative.iter().all(|state| source.admit(state)) => Verdict::Unknown(Limit::ThinAir),
+        None if mixed => Verdict::SoundIf(Assumption::BytesOfOneWord),
         None => Verdict::Sound,
     };
     (verdict, found.candidates)
@@ -79,7 +96,7 @@ pub struct Checker<'m, 'l> {
     known: Vec<HashMap<(AtomicOp, bool), Option<usize>>>,
     /// The sequences by their numbers.
     sequences: Vec<Sequence>,
-    rule: ReleaseSequences,
+    rules: Rules,
     limits: Limits,
     pub counts: Counts,
 }
@@ -88,7 +105,11 @@ pub struct Checker<'m, 'l> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub programs: u64,
-    /// Programs that race.
+    /// Programs with an operation of the expansion.
+    pub expanded: u64,
+    /// Programs that race: C++ makes them undefined.
+    pub racing: u64,
+    /// Programs that are undefined.
     pub undefined: u64,
     /// Pairs of a program and a mapping.
     pub pairs: u64,
@@ -99,21 +120,23 @@ pub struct Counts {
     /// Pairs that the target has no lowering for.
     pub unsupported: u64,
     pub unsound: u64,
-    /// Pairs whose accesses have different sizes, so that only their order was looked at.
-    pub mixed: u64,
+    /// Pairs that are kept under [`Assumption::BytesOfOneWord`].
+    pub assumed: u64,
     pub unknown: u64,
 }
 
 impl std::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.programs += other.programs;
+        self.expanded += other.expanded;
+        self.racing += other.racing;
         self.undefined += other.undefined;
         self.pairs += other.pairs;
         self.lowered += other.lowered;
         self.candidates += other.candidates;
         self.unsupported += other.unsupported;
         self.unsound += other.unsound;
-        self.mixed += other.mixed;
+        self.assumed += other.assumed;
         self.unknown += other.unknown;
     }
 }
@@ -128,9 +151,9 @@ pub struct Counterexample {
 }
 
 impl<'m, 'l> Checker<'m, 'l> {
-    pub fn new(mappings: &'m [Mapping<'l>], rule: ReleaseSequences, limits: Limits) -> Self {
+    pub fn new(mappings: &'m [Mapping<'l>], rules: impl Into<Rules>, limits: Limits) -> Self {
         let known = mappings.iter().map(|_| HashMap::new()).collect();
-        Self { mappings, known, sequences: Vec::new(), rule, limits, counts: Counts::default() }
+        Self { mappings, known, sequences: Vec::new(), rules: rules.into(), limits, counts: Counts::default() }
     }
 
     /// Checks a program under every mapping.
@@ -139,9 +162,11 @@ impl<'m, 'l> Checker<'m, 'l> {
     /// If a lowering has instructions that the model does not know.
     pub fn check(&mut self, program: &Program<Cpp>) -> Result<Vec<Counterexample>, NoProgram> {
         self.counts.programs += 1;
-        let (admitted, candidates) = admitted(program, self.rule, self.limits);
-        self.counts.candidates += candidates;
-        if matches!(admitted, Admitted::All) {
+        let limits = bounded(program, self.limits);
+        let admitted = source::search::outcomes(program, self.rules, limits);
+        self.counts.candidates += admitted.outcomes.candidates;
+        self.counts.racing += u64::from(admitted.race.is_some());
+        if admitted.undefined {
             self.counts.undefined += 1;
             return Ok(Vec::new());
         }
@@ -159,7 +184,7 @@ impl<'m, 'l> Checker<'m, 'l> {
                     self.counts.lowered += 1;
                     let sequences: Vec<_> = numbers.iter().map(|&number| &self.sequences[number]).collect();
                     let lowered = inline(program, &sequences)?;
-                    let (verdict, candidates) = judge(&admitted, &lowered, self.limits);
+                    let (verdict, candidates) = judge(&admitted, &lowered, limits);
                     self.counts.candidates += candidates;
                     judged.push((numbers, lowered, verdict));
                     judged.len() - 1
@@ -167,7 +192,7 @@ impl<'m, 'l> Checker<'m, 'l> {
             };
             match &judged[index] {
                 (.., Verdict::Sound) => {}
-                (.., Verdict::MixedSizes) => self.counts.mixed += 1,
+                (.., Verdict::SoundIf(Assumption::BytesOfOneWord)) => self.counts.assumed += 1,
                 (.., Verdict::Unknown(_)) => self.counts.unknown += 1,
                 (_, lowered, Verdict::Unsound(states)) => {
                     self.counts.unsound += 1;

@@ -4,6 +4,7 @@
 //! [`check`] compares the final states of both. [`programs`] makes the programs.
 
 pub mod check;
+pub mod mutants;
 pub mod programs;
 pub mod translate;
 pub mod verify;

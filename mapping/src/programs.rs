@@ -1,11 +1,11 @@
-//! The programs that are checked: the classical shapes, and all small programs.
+//! The programs that are checked: the classical shapes, and all small programs; each also with plain data behind guards.
 
 use itertools::{Itertools, iproduct};
 use ptx_memory_model::{
     place::{Place, Scope},
     program::{
-        Address, AtomOp, Instruction, Location, Operand, Program, Register, RegisterDeclaration, RmwOp, Thread, Type,
-        Variable,
+        Address, AtomOp, Cmp, Instruction, Label, Location, Operand, Program, Register, RegisterDeclaration, RmwOp,
+        Statement, Thread, Type, Value, Variable,
     },
     source::{Cpp, Fence, Order, Semantics},
 };
@@ -21,12 +21,20 @@ pub enum Op {
         order: Order,
         read: bool,
     },
-    /// Expects the initial value.
     Cas {
         success: Order,
         failure: Order,
+        expects: Expects,
     },
     Fence(Order),
+}
+
+/// What a compare and exchange expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Expects {
+    Initial,
+    /// What it finds where the threads run one after the other.
+    Found,
 }
 
 /// An operation of a program.
@@ -47,7 +55,7 @@ impl Op {
     /// Every atomic operation and fence.
     pub fn all() -> Vec<Self> {
         let rmw = iproduct!(RMW_ORDERS, [true, false]).map(|(order, read)| Self::Rmw { order, read });
-        let cas = iproduct!(RMW_ORDERS, LOAD_ORDERS).map(|(success, failure)| Self::Cas { success, failure });
+        let cas = exchanges(Expects::Initial);
         let plain = LOAD_ORDERS.map(Self::Load).into_iter().chain(STORE_ORDERS.map(Self::Store));
         plain.chain(rmw).chain(cas).chain(FENCE_ORDERS.map(Self::Fence)).collect()
     }
@@ -59,18 +67,60 @@ impl Op {
     fn is_fence(self) -> bool {
         matches!(self, Self::Fence(_))
     }
+
+    /// Whether it is an access of plain data.
+    fn is_plain(self) -> bool {
+        matches!(self, Self::Load(Order::NonAtomic) | Self::Store(Order::NonAtomic))
+    }
 }
+
+/// Every compare and exchange.
+fn exchanges(expects: Expects) -> impl Iterator<Item = Op> {
+    iproduct!(RMW_ORDERS, LOAD_ORDERS).map(move |(success, failure)| Op::Cas { success, failure, expects })
+}
+
+/// Accesses of plain data.
+const PLAIN: [Op; 2] = [Op::Load(Order::NonAtomic), Op::Store(Order::NonAtomic)];
 
 /// What read-modify-writes do, and how wide the values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Values {
     pub update: RmwOp,
     pub ty: Type,
+    pub loops: Loops,
+}
+
+/// Which operations the lowering makes loops of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loops {
+    None,
+    Updates,
+    /// Compare and exchanges.
+    Exchanges,
+    All,
+}
+
+impl Loops {
+    /// The most loops of a program: with each one more, a search takes many times as long.
+    const MOST: usize = 2;
+
+    fn has(self, op: Op) -> bool {
+        match op {
+            Op::Rmw { .. } => matches!(self, Self::Updates | Self::All),
+            Op::Cas { .. } => matches!(self, Self::Exchanges | Self::All),
+            _ => false,
+        }
+    }
+
+    /// Whether a program has no more loops than a search ends with.
+    fn are_few<'a>(self, letters: impl IntoIterator<Item = &'a Letter>) -> bool {
+        letters.into_iter().filter(|letter| self.has(letter.op)).count() <= Self::MOST
+    }
 }
 
 impl Values {
     /// Exchanges of 32 bits: no other operation tells more about the order.
-    pub const EXCHANGE: Self = Self { update: RmwOp::Atom(AtomOp::Exch), ty: Type::U32 };
+    pub const EXCHANGE: Self = Self { update: RmwOp::Atom(AtomOp::Exch), ty: Type::U32, loops: Loops::None };
 }
 
 /// A program of these threads. Each write writes a value of its own, 1, 2 and so on.
@@ -83,6 +133,10 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
         Variable::new(name, 0)
     };
     let mut value = 0;
+    let letters_of_threads = threads
+        .iter()
+        .enumerate()
+        .flat_map(|(thread, (_, letters))| letters.iter().enumerate().map(move |letter| (thread, letter)));
     let threads = threads.iter().map(|(place, letters)| {
         let mut registers: Vec<RegisterDeclaration> = Vec::new();
         let mut code = Vec::with_capacity(letters.len());
@@ -115,7 +169,7 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
                             access: Semantics::new(order, scope),
                         }
                     }
-                    Op::Cas { success, failure } => {
+                    Op::Cas { success, failure, .. } => {
                         let access = Semantics { order: success, failure, scope };
                         Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), d: Some(d()), a, b: none, c: new, ty, access }
                     }
@@ -127,7 +181,100 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
         Thread { place: *place, registers, labels: Vec::new(), code }
     });
     let threads = threads.collect();
-    Program { locations: (0..locations).map(variable).collect(), threads }
+    let mut program = Program { locations: (0..locations).map(variable).collect(), threads };
+    let order: Vec<usize> = (0..program.threads.len()).collect();
+    // What one expects decides what those behind it find.
+    for (thread, (index, letter)) in letters_of_threads {
+        if !matches!(letter.op, Op::Cas { expects: Expects::Found, .. }) {
+            continue;
+        }
+        let found = one_after_the_other(&program, &order);
+        if let Instruction::Rmw { d: Some(d), b, .. } = &mut program.threads[thread].code[index].instruction {
+            *b = Operand::Immediate(found[thread][usize::from(d.0)]);
+        }
+    }
+    program
+}
+
+/// The program with its plain data behind guards: what a thread has read before, by atomics, must be what it reads where the
+/// threads run one after the other. There is one for each order of the threads in which they read otherwise.
+pub fn guarded(program: &Program<Cpp>) -> Vec<Program<Cpp>> {
+    let threads = program.threads.len();
+    let mut programs: Vec<Program<Cpp>> = Vec::new();
+    for order in (0..threads).permutations(threads) {
+        let guarded = guarded_by(program, &one_after_the_other(program, &order));
+        if !programs.contains(&guarded) {
+            programs.push(guarded);
+        }
+    }
+    programs
+}
+
+/// What each register of each thread of a program without branches holds in the end, where the threads run in this order.
+fn one_after_the_other(program: &Program<Cpp>, order: &[usize]) -> Vec<Vec<Value>> {
+    let mut memory: Vec<Value> = program.locations.iter().map(|variable| variable.initial).collect();
+    let mut registers: Vec<Vec<Value>> = program.threads.iter().map(|thread| vec![0; thread.registers.len()]).collect();
+    for &thread in order {
+        for statement in &program.threads[thread].code {
+            let (a, d, written) = match statement.instruction {
+                Instruction::Load { a, d, .. } => (a, Some(d), None),
+                Instruction::Store { a, b, ty, .. } => (a, None, Some((AtomOp::Exch.into(), b, b, ty))),
+                Instruction::Rmw { op, a, b, c, ty, d, .. } => (a, d, Some((op, b, c, ty))),
+                _ => continue,
+            };
+            let Operand::Address(Location(location)) = a.base else { continue };
+            let value = |operand| match operand {
+                Operand::Register(Register(register)) => registers[thread][usize::from(register)],
+                Operand::Immediate(value) => value,
+                Operand::Address(location) => location.address(),
+            };
+            let variable = &mut memory[usize::from(location)];
+            let old = *variable;
+            if let Some((op, b, c, ty)) = written {
+                *variable = op.apply(ty, old, value(b), value(c)).unwrap_or(old);
+            }
+            if let Some(Register(d)) = d {
+                registers[thread][usize::from(d)] = old;
+            }
+        }
+    }
+    registers
+}
+
+fn guarded_by(program: &Program<Cpp>, values: &[Vec<Value>]) -> Program<Cpp> {
+    let mut program = program.clone();
+    for (thread, values) in program.threads.iter_mut().zip(values) {
+        let mut read = Vec::new();
+        for statement in std::mem::take(&mut thread.code) {
+            let plain = match statement.instruction {
+                Instruction::Load { access, .. } | Instruction::Store { access, .. } => {
+                    access.order == Order::NonAtomic
+                }
+                _ => false,
+            };
+            let d = match statement.instruction {
+                Instruction::Load { d, .. } | Instruction::Rmw { d: Some(d), .. } => Some(d),
+                _ => None,
+            };
+            if !plain || read.is_empty() {
+                thread.code.push(statement);
+                read.extend(d.filter(|_| !plain));
+                continue;
+            }
+            let labels = thread.labels.len();
+            for (index, register) in read.iter().enumerate() {
+                let value = Operand::Immediate(values[usize::from(register.0)]);
+                let target = Label((labels + index) as u16);
+                thread.labels.push(format!("end{}", target.0));
+                let when = Some((Cmp::Ne, Operand::Register(*register), value));
+                thread.code.push(Instruction::Branch { when, target }.into());
+            }
+            thread.code.push(statement);
+            let ends = (labels..thread.labels.len()).rev();
+            thread.code.extend(ends.map(|label| Statement::from(Instruction::Label(Label(label as u16)))));
+        }
+    }
+    program
 }
 
 /// CTAs of one GPU.
@@ -175,40 +322,91 @@ pub enum Variants {
     Accesses,
     /// Relaxed loads and stores, with each fence or none between two of them.
     Fences,
-    /// Relaxed or seq_cst loads and stores, or read-modify-writes with each ordering, and compare and exchanges that fail.
+    /// Loads, stores and read-modify-writes with each ordering, and compare and exchanges that fail.
     Rmws,
+    /// Loads and stores with each ordering, and one compare and exchange with each pair of orderings.
+    Exchanges,
 }
 
 /// Every shape of at most so many accesses, with each variant at one scope and the threads at these places.
 pub fn shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(usize) -> Place) -> Vec<Named> {
+    let shapes = parsed(accesses).flat_map(|(name, threads)| variants_of(name, &threads, variants, &[], scope, place));
+    shapes.collect()
+}
+
+/// As [`shapes`], with some of the variables plain, but not all: each choice.
+fn plain_shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(usize) -> Place) -> Vec<Named> {
+    let shapes = parsed(accesses).flat_map(|(name, threads)| {
+        let slots = || threads.iter().flatten();
+        let variables = slots().map(|&(_, variable)| variable).sorted().dedup().collect_vec();
+        let choices = variables.iter().copied().powerset().filter(|plain| (1..variables.len()).contains(&plain.len()));
+        // An update is atomic.
+        let updated = |plain: &[usize]| slots().any(|(access, variable)| *access == "U" && plain.contains(variable));
+        let choices = choices.filter(|plain| !updated(plain)).collect_vec();
+        choices.into_iter().flat_map(|plain| variants_of(name, &threads, variants, &plain, scope, place)).collect_vec()
+    });
+    shapes.collect()
+}
+
+/// An access, and the number of its variable.
+type Slot = (&'static str, usize);
+
+/// The shapes of at most so many accesses.
+fn parsed(accesses: usize) -> impl Iterator<Item = (&'static str, Vec<Vec<Slot>>)> {
+    let slot = |slot: &'static str| (&slot[..1], "xyz".find(&slot[1..]).unwrap_or_default());
+    let shapes = SHAPES.into_iter().map(move |(name, text)| {
+        (name, text.split(" | ").map(|thread| thread.split(' ').map(slot).collect_vec()).collect_vec())
+    });
+    shapes.filter(move |(_, threads)| threads.iter().map(Vec::len).sum::<usize>() <= accesses)
+}
+
+fn variants_of(
+    name: &str,
+    threads: &[Vec<Slot>],
+    variants: Variants,
+    plain: &[usize],
+    scope: Scope,
+    place: &dyn Fn(usize) -> Place,
+) -> Vec<Named> {
+    let choices: Vec<Vec<Vec<Op>>> = threads
+        .iter()
+        .flatten()
+        .map(|(access, variable)| match (plain.contains(variable), *access, variants) {
+            (false, ..) => stand_ins(variants, access),
+            (_, "R", Variants::Fences) => fenced(PLAIN[0]),
+            (_, _, Variants::Fences) => fenced(PLAIN[1]),
+            (_, "R", _) => vec![vec![PLAIN[0]]],
+            _ => vec![vec![PLAIN[1]]],
+        })
+        .collect();
     let mut found = Vec::new();
-    for (name, text) in SHAPES {
-        let slot = |slot: &'static str| (&slot[..1], "xyz".find(&slot[1..]).unwrap_or_default());
-        let threads = text.split(" | ").map(|thread| thread.split(' ').map(slot).collect_vec()).collect_vec();
-        if threads.iter().map(Vec::len).sum::<usize>() > accesses {
+    // Each choice is an operation, with what may stand in front of it.
+    for chosen in choices.iter().map(|of| of.iter()).multi_cartesian_product() {
+        let exchanges = chosen.iter().flat_map(|ops| *ops).filter(|op| matches!(op, Op::Cas { .. })).count();
+        if variants == Variants::Exchanges && exchanges != 1 {
             continue;
         }
-        let choices: Vec<Vec<Vec<Op>>> =
-            threads.iter().flatten().map(|(access, _)| stand_ins(variants, access)).collect();
-        // Each choice is an operation, with what may stand in front of it.
-        for chosen in choices.iter().map(|of| of.iter()).multi_cartesian_product() {
-            let mut chosen = chosen.into_iter();
-            let with = |(index, slots): (usize, &Vec<(&str, usize)>)| {
-                let letters = slots.iter().enumerate().flat_map(|(number, (_, location))| {
-                    let ops = chosen.next().map(|ops| &ops[..]).unwrap_or_default();
-                    // A fence in front of the first access orders nothing.
-                    let ops = if number == 0 { &ops[ops.len() - 1..] } else { ops };
-                    let letter =
-                        |op: &Op| Letter { op: *op, location: if op.is_fence() { 0 } else { *location }, scope };
-                    ops.iter().map(letter).collect_vec()
-                });
-                (place(index), letters.collect())
-            };
-            found.push(Named { name: name.to_owned(), threads: threads.iter().enumerate().map(with).collect() });
-        }
+        let mut chosen = chosen.into_iter();
+        let with = |(index, slots): (usize, &Vec<Slot>)| {
+            let letters = slots.iter().enumerate().flat_map(|(number, (_, location))| {
+                let ops = chosen.next().map(|ops| &ops[..]).unwrap_or_default();
+                // A fence in front of the first access orders nothing.
+                let ops = if number == 0 { &ops[ops.len() - 1..] } else { ops };
+                let letter = |op: &Op| Letter { op: *op, location: if op.is_fence() { 0 } else { *location }, scope };
+                ops.iter().map(letter).collect_vec()
+            });
+            (place(index), letters.collect())
+        };
+        found.push(Named { name: name.to_owned(), threads: threads.iter().enumerate().map(with).collect() });
     }
     found.dedup_by(|a, b| a.threads == b.threads);
     found
+}
+
+/// An operation with each fence in front of it, or none.
+fn fenced(op: Op) -> Vec<Vec<Op>> {
+    let fences = FENCE_ORDERS.map(|order| vec![Op::Fence(order), op]);
+    [vec![op]].into_iter().chain(fences).collect()
 }
 
 /// What may stand for an access of a shape: an operation, with a fence in front of it or none.
@@ -217,6 +415,9 @@ fn stand_ins(variants: Variants, access: &str) -> Vec<Vec<Op>> {
     let (plain, orders): (fn(Order) -> Op, _) = match access {
         "R" => (Op::Load, LOAD_ORDERS),
         "W" => (Op::Store, STORE_ORDERS),
+        _ if variants == Variants::Accesses => {
+            return rmws(true).chain(exchanges(Expects::Found).map(|op| vec![op])).collect();
+        }
         _ => return rmws(true).collect(),
     };
     // An update whose result is not read observes with what it leaves in memory.
@@ -224,14 +425,20 @@ fn stand_ins(variants: Variants, access: &str) -> Vec<Vec<Op>> {
     match variants {
         Variants::Accesses => orders.map(|order| vec![plain(order)]).to_vec(),
         Variants::Fences => {
-            let fenced = FENCE_ORDERS.map(|order| vec![Op::Fence(order), plain(Order::Relaxed)]);
-            let update = reads.then(|| vec![Op::Rmw { order: Order::Relaxed, read: false }]);
-            [vec![plain(Order::Relaxed)]].into_iter().chain(fenced).chain(update).collect()
+            let update = |order| vec![Op::Rmw { order, read: false }];
+            let updates = reads.then(|| [Order::Relaxed, Order::Release].map(update)).into_iter().flatten();
+            fenced(plain(Order::Relaxed)).into_iter().chain(updates).collect()
+        }
+        Variants::Exchanges => {
+            let exchanges = exchanges(Expects::Initial).chain(exchanges(Expects::Found));
+            orders.map(plain).into_iter().chain(exchanges).map(|op| vec![op]).collect()
         }
         Variants::Rmws => {
-            let failing = reads.then(|| FAILURES.map(|(success, failure)| vec![Op::Cas { success, failure }]));
+            let failing = reads.then(|| {
+                FAILURES.map(|(success, failure)| vec![Op::Cas { success, failure, expects: Expects::Initial }])
+            });
             let read = reads.then(|| rmws(true)).into_iter().flatten();
-            let plain = [Order::Relaxed, Order::SeqCst].map(|order| vec![plain(order)]).into_iter();
+            let plain = orders.map(|order| vec![plain(order)]).into_iter();
             plain.chain(read).chain(rmws(false)).chain(failing.into_iter().flatten()).collect()
         }
     }
@@ -319,6 +526,13 @@ fn extend(lengths: &[usize], letters: &[Letter], threads: &mut Vec<Vec<Letter>>,
         if letter.location == 1 && !threads.iter().flatten().any(|letter| !letter.op.is_fence()) {
             continue;
         }
+        // A variable is plain or atomic.
+        let otherwise = |other: &&Letter| {
+            !other.op.is_fence() && other.location == letter.location && other.op.is_plain() != letter.op.is_plain()
+        };
+        if !letter.op.is_fence() && threads.iter().flatten().any(|other| otherwise(&other)) {
+            continue;
+        }
         threads.last_mut().expect("pushed above").push(*letter);
         extend(lengths, letters, threads, each);
         threads.last_mut().expect("pushed above").pop();
@@ -372,11 +586,41 @@ pub enum Set {
     Fences,
     /// The shapes, with read-modify-writes.
     Rmws,
+    /// The shapes, with a compare and exchange.
+    Exchanges,
     /// The shapes of two and three threads, at every scope and every placement of the threads.
     Placements,
+    /// All programs of four operations, of which one variable is plain and the other atomic.
+    PlainFour,
+    /// As [`Set::Accesses`], with plain data behind guards.
+    PlainAccesses,
+    /// As [`Set::Fences`], with plain data behind guards.
+    PlainFences,
+    /// As [`Set::Rmws`], with plain data behind guards.
+    PlainRmws,
+    /// As [`Set::Exchanges`], with plain data behind guards.
+    PlainExchanges,
 }
 
 impl Set {
+    /// Whether the programs have plain data.
+    pub fn is_plain(self) -> bool {
+        matches!(
+            self,
+            Self::PlainFour | Self::PlainAccesses | Self::PlainFences | Self::PlainRmws | Self::PlainExchanges
+        )
+    }
+
+    /// Whether read-modify-writes are what the programs are about.
+    pub fn has_updates(self) -> bool {
+        matches!(self, Self::Two | Self::Rmws | Self::PlainRmws)
+    }
+
+    /// Whether compare and exchanges are.
+    pub fn has_exchanges(self) -> bool {
+        matches!(self, Self::Two | Self::Exchanges | Self::PlainExchanges)
+    }
+
     /// One program in so many is a sample of a thousand or two.
     pub fn sample(self) -> usize {
         match self {
@@ -387,28 +631,41 @@ impl Set {
             Self::Accesses => 4,
             Self::Fences => 120,
             Self::Rmws | Self::Placements => 40,
+            Self::Exchanges => 20,
+            Self::PlainFour => 40,
+            Self::PlainAccesses => 4,
+            Self::PlainFences => 40,
+            Self::PlainRmws | Self::PlainExchanges => 4,
         }
     }
 }
 
-/// Calls `each` for the programs of a set, with their names; the part `shard.0`, from 1 on, of `shard.1`.
+/// Calls `each` for the programs of a set, with their names; the part `shard.0`, from 1 on, of `shard.1`. Of programs with more
+/// loops than two, which no search ends with, there is none.
 pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
     let mut number = 0;
-    let mut take = |name: &str, threads: &dyn Fn() -> Option<Vec<(Place, Vec<Letter>)>>| {
+    let mut take = |name: &str, plain: bool, threads: &dyn Fn() -> Option<Vec<(Place, Vec<Letter>)>>| {
         number += 1u64;
         // Neighbours differ in one operation: the numbers are scattered, so that every shard has some of all.
         let scattered = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         if scattered as usize % shard.1 == shard.0 - 1
             && let Some(threads) = threads()
+            && values.loops.are_few(threads.iter().flat_map(|(_, letters)| letters))
         {
-            each(name, &program(&threads, values));
+            let program = program(&threads, values);
+            match plain {
+                false => each(name, &program),
+                true => guarded(&program).iter().for_each(|program| each(name, program)),
+            }
         }
     };
+    let plain = set.is_plain();
     let mut small = |operations, alphabet: &[Op]| {
         all(operations, alphabet, &mut |threads| {
-            take(set.into(), &|| {
+            take(set.into(), plain, &|| {
+                let has_data = || threads.iter().flatten().any(|letter| letter.op.is_plain());
                 let placed = || threads.iter().enumerate().map(|(index, thread)| (on_one_gpu(index), thread.clone()));
-                is_one_of_all(threads).then(|| placed().collect())
+                (is_one_of_all(threads) && (!plain || has_data())).then(|| placed().collect())
             });
         });
     };
@@ -416,15 +673,18 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
         Set::Two => return small(2, &Op::all()),
         Set::Three => return small(3, &Op::all()),
         Set::Four => return small(4, &some_failures()),
+        Set::PlainFour => return small(4, &[&some_failures()[..], &PLAIN].concat()),
         Set::Five => return small(5, &SMALL_ALPHABET),
-        Set::Accesses => (Variants::Accesses, 6),
-        Set::Fences => (Variants::Fences, 6),
-        Set::Rmws => (Variants::Rmws, 4),
+        Set::Accesses | Set::PlainAccesses => (Variants::Accesses, 6),
+        Set::Fences | Set::PlainFences => (Variants::Fences, 6),
+        Set::Rmws | Set::PlainRmws => (Variants::Rmws, 4),
+        Set::Exchanges | Set::PlainExchanges => (Variants::Exchanges, 4),
         Set::Placements => (Variants::Accesses, 5),
     };
     if set != Set::Placements {
+        let shapes = if plain { plain_shapes } else { shapes };
         for Named { name, threads } in shapes(variants, accesses, Scope::Gpu, &on_one_gpu) {
-            take(&name, &|| Some(threads.clone()));
+            take(&name, plain, &|| Some(threads.clone()));
         }
         return;
     }
@@ -432,7 +692,7 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
         for Named { name, threads } in shapes(variants, accesses, scope, &on_one_gpu) {
             for places in placements(threads.len()) {
                 let placed = || places.iter().zip(&threads).map(|(place, (_, thread))| (*place, thread.clone()));
-                take(&name, &|| Some(placed().collect()));
+                take(&name, false, &|| Some(placed().collect()));
             }
         }
     }
@@ -442,7 +702,7 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
 /// and one of each success ordering.
 fn some_failures() -> Vec<Op> {
     let differs = |op: &Op| match op {
-        Op::Cas { success, failure } => {
+        Op::Cas { success, failure, .. } => {
             *failure == Order::Relaxed
                 || !success.acquires()
                 || (*failure == Order::SeqCst && *success != Order::SeqCst)

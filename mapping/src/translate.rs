@@ -25,6 +25,8 @@ pub enum NoProgram {
     Unmodelled(String),
     #[error("{} does not fit into {bits} bits", ptx_memory_model::litmus::number(*value))]
     Value { value: u64, bits: u32 },
+    #[error("no program has an operation for the expansion `{0}`: nothing would be checked")]
+    NotExpanded(&'static str),
     #[error("{0}: {1}")]
     Named(String, Box<Self>),
 }
@@ -158,19 +160,24 @@ pub fn typed(source: &Program<Cpp>, ty: asm::Type) -> Result<Program<Cpp>, NoPro
     let mut program = source.clone();
     for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
         let (of, operands) = match &mut statement.instruction {
-            Instruction::Load { ty: of, .. } => (of, Vec::new()),
-            Instruction::Store { b, ty: of, .. } => (of, vec![*b]),
-            Instruction::Rmw { b, c, ty: of, .. } => (of, vec![*b, *c]),
+            Instruction::Load { ty: of, .. } => (Some(of), Vec::new()),
+            Instruction::Store { b, ty: of, .. } => (Some(of), vec![b]),
+            Instruction::Rmw { b, c, ty: of, .. } => (Some(of), vec![b, c]),
+            // What is compared is what was read.
+            Instruction::Branch { when: Some((_, a, b)), .. } => (None, vec![a, b]),
             _ => continue,
         };
-        *of = ty;
         for operand in operands {
             match operand {
-                Operand::Immediate(value) if !fits(ty, value) => {
-                    return Err(NoProgram::Value { value, bits: ty.bits() });
+                Operand::Immediate(value) if !fits(ty, *value) => {
+                    return Err(NoProgram::Value { value: *value, bits: ty.bits() });
                 }
+                Operand::Immediate(value) if of.is_none() => *value = truncate(ty, *value),
                 _ => {}
             }
+        }
+        if let Some(of) = of {
+            *of = ty;
         }
     }
     Ok(program)

@@ -11,15 +11,15 @@ use ptx_memory_model::{
     condition::{Atom, Condition, Formula, Quantifier},
     litmus::Litmus,
     outcome::{Layout, Limits},
-    program::{AtomOp, Location, Program, RmwOp},
+    program::{AtomOp, Instruction, Location, Program, RmwOp},
     ptx::Ptx,
-    source::{Cpp, ReleaseSequences, read::Source},
+    source::{Cpp, Order, Rules, read::Source},
 };
 use strum::IntoEnumIterator;
 
 use crate::{
     check::{Checker, Counterexample, Counts},
-    programs::{self, Set, Values},
+    programs::{self, Loops, Set, Values},
     translate::{Mapping, NoProgram, typed},
 };
 
@@ -43,12 +43,17 @@ pub struct Expansion {
     ty: Type,
     volatile: bool,
     update: RmwOp,
+    loops: Loops,
     /// How often a thread may go round a loop before the answer is unknown.
     rounds: usize,
 }
 
 const fn expansion(name: &'static str, ty: Type, update: RmwOp) -> Expansion {
-    Expansion { name, ty, volatile: false, update, rounds: 3 }
+    Expansion { name, ty, volatile: false, update, loops: Loops::None, rounds: 3 }
+}
+
+const fn looped(name: &'static str, ty: Type, update: RmwOp, loops: Loops) -> Expansion {
+    Expansion { loops, ..expansion(name, ty, update) }
 }
 
 pub const EXPANSIONS: [Expansion; 8] = [
@@ -56,10 +61,10 @@ pub const EXPANSIONS: [Expansion; 8] = [
     expansion("native, 64 bits", Type::I64, RmwOp::Atom(AtomOp::Add)),
     Expansion { volatile: true, ..expansion("volatile", Type::I32, RmwOp::Atom(AtomOp::Exch)) },
     expansion("addition of the negated operand", Type::I32, RmwOp::Sub),
-    expansion("compare-and-swap loop", Type::I64, RmwOp::Atom(AtomOp::Inc)),
-    expansion("word around the value", Type::I16, RmwOp::Atom(AtomOp::Or)),
-    expansion("word around the value, in a loop", Type::I8, RmwOp::Atom(AtomOp::Add)),
-    expansion("word around the value, exchanged", Type::I8, RmwOp::Atom(AtomOp::Exch)),
+    looped("compare-and-swap loop", Type::I64, RmwOp::Atom(AtomOp::Inc), Loops::Updates),
+    looped("word around the value", Type::I16, RmwOp::Atom(AtomOp::Or), Loops::Exchanges),
+    looped("word around the value, in a loop", Type::I8, RmwOp::Atom(AtomOp::Add), Loops::All),
+    looped("word around the value, exchanged", Type::I8, RmwOp::Atom(AtomOp::Exch), Loops::All),
 ];
 
 impl Expansion {
@@ -70,23 +75,84 @@ impl Expansion {
             32 => ptx::Type::U32,
             _ => ptx::Type::U64,
         };
-        Values { update: self.update, ty }
+        Values { update: self.update, ty, loops: self.loops }
     }
 
-    fn limits(&self) -> Limits {
+    /// Whether it is about one read-modify-write, and not about all operations.
+    fn is_of_updates(&self) -> bool {
+        self.update == RmwOp::Sub || self.ty.is_sub_word() || self.loops != Loops::None
+    }
+
+    /// Whether an operation is done by it.
+    fn does(&self, instruction: &Instruction<Cpp>) -> bool {
+        match instruction {
+            Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), .. } => !self.is_of_updates() || self.ty.is_sub_word(),
+            Instruction::Rmw { op, .. } => !self.is_of_updates() || *op == self.update,
+            Instruction::Load { access, .. } | Instruction::Store { access, .. } => {
+                !self.is_of_updates() && access.order != Order::NonAtomic
+            }
+            Instruction::Fence(_) => !self.is_of_updates() && !self.volatile,
+            _ => false,
+        }
+    }
+
+    /// Whether some operation of a program is done by it.
+    pub(crate) fn expands(&self, program: &Program<Cpp>) -> bool {
+        let mut code = program.threads.iter().flat_map(|thread| &thread.code);
+        code.any(|statement| self.does(&statement.instruction))
+    }
+
+    /// Whether the programs of a set have operations that it does.
+    pub fn is_in(&self, set: Set) -> bool {
+        set.has_updates() || !self.is_of_updates() || (set.has_exchanges() && self.ty.is_sub_word())
+    }
+
+    /// The program with its operation in place of other read-modify-writes.
+    fn put_into(&self, program: &Program<Cpp>) -> Program<Cpp> {
+        let mut program = program.clone();
+        for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
+            if let Instruction::Rmw { op, .. } = &mut statement.instruction
+                && self.is_of_updates()
+                && *op != AtomOp::Cas.into()
+            {
+                *op = self.update;
+            }
+        }
+        program
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
         Limits { rounds: self.rounds, ..Limits::default() }
     }
 
+    /// What the atomics access.
+    pub(crate) fn access(&self) -> Access {
+        Access { volatile: self.volatile, ..Access::new(Space::Global, self.ty) }
+    }
+
     /// Every strategy on every family of targets.
-    pub fn mappings(&self) -> Vec<Mapping<'static>> {
-        let access = Access { volatile: self.volatile, ..Access::new(Space::Global, self.ty) };
-        let mapping = |(strategy, (sm, ptx)): (Strategy, (&str, PtxVersion))| {
+    pub(crate) fn mapped(&self) -> Vec<Mapped> {
+        let mapped = |(strategy, (sm, ptx)): (Strategy, (&str, PtxVersion))| {
             let sm = sm.parse().expect("a GPU");
             let target = Target::new(sm, Some(ptx)).expect("the versions are those of the GPUs");
-            Mapping::new(Policy::from(strategy), target, access, format!("{strategy} for {target}"))
+            let mapping =
+                Mapping::new(Policy::from(strategy), target, self.access(), format!("{strategy} for {target}"));
+            Mapped { strategy, target, mapping }
         };
-        iproduct!(Strategy::iter(), TARGETS).map(mapping).collect()
+        iproduct!(Strategy::iter(), TARGETS).map(mapped).collect()
     }
+
+    /// The mappings of every strategy on every family of targets.
+    pub fn mappings(&self) -> Vec<Mapping<'static>> {
+        self.mapped().into_iter().map(|mapped| mapped.mapping).collect()
+    }
+}
+
+/// A strategy on a target.
+pub(crate) struct Mapped {
+    pub strategy: Strategy,
+    pub target: Target,
+    pub mapping: Mapping<'static>,
 }
 
 /// What came of a set of programs.
@@ -106,7 +172,7 @@ impl Found {
     /// The lowered program, with an outcome that the source does not have as its condition.
     pub fn litmus(&self) -> Litmus {
         let program = self.example.lowered.clone();
-        let formula = state_formula(&program, &self.example.states[0]);
+        let formula = self.example.states.first().map_or(Formula::True, |state| state_formula(&program, state));
         Litmus {
             name: self.source.name.replace(' ', "-"),
             comments: vec![format!("{}; the source does not end so", self.mapping)],
@@ -133,54 +199,50 @@ fn state_formula(program: &Program<Ptx>, state: &[u64]) -> Formula {
 /// Checks a set of programs with one expansion, on all cores; of every `shard.1` programs, number `shard.0`.
 ///
 /// # Errors
-/// If a lowering has instructions that the model does not know.
+/// If a lowering has instructions that the model does not know, or if no program has an operation of the expansion.
 pub fn verify(
     set: Set,
     expansion: &Expansion,
-    rule: ReleaseSequences,
+    rules: impl Into<Rules>,
     shard: (usize, usize),
 ) -> Result<Report, NoProgram> {
     let each = |shard, check: &mut dyn FnMut(&str, &Program<Cpp>)| {
         programs::each(set, expansion.values(), shard, check);
     };
-    run(&expansion.mappings(), expansion.limits(), rule, shard, &each)
+    run(expansion, rules.into(), shard, &each)
 }
 
-/// Checks programs that are given, with one expansion.
+/// Checks programs that are given, with one expansion: if that is about one read-modify-write, it stands for all others.
 ///
 /// # Errors
-/// As of [`verify`].
-pub fn verify_these(sources: &[Source], expansion: &Expansion, rule: ReleaseSequences) -> Result<Report, NoProgram> {
+/// As of [`verify`], and if a constant is none of the type.
+pub fn verify_these(sources: &[Source], expansion: &Expansion, rules: impl Into<Rules>) -> Result<Report, NoProgram> {
     let ty = expansion.values().ty;
     let typed = |Source { name, program }: &Source| {
         let program = typed(program, ty).map_err(|error| NoProgram::Named(name.clone(), Box::new(error)))?;
-        Ok(Source { name: name.clone(), program })
+        Ok(Source { name: name.clone(), program: expansion.put_into(&program) })
     };
     let sources = sources.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
     let each = |(k, n): (usize, usize), check: &mut dyn FnMut(&str, &Program<Cpp>)| {
         sources.iter().skip(k - 1).step_by(n).for_each(|source| check(&source.name, &source.program));
     };
-    run(&expansion.mappings(), expansion.limits(), rule, (1, 1), &each)
+    run(expansion, rules.into(), (1, 1), &each)
 }
 
 type Each<'e> = &'e (dyn Fn((usize, usize), &mut dyn FnMut(&str, &Program<Cpp>)) + Sync);
 
-fn run(
-    mappings: &[Mapping<'_>],
-    limits: Limits,
-    rule: ReleaseSequences,
-    (k, n): (usize, usize),
-    each: Each<'_>,
-) -> Result<Report, NoProgram> {
+fn run(expansion: &Expansion, rules: Rules, (k, n): (usize, usize), each: Each<'_>) -> Result<Report, NoProgram> {
+    let mappings = &expansion.mappings();
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let work = |index: usize| {
-        let mut checker = Checker::new(mappings, rule, limits);
+        let mut checker = Checker::new(mappings, rules, expansion.limits());
         let mut found: Vec<Found> = Vec::new();
         let mut error = None;
         each((k + index * n, n * threads), &mut |name, program| {
             if error.is_some() {
                 return;
             }
+            checker.counts.expanded += u64::from(expansion.expands(program));
             match checker.check(program) {
                 Ok(examples) => found.extend(
                     examples
@@ -210,6 +272,9 @@ fn run(
                 whole.found.push(found);
             }
         }
+    }
+    if whole.counts.expanded == 0 && whole.counts.programs > 0 {
+        return Err(NoProgram::NotExpanded(expansion.name));
     }
     whole.found.sort_by(|a, b| a.mapping.cmp(&b.mapping));
     Ok(whole)

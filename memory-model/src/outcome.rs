@@ -16,6 +16,8 @@ use crate::{
 pub struct Limits {
     /// How often a thread may enter a loop at its first label.
     pub rounds: usize,
+    /// Whether no loop of any execution that ends enters more often: the search takes it as known, and does not find it out.
+    pub rounds_suffice: bool,
     /// How many choices a search tries: of what a read returns, and of orders.
     pub choices: u64,
     /// How long it may take.
@@ -24,7 +26,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { rounds: 4, choices: 100_000_000, time: None }
+        Self { rounds: 4, rounds_suffice: false, choices: 100_000_000, time: None }
     }
 }
 
@@ -77,6 +79,7 @@ impl Outcomes {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub candidates: u64,
+    pub rounds_suffice: bool,
     choices: u64,
     limit: u64,
     deadline: Option<Instant>,
@@ -85,7 +88,8 @@ pub(crate) struct Budget {
 impl Budget {
     pub fn new(limits: Limits) -> Self {
         let deadline = limits.time.map(|time| Instant::now() + time);
-        Self { candidates: 0, choices: 0, limit: limits.choices, deadline }
+        let Limits { rounds_suffice, choices: limit, .. } = limits;
+        Self { candidates: 0, rounds_suffice, choices: 0, limit, deadline }
     }
 
     /// Counts a choice.

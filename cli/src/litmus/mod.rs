@@ -135,7 +135,7 @@ fn from_source(args: &LitmusArgs, path: &Path) -> ExitCode {
 }
 
 fn limits(args: &LitmusArgs) -> Limits {
-    Limits { rounds: args.rounds as usize, choices: args.choices, time: args.time_limit }
+    Limits { rounds: args.rounds as usize, choices: args.choices, time: args.time_limit, ..Limits::default() }
 }
 
 /// The files in the order of the arguments; those of folders by name.

@@ -59,6 +59,8 @@ pub fn show(subject: &Subject, verdict: Result<bool, Limit>, conventions: Conven
                     let by = format!("by the axiom {axiom}, section {section} of the PTX manual");
                     (format!("{formula} is forbidden {by}"), Some((execution, cycle)))
                 }
+                // Of a kernel, any execution tells nobody anything.
+                Explanation::Unknown(_) if subject.compiled.is_some() => (format!("{formula} is forbidden"), None),
                 Explanation::Unknown(limit) => {
                     (format!("{formula} is forbidden; why was not found: {limit}"), witness(&|_| true))
                 }

@@ -168,7 +168,7 @@ fn run(
     budget: &mut Budget,
     goal: &mut Goal,
 ) -> Result<usize, Limit> {
-    let mut rounds = 1;
+    let mut rounds = if limits.rounds_suffice { limits.rounds } else { 1 };
     loop {
         match run_rounds(program, conventions, conventions.unfolding(rounds), budget, goal) {
             Err(Limit::Unroll) if rounds < limits.rounds => rounds += 1,
@@ -185,6 +185,9 @@ fn run_rounds(
     goal: &mut Goal,
 ) -> Result<(), Limit> {
     let mut threads = unfold::unfold_all(program, unfolding)?;
+    if budget.rounds_suffice {
+        threads.iter_mut().for_each(|paths| paths.retain(|path| !path.is_cut()));
+    }
     if goal.certain {
         threads = thin_air::certain(program, &threads, budget)?;
     }

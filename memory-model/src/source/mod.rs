@@ -2,6 +2,7 @@
 //! Consistency Model' (ASPLOS 2019), Figure 10.
 
 pub mod model;
+pub mod patterns;
 pub mod print;
 pub mod read;
 pub mod search;
@@ -114,4 +115,32 @@ pub enum ReleaseSequences {
     /// C++20, LLVM and Rust: nothing.
     #[strum(serialize = "c++20")]
     Cpp20,
+}
+
+/// What a race does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+pub enum Races {
+    /// C++ and Rust: the program is undefined.
+    #[strum(serialize = "c++")]
+    Cpp,
+    /// LLVM: a load that races gives anything, and so does a variable at the end whose last writes race. All else keeps its
+    /// meaning, unless a branch depends on such a value.
+    #[strum(serialize = "llvm")]
+    Llvm,
+}
+
+/// Where languages differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// What continues a release sequence.
+    pub sequences: ReleaseSequences,
+    /// What a race does.
+    pub races: Races,
+}
+
+impl From<ReleaseSequences> for Rules {
+    /// Those of C++.
+    fn from(sequences: ReleaseSequences) -> Self {
+        Self { sequences, races: Races::Cpp }
+    }
 }

@@ -7,6 +7,7 @@ use super::{Cpp, Order, ReleaseSequences};
 use crate::{
     execution::{Execution, Skeleton},
     place::Scope,
+    program::Span,
     relation::{Relation, Set},
     unfold::EventKind,
 };
@@ -113,6 +114,42 @@ pub fn races(x: &Execution<Cpp>, hb: &Relation) -> Relation {
     let conflicts = skeleton.same_location() & (writes | writes.inverse());
     let threads = Relation::from_fn(skeleton.len(), |a, b| a != b && !skeleton.same_thread(a, b));
     (conflicts & threads) - *hb - hb.inverse() - inclusive(skeleton)
+}
+
+/// The writes that a read may see, as LLVM's Language Reference says it: none that the read happens before, and none that
+/// another one hides, which happens after it and before the read.
+fn visible(x: &Skeleton<Cpp>, hb: &Relation, read: usize) -> Set {
+    let writes = x.at(x.events[read].location) & x.writes;
+    let before: Set = writes.filter(|&write| hb.contains(write, read)).collect();
+    writes.filter(|&write| !hb.contains(read, write) && (hb.row(write) & before).is_empty()).collect()
+}
+
+/// Whether the model says what a read of these writes returns: there is but one, or the read and all of them are atomic at
+/// scopes that include each other. Initial writes race with nothing.
+fn agree(x: &Skeleton<Cpp>, inclusive: &Relation, writes: Set, read: Option<usize>) -> bool {
+    let all = read.map_or(Set(0), Set::one) | (writes - x.inits);
+    writes.count() == 1 || { all }.all(|event| (all - Set::one(event) - inclusive.row(event)).is_empty())
+}
+
+/// The reads that race: LLVM gives them any value.
+pub fn racing_reads(x: &Skeleton<Cpp>, inclusive: &Relation, hb: &Relation) -> Set {
+    x.reads.filter(|&read| !agree(x, inclusive, visible(x, hb, read), Some(read))).collect()
+}
+
+/// Whether the last writes of a location race with each other: LLVM gives any value to who reads it afterwards.
+pub fn ends_in_a_race(x: &Skeleton<Cpp>, inclusive: &Relation, hb: &Relation, location: Span) -> bool {
+    let writes = x.at(location) & x.writes;
+    let last = writes.filter(|&write| (hb.row(write) & writes).is_empty()).collect();
+    !agree(x, inclusive, last, None)
+}
+
+/// The reads that may race in some execution.
+pub fn may_race(x: &Skeleton<Cpp>, inclusive: &Relation) -> Set {
+    let races = |&read: &usize| {
+        let writes = (x.at(x.events[read].location) & x.writes) - x.inits;
+        !agree(x, inclusive, writes | x.inits, Some(read))
+    };
+    x.reads.filter(races).collect()
 }
 
 /// An axiom of RC11.

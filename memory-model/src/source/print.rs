@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Cpp, Instruction, Order, Thread, read::Source};
 use crate::litmus::number;
-use crate::program::{Address, AtomOp, Language, Operand, Register, RmwOp};
+use crate::program::{Address, AtomOp, Cmp, Language, Operand, Register, RmwOp, Statement};
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -13,15 +13,22 @@ impl fmt::Display for Source {
             let place = thread.place;
             let cluster = place.cluster.map_or(String::new(), |cluster| format!(".{cluster}"));
             let name = |location: usize| self.program.locations[location].name.clone();
-            let code = thread.code.iter().map(|statement| instruction(thread, &name, &statement.instruction));
-            let code = code.collect::<Vec<_>>().join("; ");
-            writeln!(f, "P{index}@{}{cluster}.{}: {code}", place.cta, place.gpu)?;
+            write!(f, "P{index}@{}{cluster}.{}:", place.cta, place.gpu)?;
+            let mut behind = " ";
+            for Statement { instruction: code, .. } in &thread.code {
+                // A brace needs no semicolon.
+                let between = if matches!(code, Instruction::Label(_)) { " " } else { behind };
+                write!(f, "{between}{}", instruction(thread, &name, code))?;
+                behind = if matches!(code, Instruction::Branch { .. }) { " " } else { "; " };
+            }
+            writeln!(f)?;
         }
         Ok(())
     }
 }
 
-/// An instruction of a thread. The text has no branches and no arithmetic: those come out as they are called here.
+/// An instruction of a thread. The text has no branches but those of guards, whose ends are labels, and no arithmetic: what it
+/// has not comes out as it is called here.
 pub fn instruction(thread: &Thread, name: &dyn Fn(usize) -> String, instruction: &Instruction) -> String {
     let register = |register: Register| thread.registers[usize::from(register.0)].name.clone();
     let operand = |operand: &Operand| match operand {
@@ -56,6 +63,9 @@ pub fn instruction(thread: &Thread, name: &dyn Fn(usize) -> String, instruction:
             }
         }
         Instruction::Fence(fence) => format!("fence.{}.{}", fence.order, fence.scope),
+        Instruction::Branch { when: Some((Cmp::Ne, a, b)), .. } => format!("if {} == {} {{", operand(a), operand(b)),
+        Instruction::Branch { when: Some((Cmp::Eq, a, b)), .. } => format!("if {} != {} {{", operand(a), operand(b)),
+        Instruction::Label(_) => "}".to_owned(),
         other => format!("{other:?}"),
     }
 }

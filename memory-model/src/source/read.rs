@@ -8,13 +8,14 @@
 //!
 //! A thread runs at `cta.gpu`, or at `cta.cluster.gpu`. Instructions are `rN=ld.order[.scope] x`, `st.order[.scope] x value`,
 //! `[rN=]rmw.op.order.scope x value`, `rN=cas.success/failure.scope x expected new` and `fence.order.scope`; values are
-//! numbers or registers. Variables begin as 0. What begins with `#` is a comment.
+//! numbers or registers. `if rN == value { … }` and `if rN != value { … }` guard what stands between the braces. Variables
+//! begin as 0. What begins with `#` is a comment.
 
 use super::{Fence, Instruction, Order, Program, Semantics, Thread};
 use crate::{
     litmus::Error,
     place::{Place, Scope},
-    program::{Address, AtomOp, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Variable},
+    program::{Address, AtomOp, Cmp, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Variable},
 };
 
 /// A named source program.
@@ -85,12 +86,45 @@ fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
         _ => return Err(expected()),
     };
     let mut thread = Thread { place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() };
-    for statement in code.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
-        let instruction = instruction(program, &mut thread, statement)?;
-        thread.code.push(instruction.into());
+    let (mut rest, mut open) = (code, Vec::new());
+    while !rest.is_empty() {
+        let (text, behind) = rest.split_at(rest.find([';', '{', '}']).unwrap_or(rest.len()));
+        let (end, behind) = behind.split_at(behind.len().min(1));
+        let statement = text.trim();
+        rest = behind;
+        if end == "{" {
+            let number = u16::try_from(thread.labels.len()).map_err(|_| (statement, "too many guards".to_owned()))?;
+            let end = Label(number);
+            thread.code.push(guard(&thread, statement, end)?.into());
+            thread.labels.push(format!("end{number}"));
+            open.push((end, statement));
+            continue;
+        }
+        if !statement.is_empty() {
+            let instruction = instruction(program, &mut thread, statement)?;
+            thread.code.push(instruction.into());
+        }
+        if end == "}" {
+            let (label, _) = open.pop().ok_or_else(|| (end, "`}` without `{`".to_owned()))?;
+            thread.code.push(Instruction::Label(label).into());
+        }
+    }
+    if let Some((_, guard)) = open.pop() {
+        return Err((guard, "`{` without `}`".into()));
     }
     program.threads.push(thread);
     Ok(())
+}
+
+/// The branch to the end of what a guard stands in front of.
+fn guard<'t>(thread: &Thread, text: &'t str, end: Label) -> Parsed<'t, Instruction> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (left, skips, right) = match words[..] {
+        ["if", left, "==", right] => (left, Cmp::Ne, right),
+        ["if", left, "!=", right] => (left, Cmp::Eq, right),
+        _ => return Err((text, "`if register == value {` expected, or `!=`".into())),
+    };
+    Ok(Instruction::Branch { when: Some((skips, value(thread, left)?, value(thread, right)?)), target: end })
 }
 
 fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) -> Parsed<'t, Instruction> {
@@ -209,7 +243,7 @@ fn address<'t>(program: &mut Program, name: &'t str) -> Parsed<'t, Address> {
     Ok(Address { base: Operand::Address(Location(index as u16)), offset: 0 })
 }
 
-fn value<'t>(thread: &mut Thread, text: &'t str) -> Parsed<'t, Operand> {
+fn value<'t>(thread: &Thread, text: &'t str) -> Parsed<'t, Operand> {
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         let number = text.parse::<i128>().ok().filter(|number| (i64::MIN.into()..=u64::MAX.into()).contains(number));
         return number

@@ -1,8 +1,12 @@
 //! All outcomes of a source program, and whether it is undefined.
 
 use super::{
-    Cpp, Program, ReleaseSequences,
-    model::{atomicity, coherence, happens_before, in_order, races, seq_cst, sequential_consistency},
+    Cpp, Program, Races, Rules,
+    model::{
+        atomicity, coherence, ends_in_a_race, happens_before, in_order, inclusive, may_race, races, racing_reads,
+        seq_cst, sequential_consistency,
+    },
+    patterns::Patterns,
 };
 use crate::{
     execution::{Combination, Execution},
@@ -11,16 +15,27 @@ use crate::{
     program::Value,
     ptx::search::combinations,
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{self, Ending, Unfolding},
+    unfold::{self, Ending, Term, Unfolding},
 };
 
 /// The final states of a source program.
 #[derive(Clone, Debug)]
 pub struct SourceOutcomes {
-    /// The states; meaningless for a program with a race.
+    /// The states of which all values are known; meaningless for an undefined program.
     pub outcomes: Outcomes,
-    /// An execution with a race: the program is undefined, and every outcome is allowed.
+    /// The states of which some values may be anything, by LLVM's rule for races.
+    pub open: Patterns,
+    /// An execution with a race.
     pub race: Option<Race>,
+    /// Every outcome is allowed: the program races, by C++'s rule, or branches on what a race gave, by LLVM's.
+    pub undefined: bool,
+}
+
+impl SourceOutcomes {
+    /// Whether the program may end so.
+    pub fn admit(&self, state: &[Value]) -> bool {
+        self.undefined || self.outcomes.states.contains(state) || self.open.admit(state)
+    }
 }
 
 /// Two racing events of an execution.
@@ -33,11 +48,12 @@ pub struct Race {
 }
 
 /// Every final state that the model allows. Which are allowed is decided without RC11's axiom against load buffering, and
-/// what is undefined with it: so speculation excuses no wrong mapping.
-pub fn outcomes(program: &Program, rule: ReleaseSequences, limits: Limits) -> SourceOutcomes {
-    let mut found = SourceOutcomes { outcomes: Outcomes::new(program), race: None };
+/// which accesses race with it: so speculation excuses no wrong mapping.
+pub fn outcomes(program: &Program, rules: impl Into<Rules>, limits: Limits) -> SourceOutcomes {
+    let outcomes = Outcomes::new(program);
+    let mut found = SourceOutcomes { outcomes, open: Patterns::default(), race: None, undefined: false };
     let mut budget = Budget::new(limits);
-    let result = run(program, rule, limits, &mut budget, &mut found);
+    let result = run(program, rules.into(), limits, &mut budget, &mut found);
     found.outcomes.candidates = budget.candidates;
     found.outcomes.unknown = result.err();
     found
@@ -45,7 +61,7 @@ pub fn outcomes(program: &Program, rule: ReleaseSequences, limits: Limits) -> So
 
 fn run(
     program: &Program,
-    rule: ReleaseSequences,
+    rules: Rules,
     limits: Limits,
     budget: &mut Budget,
     found: &mut SourceOutcomes,
@@ -66,23 +82,35 @@ fn run(
         let execution =
             Execution { skeleton: x.clone(), rf: empty, co: empty, sc: empty, barriers: empty, values: Vec::new() };
         let has_sc = !seq_cst(x).is_empty();
+        let inclusive = inclusive(x);
+        let may_race = match rules.races {
+            Races::Cpp => Set(0),
+            Races::Llvm => may_race(x, &inclusive),
+        };
         let (dep, reads) = (x.dep.closure(), x.reads);
         let rf = [u8::MAX; MAX_EVENTS];
-        Search { program, c: &combination, rule, budget, found, has_sc, x: execution, rf }.sources(dep, reads)
+        let c = &combination;
+        Search { program, c, rules, budget, found, has_sc, inclusive, may_race, x: execution, rf, racing: Set(0) }
+            .sources(dep, reads)
     })
 }
 
 struct Search<'s, 'p> {
     program: &'s Program,
     c: &'s Combination<'p, Cpp>,
-    rule: ReleaseSequences,
+    rules: Rules,
     budget: &'s mut Budget,
     found: &'s mut SourceOutcomes,
     has_sc: bool,
+    inclusive: Relation,
+    /// The reads that may return anything.
+    may_race: Set,
     /// What is chosen so far. It is changed in place, and a change is taken back after what follows from it.
     x: Execution<Cpp>,
     /// The same as `x.rf`: the source of each read.
     rf: [u8; MAX_EVENTS],
+    /// The reads without a source, whose values may be any.
+    racing: Set,
 }
 
 impl Search<'_, '_> {
@@ -123,14 +151,29 @@ impl Search<'_, '_> {
             self.x.rf.remove(source, read);
             self.rf[read] = u8::MAX;
         }
+        if self.may_race.contains(read) {
+            self.budget.choose()?;
+            self.racing.insert(read);
+            self.sources(dep, open)?;
+            self.racing = self.racing - Set::one(read);
+        }
         Ok(())
     }
 
     /// Chooses modification orders. All axioms but sequential consistency are about one location.
     fn modifications(&mut self) -> Result<(), Limit> {
         self.budget.candidates += 1;
-        let hb = happens_before(&self.x, self.rule);
+        let hb = happens_before(&self.x, self.rules.sequences);
         if !hb.is_irreflexive() {
+            return Ok(());
+        }
+        // Speculation is no race: without it, what races returns anything, and nothing else does.
+        let wanted = match self.may_race {
+            Set(0) => Set(0),
+            _ if in_order(&self.x) => racing_reads(&self.x.skeleton, &self.inclusive, &hb),
+            _ => Set(0),
+        };
+        if self.racing != wanted {
             return Ok(());
         }
         let rf = self.x.rf;
@@ -196,18 +239,40 @@ impl Search<'_, '_> {
 
     fn note(&mut self, hb: &Relation, last: &[usize]) {
         let read = |event: usize| self.x.values[event];
+        let unknown = |&(thread, term): &(usize, Term)| self.c.term(thread, term, &read).is_none();
+        let mut branches = self
+            .c
+            .paths
+            .iter()
+            .enumerate()
+            .flat_map(|(thread, path)| path.constraints.iter().map(move |&(term, _)| (thread, term)));
+        let in_order = in_order(&self.x);
         let registers = self.program.observed().map(|(thread, register)| {
-            self.c.term(thread, self.c.paths[thread].registers[usize::from(register.0)], &read).unwrap_or_default()
+            self.c.term(thread, self.c.paths[thread].registers[usize::from(register.0)], &read)
         });
-        let memory = self.c.memory(|index| self.x.values[last[index]].unwrap_or_default());
-        let state: Vec<_> = registers.chain(memory).collect();
-        self.found.outcomes.states.insert(&state);
+        let memory = (0..last.len()).map(|index| {
+            let races = || ends_in_a_race(&self.x.skeleton, &self.inclusive, hb, self.c.locations[index]);
+            let open = self.rules.races == Races::Llvm && in_order && races();
+            self.x.values[last[index]].filter(|_| !open)
+        });
+        let undefined = self.racing != Set(0) && branches.any(|branch| unknown(&branch));
+        let memory: Vec<_> = memory.collect();
+        let whole = self.c.memory(|index| memory[index].unwrap_or_default()).zip(&self.c.variables);
+        let whole =
+            whole.map(|(value, (_, locations))| memory[locations.clone()].iter().all(Option::is_some).then_some(value));
+        let state: Vec<_> = registers.chain(whole).collect();
+        match state.iter().copied().collect::<Option<Vec<_>>>() {
+            Some(state) => _ = self.found.outcomes.states.insert(&state),
+            None => self.found.open.insert(&state),
+        }
         if self.found.race.is_none()
-            && in_order(&self.x)
+            && in_order
             && let Some(events) = races(&self.x, hb).pairs().next()
         {
             self.found.race = Some(Race { execution: self.x.clone(), events });
+            self.found.undefined |= self.rules.races == Races::Cpp;
         }
+        self.found.undefined |= undefined;
     }
 }
 

@@ -1,0 +1,374 @@
+//! Wrong lowerings, made from the right ones: each fence left out or weakened, each scope narrowed, each ordering weakened, each
+//! loop left too early or too late. A check of mappings is worth what it catches of them.
+
+use std::{
+    cell::LazyCell,
+    collections::{HashMap, hash_map::Entry},
+    fmt,
+    num::NonZero,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    thread,
+};
+
+use ptx_atomics_lowering::{
+    AtomicOp, D, Sequence, Strategy, Target,
+    ptx::{
+        Atom, AtomSem, Cmp, Fence, FenceSem, Guard, Instruction, Ld, LdSem, MembarLevel, Operand, Red, RedSem, Scope,
+        St, StSem, Statement,
+    },
+};
+use ptx_memory_model::{
+    program::Program,
+    source::{self, Cpp, Races, ReleaseSequences, Rules},
+};
+
+use crate::{
+    check::{Verdict, bounded, judge},
+    programs::{self, Letter, Op, Set, on_one_gpu},
+    translate::{NoProgram, inline, operations},
+    verify::{Expansion, Mapped},
+};
+
+/// A lowering of one operation that is wrong, or of which it is to be shown that nothing is lost.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    pub strategy: Strategy,
+    pub target: Target,
+    pub op: AtomicOp,
+    pub edit: Edit,
+    pub found: Found,
+}
+
+/// What the programs show of a mutant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The first program that is not kept is in this set.
+    Caught(Set),
+    /// All of so many programs are kept.
+    Kept { programs: usize },
+    /// Of so many programs the answer is not known, and all others are kept.
+    Unknown { programs: usize },
+}
+
+/// A change of one statement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Edit {
+    pub before: Statement,
+    /// Nothing if the statement is left out.
+    pub after: Option<Statement>,
+    /// Whether it is made only where the result of the operation is not read.
+    pub unread: bool,
+}
+
+impl fmt::Display for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |statement: &Statement| {
+            let text = [statement.clone()].into_iter().collect::<Sequence>().to_string();
+            text.trim().trim_end_matches(';').to_owned()
+        };
+        match &self.after {
+            Some(after) => write!(f, "`{}` as `{}`", text(&self.before), text(after)),
+            None => write!(f, "without `{}`", text(&self.before)),
+        }
+    }
+}
+
+/// The instruction with weaker semantics, each.
+fn weaker(instruction: &Instruction) -> Vec<Instruction> {
+    match instruction {
+        Instruction::Fence(fence) => {
+            let sems: &[FenceSem] = match fence.sem.unwrap_or(FenceSem::AcqRel) {
+                FenceSem::Sc => &[FenceSem::AcqRel],
+                FenceSem::AcqRel => &[FenceSem::Acquire, FenceSem::Release],
+                FenceSem::Acquire | FenceSem::Release => &[],
+            };
+            sems.iter().map(|sem| Instruction::Fence(Fence { sem: Some(*sem), ..fence.clone() })).collect()
+        }
+        Instruction::Ld(ld) => {
+            let sems: &[LdSem] = match ld.sem {
+                LdSem::Plain | LdSem::Weak => &[],
+                LdSem::Acquire | LdSem::MmioAcquire => &[LdSem::Relaxed, LdSem::Plain],
+                LdSem::Relaxed | LdSem::Volatile | LdSem::MmioRelaxed => &[LdSem::Plain],
+            };
+            let with = |&sem| Ld { sem, scope: ld.scope.filter(|_| sem != LdSem::Plain), ..ld.clone() };
+            sems.iter().map(|sem| Instruction::Ld(with(sem))).collect()
+        }
+        Instruction::St(st) => {
+            let sems: &[StSem] = match st.sem {
+                StSem::Plain | StSem::Weak => &[],
+                StSem::Release | StSem::MmioRelease => &[StSem::Relaxed, StSem::Plain],
+                StSem::Relaxed | StSem::Volatile | StSem::MmioRelaxed => &[StSem::Plain],
+            };
+            let with = |&sem| St { sem, scope: st.scope.filter(|_| sem != StSem::Plain), ..st.clone() };
+            sems.iter().map(|sem| Instruction::St(with(sem))).collect()
+        }
+        Instruction::Atom(atom) => {
+            let sems: &[AtomSem] = match atom.sem {
+                None | Some(AtomSem::Relaxed) => &[],
+                Some(AtomSem::Acquire | AtomSem::Release) => &[AtomSem::Relaxed],
+                Some(AtomSem::AcqRel) => &[AtomSem::Acquire, AtomSem::Release, AtomSem::Relaxed],
+            };
+            sems.iter().map(|sem| Instruction::Atom(Atom { sem: Some(*sem), ..atom.clone() })).collect()
+        }
+        Instruction::Red(red) => {
+            let sems: &[RedSem] = if red.sem == Some(RedSem::Release) { &[RedSem::Relaxed] } else { &[] };
+            sems.iter().map(|sem| Instruction::Red(Red { sem: Some(*sem), ..red.clone() })).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The instruction at scope cta, if it reaches further.
+fn narrower(instruction: &Instruction) -> Option<Instruction> {
+    let mut narrow = instruction.clone();
+    match &mut narrow {
+        Instruction::Fence(fence) => fence.scope = Scope::Cta,
+        Instruction::Membar(level) => *level = MembarLevel::Cta,
+        // Without a scope it reaches the GPU.
+        Instruction::Atom(Atom { scope, .. }) | Instruction::Red(Red { scope, .. }) => *scope = Some(Scope::Cta),
+        Instruction::Ld(Ld { scope: Some(scope), .. }) | Instruction::St(St { scope: Some(scope), .. }) => {
+            *scope = Scope::Cta;
+        }
+        _ => {}
+    }
+    Some(narrow).filter(|narrow| narrow != instruction)
+}
+
+/// What may be wrong about a statement.
+fn edits(statement: &Statement) -> Vec<Edit> {
+    let Statement::Instruction { guard, instruction } = statement else { return Vec::new() };
+    let with = |guard: &Option<Guard>, instruction| Statement::Instruction { guard: guard.clone(), instruction };
+    let mut after: Vec<Option<Statement>> = weaker(instruction)
+        .into_iter()
+        .chain(narrower(instruction))
+        .map(|instruction| Some(with(guard, instruction)))
+        .collect();
+    // What computes values is the interpreter's to check, but not what decides whether a loop goes on.
+    let is_value = matches!(instruction, Instruction::Alu { .. } | Instruction::Cvt { .. });
+    if !is_value {
+        after.push(None);
+    }
+    if let Instruction::Setp { cmp: cmp @ (Cmp::Eq | Cmp::Ne), ty, p, a, b } = instruction {
+        let cmp = if *cmp == Cmp::Eq { Cmp::Ne } else { Cmp::Eq };
+        let (ty, p, a, b) = (*ty, p.clone(), a.clone(), b.clone());
+        after.push(Some(with(guard, Instruction::Setp { cmp, ty, p, a, b })));
+    }
+    if let Some(Guard { p, negated }) = guard.as_ref().filter(|_| !is_value) {
+        after.push(Some(with(&None, instruction.clone())));
+        after.push(Some(with(&Some(Guard { p: p.clone(), negated: !negated }), instruction.clone())));
+    }
+    let edit = |after| Edit { before: statement.clone(), after, unread: false };
+    let mut edits: Vec<Edit> = after.into_iter().map(edit).collect();
+    if let Instruction::Atom(atom) = instruction
+        && atom.d == Operand::Register(D)
+    {
+        let reduced = Instruction::Atom(Atom { d: Operand::Sink, ..atom.clone() });
+        edits.push(Edit { before: statement.clone(), after: Some(with(guard, reduced)), unread: true });
+    }
+    edits
+}
+
+/// A sequence with each edit of each of its statements that the target has the words for.
+fn edited(sequence: &Sequence, target: &Target) -> Vec<(Edit, Sequence)> {
+    let statements = sequence.statements();
+    let at = |(index, statement): (usize, &Statement)| {
+        let mut all = Vec::new();
+        for edit in edits(statement) {
+            let (before, behind) = (&statements[..index], &statements[index + 1..]);
+            let sequence: Sequence = before.iter().chain(&edit.after).chain(behind).cloned().collect();
+            if target.lacks(sequence.statements()).is_empty() {
+                all.push((edit, sequence));
+            }
+        }
+        all
+    };
+    statements.iter().enumerate().flat_map(at).collect()
+}
+
+/// Sequences by their numbers.
+#[derive(Default)]
+struct Numbers {
+    sequences: Vec<Sequence>,
+    known: HashMap<Sequence, usize>,
+}
+
+impl Numbers {
+    fn of(&mut self, sequence: &Sequence) -> usize {
+        *self.known.entry(sequence.clone()).or_insert_with(|| {
+            self.sequences.push(sequence.clone());
+            self.sequences.len() - 1
+        })
+    }
+}
+
+/// A mutant that is looked for.
+struct Hunted {
+    mapping: usize,
+    op: AtomicOp,
+    edit: Edit,
+    /// The number of its sequence.
+    number: usize,
+    caught: AtomicBool,
+    programs: AtomicUsize,
+    unknown: AtomicUsize,
+}
+
+/// All mutants of an expansion.
+struct Hunt<'e> {
+    expansion: &'e Expansion,
+    /// For each mapping, the number of its rules.
+    rules: Vec<usize>,
+    numbers: Numbers,
+    /// By each mapping: what becomes of an operation, whose result is read or not; nothing if the target has no lowering.
+    lowered: Vec<HashMap<(AtomicOp, bool), Option<usize>>>,
+    mutants: Vec<Hunted>,
+    of_op: HashMap<AtomicOp, Vec<usize>>,
+}
+
+/// The rules of LLVM, and those that the strategy `proven` keeps besides.
+const RULES: [Rules; 2] = [
+    Rules { sequences: ReleaseSequences::Cpp20, races: Races::Llvm },
+    Rules { sequences: ReleaseSequences::Cpp11, races: Races::Llvm },
+];
+
+/// Every mutant of every strategy on every family of targets, with an expansion, and what these parts of sets show of it: of so
+/// many programs of a set, one.
+///
+/// # Errors
+/// If a lowering has instructions that the model does not know.
+pub fn hunt(expansion: &Expansion, sets: &[(Set, usize)]) -> Result<Vec<Mutant>, NoProgram> {
+    let mapped = expansion.mapped();
+    let mut hunt = Hunt::new(expansion, &mapped)?;
+    let mut caught: Vec<Option<Set>> = vec![None; hunt.mutants.len()];
+    for &(set, sample) in sets {
+        hunt.through(set, sample)?;
+        for (caught, mutant) in caught.iter_mut().zip(&hunt.mutants) {
+            *caught = caught.or(mutant.caught.load(Relaxed).then_some(set));
+        }
+    }
+    let mutant = |(hunted, caught): (Hunted, Option<Set>)| {
+        let found = match (caught, hunted.unknown.into_inner()) {
+            (Some(set), _) => Found::Caught(set),
+            (None, 0) => Found::Kept { programs: hunted.programs.into_inner() },
+            (None, programs) => Found::Unknown { programs },
+        };
+        let Mapped { strategy, target, .. } = mapped[hunted.mapping];
+        Mutant { strategy, target, op: hunted.op, edit: hunted.edit, found }
+    };
+    Ok(std::mem::take(&mut hunt.mutants).into_iter().zip(caught).map(mutant).collect())
+}
+
+impl<'e> Hunt<'e> {
+    fn new(expansion: &'e Expansion, mapped: &[Mapped]) -> Result<Self, NoProgram> {
+        let rules = mapped.iter().map(|mapped| usize::from(mapped.strategy == Strategy::Proven)).collect();
+        let (numbers, lowered) = (Numbers::default(), vec![HashMap::new(); mapped.len()]);
+        let mut hunt = Self { expansion, rules, numbers, lowered, mutants: Vec::new(), of_op: HashMap::new() };
+        for (index, mapped) in mapped.iter().enumerate() {
+            for op in Op::all() {
+                let letter = Letter { op, location: 0, scope: Scope::Gpu };
+                let program = programs::program(&[(on_one_gpu(0), vec![letter])], expansion.values());
+                for (op, read) in operations(&program, expansion.access())? {
+                    hunt.add(index, mapped, op, read, expansion.expands(&program))?;
+                }
+            }
+        }
+        for (index, mutant) in hunt.mutants.iter().enumerate() {
+            hunt.of_op.entry(mutant.op).or_default().push(index);
+        }
+        Ok(hunt)
+    }
+
+    fn add(
+        &mut self,
+        index: usize,
+        mapped: &Mapped,
+        op: AtomicOp,
+        read: bool,
+        of_expansion: bool,
+    ) -> Result<(), NoProgram> {
+        let sequence = match mapped.mapping.sequence(&op, read) {
+            Ok(sequence) => sequence,
+            Err(NoProgram::Unsupported(_)) => {
+                self.lowered[index].insert((op, read), None);
+                return Ok(());
+            }
+            Err(unmodelled) => return Err(unmodelled),
+        };
+        self.lowered[index].insert((op, read), Some(self.numbers.of(&sequence)));
+        if !of_expansion {
+            return Ok(());
+        }
+        for (edit, sequence) in edited(&sequence, &mapped.target) {
+            let mut others = self.mutants.iter().rev().take_while(|other| other.mapping == index);
+            if (edit.unread && read) || others.any(|other| other.op == op && other.edit == edit) {
+                continue;
+            }
+            let (number, caught) = (self.numbers.of(&sequence), AtomicBool::new(false));
+            let (programs, unknown) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            self.mutants.push(Hunted { mapping: index, op, edit, number, caught, programs, unknown });
+        }
+        Ok(())
+    }
+
+    /// Looks for the mutants with one in so many programs of a set, on all cores.
+    fn through(&self, set: Set, sample: usize) -> Result<(), NoProgram> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let work = |worker: usize| {
+            let mut result = Ok(());
+            programs::each(set, self.expansion.values(), (1 + worker * sample, sample * threads), &mut |_, program| {
+                if result.is_ok() {
+                    result = self.show(program);
+                }
+            });
+            result
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|worker| scope.spawn(move || work(worker))).collect();
+            workers.into_iter().try_for_each(|worker| worker.join().expect("the work does not panic"))
+        })
+    }
+
+    /// Looks for the mutants of the operations of a program that are not caught yet.
+    fn show(&self, program: &Program<Cpp>) -> Result<(), NoProgram> {
+        let operations = operations(program, self.expansion.access())?;
+        let mut distinct: Vec<AtomicOp> = operations.iter().map(|(op, _)| *op).collect();
+        distinct.sort_by_key(|op| self.of_op.get(op).and_then(|mutants| mutants.first().copied()));
+        distinct.dedup();
+        let open = |index: &&usize| !self.mutants[**index].caught.load(Relaxed);
+        let mut mutants = distinct.iter().filter_map(|op| self.of_op.get(op)).flatten().filter(open).peekable();
+        if mutants.peek().is_none() {
+            return Ok(());
+        }
+        let limits = bounded(program, self.expansion.limits());
+        let admitted = RULES.map(|rules| LazyCell::new(move || source::search::outcomes(program, rules, limits)));
+        let mut known: HashMap<(usize, Vec<usize>), Verdict> = HashMap::new();
+        for &index in mutants {
+            let mutant = &self.mutants[index];
+            let number = |(op, read): &(AtomicOp, bool)| match *op == mutant.op && !(mutant.edit.unread && *read) {
+                true => Some(mutant.number),
+                false => self.lowered[mutant.mapping].get(&(*op, *read)).copied().flatten(),
+            };
+            let Some(numbers) = operations.iter().map(number).collect::<Option<Vec<_>>>() else { continue };
+            if !numbers.contains(&mutant.number) {
+                continue;
+            }
+            let rules = self.rules[mutant.mapping];
+            let verdict = match known.entry((rules, numbers)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(entry) => {
+                    let numbers = entry.key().1.iter();
+                    let sequences: Vec<_> = numbers.map(|&number| &self.numbers.sequences[number]).collect();
+                    let (verdict, _) = judge(&admitted[rules], &inline(program, &sequences)?, limits);
+                    entry.insert(verdict)
+                }
+            };
+            match verdict {
+                Verdict::Unsound(_) => mutant.caught.store(true, Relaxed),
+                Verdict::Unknown(_) => _ = mutant.unknown.fetch_add(1, Relaxed),
+                Verdict::Sound | Verdict::SoundIf(_) => {}
+            }
+            mutant.programs.fetch_add(1, Relaxed);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! Final states in which some values may be anything.
+
+use crate::{program::Value, states::States};
+
+/// A set of rows of one width, in which some values are open.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns {
+    /// Which values of a row are open: the different answers.
+    open: Vec<Box<[bool]>>,
+    /// For each answer, the rows, with 0 for what is open.
+    rows: Vec<States>,
+}
+
+impl Patterns {
+    /// Adds a row, of which what is `None` is open.
+    pub fn insert(&mut self, row: &[Option<Value>]) {
+        let open: Box<[bool]> = row.iter().map(Option::is_none).collect();
+        let known = self.open.iter().position(|other| *other == open);
+        let index = known.unwrap_or_else(|| {
+            self.open.push(open);
+            self.rows.push(States::new(row.len()));
+            self.rows.len() - 1
+        });
+        self.rows[index].insert(&row.iter().map(|value| value.unwrap_or_default()).collect::<Vec<_>>());
+    }
+
+    /// Whether a state is one of a row, whatever it has where the row is open.
+    pub fn admit(&self, state: &[Value]) -> bool {
+        self.open.iter().zip(&self.rows).any(|(open, rows)| {
+            let closed = state.iter().zip(open).map(|(&value, &open)| if open { 0 } else { value });
+            rows.contains(&closed.collect::<Vec<_>>())
+        })
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_values_are_any() {
+        let mut patterns = Patterns::default();
+        assert!(patterns.is_empty() && !patterns.admit(&[0, 0]));
+        patterns.insert(&[Some(1), None]);
+        patterns.insert(&[None, Some(2)]);
+        for (state, admitted) in [([1, 7], true), ([7, 2], true), ([1, 2], true), ([0, 7], false), ([0, 0], false)] {
+            assert_eq!(patterns.admit(&state), admitted, "{state:?}");
+        }
+    }
+}
