@@ -108,7 +108,9 @@ pub fn text(judged: &[TestReport], files: usize, in_full: bool) -> String {
     let line = |TestReport { answer, .. }: &TestReport| {
         let why = answer.unknown.iter().map(|limit| format!(": {}", why(*limit))).collect::<String>();
         let cells = [word(answer).to_owned()].into_iter().chain(counts(answer));
-        cells.chain([answer.file.clone() + &why]).collect::<Vec<_>>()
+        let several = judged.iter().filter(|other| other.answer.file == answer.file).count() > 1;
+        let name = if several { format!(": {}", answer.name) } else { String::new() };
+        cells.chain([answer.file.clone() + &name + &why]).collect::<Vec<_>>()
     };
     let mut text: String = match in_full {
         true => judged.iter().map(|judged| &judged.text[..]).collect::<Vec<_>>().join("\n"),

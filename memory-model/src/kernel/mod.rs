@@ -256,7 +256,9 @@ fn special(test: &Test, index: usize, name: &str) -> Option<Value> {
     let all = || 0..test.threads.len();
     let places = || test.threads.iter().map(|thread| thread.place).filter(|other| other.gpu == place.gpu);
     let above = |last: Option<Value>| last.map_or(1, |last| last.saturating_add(1));
-    let threads = above(all().filter(|&of| test.threads[of].place == place).map(tid).max());
+    // All CTAs of a grid are of one size.
+    let in_grid = |of: &ThreadWords| of.place == place || of.function == thread.function;
+    let threads = above(all().filter(|&of| in_grid(&test.threads[of])).map(tid).max());
     let in_cluster = places().filter(|other| other.cluster == place.cluster);
     let ctas_of_cluster = above(in_cluster.map(|other| other.cta.into()).max());
     let cluster = Value::from(place.cluster.unwrap_or_default());
