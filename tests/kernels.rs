@@ -77,7 +77,6 @@ fn check(case: &Case) -> Result<(), Failed> {
     Err(format!("{}, lacks '{missing}':\n{said}", output.status).into())
 }
 
-
 /// Examples that are their own tests.
 const HOLDING: [&str; 9] = [
     "cuda/histogram.cu",
@@ -225,7 +224,8 @@ const ORDERINGS: [(&str, &str); 8] = [
 fn weakened(file: &str, part: &str) -> Result<(), Failed> {
     let copy = Copy::of(file)?;
     let source = fs::read_to_string(copy.path(part))?;
-    let places = ORDERINGS.iter().flat_map(|(from, to)| source.match_indices(from).map(move |(at, _)| (at, *from, *to)));
+    let places =
+        ORDERINGS.iter().flat_map(|(from, to)| source.match_indices(from).map(move |(at, _)| (at, *from, *to)));
     let mut wrong = Vec::new();
     let mut count = 0;
     for (at, from, to) in places {
@@ -251,8 +251,18 @@ fn weakened(file: &str, part: &str) -> Result<(), Failed> {
 
 const CASES: [Case; 0] = [];
 
-fn nvcc() -> PathBuf { PathBuf::new() }
-fn flags() -> Result<(), Failed> { Ok(()) }
-fn written() -> Result<(), Failed> { Ok(()) }
-fn of_nvcc() -> Result<(), Failed> { Ok(()) }
-fn must_hold() -> Result<(), Failed> { Ok(()) }
+fn nvcc() -> PathBuf {
+    PathBuf::new()
+}
+fn flags() -> Result<(), Failed> {
+    Ok(())
+}
+fn written() -> Result<(), Failed> {
+    Ok(())
+}
+fn of_nvcc() -> Result<(), Failed> {
+    Ok(())
+}
+fn must_hold() -> Result<(), Failed> {
+    Ok(())
+}
