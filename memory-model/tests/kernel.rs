@@ -98,7 +98,22 @@ fn functions_have_the_outcomes_of_litmus_tests() {
 /// A text in which lines are missing, doubled or exchanged, and words are others.
 fn damaged(text: &str, random: &mut random::Random) -> String {
     const WORDS: [&str; 16] = [
-        "0", "-1", "9223372036854775808", "0xffffffff", "x", "y", "%p", "r0", ".shared", "u8", "[x+", "]", "{", ";", "ret", "bra L",
+        "0",
+        "-1",
+        "9223372036854775808",
+        "0xffffffff",
+        "x",
+        "y",
+        "%p",
+        "r0",
+        ".shared",
+        "u8",
+        "[x+",
+        "]",
+        "{",
+        ";",
+        "ret",
+        "bra L",
     ];
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for _ in 0..1 + random.below(2) {

@@ -250,7 +250,7 @@ fn effect(litmus: &Litmus, execution: &Execution<Ptx>, events: &[usize], names: 
             EventKind::Init => Some(access),
             EventKind::Read(_) => Some(format!("reads {access}{from}")),
             EventKind::Write(_) => Some(format!("writes {access}")),
-            EventKind::Fence(_) | EventKind::Arrive | EventKind::Wait | EventKind::Beyond => None,
+            EventKind::Fence(_) | EventKind::Arrive | EventKind::Wait | EventKind::Beyond { .. } => None,
         }
     };
     events.iter().filter_map(|&event| of(event)).collect::<Vec<_>>().join(", ")

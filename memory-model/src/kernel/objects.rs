@@ -127,7 +127,8 @@ impl<'m> Objects<'m> {
             Owner::Thread(thread, call) => format!("{shown}$P{thread}_{call}"),
             _ => shown,
         };
-        let (mut element, mut bytes) = (size(declaration.ty), size(declaration.ty).saturating_mul(declaration.elements));
+        let (mut element, mut bytes) =
+            (size(declaration.ty), size(declaration.ty).saturating_mul(declaration.elements));
         if let Some(words) = words {
             element = size(words.ty);
             // Whoever launches a kernel says how much shared memory it has.
