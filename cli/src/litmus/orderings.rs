@@ -6,9 +6,10 @@ use ptx_atomics::memory_model::{
     condition::Quantifier,
     litmus,
     outcome::Limits,
+    place::Scope,
     ptx::{
         Conventions, Program,
-        orderings::{At, Change, changed, stronger, weaker},
+        orderings::{At, Change, changed, least_scopes, stronger, weaker},
         search,
     },
 };
@@ -116,11 +117,19 @@ pub fn minimized(subjects: &[&Subject], conventions: Conventions, limits: Limits
     if !all_hold(&programs) {
         return Vec::new();
     }
+    let least = |program: &Program| least_scopes(program, conventions.unfolding(limits.rounds));
+    let Ok(least) = programs.iter().map(least).collect::<Result<Vec<_>, _>>() else { return Vec::new() };
     let mut found = Vec::new();
     for group in groups(subjects) {
         let Some((test, (thread, index))) = group.first() else { continue };
         let instruction = &programs[test].threads[thread].code[index].instruction;
-        for change in weaker(instruction) {
+        // What races may make a test hold since no execution of it ends any more.
+        let reaches = |scope: Scope| {
+            let all = group.at.iter().zip(&least).flat_map(|(at, least)| at.iter().map(|(p, s)| least[*p][*s]));
+            all.into_iter().all(|least| scope >= least)
+        };
+        let atomic = |change: &Change| !matches!(change, Change::Access(access) if !reaches(access.scope));
+        for change in weaker(instruction).into_iter().filter(atomic) {
             let weakened: Vec<Program> =
                 programs.iter().zip(&group.at).map(|(program, at)| changed(program, at, &change)).collect();
             if all_hold(&weakened) {

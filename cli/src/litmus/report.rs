@@ -135,6 +135,13 @@ pub fn heading(answer: &Answer, subject: &Subject, conventions: Conventions, lim
     let litmus = &subject.litmus;
     let mut text = format!("{}: {} {}\n", answer.file, answer.name, word(answer));
     answer.unknown.iter().for_each(|limit| text += &format!("  because {}\n", why(*limit)));
+    if answer.unknown == Some(Limit::Unroll) {
+        // What would decide it was not found in so many rounds.
+        let (_, decided) = litmus.condition.decided_by();
+        let word = if decided { "does not hold" } else { "holds" };
+        let plural = if limits.rounds == 1 { "" } else { "s" };
+        text += &format!("  up to {} round{plural} of each loop, it {word}\n", limits.rounds);
+    }
     if let (Some(limit), Some(compiled)) = (answer.unknown, &subject.compiled) {
         for (thread, line) in compiled.unknown(conventions, limits.rounds, limit) {
             let reason = line.wrong.as_ref().map(|wrong| format!(": {wrong}")).unwrap_or_default();

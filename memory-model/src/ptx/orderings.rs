@@ -4,8 +4,10 @@ use strum::IntoEnumIterator;
 
 use super::{Fence, FenceSem, Instruction, Program, Proxy, Sem, Semantics};
 use crate::{
-    place::Scope,
-    program::{Barrier, BarrierName, BarrierPart, Operand, Statement},
+    limit::Limit,
+    place::{Place, Scope, all_reach},
+    program::{Barrier, BarrierName, BarrierPart, Operand, Span, Statement},
+    unfold::{EventKind, Unfolding, unfold_all},
 };
 
 /// A statement of a program: the thread and the index into its code.
@@ -86,6 +88,39 @@ pub fn stronger(instruction: &Instruction) -> Vec<Change> {
     all.dedup();
     let changes = all.into_iter().filter(|other| *other != access).map(Change::Access);
     changes.chain([Change::BarrierBefore]).collect()
+}
+
+/// For each statement, the narrowest scope that has all threads that access the same memory, there and elsewhere: with a narrower one,
+/// atomic operations race, whatever comes of it.
+///
+/// # Errors
+/// If a thread is outside of what paths can say.
+pub fn least_scopes(program: &Program, unfolding: Unfolding) -> Result<Vec<Vec<Scope>>, Limit> {
+    let threads = unfold_all(program, unfolding)?;
+    let mut accessed: Vec<(Span, usize)> = Vec::new();
+    let mut statements: Vec<(Span, At)> = Vec::new();
+    for (thread, paths) in threads.iter().enumerate() {
+        for event in paths.iter().flat_map(|path| &path.events) {
+            if matches!(event.kind, EventKind::Read(_) | EventKind::Write(_)) {
+                let span = program.physical_span(event.span);
+                accessed.push((span, thread));
+                statements.push((span, (thread, event.statement)));
+            }
+        }
+    }
+    accessed.sort_unstable();
+    accessed.dedup();
+    statements.sort_unstable();
+    statements.dedup();
+    let mut least: Vec<Vec<Scope>> = program.threads.iter().map(|of| vec![Scope::Cta; of.code.len()]).collect();
+    for (span, (thread, statement)) in statements {
+        let others = accessed.iter().filter(|(other, _)| other.overlaps(span)).map(|(_, other)| *other);
+        let places: Vec<Place> = others.chain([thread]).map(|other| program.threads[other].place).collect();
+        let scope = Scope::iter().find(|scope| all_reach(*scope, &places)).unwrap_or(Scope::Sys);
+        let known = &mut least[thread][statement];
+        *known = (*known).max(scope);
+    }
+    Ok(least)
 }
 
 /// The program with the same change at several statements, in their order of threads and indices.
