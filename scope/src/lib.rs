@@ -46,6 +46,31 @@ macro_rules! require_pass {
     };
 }
 
+/// A test that what the comments of kernels say holds, in the memory model of PTX: `ptx-atomics litmus` compiles the file.
+///
+/// Behind the name of the test stand the file, from the folder of the crate, and options of the command. The command is the
+/// `ptx-atomics` of the `PATH`, or the one that the environment variable `PTX_ATOMICS_COMMAND` names.
+///
+/// ```
+/// ptx_atomics_scope::litmus!(lock: "src/lock.rs", "--rounds", "2");
+/// ```
+#[macro_export]
+macro_rules! litmus {
+    ($test:ident: $file:literal $(, $option:literal)* $(,)?) => {
+        #[test]
+        fn $test() {
+            let command = ::std::env::var_os("PTX_ATOMICS_COMMAND").unwrap_or_else(|| "ptx-atomics".into());
+            let output = ::std::process::Command::new(&command)
+                .current_dir(env!("CARGO_MANIFEST_DIR"))
+                .args(["litmus", "--must-hold", $file $(, $option)*])
+                .output();
+            let output = output.unwrap_or_else(|error| panic!("cannot run {}: {error}", command.display()));
+            let text = |bytes: &[u8]| ::std::string::String::from_utf8_lossy(bytes).into_owned();
+            assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+        }
+    };
+}
+
 /// An atomic type of `core`.
 pub trait Atomic: sealed::Sealed {
     /// The value in memory.

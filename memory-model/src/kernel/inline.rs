@@ -113,10 +113,11 @@ impl<'m, 'o> Inliner<'m, 'o> {
 
     fn body(&mut self, run: &Run<'_>, call: &Call<'_>) {
         let mut source = None;
+        let mut inlined = Inlined::default();
         for line in call.function.body.iter().flatten() {
             let place = |text: &str, source: &Option<SourceLine>| Line {
                 number: line.number,
-                text: text.to_owned(),
+                text: demangled(text),
                 source: source.clone(),
                 wrong: None,
             };
@@ -127,7 +128,7 @@ impl<'m, 'o> Inliner<'m, 'o> {
                     continue;
                 }
                 Code::Directive(text) => {
-                    source = location(text, &self.files).or(source);
+                    source = inlined.location(text, &self.files).or(source);
                     continue;
                 }
                 Code::Open | Code::Close => continue,
@@ -394,6 +395,21 @@ impl<'m, 'o> Inliner<'m, 'o> {
     }
 }
 
+/// An instruction with the names of the source.
+fn demangled(text: &str) -> String {
+    let mut shown_text = String::new();
+    let mut end = 0;
+    for token in syntax::tokens(Text::of(text)).filter(|token| token.kind == TokenKind::Name) {
+        let name = token.text.text;
+        if name.starts_with("_R") || name.starts_with("_Z") {
+            shown_text += &text[end..token.text.start];
+            shown_text += &shown(name);
+            end = token.text.start + name.len();
+        }
+    }
+    shown_text + &text[end..]
+}
+
 /// Whether a register is one that the hardware sets.
 fn is_special(name: &str) -> bool {
     const NAMES: [&str; 14] = [
@@ -466,12 +482,32 @@ pub(super) fn files(module: &Module) -> HashMap<u32, String> {
     outside.chain(inside).filter_map(file).collect()
 }
 
-/// `.loc 1 20 5`: where the code that follows comes from. A line 0 is none.
-fn location(text: &str, files: &HashMap<u32, String>) -> Option<SourceLine> {
-    let rest = text.trim().strip_prefix(".loc")?;
-    let mut numbers = rest.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
-    let mut number = || numbers.next()?.parse::<u32>().ok();
-    let (file, line, column) = (number()?, number()?, number()?);
-    let file = files.get(&file).filter(|_| line != 0)?;
-    Some(SourceLine { file: file.clone(), line, column })
+/// A file by its number, a line and a column.
+type PlaceInFile = [u32; 3];
+
+/// Where the calls are that a function's code was inlined from.
+#[derive(Default)]
+struct Inlined(HashMap<PlaceInFile, PlaceInFile>);
+
+impl Inlined {
+    /// `.loc 1 20 5`, or `.loc 2 7 1, function_name $name, inlined_at 1 20 5`: where the code that follows comes from. A line 0
+    /// is none. Of the places of inlined code, it is the innermost in the file that the function stands in.
+    fn location(&mut self, text: &str, files: &HashMap<u32, String>) -> Option<SourceLine> {
+        let rest = text.trim().strip_prefix(".loc")?;
+        let place = |text: &str| -> Option<PlaceInFile> {
+            let words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
+            words.map_while(|word| word.parse().ok()).take(3).collect::<Vec<_>>().try_into().ok()
+        };
+        let innermost = place(rest)?;
+        match rest.split_once("inlined_at").and_then(|(_, call)| place(call)) {
+            Some(call) => drop(self.0.insert(innermost, call)),
+            None => drop(self.0.remove(&innermost)),
+        }
+        let outward = std::iter::successors(Some(innermost), |place| self.0.get(place).copied());
+        let places: Vec<_> = outward.take(MAX_DEPTH).collect();
+        let own = places.last()?[0];
+        let [file, line, column] = *places.iter().find(|place| place[0] == own)?;
+        let file = files.get(&file).filter(|_| line != 0)?;
+        Some(SourceLine { file: file.clone(), line, column })
+    }
 }
