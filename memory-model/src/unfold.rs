@@ -587,8 +587,7 @@ impl<'p, L: Language> Unfold<'p, L> {
             arrays: Some(value / ARRAY).filter(|_| known(value)).into_iter().collect(),
             anywhere: false,
         };
-        let mut leads: Vec<Leads> =
-            self.thread.registers.iter().map(|declared| constant(declared.initial)).collect();
+        let mut leads: Vec<Leads> = self.thread.registers.iter().map(|declared| constant(declared.initial)).collect();
         loop {
             let before = leads.clone();
             for statement in &self.thread.code {
@@ -606,7 +605,8 @@ impl<'p, L: Language> Unfold<'p, L> {
                     Operand::Address(location) => constant(self.program.address_of(location)),
                 });
                 let of: Vec<Leads> = of.collect();
-                let is_sum = matches!(computation, Computation::Alu(AluOp::Add | AluOp::Sub | AluOp::MadLo | AluOp::Or));
+                let is_sum =
+                    matches!(computation, Computation::Alu(AluOp::Add | AluOp::Sub | AluOp::MadLo | AluOp::Or));
                 let has_base = of.iter().any(|source| !source.arrays.is_empty());
                 let to = &mut leads[usize::from(d.0)];
                 to.anywhere |= !(is_sum && has_base) && of.iter().any(|source| source.anywhere);
@@ -732,9 +732,8 @@ impl<'p, L: Language> Unfold<'p, L> {
         let Some(held) = self.held.iter().find(|held| held.span == span) else { return true };
         held.values.iter().any(|&value| {
             let of = |event: usize| (event == read).then_some(value);
-            let holds = |&(term, wanted): &(Term, bool)| {
-                state.path.value(term, &of).is_none_or(|known| (known != 0) == wanted)
-            };
+            let holds =
+                |&(term, wanted): &(Term, bool)| state.path.value(term, &of).is_none_or(|known| (known != 0) == wanted);
             state.path.constraints.iter().all(holds)
         })
     }
@@ -1052,9 +1051,8 @@ impl<L: Language> State<'_, L> {
         }
         // What earlier branches found out about other terms holds of this value as well, or the path is none.
         let read = |other: usize| (other == event).then_some(value);
-        let holds = |&(term, wanted): &(Term, bool)| {
-            self.path.value(term, &read).is_none_or(|known| (known != 0) == wanted)
-        };
+        let holds =
+            |&(term, wanted): &(Term, bool)| self.path.value(term, &read).is_none_or(|known| (known != 0) == wanted);
         if !self.path.constraints.iter().all(holds) {
             return false;
         }
@@ -1387,7 +1385,9 @@ impl<L: Language> Path<L> {
         let width = |value: Value| truncate(ty, value);
         let (source, candidates) = match (op, sources) {
             (AluOp::Mov, [a, ..]) => (a, vec![value]),
-            (AluOp::Add, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, vec![width(value.wrapping_sub(c))]),
+            (AluOp::Add, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => {
+                (a, vec![width(value.wrapping_sub(c))])
+            }
             (AluOp::Sub, [a, Term::Constant(c), _]) => (a, vec![width(value.wrapping_add(c))]),
             (AluOp::Sub, [Term::Constant(c), a, _]) => (a, vec![width(c.wrapping_sub(value))]),
             (AluOp::Xor, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, vec![width(value ^ c)]),
@@ -1549,7 +1549,8 @@ fn quotients(value: Value, by: Value, ty: Type) -> Option<Vec<Value>> {
     }
     // The inverse of an odd number, by Newton's iteration: each round doubles the bits that are right.
     let odd = by >> twos;
-    let inverse = (0..6).fold(odd, |inverse: Value, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
+    let inverse =
+        (0..6).fold(odd, |inverse: Value, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
     let bits = ty.bits() - twos;
     let low = truncate(ty, (value >> twos).wrapping_mul(inverse)) & (Value::MAX >> (64 - bits));
     Some((0..1 << twos).map(|high: Value| low | high << (bits % 64)).collect())

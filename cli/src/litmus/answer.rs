@@ -79,7 +79,8 @@ pub fn source(line: &Line) -> Option<String> {
     let place = line.source.as_ref()?;
     let text = fs::read_to_string(&place.file).ok();
     let text = text.as_deref().and_then(|text| text.lines().nth(place.line.saturating_sub(1) as usize));
-    let file = Path::new(&place.file).file_name().map_or(place.file.clone(), |name| name.to_string_lossy().into_owned());
+    let file =
+        Path::new(&place.file).file_name().map_or(place.file.clone(), |name| name.to_string_lossy().into_owned());
     Some(match text {
         Some(text) => format!("{file}:{}: {}", place.line, text.trim()),
         None => format!("{file}:{}", place.line),

@@ -58,7 +58,12 @@ pub fn is_kernel(path: &Path) -> bool {
 }
 
 /// The tests of a kernel, and its PTX.
-pub fn tests(args: &LitmusArgs, path: &Path, conventions: Conventions, limits: Limits) -> Result<Vec<Compiled>, Failure> {
+pub fn tests(
+    args: &LitmusArgs,
+    path: &Path,
+    conventions: Conventions,
+    limits: Limits,
+) -> Result<Vec<Compiled>, Failure> {
     let input = read(path).map_err(|errors| (errors, None))?;
     let words = String::from_utf8_lossy(input.bytes()).into_owned();
     let mut tests = Test::read(&words).map_err(|errors| (diagnostics(errors, &input), Some(input.clone())))?;
@@ -119,7 +124,8 @@ fn flags(args: &LitmusArgs) -> Result<Test, Failure> {
         .into_iter()
         .flat_map(|(quantifier, all)| all.iter().map(move |formula| format!("{quantifier} {formula}")));
     let never = args.never.iter().map(|formula| format!("~exists {formula}"));
-    let lines: Vec<String> = args.declare.iter().cloned().chain(threads).chain(binds).chain(conditions).chain(never).collect();
+    let lines: Vec<String> =
+        args.declare.iter().cloned().chain(threads).chain(binds).chain(conditions).chain(never).collect();
     let mut all = Test::default();
     let mut errors = Vec::new();
     // Threads are counted over all lines.
@@ -197,7 +203,8 @@ fn compiled(args: &LitmusArgs, path: &Path) -> Result<Input, Errors> {
 /// Where Rust's `core` for the GPU is kept: in the repository that the command was built in, or in the cache of its user.
 fn kept() -> PathBuf {
     let program = env::current_exe().ok();
-    let repository = program.iter().flat_map(|program| program.ancestors()).find(|folder| folder.join("scope/src").is_dir());
+    let repository =
+        program.iter().flat_map(|program| program.ancestors()).find(|folder| folder.join("scope/src").is_dir());
     let cache = || {
         let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
         let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);

@@ -69,10 +69,8 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
 
     let bar = progress::bar(paths.len(), "tests");
     // LLVM works in another process, which a process of one thread can start.
-    let prepared: Vec<(&PathBuf, Option<Subjects>)> = paths
-        .iter()
-        .map(|path| (path, kernel::is_kernel(path).then(|| kernels(args, path))))
-        .collect();
+    let prepared: Vec<(&PathBuf, Option<Subjects>)> =
+        paths.iter().map(|path| (path, kernel::is_kernel(path).then(|| kernels(args, path)))).collect();
     let one = |(path, subjects): (&PathBuf, Option<Subjects>)| {
         let subjects = subjects.unwrap_or_else(|| litmus(args, path).map(|subject| vec![subject]))?;
         Ok(subjects.into_iter().map(|subject| answered(args, subject, conventions(args).0, explain)).collect())

@@ -133,7 +133,8 @@ pub fn heading(answer: &Answer, subject: &Subject, conventions: Conventions, lim
     if let (Some(limit), Some(compiled)) = (answer.unknown, &subject.compiled) {
         for (thread, line) in compiled.unknown(conventions, limits.rounds, limit) {
             let reason = line.wrong.as_ref().map(|wrong| format!(": {wrong}")).unwrap_or_default();
-            text += &format!("  in {}, line {} of the PTX: {}{reason}\n", subject.thread(thread), line.number, line.text);
+            text +=
+                &format!("  in {}, line {} of the PTX: {}{reason}\n", subject.thread(thread), line.number, line.text);
             text += &source(line).map(|source| format!("    {source}\n")).unwrap_or_default();
         }
     }

@@ -214,7 +214,9 @@ impl<'m, 'o> Inliner<'m, 'o> {
     fn respelled(&mut self, run: &Run<'_>, call: &Call<'_>, of: &Instruction<'_>) -> Result<String, String> {
         let constant = of.modifiers.iter().any(|word| matches!(word.text, "nc" | "const"));
         let same = |word: &&&str| {
-            !(matches!(**word, "nc" | "const" | "local" | "uni" | "aligned") || word.starts_with("L1::") || word.starts_with("L2::"))
+            !(matches!(**word, "nc" | "const" | "local" | "uni" | "aligned")
+                || word.starts_with("L1::")
+                || word.starts_with("L2::"))
         };
         let words: Vec<&str> = of.modifiers.iter().map(|word| word.text).collect();
         let mut words: Vec<&str> = words.iter().filter(same).copied().collect();
@@ -237,7 +239,9 @@ impl<'m, 'o> Inliner<'m, 'o> {
                 let whole = suffix.map_or(name.text.to_owned(), |suffix| format!("{}.{}", name.text, suffix.text));
                 match (run.special)(&whole) {
                     Some(value) => value.to_string(),
-                    None if is_special(name.text) => return Err(format!("`{whole}` has no value here: say `{whole} = 0` behind the thread's place")),
+                    None if is_special(name.text) => {
+                        return Err(format!("`{whole}` has no value here: say `{whole} = 0` behind the thread's place"));
+                    }
                     None => self.name(run, call, &whole)?,
                 }
             }
@@ -282,7 +286,10 @@ impl<'m, 'o> Inliner<'m, 'o> {
             let value = own_value(value, call.number);
             let known = call.passed.get(name);
             if known.is_none() && interface(call.function).1.iter().any(|parameter| parameter == name) {
-                return Err(format!("`{name}` is not bound: say what the parameter is, as in `thread P0 = {}(data)`", shown(&call.function.name)));
+                return Err(format!(
+                    "`{name}` is not bound: say what the parameter is, as in `thread P0 = {}(data)`",
+                    shown(&call.function.name)
+                ));
             }
             // What the caller keeps in parameters of its own is a register of the call.
             let base = known.cloned().unwrap_or_else(|| own_name(&format!("%{name}"), call.number));
@@ -388,11 +395,24 @@ impl<'m, 'o> Inliner<'m, 'o> {
 /// Whether a register is one that the hardware sets.
 fn is_special(name: &str) -> bool {
     const NAMES: [&str; 14] = [
-        "tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid", "nsmid", "gridid", "clock", "clock64",
-        "globaltimer", "dynamic_smem_size",
+        "tid",
+        "ntid",
+        "laneid",
+        "warpid",
+        "nwarpid",
+        "ctaid",
+        "nctaid",
+        "smid",
+        "nsmid",
+        "gridid",
+        "clock",
+        "clock64",
+        "globaltimer",
+        "dynamic_smem_size",
     ];
     let Some(name) = name.strip_prefix('%') else { return false };
-    let families = ["cluster", "nclusterid", "is_explicit_cluster", "lanemask", "envreg", "pm", "total_smem", "aggr_smem"];
+    let families =
+        ["cluster", "nclusterid", "is_explicit_cluster", "lanemask", "envreg", "pm", "total_smem", "aggr_smem"];
     NAMES.contains(&name) || families.iter().any(|family| name.starts_with(family))
 }
 
@@ -433,7 +453,8 @@ pub(super) fn interface(function: &Function) -> (Vec<String>, Vec<String>) {
 pub(super) fn files(module: &Module) -> HashMap<u32, String> {
     let bodies = module.functions().flat_map(|function| function.body.iter().flatten());
     let inside = bodies.filter_map(|line| if let Code::Directive(text) = &line.code { Some(text) } else { None });
-    let outside = module.items.iter().filter_map(|item| if let Item::Directive(text) = item { Some(text) } else { None });
+    let outside =
+        module.items.iter().filter_map(|item| if let Item::Directive(text) = item { Some(text) } else { None });
     let file = |text: &String| {
         let rest = text.trim().strip_prefix(".file")?.trim_start();
         let (number, rest) = rest.split_once(char::is_whitespace)?;

@@ -18,6 +18,7 @@ pub mod words;
 
 use ptx_isa::{Function, Module};
 
+pub use self::words::Test;
 use self::{
     inline::{Inliner, RETURN, Run, TRAP},
     names::{is_called, shown},
@@ -25,7 +26,6 @@ use self::{
     shrink::Accessed,
     words::{Argument, At, AtomWords, ConditionWords, FormulaWords, ThreadWords},
 };
-pub use self::words::Test;
 use crate::{
     condition::{Atom, Condition, Formula, Quantifier},
     limit::Limit,
@@ -112,7 +112,8 @@ pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: u
     }
 
     let threads = test.threads.iter();
-    let threads = threads.map(|of| Thread { place: of.place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() });
+    let threads =
+        threads.map(|of| Thread { place: of.place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() });
     let mut program = Program { locations: Vec::new(), threads: threads.collect() };
     objects.declare_all(&mut program);
     let lines: Vec<_> =
@@ -140,12 +141,8 @@ pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: u
     let one = conditions.len() == 1;
     let compiled = conditions.into_iter().enumerate().map(|(index, condition)| {
         let number = if one { String::new() } else { format!("#{}", index + 1) };
-        let litmus = Litmus {
-            name: test.name.clone() + &number,
-            comments: Vec::new(),
-            program: program.clone(),
-            condition,
-        };
+        let litmus =
+            Litmus { name: test.name.clone() + &number, comments: Vec::new(), program: program.clone(), condition };
         Compiled { litmus, lines: lines.clone(), functions: functions.clone() }
     });
     Ok(compiled.collect())
@@ -158,7 +155,9 @@ impl Compiled {
         let Ok(threads) = unfold_all(&self.litmus.program, conventions.unfolding(rounds)) else { return Vec::new() };
         let mut found = Vec::new();
         for (thread, paths) in threads.iter().enumerate() {
-            for statement in paths.iter().filter_map(|path| path.cut_at()).filter(|(of, _)| *of == limit).map(|(_, at)| at) {
+            for statement in
+                paths.iter().filter_map(|path| path.cut_at()).filter(|(of, _)| *of == limit).map(|(_, at)| at)
+            {
                 if let Some(line) = self.lines[thread].get(statement)
                     && !found.contains(&(thread, line))
                 {
@@ -280,7 +279,8 @@ fn with_traps(program: &Program, mut conditions: Vec<Condition>) -> Result<Vec<C
     let traps: Vec<Atom> = traps.collect();
     if conditions.is_empty() {
         if traps.is_empty() {
-            let message = "nothing says what must hold: add `litmus: forall P0:return == 1`, or an assertion to the source";
+            let message =
+                "nothing says what must hold: add `litmus: forall P0:return == 1`, or an assertion to the source";
             return Err(At::default().error(message).into());
         }
         conditions.push(Condition { quantifier: Quantifier::Forall, formula: Formula::True });
@@ -310,7 +310,9 @@ impl FormulaWords {
             Self::Equal(a, b) | Self::Unequal(a, b) => [a, b]
                 .into_iter()
                 .filter(|of| atom(of))
-                .filter_map(|of| if let AtomWords::Memory { name, at, .. } = of { Some((name.as_str(), at)) } else { None })
+                .filter_map(
+                    |of| if let AtomWords::Memory { name, at, .. } = of { Some((name.as_str(), at)) } else { None },
+                )
                 .collect(),
             Self::Not(formula) => formula.objects(),
             Self::And(a, b) | Self::Or(a, b) => [a.objects(), b.objects()].concat(),

@@ -173,7 +173,9 @@ impl<'m> Objects<'m> {
             let declaration = self.module[symbol.as_str()].clone();
             if let Some(known) = self.all.iter().position(|object| object.symbol == symbol) {
                 return match declaration.space {
-                    Space::Shared if self.ctas.len() > 1 => Err(format!("each CTA has its own `{name}`: {}", self.own(name))),
+                    Space::Shared if self.ctas.len() > 1 => {
+                        Err(format!("each CTA has its own `{name}`: {}", self.own(name)))
+                    }
                     _ => Ok(known),
                 };
             }

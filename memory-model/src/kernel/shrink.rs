@@ -246,7 +246,11 @@ fn live(thread: &Thread<Ptx>) -> Vec<Bits> {
         .enumerate()
         .map(|(pc, statement)| match statement.instruction {
             Instruction::Branch { when, target: to } => {
-                if when.is_none() && statement.guard.is_none() { vec![target(to)] } else { vec![target(to), pc + 1] }
+                if when.is_none() && statement.guard.is_none() {
+                    vec![target(to)]
+                } else {
+                    vec![target(to), pc + 1]
+                }
             }
             Instruction::Stop(_) if statement.guard.is_none() => vec![end],
             _ => vec![pc + 1],

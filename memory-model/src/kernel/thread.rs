@@ -8,10 +8,9 @@ use super::{
 };
 use crate::{
     litmus::{
-        cell,
+        Dialect, cell,
         names::{label, register, variable},
         shorthand::END,
-        Dialect,
     },
     program::{Guard, Instruction, Statement, Stop},
     ptx::Program,

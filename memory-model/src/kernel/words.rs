@@ -69,7 +69,11 @@ pub(super) struct ThreadWords {
 pub(super) enum Argument {
     Number(Value),
     /// An address: of an object, and so many bytes or elements behind it.
-    Address { name: String, offset: Offset, at: At },
+    Address {
+        name: String,
+        offset: Offset,
+        at: At,
+    },
 }
 
 /// Where in an object.
@@ -119,8 +123,16 @@ pub(super) enum FormulaWords {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AtomWords {
     /// `P1:return`
-    Register { thread: usize, name: String, at: At },
-    Memory { name: String, offset: Offset, at: At },
+    Register {
+        thread: usize,
+        name: String,
+        at: At,
+    },
+    Memory {
+        name: String,
+        offset: Offset,
+        at: At,
+    },
     Value(Value),
 }
 
@@ -283,14 +295,8 @@ impl Reader<'_> {
                 }
             }
         }
-        let mut thread = ThreadWords {
-            function,
-            arguments,
-            place: Place::default(),
-            tid: None,
-            special: Vec::new(),
-            at,
-        };
+        let mut thread =
+            ThreadWords { function, arguments, place: Place::default(), tid: None, special: Vec::new(), at };
         if self.tokens.accept("@") {
             loop {
                 self.placed(&mut thread)?;
