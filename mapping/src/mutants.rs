@@ -48,6 +48,19 @@ pub enum Found {
     Kept { programs: usize, unknown: usize },
 }
 
+impl fmt::Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operation = match self.op.operation {
+            Operation::Load(_) => "load".to_owned(),
+            Operation::Store(_) => "store".to_owned(),
+            Operation::Rmw(op, _) => format!("atomicrmw {op}"),
+            Operation::CmpXchg { failure, .. } => format!("cmpxchg that fails {failure}"),
+            Operation::Fence => "fence".to_owned(),
+        };
+        write!(f, "{operation} {}: {}", self.op.ordering, self.edit)
+    }
+}
+
 /// What no program can show, because nothing is lost.
 pub struct Superfluous {
     pub what: &'static str,
@@ -56,7 +69,7 @@ pub struct Superfluous {
 }
 
 /// The mutants that are right.
-pub const SUPERFLUOUS: [Superfluous; 4] = [
+pub const SUPERFLUOUS: [Superfluous; 5] = [
     Superfluous {
         what: "the first load of a compare-and-swap loop: weak, narrower or left out",
         why: "what it reads is only a guess: the compare-and-swap reads again what it replaces",
@@ -81,6 +94,21 @@ pub const SUPERFLUOUS: [Superfluous; 4] = [
         applies: |mutant| mutant.edit.unread && !mutant.target.meets(Form::Semantics.requirement()),
     },
     Superfluous {
+        what: "`proven`: the release of a compare and exchange that is lowered by both of its orders joined",
+        why: "the joined order is acq_rel or seq_cst, while the source, if it succeeds, does not both acquire and release; \
+              what precedes it is released by the fence in front",
+        applies: |mutant| {
+            let joined = match mutant.op.operation {
+                Operation::CmpXchg { failure, .. } => mutant.op.ordering.join(failure) != mutant.op.ordering,
+                _ => false,
+            };
+            let after = mutant.edit.after.as_ref().and_then(Statement::instruction);
+            mutant.strategy == Strategy::Proven
+                && joined
+                && after.is_some_and(|after| acquires_only(mutant.edit.before.instruction(), after))
+        },
+    },
+    Superfluous {
         what: "`proven`: the `st.release` of a seq_cst store as `st.relaxed`",
         why: "the `fence.sc` in front begins every release pattern that the store begins",
         applies: |mutant| {
@@ -95,6 +123,19 @@ pub const SUPERFLUOUS: [Superfluous; 4] = [
         },
     },
 ];
+
+/// Whether an acq_rel instruction has become an acquire one.
+fn acquires_only(before: Option<&Instruction>, after: &Instruction) -> bool {
+    match (before, after) {
+        (Some(Instruction::Atom(before)), Instruction::Atom(after)) => {
+            (before.sem, after.sem) == (Some(AtomSem::AcqRel), Some(AtomSem::Acquire))
+        }
+        (Some(Instruction::Fence(before)), Instruction::Fence(after)) => {
+            (before.sem, after.sem) == (Some(FenceSem::AcqRel), Some(FenceSem::Acquire))
+        }
+        _ => false,
+    }
+}
 
 impl Mutant {
     /// Why it is right, if it is known to be.

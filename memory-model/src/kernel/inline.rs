@@ -240,7 +240,9 @@ impl<'m, 'o> Inliner<'m, 'o> {
                 match (run.special)(&whole) {
                     Some(value) => value.to_string(),
                     None if is_special(name.text) => {
-                        return Err(format!("`{whole}` has no value here: say `{whole} = 0` behind the thread's place"));
+                        return Err(format!(
+                            "`{whole}` has no value here: say `{whole} = 0` behind the thread's place"
+                        ));
                     }
                     None => self.name(run, call, &whole)?,
                 }
