@@ -69,3 +69,32 @@ pub unsafe extern "ptx-kernel" fn sum_of_parts(
 fn panic(_: &core::panic::PanicInfo) -> ! {
     loop {}
 }
+
+// litmus: test histogram
+// litmus: u8 bytes[512]
+// litmus: u32 counts[512], total[256]
+// litmus: thread P0 = histogram(bytes, 512, counts, total) @ cta 0, %ntid.x = 256
+// litmus: thread P1 = histogram(bytes, 512, counts, total) @ cta 0, %ntid.x = 256
+// litmus: thread P2 = histogram(bytes, 512, counts, total) @ cta 1, %ntid.x = 256
+// litmus: forall total[0] == 3
+// litmus: test sum_two_blocks
+// litmus: u32 parts[2], arrived, sum
+// litmus: u8 told[4]
+// litmus: thread P0 = sum_of_parts(parts, arrived, told, sum) @ cta 0
+// litmus: thread P1 = sum_of_parts(parts, arrived, told, sum) @ cta 1
+// litmus: forall sum == 1
+// litmus: test sum_three_blocks
+// litmus: u32 parts[3], arrived, sum
+// litmus: u8 told[6]
+// litmus: thread P0 = sum_of_parts(parts, arrived, told, sum) @ cta 0
+// litmus: thread P1 = sum_of_parts(parts, arrived, told, sum) @ cta 1
+// litmus: thread P2 = sum_of_parts(parts, arrived, told, sum) @ cta 2
+// litmus: forall sum == 3
+// litmus: test sum_four_threads
+// litmus: u32 parts[2], arrived, sum
+// litmus: u8 told[4]
+// litmus: thread P0 = sum_of_parts(parts, arrived, told, sum) @ cta 0
+// litmus: thread P1 = sum_of_parts(parts, arrived, told, sum) @ cta 0
+// litmus: thread P2 = sum_of_parts(parts, arrived, told, sum) @ cta 1
+// litmus: thread P3 = sum_of_parts(parts, arrived, told, sum) @ cta 1
+// litmus: forall sum == 1

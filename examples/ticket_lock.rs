@@ -51,3 +51,22 @@ pub unsafe extern "ptx-kernel" fn pass_message(flag: &AtomicU32, message: *mut u
 fn panic(_: &core::panic::PanicInfo) -> ! {
     loop {}
 }
+
+// litmus: test count_two_blocks
+// litmus: u32 lock[2], counter
+// litmus: thread P0 = count(lock, counter) @ cta 0
+// litmus: thread P1 = count(lock, counter) @ cta 1
+// litmus: forall counter == 2
+// litmus: test count_three_blocks
+// litmus: u32 lock[2], counter
+// litmus: thread P0 = count(lock, counter) @ cta 0
+// litmus: thread P1 = count(lock, counter) @ cta 1
+// litmus: thread P2 = count(lock, counter) @ cta 2
+// litmus: forall counter == 3
+// litmus: test message_four_threads
+// litmus: u32 flag, message, out[4]
+// litmus: thread P0 = pass_message(flag, message, out) @ cta 0
+// litmus: thread P1 = pass_message(flag, message, out) @ cta 0
+// litmus: thread P2 = pass_message(flag, message, out) @ cta 1
+// litmus: thread P3 = pass_message(flag, message, out) @ cta 1
+// litmus: forall out[1] == 42 /\ out[2] == 42 /\ out[3] == 42

@@ -255,7 +255,8 @@ pub struct ConformanceArgs {
   ptx-atomics litmus kernel.rs --thread 'P0 = producer(data) @ cta 0' --thread 'P1 = consumer(data) @ cta 1' \\
     --declare 'u32 data[2]' --forall 'P1:return == 42'
 
-Exit status: 0 every verdict is known, whatever it is, 1 one is unknown or an input is wrong, 2 wrong usage.")]
+Exit status: 0 every verdict is known, whatever it is, 1 one is unknown or an input is wrong, 2 wrong usage. With --must-hold
+also 1 where a condition does not hold.")]
 pub struct LitmusArgs {
     /// Litmus tests, or folders that are searched for *.litmus; - is standard input. Or kernels: .ptx, .ll, .bc, .mlir, .rs,
     /// .cu, .c, .cpp, with the words of a test in comments that begin with `litmus:`, or in these flags
@@ -296,6 +297,12 @@ pub struct LitmusArgs {
     /// Print every outcome
     #[arg(long)]
     pub outcomes: bool,
+    /// Say which orderings and scopes may be weaker, such that all tests of a file still hold
+    #[arg(long, conflicts_with = "from_source")]
+    pub minimize: bool,
+    /// End with exit status 1 where a condition does not hold, too
+    #[arg(long, conflicts_with = "from_source")]
+    pub must_hold: bool,
     /// Show an execution for each of several files too
     #[arg(long)]
     pub explain: bool,

@@ -17,3 +17,15 @@ extern "C" __global__ void histogram(const uint8_t *bytes, uint32_t count, uint3
   for (uint32_t bin = threadIdx.x; bin < BINS; bin += blockDim.x)
     __scoped_atomic_fetch_add(&bins[bin], local_bins[bin], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
+
+// litmus: u8 bytes[512]
+// litmus: u32 bins[256]
+// litmus: test histogram_one_block
+// litmus: thread P0 = histogram(bytes, 512, bins) @ cta 0, %ntid.x = 256
+// litmus: thread P1 = histogram(bytes, 512, bins) @ cta 0, %ntid.x = 256
+// litmus: forall bins[0] == 4
+// litmus: test histogram_three_threads
+// litmus: thread P0 = histogram(bytes, 512, bins) @ cta 0, %ntid.x = 256
+// litmus: thread P1 = histogram(bytes, 512, bins) @ cta 0, %ntid.x = 256
+// litmus: thread P2 = histogram(bytes, 512, bins) @ cta 1, %ntid.x = 256
+// litmus: forall bins[0] == 3

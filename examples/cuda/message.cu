@@ -52,3 +52,14 @@ extern "C" __global__ void message(Channel *channels, uint32_t *started, uint32_
   }
   __scoped_atomic_fetch_add(stale, found, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
+
+// litmus: u32 channels[10], started, stale
+// litmus: test message_two_blocks
+// litmus: thread P0 = message(channels, started, 1, stale) @ cta 0
+// litmus: thread P1 = message(channels, started, 1, stale) @ cta 1
+// litmus: forall stale == 0
+// litmus: test message_three_threads
+// litmus: thread P0 = message(channels, started, 1, stale) @ cta 0
+// litmus: thread P1 = message(channels, started, 1, stale) @ cta 1
+// litmus: thread P2 = message(channels, started, 1, stale) @ cta 1
+// litmus: forall stale == 0

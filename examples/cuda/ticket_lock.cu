@@ -25,3 +25,14 @@ extern "C" __global__ void ticket_lock(TicketLock *lock, uint32_t rounds, uint32
     lock->unlock();
   }
 }
+
+// litmus: u32 lock[2], counter
+// litmus: test ticket_lock_two_blocks
+// litmus: thread P0 = ticket_lock(lock, 1, counter) @ cta 0
+// litmus: thread P1 = ticket_lock(lock, 1, counter) @ cta 1
+// litmus: forall counter == 2
+// litmus: test ticket_lock_three_blocks
+// litmus: thread P0 = ticket_lock(lock, 1, counter) @ cta 0
+// litmus: thread P1 = ticket_lock(lock, 1, counter) @ cta 1
+// litmus: thread P2 = ticket_lock(lock, 1, counter) @ cta 2
+// litmus: forall counter == 3

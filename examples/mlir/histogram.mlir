@@ -38,3 +38,19 @@ module attributes {gpu.container_module} {
     return
   }
 }
+
+// A memref is five parameters: two pointers, an offset, sizes, and strides.
+// litmus: u8 bytes[512]
+// litmus: u32 bins[256]
+// litmus: bind histogram_kernel.0 = bytes, histogram_kernel.1 = bytes, histogram_kernel.2 = 0, histogram_kernel.3 = 512
+// litmus: bind histogram_kernel.4 = 1, histogram_kernel.5 = bins, histogram_kernel.6 = bins, histogram_kernel.7 = 0
+// litmus: bind histogram_kernel.8 = 256, histogram_kernel.9 = 1
+// litmus: test histogram_one_block
+// litmus: thread P0 = histogram_kernel @ cta 0, %ntid.x = 256
+// litmus: thread P1 = histogram_kernel @ cta 0, %ntid.x = 256
+// litmus: forall bins[0] == 4
+// litmus: test histogram_two_blocks
+// litmus: thread P0 = histogram_kernel @ cta 0, %ntid.x = 256
+// litmus: thread P1 = histogram_kernel @ cta 0, %ntid.x = 256
+// litmus: thread P2 = histogram_kernel @ cta 1, %ntid.x = 256
+// litmus: forall bins[0] == 3

@@ -91,7 +91,7 @@ fn vanishes<L: Language>(
             }
             some = true;
             let same = |event: &PathEvent<L>| {
-                event.kind == EventKind::Beyond
+                matches!(event.kind, EventKind::Beyond { .. })
                     || matches!(event.kind, EventKind::Write(_)) && event.span == write.span && {
                         let values = [path.value(write.value, &|_| None), other.value(event.value, &known)];
                         let other_value = injective(other, event.value).contains(read)

@@ -46,8 +46,11 @@ pub enum EventKind<L: Language> {
     Arrive,
     /// Waits at a barrier.
     Wait,
-    /// All writes of a variable behind the bound of a loop.
-    Beyond,
+    /// All writes of a variable behind the bound of a loop, of one value if that is known.
+    Beyond {
+        /// Whether [`PathEvent::value`] is what they write.
+        known: bool,
+    },
 }
 
 /// An event of a path.
@@ -176,6 +179,8 @@ pub(crate) struct Unfolded<L: Language> {
     pub paths: Vec<Path<L>>,
     /// Every access, also those of paths that never end.
     pub touched: Vec<Touch>,
+    /// The variables that may be written by what no path came to, where some path stops at a bound.
+    unseen: Vec<Location>,
     /// The memory of updates in rounds that were left out since they write back what they read.
     idle: Vec<Span>,
 }
@@ -195,6 +200,7 @@ pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Re
     } else if unfolded.iter().any(|of| !of.idle.is_empty()) {
         unfolded = all(unfolding, &held(program, &unfolded))?;
     }
+    tell_beyond(program, &mut unfolded);
     let threads: Vec<Vec<Path<L>>> = unfolded.into_iter().map(|unfolded| unfolded.paths).collect();
     let mut spans = Vec::new();
     for event in threads.iter().flatten().flat_map(|path| &path.events) {
@@ -218,7 +224,18 @@ pub(crate) struct Held {
 /// What the memory holds that rounds update which write back what they read: where only constants are ever written, one of these.
 fn held<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> Vec<Held> {
     let mut idle: Vec<Span> = unfolded.iter().flat_map(|of| &of.idle).copied().collect();
+    idle.sort_unstable();
     idle.dedup();
+    let held = |span: Span| Some(Held { span, values: constants(program, unfolded, program.physical_span(span))? });
+    idle.into_iter().filter_map(held).collect()
+}
+
+/// All values that a location ever holds, if only constants are written there.
+fn constants<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>], span: Span) -> Option<Vec<Value>> {
+    let mut unseen = unfolded.iter().flat_map(|of| &of.unseen);
+    if unseen.any(|variable| program.physical(*variable) == span.variable) {
+        return None;
+    }
     let writes = |span: Span| {
         let threads = program.threads.iter().zip(unfolded);
         threads.flat_map(move |(thread, of)| {
@@ -226,21 +243,58 @@ fn held<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> Vec<Held
             of.touched.iter().filter(here).map(|touch| (touch.span, &thread.code[touch.statement].instruction))
         })
     };
-    let values = |span: Span| {
-        let initial = span.of(program.locations[usize::from(span.variable.0)].initial);
-        let written = writes(span).map(|(at, instruction)| match instruction {
-            _ if program.physical_span(at) != span => None,
-            Instruction::Store { b: Operand::Immediate(value), ty, .. }
-            | Instruction::Rmw { op: RmwOp::Atom(AtomOp::Exch), b: Operand::Immediate(value), ty, .. }
-            | Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), c: Operand::Immediate(value), ty, .. } => {
-                Some(truncate(*ty, *value))
-            }
-            _ => None,
-        });
-        written.chain([Some(initial)]).collect::<Option<Vec<_>>>()
+    let initial = span.of(program.locations[usize::from(span.variable.0)].initial);
+    let written = writes(span).map(|(at, instruction)| match instruction {
+        _ if program.physical_span(at) != span => None,
+        Instruction::Store { b: Operand::Immediate(value), ty, .. }
+        | Instruction::Rmw { op: RmwOp::Atom(AtomOp::Exch), b: Operand::Immediate(value), ty, .. }
+        | Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), c: Operand::Immediate(value), ty, .. } => {
+            Some(truncate(*ty, *value))
+        }
+        _ => None,
+    });
+    let mut values = written.chain([Some(initial)]).collect::<Option<Vec<_>>>()?;
+    values.sort_unstable();
+    values.dedup();
+    Some(values)
+}
+
+/// Of the values of one variable behind a bound.
+const MAX_BEYOND: usize = 4;
+
+/// Says what is written behind bounds, where that is one of a few constants.
+fn tell_beyond<L: Language>(program: &Program<L>, unfolded: &mut [Unfolded<L>]) {
+    let is_beyond = |event: &PathEvent<L>| matches!(event.kind, EventKind::Beyond { .. });
+    let beyond = unfolded.iter().flat_map(|of| &of.paths).filter(|path| path.is_cut()).flat_map(|path| &path.events);
+    let mut variables: Vec<Location> =
+        beyond.filter(|event| is_beyond(event)).map(|event| event.span.variable).collect();
+    variables.sort_unstable();
+    variables.dedup();
+    // What is known of a variable is known of the one location in it.
+    let known = |variable: &Location| {
+        let physical = program.physical(*variable);
+        let touched = unfolded.iter().flat_map(|of| &of.touched).map(|touch| program.physical_span(touch.span));
+        let mut spans: Vec<Span> = touched.filter(|span| span.variable == physical).collect();
+        spans.sort_unstable();
+        spans.dedup();
+        let [span] = spans[..] else { return None };
+        constants(program, unfolded, span).filter(|values| values.len() <= MAX_BEYOND)
     };
-    let held = |span: Span| Some(Held { span, values: values(program.physical_span(span))? });
-    idle.into_iter().filter_map(held).collect()
+    let known: Vec<(Location, Vec<Value>)> =
+        variables.iter().filter_map(|variable| Some((*variable, known(variable)?))).collect();
+    for path in unfolded.iter_mut().flat_map(|of| &mut of.paths).filter(|path| path.is_cut()) {
+        let events = std::mem::take(&mut path.events).into_iter().flat_map(|event| {
+            let values = known.iter().find(|(variable, _)| is_beyond(&event) && *variable == event.span.variable);
+            match values {
+                None => vec![event],
+                Some((_, values)) => {
+                    let kind = EventKind::Beyond { known: true };
+                    values.iter().map(|value| PathEvent { kind, value: Term::Constant(*value), ..event }).collect()
+                }
+            }
+        });
+        path.events = events.collect();
+    }
 }
 
 /// Whether the rounds may be left out that write back what they read.
@@ -317,8 +371,8 @@ pub(crate) fn unfold<'p, L: Language>(
         vectors: 0,
         steps: 0,
     })?;
-    unfold.go_beyond();
-    Ok(Unfolded { paths: unfold.paths, touched: unfold.touched, idle: unfold.idle })
+    let unseen = unfold.go_beyond();
+    Ok(Unfolded { paths: unfold.paths, touched: unfold.touched, unseen, idle: unfold.idle })
 }
 
 struct Unfold<'p, L: Language> {
@@ -546,10 +600,10 @@ impl<'p, L: Language> Unfold<'p, L> {
     }
 
     /// Puts an event for each variable that may be written behind a loop's bound. It depends on the branches that decide
-    /// whether the variable is written at all.
-    fn go_beyond(&mut self) {
+    /// whether the variable is written at all. Gives the variables that may be written by what no path came to.
+    fn go_beyond(&mut self) -> Vec<Location> {
         if self.cut.is_empty() {
-            return;
+            return Vec::new();
         }
         // What is not written in any path may be any variable, if its address is in a register.
         let mut writes: Vec<Vec<Location>> = vec![Vec::new(); self.thread.code.len()];
@@ -559,11 +613,16 @@ impl<'p, L: Language> Unfold<'p, L> {
             }
         }
         let arrays = self.arrays();
+        let mut unseen = Vec::new();
         for (known, statement) in writes.iter_mut().zip(&self.thread.code) {
+            let came_to = !known.is_empty();
             match written(statement) {
                 Some(named) => *known = named,
-                None if known.is_empty() => *known = self.may_be_written(&statement.instruction, &arrays),
+                None if !came_to => *known = self.may_be_written(&statement.instruction, &arrays),
                 None => {}
+            }
+            if !came_to {
+                unseen.extend_from_slice(known);
             }
         }
         for (path, pc, controls) in std::mem::take(&mut self.cut) {
@@ -573,10 +632,11 @@ impl<'p, L: Language> Unfold<'p, L> {
             for variable in self.flow.written_from(pc, &writes).into_iter().filter(shared) {
                 let inside = controls.iter().zip(&behind).filter(|(_, behind)| !behind.contains(&variable));
                 let depends = inside.fold(Set(0), |all, (control, _)| all | control.reads);
-                let beyond = PathEvent::new(EventKind::Beyond, pc);
+                let beyond = PathEvent::new(EventKind::Beyond { known: false }, pc);
                 self.paths[path].events.push(PathEvent { span: Span::whole(variable), depends, ..beyond });
             }
         }
+        unseen
     }
 
     /// For each register, the arrays into which it may lead, and whether it may hold what is read. A sum leads into the array of

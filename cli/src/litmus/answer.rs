@@ -9,7 +9,7 @@ use ptx_atomics::memory_model::{
 };
 use serde::{Serialize, Serializer};
 
-use super::diagram::Diagram;
+use super::{diagram::Diagram, orderings::Other};
 
 /// A litmus test, and where it comes from.
 pub struct Subject {
@@ -36,6 +36,12 @@ pub struct Answer {
     /// Why it is not known.
     #[serde(skip)]
     pub unknown: Option<Limit>,
+    /// What may be weaker, in all tests of the file together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weaker: Option<Vec<Other>>,
+    /// What, each by itself, would make it hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remedies: Vec<Vec<Other>>,
 }
 
 /// What is known, with what is printed and drawn of it.

@@ -46,6 +46,19 @@ pub const LEVELS: [Level; 3] = [
     Level { name: "cta", color: "#f5ecdb", of: |place| Some(place.cta) },
 ];
 
+/// Of the characters of a source line in a picture.
+const SOURCE_WIDTH: usize = 56;
+
+impl Node {
+    /// The line of the source, not longer than pictures have room for.
+    pub fn source_in_picture(&self) -> Option<String> {
+        let source = self.source.as_ref()?;
+        let is_long = source.chars().count() > SOURCE_WIDTH;
+        let shown: String = source.chars().take(SOURCE_WIDTH).collect();
+        Some(if is_long { shown.trim_end().to_owned() + "…" } else { shown })
+    }
+}
+
 /// An initial write, or one execution of an instruction: its read and its write, or all elements of a vector, together.
 pub struct Node {
     /// A letter, by which texts speak of it.
@@ -116,7 +129,8 @@ impl Diagram {
         };
         let mut order: Vec<usize> = (0..x.places.len()).collect();
         order.sort_by_key(place);
-        let threads = order.iter().map(|&index| Thread { name: format!("P{index}"), place: x.places[index] }).collect();
+        let threads =
+            order.iter().map(|&index| Thread { name: subject.thread(index), place: x.places[index] }).collect();
 
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let column =
@@ -236,7 +250,7 @@ fn effect(litmus: &Litmus, execution: &Execution<Ptx>, events: &[usize], names: 
             EventKind::Init => Some(access),
             EventKind::Read(_) => Some(format!("reads {access}{from}")),
             EventKind::Write(_) => Some(format!("writes {access}")),
-            EventKind::Fence(_) | EventKind::Arrive | EventKind::Wait | EventKind::Beyond => None,
+            EventKind::Fence(_) | EventKind::Arrive | EventKind::Wait | EventKind::Beyond { .. } => None,
         }
     };
     events.iter().filter_map(|&event| of(event)).collect::<Vec<_>>().join(", ")

@@ -86,9 +86,11 @@ fn indent(open: &[String]) -> String {
 fn node(diagram: &Diagram, index: usize) -> String {
     let node = &diagram.nodes[index];
     let border = if diagram.in_cycle(index) { ", color=\"#cf222e\", penwidth=3" } else { "" };
-    let text = format!("{}: {}\n{}", node.name, node.instruction, node.effect);
+    let first = format!("{}: {}", node.name, node.instruction);
+    let lines = [Some(first), Some(node.effect.clone()), node.source_in_picture()];
+    let lines: Vec<String> = lines.into_iter().flatten().filter(|line| !line.is_empty()).collect();
     // A letter may be a word of the language.
-    format!("{} [label={}{border}];", quoted(&node.name), quoted(text.trim_end()))
+    format!("{} [label={}{border}];", quoted(&node.name), quoted(&lines.join("\n")))
 }
 
 /// A string of graphviz's language.

@@ -6,11 +6,12 @@ use std::{
     process::{Command, Stdio},
 };
 
+use itertools::Itertools;
 use ptx_atomics::{
     isolated::{self, Emit, Job, Language},
     llvm::{Diagnostic, Errors, Input, Location},
     memory_model::{
-        kernel::{Compiled, Test, compile},
+        kernel::{Compiled, Test, compile, files},
         litmus,
         outcome::Limits,
         ptx::Conventions,
@@ -57,7 +58,23 @@ pub fn is_kernel(path: &Path) -> bool {
     kind(path).is_some()
 }
 
-/// The tests of a kernel, and its PTX.
+/// Tests of a kernel, and the file that has their words.
+struct Words {
+    tests: Vec<Test>,
+    input: Input,
+}
+
+impl Words {
+    fn read(input: Input) -> Result<Self, Errors> {
+        let text = String::from_utf8_lossy(input.bytes()).into_owned();
+        match Test::read(&text) {
+            Ok(tests) => Ok(Self { tests, input }),
+            Err(errors) => Err(diagnostics(errors, &input)),
+        }
+    }
+}
+
+/// The tests of a kernel: of its file, and of the other files that it is made of.
 pub fn tests(
     args: &LitmusArgs,
     path: &Path,
@@ -65,20 +82,9 @@ pub fn tests(
     limits: Limits,
 ) -> Result<Vec<Compiled>, Failure> {
     let input = read(path).map_err(|errors| (errors, None))?;
-    let words = String::from_utf8_lossy(input.bytes()).into_owned();
-    let mut tests = Test::read(&words).map_err(|errors| (diagnostics(errors, &input), Some(input.clone())))?;
+    let whole = |errors: Errors| (errors, Some(input.clone()));
+    let mut words = vec![Words::read(input.clone()).map_err(whole)?];
     let flags = flags(args)?;
-    if tests.is_empty() {
-        tests.push(Test::default());
-    }
-    for test in &mut tests {
-        test.extend(flags.clone());
-    }
-    if tests.iter().all(|test| !test.has_threads()) {
-        let help = "say it in a comment, as in `// litmus: thread P0 = producer(data) @ cta 0`, or by --thread";
-        let message = format!("'{}' does not say which functions run", input.name());
-        return Err((Diagnostic::new(message).help(help).into(), None));
-    }
     let (ptx, name) = ptx(args, path, input.clone())?;
     if let Some(file) = &args.ptx {
         fs::write(file, &ptx).map_err(|error| (cannot("write", file, &error), None))?;
@@ -91,29 +97,54 @@ pub fn tests(
         };
         (errors.into_iter().map(one).collect::<Vec<_>>().into(), Some(input))
     })?;
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let (mut found, mut errors) = (Vec::new(), Vec::new());
-    let several = tests.len() > 1;
-    for test in &tests {
-        match compile(&module, test, conventions, limits.rounds) {
-            Ok(compiled) => found.extend(compiled),
-            Err(litmus::Errors(of)) => errors.extend(of.into_iter().map(|mut error| {
-                if error.line == 0 && several {
-                    error.message = format!("{}: {}", test.name, error.message);
+    let mut errors = Errors::new();
+    for file in others(&module, path) {
+        match read(&file).and_then(Words::read) {
+            Ok(of) => words.push(of),
+            Err(of) => errors.extend(of),
+        }
+    }
+    if words.iter().all(|of| of.tests.is_empty()) {
+        words[0].tests.push(Test::default());
+    }
+    words.iter_mut().flat_map(|of| &mut of.tests).for_each(|test| test.extend(flags.clone()));
+    if errors.is_empty() && words.iter().flat_map(|of| &of.tests).all(|test| !test.has_threads()) {
+        let help = "say it in a comment, as in `// litmus: thread P0 = producer(data) @ cta 0`, or by --thread";
+        let message = format!("'{}' does not say which functions run", input.name());
+        return Err((Diagnostic::new(message).help(help).into(), None));
+    }
+    let several = words.iter().map(|of| of.tests.len()).sum::<usize>() > 1;
+    let mut found = Vec::new();
+    for Words { tests, input } in &words {
+        let stem = Path::new(input.name()).file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+        for test in tests {
+            match compile(&module, test, conventions, limits.rounds) {
+                Ok(compiled) => found.extend(compiled.into_iter().map(|mut compiled| {
+                    let name = &mut compiled.litmus.name;
+                    if name.is_empty() || name.starts_with('#') {
+                        name.insert_str(0, &stem);
+                    }
+                    compiled
+                })),
+                Err(litmus::Errors(mut of)) => {
+                    for error in of.iter_mut().filter(|error| error.line == 0 && several) {
+                        error.message = format!("{}: {}", test.name, error.message);
+                    }
+                    errors.extend(diagnostics(litmus::Errors(of), input));
                 }
-                error
-            })),
+            }
         }
     }
-    if !errors.is_empty() {
-        return Err((diagnostics(litmus::Errors(errors), &input), Some(input)));
-    }
-    for compiled in &mut found {
-        if compiled.litmus.name.is_empty() || compiled.litmus.name.starts_with('#') {
-            compiled.litmus.name = stem.clone() + &compiled.litmus.name;
-        }
-    }
-    Ok(found)
+    if errors.is_empty() { Ok(found) } else { Err(whole(errors)) }
+}
+
+/// The other source files of a module, as the modules of a Rust crate or the headers of a program in C: those that stand in the
+/// folder of its file, or below.
+fn others(module: &Module, path: &Path) -> Vec<PathBuf> {
+    let Ok(path) = fs::canonicalize(path) else { return Vec::new() };
+    let folder = path.parent().unwrap_or(&path);
+    let files = files(module).into_iter().filter_map(|file| fs::canonicalize(file).ok());
+    files.filter(|file| file.starts_with(folder) && *file != path).unique().collect()
 }
 
 /// What the flags say, as words of a test.
@@ -181,7 +212,7 @@ fn compiled(args: &LitmusArgs, path: &Path) -> Result<Input, Errors> {
     let folder = tempfile::tempdir().map_err(|error| cannot("make a folder for", path, &error))?;
     let output = folder.path().join("kernel.ll");
     let mut command = Command::new("bash");
-    command.args(["-c", TO_LLVM_IR, "to-llvm-ir"]).arg(path).arg(&output).env("ROOT", kept());
+    command.args(["-c", TO_LLVM_IR, "to-llvm-ir"]).arg(path).arg(&output).env("ROOT", kept()).env("SHOWN", kept());
     if let Some(gpu) = args.target.gpu() {
         command.env("CPU", gpu.name());
     }

@@ -5,6 +5,7 @@ mod diagram;
 mod dot;
 mod from_source;
 mod kernel;
+mod orderings;
 mod report;
 mod svg;
 
@@ -73,7 +74,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
         paths.iter().map(|path| (path, kernel::is_kernel(path).then(|| kernels(args, path)))).collect();
     let one = |(path, subjects): (&PathBuf, Option<Subjects>)| {
         let subjects = subjects.unwrap_or_else(|| litmus(args, path).map(|subject| vec![subject]))?;
-        Ok(subjects.into_iter().map(|subject| answered(args, subject, conventions(args).0, explain)).collect())
+        Ok(all_answered(args, subjects, explain))
     };
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
     let judged: Vec<Result<Vec<TestReport>, Failure>> = match pool {
@@ -97,7 +98,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
             }
         }
     }
-    known &= good.iter().all(|judged| judged.answer.holds.is_some());
+    known &= good.iter().all(|judged| judged.answer.holds.is_some_and(|holds| holds || !args.must_hold));
     let drawn = draw(args, &good);
     let text = match args.format {
         LitmusFormat::Json => {
@@ -219,6 +220,23 @@ fn litmus(args: &LitmusArgs, path: &Path) -> Result<Subject, Failure> {
     Ok(Subject { file: input.name().to_owned(), litmus, compiled: None, warnings })
 }
 
+/// The answers to the tests of a file.
+fn all_answered(args: &LitmusArgs, subjects: Vec<Subject>, explain: bool) -> Vec<TestReport> {
+    let conventions = conventions(args).0;
+    let weaker = args.minimize.then(|| {
+        let all: Vec<&Subject> = subjects.iter().collect();
+        orderings::minimized(&all, conventions, limits(args))
+    });
+    let mut answers: Vec<TestReport> =
+        subjects.into_iter().map(|subject| answered(args, subject, conventions, explain)).collect();
+    // It is about all tests of the file, and stands behind the last.
+    if let (Some(last), Some(weaker)) = (answers.last_mut(), weaker) {
+        last.text += &report::weaker(&weaker);
+        last.answer.weaker = Some(weaker);
+    }
+    answers
+}
+
 fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, explain: bool) -> TestReport {
     let limits = limits(args);
     let litmus = &subject.litmus;
@@ -234,7 +252,7 @@ fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, expla
         }
         verdict => Decision { verdict, candidates: 0 },
     };
-    let answer = Answer {
+    let mut answer = Answer {
         file: subject.file.clone(),
         name: litmus.name.clone(),
         holds: found.verdict.ok(),
@@ -242,6 +260,8 @@ fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, expla
         candidates: outcomes.candidates + found.candidates,
         time: start.elapsed(),
         unknown: found.verdict.err(),
+        weaker: None,
+        remedies: Vec::new(),
     };
     let wanted = explain || args.dot.is_some() || args.svg.is_some();
     let shown = wanted.then(|| show(&subject, found.verdict, conventions, limits));
@@ -251,6 +271,10 @@ fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, expla
     }
     if let Some(shown) = shown.as_ref().filter(|_| explain) {
         text += &report::execution(shown);
+    }
+    if subject.compiled.is_some() && found.verdict == Ok(false) {
+        answer.remedies = orderings::remedies(&subject, conventions, limits);
+        text += &report::remedies(&answer.remedies);
     }
     let diagram = shown.and_then(|Shown { diagram, .. }| diagram);
     TestReport { answer, text, diagram, warnings: subject.warnings }

@@ -17,6 +17,7 @@ use ptx_atomics::memory_model::{
 use super::{
     answer::{Answer, Subject, TestReport, source},
     diagram::Diagram,
+    orderings::{self, Other},
 };
 use crate::format::columns;
 
@@ -58,6 +59,8 @@ pub fn show(subject: &Subject, verdict: Result<bool, Limit>, conventions: Conven
                     let by = format!("by the axiom {axiom}, section {section} of the PTX manual");
                     (format!("{formula} is forbidden {by}"), Some((execution, cycle)))
                 }
+                // Of a kernel, any execution tells nobody anything.
+                Explanation::Unknown(_) if subject.compiled.is_some() => (format!("{formula} is forbidden"), None),
                 Explanation::Unknown(limit) => {
                     (format!("{formula} is forbidden; why was not found: {limit}"), witness(&|_| true))
                 }
@@ -105,7 +108,9 @@ pub fn text(judged: &[TestReport], files: usize, in_full: bool) -> String {
     let line = |TestReport { answer, .. }: &TestReport| {
         let why = answer.unknown.iter().map(|limit| format!(": {}", why(*limit))).collect::<String>();
         let cells = [word(answer).to_owned()].into_iter().chain(counts(answer));
-        cells.chain([answer.file.clone() + &why]).collect::<Vec<_>>()
+        let several = judged.iter().filter(|other| other.answer.file == answer.file).count() > 1;
+        let name = if several { format!(": {}", answer.name) } else { String::new() };
+        cells.chain([answer.file.clone() + &name + &why]).collect::<Vec<_>>()
     };
     let mut text: String = match in_full {
         true => judged.iter().map(|judged| &judged.text[..]).collect::<Vec<_>>().join("\n"),
@@ -140,6 +145,33 @@ pub fn heading(answer: &Answer, subject: &Subject, conventions: Conventions, lim
     }
     text += &format!("  {} ({})\n", litmus.condition.quantifier, litmus.formula());
     text + &format!("  {}\n", counts(answer).join(", "))
+}
+
+/// What may be weaker.
+pub fn weaker(others: &[Other]) -> String {
+    match others {
+        [] => "\nNo ordering or scope may be weaker.\n".to_owned(),
+        others => format!(
+            "\nTogether, these may be weaker, and all that the tests of this file ask for still holds:\n\n{}",
+            orderings::shown(others)
+        ),
+    }
+}
+
+/// What would make a test hold.
+pub fn remedies(remedies: &[Vec<Other>]) -> String {
+    let each = match remedies {
+        [] => return String::new(),
+        [one, ..] if one.len() == 1 => "To blame. Each of these by itself makes it hold:",
+        _ => "To blame. Each two of these together make it hold:",
+    };
+    let all: Vec<String> = remedies.iter().map(|remedy| orderings::shown(remedy)).collect();
+    let single = remedies.iter().all(|remedy| remedy.len() == 1);
+    let text = match single {
+        true => orderings::shown(&remedies.concat()),
+        false => all.join("\n"),
+    };
+    format!("\n{each}\n\n{text}")
 }
 
 /// Every final state; a star marks those in which the formula holds.

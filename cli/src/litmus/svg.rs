@@ -418,11 +418,13 @@ fn stub(diagram: &Diagram, passages: &[Option<Passage>], gutter: usize, right: b
 fn lines(diagram: &Diagram, node: usize) -> Vec<String> {
     let node = &diagram.nodes[node];
     let first = if node.thread.is_some() { format!("{}: {}", node.name, node.instruction) } else { node.name.clone() };
-    match (node.thread, node.effect.is_empty()) {
+    let mut lines = match (node.thread, node.effect.is_empty()) {
         (None, _) => vec![format!("{first}: {}", node.effect)],
         (_, true) => vec![first],
         (_, false) => vec![first, node.effect.clone()],
-    }
+    };
+    lines.extend(node.source_in_picture());
+    lines
 }
 
 fn width(diagram: &Diagram, node: usize) -> f64 {

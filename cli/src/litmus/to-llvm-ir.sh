@@ -4,6 +4,7 @@
 #   ROOT=FOLDER           where `core` for the GPU is kept; of this repository, target/ in it
 #   CPU=sm_90 PTX=ptx78   the target
 #   OPT=2                 the optimization level; 3 for Rust
+#   SHOWN=.               what stands for ROOT in the names of source files
 #   PLAIN=1               OUTPUT is the PTX that the compiler gives by itself
 #   FLAGS=...             more arguments for the compiler
 #   LLVM=23               the compilers of another LLVM than 22
@@ -72,7 +73,7 @@ rust() {
   # shellcheck disable=SC2086
   "$rustc" "${target[@]}" -C "opt-level=${OPT:-3}" -C "target-cpu=$cpu" -C "target-feature=+$ptx" -C codegen-units=1 \
     -C debuginfo=line-directives-only -L "$core" ${scope:+--extern "ptx_atomics_scope=$scope"} --crate-type lib --emit "$emit" -o "$output" \
-    --remap-path-prefix "$root=." ${FLAGS:-} "$(realpath "$input")" 2> >(grep -v '^warning: unstable feature' >&2)
+    --remap-path-prefix "$root=${SHOWN:-.}" ${FLAGS:-} "$(realpath "$input")" 2> >(grep -v '^warning: unstable feature' >&2)
 }
 
 # The rest of clang's command line is the language.
@@ -80,7 +81,7 @@ clang() {
   local emit=(-emit-llvm)
   [ -z "${PLAIN:-}" ] || emit=()
   # shellcheck disable=SC2086
-  "clang-$llvm" "$@" "-O${OPT:-2}" -gline-directives-only -ffile-prefix-map="$root=." -S "${emit[@]}" -o "$output" ${FLAGS:-} \
+  "clang-$llvm" "$@" "-O${OPT:-2}" -gline-directives-only -ffile-prefix-map="$root=${SHOWN:-.}" -S "${emit[@]}" -o "$output" ${FLAGS:-} \
     "$(realpath "$input")"
 }
 

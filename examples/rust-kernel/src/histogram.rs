@@ -34,3 +34,15 @@ pub unsafe extern "ptx-kernel" fn histogram(bytes: *const u8, count: u32, bins: 
         bin += threads();
     }
 }
+
+// litmus: u8 bytes[512]
+// litmus: u32 bins[256]
+// litmus: test histogram_one_block
+// litmus: thread P0 = histogram(bytes, 512, bins) @ cta 0, %ntid.x = 256
+// litmus: thread P1 = histogram(bytes, 512, bins) @ cta 0, %ntid.x = 256
+// litmus: forall bins[0] == 4
+// litmus: test histogram_three_threads
+// litmus: thread P0 = histogram(bytes, 512, bins) @ cta 0, %ntid.x = 256
+// litmus: thread P1 = histogram(bytes, 512, bins) @ cta 0, %ntid.x = 256
+// litmus: thread P2 = histogram(bytes, 512, bins) @ cta 1, %ntid.x = 256
+// litmus: forall bins[0] == 3

@@ -61,3 +61,14 @@ pub unsafe extern "ptx-kernel" fn message(channels: *mut Channel, started: &Atom
     }
     stale.fetch_add(found, Relaxed);
 }
+
+// litmus: u32 channels[10], started, stale
+// litmus: test message_two_blocks
+// litmus: thread P0 = message(channels, started, 1, stale) @ cta 0
+// litmus: thread P1 = message(channels, started, 1, stale) @ cta 1
+// litmus: forall stale == 0
+// litmus: test message_three_threads
+// litmus: thread P0 = message(channels, started, 1, stale) @ cta 0
+// litmus: thread P1 = message(channels, started, 1, stale) @ cta 1
+// litmus: thread P2 = message(channels, started, 1, stale) @ cta 1
+// litmus: forall stale == 0

@@ -61,3 +61,14 @@ pub unsafe extern "ptx-kernel" fn ring(ring: &Ring, slots: *mut Slot, capacity: 
         }
     }
 }
+
+// litmus: u32 ring[3], slots[4] = {0, 9, 1, 9}, taken[2] = {7, 7}
+// litmus: test ring_two_blocks
+// litmus: thread P0 = ring(ring, slots, 2, 1, taken) @ cta 0
+// litmus: thread P1 = ring(ring, slots, 2, 1, taken) @ cta 1
+// litmus: forall taken[0] == 0
+// litmus: test ring_three_blocks
+// litmus: thread P0 = ring(ring, slots, 2, 1, taken) @ cta 0
+// litmus: thread P1 = ring(ring, slots, 2, 1, taken) @ cta 1
+// litmus: thread P2 = ring(ring, slots, 2, 1, taken) @ cta 2
+// litmus: forall taken[0] == 0 \/ taken[0] == 1

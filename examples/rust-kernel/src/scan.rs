@@ -88,3 +88,19 @@ pub unsafe extern "ptx-kernel" fn scan(
         }
     }
 }
+
+// litmus: u32 input[4] = {3, 5, 7, 9}, output[4], started, tiles[9]
+// litmus: u32 one_started = 1, first_tile[6] = {2, 8, 8}
+// litmus: test scan_one_block
+// litmus: thread P0 = scan(input, 4, output, one_started, first_tile) @ cta 1
+// litmus: thread P1 = scan(input, 4, output, one_started, first_tile) @ cta 1
+// litmus: forall output[2] == 15 /\ output[3] == 24
+// litmus: test scan_two_blocks
+// litmus: thread P0 = scan(input, 2, output, started, tiles) @ cta 0
+// litmus: thread P1 = scan(input, 2, output, started, tiles) @ cta 1
+// litmus: forall output[0] == 3 /\ output[1] == 8
+// litmus: test scan_three_blocks
+// litmus: thread P0 = scan(input, 3, output, started, tiles) @ cta 0
+// litmus: thread P1 = scan(input, 3, output, started, tiles) @ cta 1
+// litmus: thread P2 = scan(input, 3, output, started, tiles) @ cta 2
+// litmus: forall output[0] == 3 /\ output[1] == 8 /\ output[2] == 15

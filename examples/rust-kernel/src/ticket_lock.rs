@@ -34,3 +34,14 @@ pub unsafe extern "ptx-kernel" fn ticket_lock(lock: &TicketLock, rounds: u32, co
         lock.unlock();
     }
 }
+
+// litmus: u32 lock[2], counter
+// litmus: test ticket_lock_two_blocks
+// litmus: thread P0 = ticket_lock(lock, 1, counter) @ cta 0
+// litmus: thread P1 = ticket_lock(lock, 1, counter) @ cta 1
+// litmus: forall counter == 2
+// litmus: test ticket_lock_three_blocks
+// litmus: thread P0 = ticket_lock(lock, 1, counter) @ cta 0
+// litmus: thread P1 = ticket_lock(lock, 1, counter) @ cta 1
+// litmus: thread P2 = ticket_lock(lock, 1, counter) @ cta 2
+// litmus: forall counter == 3

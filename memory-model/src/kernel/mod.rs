@@ -16,6 +16,8 @@ mod shrink;
 mod thread;
 pub mod words;
 
+use std::collections::BTreeMap;
+
 use ptx_isa::{Function, Module};
 
 pub use self::words::Test;
@@ -104,8 +106,18 @@ pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: u
         }
     }
     // What a condition names is an object, be it accessed or not.
-    for (name, at) in test.conditions.iter().flat_map(|condition| condition.formula.objects()) {
-        errors.extend(objects.named(name).err().map(|why| at.error(why)));
+    let mut named = Vec::new();
+    for (name, offset, at) in test.conditions.iter().flat_map(|condition| condition.formula.objects()) {
+        match objects.named(name) {
+            Ok(object) => {
+                let object = &objects.all[object];
+                let (start, bytes) = object.part(offset);
+                if object.has(start, bytes) {
+                    named.push((object.base + start, bytes));
+                }
+            }
+            Err(why) => errors.push(at.error(why)),
+        }
     }
     if !errors.is_empty() {
         return Err(Errors(errors));
@@ -128,7 +140,8 @@ pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: u
         }
         shrink::share_registers(thread).map_err(unmodelled)?;
     }
-    let accessed = shrink::accessed(&mut program, conventions.unfolding(rounds)).map_err(unmodelled)?;
+    let mut accessed = shrink::accessed(&mut program, conventions.unfolding(rounds)).map_err(unmodelled)?;
+    named.into_iter().for_each(|(at, bytes)| accessed.name(at, bytes));
     accessed.rebuild(&mut program, &objects);
 
     let mut resolver = Resolver { program: &mut program, objects: &mut objects, accessed: &accessed, errors };
@@ -167,6 +180,11 @@ impl Compiled {
         }
         found
     }
+}
+
+/// The source files of a module, as its compiler wrote their paths.
+pub fn files(module: &Module) -> Vec<String> {
+    BTreeMap::from_iter(inline::files(module)).into_values().collect()
 }
 
 /// The function that a thread runs, and what its parameters hold.
@@ -211,7 +229,7 @@ fn started<'m>(
             Some(Argument::Address { name, offset, at }) => match objects.named(&name) {
                 Ok(object) => {
                     let object = &objects.all[object];
-                    Some(object.base + object.part(offset).0)
+                    Some(object.base.wrapping_add(object.part(offset).0))
                 }
                 Err(why) => {
                     errors.push(at.error(why));
@@ -237,17 +255,22 @@ fn special(test: &Test, index: usize, name: &str) -> Option<Value> {
     };
     let all = || 0..test.threads.len();
     let places = || test.threads.iter().map(|thread| thread.place).filter(|other| other.gpu == place.gpu);
-    let above = |last: Option<Value>| last.map_or(1, |last| last + 1);
-    let threads = above(all().filter(|&of| test.threads[of].place == place).map(tid).max());
+    let above = |last: Option<Value>| last.map_or(1, |last| last.saturating_add(1));
+    // All CTAs of a grid are of one size.
+    let in_grid = |of: &ThreadWords| of.place == place || of.function == thread.function;
+    let threads = above(all().filter(|&of| in_grid(&test.threads[of])).map(tid).max());
     let in_cluster = places().filter(|other| other.cluster == place.cluster);
     let ctas_of_cluster = above(in_cluster.map(|other| other.cta.into()).max());
     let cluster = Value::from(place.cluster.unwrap_or_default());
     let clusters = above(places().map(|other| other.cluster.unwrap_or_default().into()).max());
     let (cta, rank, ranks) = match place.cluster {
-        Some(_) => (cluster * ctas_of_cluster + Value::from(place.cta), place.cta.into(), ctas_of_cluster),
+        Some(_) => {
+            let before = cluster.saturating_mul(ctas_of_cluster);
+            (before.saturating_add(place.cta.into()), place.cta.into(), ctas_of_cluster)
+        }
         None => (place.cta.into(), 0, 1),
     };
-    let ctas = if place.cluster.is_some() { clusters * ctas_of_cluster } else { ctas_of_cluster };
+    let ctas = if place.cluster.is_some() { clusters.saturating_mul(ctas_of_cluster) } else { ctas_of_cluster };
     let (family, dimension) = name.strip_prefix('%')?.split_once('.').unwrap_or((name.strip_prefix('%')?, ""));
     let (first, count) = match family {
         "tid" => (tid(index), false),
@@ -304,16 +327,15 @@ fn with_traps(program: &Program, mut conditions: Vec<Condition>) -> Result<Vec<C
 
 impl FormulaWords {
     /// The objects that it names.
-    fn objects(&self) -> Vec<(&str, &At)> {
-        let atom = |atom: &'_ AtomWords| matches!(atom, AtomWords::Memory { .. });
+    fn objects(&self) -> Vec<(&str, words::Offset, &At)> {
+        fn object(atom: &AtomWords) -> Option<(&str, words::Offset, &At)> {
+            match atom {
+                AtomWords::Memory { name, offset, at } => Some((name, *offset, at)),
+                _ => None,
+            }
+        }
         match self {
-            Self::Equal(a, b) | Self::Unequal(a, b) => [a, b]
-                .into_iter()
-                .filter(|of| atom(of))
-                .filter_map(
-                    |of| if let AtomWords::Memory { name, at, .. } = of { Some((name.as_str(), at)) } else { None },
-                )
-                .collect(),
+            Self::Equal(a, b) | Self::Unequal(a, b) => [a, b].into_iter().filter_map(object).collect(),
             Self::Not(formula) => formula.objects(),
             Self::And(a, b) | Self::Or(a, b) => [a.objects(), b.objects()].concat(),
             Self::True => Vec::new(),
@@ -371,7 +393,7 @@ impl Resolver<'_, '_> {
         let object = self.objects.named(name)?;
         let object = &self.objects.all[object];
         let (start, bytes) = object.part(offset);
-        if start.saturating_add(bytes) > object.bytes {
+        if !object.has(start, bytes) {
             return Err(format!("`{name}` has {} bytes", object.bytes));
         }
         let at = object.base + start;

@@ -7,7 +7,8 @@ pub(super) fn shown(symbol: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(mangled) {
         return format!("{rust:#}");
     }
-    let cpp = cpp_demangle::Symbol::new(mangled).ok();
+    // A bare `y` would be a type.
+    let cpp = Some(mangled).filter(|name| name.starts_with("_Z")).and_then(|name| cpp_demangle::Symbol::new(name).ok());
     cpp.and_then(|cpp| cpp.demangle().ok()).map_or_else(|| mangled.to_owned(), |name| without_parameters(&name))
 }
 
@@ -41,6 +42,7 @@ mod tests {
     #[test]
     fn symbols() {
         assert!(is_called("counter", "counter"));
+        assert_eq!(shown("y"), "y");
         assert!(is_called("_ZL7counter", "counter"));
         assert!(is_called("_Z8producerPi", "producer"));
         assert!(is_called("_ZZ4scanPjE4sums", "sums"));

@@ -127,7 +127,8 @@ impl<'m> Objects<'m> {
             Owner::Thread(thread, call) => format!("{shown}$P{thread}_{call}"),
             _ => shown,
         };
-        let (mut element, mut bytes) = (size(declaration.ty), size(declaration.ty) * declaration.elements);
+        let (mut element, mut bytes) =
+            (size(declaration.ty), size(declaration.ty).saturating_mul(declaration.elements));
         if let Some(words) = words {
             element = size(words.ty);
             // Whoever launches a kernel says how much shared memory it has.
@@ -217,7 +218,7 @@ impl<'m> Objects<'m> {
         element: u64,
     ) -> Result<usize, String> {
         let known: u64 = self.all.iter().map(|object| object.bytes).sum();
-        if known + bytes > MAX_BYTES {
+        if known.saturating_add(bytes) > MAX_BYTES {
             return Err(format!("`{name}` has {bytes} bytes: the objects of a test have at most {MAX_BYTES}"));
         }
         let region = region(space).unwrap_or_default();
@@ -276,6 +277,11 @@ impl Object {
             Offset::Bytes(0) if self.bytes <= 8 && self.bytes.is_power_of_two() => (0, self.bytes),
             Offset::Bytes(offset) => (offset, self.element),
         }
+    }
+
+    /// Whether it has all of these bytes.
+    pub fn has(&self, start: u64, bytes: u64) -> bool {
+        start.saturating_add(bytes) <= self.bytes
     }
 
     /// The name of some bytes of it.

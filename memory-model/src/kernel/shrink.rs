@@ -122,6 +122,13 @@ impl Accessed {
         }
     }
 
+    /// Makes one part of bytes that a condition names, if some of them are accessed.
+    pub fn name(&mut self, at: Value, bytes: u64) {
+        if self.touches(at, bytes) {
+            add(&mut self.parts, at, Part { bytes, threads: Vec::new(), written: false, strong: false });
+        }
+    }
+
     /// Whether exactly these bytes are what is accessed there.
     pub fn is(&self, at: Value, bytes: u64) -> bool {
         self.parts.get(&at).is_some_and(|part| part.bytes == bytes)

@@ -6,6 +6,7 @@
 
 pub mod axioms;
 pub mod explain;
+pub mod orderings;
 pub mod relations;
 pub mod search;
 

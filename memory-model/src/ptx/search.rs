@@ -354,6 +354,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             feasible_only: false,
             feasible: false,
             beyond: Set(0),
+            unknown: Set(0),
             thin_air: Cell::new(false),
             solved: None,
             unsolved: false,
@@ -463,7 +464,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         if self.c.barriers().any(|(.., barrier)| barrier.quorum.is_some() || barrier.reduction.is_some()) {
             return Ok(true);
         }
-        self.beyond = x.filter(|event| event.kind == EventKind::Beyond);
+        self.beyond = x.filter(|event| matches!(event.kind, EventKind::Beyond { .. }));
+        self.unknown = x.filter(|event| event.kind == EventKind::Beyond { known: false });
         for beyond in self.beyond {
             for read in x.reads {
                 // A thread reads from its own later writes at most through another proxy.

@@ -86,6 +86,8 @@ pub(super) struct Search<'s, 'p, 'g> {
     pub(super) feasible: bool,
     /// The events that stand for all behind such a bound.
     pub(super) beyond: Set,
+    /// Those of which it is not known what they write.
+    pub(super) unknown: Set,
     /// Whether something was given up because of dependencies alone.
     pub(super) thin_air: Cell<bool>,
     /// What all events give, where that is solved.
@@ -122,7 +124,7 @@ impl Search<'_, '_, '_> {
     /// The write that is read from, where it is chosen and known.
     pub(super) fn source(&self, rf: &[u8; MAX_EVENTS], read: usize) -> Option<usize> {
         let source = usize::from(rf[read]);
-        (source < MAX_EVENTS && !self.beyond.contains(source)).then_some(source)
+        (source < MAX_EVENTS && !self.unknown.contains(source)).then_some(source)
     }
 }
 

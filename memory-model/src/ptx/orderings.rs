@@ -1,0 +1,134 @@
+//! Programs with other orderings: what an instruction may be in place of what it is, weaker or stronger.
+
+use strum::IntoEnumIterator;
+
+use super::{Fence, FenceSem, Instruction, Program, Proxy, Sem, Semantics};
+use crate::{
+    place::Scope,
+    program::{Barrier, BarrierName, BarrierPart, Operand, Statement},
+};
+
+/// A statement of a program: the thread and the index into its code.
+pub type At = (usize, usize);
+
+/// What is put in the place of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The same instruction with these semantics.
+    Access(Semantics),
+    /// Another fence.
+    Fence(Fence),
+    /// Nothing.
+    Removed,
+    /// A barrier of the CTA, in front of the instruction.
+    BarrierBefore,
+}
+
+/// What an instruction may be that orders less, from the weakest on: less ordering comes first, then a narrower scope. An atomic
+/// access stays one. Nothing for what orders nothing.
+pub fn weaker(instruction: &Instruction) -> Vec<Change> {
+    match instruction {
+        Instruction::Load { access, .. } | Instruction::Store { access, .. } | Instruction::Rmw { access, .. } => {
+            if !is_plain_atomic(*access) {
+                return Vec::new();
+            }
+            let sems: &[Sem] = match access.sem {
+                Sem::Acquire => &[Sem::Relaxed, Sem::Acquire],
+                Sem::Release => &[Sem::Relaxed, Sem::Release],
+                Sem::AcqRel => &[Sem::Relaxed, Sem::Acquire, Sem::Release, Sem::AcqRel],
+                _ => &[Sem::Relaxed],
+            };
+            let all = sems.iter().flat_map(|sem| narrower(access.scope).map(move |scope| (*sem, scope)));
+            let all = all.map(|(sem, scope)| Semantics { sem, scope, ..*access });
+            all.filter(|other| other != access).map(Change::Access).collect()
+        }
+        Instruction::Fence(fence @ Fence::Memory { sem, scope }) => {
+            let sems: &[FenceSem] = match sem {
+                FenceSem::Sc => &[FenceSem::Acquire, FenceSem::Release, FenceSem::AcqRel, FenceSem::Sc],
+                FenceSem::AcqRel => &[FenceSem::Acquire, FenceSem::Release, FenceSem::AcqRel],
+                FenceSem::Acquire => &[FenceSem::Acquire],
+                FenceSem::Release => &[FenceSem::Release],
+            };
+            let all = sems.iter().flat_map(|sem| narrower(*scope).map(move |scope| Fence::Memory { sem: *sem, scope }));
+            let all = all.filter(|other| other != fence).map(Change::Fence);
+            [Change::Removed].into_iter().chain(all).collect()
+        }
+        Instruction::Barrier(Barrier { part: BarrierPart::Sync, of: BarrierName::Cta { quorum: None, .. } }) => {
+            vec![Change::Removed]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What an instruction may be that orders more: its own kind of ordering, at the widest scope; and a barrier in front of it.
+pub fn stronger(instruction: &Instruction) -> Vec<Change> {
+    let (sem, access) = match instruction {
+        Instruction::Load { access, .. } => (Sem::Acquire, *access),
+        Instruction::Store { access, .. } => (Sem::Release, *access),
+        Instruction::Rmw { access, .. } => (Sem::AcqRel, *access),
+        Instruction::Fence(fence @ Fence::Memory { sem, .. }) => {
+            let wide = |sem| Fence::Memory { sem, scope: Scope::Sys };
+            let all = [wide(*sem), wide(FenceSem::AcqRel), wide(FenceSem::Sc)];
+            return all.into_iter().filter(|other| other != fence).map(Change::Fence).collect();
+        }
+        _ => return Vec::new(),
+    };
+    if access.proxy != Proxy::Generic {
+        return Vec::new();
+    }
+    let mut all = vec![];
+    if access.strong() && access.sem != Sem::Volatile {
+        // The scope alone, then the ordering alone.
+        all.push(Semantics { scope: Scope::Sys, ..access });
+        all.push(Semantics { sem, ..access });
+    }
+    all.push(Semantics { sem, scope: Scope::Sys, ..access });
+    all.dedup();
+    let changes = all.into_iter().filter(|other| *other != access).map(Change::Access);
+    changes.chain([Change::BarrierBefore]).collect()
+}
+
+/// The program with the same change at several statements, in their order of threads and indices.
+pub fn changed(program: &Program, at: &[At], change: &Change) -> Program {
+    let mut program = program.clone();
+    let mut at = at.to_vec();
+    // What comes later is changed first: a statement that is added or removed moves those behind it.
+    at.sort_unstable_by(|a, b| b.cmp(a));
+    for (thread, index) in at {
+        let code = &mut program.threads[thread].code;
+        let Some(statement) = code.get_mut(index) else { continue };
+        match (change, &mut statement.instruction) {
+            (
+                Change::Access(to),
+                Instruction::Load { access, .. } | Instruction::Store { access, .. } | Instruction::Rmw { access, .. },
+            ) => *access = *to,
+            (Change::Fence(to), Instruction::Fence(fence)) => *fence = *to,
+            // An index names the same statement afterwards.
+            (Change::Removed, instruction) => *instruction = nothing(),
+            (Change::BarrierBefore, _) => {
+                let name = BarrierName::Cta { instance: 0, id: Operand::Immediate(0), quorum: None };
+                let barrier = Instruction::Barrier(Barrier { part: BarrierPart::Sync, of: name });
+                let guard = statement.guard;
+                code.insert(index, Statement { guard, instruction: barrier });
+            }
+            _ => {}
+        }
+    }
+    program
+}
+
+/// What does nothing.
+fn nothing() -> Instruction {
+    Instruction::Vector(Vec::new())
+}
+
+fn is_plain_atomic(access: Semantics) -> bool {
+    access.strong() && access.sem != Sem::Volatile && !access.mmio && access.proxy == Proxy::Generic
+}
+
+/// The scope and those inside of it, from the narrowest on.
+fn narrower(scope: Scope) -> impl Iterator<Item = Scope> {
+    let mut all: Vec<Scope> = Scope::iter().filter(|other| *other <= scope).collect();
+    all.sort_unstable();
+    all.into_iter()
+}
