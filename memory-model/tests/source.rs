@@ -13,6 +13,7 @@ use ptx_memory_model::{
         search,
     },
 };
+use testing::random;
 
 fn program(text: &str) -> Source {
     let mut programs = sources(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -20,34 +21,27 @@ fn program(text: &str) -> Source {
     programs.remove(0)
 }
 
-/// Whether some outcome has these values of registers (`0:r1`) and variables.
+/// Whether some outcome has these values of registers (`0:r1`) and variables; nothing if the program is undefined.
 fn allowed(code: &str, values: &str, rules: impl Into<Rules>) -> Option<bool> {
     let source = program(&format!("name: test\n{code}"));
     let layout = Layout::new(&source.program);
     let found = search::outcomes(&source.program, rules, Limits::default());
     assert_eq!(found.outcomes.unknown, None, "{code}");
-    let has = |state: &[u64], wanted: &str| {
-        let (name, value) = wanted.split_once('=').expect(wanted);
-        let found = match name.split_once(':') {
-            Some((thread, name)) => {
-                let thread: usize = thread.parse().expect(wanted);
-                let mut registers = layout.registers().iter();
-                let declared = &source.program.threads[thread].registers;
-                let of =
-                    registers.find(|(t, r)| *t == thread && declared[usize::from(r.0)].name == name).expect(wanted);
-                layout.register(state, of.0, of.1)
-            }
-            None => {
-                let index = source.program.locations.iter().position(|variable| variable.name == name).expect(wanted);
-                layout.location(state, ptx_memory_model::program::Location(index as u16))
-            }
-        };
-        found == value.parse().ok()
-    };
-    if found.race.is_some() {
+    if found.undefined {
         return None;
     }
-    Some(found.outcomes.states.iter().any(|state| values.split(' ').all(|wanted| has(state, wanted))))
+    let registers = layout.registers().iter().map(|(thread, register)| {
+        format!("{thread}:{}", source.program.threads[*thread].registers[usize::from(register.0)].name)
+    });
+    let names: Vec<String> = registers.chain(source.program.locations.iter().map(|v| v.name.clone())).collect();
+    let wanted = values.split(' ').map(|value| {
+        let (name, value) = value.split_once('=').expect(value);
+        (names.iter().position(|other| other == name).expect(name), value.parse().expect(value))
+    });
+    let wanted: Vec<(usize, u64)> = wanted.collect();
+    let closed = found.outcomes.states.iter().map(|state| state.iter().copied().map(Some).collect());
+    let mut states = closed.chain(found.open.iter());
+    Some(states.any(|state: Vec<Option<u64>>| wanted.iter().all(|&(at, value)| state[at].is_none_or(|v| v == value))))
 }
 
 #[track_caller]
@@ -160,7 +154,7 @@ fn guarded_data() {
 #[test]
 fn release_sequences_of_plain_data() {
     let code = "P0@0.0: st.na x 1; st.rel.gpu y 1\n\
-                P1@1.0: r0=rmw.add.ar.gpu y 10; st.rlx.gpu y 3\n\
+                P1@1.0: r0=rmw.add.ar.gpu y 10; if r0 == 1 { st.rlx.gpu y 3 }\n\
                 P2@2.0: r0=ld.acq.gpu y; if r0 == 3 { r1=ld.na x }";
     let values = "1:r0=1 2:r0=3 2:r1=0";
     assert_eq!((allowed(code, values, Cpp11), allowed(code, values, Cpp20)), (Some(false), UNDEFINED));
@@ -185,7 +179,8 @@ fn races() {
     // Of writes that race, the variable may hold anything at the end; a later one settles it.
     let writes = "P0@0.0: st.na x 1\nP1@1.0: st.na x 2";
     racing(writes, "x=7", UNDEFINED, Some(true));
-    let later = "P0@0.0: st.na x 1; st.rel.gpu y 1\nP1@1.0: st.na x 2; r0=ld.acq.gpu y; if r0 == 1 { st.na x 3; r1=ld.na x }";
+    let later =
+        "P0@0.0: st.na x 1; st.rel.gpu y 1\nP1@1.0: st.na x 2; r0=ld.acq.gpu y; if r0 == 1 { st.na x 3; r1=ld.na x }";
     racing(later, "1:r0=1 1:r1=3 x=3", UNDEFINED, Some(true));
     racing(later, "1:r0=1 x=7", UNDEFINED, Some(false));
     racing(later, "1:r0=0 x=7", UNDEFINED, Some(true));
@@ -227,7 +222,7 @@ fn rules_of_random_programs() {
 #[test]
 fn texts_come_back() {
     let text = "name: nested\n\
-                P0@0.0: st.na x 1; r0=rmw.exch.ar.gpu y 1; if r0 == 1 { if r0 != y0 { st.na x 2; st.na x 3 } fence.sc.gpu }\n";
+                P0@0.0: st.na x 1; r0=rmw.exch.ar.gpu y 1; if r0 == 1 { if r0 != y0 { st.na x 2; st.na x 3 }; fence.sc.gpu }\n";
     let text = text.replace("y0", "2");
     let read = program(&text);
     assert_eq!(read.to_string(), text);
@@ -254,8 +249,14 @@ fn errors_have_places() {
     check("name: a\nP0@0.0: =ld.rlx.gpu x", "2:9: `` is no name");
     check("name: a\nP0@0.0: r0=ld.rlx.gpu 7", "2:23: `7` is no name");
     check("name: a\nP0@0.0: x=ld.rlx.gpu x", "2:9: `x` is a variable and a register");
-    check("name: a\nP0@0.0: r0=ld.rlx.gpu x; if r0 > 1 { st.na x 1 }", "2:26: `if register == value {` expected, or `!=`");
-    check("name: a\nP0@0.0: r0=ld.rlx.gpu x; if r0 == r1 { st.na x 1 }", "2:35: `r1` is no number, and no register that was set");
+    check(
+        "name: a\nP0@0.0: r0=ld.rlx.gpu x; if r0 > 1 { st.na x 1 }",
+        "2:26: `if register == value {` expected, or `!=`",
+    );
+    check(
+        "name: a\nP0@0.0: r0=ld.rlx.gpu x; if r0 == r1 { st.na x 1 }",
+        "2:35: `r1` is no number, and no register that was set",
+    );
     check("name: a\nP0@0.0: r0=ld.rlx.gpu x; if r0 == 1 { st.na x 1", "2:26: `{` without `}`");
     check("name: a\nP0@0.0: st.na x 1 }", "2:19: `}` without `{`");
     check("name: a\nP0@+1.0: fence.sc.gpu", "2:1: `P0@cta.gpu:` expected");
