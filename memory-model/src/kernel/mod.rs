@@ -120,6 +120,7 @@ pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: u
         }
         shrink::share_registers(thread).map_err(unmodelled)?;
     }
+    shrink::without_lone_barriers(&mut program);
     let mut accessed = shrink::accessed(&mut program, conventions.unfolding(rounds)).map_err(unmodelled)?;
     named.into_iter().for_each(|(at, bytes)| accessed.name(at, bytes));
     accessed.rebuild(&mut program, &objects);
