@@ -8,7 +8,7 @@ mod state;
 mod thread;
 mod values;
 
-pub(crate) use self::{address::ARRAY, path::go_together, thread::Touch};
+pub(crate) use self::{address::ARRAY, beyond::without_unread_beyond, path::go_together, thread::Touch};
 use self::{
     address::Settled,
     beyond::tell_beyond,

@@ -2,7 +2,7 @@
 
 use super::{
     address::{ARRAY, addresses},
-    path::{EventKind, PathEvent, Term},
+    path::{EventKind, Path, PathEvent, Term},
     thread::{Touch, Unfold, Unfolded},
 };
 use crate::{
@@ -185,4 +185,25 @@ pub(super) fn tell_beyond<L: Language>(program: &Program<L>, unfolded: &mut [Unf
         });
         path.events = events.collect();
     }
+}
+
+/// The paths without what is behind their bounds and read by no other thread.
+pub(crate) fn without_unread_beyond<L: Language>(program: &Program<L>, paths: &[&Path<L>]) -> Vec<Path<L>> {
+    // Through another proxy, a thread may read from its own later writes.
+    let aliased = program.locations.iter().any(|variable| variable.alias.is_some());
+    let is_read = |variable: Location, by: usize| {
+        let reads = |path: &Path<L>| {
+            let read =
+                |event: &PathEvent<L>| matches!(event.kind, EventKind::Read(_)) && event.span.variable == variable;
+            path.events.iter().any(read)
+        };
+        aliased || paths.iter().enumerate().any(|(other, path)| other != by && reads(path))
+    };
+    let without = |(thread, path): (usize, &&Path<L>)| {
+        let mut path = Path::clone(path);
+        path.events
+            .retain(|event| !matches!(event.kind, EventKind::Beyond { .. }) || is_read(event.span.variable, thread));
+        path
+    };
+    paths.iter().enumerate().map(without).collect()
 }
