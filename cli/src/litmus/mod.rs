@@ -200,7 +200,7 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Fa
         Err(Limit::Choices) if counted != limits => {
             search::decide(&litmus.program, &litmus.condition, conventions, limits)
         }
-        verdict => Decision { verdict, candidates: 0 },
+        verdict => Decision { verdict, candidates: 0, execution: None },
     };
     let answer = Answer {
         file: input.name().to_owned(),
