@@ -4,6 +4,7 @@ mod naive;
 
 use ptx_memory_model::{
     condition::{Atom, Condition, Formula, Quantifier},
+    litmus::Litmus,
     outcome::{Layout, Limits},
     program::Location,
     ptx::{self, Conventions},
@@ -116,6 +117,25 @@ fn decisions() {
     }
     println!("decisions: {counts:?}");
     assert!(counts["Ok(true)"] > 10_000 && counts["Ok(false)"] > 10_000, "{counts:?}");
+}
+
+/// Tests that are too large for the enumerator: the solver decides as the search does, where that ends.
+#[test]
+fn wide_decisions() {
+    let (mut compared, mut holds) = (0, 0);
+    for seed in 0..400 {
+        let Litmus { program, condition, .. } = random::wide(seed);
+        let found = ptx::search::decide_after(0, &program, &condition, Conventions::MANUAL, Limits::default());
+        let limits = Limits { choices: 30_000, ..Limits::default() };
+        let tried = ptx::search::decide_after(u64::MAX, &program, &condition, Conventions::MANUAL, limits);
+        if let (Ok(verdict), Ok(expected)) = (found.verdict, tried.verdict) {
+            assert_eq!(verdict, expected, "seed {seed}: {}", random::wide(seed));
+            compared += 1;
+            holds += usize::from(expected);
+        }
+    }
+    println!("{compared} of 400 tests compared, of which {holds} hold");
+    assert!(compared > 100 && holds > 50, "{compared}, {holds}");
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn judge(args: &LitmusArgs, path: &Path, explain: bool) -> Result<TestReport, Fa
         unknown: found.verdict.err(),
     };
     let wanted = explain || args.dot.is_some() || args.svg.is_some();
-    let shown = wanted.then(|| show(&litmus, found.verdict, conventions, limits));
+    let shown = wanted.then(|| show(&litmus, &found, conventions, limits));
     let mut text = report::heading(&answer, &litmus);
     if args.outcomes {
         text += &report::outcomes(&litmus, &outcomes);

@@ -290,7 +290,6 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         }
         let others = |write: usize| at.writes - Set::one(write);
         for a in at.writes {
-            self.clauses.forbid(&[causes.get(a, a)]);
             for b in others(a) {
                 self.clauses.imply(&[causes.get(a, b)], self.co.get(a, b));
                 for c in others(a) - Set::one(b) {
