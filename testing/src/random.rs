@@ -276,7 +276,7 @@ fn thread(
 pub fn wide(seed: u64) -> Litmus {
     let mut random = Random(seed);
     let count = 2 + random.below(3);
-    let variable = |index: usize| Variable { name: ["x", "y", "z", "w"][index].to_string(), initial: 0, alias: None };
+    let variable = |index: usize| Variable::new(["x", "y", "z", "w"][index], 0);
     let ty = Type::U32;
     let mut atoms: Vec<Atom> = Vec::new();
     let places = random.below(4);
