@@ -38,6 +38,9 @@ pub enum Limit {
     /// The bound on choices.
     #[error("more choices than the limit")]
     Choices,
+    /// The bound on final states.
+    #[error("more final states than the limit")]
+    States,
     /// The bound on time.
     #[error("the time limit is over")]
     Time,

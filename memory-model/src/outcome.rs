@@ -110,8 +110,13 @@ impl Budget {
         if self.choices > self.limit {
             return Err(Limit::Choices);
         }
+        if self.choices.is_multiple_of(256) { self.in_time() } else { Ok(()) }
+    }
+
+    /// Looks at the clock.
+    pub fn in_time(&self) -> Result<(), Limit> {
         match self.deadline {
-            Some(deadline) if self.choices.is_multiple_of(256) && Instant::now() > deadline => Err(Limit::Time),
+            Some(deadline) if Instant::now() > deadline => Err(Limit::Time),
             _ => Ok(()),
         }
     }

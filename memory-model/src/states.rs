@@ -7,6 +7,9 @@ use rustc_hash::FxBuildHasher;
 
 use crate::program::Value;
 
+/// The most values that a set holds: 128 MiB.
+const MAX_VALUES: usize = 1 << 24;
+
 /// A set of rows of one width, in the order in which they were found. It takes 8 bytes for each value, and little more.
 #[derive(Clone, Debug, Default)]
 pub struct States {
@@ -55,6 +58,11 @@ impl States {
         false
     }
 
+    /// Whether no further rows are to be added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.values.len().max(self.len()) >= MAX_VALUES
+    }
+
     /// Forgets all rows.
     pub(crate) fn clear(&mut self) {
         self.values.clear();
@@ -101,6 +109,12 @@ mod tests {
         assert!(other.is_subset(&states) && !states.is_subset(&other) && states != other);
         other.insert(&[1, 2]);
         assert_eq!(states, other);
+        let mut large = States::new(MAX_VALUES / 2);
+        for value in [1, 2] {
+            assert!(!large.is_full());
+            large.insert(&vec![value; MAX_VALUES / 2]);
+        }
+        assert!(large.is_full());
         // Without observed values, there is one state.
         let mut empty = States::new(0);
         empty.insert(&[]);

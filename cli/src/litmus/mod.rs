@@ -239,7 +239,7 @@ fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, expla
     let outcomes = search::outcomes(&litmus.program, conventions, counted);
     let verdict = outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program));
     let found = match verdict {
-        Err(Limit::Choices) if counted != limits => {
+        Err(limit) if limit == Limit::States || limit == Limit::Choices && counted != limits => {
             search::decide(&litmus.program, &litmus.condition, conventions, limits)
         }
         verdict => Decision { verdict, candidates: 0, execution: None },
@@ -248,7 +248,7 @@ fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, expla
         file: subject.file.clone(),
         name: litmus.name.clone(),
         holds: found.verdict.ok(),
-        outcomes: outcomes.unknown.is_none_or(|limit| limit != Limit::Choices).then(|| outcomes.states.len()),
+        outcomes: (!matches!(outcomes.unknown, Some(Limit::Choices | Limit::States))).then(|| outcomes.states.len()),
         candidates: outcomes.candidates + found.candidates,
         time: start.elapsed(),
         unknown: found.verdict.err(),

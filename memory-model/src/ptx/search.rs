@@ -8,6 +8,8 @@
 //!    After each choice, what base causality already forbids is given up.
 //! 2. Base causality is now fixed. For each location by itself, it chooses the sources of the other reads and a coherence
 //!    order. The outcomes are the products of what the locations allow.
+//!
+//! Where only a condition is asked, and the search takes long, a SAT solver makes the choices: see [`encode`].
 
 use std::cell::Cell;
 

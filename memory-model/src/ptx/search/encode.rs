@@ -79,6 +79,7 @@ impl Search<'_, '_, '_> {
 
     /// Asks the solver for an execution that ends as is asked, and has other sources than these.
     pub(super) fn ask(&mut self, choice: &Choice, question: &Question, refuted: &[Found]) -> Result<Answer, Limit> {
+        self.budget.in_time()?;
         let mut encoding = Encoding::new(self, choice);
         let answer = encoding.answer(choice, question, refuted);
         *self.budget = encoding.clauses.budget();

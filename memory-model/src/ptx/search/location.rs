@@ -24,7 +24,8 @@ impl Search<'_, '_, '_> {
         }
         let Some(&read) = at.inner.get(index) else {
             self.budget.candidates += 1;
-            return self.coherence(choice, preserved, at);
+            self.coherence(choice, preserved, at)?;
+            return if at.rows.is_full() { Err(Limit::States) } else { Ok(()) };
         };
         for source in self.sources[read] {
             self.budget.choose()?;

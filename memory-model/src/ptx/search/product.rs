@@ -68,6 +68,9 @@ impl Search<'_, '_, '_> {
                 }
                 None => {
                     self.goal.outcomes.states.insert(&state);
+                    if self.goal.outcomes.states.is_full() {
+                        return Err(Limit::States);
+                    }
                 }
             }
             let mut index = 0;

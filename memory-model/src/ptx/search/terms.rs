@@ -54,8 +54,8 @@ impl Values {
 }
 
 /// Of one thing, and of the combinations of values of which one is computed. What is beyond is not known.
-const MAX_VALUES: usize = 2048;
-const MAX_COMBINATIONS: usize = 1 << 17;
+const MAX_VALUES: usize = 256;
+const MAX_COMBINATIONS: usize = 1 << 14;
 
 /// A node of a thread's path.
 type Place = (usize, u32);
