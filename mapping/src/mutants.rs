@@ -85,7 +85,10 @@ pub const SUPERFLUOUS: [Superfluous; 5] = [
         applies: |mutant| {
             matches!(mutant.op.operation, Operation::CmpXchg { .. })
                 && mutant.edit.after.is_none()
-                && matches!(mutant.edit.before.instruction(), Some(Instruction::Setp { .. } | Instruction::Bra { .. }))
+                && matches!(
+                    mutant.edit.before.instruction(),
+                    Some(Instruction::Setp { cmp: Cmp::Ne, .. } | Instruction::Bra { .. })
+                )
         },
     },
     Superfluous {

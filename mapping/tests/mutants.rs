@@ -1,6 +1,8 @@
 //! Wrong lowerings, each of which the check must catch: the table of what a mapping check is for, and those that are made of the
 //! right ones.
 
+use std::{fs, path::Path};
+
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics_lowering::{
@@ -298,6 +300,11 @@ fn every_one(expansion: &Expansion) -> Result<(), Failed> {
 
 fn reasons() -> Result<(), Failed> {
     let all = EXPANSIONS.iter().map(mutants).collect::<Result<Vec<_>, _>>()?.concat();
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/memory-model.md"))?;
+    for expansion in &EXPANSIONS {
+        let row = format!("| {} | {} |", expansion.name, mutants(expansion)?.len());
+        assert!(docs.contains(&row), "docs/memory-model.md lacks the row: {row}");
+    }
     for superfluous in &SUPERFLUOUS {
         let of = |mutant: &&mutants::Mutant| mutant.superfluous().is_some_and(|other| other.what == superfluous.what);
         let count = all.iter().filter(of).count();
