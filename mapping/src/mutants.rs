@@ -13,8 +13,8 @@ use std::{
 use ptx_atomics_lowering::{
     AtomicOp, D, Operation, Ordering, Sequence, Strategy, Target,
     ptx::{
-        Atom, AtomSem, Cmp, Fence, FenceSem, Form, Guard, Instruction, Ld, LdSem, MembarLevel, Operand, Red, RedSem,
-        Scope, St, StSem, Statement,
+        Atom, AtomOp, AtomSem, Cmp, Fence, FenceSem, Form, Guard, Instruction, Ld, LdSem, MembarLevel, Operand, Red,
+        RedSem, Scope, St, StSem, Statement,
     },
 };
 use ptx_memory_model::{
@@ -85,13 +85,21 @@ pub const SUPERFLUOUS: [Superfluous; 5] = [
         applies: |mutant| {
             matches!(mutant.op.operation, Operation::CmpXchg { .. })
                 && mutant.edit.after.is_none()
-                && matches!(mutant.edit.before.instruction(), Some(Instruction::Setp { .. } | Instruction::Bra { .. }))
+                && matches!(
+                    mutant.edit.before.instruction(),
+                    Some(Instruction::Setp { cmp: Cmp::Ne, .. } | Instruction::Bra { .. })
+                )
         },
     },
     Superfluous {
         what: "before sm_70: the result of an `atom` that nobody reads left out",
         why: "a `red` begins no acquire pattern, but there all orders are those of `membar`, which is a `fence.sc`",
-        applies: |mutant| mutant.edit.unread && !mutant.target.meets(Form::Semantics.requirement()),
+        applies: |mutant| {
+            let in_loop = |before: &Instruction| matches!(before, Instruction::Atom(Atom { op: AtomOp::Cas, .. }));
+            mutant.edit.unread
+                && !mutant.edit.before.instruction().is_some_and(in_loop)
+                && !mutant.target.meets(Form::Semantics.requirement())
+        },
     },
     Superfluous {
         what: "`proven`: the release of a compare and exchange that is lowered by both of its orders joined",
@@ -99,12 +107,17 @@ pub const SUPERFLUOUS: [Superfluous; 5] = [
               what precedes it is released by the fence in front",
         applies: |mutant| {
             let joined = match mutant.op.operation {
-                Operation::CmpXchg { failure, .. } => mutant.op.ordering.join(failure) != mutant.op.ordering,
-                _ => false,
+                Operation::CmpXchg { failure, .. } => mutant.op.ordering.join(failure),
+                _ => mutant.op.ordering,
             };
+            // Only a fence in front releases in place of the access.
+            let in_front =
+                joined == Ordering::SeqCst || !matches!(mutant.edit.before.instruction(), Some(Instruction::Atom(_)));
             let after = mutant.edit.after.as_ref().and_then(Statement::instruction);
             mutant.strategy == Strategy::Proven
-                && joined
+                && !matches!(mutant.op.ordering, Ordering::AcqRel | Ordering::SeqCst)
+                && joined != mutant.op.ordering
+                && in_front
                 && after.is_some_and(|after| acquires_only(mutant.edit.before.instruction(), after))
         },
     },
@@ -410,7 +423,10 @@ impl<'e> Hunt<'e> {
         }
         for (edit, sequence) in edited(&sequence, &mapped.target) {
             let mut others = self.mutants.iter().rev().take_while(|other| other.mapping == index);
-            let known = |other: &Hunted| other.mutant.op == op && other.mutant.edit == edit;
+            let number = self.numbers.of(&sequence);
+            let known = |other: &Hunted| {
+                other.mutant.op == op && other.mutant.edit.unread == edit.unread && other.number == number
+            };
             if (edit.unread && read) || others.any(known) {
                 continue;
             }
@@ -418,7 +434,7 @@ impl<'e> Hunt<'e> {
             let mutant = Mutant { strategy: mapped.strategy, target: mapped.target, op, edit, found };
             self.mutants.push(Hunted {
                 mapping: index,
-                number: self.numbers.of(&sequence),
+                number,
                 superfluous: mutant.superfluous().is_some(),
                 mutant,
                 caught: AtomicBool::new(false),

@@ -1,4 +1,7 @@
-//! Wrong lowerings, each of which the check must catch: the table of what a mapping check is for.
+//! Wrong lowerings, each of which the check must catch: the table of what a mapping check is for, and those that are made of the
+//! right ones.
+
+use std::{fs, path::Path};
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -11,7 +14,9 @@ use ptx_atomics_lowering::{
 };
 use ptx_atomics_mapping::{
     Checker, Mapping,
+    mutants::{self, Found, SETS, SUPERFLUOUS, hunt, mutants},
     programs::{self, Set, Values},
+    verify::{EXPANSIONS, Expansion},
 };
 use ptx_memory_model::{outcome::Limits, source::ReleaseSequences};
 
@@ -266,9 +271,47 @@ fn torn(instruction: &Instruction) -> Vec<Instruction> {
 
 fn main() {
     let caught = MUTANTS.iter().map(|mutant| Trial::test(format!("caught: {}", mutant.name), || mutant.check()));
-    let done = libtest_mimic::run(&Arguments::from_args(), caught.collect());
-    println!("mutants: {} of {} caught", done.num_passed, MUTANTS.len() as u64 - done.num_filtered_out);
-    done.exit();
+    let made = HUNTED.map(|number| {
+        let expansion = &EXPANSIONS[number];
+        Trial::test(format!("every one that is made: {}", expansion.name), move || every_one(expansion))
+    });
+    let superfluous = Trial::test("each reason for what is superfluous has its mutants", reasons);
+    libtest_mimic::run(&Arguments::from_args(), caught.chain(made).chain([superfluous]).collect()).exit();
+}
+
+/// The expansions whose mutants are all looked for here; `scripts/verify` takes the others, too.
+const HUNTED: [usize; 3] = [0, 3, 4];
+
+/// Every mutant of the expansion is caught, but for those that are listed as right, of which none is.
+fn every_one(expansion: &Expansion) -> Result<(), Failed> {
+    let mutants = hunt(expansion, &SETS)?;
+    let caught = mutants.iter().filter(|mutant| matches!(mutant.found, Found::Caught(_))).count();
+    let superfluous = mutants.iter().filter(|mutant| mutant.superfluous().is_some()).count();
+    println!("{}: {} mutants, {caught} caught, {superfluous} superfluous", expansion.name, mutants.len());
+    assert!(caught > 500);
+    for mutant in &mutants {
+        let right = matches!(mutant.found, Found::Kept { programs, .. } if programs > 0);
+        if right != mutant.superfluous().is_some() {
+            return Err(format!("{} for {}: {mutant}: {:?}", mutant.strategy, mutant.target, mutant.found).into());
+        }
+    }
+    Ok(())
+}
+
+fn reasons() -> Result<(), Failed> {
+    let all = EXPANSIONS.iter().map(mutants).collect::<Result<Vec<_>, _>>()?.concat();
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/memory-model.md"))?;
+    for expansion in &EXPANSIONS {
+        let row = format!("| {} | {} |", expansion.name, mutants(expansion)?.len());
+        assert!(docs.contains(&row), "docs/memory-model.md lacks the row: {row}");
+    }
+    for superfluous in &SUPERFLUOUS {
+        let of = |mutant: &&mutants::Mutant| mutant.superfluous().is_some_and(|other| other.what == superfluous.what);
+        let count = all.iter().filter(of).count();
+        println!("{count} of {}: {}", all.len(), superfluous.what);
+        assert!(count > 0, "{}", superfluous.what);
+    }
+    Ok(())
 }
 
 impl Mutant {
