@@ -621,6 +621,85 @@ $wait:
   ret;
 }
 "), flags: &[], status: 0, says: &["trap does not hold"] },
+    // Arithmetic that litmus tests have no instruction for.
+    Case { name: "mul.hi.u32", file: "value.ptx", source: ptx!("
+// litmus: thread P0 = f(4275878552, 305419897, 37)
+// litmus: forall P0:return == 304062475
+.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
+  .reg .b32 %r<9>; .reg .b64 %rd<4>;
+  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
+  mul.hi.u32 %r9, %r1, %r2;
+  st.param.b32 [r], %r9;
+  ret;
+}
+"), flags: &[], status: 0, says: &["value holds"] },
+    Case { name: "mul.hi.s32", file: "value.ptx", source: ptx!("
+// litmus: thread P0 = f(4275878552, 305419897, 37)
+// litmus: forall P0:return == 4293609874
+.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
+  .reg .b32 %r<9>; .reg .b64 %rd<4>;
+  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
+  mul.hi.s32 %r9, %r1, %r2;
+  st.param.b32 [r], %r9;
+  ret;
+}
+"), flags: &[], status: 0, says: &["value holds"] },
+    Case { name: "shf.l.wrap", file: "value.ptx", source: ptx!("
+// litmus: thread P0 = f(4275878552, 305419897, 37)
+// litmus: forall P0:return == 1183502143
+.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
+  .reg .b32 %r<9>; .reg .b64 %rd<4>;
+  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
+  shf.l.wrap.b32 %r9, %r1, %r2, %r3;
+  st.param.b32 [r], %r9;
+  ret;
+}
+"), flags: &[], status: 0, says: &["value holds"] },
+    Case { name: "shf.r.wrap", file: "value.ptx", source: ptx!("
+// litmus: thread P0 = f(4275878552, 305419897, 37)
+// litmus: forall P0:return == 3489064404
+.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
+  .reg .b32 %r<9>; .reg .b64 %rd<4>;
+  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
+  shf.r.wrap.b32 %r9, %r1, %r2, %r3;
+  st.param.b32 [r], %r9;
+  ret;
+}
+"), flags: &[], status: 0, says: &["value holds"] },
+    Case { name: "bfe.u32", file: "value.ptx", source: ptx!("
+// litmus: thread P0 = f(4275878552, 305419897, 37)
+// litmus: forall P0:return == 1492
+.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
+  .reg .b32 %r<9>; .reg .b64 %rd<4>;
+  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
+  bfe.u32 %r9, %r1, 5, 11;
+  st.param.b32 [r], %r9;
+  ret;
+}
+"), flags: &[], status: 0, says: &["value holds"] },
+    Case { name: "bfe.u32 beyond the highest bit", file: "value.ptx", source: ptx!("
+// litmus: thread P0 = f(4275878552, 305419897, 37)
+// litmus: forall P0:return == 15
+.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
+  .reg .b32 %r<9>; .reg .b64 %rd<4>;
+  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
+  bfe.u32 %r9, %r1, 28, 11;
+  st.param.b32 [r], %r9;
+  ret;
+}
+"), flags: &[], status: 0, says: &["value holds"] },
+    Case { name: "bfe.u64", file: "value.ptx", source: ptx!("
+// litmus: thread P0 = f(18364758546783713944)
+// litmus: forall P0:return == 3416887277
+.visible .func (.param .b32 r) f(.param .b64 a) {
+  .reg .b32 %r<9>; .reg .b64 %rd<4>;
+  ld.param.b64 %rd1, [a];
+  bfe.u64 %rd2, %rd1, 20, 33;
+  cvt.u32.u64 %r1, %rd2;
+  st.param.b32 [r], %r1;
+  ret;
+}
+"), flags: &[], status: 0, says: &["value holds"] },
     // What the model does not have.
     Case { name: "unknown: a vote", file: "vote.ptx", source: ptx!("
 // litmus: thread P0 = f @ cta 0
