@@ -368,8 +368,9 @@ pub struct TargetArgs {
   ptx-atomics verify-mapping
   ptx-atomics verify-mapping --set four --all --shard 1/16
   ptx-atomics verify-mapping --set accesses --rule c++11 --counterexamples found
+  ptx-atomics verify-mapping --mutants --expansion 4
 
-Exit status: 0 every mapping is kept, 1 some is not or the answer is unknown, 2 wrong usage.")]
+Exit status: 0 every mapping is kept, or every mutant is caught, 1 some is not or the answer is unknown, 2 wrong usage.")]
 pub struct VerifyMappingArgs {
     /// Programs in the format of mapping-sources, instead of the sets
     #[arg(value_name = "FILE", conflicts_with_all = ["sets", "all", "shard"])]
@@ -391,6 +392,10 @@ pub struct VerifyMappingArgs {
     /// undefined, and everything is kept)
     #[arg(long, value_name = "RULE", default_value = "llvm", value_parser = named::<Races>)]
     pub races: Races,
+    /// Make every lowering wrong, in each way, and look whether programs of the sets show it: a line for each expansion and
+    /// for each target, with the wrong lowerings that are caught
+    #[arg(long, conflicts_with_all = ["files", "sets", "rule", "races", "all", "shard", "counterexamples"])]
+    pub mutants: bool,
     /// All programs of the sets, not a sample of each
     #[arg(long)]
     pub all: bool,
@@ -439,7 +444,7 @@ pub struct StrategyArgs {
     lists: Vec<String>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     Text,
     Markdown,

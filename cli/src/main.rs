@@ -7,6 +7,7 @@ mod format;
 mod input;
 mod litmus;
 mod lower;
+mod mutants;
 mod output;
 mod progress;
 mod render;

@@ -15,7 +15,7 @@ use strum::IntoEnumIterator;
 use crate::{
     cli::{Format, VerifyMappingArgs},
     format::{columns, json, markdown_table},
-    litmus, output,
+    litmus, mutants, output,
     render::{self, Lost},
 };
 
@@ -66,8 +66,17 @@ pub fn run(args: &VerifyMappingArgs) -> ExitCode {
     }
 }
 
-/// What is printed, and whether every mapping is kept.
+/// What is printed, and whether every mapping is kept, or every mutant caught.
 fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
+    if args.mutants {
+        let all: Vec<_> = (0..EXPANSIONS.len()).collect();
+        let rows = mutants::rows(&chosen(args, &all)).map_err(|error| Diagnostic::new(error.to_string()))?;
+        let text = match args.format {
+            Format::Json => json(&rows),
+            format => mutants::text(&rows, format == Format::Markdown),
+        };
+        return Ok((text, mutants::all_caught(&rows)));
+    }
     let mut rows = Vec::new();
     for (name, expansion, check) in tasks(args)? {
         let start = Instant::now();
@@ -103,17 +112,12 @@ type Task<'a> = (String, &'static Expansion, Box<dyn Fn() -> Result<Report, NoPr
 
 /// What is to be done: each set with each expansion.
 fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
-    let chosen = |default: &[usize]| -> Vec<&'static Expansion> {
-        let given = args.expansions.iter().map(|number| usize::from(*number)).collect::<Vec<_>>();
-        let numbers = if given.is_empty() { default } else { &given };
-        numbers.iter().map(|number| &EXPANSIONS[*number]).collect()
-    };
     let rules = Rules { sequences: args.rule, races: args.races };
     let mut tasks: Vec<Task<'_>> = Vec::new();
     if !args.files.is_empty() {
         for path in &args.files {
             let sources = litmus::read_sources(path)?;
-            for expansion in chosen(&[0]) {
+            for expansion in chosen(args, &[0]) {
                 let sources = sources.clone();
                 let check = Box::new(move || verify_these(&sources, expansion, rules));
                 tasks.push((path.display().to_string(), expansion, check));
@@ -125,11 +129,18 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
     for set in sets {
         let of_rmws = set.has_updates() || set.has_exchanges();
         let all = (0..EXPANSIONS.len()).filter(|&number| number == 0 || of_rmws && EXPANSIONS[number].is_in(set));
-        for expansion in chosen(&all.collect::<Vec<_>>()) {
+        for expansion in chosen(args, &all.collect::<Vec<_>>()) {
             tasks.push((set.to_string(), expansion, Box::new(move || verify(set, expansion, rules, shard(args, set)))));
         }
     }
     Ok(tasks)
+}
+
+/// The expansions that are asked for.
+fn chosen(args: &VerifyMappingArgs, default: &[usize]) -> Vec<&'static Expansion> {
+    let given: Vec<_> = args.expansions.iter().map(|number| usize::from(*number)).collect();
+    let numbers = if given.is_empty() { default } else { &given };
+    numbers.iter().map(|number| &EXPANSIONS[*number]).collect()
 }
 
 /// The part of a set that is checked.

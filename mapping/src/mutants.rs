@@ -11,10 +11,10 @@ use std::{
 };
 
 use ptx_atomics_lowering::{
-    AtomicOp, D, Sequence, Strategy, Target,
+    AtomicOp, D, Operation, Ordering, Sequence, Strategy, Target,
     ptx::{
-        Atom, AtomSem, Cmp, Fence, FenceSem, Guard, Instruction, Ld, LdSem, MembarLevel, Operand, Red, RedSem, Scope,
-        St, StSem, Statement,
+        Atom, AtomSem, Cmp, Fence, FenceSem, Form, Guard, Instruction, Ld, LdSem, MembarLevel, Operand, Red, RedSem,
+        Scope, St, StSem, Statement,
     },
 };
 use ptx_memory_model::{
@@ -44,10 +44,104 @@ pub struct Mutant {
 pub enum Found {
     /// The first program that is not kept is in this set.
     Caught(Set),
-    /// All of so many programs are kept.
-    Kept { programs: usize },
-    /// Of so many programs the answer is not known, and all others are kept.
-    Unknown { programs: usize },
+    /// Each of these programs is kept, but for those of which the answer is not known.
+    Kept { programs: usize, unknown: usize },
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operation = match self.op.operation {
+            Operation::Load(_) => "load".to_owned(),
+            Operation::Store(_) => "store".to_owned(),
+            Operation::Rmw(op, _) => format!("atomicrmw {op}"),
+            Operation::CmpXchg { failure, .. } => format!("cmpxchg that fails {failure}"),
+            Operation::Fence => "fence".to_owned(),
+        };
+        write!(f, "{operation} {}: {}", self.op.ordering, self.edit)
+    }
+}
+
+/// What no program can show, because nothing is lost.
+pub struct Superfluous {
+    pub what: &'static str,
+    pub why: &'static str,
+    applies: fn(&Mutant) -> bool,
+}
+
+/// The mutants that are right.
+pub const SUPERFLUOUS: [Superfluous; 5] = [
+    Superfluous {
+        what: "the first load of a compare-and-swap loop: weak, narrower or left out",
+        why: "what it reads is only a guess: the compare-and-swap reads again what it replaces",
+        applies: |mutant| {
+            matches!(mutant.op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. })
+                && matches!(mutant.edit.before.instruction(), Some(Instruction::Ld(_)))
+        },
+    },
+    Superfluous {
+        what: "the loop around a compare and exchange of 8 or 16 bits: left after one round",
+        why: "it goes round again only where another byte of the word has changed, which no program here does; the test of \
+              values does it",
+        applies: |mutant| {
+            matches!(mutant.op.operation, Operation::CmpXchg { .. })
+                && mutant.edit.after.is_none()
+                && matches!(mutant.edit.before.instruction(), Some(Instruction::Setp { .. } | Instruction::Bra { .. }))
+        },
+    },
+    Superfluous {
+        what: "before sm_70: the result of an `atom` that nobody reads left out",
+        why: "a `red` begins no acquire pattern, but there all orders are those of `membar`, which is a `fence.sc`",
+        applies: |mutant| mutant.edit.unread && !mutant.target.meets(Form::Semantics.requirement()),
+    },
+    Superfluous {
+        what: "`proven`: the release of a compare and exchange that is lowered by both of its orders joined",
+        why: "the joined order is acq_rel or seq_cst, while the source, if it succeeds, does not both acquire and release; \
+              what precedes it is released by the fence in front",
+        applies: |mutant| {
+            let joined = match mutant.op.operation {
+                Operation::CmpXchg { failure, .. } => mutant.op.ordering.join(failure) != mutant.op.ordering,
+                _ => false,
+            };
+            let after = mutant.edit.after.as_ref().and_then(Statement::instruction);
+            mutant.strategy == Strategy::Proven
+                && joined
+                && after.is_some_and(|after| acquires_only(mutant.edit.before.instruction(), after))
+        },
+    },
+    Superfluous {
+        what: "`proven`: the `st.release` of a seq_cst store as `st.relaxed`",
+        why: "the `fence.sc` in front begins every release pattern that the store begins",
+        applies: |mutant| {
+            mutant.strategy == Strategy::Proven
+                && matches!(mutant.op.operation, Operation::Store(_))
+                && mutant.op.ordering == Ordering::SeqCst
+                && matches!(
+                    (mutant.edit.before.instruction(), mutant.edit.after.as_ref().and_then(Statement::instruction)),
+                    (Some(Instruction::St(St { sem: StSem::Release, .. })), Some(Instruction::St(St { sem: StSem::Relaxed, scope, .. })))
+                        if *scope != Some(Scope::Cta)
+                )
+        },
+    },
+];
+
+/// Whether an acq_rel instruction has become an acquire one.
+fn acquires_only(before: Option<&Instruction>, after: &Instruction) -> bool {
+    match (before, after) {
+        (Some(Instruction::Atom(before)), Instruction::Atom(after)) => {
+            (before.sem, after.sem) == (Some(AtomSem::AcqRel), Some(AtomSem::Acquire))
+        }
+        (Some(Instruction::Fence(before)), Instruction::Fence(after)) => {
+            (before.sem, after.sem) == (Some(FenceSem::AcqRel), Some(FenceSem::Acquire))
+        }
+        _ => false,
+    }
+}
+
+impl Mutant {
+    /// Why it is right, if it is known to be.
+    pub fn superfluous(&self) -> Option<&'static Superfluous> {
+        SUPERFLUOUS.iter().find(|superfluous| (superfluous.applies)(self))
+    }
 }
 
 /// A change of one statement.
@@ -204,10 +298,10 @@ impl Numbers {
 /// A mutant that is looked for.
 struct Hunted {
     mapping: usize,
-    op: AtomicOp,
-    edit: Edit,
     /// The number of its sequence.
     number: usize,
+    mutant: Mutant,
+    superfluous: bool,
     caught: AtomicBool,
     programs: AtomicUsize,
     unknown: AtomicUsize,
@@ -231,31 +325,47 @@ const RULES: [Rules; 2] = [
     Rules { sequences: ReleaseSequences::Cpp11, races: Races::Llvm },
 ];
 
+/// Of the programs, those that a mutant is judged on that is known to be right: one of so many.
+const OF_SUPERFLUOUS: usize = 20;
+
+/// The sets that show all mutants that are wrong: of so many programs of each, one.
+pub const SETS: [(Set, usize); 5] =
+    [(Set::Two, 1), (Set::Accesses, 1), (Set::Exchanges, 1), (Set::Rmws, 20), (Set::Fences, 40)];
+
+/// The sets with plain data.
+pub const PLAIN_SETS: [(Set, usize); 4] =
+    [(Set::PlainAccesses, 1), (Set::PlainExchanges, 1), (Set::PlainRmws, 1), (Set::PlainFences, 20)];
+
+/// Every mutant of every strategy on every family of targets, with an expansion, none of them looked for.
+///
+/// # Errors
+/// If a lowering has instructions that the model does not know.
+pub fn mutants(expansion: &Expansion) -> Result<Vec<Mutant>, NoProgram> {
+    hunt(expansion, &[])
+}
+
 /// Every mutant of every strategy on every family of targets, with an expansion, and what these parts of sets show of it: of so
 /// many programs of a set, one.
 ///
 /// # Errors
 /// If a lowering has instructions that the model does not know.
 pub fn hunt(expansion: &Expansion, sets: &[(Set, usize)]) -> Result<Vec<Mutant>, NoProgram> {
-    let mapped = expansion.mapped();
-    let mut hunt = Hunt::new(expansion, &mapped)?;
-    let mut caught: Vec<Option<Set>> = vec![None; hunt.mutants.len()];
+    let mut hunt = Hunt::new(expansion, &expansion.mapped())?;
     for &(set, sample) in sets {
         hunt.through(set, sample)?;
-        for (caught, mutant) in caught.iter_mut().zip(&hunt.mutants) {
-            *caught = caught.or(mutant.caught.load(Relaxed).then_some(set));
+        for hunted in &mut hunt.mutants {
+            if matches!(hunted.mutant.found, Found::Kept { .. }) && *hunted.caught.get_mut() {
+                hunted.mutant.found = Found::Caught(set);
+            }
         }
     }
-    let mutant = |(hunted, caught): (Hunted, Option<Set>)| {
-        let found = match (caught, hunted.unknown.into_inner()) {
-            (Some(set), _) => Found::Caught(set),
-            (None, 0) => Found::Kept { programs: hunted.programs.into_inner() },
-            (None, programs) => Found::Unknown { programs },
-        };
-        let Mapped { strategy, target, .. } = mapped[hunted.mapping];
-        Mutant { strategy, target, op: hunted.op, edit: hunted.edit, found }
+    let mutant = |Hunted { mut mutant, programs, unknown, .. }: Hunted| {
+        if let Found::Kept { .. } = mutant.found {
+            mutant.found = Found::Kept { programs: programs.into_inner(), unknown: unknown.into_inner() };
+        }
+        mutant
     };
-    Ok(std::mem::take(&mut hunt.mutants).into_iter().zip(caught).map(mutant).collect())
+    Ok(hunt.mutants.into_iter().map(mutant).collect())
 }
 
 impl<'e> Hunt<'e> {
@@ -273,7 +383,7 @@ impl<'e> Hunt<'e> {
             }
         }
         for (index, mutant) in hunt.mutants.iter().enumerate() {
-            hunt.of_op.entry(mutant.op).or_default().push(index);
+            hunt.of_op.entry(mutant.mutant.op).or_default().push(index);
         }
         Ok(hunt)
     }
@@ -300,12 +410,21 @@ impl<'e> Hunt<'e> {
         }
         for (edit, sequence) in edited(&sequence, &mapped.target) {
             let mut others = self.mutants.iter().rev().take_while(|other| other.mapping == index);
-            if (edit.unread && read) || others.any(|other| other.op == op && other.edit == edit) {
+            let known = |other: &Hunted| other.mutant.op == op && other.mutant.edit == edit;
+            if (edit.unread && read) || others.any(known) {
                 continue;
             }
-            let (number, caught) = (self.numbers.of(&sequence), AtomicBool::new(false));
-            let (programs, unknown) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            self.mutants.push(Hunted { mapping: index, op, edit, number, caught, programs, unknown });
+            let found = Found::Kept { programs: 0, unknown: 0 };
+            let mutant = Mutant { strategy: mapped.strategy, target: mapped.target, op, edit, found };
+            self.mutants.push(Hunted {
+                mapping: index,
+                number: self.numbers.of(&sequence),
+                superfluous: mutant.superfluous().is_some(),
+                mutant,
+                caught: AtomicBool::new(false),
+                programs: AtomicUsize::new(0),
+                unknown: AtomicUsize::new(0),
+            });
         }
         Ok(())
     }
@@ -314,10 +433,11 @@ impl<'e> Hunt<'e> {
     fn through(&self, set: Set, sample: usize) -> Result<(), NoProgram> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let work = |worker: usize| {
-            let mut result = Ok(());
+            let (mut result, mut number) = (Ok(()), 0usize);
             programs::each(set, self.expansion.values(), (1 + worker * sample, sample * threads), &mut |_, program| {
                 if result.is_ok() {
-                    result = self.show(program);
+                    result = self.show(program, number.is_multiple_of(OF_SUPERFLUOUS));
+                    number += 1;
                 }
             });
             result
@@ -328,13 +448,16 @@ impl<'e> Hunt<'e> {
         })
     }
 
-    /// Looks for the mutants of the operations of a program that are not caught yet.
-    fn show(&self, program: &Program<Cpp>) -> Result<(), NoProgram> {
+    /// Looks for the mutants of the operations of a program that are not caught yet; with or without those that are right.
+    fn show(&self, program: &Program<Cpp>, superfluous: bool) -> Result<(), NoProgram> {
         let operations = operations(program, self.expansion.access())?;
         let mut distinct: Vec<AtomicOp> = operations.iter().map(|(op, _)| *op).collect();
         distinct.sort_by_key(|op| self.of_op.get(op).and_then(|mutants| mutants.first().copied()));
         distinct.dedup();
-        let open = |index: &&usize| !self.mutants[**index].caught.load(Relaxed);
+        let open = |index: &&usize| {
+            let mutant = &self.mutants[**index];
+            !mutant.caught.load(Relaxed) && (superfluous || !mutant.superfluous)
+        };
         let mut mutants = distinct.iter().filter_map(|op| self.of_op.get(op)).flatten().filter(open).peekable();
         if mutants.peek().is_none() {
             return Ok(());
@@ -344,7 +467,8 @@ impl<'e> Hunt<'e> {
         let mut known: HashMap<(usize, Vec<usize>), Verdict> = HashMap::new();
         for &index in mutants {
             let mutant = &self.mutants[index];
-            let number = |(op, read): &(AtomicOp, bool)| match *op == mutant.op && !(mutant.edit.unread && *read) {
+            let edited = &mutant.mutant;
+            let number = |(op, read): &(AtomicOp, bool)| match *op == edited.op && !(edited.edit.unread && *read) {
                 true => Some(mutant.number),
                 false => self.lowered[mutant.mapping].get(&(*op, *read)).copied().flatten(),
             };

@@ -197,14 +197,17 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
 }
 
 /// The program with its plain data behind guards: what a thread has read before, by atomics, must be what it reads where the
-/// threads run one after the other. There is one for each order of the threads in which they read otherwise.
+/// threads run one after the other. There is one for each order of the threads in which they read otherwise; and in each, either
+/// the plain data alone stands behind the guards, or all that follows what is read.
 pub fn guarded(program: &Program<Cpp>) -> Vec<Program<Cpp>> {
     let threads = program.threads.len();
     let mut programs: Vec<Program<Cpp>> = Vec::new();
     for order in (0..threads).permutations(threads) {
-        let guarded = guarded_by(program, &one_after_the_other(program, &order));
-        if !programs.contains(&guarded) {
-            programs.push(guarded);
+        let values = one_after_the_other(program, &order);
+        for guarded in [guarded_data(program, &values), guarded_rest(program, &values)] {
+            if !programs.contains(&guarded) {
+                programs.push(guarded);
+            }
         }
     }
     programs
@@ -241,38 +244,60 @@ fn one_after_the_other(program: &Program<Cpp>, order: &[usize]) -> Vec<Vec<Value
     registers
 }
 
-fn guarded_by(program: &Program<Cpp>, values: &[Vec<Value>]) -> Program<Cpp> {
+/// Whether a statement accesses plain data, and the register that it reads into.
+fn reads(statement: &Statement<Cpp>) -> (bool, Option<Register>) {
+    match statement.instruction {
+        Instruction::Load { d, access, .. } => (access.order == Order::NonAtomic, Some(d)),
+        Instruction::Store { access, .. } => (access.order == Order::NonAtomic, None),
+        Instruction::Rmw { d, .. } => (false, d),
+        _ => (false, None),
+    }
+}
+
+/// A branch over what follows, unless the register has its value, to a new label.
+fn guard(thread: &mut Thread<Cpp>, register: Register, values: &[Value]) -> Label {
+    let target = Label(thread.labels.len() as u16);
+    thread.labels.push(format!("end{}", target.0));
+    let value = Operand::Immediate(values[usize::from(register.0)]);
+    let when = Some((Cmp::Ne, Operand::Register(register), value));
+    thread.code.push(Instruction::Branch { when, target }.into());
+    target
+}
+
+fn close(thread: &mut Thread<Cpp>, labels: Vec<Label>) {
+    thread.code.extend(labels.into_iter().rev().map(|label| Statement::from(Instruction::Label(label))));
+}
+
+fn guarded_data(program: &Program<Cpp>, values: &[Vec<Value>]) -> Program<Cpp> {
     let mut program = program.clone();
     for (thread, values) in program.threads.iter_mut().zip(values) {
-        let mut read = Vec::new();
+        let mut read: Vec<Register> = Vec::new();
         for statement in std::mem::take(&mut thread.code) {
-            let plain = match statement.instruction {
-                Instruction::Load { access, .. } | Instruction::Store { access, .. } => {
-                    access.order == Order::NonAtomic
-                }
-                _ => false,
-            };
-            let d = match statement.instruction {
-                Instruction::Load { d, .. } | Instruction::Rmw { d: Some(d), .. } => Some(d),
-                _ => None,
-            };
-            if !plain || read.is_empty() {
-                thread.code.push(statement);
-                read.extend(d.filter(|_| !plain));
-                continue;
-            }
-            let labels = thread.labels.len();
-            for (index, register) in read.iter().enumerate() {
-                let value = Operand::Immediate(values[usize::from(register.0)]);
-                let target = Label((labels + index) as u16);
-                thread.labels.push(format!("end{}", target.0));
-                let when = Some((Cmp::Ne, Operand::Register(*register), value));
-                thread.code.push(Instruction::Branch { when, target }.into());
-            }
+            let (plain, d) = reads(&statement);
+            let guards = if plain { &read[..] } else { &[] };
+            let labels = guards.iter().map(|register| guard(thread, *register, values)).collect();
             thread.code.push(statement);
-            let ends = (labels..thread.labels.len()).rev();
-            thread.code.extend(ends.map(|label| Statement::from(Instruction::Label(Label(label as u16)))));
+            close(thread, labels);
+            read.extend(d.filter(|_| !plain));
         }
+    }
+    program
+}
+
+fn guarded_rest(program: &Program<Cpp>, values: &[Vec<Value>]) -> Program<Cpp> {
+    let mut program = program.clone();
+    for (thread, values) in program.threads.iter_mut().zip(values) {
+        let mut labels = Vec::new();
+        let code = std::mem::take(&mut thread.code);
+        let last = code.len().saturating_sub(1);
+        for (index, statement) in code.into_iter().enumerate() {
+            let (plain, d) = reads(&statement);
+            thread.code.push(statement);
+            if let Some(d) = d.filter(|_| !plain && index < last) {
+                labels.push(guard(thread, d, values));
+            }
+        }
+        close(thread, labels);
     }
     program
 }
@@ -632,10 +657,8 @@ impl Set {
             Self::Fences => 120,
             Self::Rmws | Self::Placements => 40,
             Self::Exchanges => 20,
-            Self::PlainFour => 40,
-            Self::PlainAccesses => 4,
-            Self::PlainFences => 40,
-            Self::PlainRmws | Self::PlainExchanges => 4,
+            Self::PlainFour | Self::PlainFences => 200,
+            Self::PlainAccesses | Self::PlainRmws | Self::PlainExchanges => 8,
         }
     }
 }

@@ -13,7 +13,7 @@ use ptx_atomics::memory_model::{
     unfold::EventKind,
 };
 
-use super::answer::Subject;
+use super::subject::Subject;
 
 pub struct Diagram {
     pub name: String,

@@ -19,7 +19,7 @@ use ptx_atomics::{
     ptx::{Module, ModuleError, ModuleErrors},
 };
 
-use super::Failure;
+use super::failure::{Failure, diagnostic};
 use crate::{
     cli::LitmusArgs,
     input::{cannot, read},
@@ -175,7 +175,7 @@ fn diagnostics(litmus::Errors(errors): litmus::Errors, input: &Input) -> Errors 
     let text = String::from_utf8_lossy(input.bytes()).into_owned();
     let one = |error: litmus::Error| match error.line {
         0 => Diagnostic::new(format!("{}: {}", input.name(), error.message)),
-        _ => super::diagnostic(error, &text, input),
+        _ => diagnostic(error, &text, input),
     };
     errors.into_iter().map(one).collect::<Vec<_>>().into()
 }

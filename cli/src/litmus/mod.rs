@@ -3,10 +3,12 @@
 mod answer;
 mod diagram;
 mod dot;
+mod failure;
 mod from_source;
 mod kernel;
 mod orderings;
 mod report;
+mod subject;
 mod svg;
 
 use std::{
@@ -18,10 +20,10 @@ use std::{
 use clap::{CommandFactory, error::ErrorKind};
 use indicatif::ParallelProgressIterator;
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Input, Location},
+    llvm::{Diagnostic, Errors},
     memory_model::{
         kernel::Compiled,
-        litmus::{Dialect, Error, Litmus},
+        litmus::{Dialect, Litmus},
         outcome::{Layout, Limits},
         ptx::{
             Conventions,
@@ -39,12 +41,11 @@ use crate::{
     input::{cannot, read},
     output, progress, render,
 };
-use answer::{Answer, Subject, TestReport};
+use answer::{Answer, TestReport};
 use diagram::Diagram;
+use failure::{Failure, diagnostic};
 use report::{Shown, show};
-
-/// A file that is none, and its text where errors point to it.
-type Failure = (Errors, Option<Input>);
+use subject::Subject;
 
 /// The tests of a file.
 type Subjects = Result<Vec<Subject>, Failure>;
@@ -173,15 +174,6 @@ fn wrong_usage(args: &LitmusArgs, files: &[PathBuf]) -> Option<String> {
         () if json && (args.outcomes || args.explain) => Some("--outcomes and --explain are for --format text".into()),
         () => None,
     }
-}
-
-/// An error of the reader, which counts characters; what renders errors counts bytes.
-fn diagnostic(error: Error, text: &str, input: &Input) -> Diagnostic {
-    let line = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
-    let before = line.chars().take(error.column.saturating_sub(1)).map(char::len_utf8).sum::<usize>();
-    let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    let location = Some(Location { file: input.name().to_owned(), line: place(error.line), column: place(before + 1) });
-    Diagnostic { location, ..Diagnostic::new(error.message) }
 }
 
 /// The tests of a kernel.

@@ -15,7 +15,7 @@ use ptx_atomics::memory_model::{
 };
 use serde::Serialize;
 
-use super::answer::Subject;
+use super::subject::Subject;
 use crate::format::columns;
 
 /// An instruction that may be another one.

@@ -15,9 +15,10 @@ use ptx_atomics::memory_model::{
 };
 
 use super::{
-    answer::{Answer, Subject, TestReport, source},
+    answer::{Answer, TestReport},
     diagram::Diagram,
     orderings::{self, Other},
+    subject::{Subject, source},
 };
 use crate::format::columns;
 

@@ -8,7 +8,7 @@ use ptx_isa::{
 };
 
 use super::{
-    Line, SourceLine,
+    line::{Line, SourceLine},
     names::{is_called, shown},
     objects::{Declaration, Objects, REGION, region},
 };

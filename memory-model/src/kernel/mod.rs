@@ -10,6 +10,7 @@
 //! 2. `shrink` finds out what threads share, and drops the rest.
 
 mod inline;
+mod line;
 mod names;
 mod objects;
 mod shrink;
@@ -20,13 +21,16 @@ use std::collections::BTreeMap;
 
 use ptx_isa::{Function, Module};
 
-pub use self::words::Test;
 use self::{
     inline::{Inliner, RETURN, Run, TRAP},
     names::{is_called, shown},
     objects::Objects,
     shrink::Accessed,
     words::{Argument, At, AtomWords, ConditionWords, FormulaWords, ThreadWords},
+};
+pub use self::{
+    line::{Line, SourceLine},
+    words::Test,
 };
 use crate::{
     condition::{Atom, Condition, Formula, Quantifier},
@@ -37,30 +41,6 @@ use crate::{
     ptx::{Conventions, Program, Thread},
     unfold::unfold_all,
 };
-
-/// A line of the source of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceLine {
-    /// The path, as the compiler wrote it.
-    pub file: String,
-    /// From 1.
-    pub line: u32,
-    /// From 1; 0 if it is not known.
-    pub column: u32,
-}
-
-/// Where a statement of a thread comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
-    /// The line of the PTX, from 1; 0 for what is in no text.
-    pub number: u32,
-    /// The PTX.
-    pub text: String,
-    /// Where the compiler had it from.
-    pub source: Option<SourceLine>,
-    /// Why the model does not have it.
-    pub wrong: Option<String>,
-}
 
 /// A test of functions as a litmus test.
 #[derive(Clone, Debug)]
@@ -140,6 +120,7 @@ pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: u
         }
         shrink::share_registers(thread).map_err(unmodelled)?;
     }
+    shrink::without_lone_barriers(&mut program);
     let mut accessed = shrink::accessed(&mut program, conventions.unfolding(rounds)).map_err(unmodelled)?;
     named.into_iter().for_each(|(at, bytes)| accessed.name(at, bytes));
     accessed.rebuild(&mut program, &objects);

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::{
     limit::{Limit, MAX_REGISTERS},
-    program::{Guard, Instruction, Location, Operand, Register, RegisterDeclaration, Thread, Value, Variable},
+    program::{
+        Barrier, BarrierName, BarrierPart, Guard, Instruction, Location, Operand, Register, RegisterDeclaration,
+        Thread, Value, Variable,
+    },
     ptx::{Program, Ptx},
     unfold::{Touch, Unfolding, unfold},
 };
@@ -137,6 +140,21 @@ impl Accessed {
     /// Whether some of these bytes are accessed.
     pub fn touches(&self, at: Value, bytes: u64) -> bool {
         self.parts.range(at.saturating_sub(8)..at + bytes).any(|(other, of)| *other + of.bytes > at)
+    }
+}
+
+/// Drops the barriers of threads that are alone in their CTA, where nobody waits.
+pub(super) fn without_lone_barriers(program: &mut Program) {
+    let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
+    for thread in &mut program.threads {
+        let is_alone = places.iter().filter(|place| **place == thread.place).count() == 1;
+        for statement in thread.code.iter_mut().filter(|_| is_alone) {
+            let name = BarrierName::Cta { instance: 0, id: Operand::Immediate(0), quorum: None };
+            if statement.instruction == Instruction::Barrier(Barrier { part: BarrierPart::Sync, of: name }) {
+                // An index names the same statement afterwards.
+                statement.instruction = Instruction::Vector(Vec::new());
+            }
+        }
     }
 }
 

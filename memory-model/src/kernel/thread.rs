@@ -3,8 +3,8 @@
 use ptx_isa::syntax::{self, Statement as Syntax, Text};
 
 use super::{
-    Line,
     inline::{Flat, What},
+    line::Line,
 };
 use crate::{
     litmus::{

@@ -200,7 +200,10 @@ fn run_rounds(
         if goal.reached() || known {
             return Ok(());
         }
-        let combination = Combination::new(program, paths.to_vec())?;
+        let read: Vec<Path<Ptx>> =
+            if limit.is_some() { unfold::without_unread_beyond(program, paths) } else { Vec::new() };
+        let paths = if limit.is_some() { read.iter().collect() } else { paths.to_vec() };
+        let combination = Combination::new(program, paths)?;
         let mut search = Search::new(program, &combination, conventions, budget, goal);
         if limit.is_some() {
             cut = if search.is_feasible()? { limit } else { cut };

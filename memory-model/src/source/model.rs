@@ -131,9 +131,15 @@ fn agree(x: &Skeleton<Cpp>, inclusive: &Relation, writes: Set, read: Option<usiz
     writes.count() == 1 || { all }.all(|event| (all - Set::one(event) - inclusive.row(event)).is_empty())
 }
 
-/// The reads that race: LLVM gives them any value.
-pub fn racing_reads(x: &Skeleton<Cpp>, inclusive: &Relation, hb: &Relation) -> Set {
-    x.reads.filter(|&read| !agree(x, inclusive, visible(x, hb, read), Some(read))).collect()
+/// The reads that race: LLVM gives them any value. A write that depends on what a read returns is none that it races with: no
+/// value justifies itself.
+pub fn racing_reads(x: &Execution<Cpp>, inclusive: &Relation, hb: &Relation) -> Set {
+    let (skeleton, depends) = (&x.skeleton, (x.skeleton.dep | x.rf).closure());
+    let races = |&read: &usize| {
+        let visible = visible(skeleton, hb, read) - depends.row(read);
+        !agree(skeleton, inclusive, visible, Some(read))
+    };
+    skeleton.reads.filter(races).collect()
 }
 
 /// Whether the last writes of a location race with each other: LLVM gives any value to who reads it afterwards.

@@ -32,6 +32,13 @@ impl Patterns {
         })
     }
 
+    /// The rows, with nothing for what is open.
+    pub fn iter(&self) -> impl Iterator<Item = Vec<Option<Value>>> {
+        self.open.iter().zip(&self.rows).flat_map(|(open, rows)| {
+            rows.iter().map(move |row| row.iter().zip(open).map(|(&value, &open)| (!open).then_some(value)).collect())
+        })
+    }
+
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

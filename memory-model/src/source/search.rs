@@ -170,7 +170,7 @@ impl Search<'_, '_> {
         // Speculation is no race: without it, what races returns anything, and nothing else does.
         let wanted = match self.may_race {
             Set(0) => Set(0),
-            _ if in_order(&self.x) => racing_reads(&self.x.skeleton, &self.inclusive, &hb),
+            _ if in_order(&self.x) => racing_reads(&self.x, &self.inclusive, &hb),
             _ => Set(0),
         };
         if self.racing != wanted {

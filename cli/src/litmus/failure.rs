@@ -1,0 +1,18 @@
+//! What is wrong with a file.
+
+use ptx_atomics::{
+    llvm::{Diagnostic, Errors, Input, Location},
+    memory_model::litmus::Error,
+};
+
+/// A file that is none, and its text where errors point to it.
+pub type Failure = (Errors, Option<Input>);
+
+/// An error of the reader, which counts characters; what renders errors counts bytes.
+pub fn diagnostic(error: Error, text: &str, input: &Input) -> Diagnostic {
+    let line = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
+    let before = line.chars().take(error.column.saturating_sub(1)).map(char::len_utf8).sum::<usize>();
+    let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let location = Some(Location { file: input.name().to_owned(), line: place(error.line), column: place(before + 1) });
+    Diagnostic { location, ..Diagnostic::new(error.message) }
+}

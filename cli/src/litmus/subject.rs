@@ -1,0 +1,58 @@
+//! A litmus test, and where it comes from.
+
+use std::{fs, path::Path};
+
+use ptx_atomics::memory_model::{
+    kernel::{Compiled, Line},
+    litmus::{self, Litmus},
+};
+
+/// A litmus test, and where it comes from.
+pub struct Subject {
+    pub file: String,
+    pub litmus: Litmus,
+    /// Of a kernel's test, where its threads come from.
+    pub compiled: Option<Compiled>,
+    /// What may be a mistake, with its place.
+    pub warnings: Vec<String>,
+}
+
+impl Subject {
+    /// Where a statement of a thread comes from, if it is that of a kernel.
+    pub fn line(&self, thread: usize, statement: usize) -> Option<&Line> {
+        self.compiled.as_ref()?.lines.get(thread)?.get(statement)
+    }
+
+    /// A statement as its text has it.
+    pub fn instruction(&self, thread: usize, statement: usize) -> Option<String> {
+        if let Some(line) = self.line(thread, statement) {
+            return Some(line.text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(';').to_owned());
+        }
+        let of = self.litmus.program.threads.get(thread)?;
+        Some(litmus::instruction(&self.litmus.program, of, of.code.get(statement)?))
+    }
+
+    /// The line of the source of a statement, and what stands there, if that can be read.
+    pub fn source(&self, thread: usize, statement: usize) -> Option<String> {
+        self.line(thread, statement).and_then(source)
+    }
+
+    /// A thread, and what it runs.
+    pub fn thread(&self, thread: usize) -> String {
+        let function = self.compiled.as_ref().and_then(|compiled| compiled.functions.get(thread));
+        format!("P{thread}{}", function.map(|name| format!(" {name}")).unwrap_or_default())
+    }
+}
+
+/// `file:line: text`, of the source.
+pub fn source(line: &Line) -> Option<String> {
+    let place = line.source.as_ref()?;
+    let text = fs::read_to_string(&place.file).ok();
+    let text = text.as_deref().and_then(|text| text.lines().nth(place.line.saturating_sub(1) as usize));
+    let file =
+        Path::new(&place.file).file_name().map_or(place.file.clone(), |name| name.to_string_lossy().into_owned());
+    Some(match text {
+        Some(text) => format!("{file}:{}: {}", place.line, text.trim()),
+        None => format!("{file}:{}", place.line),
+    })
+}

@@ -1,0 +1,163 @@
+//! Addresses: where an access leads, also where that depends on what is read.
+
+use super::{
+    path::Term,
+    state::State,
+    thread::{Touch, Unfold},
+};
+use crate::{
+    limit::Limit,
+    program::{Address, Cmp, Computation, Instruction, Language, Operand, Span, Type, Value, bytes},
+};
+
+/// Of the addresses that one access may have.
+pub(super) const MAX_ADDRESSES: usize = 256;
+
+/// No array of a program is larger, and each begins at a multiple of this, in bytes.
+pub(crate) const ARRAY: Value = 1 << 20;
+
+pub(super) enum Settled {
+    Known,
+    /// On the paths that were unfolded from here.
+    Elsewhere,
+    /// The address is none, or none that is known.
+    Outside,
+}
+
+impl<'p, L: Language> Unfold<'p, L> {
+    /// Whether it is known what an access accesses. Where that depends on what is read, the paths for each address are unfolded
+    /// from here, and one for all other addresses.
+    pub(super) fn settle(
+        &mut self,
+        state: &mut State<'p, L>,
+        access: &Instruction<L>,
+        pc: usize,
+    ) -> Result<Settled, Limit> {
+        let mut accesses = Vec::new();
+        addresses(access, &mut accesses);
+        for &(a, ty) in &accesses {
+            let term = match state.operand(a.base) {
+                Term::Constant(_) if self.span(state, a, ty).is_err() => return Ok(Settled::Outside),
+                Term::Constant(_) => continue,
+                term => term,
+            };
+            let Operand::Register(base) = a.base else { continue };
+            let at = |value: Value| Address { base: Operand::Immediate(value), offset: a.offset };
+            let (candidates, all) = self.candidates(state, term, a.offset, ty);
+            let inside = candidates.iter().copied().filter(|&value| self.span(state, at(value), ty).is_ok());
+            let inside: Vec<Value> = inside.collect();
+            if inside.len() > MAX_ADDRESSES {
+                return Ok(Settled::Outside);
+            }
+            let is_complete = all && inside.len() == candidates.len();
+            let reads = state.reads(term);
+            let mut others = Vec::new();
+            for value in inside {
+                let sources = [term, Term::Constant(value), Term::Constant(0)];
+                let equal = state.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
+                if state.known(equal) == Some(false) {
+                    continue;
+                }
+                let mut chosen = state.clone();
+                chosen.pc = pc;
+                others.push((equal, false));
+                let mut read = Vec::new();
+                if let Some(event) = state.path.preimages(term, value, &mut read) {
+                    for value in read {
+                        let mut chosen = chosen.clone();
+                        if chosen.pin(event, value) {
+                            self.run(chosen)?;
+                        }
+                    }
+                    continue;
+                }
+                if state.known(equal).is_none() {
+                    chosen.path.constraints.push((equal, true));
+                }
+                let decided = chosen.decided[usize::from(base.0)] | reads;
+                chosen.set(base, Term::Constant(value), decided);
+                self.run(chosen)?;
+            }
+            if is_complete {
+                return Ok(Settled::Elsewhere);
+            }
+            state.path.constraints.extend(others);
+            return Ok(Settled::Outside);
+        }
+        Ok(Settled::Known)
+    }
+
+    /// Values that an address may have, and whether these are all.
+    pub(super) fn candidates(&self, state: &State<'p, L>, term: Term, offset: i64, ty: Type) -> (Vec<Value>, bool) {
+        if let Some(values) = state.path.values(term) {
+            return (values, true);
+        }
+        // A sum with the address of an array leads into that array, or to what is undefined.
+        let mut bases = Vec::new();
+        state.path.addends(term, &mut bases);
+        let array = |value: Value| value / ARRAY;
+        bases.retain(|&base| base >= ARRAY && self.addresses.iter().any(|&(at, _)| array(at) == array(base)));
+        let near = |at: Value| bases.is_empty() || bases.iter().any(|&base| array(base) == array(at));
+        let step = u64::from(bytes(ty));
+        let mut values = Vec::new();
+        for &(at, _) in self.addresses.iter().filter(|(at, _)| near(*at)) {
+            let next = self.addresses.iter().map(|(other, _)| *other).find(|other| *other > at).unwrap_or(Value::MAX);
+            let parts = (0..u64::from(Span::BYTES) / step).map(|part| at + part * step);
+            values
+                .extend(parts.filter(|part| *part < next).map(|part| part.wrapping_add_signed(offset.wrapping_neg())));
+        }
+        (values, false)
+    }
+
+    /// What an access to an address accesses.
+    pub(super) fn span(&self, state: &State<'p, L>, a: Address, ty: Type) -> Result<Span, Limit> {
+        let Term::Constant(base) = state.operand(a.base) else { return Err(Limit::Address) };
+        let address = base.wrapping_add_signed(a.offset);
+        let before = self.addresses.partition_point(|(at, _)| *at <= address);
+        let &(at, variable) = before.checked_sub(1).and_then(|last| self.addresses.get(last)).ok_or(Limit::Address)?;
+        let (offset, bytes) = (address - at, bytes(ty));
+        let aligned = address.is_multiple_of(u64::from(bytes));
+        if aligned && offset.saturating_add(u64::from(bytes)) <= u64::from(Span::BYTES) {
+            Ok(Span { variable, offset: offset as u8, bytes })
+        } else {
+            Err(Limit::Address)
+        }
+    }
+
+    /// What an access accesses, which is noted.
+    pub(super) fn touch(
+        &mut self,
+        state: &State<'p, L>,
+        a: Address,
+        ty: Type,
+        writes: bool,
+        statement: usize,
+    ) -> Result<Span, Limit> {
+        let span = self.span(state, a, ty)?;
+        let touch = Touch { span, writes, statement };
+        if !self.touched.contains(&touch) {
+            self.touched.push(touch);
+        }
+        Ok(span)
+    }
+
+    pub(super) fn is_private(&self, span: Span) -> bool {
+        self.program.locations[usize::from(span.variable.0)].private
+    }
+
+    /// What the variable around a span holds at first.
+    pub(super) fn initial(&self, span: Span) -> Value {
+        self.program.locations[usize::from(span.variable.0)].initial
+    }
+}
+
+/// The addresses of an access, and what is accessed there.
+pub(super) fn addresses<L: Language>(access: &Instruction<L>, all: &mut Vec<(Address, Type)>) {
+    match access {
+        Instruction::Load { a, ty, .. } | Instruction::Store { a, ty, .. } | Instruction::Rmw { a, ty, .. } => {
+            all.push((*a, *ty));
+        }
+        Instruction::Vector(elements) => elements.iter().for_each(|element| addresses(element, all)),
+        _ => {}
+    }
+}

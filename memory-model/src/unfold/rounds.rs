@@ -1,0 +1,140 @@
+//! Loops: which rounds only wait, and how many there may be.
+
+use super::{
+    beyond::constants,
+    path::{Ending, EventKind, Node, PathEvent, Term},
+    state::{State, Visit},
+    thread::{Held, Unfold, Unfolded},
+};
+use crate::{
+    limit::Limit,
+    program::{Cmp, Computation, Language, Program, Span, Type},
+};
+
+pub(super) enum Round {
+    New,
+    /// Nothing happened since an earlier arrival that anything later could notice.
+    Idle,
+    Beyond,
+}
+
+impl<'p, L: Language> Unfold<'p, L> {
+    pub(super) fn enter_loop(&mut self, state: &mut State<'p, L>, pc: usize) -> Result<Round, Limit> {
+        let live = self.live[pc];
+        let unchanged = |visit: &&Visit| {
+            let same = |(index, (a, b)): (usize, (&Term, &Term))| live >> index & 1 == 0 || a == b;
+            visit.pc == pc
+                && visit.memory == state.memory
+                && visit.registers.iter().zip(&state.path.registers).enumerate().all(same)
+        };
+        // Rounds since which only updates wrote.
+        let quiet = |event: &PathEvent<L>| match event.kind {
+            EventKind::Read(_) | EventKind::Fence(_) => true,
+            EventKind::Write(_) => event.rmw && self.unfolding.idle_updates,
+            _ => false,
+        };
+        let since = |visit: &Visit| visit.events;
+        let quiet = |visit: &&Visit| state.path.events[visit.events..].iter().all(quiet);
+        if let Some(first) = state.visits.iter().filter(unchanged).filter(quiet).map(since).max() {
+            let updates = first..state.path.events.len();
+            let updates: Vec<usize> = updates.filter(|&event| state.path.events[event].rmw).collect();
+            let spans = updates.iter().map(|&write| state.path.events[write].span);
+            self.idle.extend(spans);
+            let mut waits = true;
+            for write in updates {
+                let old = state.path.nodes.iter().position(|node| *node == Node::Event(write - 1));
+                let Some(old) = old else { continue };
+                let sources = [Term::Node(old as u32), state.path.events[write].value, Term::Constant(0)];
+                let equal = state.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
+                match state.known(equal) {
+                    Some(true) => {}
+                    Some(false) => waits = false,
+                    None => {
+                        let mut changed = state.clone();
+                        changed.path.constraints.push((equal, false));
+                        if !self.may_read(&changed, write - 1) {
+                            // It holds nothing else.
+                        } else if self.count(&mut changed, pc) {
+                            changed.pc = pc + 1;
+                            self.run(changed)?;
+                        } else {
+                            self.cut(changed, Limit::Unroll, pc);
+                        }
+                        state.path.constraints.push((equal, true));
+                    }
+                }
+                if !waits {
+                    break;
+                }
+            }
+            if waits {
+                return Ok(Round::Idle);
+            }
+        }
+        if self.traps {
+            let mut stopped = state.path.clone();
+            stopped.ending = Ending::Stopped;
+            self.paths.push(stopped);
+        }
+        Ok(if self.count(state, pc) { Round::New } else { Round::Beyond })
+    }
+
+    /// Whether a read gives, of all values that its memory ever holds, one with which the path's branches are as they are.
+    pub(super) fn may_read(&self, state: &State<'p, L>, read: usize) -> bool {
+        let span = state.path.events[read].span;
+        let Some(held) = self.held.iter().find(|held| held.span == span) else { return true };
+        held.values.iter().any(|&value| {
+            let of = |event: usize| (event == read).then_some(value);
+            let holds =
+                |&(term, wanted): &(Term, bool)| state.path.value(term, &of).is_none_or(|known| (known != 0) == wanted);
+            state.path.constraints.iter().all(holds)
+        })
+    }
+
+    /// Counts a round; whether the bound allows it. A round does not count in which nothing that is read decided a branch: how
+    /// often that happens is known.
+    pub(super) fn count(&self, state: &mut State<'p, L>, pc: usize) -> bool {
+        let State { visits, path, memory, .. } = state;
+        let last = visits.iter().rposition(|visit| visit.pc == pc);
+        let known = last.is_some_and(|last| visits[last].constraints == path.constraints.len());
+        if !known && visits.iter().filter(|visit| visit.pc == pc).count() >= self.unfolding.rounds {
+            return false;
+        }
+        if let Some(last) = last.filter(|_| known) {
+            visits.remove(last);
+        }
+        visits.push(Visit {
+            pc,
+            registers: path.registers.clone(),
+            memory: memory.clone(),
+            events: path.events.len(),
+            constraints: path.constraints.len(),
+        });
+        true
+    }
+}
+
+/// Whether the rounds may be left out that write back what they read.
+///
+/// Whoever read from such an update reads the same value from the write before it. That adds no relation between two writes or
+/// a write and a read that was not there through the update, as long as all that is strong there is morally strong, and nothing
+/// weak writes there.
+pub(super) fn may_idle<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> bool {
+    let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
+    let idle: Vec<Span> = unfolded.iter().flat_map(|of| &of.idle).map(|&span| program.physical_span(span)).collect();
+    let events = unfolded.iter().flat_map(|of| &of.paths).flat_map(|path| &path.events);
+    events.filter(|event| idle.contains(&program.physical_span(event.span))).all(|event| match event.kind {
+        EventKind::Read(access) => L::reaches(access, &places).unwrap_or(true),
+        EventKind::Write(access) => L::reaches(access, &places).unwrap_or(false),
+        _ => true,
+    })
+}
+
+/// What the memory holds that rounds update which write back what they read: where only constants are ever written, one of these.
+pub(super) fn held<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> Vec<Held> {
+    let mut idle: Vec<Span> = unfolded.iter().flat_map(|of| &of.idle).copied().collect();
+    idle.sort_unstable();
+    idle.dedup();
+    let held = |span: Span| Some(Held { span, values: constants(program, unfolded, program.physical_span(span))? });
+    idle.into_iter().filter_map(held).collect()
+}
