@@ -18,6 +18,8 @@ use testing::{
     exists, ptx_atomics, root, success, tool, trial,
 };
 
+type Test = fn() -> Result<(), Failed>;
+
 fn main() {
     let cases = CASES.iter().map(|case| trial(case.name.into(), missing(case.file), || check(case)));
     let holding = HOLDING.iter().map(|file| trial(format!("{file} holds"), missing(file), || holds(file)));
@@ -27,7 +29,7 @@ fn main() {
     let weakened = WEAKENED
         .iter()
         .map(|(file, part)| trial(format!("{file}: every ordering in {part}"), missing(file), || weakened(file, part)));
-    let rest: [(&str, Option<&str>, fn() -> Result<(), Failed>); 6] = [
+    let rest: [(&str, Option<&str>, Test); 6] = [
         ("the guide", missing("publish.cu").or(missing("publish.rs")), guide),
         ("cargo test", missing("publish.rs"), cargo_test),
         ("flags say what comments say", None, flags),
