@@ -46,6 +46,7 @@ fn bench(c: &mut Criterion) {
         let text = text.expect("a test of ours");
         let litmus = Litmus::read(&text).expect("a test of ours");
         c.bench_function(name, |b| b.iter(|| count(&litmus.program)));
+        c.bench_function(&format!("{name}, read"), |b| b.iter(|| Litmus::read(black_box(&text)).is_ok()));
     }
     let semantics = [
         ("weak", Sem::Weak, Sem::Weak),

@@ -87,12 +87,17 @@ impl Formula {
         }
     }
 
-    /// The registers and variables that the formula is about.
+    /// The registers, variables and constants that the formula is about.
     pub fn atoms(&self) -> Vec<Atom> {
+        self.comparisons().into_iter().flat_map(|(a, b)| [a, b]).collect()
+    }
+
+    /// What the formula compares with what.
+    pub fn comparisons(&self) -> Vec<(Atom, Atom)> {
         match self {
-            Self::Equal(a, b) | Self::Unequal(a, b) => vec![*a, *b],
-            Self::Not(formula) => formula.atoms(),
-            Self::And(a, b) | Self::Or(a, b) => [a.atoms(), b.atoms()].concat(),
+            Self::Equal(a, b) | Self::Unequal(a, b) => vec![(*a, *b)],
+            Self::Not(formula) => formula.comparisons(),
+            Self::And(a, b) | Self::Or(a, b) => [a.comparisons(), b.comparisons()].concat(),
             Self::True => Vec::new(),
         }
     }

@@ -92,6 +92,18 @@ impl Budget {
         Self { candidates: 0, rounds_suffice, choices: 0, limit, deadline }
     }
 
+    /// Allows no more than so many further choices for now. Gives the limit that was there.
+    pub fn allow(&mut self, choices: u64) -> u64 {
+        let limit = self.limit.min(self.choices.saturating_add(choices));
+        std::mem::replace(&mut self.limit, limit)
+    }
+
+    /// Puts a limit back, and says whether it leaves room for more choices.
+    pub fn go_on(&mut self, limit: u64) -> bool {
+        self.limit = limit;
+        self.choices <= limit
+    }
+
     /// Counts a choice.
     pub fn choose(&mut self) -> Result<(), Limit> {
         self.choices += 1;

@@ -1,7 +1,7 @@
 //! Small programs from a seed.
 
 use ptx_memory_model::{
-    condition::{Condition, Formula, Quantifier},
+    condition::{Atom, Condition, Formula, Quantifier},
     litmus::Litmus,
     place::{Place, Scope},
     program::{
@@ -269,6 +269,78 @@ fn thread(
         code.push(Instruction::Label(Label(0)).into());
     }
     Thread { place, registers, labels, code }
+}
+
+/// A test of four threads with six memory operations or fences each, over two to four variables, in places and with scopes,
+/// orderings and values of every kind. Its condition is about some registers and variables.
+pub fn wide(seed: u64) -> Litmus {
+    let mut random = Random(seed);
+    let count = 2 + random.below(3);
+    let variable = |index: usize| Variable::new(["x", "y", "z", "w"][index], 0);
+    let ty = Type::U32;
+    let mut atoms: Vec<Atom> = Vec::new();
+    let places = random.below(4);
+    let thread = |number: usize| {
+        let (gpu, cta) = match places {
+            0 => (0, number as u32),
+            1 => (0, number as u32 / 2),
+            2 => (number as u32 / 2, number as u32),
+            _ => (random.one(&[0, 0, 1]), random.below(2) as u32),
+        };
+        let place = Place { gpu, cluster: None, cta };
+        let mut registers: Vec<RegisterDeclaration> = Vec::new();
+        let code = (0..6).map(|_| {
+            let a = Address { base: Operand::Address(Location(random.below(count) as u16)), offset: 0 };
+            let scope = random.one(&[Scope::Cta, Scope::Gpu, Scope::Gpu, Scope::Sys]);
+            let b = match random.below(6) {
+                0 if !registers.is_empty() => Operand::Register(Register(random.below(registers.len()) as u16)),
+                _ => Operand::Immediate(1 + random.below(3) as Value),
+            };
+            let mut d = || {
+                let register = Register(registers.len() as u16);
+                atoms.push(Atom::Register { thread: number, register });
+                registers.push(RegisterDeclaration { name: format!("r{}", register.0), initial: 0, observed: true });
+                register
+            };
+            let instruction = match random.below(12) {
+                0..=3 => {
+                    let access =
+                        Semantics::new(random.one(&[Sem::Weak, Sem::Relaxed, Sem::Relaxed, Sem::Acquire]), scope);
+                    Instruction::Load { d: d(), a, ty, access }
+                }
+                4..=7 => {
+                    let access =
+                        Semantics::new(random.one(&[Sem::Weak, Sem::Relaxed, Sem::Relaxed, Sem::Release]), scope);
+                    Instruction::Store { a, b, ty, access }
+                }
+                8..=9 => {
+                    let access =
+                        Semantics::new(random.one(&[Sem::Relaxed, Sem::Acquire, Sem::Release, Sem::AcqRel]), scope);
+                    let op = random.one(&[AtomOp::Add, AtomOp::Exch, AtomOp::Cas]).into();
+                    Instruction::Rmw { op, d: Some(d()), a, b, c: Operand::Immediate(3), ty, access }
+                }
+                10 => {
+                    let access = Semantics::new(random.one(&[Sem::Relaxed, Sem::Release]), scope);
+                    let c = Operand::Immediate(0);
+                    Instruction::Rmw { op: AtomOp::Add.into(), d: None, a, b, c, ty, access }
+                }
+                _ => Instruction::Fence(Fence::Memory { sem: random.one(&[FenceSem::Sc, FenceSem::AcqRel]), scope }),
+            };
+            instruction.into()
+        });
+        let code = code.collect();
+        Thread { place, registers, labels: Vec::new(), code }
+    };
+    let threads = (0..4).map(thread).collect();
+    let program = Program { locations: (0..count).map(variable).collect(), threads };
+    atoms.extend((0..count).map(|index| Atom::Location(Location(index as u16))));
+    let mut equal = |_| {
+        let atom = atoms.swap_remove(random.below(atoms.len()));
+        Formula::Equal(atom, Atom::Value(random.one(&[0, 1, 1, 2, 2, 3])))
+    };
+    let formula = (0..2 + seed % 5).map(&mut equal).reduce(|a, b| Formula::And(Box::new(a), Box::new(b)));
+    let condition = Condition { quantifier: Quantifier::Exists, formula: formula.unwrap_or(Formula::True) };
+    Litmus { name: format!("wide{seed}"), comments: Vec::new(), program, condition }
 }
 
 /// The program as a litmus test, to print it.

@@ -242,7 +242,7 @@ fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, expla
         Err(Limit::Choices) if counted != limits => {
             search::decide(&litmus.program, &litmus.condition, conventions, limits)
         }
-        verdict => Decision { verdict, candidates: 0 },
+        verdict => Decision { verdict, candidates: 0, execution: None },
     };
     let mut answer = Answer {
         file: subject.file.clone(),
@@ -256,7 +256,7 @@ fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, expla
         remedies: Vec::new(),
     };
     let wanted = explain || args.dot.is_some() || args.svg.is_some();
-    let shown = wanted.then(|| show(&subject, found.verdict, conventions, limits));
+    let shown = wanted.then(|| show(&subject, &found, conventions, limits));
     let mut text = report::heading(&answer, &subject, conventions, limits);
     if args.outcomes {
         text += &report::outcomes(litmus, &outcomes);

@@ -2,6 +2,7 @@
 
 use ptx_atomics::memory_model::{
     condition::{Formula, Quantifier},
+    execution::Execution,
     litmus::{self, Litmus},
     outcome::{Layout, Limits, Outcomes},
     program::{Location, Register, Value},
@@ -9,7 +10,7 @@ use ptx_atomics::memory_model::{
         Conventions,
         axioms::Cycle,
         explain::{Contradiction, Explanation, explain},
-        search,
+        search::{self, Decision},
     },
     unfold::Limit,
 };
@@ -30,7 +31,7 @@ pub struct Shown {
 }
 
 /// What has the outcome of the condition, or what is wrong with an execution that had it.
-pub fn show(subject: &Subject, verdict: Result<bool, Limit>, conventions: Conventions, limits: Limits) -> Shown {
+pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limits: Limits) -> Shown {
     let litmus = &subject.litmus;
     let Litmus { program, condition, .. } = litmus;
     let layout = Layout::new(program);
@@ -44,8 +45,11 @@ pub fn show(subject: &Subject, verdict: Result<bool, Limit>, conventions: Conven
         let witness = search::witness(program, conventions, limits, decides);
         witness.map(|witness| (witness.execution, Cycle::new()))
     };
-    let (caption, execution) = match verdict {
-        Ok(verdict) if verdict == decided => (format!("{formula} is allowed"), witness(&decides)),
+    let (caption, execution) = match found.verdict {
+        Ok(verdict) if verdict == decided => {
+            let known = found.execution.as_ref().map(|execution| (Execution::clone(execution), Cycle::new()));
+            (format!("{formula} is allowed"), known.or_else(|| witness(&decides)))
+        }
         Err(Limit::Hangs) => {
             ("No execution ends: in each, a thread waits at a barrier or in a loop for what never comes".into(), None)
         }

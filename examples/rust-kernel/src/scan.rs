@@ -99,10 +99,8 @@ pub unsafe extern "ptx-kernel" fn scan(
 // litmus: thread P0 = scan(input, 2, output, started, tiles) @ cta 0
 // litmus: thread P1 = scan(input, 2, output, started, tiles) @ cta 1
 // litmus: forall output[0] == 3 /\ output[1] == 8
-// Which block starts first is given, as all of them do the same.
 // litmus: test scan_three_blocks
-// litmus: u32 first = 0, second = 1, third = 2
-// litmus: thread P0 = scan(input, 3, output, first, tiles) @ cta 0
-// litmus: thread P1 = scan(input, 3, output, second, tiles) @ cta 1
-// litmus: thread P2 = scan(input, 3, output, third, tiles) @ cta 2
+// litmus: thread P0 = scan(input, 3, output, started, tiles) @ cta 0
+// litmus: thread P1 = scan(input, 3, output, started, tiles) @ cta 1
+// litmus: thread P2 = scan(input, 3, output, started, tiles) @ cta 2
 // litmus: forall output[0] == 3 /\ output[1] == 8 /\ output[2] == 15

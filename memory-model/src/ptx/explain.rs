@@ -4,17 +4,17 @@ use super::{
     Conventions, Program, Ptx,
     axioms::{Axiom, Cycle, Judged},
     relations,
-    search::{combinations, witness},
+    search::{combinations, decide},
 };
 use std::time::Instant;
 
 use strum::IntoEnumIterator;
 
 use crate::{
-    condition::{Atom, Formula},
+    condition::{Atom, Condition, Formula, Quantifier},
     execution::{Combination, Execution},
     limit::Limit,
-    outcome::{Budget, Layout, Limits, Witness},
+    outcome::{Budget, Layout, Limits},
     program::{Location, Span, Value},
     relation::{MAX_EVENTS, Relation, Set},
     unfold,
@@ -23,8 +23,8 @@ use crate::{
 /// Whether a formula can hold, and why.
 #[derive(Clone, Debug)]
 pub enum Explanation {
-    /// An execution that the model allows, with a final state for which the formula holds.
-    Allowed(Box<Witness<Ptx>>),
+    /// An execution that the model allows, and after which the formula holds.
+    Allowed(Box<Execution<Ptx>>),
     /// What is wrong with an execution for which the formula holds. Of those that were looked at, it is one that the fewest
     /// axioms forbid.
     Forbidden(Box<Contradiction>),
@@ -51,11 +51,14 @@ const CANDIDATES: usize = 20_000;
 /// Explains whether the formula can hold in a final state.
 pub fn explain(program: &Program, formula: &Formula, conventions: Conventions, limits: Limits) -> Explanation {
     let layout = Layout::new(program);
-    if let Some(found) = witness(program, conventions, limits, &|state| formula.holds(&layout, state)) {
-        return Explanation::Allowed(Box::new(found));
+    let condition = Condition { quantifier: Quantifier::Exists, formula: formula.clone() };
+    let found = decide(program, &condition, conventions, limits);
+    if let Some(execution) = found.execution {
+        return Explanation::Allowed(execution);
     }
-    let outcomes = super::search::outcomes(program, conventions, limits);
-    if let Some(limit) = outcomes.unknown {
+    if let Err(limit) = found.verdict
+        && limit != Limit::Hangs
+    {
         return Explanation::Unknown(limit);
     }
     let threads = match unfold::unfold_all(program, conventions.unfolding(limits.rounds)) {

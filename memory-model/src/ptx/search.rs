@@ -14,21 +14,26 @@ use std::cell::Cell;
 use strum::IntoEnumIterator;
 
 mod choice;
+mod encode;
 mod location;
 mod product;
+mod question;
+mod solver;
 mod state;
+mod terms;
 mod values;
 
 use self::{
     choice::Choice,
-    state::{Goal, LocationEvents, NONE, Search},
+    encode::{Answer, Found},
+    state::{Goal, LocationEvents, NONE, Question, Search},
     values::Solution,
 };
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, relations};
 use crate::{
     barrier,
-    condition::{Atom, Condition},
-    execution::{Combination, Event, Skeleton},
+    condition::{Atom, Condition, Formula},
+    execution::{Combination, Event, Execution, Skeleton},
     limit::Limit,
     outcome::{Budget, Layout, Limits, Outcomes, Witness},
     place::Scope,
@@ -69,18 +74,34 @@ pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits
     outcomes
 }
 
-/// Whether a condition holds, and how many candidates were looked at to find out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether a condition holds, and how that is known.
+#[derive(Clone, Debug)]
 pub struct Decision {
     /// As [`Outcomes::verdict`] gives it.
     pub verdict: Result<bool, Limit>,
     /// As in [`Outcomes`].
     pub candidates: u64,
+    /// The execution that decides the condition, where one does.
+    pub execution: Option<Box<Execution<Ptx>>>,
 }
+
+/// The choices that the search tries, of each combination of paths, before it asks a solver.
+const TRIED: u64 = 512;
 
 /// Whether a condition holds of a program, without all of its final states: registers and variables that the condition does not
 /// name are not looked at, what cannot decide it is given up, and the search ends where it is decided.
 pub fn decide(program: &Program<Ptx>, condition: &Condition, conventions: Conventions, limits: Limits) -> Decision {
+    decide_after(TRIED, program, condition, conventions, limits)
+}
+
+/// As [`decide`], where a solver is asked after so many choices.
+pub fn decide_after(
+    tried: u64,
+    program: &Program<Ptx>,
+    condition: &Condition,
+    conventions: Conventions,
+    limits: Limits,
+) -> Decision {
     let atoms = condition.formula.atoms();
     let mut program = program.clone();
     for (index, thread) in program.threads.iter_mut().enumerate() {
@@ -101,6 +122,7 @@ pub fn decide(program: &Program<Ptx>, condition: &Condition, conventions: Conven
     let mut witness = None;
     let mut goal = Goal {
         wanted: Some(&decides),
+        question: Some(Question { formula: &condition.formula, truth, tried }),
         witness: Some(&mut witness),
         memory: Some(memory.clone()),
         required: condition.formula.required(truth),
@@ -116,6 +138,7 @@ pub fn decide(program: &Program<Ptx>, condition: &Condition, conventions: Conven
         Ok(rounds) if thin_air => {
             let mut goal = Goal {
                 wanted: Some(&decides),
+                question: Some(Question { formula: &condition.formula, truth, tried }),
                 witness: Some(&mut speculative),
                 memory: Some(memory.clone()),
                 required: condition.formula.required(truth),
@@ -133,6 +156,7 @@ pub fn decide(program: &Program<Ptx>, condition: &Condition, conventions: Conven
         let mut any = None;
         let mut goal = Goal {
             wanted: Some(&|_| true),
+            question: Some(Question { formula: &Formula::True, truth: true, tried }),
             witness: Some(&mut any),
             memory: Some(Vec::new()),
             ..Goal::new(&mut outcomes)
@@ -143,7 +167,8 @@ pub fn decide(program: &Program<Ptx>, condition: &Condition, conventions: Conven
             Err(limit) => verdict = Err(limit),
         }
     }
-    Decision { verdict, candidates: budget.candidates }
+    let execution = witness.map(|witness| Box::new(witness.execution));
+    Decision { verdict, candidates: budget.candidates, execution }
 }
 
 /// An execution whose final state is as wanted. `None` if there is none within the limits.
@@ -291,6 +316,13 @@ fn alike_writes(program: &Program<Ptx>, c: &Combination<Ptx>, morally_strong: &R
     pairs
 }
 
+/// What [`Search::follow`] changes.
+struct Before {
+    sources: [Set; MAX_EVENTS],
+    sc_pairs: Vec<(usize, usize)>,
+    alike: Vec<Vec<(usize, usize)>>,
+}
+
 impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn new(
         program: &Program<Ptx>,
@@ -346,6 +378,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             outer: Set(0),
             locations: Vec::with_capacity(c.locations.len()),
             sc_pairs,
+            sc_known: false,
+            names: program.observed().collect(),
             constraints: constraints.collect(),
             required,
             registers,
@@ -509,16 +543,64 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             if let Some(phases) = barrier::phases(self.c, &known, self.budget)?.filter(|phases| phases.len() == 1) {
                 self.barriers_first = true;
                 return match phases.into_iter().next() {
-                    Some(phases) => {
-                        self.with_phases(&choice, &phases, |search, choice| search.outer(choice, search.outer))
-                    }
+                    Some(phases) => self.with_phases(&choice, &phases, Self::begin),
                     None => Ok(()),
                 };
             }
         } else {
             self.barriers_first = true;
         }
-        self.outer(&choice, self.outer)
+        self.begin(&choice)
+    }
+
+    /// Chooses sources for all reads. Where a formula is asked, and that takes long, a solver chooses; what it finds, the search goes
+    /// through.
+    fn begin(&mut self, choice: &Choice) -> Result<(), Limit> {
+        let Some(question) = self.goal.question.filter(|_| self.has_clauses()) else {
+            return self.outer(choice, self.outer);
+        };
+        // Of values that depend on themselves, the solver knows more.
+        let all = self.budget.allow(if self.goal.certain { 0 } else { question.tried });
+        let tried = self.outer(choice, self.outer);
+        if !self.budget.go_on(all) || tried != Err(Limit::Choices) {
+            return tried;
+        }
+        self.thin_air.set(false);
+        let mut refuted = Vec::new();
+        while !self.done() {
+            match self.ask(choice, &question, &refuted)? {
+                Answer::Execution(found) => {
+                    let before = self.follow(&found);
+                    self.outer(choice, self.outer)?;
+                    self.go_back(before);
+                    debug_assert!(self.done() || !found.is_certain, "a solution of the clauses is no execution");
+                    refuted.push(*found);
+                }
+                Answer::None { thin_air } => {
+                    self.thin_air.set(thin_air);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves nothing to choose but what was found. Gives what there was before.
+    fn follow(&mut self, found: &Found) -> Before {
+        let alike = self.locations.iter().map(|at| at.alike.clone()).collect();
+        let before = Before { sources: self.sources, sc_pairs: self.sc_pairs.clone(), alike };
+        found.sources.iter().for_each(|&(read, source)| self.sources[read] = Set::one(source));
+        self.sc_pairs.clone_from(&found.fences);
+        self.sc_known = true;
+        for at in &mut self.locations {
+            at.alike.extend(found.coherence.iter().filter(|&&(write, _)| at.events.contains(write)));
+        }
+        before
+    }
+
+    fn go_back(&mut self, before: Before) {
+        (self.sources, self.sc_pairs, self.sc_known) = (before.sources, before.sc_pairs, false);
+        self.locations.iter_mut().zip(before.alike).for_each(|(at, alike)| at.alike = alike);
     }
 
     fn with_phases(
@@ -654,7 +736,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let pair = self.sc_pairs.iter().filter(open).find(forced).or_else(|| self.sc_pairs.iter().find(open));
         let Some(&(a, b)) = pair else { return self.locations(choice, sc) };
         for (first, second) in [(a, b), (b, a)] {
-            if choice.cb.contains(second, first) {
+            if choice.cb.contains(second, first) || self.sc_known && first == b {
                 continue;
             }
             let (mut choice, mut sc) = (choice.clone(), *sc);

@@ -163,8 +163,13 @@ impl<L: Language> Path<L> {
 
     /// The comparison that a term is.
     pub fn comparison(&self, term: Term) -> Option<(Cmp, Term, Term)> {
+        self.compared(term).map(|(cmp, _, a, b)| (cmp, a, b))
+    }
+
+    /// The comparison that a term is, with the type of what is compared.
+    pub(crate) fn compared(&self, term: Term) -> Option<(Cmp, Type, Term, Term)> {
         match self.node(term)? {
-            Node::Computed(Computation::Setp(cmp), _, [a, b, _]) => Some((cmp, a, b)),
+            Node::Computed(Computation::Setp(cmp), ty, [a, b, _]) => Some((cmp, ty, a, b)),
             _ => None,
         }
     }

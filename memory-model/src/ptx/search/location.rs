@@ -193,12 +193,13 @@ impl Search<'_, '_, '_> {
             }
             let observed = at.observed.iter().map(|&read| self.read(rf, read).unwrap_or_default());
             let written = match at.last_matters {
-                true => self.c.written(last, &|event| self.read(rf, event)).unwrap_or_default(),
-                false => 0,
+                true => self.c.written(last, &|event| self.read(rf, event)),
+                false => None,
             };
-            if at.last_required.is_some_and(|required| required != written) {
+            if written.zip(at.last_required).is_some_and(|(written, required)| written != required) {
                 continue;
             }
+            let written = written.unwrap_or_default();
             row.clear();
             row.extend(observed.chain([written]));
             if at.rows.insert(&row) && self.goal.wanted.is_some() {

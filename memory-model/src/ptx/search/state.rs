@@ -4,10 +4,10 @@ use std::cell::Cell;
 
 use crate::{
     barrier,
-    condition::Atom,
+    condition::{Atom, Formula},
     execution::Combination,
     outcome::{Budget, Outcomes, Witness},
-    program::{Location, Value},
+    program::{Location, Register, Value},
     ptx::Ptx,
     relation::{MAX_EVENTS, Relation, Set},
     states::States,
@@ -16,9 +16,20 @@ use crate::{
 
 pub(super) type Wanted<'g> = &'g dyn Fn(&[Value]) -> bool;
 
+/// What is asked of a final state: whether a formula has this truth value.
+#[derive(Clone, Copy)]
+pub(super) struct Question<'g> {
+    pub(super) formula: &'g Formula,
+    pub(super) truth: bool,
+    /// The choices that the search tries by itself.
+    pub(super) tried: u64,
+}
+
 pub(super) struct Goal<'g> {
     pub(super) outcomes: &'g mut Outcomes,
     pub(super) wanted: Option<Wanted<'g>>,
+    /// What `wanted` says, where that is a formula.
+    pub(super) question: Option<Question<'g>>,
     pub(super) witness: Option<&'g mut Option<Witness<Ptx>>>,
     /// The variables whose last value matters; all, if there is no list.
     pub(super) memory: Option<Vec<Location>>,
@@ -37,6 +48,7 @@ impl<'g> Goal<'g> {
         Self {
             outcomes,
             wanted: None,
+            question: None,
             witness: None,
             memory: None,
             required: Vec::new(),
@@ -69,11 +81,14 @@ pub(super) struct Search<'s, 'p, 'g> {
     pub(super) outer: Set,
     pub(super) locations: Vec<LocationEvents>,
     pub(super) sc_pairs: Vec<(usize, usize)>,
+    /// Whether the first of each pair is known to come first.
+    pub(super) sc_known: bool,
     pub(super) constraints: Vec<(usize, Term, bool)>,
     /// What the last values of registers must be.
     pub(super) required: Vec<(usize, Term, Value)>,
-    /// The last values of the observed registers.
+    /// The last values of the observed registers, and which these are.
     pub(super) registers: Vec<(usize, Term)>,
+    pub(super) names: Vec<(usize, Register)>,
     /// All accesses are generic, and no variable has an alias: causality follows from base causality at once.
     pub(super) plain: bool,
     pub(super) has_dependencies: bool,
@@ -139,7 +154,7 @@ pub(super) struct LocationEvents {
     pub(super) observed: Vec<usize>,
     /// Whether every two writes are morally strong, and every read of a read-modify-write is with all of them.
     pub(super) is_total: bool,
-    /// Writes of equal threads: of each pair, the first one is taken to be earlier.
+    /// Writes of which the first one is taken to be earlier: those of equal threads, and those of an order that is known.
     pub(super) alike: Vec<(usize, usize)>,
     /// Whether the last value matters, and what it must be.
     pub(super) last_matters: bool,

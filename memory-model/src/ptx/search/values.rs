@@ -106,7 +106,7 @@ impl Search<'_, '_, '_> {
     }
 
     /// Whether another value of what a write depends on is always another value of what it writes.
-    fn turns(&self, write: usize) -> bool {
+    pub(super) fn turns(&self, write: usize) -> bool {
         let Some((thread, term)) = self.c.written_term(write) else { return false };
         let path = self.c.paths[thread];
         let mut term = term;

@@ -1,0 +1,424 @@
+//! What events and terms may give, as literals.
+//!
+//! Sums over what many threads write have many values, of which few decide anything: those that are asked for, and those of which
+//! such a value is computed. Each of them has a literal; all others share one.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::solver::{Clauses, Lit};
+use crate::{
+    execution::Combination,
+    program::Value,
+    ptx::Ptx,
+    relation::{MAX_EVENTS, Set},
+    unfold::{EventKind, Node, Term},
+};
+
+/// What a value is, as far as it matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// This value.
+    Is(Value),
+    /// One of those that do not matter.
+    Other,
+    /// A value of which nothing is known but that it is none of those that matter.
+    Any,
+}
+
+/// A literal for each class of values, of which exactly one holds.
+pub(super) type Domain = Vec<(Class, Lit)>;
+
+/// The values that something may have.
+#[derive(Clone, Default, PartialEq)]
+struct Values {
+    known: FxHashSet<Value>,
+    /// Whether there may be others, and whether that is because there are so many.
+    any: bool,
+    many: bool,
+}
+
+impl Values {
+    fn add(&mut self, value: Value) {
+        if self.known.len() < MAX_VALUES {
+            self.known.insert(value);
+        } else if !self.known.contains(&value) {
+            (self.any, self.many) = (true, true);
+        }
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        other.known.iter().for_each(|&value| self.add(value));
+        self.any |= other.any;
+        self.many |= other.many;
+    }
+}
+
+/// Of one thing, and of the combinations of values of which one is computed. What is beyond is not known.
+const MAX_VALUES: usize = 2048;
+const MAX_COMBINATIONS: usize = 1 << 17;
+
+/// A node of a thread's path.
+type Place = (usize, u32);
+
+/// What is looked at of one combination of paths.
+pub(super) struct Terms<'s, 'p> {
+    c: &'s Combination<'p, Ptx>,
+    rf: &'s [Vec<(usize, Lit)>],
+    /// What each read may return, and which of it matters.
+    reads: Vec<Values>,
+    matters: Vec<FxHashSet<Value>>,
+    /// The same of what is computed.
+    nodes: FxHashMap<Place, Values>,
+    node_matters: FxHashMap<Place, FxHashSet<Value>>,
+    /// The literals.
+    read_domains: Vec<Option<Domain>>,
+    node_domains: FxHashMap<Place, Domain>,
+}
+
+/// What a node is.
+enum Shape {
+    /// What an event gives.
+    Event(usize),
+    Copy(Term),
+    Of([Term; 3]),
+}
+
+impl<'s, 'p> Terms<'s, 'p> {
+    /// The values of all reads that these terms depend on; those of `cycles` may be any, and those of `settled` are known.
+    pub(super) fn new(
+        c: &'s Combination<'p, Ptx>,
+        rf: &'s [Vec<(usize, Lit)>],
+        cycles: Set,
+        settled: &[(usize, Value)],
+        of: &[(usize, Term)],
+    ) -> Self {
+        let mut needed = of.iter().fold(Set(0), |needed, &(thread, term)| needed | c.sources(thread, term));
+        let mut open = needed;
+        while let Some(read) = open.next() {
+            let more = rf[read].iter().fold(Set(0), |more, &(write, _)| more | c.written_sources(write)) - needed;
+            needed = needed | more;
+            open = open | more;
+        }
+        let mut terms = Self {
+            c,
+            rf,
+            reads: vec![Values::default(); MAX_EVENTS],
+            matters: vec![FxHashSet::default(); MAX_EVENTS],
+            nodes: FxHashMap::default(),
+            node_matters: FxHashMap::default(),
+            read_domains: vec![None; MAX_EVENTS],
+            node_domains: FxHashMap::default(),
+        };
+        (needed & cycles).for_each(|read| terms.reads[read].any = true);
+        // What a branch compares for equality has one value.
+        let settled: FxHashMap<usize, Value> = settled.iter().copied().collect();
+        let settle = |reads: &mut Vec<Values>| {
+            for (&read, &value) in &settled {
+                reads[read] = Values { known: FxHashSet::from_iter([value]), ..Values::default() };
+            }
+        };
+        settle(&mut terms.reads);
+        // But in a cycle, no value passes through a write twice.
+        let sources = needed.flat_map(|read| rf[read].iter().map(|&(write, _)| write)).collect::<Set>();
+        let computed = sources.filter(|&write| !c.written_sources(write).is_empty()).count();
+        for _ in 0..=computed {
+            terms.nodes.clear();
+            let mut reads = terms.reads.clone();
+            for read in needed {
+                for &(write, _) in &rf[read] {
+                    let written = terms.values_written(write);
+                    reads[read].add_all(&written);
+                }
+            }
+            settle(&mut reads);
+            if terms.reads == reads {
+                break;
+            }
+            terms.reads = reads;
+        }
+        terms.nodes.clear();
+        for (read, value) in settled {
+            for (thread, term, values) in terms.read_matters(read, FxHashSet::from_iter([value])) {
+                terms.matter(thread, term, values);
+            }
+        }
+        terms
+    }
+
+    /// Whether something may have a value that has no literal.
+    pub(super) fn are_open(&self) -> bool {
+        self.reads.iter().chain(self.nodes.values()).any(|values| values.any)
+    }
+
+    fn shape(&self, (thread, node): Place) -> Shape {
+        match self.c.paths[thread].nodes[node as usize] {
+            Node::Event(event) => Shape::Event(self.c.copy(thread, Term::Node(node)).unwrap_or(event)),
+            Node::Expected(_, expected) => Shape::Copy(expected),
+            Node::Computed(_, _, terms) | Node::Rmw(_, _, terms) => Shape::Of(terms),
+        }
+    }
+
+    /// The result of a node that is computed.
+    fn compute(&self, (thread, node): Place, [a, b, c]: [Value; 3]) -> Option<Value> {
+        match self.c.paths[thread].nodes[node as usize] {
+            Node::Computed(computation, ty, _) => computation.apply(ty, [a, b, c]),
+            Node::Rmw(op, ty, _) => op.apply(ty, a, b, c),
+            Node::Event(_) | Node::Expected(..) => None,
+        }
+    }
+
+    /// The term that a write writes. `None` for what nobody knows.
+    fn written_term(&self, write: usize) -> Option<(usize, Term)> {
+        match (self.c.skeleton.events[write].kind, self.c.written_term(write)) {
+            (EventKind::Beyond { .. }, _) => None,
+            (_, None) => Some((0, Term::Constant(self.c.written(write, &|_| None)?))),
+            (_, term) => term,
+        }
+    }
+
+    fn values_written(&mut self, write: usize) -> Values {
+        match self.written_term(write) {
+            Some((thread, term)) => self.values(thread, term),
+            None => Values { any: true, many: true, ..Values::default() },
+        }
+    }
+
+    /// What a term may give.
+    fn values(&mut self, thread: usize, term: Term) -> Values {
+        let place = match term {
+            Term::Constant(value) => return Values { known: FxHashSet::from_iter([value]), ..Values::default() },
+            Term::Node(node) => (thread, node),
+        };
+        if let Some(known) = self.nodes.get(&place) {
+            return known.clone();
+        }
+        let found = match self.shape(place) {
+            Shape::Event(event) => self.reads[event].clone(),
+            Shape::Copy(term) => self.values(thread, term),
+            Shape::Of(terms) => {
+                let inputs = terms.map(|term| self.values(thread, term));
+                let mut found = Values {
+                    any: inputs.iter().any(|input| input.any),
+                    many: inputs.iter().any(|input| input.many),
+                    ..Values::default()
+                };
+                let inputs = inputs.map(|input| input.known.into_iter().collect::<Vec<_>>());
+                let all = for_each_combination(&inputs, |row| match self.compute(place, row) {
+                    Some(value) => found.add(value),
+                    None => (found.any, found.many) = (true, true),
+                });
+                (found.any, found.many) = (found.any || !all, found.many || !all);
+                found
+            }
+        };
+        self.nodes.insert(place, found.clone());
+        found
+    }
+
+    /// These values of a term matter, and so do those of which they are computed.
+    pub(super) fn matter(&mut self, thread: usize, term: Term, values: impl IntoIterator<Item = Value>) {
+        let mut open: Vec<(usize, Term, FxHashSet<Value>)> = vec![(thread, term, values.into_iter().collect())];
+        while let Some((thread, term, values)) = open.pop() {
+            let Term::Node(node) = term else { continue };
+            let place = (thread, node);
+            let possible = self.values(thread, term);
+            let matters = self.node_matters.entry(place).or_default();
+            let possible = |value: &Value| possible.any || possible.known.contains(value);
+            let new: FxHashSet<Value> =
+                values.into_iter().filter(|value| possible(value) && matters.insert(*value)).collect();
+            if new.is_empty() {
+                continue;
+            }
+            match self.shape(place) {
+                Shape::Copy(term) => open.push((thread, term, new)),
+                Shape::Event(event) => open.extend(self.read_matters(event, new)),
+                Shape::Of(terms) => {
+                    let inputs = terms.map(|term| self.values(thread, term).known.into_iter().collect::<Vec<_>>());
+                    let mut matters: [FxHashSet<Value>; 3] = Default::default();
+                    for_each_combination(&inputs, |row| {
+                        if self.compute(place, row).is_some_and(|value| new.contains(&value)) {
+                            matters.iter_mut().zip(row).for_each(|(matters, value)| _ = matters.insert(value));
+                        }
+                    });
+                    open.extend(terms.into_iter().zip(matters).map(|(term, matters)| (thread, term, matters)));
+                }
+            }
+        }
+    }
+
+    /// These values of a read matter. What its sources write is what matters then.
+    fn read_matters(&mut self, read: usize, values: FxHashSet<Value>) -> Vec<(usize, Term, FxHashSet<Value>)> {
+        self.matters[read].extend(&values);
+        let written = self.rf[read].iter().filter_map(|&(write, _)| self.written_term(write));
+        written.map(|(thread, term)| (thread, term, values.clone())).collect()
+    }
+
+    /// The known values of what a term may give.
+    pub(super) fn possible(&mut self, thread: usize, term: Term) -> FxHashSet<Value> {
+        self.values(thread, term).known
+    }
+
+    /// Whether a condition holds matters: those of its values that are zero, or those that are not. Whether it holds for the
+    /// others.
+    pub(super) fn truth_matters(&mut self, thread: usize, term: Term) -> bool {
+        let (zero, others): (Vec<_>, Vec<_>) =
+            self.values(thread, term).known.into_iter().partition(|&value| value == 0);
+        let Term::Node(node) = term else { return false };
+        let mut ways = [0, 0];
+        if let Shape::Of(terms) = self.shape((thread, node)) {
+            let inputs = terms.map(|term| self.values(thread, term).known.into_iter().collect::<Vec<_>>());
+            for_each_combination(&inputs, |row| {
+                ways[usize::from(self.compute((thread, node), row).is_some_and(|value| value != 0))] += 1;
+            });
+        }
+        let others_hold = ways[0] <= ways[1];
+        self.matter(thread, term, if others_hold { zero } else { others });
+        others_hold
+    }
+
+    /// Connects what reads return with what their sources write. All that matters is known by then.
+    pub(super) fn connect(&mut self, clauses: &mut Clauses) {
+        // What is written may depend on further reads.
+        let mut done = Set(0);
+        loop {
+            let open =
+                (0..self.read_domains.len()).find(|&read| !done.contains(read) && self.read_domains[read].is_some());
+            let Some(read) = open else { return };
+            done.insert(read);
+            let to = self.read_domains[read].clone().unwrap_or_default();
+            for &(write, chosen) in self.rf[read].iter() {
+                self.give(clauses, chosen, write, &to, self.reads[read].many);
+            }
+        }
+    }
+
+    /// Where a literal holds, the second gives what a write writes.
+    fn give(&mut self, clauses: &mut Clauses, chosen: Lit, write: usize, to: &Domain, many: bool) {
+        let Some((thread, term)) = self.written_term(write) else { return };
+        let written = self.term(clauses, thread, term);
+        for &(class, lit) in &written {
+            clauses.imply_one(&[chosen, lit], &of_class(class, to));
+        }
+        if !many {
+            any_of(clauses, &[chosen], to, &any(&written).into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    /// What a term gives.
+    pub(super) fn term(&mut self, clauses: &mut Clauses, thread: usize, term: Term) -> Domain {
+        let place = match term {
+            Term::Constant(value) => return vec![(Class::Is(value), clauses.constant(true))],
+            Term::Node(node) => (thread, node),
+        };
+        if let Some(known) = self.node_domains.get(&place) {
+            return known.clone();
+        }
+        let found = match self.shape(place) {
+            Shape::Event(event) => {
+                if self.read_domains[event].is_none() {
+                    self.read_domains[event] = Some(domain(clauses, &self.reads[event], &self.matters[event]));
+                }
+                self.read_domains[event].clone().unwrap_or_default()
+            }
+            Shape::Copy(term) => self.term(clauses, thread, term),
+            Shape::Of(terms) => {
+                let inputs = terms.map(|term| self.term(clauses, thread, term));
+                let values = self.values(thread, term);
+                let none = FxHashSet::default();
+                let found = domain(clauses, &values, self.node_matters.get(&place).unwrap_or(&none));
+                let known = terms.map(|term| self.values(thread, term));
+                combine(clauses, &inputs, &found, (&known, values.many), |row| self.compute(place, row));
+                if !values.many {
+                    let any = inputs.iter().filter_map(any).collect::<Vec<_>>();
+                    any_of(clauses, &[], &found, &any);
+                }
+                found
+            }
+        };
+        self.node_domains.insert(place, found.clone());
+        found
+    }
+
+    /// What one of these writes writes, of which these values matter.
+    pub(super) fn one_of(
+        &mut self,
+        clauses: &mut Clauses,
+        choice: &[(usize, Lit)],
+        matters: &FxHashSet<Value>,
+    ) -> Domain {
+        let mut values = Values::default();
+        choice.iter().for_each(|&(write, _)| values.add_all(&self.values_written(write)));
+        let found = domain(clauses, &values, matters);
+        for &(write, lit) in choice {
+            self.give(clauses, lit, write, &found, values.many);
+        }
+        found
+    }
+}
+
+/// A literal for each class of these values.
+fn domain(clauses: &mut Clauses, values: &Values, matters: &FxHashSet<Value>) -> Domain {
+    let possible = |value: &&Value| values.any || values.known.contains(value);
+    let mut known: Vec<Value> = matters.iter().filter(possible).copied().collect();
+    known.sort_unstable();
+    let other = values.known.iter().any(|value| !matters.contains(value)).then_some(Class::Other);
+    let any = values.any.then_some(Class::Any);
+    let classes: Vec<Class> = known.into_iter().map(Class::Is).chain(other).chain(any).collect();
+    let lits = clauses.exactly_one(classes.len());
+    classes.into_iter().zip(lits).collect()
+}
+
+/// The literal of what is not known.
+fn any(domain: &Domain) -> Option<Lit> {
+    domain.iter().find_map(|&(class, lit)| (class == Class::Any).then_some(lit))
+}
+
+/// Under a condition, nothing is unknown but what comes of something unknown.
+fn any_of(clauses: &mut Clauses, condition: &[Lit], domain: &Domain, causes: &[Lit]) {
+    if let Some(any) = any(domain) {
+        clauses.imply_one(&[condition, &[any]].concat(), causes);
+    }
+}
+
+/// The literals of a value: of one that is not among those that are known, there may be two.
+fn of_class(class: Class, domain: &Domain) -> Vec<Lit> {
+    let lit = |class: Class| domain.iter().find(|(of, _)| *of == class).map(|&(_, lit)| lit);
+    match (class, lit(class)) {
+        (Class::Is(_), Some(lit)) => vec![lit],
+        _ => [Class::Other, Class::Any].into_iter().filter_map(lit).collect(),
+    }
+}
+
+/// What a function gives.
+fn combine(
+    clauses: &mut Clauses,
+    inputs: &[Domain; 3],
+    to: &Domain,
+    (known, many): (&[Values; 3], bool),
+    function: impl Fn([Value; 3]) -> Option<Value>,
+) {
+    for_each_combination(inputs, |row| {
+        let (of, lits) = (row.map(|(class, _)| class), row.map(|(_, lit)| lit));
+        let strange = |(class, known): (&Class, &Values)| match class {
+            Class::Is(value) => !known.known.contains(value),
+            _ => false,
+        };
+        let class = match of {
+            [Class::Is(a), Class::Is(b), Class::Is(c)] => function([a, b, c]).map_or(Class::Any, Class::Is),
+            // Nothing is known of such a value, nor of what it gives together with others that were not looked at.
+            _ if of.contains(&Class::Any) || many || of.iter().zip(known).any(strange) => return,
+            _ => Class::Other,
+        };
+        clauses.imply_one(&lits, &of_class(class, to));
+    });
+}
+
+/// Calls `each` with one of each of these, in all combinations; if there are too many, it says so.
+fn for_each_combination<T: Copy>(of: &[Vec<T>; 3], mut each: impl FnMut([T; 3])) -> bool {
+    let [a, b, c] = of;
+    let few = a.len().saturating_mul(b.len()).saturating_mul(c.len()) <= MAX_COMBINATIONS;
+    if few {
+        a.iter().for_each(|&a| b.iter().for_each(|&b| c.iter().for_each(|&c| each([a, b, c]))));
+    }
+    few
+}
