@@ -146,7 +146,8 @@ impl<'p, L: Language> Unfold<'p, L> {
             state.steps += 1;
             if state.steps > MAX_STEPS {
                 let pc = state.pc;
-                return Ok(self.cut(state, Limit::Unroll, pc));
+                self.cut(state, Limit::Unroll, pc);
+                return Ok(());
             }
             let Some(statement) = self.thread.code.get(state.pc) else {
                 self.paths.push(state.path);
@@ -167,14 +168,20 @@ impl<'p, L: Language> Unfold<'p, L> {
                 Instruction::Label(_) if !self.live.is_empty() => match self.enter_loop(&mut state, pc)? {
                     Round::New => {}
                     Round::Idle => return Ok(()),
-                    Round::Beyond => return Ok(self.cut(state, Limit::Unroll, pc)),
+                    Round::Beyond => {
+                        self.cut(state, Limit::Unroll, pc);
+                        return Ok(());
+                    }
                 },
                 Instruction::Stop(Stop::Trap) => {
                     state.path.ending = Ending::Trapped;
                     self.paths.push(state.path);
                     return Ok(());
                 }
-                Instruction::Stop(Stop::Unmodelled) => return Ok(self.cut(state, Limit::Unmodelled, pc)),
+                Instruction::Stop(Stop::Unmodelled) => {
+                    self.cut(state, Limit::Unmodelled, pc);
+                    return Ok(());
+                }
                 Instruction::Label(_) => {}
                 Instruction::Branch { when, target } => {
                     let to = self.flow.position(*target);
@@ -209,7 +216,10 @@ impl<'p, L: Language> Unfold<'p, L> {
                 access => match self.settle(&mut state, access, pc)? {
                     Settled::Known => self.access(&mut state, access, pc, None)?,
                     Settled::Elsewhere => return Ok(()),
-                    Settled::Outside => return Ok(self.cut(state, Limit::Address, pc)),
+                    Settled::Outside => {
+                        self.cut(state, Limit::Address, pc);
+                        return Ok(());
+                    }
                 },
             }
         }

@@ -20,11 +20,15 @@ fn thread(random: &mut Random, number: usize) -> [Vec<String>; 2] {
         let index = ["x", "y"][random.below(2)];
         if random.below(3) == 0 {
             let cell = format!("st{} {index}, {}", sem(random, "release"), random.below(2));
-            [&mut computed, &mut branched].map(|cells| cells.push(cell.clone()));
+            for cells in [&mut computed, &mut branched] {
+                cells.push(cell.clone());
+            }
             continue;
         }
         let load = format!("ld{} i{step}, {index}", sem(random, "acquire"));
-        [&mut computed, &mut branched].map(|cells| cells.push(load.clone()));
+        for cells in [&mut computed, &mut branched] {
+            cells.push(load.clone());
+        }
         let value = 2 + number * 8 + step;
         let (before, after) = match random.below(3) {
             0 => (format!("ld{} r{step}, ", sem(random, "acquire")), String::new()),

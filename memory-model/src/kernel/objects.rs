@@ -288,7 +288,7 @@ impl Object {
     pub fn name_of(&self, offset: u64, bytes: u64) -> String {
         match offset {
             0 if bytes == self.bytes => self.name.clone(),
-            _ if bytes == self.element && offset % self.element == 0 => {
+            _ if bytes == self.element && offset.is_multiple_of(self.element) => {
                 format!("{}[{}]", self.name, offset / self.element)
             }
             0 => self.name.clone(),
