@@ -5,13 +5,13 @@ use crate::{
     program::{Location, Register, Value},
 };
 
-/// What is asked of the final states.
+/// What is asked of the final states, in terms of what is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct Condition<A = Atom> {
     /// Of which of them.
     pub quantifier: Quantifier,
     /// What is to hold in them.
-    pub formula: Formula,
+    pub formula: Formula<A>,
 }
 
 /// Of how many final states a formula is to hold.
@@ -41,11 +41,11 @@ impl Condition {
 
 /// A statement about one final state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Formula {
+pub enum Formula<A = Atom> {
     /// Both have the same value.
-    Equal(Atom, Atom),
+    Equal(A, A),
     /// They have different values.
-    Unequal(Atom, Atom),
+    Unequal(A, A),
     /// It does not hold.
     Not(Box<Self>),
     /// Both hold.
@@ -72,6 +72,35 @@ pub enum Atom {
     Value(Value),
 }
 
+impl<A: Clone> Formula<A> {
+    /// What the formula is about.
+    pub fn atoms(&self) -> Vec<A> {
+        self.comparisons().into_iter().flat_map(|(a, b)| [a, b]).collect()
+    }
+
+    /// What the formula compares with what.
+    pub fn comparisons(&self) -> Vec<(A, A)> {
+        match self {
+            Self::Equal(a, b) | Self::Unequal(a, b) => vec![(a.clone(), b.clone())],
+            Self::Not(formula) => formula.comparisons(),
+            Self::And(a, b) | Self::Or(a, b) => [a.comparisons(), b.comparisons()].concat(),
+            Self::True => Vec::new(),
+        }
+    }
+
+    /// The same formula about other things.
+    pub fn map<B>(&self, of: &mut impl FnMut(&A) -> B) -> Formula<B> {
+        match self {
+            Self::Equal(a, b) => Formula::Equal(of(a), of(b)),
+            Self::Unequal(a, b) => Formula::Unequal(of(a), of(b)),
+            Self::Not(formula) => Formula::Not(Box::new(formula.map(of))),
+            Self::And(a, b) => Formula::And(Box::new(a.map(of)), Box::new(b.map(of))),
+            Self::Or(a, b) => Formula::Or(Box::new(a.map(of)), Box::new(b.map(of))),
+            Self::True => Formula::True,
+        }
+    }
+}
+
 impl Formula {
     /// What registers and variables must hold, whatever else, where the formula has this truth value.
     pub fn required(&self, truth: bool) -> Vec<(Atom, Value)> {
@@ -84,21 +113,6 @@ impl Formula {
             (Self::Not(formula), truth) => formula.required(!truth),
             (Self::And(a, b), true) | (Self::Or(a, b), false) => [a.required(truth), b.required(truth)].concat(),
             _ => Vec::new(),
-        }
-    }
-
-    /// The registers, variables and constants that the formula is about.
-    pub fn atoms(&self) -> Vec<Atom> {
-        self.comparisons().into_iter().flat_map(|(a, b)| [a, b]).collect()
-    }
-
-    /// What the formula compares with what.
-    pub fn comparisons(&self) -> Vec<(Atom, Atom)> {
-        match self {
-            Self::Equal(a, b) | Self::Unequal(a, b) => vec![(*a, *b)],
-            Self::Not(formula) => formula.comparisons(),
-            Self::And(a, b) | Self::Or(a, b) => [a.comparisons(), b.comparisons()].concat(),
-            Self::True => Vec::new(),
         }
     }
 

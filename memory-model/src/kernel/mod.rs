@@ -26,7 +26,7 @@ use self::{
     names::{is_called, shown},
     objects::Objects,
     shrink::Accessed,
-    words::{Argument, At, AtomWords, ConditionWords, FormulaWords, ThreadWords},
+    words::{Argument, At, AtomWords, ThreadWords},
 };
 pub use self::{
     line::{Line, SourceLine},
@@ -87,8 +87,9 @@ pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: u
     }
     // What a condition names is an object, be it accessed or not.
     let mut named = Vec::new();
-    for (name, offset, at) in test.conditions.iter().flat_map(|condition| condition.formula.objects()) {
-        match objects.named(name) {
+    for atom in test.conditions.iter().flat_map(|condition| condition.formula.atoms()) {
+        let AtomWords::Memory { name, offset, at } = atom else { continue };
+        match objects.named(&name) {
             Ok(object) => {
                 let object = &objects.all[object];
                 let (start, bytes) = object.part(offset);
@@ -306,24 +307,6 @@ fn with_traps(program: &Program, mut conditions: Vec<Condition>) -> Result<Vec<C
     Ok(conditions)
 }
 
-impl FormulaWords {
-    /// The objects that it names.
-    fn objects(&self) -> Vec<(&str, words::Offset, &At)> {
-        fn object(atom: &AtomWords) -> Option<(&str, words::Offset, &At)> {
-            match atom {
-                AtomWords::Memory { name, offset, at } => Some((name, *offset, at)),
-                _ => None,
-            }
-        }
-        match self {
-            Self::Equal(a, b) | Self::Unequal(a, b) => [a, b].into_iter().filter_map(object).collect(),
-            Self::Not(formula) => formula.objects(),
-            Self::And(a, b) | Self::Or(a, b) => [a.objects(), b.objects()].concat(),
-            Self::True => Vec::new(),
-        }
-    }
-}
-
 /// Finds what conditions name.
 struct Resolver<'r, 'm> {
     program: &'r mut Program,
@@ -333,19 +316,8 @@ struct Resolver<'r, 'm> {
 }
 
 impl Resolver<'_, '_> {
-    fn condition(&mut self, ConditionWords { quantifier, formula }: &ConditionWords) -> Condition {
-        Condition { quantifier: *quantifier, formula: self.formula(formula) }
-    }
-
-    fn formula(&mut self, words: &FormulaWords) -> Formula {
-        match words {
-            FormulaWords::Equal(a, b) => Formula::Equal(self.atom(a), self.atom(b)),
-            FormulaWords::Unequal(a, b) => Formula::Unequal(self.atom(a), self.atom(b)),
-            FormulaWords::Not(formula) => Formula::Not(Box::new(self.formula(formula))),
-            FormulaWords::And(a, b) => Formula::And(Box::new(self.formula(a)), Box::new(self.formula(b))),
-            FormulaWords::Or(a, b) => Formula::Or(Box::new(self.formula(a)), Box::new(self.formula(b))),
-            FormulaWords::True => Formula::True,
-        }
+    fn condition(&mut self, words: &Condition<AtomWords>) -> Condition {
+        Condition { quantifier: words.quantifier, formula: words.formula.map(&mut |atom| self.atom(atom)) }
     }
 
     fn atom(&mut self, words: &AtomWords) -> Atom {

@@ -15,9 +15,10 @@
 use ptx_isa::{Type, syntax::TokenKind};
 
 use crate::{
-    condition::Quantifier,
+    condition::Condition,
     litmus::{
         Error, Errors,
+        formula::condition_of,
         tokens::{Tokens, shown},
     },
     place::Place,
@@ -35,7 +36,7 @@ pub struct Test {
     pub(super) threads: Vec<ThreadWords>,
     pub(super) bound: Vec<Bound>,
     pub(super) declared: Vec<Declared>,
-    pub(super) conditions: Vec<ConditionWords>,
+    pub(super) conditions: Vec<Condition<AtomWords>>,
 }
 
 /// Where something stands, both from 1; both 0 where it stands in no file.
@@ -103,23 +104,7 @@ pub(super) struct Declared {
     pub at: At,
 }
 
-/// A condition, of which the variables are not known yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ConditionWords {
-    pub quantifier: Quantifier,
-    pub formula: FormulaWords,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FormulaWords {
-    Equal(AtomWords, AtomWords),
-    Unequal(AtomWords, AtomWords),
-    Not(Box<Self>),
-    And(Box<Self>, Box<Self>),
-    Or(Box<Self>, Box<Self>),
-    True,
-}
-
+/// What a condition compares, whose variables are not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AtomWords {
     /// `P1:return`
@@ -136,8 +121,6 @@ pub(super) enum AtomWords {
     Value(Value),
 }
 
-/// Of the parentheses of a condition.
-const MAX_DEPTH: usize = 100;
 /// Of the elements of an object.
 const MAX_ELEMENTS: u64 = 1 << 16;
 
@@ -217,11 +200,6 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    fn at(&self) -> At {
-        let error = self.text.map(|text| Error::at(text, self.tokens.here(), ""));
-        error.map_or_else(At::default, |Error { line, column, .. }| At { line, column })
-    }
-
     fn keyword(&mut self, word: &str) -> bool {
         let is = self.tokens.is_word(word);
         if is {
@@ -250,7 +228,8 @@ impl Reader<'_> {
             }
         }
         if self.tokens.is(0, "~") || self.tokens.is_word("exists") || self.tokens.is_word("forall") {
-            test.conditions.push(self.condition()?);
+            let text = self.text;
+            test.conditions.push(condition_of(&mut self.tokens, &mut |tokens| atom(text, tokens))?);
             return Ok(());
         }
         const EXPECTED: &str = "`test`, `thread`, `bind`, a type such as `u32`, `forall`, `exists` or `~exists`";
@@ -267,25 +246,16 @@ impl Reader<'_> {
         }
     }
 
-    /// A name, with what stands before it in Rust and C++: `lock::FLAG`.
-    fn path(&mut self, what: &str) -> Result<String, Error> {
-        let mut name = self.tokens.word(what)?.text.to_owned();
-        while self.tokens.accept("::") {
-            name = format!("{name}::{}", self.tokens.word(what)?.text);
-        }
-        Ok(name)
-    }
-
     /// `P0 = producer(words, 1) @ cta 0, tid 1`.
     fn thread(&mut self, test: &mut Test) -> Result<(), Error> {
-        let at = self.at();
+        let at = place(self.text, &self.tokens);
         let expected = format!("P{}", test.threads.len());
         let name = self.tokens.word(&format!("`{expected}`"))?;
         if name.text != expected {
             return self.tokens.error_at(name.start, format!("`{expected}` expected, not `{}`", name.text));
         }
         self.tokens.expect("=")?;
-        let function = self.path("the name of a function")?;
+        let function = path(&mut self.tokens, "the name of a function")?;
         let mut arguments = Vec::new();
         if self.tokens.accept("(") {
             while !self.tokens.accept(")") {
@@ -340,27 +310,18 @@ impl Reader<'_> {
 
     /// `5`, `words`, `words+8` or `words[2]`.
     fn argument(&mut self) -> Result<Argument, Error> {
-        let at = self.at();
+        let at = place(self.text, &self.tokens);
         if self.tokens.peek().kind != TokenKind::Name {
             return self.tokens.number().map(Argument::Number);
         }
-        let name = self.path("an object or a number")?;
-        Ok(Argument::Address { name, offset: self.offset()?, at })
-    }
-
-    fn offset(&mut self) -> Result<Offset, Error> {
-        if self.tokens.accept("[") {
-            let element = self.tokens.number()?;
-            self.tokens.expect("]")?;
-            return Ok(Offset::Element(element));
-        }
-        Ok(Offset::Bytes(if self.tokens.accept("+") { self.tokens.number()? } else { 0 }))
+        let name = path(&mut self.tokens, "an object or a number")?;
+        Ok(Argument::Address { name, offset: offset(&mut self.tokens)?, at })
     }
 
     /// `producer.0 = words`.
     fn bound(&mut self) -> Result<Bound, Error> {
-        let at = self.at();
-        let function = self.path("the name of a function")?;
+        let at = place(self.text, &self.tokens);
+        let function = path(&mut self.tokens, "the name of a function")?;
         let token = self.tokens.peek();
         let parameter = (token.kind == TokenKind::Dotted).then(|| token.text.text.parse().ok()).flatten();
         let Some(parameter) = parameter else {
@@ -373,8 +334,8 @@ impl Reader<'_> {
 
     /// `words[2] = {7, 0}`, behind its type.
     fn declared(&mut self, ty: Type) -> Result<Declared, Error> {
-        let at = self.at();
-        let name = self.path("the name of an object")?;
+        let at = place(self.text, &self.tokens);
+        let name = path(&mut self.tokens, "the name of an object")?;
         let mut declared = Declared { name, ty, elements: 1, initial: Vec::new(), at };
         if self.tokens.accept("[") {
             let here = self.tokens.here();
@@ -402,74 +363,46 @@ impl Reader<'_> {
         }
         Ok(declared)
     }
+}
 
-    fn condition(&mut self) -> Result<ConditionWords, Error> {
-        let negated = self.tokens.accept("~");
-        let word = self.tokens.word("`exists` or `forall`")?;
-        let quantifier = match (negated, word.text) {
-            (false, "exists") => Quantifier::Exists,
-            (true, "exists") => Quantifier::NotExists,
-            (false, "forall") => Quantifier::Forall,
-            (_, other) => return self.tokens.error_at(word.start, format!("`exists` expected, not `{other}`")),
-        };
-        Ok(ConditionWords { quantifier, formula: self.disjunction(0)? })
-    }
+/// Where the next token stands, where the text is that of a file.
+fn place(text: Option<&str>, tokens: &Tokens<'_>) -> At {
+    let error = text.map(|text| Error::at(text, tokens.here(), ""));
+    error.map_or_else(At::default, |Error { line, column, .. }| At { line, column })
+}
 
-    fn disjunction(&mut self, depth: usize) -> Result<FormulaWords, Error> {
-        let mut formula = self.conjunction(depth)?;
-        while self.tokens.accept("\\/") || self.tokens.accept("||") {
-            formula = FormulaWords::Or(Box::new(formula), Box::new(self.conjunction(depth)?));
-        }
-        Ok(formula)
+/// A name, with what stands before it in Rust and C++: `lock::FLAG`.
+fn path(tokens: &mut Tokens<'_>, what: &str) -> Result<String, Error> {
+    let mut name = tokens.word(what)?.text.to_owned();
+    while tokens.accept("::") {
+        name = format!("{name}::{}", tokens.word(what)?.text);
     }
+    Ok(name)
+}
 
-    fn conjunction(&mut self, depth: usize) -> Result<FormulaWords, Error> {
-        let mut formula = self.comparison(depth)?;
-        while self.tokens.accept("/\\") || self.tokens.accept("&&") {
-            formula = FormulaWords::And(Box::new(formula), Box::new(self.comparison(depth)?));
-        }
-        Ok(formula)
+fn offset(tokens: &mut Tokens<'_>) -> Result<Offset, Error> {
+    if tokens.accept("[") {
+        let element = tokens.number()?;
+        tokens.expect("]")?;
+        return Ok(Offset::Element(element));
     }
+    Ok(Offset::Bytes(if tokens.accept("+") { tokens.number()? } else { 0 }))
+}
 
-    fn comparison(&mut self, depth: usize) -> Result<FormulaWords, Error> {
-        if depth > MAX_DEPTH {
-            return self.tokens.error("the condition is too large");
+/// A thread's register, memory or a number.
+fn atom(text: Option<&str>, tokens: &mut Tokens<'_>) -> Result<AtomWords, Error> {
+    let at = place(text, tokens);
+    if let Some(named) = tokens.thread_register() {
+        let (thread, name) = named?;
+        let mut name = name.text.to_owned();
+        if tokens.accept("+") {
+            name = format!("{name}+{}", tokens.number()?);
         }
-        if self.tokens.accept("(") {
-            let formula = self.disjunction(depth + 1)?;
-            self.tokens.expect(")")?;
-            return Ok(formula);
-        }
-        if self.tokens.accept("~") {
-            return Ok(FormulaWords::Not(Box::new(self.comparison(depth + 1)?)));
-        }
-        if self.keyword("true") {
-            return Ok(FormulaWords::True);
-        }
-        let a = self.atom()?;
-        if self.tokens.accept("!=") {
-            return Ok(FormulaWords::Unequal(a, self.atom()?));
-        }
-        if !self.tokens.accept("==") {
-            self.tokens.expect("=")?;
-        }
-        Ok(FormulaWords::Equal(a, self.atom()?))
+        return Ok(AtomWords::Register { thread, name, at });
     }
-
-    fn atom(&mut self) -> Result<AtomWords, Error> {
-        let at = self.at();
-        if let Some(named) = self.tokens.thread_register() {
-            let (thread, name) = named?;
-            let mut name = name.text.to_owned();
-            if self.tokens.accept("+") {
-                name = format!("{name}+{}", self.tokens.number()?);
-            }
-            return Ok(AtomWords::Register { thread, name, at });
-        }
-        if self.tokens.peek().kind != TokenKind::Name {
-            return self.tokens.number().map(AtomWords::Value);
-        }
-        let name = self.path("an object")?;
-        Ok(AtomWords::Memory { name, offset: self.offset()?, at })
+    if tokens.peek().kind != TokenKind::Name {
+        return tokens.number().map(AtomWords::Value);
     }
+    let name = path(tokens, "an object")?;
+    Ok(AtomWords::Memory { name, offset: offset(tokens)?, at })
 }

@@ -18,6 +18,14 @@ pub(crate) fn is_condition(tokens: &Tokens<'_>) -> bool {
 
 /// Reads a condition. The registers that it names are observed from then on.
 pub(crate) fn condition(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Condition, Error> {
+    condition_of(tokens, &mut |tokens| atom(tokens, program))
+}
+
+/// What reads one thing that a condition compares.
+type ReadAtom<'r, 't, A> = &'r mut dyn FnMut(&mut Tokens<'t>) -> Result<A, Error>;
+
+/// Reads a condition on what `atom` reads.
+pub(crate) fn condition_of<'t, A>(tokens: &mut Tokens<'t>, atom: ReadAtom<'_, 't, A>) -> Result<Condition<A>, Error> {
     const EXPECTED: &str = "`exists`, `~exists` or `forall`";
     let negated = tokens.accept("~");
     let word = tokens.word(EXPECTED)?;
@@ -27,35 +35,35 @@ pub(crate) fn condition(tokens: &mut Tokens<'_>, program: &mut Program) -> Resul
         (false, "forall") => Quantifier::Forall,
         (_, other) => return tokens.error_at(word.start, format!("{EXPECTED} expected, not `{other}`")),
     };
-    let formula = Reader { tokens, program, comparisons: 0 }.disjunction(0)?;
+    let formula = Reader { tokens, atom, comparisons: 0 }.disjunction(0)?;
     Ok(Condition { quantifier, formula })
 }
 
-struct Reader<'r, 't> {
+struct Reader<'r, 't, A> {
     tokens: &'r mut Tokens<'t>,
-    program: &'r mut Program,
+    atom: ReadAtom<'r, 't, A>,
     /// How many comparisons the condition has so far.
     comparisons: usize,
 }
 
-impl Reader<'_, '_> {
-    fn disjunction(&mut self, depth: usize) -> Result<Formula, Error> {
+impl<A> Reader<'_, '_, A> {
+    fn disjunction(&mut self, depth: usize) -> Result<Formula<A>, Error> {
         let mut formula = self.conjunction(depth)?;
-        while self.tokens.accept("\\/") {
+        while self.tokens.accept("\\/") || self.tokens.accept("||") {
             formula = Formula::Or(Box::new(formula), Box::new(self.conjunction(depth)?));
         }
         Ok(formula)
     }
 
-    fn conjunction(&mut self, depth: usize) -> Result<Formula, Error> {
+    fn conjunction(&mut self, depth: usize) -> Result<Formula<A>, Error> {
         let mut formula = self.comparison(depth)?;
-        while self.tokens.accept("/\\") {
+        while self.tokens.accept("/\\") || self.tokens.accept("&&") {
             formula = Formula::And(Box::new(formula), Box::new(self.comparison(depth)?));
         }
         Ok(formula)
     }
 
-    fn comparison(&mut self, depth: usize) -> Result<Formula, Error> {
+    fn comparison(&mut self, depth: usize) -> Result<Formula<A>, Error> {
         self.comparisons += 1;
         if depth > MAX_DEPTH || self.comparisons > MAX_COMPARISONS {
             return self.tokens.error("the condition is too large");
@@ -72,41 +80,42 @@ impl Reader<'_, '_> {
             self.tokens.take();
             return Ok(Formula::True);
         }
-        let a = self.atom()?;
+        let a = (self.atom)(self.tokens)?;
         if self.tokens.accept("!=") {
-            return Ok(Formula::Unequal(a, self.atom()?));
+            return Ok(Formula::Unequal(a, (self.atom)(self.tokens)?));
         }
         if !self.tokens.accept("==") {
             self.tokens.expect("=")?;
         }
-        Ok(Formula::Equal(a, self.atom()?))
+        Ok(Formula::Equal(a, (self.atom)(self.tokens)?))
     }
+}
 
-    fn atom(&mut self) -> Result<Atom, Error> {
-        let at = self.tokens.here();
-        if let Some(named) = self.tokens.thread_register() {
-            let (thread, name) = named?;
-            let Some(of) = self.program.threads.get_mut(thread) else {
-                return self.tokens.error_at(at, format!("there is no thread P{thread}"));
-            };
-            let Some(index) = of.registers.iter().position(|register| register.name == name.text) else {
-                return self.tokens.error_at(at, format!("P{thread} has no register `{}`", name.text));
-            };
-            // A condition speaks of what it observes.
-            of.registers[index].observed = true;
-            return Ok(Atom::Register { thread, register: Register(index as u16) });
-        }
-        let Ok(name) = self.tokens.word("") else { return self.tokens.number().map(Atom::Value) };
-        if let Some(location) = variable(self.program, name.text) {
-            return Ok(Atom::Location(location));
-        }
-        let own = format!("{}$P", name.text);
-        let own = self.program.locations.iter().map(|variable| &variable.name).filter(|name| name.starts_with(&own));
-        let own: Vec<String> = own.map(|name| format!("`{name}`")).collect();
-        let message = match own.is_empty() {
-            true => format!("there is no variable `{}`", name.text),
-            false => format!("each CTA has its own `{}`: {}", name.text, own.join(", ")),
+/// A register, a variable or a number.
+fn atom(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Atom, Error> {
+    let at = tokens.here();
+    if let Some(named) = tokens.thread_register() {
+        let (thread, name) = named?;
+        let Some(of) = program.threads.get_mut(thread) else {
+            return tokens.error_at(at, format!("there is no thread P{thread}"));
         };
-        self.tokens.error_at(name.start, message)
+        let Some(index) = of.registers.iter().position(|register| register.name == name.text) else {
+            return tokens.error_at(at, format!("P{thread} has no register `{}`", name.text));
+        };
+        // A condition speaks of what it observes.
+        of.registers[index].observed = true;
+        return Ok(Atom::Register { thread, register: Register(index as u16) });
     }
+    let Ok(name) = tokens.word("") else { return tokens.number().map(Atom::Value) };
+    if let Some(location) = variable(program, name.text) {
+        return Ok(Atom::Location(location));
+    }
+    let own = format!("{}$P", name.text);
+    let own = program.locations.iter().map(|variable| &variable.name).filter(|name| name.starts_with(&own));
+    let own: Vec<String> = own.map(|name| format!("`{name}`")).collect();
+    let message = match own.is_empty() {
+        true => format!("there is no variable `{}`", name.text),
+        false => format!("each CTA has its own `{}`: {}", name.text, own.join(", ")),
+    };
+    tokens.error_at(name.start, message)
 }
