@@ -9,7 +9,7 @@
 //! 2. Base causality is now fixed. For each location by itself, it chooses the sources of the other reads and a coherence
 //!    order. The outcomes are the products of what the locations allow.
 //!
-//! Where only a condition is asked, and the search takes long, a SAT solver makes the choices: see [`encode`].
+//! Where only a condition is asked, and the search takes long, a SAT solver makes the choices: `search/encode.rs`.
 
 use std::cell::Cell;
 

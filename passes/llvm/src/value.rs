@@ -143,7 +143,7 @@ pub fn debug_location(instruction: InstructionValue<'_>) -> Option<Location> {
     own_location(instruction).map(|(_, place)| place)
 }
 
-/// Gives every instruction of a module its [`debug_location`] for debug information, as if nothing had been inlined from
+/// Gives every instruction of a module the place in the file of its own function, as if nothing had been inlined from
 /// elsewhere: LLVM prints the innermost place into PTX.
 pub fn show_own_lines(module: &Module<'_>) {
     for instruction in module.get_functions().flat_map(instructions) {
