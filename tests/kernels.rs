@@ -260,6 +260,28 @@ macro_rules! ptx {
     };
 }
 
+/// What an instruction puts into `%r9` of three constants in `%r1`, `%r2` and `%r3`.
+macro_rules! value {
+    ($name:literal, $instruction:literal, $result:literal) => {
+        Case {
+            name: $name,
+            file: "value.ptx",
+            source: concat!(
+                ".version 7.8\n.target sm_90\n.address_size 64\n",
+                "// litmus: thread P0 = f(4275878552, 305419897, 37)\n// litmus: forall P0:return == ",
+                $result,
+                "\n.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {\n",
+                ".reg .b32 %r<10>; ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];\n",
+                $instruction,
+                "\nst.param.b32 [r], %r9; ret;\n}\n"
+            ),
+            flags: &[],
+            status: 0,
+            says: &["value holds"],
+        }
+    };
+}
+
 /// A word, and the flag behind it.
 const MESSAGE: &str = ptx!(
     "
@@ -643,72 +665,12 @@ $wait:
 }
 "), flags: &[], status: 0, says: &["trap does not hold"] },
     // Arithmetic that litmus tests have no instruction for.
-    Case { name: "mul.hi.u32", file: "value.ptx", source: ptx!("
-// litmus: thread P0 = f(4275878552, 305419897, 37)
-// litmus: forall P0:return == 304062475
-.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
-  .reg .b32 %r<9>; .reg .b64 %rd<4>;
-  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
-  mul.hi.u32 %r9, %r1, %r2;
-  st.param.b32 [r], %r9;
-  ret;
-}
-"), flags: &[], status: 0, says: &["value holds"] },
-    Case { name: "mul.hi.s32", file: "value.ptx", source: ptx!("
-// litmus: thread P0 = f(4275878552, 305419897, 37)
-// litmus: forall P0:return == 4293609874
-.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
-  .reg .b32 %r<9>; .reg .b64 %rd<4>;
-  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
-  mul.hi.s32 %r9, %r1, %r2;
-  st.param.b32 [r], %r9;
-  ret;
-}
-"), flags: &[], status: 0, says: &["value holds"] },
-    Case { name: "shf.l.wrap", file: "value.ptx", source: ptx!("
-// litmus: thread P0 = f(4275878552, 305419897, 37)
-// litmus: forall P0:return == 1183502143
-.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
-  .reg .b32 %r<9>; .reg .b64 %rd<4>;
-  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
-  shf.l.wrap.b32 %r9, %r1, %r2, %r3;
-  st.param.b32 [r], %r9;
-  ret;
-}
-"), flags: &[], status: 0, says: &["value holds"] },
-    Case { name: "shf.r.wrap", file: "value.ptx", source: ptx!("
-// litmus: thread P0 = f(4275878552, 305419897, 37)
-// litmus: forall P0:return == 3489064404
-.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
-  .reg .b32 %r<9>; .reg .b64 %rd<4>;
-  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
-  shf.r.wrap.b32 %r9, %r1, %r2, %r3;
-  st.param.b32 [r], %r9;
-  ret;
-}
-"), flags: &[], status: 0, says: &["value holds"] },
-    Case { name: "bfe.u32", file: "value.ptx", source: ptx!("
-// litmus: thread P0 = f(4275878552, 305419897, 37)
-// litmus: forall P0:return == 1492
-.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
-  .reg .b32 %r<9>; .reg .b64 %rd<4>;
-  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
-  bfe.u32 %r9, %r1, 5, 11;
-  st.param.b32 [r], %r9;
-  ret;
-}
-"), flags: &[], status: 0, says: &["value holds"] },
-    Case { name: "bfe.u32 beyond the highest bit", file: "value.ptx", source: ptx!("
-// litmus: thread P0 = f(4275878552, 305419897, 37)
-// litmus: forall P0:return == 15
-.visible .func (.param .b32 r) f(.param .b32 a, .param .b32 b, .param .b32 c) {
-  .reg .b32 %r<9>; .reg .b64 %rd<4>;
-  ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; ld.param.b32 %r3, [c];
-  bfe.u32 %r9, %r1, 28, 11;
-  st.param.b32 [r], %r9;
-  ret;
-}
-"), flags: &[], status: 0, says: &["value holds"] },
+    value!("mul.hi.u32", "mul.hi.u32 %r9, %r1, %r2;", 304062475),
+    value!("mul.hi.s32", "mul.hi.s32 %r9, %r1, %r2;", 4293609874),
+    value!("shf.l.wrap", "shf.l.wrap.b32 %r9, %r1, %r2, %r3;", 1183502143),
+    value!("shf.r.wrap", "shf.r.wrap.b32 %r9, %r1, %r2, %r3;", 3489064404),
+    value!("bfe.u32", "bfe.u32 %r9, %r1, 5, 11;", 1492),
+    value!("bfe.u32 beyond the highest bit", "bfe.u32 %r9, %r1, 28, 11;", 15),
     Case { name: "bfe.u64", file: "value.ptx", source: ptx!("
 // litmus: thread P0 = f(18364758546783713944)
 // litmus: forall P0:return == 3416887277
