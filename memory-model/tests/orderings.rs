@@ -1,9 +1,12 @@
 //! Weaker orderings allow no less, and stronger ones no more.
 
+use std::{fs, path::Path};
+
 use ptx_memory_model::{
+    litmus::Litmus,
     outcome::{Limits, Outcomes},
     ptx::{
-        Conventions, Program,
+        Conventions, Instruction, Program,
         orderings::{Change, changed, stronger, weaker},
         search,
     },
@@ -19,19 +22,33 @@ fn allows_all(more: &Outcomes, less: &Outcomes) -> Option<bool> {
     (more.unknown.is_none() && less.unknown.is_none()).then(|| less.states.is_subset(&more.states))
 }
 
+/// Random programs, and our litmus tests, whose orderings are what matters.
+fn programs() -> impl Iterator<Item = (String, Program)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus");
+    let files = fs::read_dir(&folder).expect("our litmus tests").map(|entry| entry.expect("a file").path());
+    let litmus = files.filter_map(|path| {
+        let litmus = Litmus::read(&fs::read_to_string(&path).ok()?).ok()?;
+        Some((litmus.name, litmus.program))
+    });
+    (0..400).map(|seed| (format!("seed {seed}"), random::program(seed))).chain(litmus)
+}
+
 #[test]
 fn changes_are_monotone() {
     let (mut weakened, mut with_more, mut strengthened, mut with_less) = (0, 0, 0, 0);
-    for seed in 0..400 {
-        let program = random::program(seed);
+    for (seed, program) in programs() {
         let original = outcomes(&program);
         for (thread, of) in program.threads.iter().enumerate() {
             for (index, statement) in of.code.iter().enumerate() {
+                // Without one use of a barrier, the later uses of its threads meet others: that is another program.
+                if matches!(statement.instruction, Instruction::Barrier(_)) {
+                    continue;
+                }
                 let at = [(thread, index)];
                 for change in weaker(&statement.instruction) {
                     let other = outcomes(&changed(&program, &at, &change));
                     let Some(allows) = allows_all(&other, &original) else { continue };
-                    assert!(allows, "seed {seed}, P{thread} {index}: {change:?}");
+                    assert!(allows, "{seed}, P{thread} {index}: {change:?}");
                     weakened += 1;
                     with_more += usize::from(other.states.len() > original.states.len());
                 }
@@ -42,7 +59,7 @@ fn changes_are_monotone() {
                     }
                     let other = outcomes(&changed(&program, &at, &change));
                     let Some(allows) = allows_all(&original, &other) else { continue };
-                    assert!(allows, "seed {seed}, P{thread} {index}: {change:?}");
+                    assert!(allows, "{seed}, P{thread} {index}: {change:?}");
                     strengthened += 1;
                     with_less += usize::from(other.states.len() < original.states.len());
                 }
@@ -50,5 +67,5 @@ fn changes_are_monotone() {
         }
     }
     println!("{weakened} weaker, {with_more} with more outcomes; {strengthened} stronger, {with_less} with fewer");
-    assert!(with_more > 50 && with_less > 50, "{with_more} {with_less}");
+    assert!(with_more > 300 && with_less > 100, "{with_more} {with_less}");
 }

@@ -70,8 +70,13 @@ pub fn stronger(instruction: &Instruction) -> Vec<Change> {
         Instruction::Rmw { access, .. } => (Sem::AcqRel, *access),
         Instruction::Fence(fence @ Fence::Memory { sem, .. }) => {
             let wide = |sem| Fence::Memory { sem, scope: Scope::Sys };
-            let all = [wide(*sem), wide(FenceSem::AcqRel), wide(FenceSem::Sc)];
-            return all.into_iter().filter(|other| other != fence).map(Change::Fence).collect();
+            let sems: &[FenceSem] = match sem {
+                FenceSem::Sc => &[FenceSem::Sc],
+                FenceSem::AcqRel => &[FenceSem::AcqRel, FenceSem::Sc],
+                FenceSem::Acquire => &[FenceSem::Acquire, FenceSem::AcqRel, FenceSem::Sc],
+                FenceSem::Release => &[FenceSem::Release, FenceSem::AcqRel, FenceSem::Sc],
+            };
+            return sems.iter().map(|sem| wide(*sem)).filter(|other| other != fence).map(Change::Fence).collect();
         }
         _ => return Vec::new(),
     };
