@@ -213,7 +213,9 @@ fn run_rounds(
 ) -> Result<(), Limit> {
     let mut threads = unfold::unfold_all(program, unfolding)?;
     if budget.rounds_suffice {
-        threads.iter_mut().for_each(|paths| paths.retain(|path| !path.is_cut()));
+        // What is unknown for another reason than its rounds stays so.
+        let beyond = |path: &Path<Ptx>| path.cut_at().is_some_and(|(limit, _)| limit == Limit::Unroll);
+        threads.iter_mut().for_each(|paths| paths.retain(|path| !beyond(path)));
     }
     if goal.certain {
         threads = thin_air::certain(program, &threads, budget)?;

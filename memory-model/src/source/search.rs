@@ -67,12 +67,13 @@ fn run(
     found: &mut SourceOutcomes,
 ) -> Result<(), Limit> {
     let unfolding =
-        Unfolding { rounds: limits.rounds, failed_cas_writes: false, hung_at_end: false, idle_updates: true };
+        Unfolding { rounds: limits.rounds, failed_cas_writes: false, hung_at_end: false, idle_updates: false };
     let threads = unfold::unfold_all(program, unfolding)?;
     combinations(&threads, &mut Vec::new(), &mut |paths| {
         let combination = Combination::new(program, paths.to_vec())?;
         if paths.iter().any(|path| path.ending != Ending::Returned) {
-            return Err(Limit::Unroll);
+            let limit = paths.iter().find_map(|path| path.cut_at());
+            return Err(limit.map_or(Limit::Unroll, |(limit, _)| limit));
         }
         if combination.barriers().next().is_some() {
             return Err(Limit::Barrier);

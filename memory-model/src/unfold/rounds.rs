@@ -43,7 +43,10 @@ impl<'p, L: Language> Unfold<'p, L> {
             let mut waits = true;
             for write in updates {
                 let old = state.path.nodes.iter().position(|node| *node == Node::Event(write - 1));
-                let Some(old) = old else { continue };
+                let Some(old) = old else {
+                    waits = false;
+                    break;
+                };
                 let sources = [Term::Node(old as u32), state.path.events[write].value, Term::Constant(0)];
                 let equal = state.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
                 match state.known(equal) {
