@@ -3,9 +3,11 @@
     scripts/bench --sass [--markdown FILE] [--keep FOLDER] [KERNEL...]
 
 A kernel is there twice, as LLVM IR for ptx-atomics and llc, and as CUDA C++ for nvcc. All PTX goes through the same
-assembler. Ours is to have at most as many instructions, and heavy ones, as each peer that is right. A peer that cannot
-compile a kernel is not right; `ptx-atomics check` says which other one loses an order or a scope, where that command
-exists, else all count as right. Exit status 1: ours has more in some row. Needs what scripts/install peers installs.
+assembler. Ours is to have at most as many instructions, and heavy ones, in all and within loops, as each peer that is
+right. One peer is ours itself with `--optimize-atomics off`, than which it has no more registers, either. A peer that
+cannot compile a kernel is not right; `ptx-atomics check` says which other one loses an order or a scope, where that
+command exists, else all count as right. Exit status 1: ours has more in some row. Needs what scripts/install peers
+installs.
 """
 
 import argparse
@@ -19,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from sass import NVDISASM, PTXAS, ROOT, TOOLS, functions, is_heavy, opcode
+from sass import NVDISASM, PTXAS, ROOT, TOOLS, functions, opcode
 
 KERNELS = ROOT / "benches/sass"
 CUDA = TOOLS / "cuda-13.5/nvidia/cu13/bin"
@@ -41,11 +43,16 @@ def run(*command):
         said = [line for line in (process.stderr + process.stdout).splitlines() if line.strip()]
         errors = [line for line in said if re.search("error|fatal", line, re.IGNORECASE)] + said
         raise Error(errors[0].removeprefix("error: ") if errors else f"{pathlib.Path(command[0]).name} ended with status {process.returncode}")
-    return process.stdout
+    # The assembler says how many registers it uses among its errors.
+    return process.stdout if command[0] != PTXAS else process.stderr
 
 
-def ours(kernel, gpu, ptx):
-    run(OURS, "lower", "-O2", "--mcpu", gpu, "--mattr", PTX_VERSION, KERNELS / f"{kernel}.ll", "-o", ptx)
+def ours(kernel, gpu, ptx, *more):
+    run(OURS, "lower", "-O2", "--mcpu", gpu, "--mattr", PTX_VERSION, *more, KERNELS / f"{kernel}.ll", "-o", ptx)
+
+
+def off(kernel, gpu, ptx):
+    ours(kernel, gpu, ptx, "--optimize-atomics", "off")
 
 
 def llc(kernel, gpu, ptx):
@@ -60,15 +67,16 @@ def nvcc(kernel, gpu, ptx):
     run(CUDA / "nvcc", "-O3", "-std=c++17", "-ptx", f"-arch={gpu}", KERNELS / f"{kernel}.cu", "-o", ptx)
 
 
-COMPILERS = {"ours": ours, "llc": llc, "nvcc": nvcc}
+COMPILERS = {"ours": ours, "off": off, "llc": llc, "nvcc": nvcc}
 
 
 def machine_code(gpu, ptx):
+    """The text of the disassembler, and the registers of all functions together."""
     cubin = ptx.with_suffix(".cubin")
-    run(PTXAS, "-O3", "-arch", gpu, "-o", cubin, ptx)
+    said = run(PTXAS, "-O3", "-v", "-arch", gpu, "-o", cubin, ptx)
     text = run(NVDISASM, "-c", cubin)
     ptx.with_suffix(".sass").write_text(text)
-    return text
+    return text, sum(map(int, re.findall(r"Used (\d+) registers", said)))
 
 
 def is_atomic(name):
@@ -79,7 +87,13 @@ def short(name):
     return name.replace(".STRONG", "").replace(".E.", ".")
 
 
-Cell = collections.namedtuple("Cell", "count heavy atomics verdict error")
+# The kinds of heavy instruction, each with its opcodes.
+KINDS = {"MEMBAR": {"MEMBAR", "FENCE"}, "ERRBAR": {"ERRBAR", "CGAERRBAR"}, "CCTL": {"CCTL"}}
+# How often a loop is taken to go round, as the optimizer takes it.
+ROUNDS = 8
+
+# Of one compiler, kernel and GPU. `heavy` has how many there are of each kind, `looped` how many of these are in loops.
+Cell = collections.namedtuple("Cell", "count registers heavy looped atomics verdict error")
 
 
 def cell(compiler, kernel, gpu, folder):
@@ -87,14 +101,24 @@ def cell(compiler, kernel, gpu, folder):
     ptx = folder / f"{kernel}.{gpu}.{compiler}.ptx"
     try:
         COMPILERS[compiler](kernel, gpu, ptx)
-        code = [found.text for function in functions(machine_code(gpu, ptx)).values() for found in function]
+        text, registers = machine_code(gpu, ptx)
     except Error as error:
-        return Cell(0, 0, "", "error", str(error))
-    names = [opcode(instruction) for instruction in code]
-    heavy = sum(map(is_heavy, code))
+        return Cell(0, 0, {}, {}, "", "error", str(error))
+    code = [found for function in functions(text).values() for found in function]
+    names = [opcode(found.text) for found in code]
     counts = collections.Counter(short(name) for name in names if is_atomic(name))
     atomics = " ".join(name if count == 1 else f"{count}×{name}" for name, count in sorted(counts.items()))
-    return Cell(len(code), heavy, atomics, verdict(kernel, ptx), "")
+    looped = heavy_by_kind(found for found in code if found.in_loop)
+    return Cell(len(code), registers, heavy_by_kind(code), looped, atomics, verdict(kernel, ptx), "")
+
+
+def heavy_by_kind(code):
+    mnemonics = collections.Counter(opcode(found.text).split(".")[0] for found in code)
+    return {kind: sum(mnemonics[word] for word in words) for kind, words in KINDS.items()}
+
+
+def total(kinds):
+    return sum(kinds.values())
 
 
 def verdict(kernel, ptx):
@@ -112,21 +136,25 @@ def objections(mine, peers):
     for name, peer in right.items():
         if mine.count > peer.count:
             found.append(f"{mine.count} > {peer.count} instructions of {name}")
-        if mine.heavy > peer.heavy:
-            found.append(f"{mine.heavy} > {peer.heavy} heavy of {name}")
+        if total(mine.heavy) > total(peer.heavy):
+            found.append(f"{total(mine.heavy)} > {total(peer.heavy)} heavy of {name}")
+        if total(mine.looped) > total(peer.looped):
+            found.append(f"{total(mine.looped)} > {total(peer.looped)} heavy in loops of {name}")
+        if name == "off" and mine.registers > peer.registers:
+            found.append(f"{mine.registers} > {peer.registers} registers of {name}")
     return found
 
 
 def written(found):
-    """The columns of one compiler: instructions, heavy ones, whether it is right."""
+    """The columns of one compiler: instructions, registers, heavy ones, those in loops, whether it is right."""
     if found.error:
-        return ["", "", "error"]
-    return [str(found.count), str(found.heavy), found.verdict]
+        return ["", "", "", "", "error"]
+    return [str(number) for number in (found.count, found.registers, total(found.heavy), total(found.looped))] + [found.verdict]
 
 
-HEADER = ["kernel", "GPU", "ours", "heavy", "verdict", "llc", "heavy", "verdict", "nvcc", "heavy", "verdict",
+HEADER = ["kernel", "GPU", *(word for name in COMPILERS for word in (name, "registers", "heavy", "in loops", "verdict")),
           "ours at most equal"]
-ATOMICS = ["atomics of ours", "of llc", "of nvcc"]
+ATOMICS = ["atomics of ours", *(f"of {name}" for name in list(COMPILERS)[1:])]
 
 
 def row(kernel, gpu, cells):
@@ -145,20 +173,42 @@ def print_aligned(rows):
         print("  ".join(words).rstrip())
 
 
-def markdown(rows):
+def sums(cells):
+    """What the optimizer saves in all, in rows of a table: its kernels without and with it."""
+    header = ["optimizer", "instructions", "registers", *(word for kind in KINDS for word in (kind, "in loops")), "weighted"]
+    rows = [header]
+    for word, compiler in (("off", "off"), ("on", "ours")):
+        found = [cell for (_, _, name), cell in cells.items() if name == compiler]
+        kinds = [[sum(counts.get(kind, 0) for counts in part) for part in ([c.heavy for c in found], [c.looped for c in found])]
+                 for kind in KINDS]
+        weighted = sum(heavy + (ROUNDS - 1) * looped for heavy, looped in kinds)
+        numbers = [sum(c.count for c in found), sum(c.registers for c in found), *(n for kind in kinds for n in kind), weighted]
+        rows.append([word, *map(str, numbers)])
+    return rows
+
+
+def table(rows):
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def markdown(rows, cells):
     said = [line[len(HEADER) - 1] for line in rows]
     title = f"""# Machine code beside llc and nvcc
 
 `scripts/bench --sass` made this page on {datetime.date.today()} with llc 22, nvcc 13.5 with libcu++, and ptxas 13.5, which
 assembles all PTX. It counts the SASS instructions of the kernels in `benches/sass`. *heavy* counts the barriers among them: MEMBAR, ERRBAR,
-CGAERRBAR and CCTL. A compiler is *wrong* where `ptx-atomics check` finds that an order or a scope is lost.
+CGAERRBAR and CCTL; *in loops* those that a loop executes again. *off* is ours with `--optimize-atomics off`. A compiler is
+*wrong* where `ptx-atomics check` finds that an order or a scope is lost.
 
 In {said.count("yes")} of {len(rows)} rows, ours has at most as many instructions and barriers as each other compiler that is right. For
 {said.count("no compiler does it")} rows, no compiler produces code. The counts are static: nothing here ran on a GPU.
 
+All kernels together, without and with the [optimizer](optimizer.md). *weighted* counts what is in a loop {ROUNDS} times:
+
+{table(sums(cells))}
 """
-    table = [HEADER + ATOMICS, ["---"] * len(HEADER + ATOMICS), *rows]
-    return title + "".join(f"| {' | '.join(line)} |\n" for line in table)
+    return title + table([HEADER + ATOMICS, *rows])
 
 
 def measure(kernels, folder):
@@ -178,6 +228,8 @@ def report(cells, kernels):
     for (kernel, gpu, compiler), found in cells.items():
         if found.error:
             print(f"error: {kernel} {gpu} {compiler}: {found.error}")
+    for line in sums(cells):
+        print("  ".join(word.rjust(12) for word in line))
     said = collections.Counter(line[len(HEADER) - 1] for line in rows)
     passed = {"yes", "no compiler does it"}
     unjudged = sum(found.verdict == "?" for found in cells.values())
@@ -207,7 +259,8 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        rows, failed = report(measure(kernels, folder), kernels)
+        cells = measure(kernels, folder)
+        rows, failed = report(cells, kernels)
     if options.markdown:
-        options.markdown.write_text(markdown(rows))
+        options.markdown.write_text(markdown(rows, cells))
     return 1 if failed else 0

@@ -16,17 +16,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
 
-use ptx_atomics_judge::{FunctionJudgement, Judgement, Loss, TooLarge, Violation, judge_function};
+use ptx_atomics_judge::{FunctionJudgement, Judgement, Loss, Note, TooLarge, Violation, judge_function};
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Errors, Input, Named, Options, Recognized, Settings, inkwell::context::Context,
+    self as llvm, Diagnostic, Errors, Input, Named, Options, Recognized, Settings,
+    inkwell::{OptimizationLevel, context::Context},
 };
 use ptx_atomics_lowering::{
     Target,
     ptx::{Function, Module},
     sass::Family,
 };
+use ptx_atomics_optimize::Rewrites;
 
 #[cfg(feature = "mlir")]
 use crate::isolated;
@@ -53,6 +58,37 @@ pub struct Found<'a> {
 }
 
 impl Judged<'_> {
+    /// Takes back the losses in a function of which nothing is lost behind the optimizer. `source` is what [`optimized`] gives for
+    /// the same input and PTX.
+    ///
+    /// # Errors
+    /// Every function that is too large.
+    pub fn accept(&mut self, source: &[Recognized], ptx: &Module) -> Result<(), Errors> {
+        let mut errors = Errors::new();
+        for Recognized { function: name, blocks, .. } in source {
+            let of_function = |found: &&mut Found<'_>| found.function == *name;
+            let lost = |found: &Found<'_>| found.judgement.as_ref().is_some_and(|found| found.loss().is_some());
+            if !self.operations.iter().any(|found| found.function == *name && lost(found)) {
+                continue;
+            }
+            let mut bodies = ptx.functions().filter(|function| function.body.is_some());
+            let Some(function) = bodies.find(|function| *function.name == *llvm::ptx_name(name)) else { continue };
+            match judge_function(blocks, function) {
+                Ok(judged) if judged.operations.iter().all(|judgement| judgement.loss().is_none()) => {
+                    let judgements = self.operations.iter_mut().filter(of_function);
+                    for judgement in judgements.filter_map(|found| found.judgement.as_mut()) {
+                        if !std::mem::take(&mut judgement.violations).is_empty() {
+                            judgement.notes.push(Note::Optimized);
+                        }
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => errors.extend(too_large(name, &error)),
+            }
+        }
+        errors.or(())
+    }
+
     /// Whether nothing is lost of what could be judged.
     pub fn is_kept(&self) -> bool {
         self.operations.iter().all(|found| found.judgement.as_ref().is_none_or(|found| found.loss().is_none()))
@@ -74,13 +110,67 @@ pub fn operations(
     settings: &Settings,
     wanted: Option<&str>,
 ) -> Result<Vec<Recognized>, Errors> {
+    of_input(context, input, language, ptx, settings, wanted, &|_, _, _| Ok(()))
+}
+
+/// The same behind the optimizer: what is left of the operations where all is done for the PTX's target that may be, after LLVM's
+/// pipeline of this level. A function of which nothing is left is there, too.
+///
+/// # Errors
+/// As of [`operations`], and everything that the target has no lowering for.
+pub fn optimized(
+    context: &Context,
+    input: &Input,
+    language: Language,
+    ptx: &Module,
+    settings: &Settings,
+    wanted: Option<&str>,
+    level: Option<u8>,
+) -> Result<Vec<Recognized>, Errors> {
+    let defined = RefCell::new(Vec::new());
+    let mut left = of_input(context, input, language, ptx, settings, wanted, &|module, input, options| {
+        let mut options = options.clone();
+        options.target = target(ptx)?;
+        options.optimize = Rewrites::all();
+        let machine = llvm::machine(module, &options.target, OptimizationLevel::Default)?;
+        llvm::prepare(module, &machine, level)?;
+        llvm::optimize(module, input, &options)?;
+        let functions = module.get_functions().filter(|function| function.count_basic_blocks() > 0);
+        defined.borrow_mut().extend(functions.map(|function| function.get_name().to_string_lossy().into_owned()));
+        Ok(())
+    })?;
+    let mut names = defined.into_inner();
+    names.retain(|name| left.iter().all(|function| function.function != *name));
+    left.extend(names.into_iter().map(|function| Recognized { function, ..Recognized::default() }));
+    Ok(left)
+}
+
+/// The target of a PTX.
+fn target(ptx: &Module) -> Result<Target, Errors> {
+    let gpu = ptx.target.split(',').next().unwrap_or_default().trim();
+    let version = format!("ptx{}", ptx.version.replace('.', ""));
+    Ok(Target::new(gpu.parse().map_err(unknown)?, Some(version.parse().map_err(unknown)?)).map_err(unknown)?)
+}
+
+/// What is done to a module before its operations are looked at.
+type Prepare<'p> = &'p dyn Fn(&llvm::inkwell::module::Module<'_>, &Input, &Options) -> Result<(), Errors>;
+
+fn of_input(
+    context: &Context,
+    input: &Input,
+    language: Language,
+    ptx: &Module,
+    settings: &Settings,
+    wanted: Option<&str>,
+    prepare: Prepare<'_>,
+) -> Result<Vec<Recognized>, Errors> {
     match language {
         Language::Llvm if wanted.is_some() => {
             Err(Diagnostic::new("a module was named, which MLIR has, and the input is LLVM IR").into())
         }
-        Language::Llvm => of_llvm_ir(input, context, settings),
+        Language::Llvm => of_llvm_ir(input, context, settings, prepare),
         #[cfg(feature = "mlir")]
-        Language::Mlir => of_mlir(input, context, ptx, settings, wanted),
+        Language::Mlir => of_mlir(input, context, ptx, settings, wanted, prepare),
         #[cfg(not(feature = "mlir"))]
         Language::Mlir => {
             let _ = ptx;
@@ -89,7 +179,12 @@ pub fn operations(
     }
 }
 
-fn of_llvm_ir(input: &Input, context: &Context, settings: &Settings) -> Result<Vec<Recognized>, Errors> {
+fn of_llvm_ir(
+    input: &Input,
+    context: &Context,
+    settings: &Settings,
+    prepare: Prepare<'_>,
+) -> Result<Vec<Recognized>, Errors> {
     let module = llvm::read(context, input)?;
     llvm::expand(&module)?;
     llvm::relax_cuda(&module, || Ok(settings.cuda_atomics.unwrap_or(true)))?;
@@ -97,6 +192,7 @@ fn of_llvm_ir(input: &Input, context: &Context, settings: &Settings) -> Result<V
     let target = Target::new("sm_90".parse().map_err(unknown)?, None).map_err(unknown)?;
     let mut options = Options::new(target);
     options.default_scope = settings.default_scope.unwrap_or(options.default_scope);
+    prepare(&module, input, &options)?;
     llvm::operations(&module, input, &options)
 }
 
@@ -111,6 +207,7 @@ fn of_mlir(
     ptx: &Module,
     settings: &Settings,
     wanted: Option<&str>,
+    prepare: Prepare<'_>,
 ) -> Result<Vec<Recognized>, Errors> {
     use ptx_atomics_mlir as mlir;
 
@@ -130,7 +227,9 @@ fn of_mlir(
             return Err(Diagnostic::new(message).help("give one of them by --module NAME").into());
         };
         // The lines of atomics are those of MLIR.
-        llvm::operations(&device.translated.module, &Input::new(input.name(), []), &device.options)
+        let (module, input) = (&device.translated.module, Input::new(input.name(), []));
+        prepare(module, &input, &device.options)?;
+        llvm::operations(module, &input, &device.options)
     };
     let mut operations = operations();
     match &mut operations {
@@ -173,10 +272,7 @@ pub fn judge<'a>(source: &'a [Recognized], ptx: &Module, text: &str) -> Result<J
                 operations.into_iter().map(Some).collect()
             }
             Some(Err(error)) => {
-                errors.push(Diagnostic {
-                    function: Some(name.clone()),
-                    ..Diagnostic::new(format!("the function is too large: {error}"))
-                });
+                errors.extend(too_large(name, &error));
                 continue;
             }
             None => vec![without_function(*visible); named.len()],
@@ -185,6 +281,11 @@ pub fn judge<'a>(source: &'a [Recognized], ptx: &Module, text: &str) -> Result<J
         operations.extend(named.iter().zip(judgements).map(found));
     }
     errors.or(Judged { operations, strange })
+}
+
+fn too_large(function: &str, error: &TooLarge) -> Option<Diagnostic> {
+    let message = format!("the function is too large: {error}");
+    Some(Diagnostic { function: Some(function.to_owned()), ..Diagnostic::new(message) })
 }
 
 /// Each `atom` and `red` of a text of PTX, with its modifiers.

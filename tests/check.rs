@@ -408,8 +408,8 @@ fn shapes() -> Result<(), Failed> {
         lower.args(["lower", "--mcpu", gpu, "--mattr", version, "--strategy", strategy]).args(level).arg(&ir);
         let ptx = success(&mut lower)?;
         let (status, _, stderr) = files.check(SHAPES, &ptx, &[])?;
-        let expected = "18 atomics and fences: 18 kept, 0 not, 0 not checked\n";
-        assert_eq!((status, &*stderr), (0, expected), "{gpu} {strategy} {level:?}\n{ptx}");
+        let kept = stderr.starts_with("18 atomics and fences: 18 kept") && stderr.ends_with(", 0 not, 0 not checked\n");
+        assert!(status == 0 && kept, "{gpu} {strategy} {level:?}\n{stderr}\n{ptx}");
     }
     Ok(())
 }

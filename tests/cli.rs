@@ -223,7 +223,7 @@ fn wrong_usage() -> Result<(), Failed> {
         &["PTX 7.0 does not know sm_90, which needs at least PTX 7.8"],
     )?;
     check("tests/bad/two_gpus.ll --mcpu sm_90", 1, &["the module asks for several PTX versions", "1 error;"])?;
-    check("--fp-atomics exact", 2, &["the policies are native and ieee"])?;
+    check("--fp-atomics exact", 2, &["the policies are native, ieee, nans, no-nans"])?;
     lowered("tests/bad/two_gpus.ll --mcpu sm_90 --mattr +ptx80").map(drop)
 }
 
@@ -601,6 +601,14 @@ fn fp_atomics() -> Result<(), Failed> {
     check_function(&add("1", "float"), "--fp-atomics ieee", &cas, &native)?;
     check_function(&add("1", "float"), "--fp-atomics ieee --mattr +ptx94", &["global.add.noftz.f32"], &cas)?;
     check_function(&add("3", "float"), "--fp-atomics ieee", &["shared.add.f32"], &["cas"])?;
+    let max = "define float @f(ptr addrspace(1) %p, float %v) ATTRIBUTES {
+        %r = atomicrmw fmax ptr addrspace(1) %p, float %v monotonic\nret float %r\n}";
+    let (integers, says) = (["global.max.s32", "global.min.u32"], "\"no-nans-fp-math\"=\"true\"");
+    check_function(&max.replace("ATTRIBUTES", ""), "", &cas, &integers)?;
+    check_function(&max.replace("ATTRIBUTES", says), "", &integers, &cas)?;
+    check_function(&max.replace("ATTRIBUTES", ""), "--fp-atomics ieee,no-nans", &integers, &cas)?;
+    check_function(&max.replace("ATTRIBUTES", ""), "--fp-atomics no-nans,nans", &cas, &integers)?;
+    check_function(&add("1", "float"), "--fp-atomics ieee,no-nans", &cas, &native)?;
     check_function(&add("1", "<2 x half>"), "", &["global.add.noftz.f16x2"], &cas)?;
     check_function(&add("1", "<2 x half>"), "--fp-atomics ieee", &cas, &["noftz"])?;
     check_function(&add("1", "<2 x float>"), "--mattr +ptx81", &["global.add.v2.f32"], &["cas"])?;

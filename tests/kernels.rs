@@ -695,6 +695,19 @@ $wait:
   ret;
 }
 "), flags: &[], status: 1, says: &["vote unknown", "in P0 f, line 10 of the PTX: vote.sync.ballot.b32 %r1, %p1, -1"] },
+    Case { name: "unknown: an mbarrier", file: "mbarrier.ptx", source: ptx!("
+// litmus: u64 bar[1]
+// litmus: thread P0 = f(bar) @ cta 0
+// litmus: forall P0:return == 1
+.visible .func (.param .b32 r) f(.param .b64 bar) {
+  .reg .b32 %r1; .reg .b64 %rd1;
+  ld.param.b64 %rd1, [bar];
+  mov.b32 %r1, 1;
+  mbarrier.init.b64 [%rd1], 1;
+  st.param.b32 [r], %r1;
+  ret;
+}
+"), flags: &[], status: 1, says: &["mbarrier unknown", "mbarrier.init.b64 [%rd1], 1: asynchronous operations are modelled in litmus tests, not in kernels"] },
     Case { name: "unknown: a texture", file: "tex.ptx", source: ptx!("
 // litmus: thread P0 = f @ cta 0
 // litmus: forall P0:return == 1

@@ -11,10 +11,11 @@ use testing::ptx_atomics;
 type Test = fn() -> Result<(), Failed>;
 
 fn main() {
-    let tests: [(&str, Test); 7] = [
+    let tests: [(&str, Test); 8] = [
         ("every mapping is kept", kept),
         ("a counterexample is a pair of files that show it", counterexample),
         ("shards are parts of the whole", shards),
+        ("behind the optimizer", optimizer),
         ("a source, its PTX, the outcomes of both", from_source),
         ("a source under every strategy", every_strategy),
         ("sizes of values", values),
@@ -42,7 +43,8 @@ fn sum(rows: &[Value], field: &str) -> u64 {
 }
 
 fn kept() -> Result<(), Failed> {
-    let (code, rows) = rows(&[])?;
+    // The tests of the mapping check itself have the other sets.
+    let (code, rows) = rows(&["--set", "two", "--set", "placements", "--set", "waiting"])?;
     let count = |field| sum(&rows, field);
     println!(
         "{} programs, {} of them undefined, {} lowered, {} different PTX programs, {} not kept, {} unknown",
@@ -54,7 +56,7 @@ fn kept() -> Result<(), Failed> {
         count("unknown")
     );
     assert_eq!((code, count("not_kept"), count("unknown")), (0, 0, 0));
-    assert!(count("programs") > 10_000 && count("ptx_programs") > 50_000);
+    assert!(count("programs") > 4_000 && count("ptx_programs") > 20_000);
     Ok(())
 }
 
@@ -86,6 +88,25 @@ fn shards() -> Result<(), Failed> {
     let programs = |arguments: &[&str]| rows(arguments).map(|(_, rows)| sum(&rows, "programs"));
     let part = |shard| programs(&["--set", "two", "--expansion", "0", "--all", "--shard", shard]);
     assert_eq!(part("1/3")? + part("2/3")? + part("3/3")?, part("1/1")?);
+    Ok(())
+}
+
+/// The programs that rewrites apply to are kept, and counted by rewrite.
+fn optimizer() -> Result<(), Failed> {
+    let (code, rows) = rows(&["--optimize", "--set", "waiting-placements", "--set", "unwritten"])?;
+    let rewritten = |rewrite: &str| rows.iter().filter_map(|row| row["rewritten"][rewrite].as_u64()).sum::<u64>();
+    assert_eq!((code, sum(&rows, "not_kept"), sum(&rows, "unknown")), (0, 0, 0), "{rows:?}");
+    for rewrite in ["scope", "loops", "fences", "unseen", "writes"] {
+        assert!(rewritten(rewrite) > 0, "{rewrite}: {rows:?}");
+    }
+    let file = tempfile::NamedTempFile::new()?;
+    let path = file.path().to_str().ok_or("a path")?;
+    let text = "name: wait\nP0@0.0: st.na x 1; st.rel.gpu y 1\n\
+                P1@1.0: do { r0=ld.acq.gpu y; break if r0 == 1 } while r0 != 2; r1=ld.na x\n";
+    fs::write(file.path(), text)?;
+    let (code, stdout, stderr) = run(&["verify-mapping", "--optimize", path])?;
+    let row = |rewrite: &str| stdout.lines().find(|line| line.trim_start().starts_with(rewrite)).unwrap_or_default();
+    assert!(code == 0 && row("loops").ends_with(" 1") && row("writes").ends_with(" 0"), "{stdout}{stderr}");
     Ok(())
 }
 
@@ -183,6 +204,7 @@ fn wrong() -> Result<(), Failed> {
     check(&["verify-mapping", "--set", "two", path], 2, "cannot be used with")?;
     check(&["verify-mapping", "none.txt"], 1, "cannot read 'none.txt'")?;
     check(&["litmus", "--from-source", "none.txt"], 1, "cannot read 'none.txt'")?;
+    check(&["verify-mapping", "--optimize", "--mutants", "--set", "two"], 2, "cannot be used with")?;
     fs::write(file.path(), "name: x\nP0@0.0: st.strong.gpu x 1\n")?;
     check(&["verify-mapping", path], 1, ":2:")?;
     check(&["litmus", "--from-source", path], 1, "`strong` is no order")?;

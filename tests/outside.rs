@@ -171,7 +171,7 @@ fn ends_llvm() -> Result<(), Failed> {
     check(
         &project,
         &[],
-        "in function needs_clusters: LLVM has no instruction for sm_70 with PTX 6.0 that does llvm.nvvm.barrier.cluster.arrive; help: it compiles with --mcpu sm_90 --mattr +ptx78",
+        "in function needs_bf16: LLVM has no instruction for sm_70 with PTX 6.0 that does llvm.nvvm.neg.bf16; help: it compiles with --mcpu sm_80 --mattr +ptx70",
     )
 }
 

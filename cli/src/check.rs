@@ -6,7 +6,7 @@ use std::{
 };
 
 use ptx_atomics::{
-    check::{Found, judge, operations},
+    check::{Found, judge, operations, optimized},
     isolated::{self, Language, Stage},
     judge::{Judgement, Note},
     llvm::{self, Diagnostic, Errors, Handlers, Input, Location, Settings, inkwell::context::Context},
@@ -70,7 +70,19 @@ fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Errors> {
     // The process ends soon: to free what LLVM holds costs more than it gives.
     std::mem::forget(context);
 
-    let judged = judge(&operations, &module, text)?;
+    let mut judged = judge(&operations, &module, text)?;
+    // As the IR is, and as a compiler sees it behind its own optimizer.
+    let levels = if args.optimize_atomics { &[None, Some(2)][..] } else { &[] };
+    for &level in levels {
+        if judged.is_kept() {
+            break;
+        }
+        let context = Context::create();
+        // What the target has no lowering for is not optimized, and stays as it was judged.
+        if let Ok(found) = optimized(&context, ir, language, &module, &settings, args.module.as_deref(), level) {
+            judged.accept(&found, &module)?;
+        }
+    }
     for (function, lines) in &judged.strange {
         let lines: Vec<_> = lines.iter().map(u32::to_string).collect();
         let lines = lines.join(", ");
@@ -175,8 +187,14 @@ fn report(judged: &[Found<'_>], ir: &Input, ptx_name: &str, ptx: &str) {
         }
     }
     let kept = judged.len() - lost - not_judged.len();
+    let notes =
+        |note| judged.iter().filter_map(|found| found.judgement.as_ref()).filter(move |j| j.notes.contains(&note));
+    let optimized = match notes(Note::Optimized).count() {
+        0 => String::new(),
+        count => format!(" ({count} as the optimizer may)"),
+    };
     render::say(&format!(
-        "{} atomics and fences: {kept} kept, {lost} not, {} not checked",
+        "{} atomics and fences: {kept} kept{optimized}, {lost} not, {} not checked",
         judged.len(),
         not_judged.len()
     ));

@@ -8,19 +8,25 @@ use clap::{
 };
 use clap_complete::Shell;
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
-use ptx_atomics::memory_model::source::{Races, ReleaseSequences};
+use ptx_atomics::memory_model::{
+    ptx::readings::{Ambiguity, Reading},
+    source::{Races, ReleaseSequences},
+};
 use ptx_atomics::{
     MLIR_VERSION,
     isolated::{Emit, Language},
     llvm::inkwell::support::get_llvm_version,
 };
 use ptx_atomics::{
-    llvm::settings::{self, Features, Settings},
-    lowering::{FpAtomics, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
+    llvm::{
+        FpChoice,
+        settings::{self, Features, Settings},
+    },
+    lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
 use ptx_atomics_conformance as conformance;
 use regex::Regex;
-use strum::VariantNames;
+use strum::{IntoEnumIterator, VariantNames};
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
 #[derive(Parser)]
@@ -88,11 +94,12 @@ pub struct LowerArgs {
     /// only where neither the host nor another device takes part
     #[arg(long, value_name = "SCOPE", value_parser = settings::scope)]
     pub default_scope: Option<Scope>,
-    /// Floating-point additions [default: those of the module, or else native]: native is what the GPU does in one
-    /// instruction, which flushes subnormals of f32 in global memory and adds the elements of a vector one by one; ieee
-    /// keeps subnormals and makes a vector one atomic value
-    #[arg(long, value_name = "POLICY", value_parser = settings::fp_atomics)]
-    pub fp_atomics: Option<FpAtomics>,
+    /// Words between commas [default: those of the module, or else native,nans]. Additions: native is what the GPU does in
+    /// one instruction, which flushes subnormals of f32 in global memory and adds the elements of a vector one by one; ieee
+    /// keeps subnormals and makes a vector one atomic value. Minima and maxima: no-nans says that no operand and no value
+    /// in memory is a NaN, so that those of float and double are done on integers
+    #[arg(long, value_name = "LIST")]
+    pub fp_atomics: Option<FpChoice>,
     /// Test generic addresses of unknown origin for local (stack) memory, on which PTX has no atomics
     #[arg(long)]
     pub generic_may_be_local: bool,
@@ -103,6 +110,11 @@ pub struct LowerArgs {
     /// makes them relaxed, of the scope that CUDA gives them; off leaves what clang writes, seq_cst of the system
     #[arg(long, value_name = "ON|OFF", value_parser = settings::on)]
     pub cuda_atomics: Option<bool>,
+    /// What makes atomics and fences cheaper [default: that of the module, or else on with -O1 and above]: on (all but
+    /// writes, which adds instructions), all, off, or some of scope, loops, fences, unseen, writes; those behind a minus sign
+    /// are taken from all
+    #[arg(long, value_name = "REWRITES", value_parser = rewrites, allow_hyphen_values = true)]
+    pub optimize_atomics: Option<String>,
     /// Run LLVM's optimization pipeline of this level first, and generate code at it. Without it: no pipeline, code
     /// generation at 2
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
@@ -127,9 +139,9 @@ pub struct TableArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub strategy: StrategyArgs,
-    /// Floating-point additions: native or ieee
-    #[arg(long, value_name = "POLICY", default_value = "native", value_parser = settings::fp_atomics)]
-    pub fp_atomics: FpAtomics,
+    /// Floating point, in words between commas: native or ieee, nans or no-nans
+    #[arg(long, value_name = "LIST", default_value = "native,nans")]
+    pub fp_atomics: FpChoice,
     /// The format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -170,6 +182,9 @@ pub struct CheckArgs {
     /// What CUDA's own atomics ask for: on, relaxed and of the scope that CUDA gives them; off, what clang writes
     #[arg(long, value_name = "ON|OFF", default_value = "on", action = ArgAction::Set, value_parser = settings::on)]
     pub cuda_atomics: bool,
+    /// Whether PTX may order less where no thread can tell, as `lower -O1` makes it
+    #[arg(long, value_name = "ON|OFF", default_value = "on", action = ArgAction::Set, value_parser = settings::on)]
+    pub optimize_atomics: bool,
     /// Print one JSON object for each operation
     #[arg(long)]
     pub json: bool,
@@ -256,7 +271,7 @@ pub struct ConformanceArgs {
     --declare 'u32 data[2]' --forall 'P1:return == 42'
 
 Exit status: 0 every verdict is known, whatever it is, 1 one is unknown or an input is wrong, 2 wrong usage. With --must-hold
-also 1 where a condition does not hold.")]
+also 1 where a condition does not hold, or asynchronous operations have a data race.")]
 pub struct LitmusArgs {
     /// Litmus tests, or folders that are searched for *.litmus; - is standard input. Or kernels: .ptx, .ll, .bc, .mlir, .rs,
     /// .cu, .c, .cpp, with the words of a test in comments that begin with `litmus:`, or in these flags
@@ -294,6 +309,13 @@ pub struct LitmusArgs {
     /// later writes of the thread, too)
     #[arg(long, value_name = "RULE", default_value = "c++20", value_parser = named::<ReleaseSequences>)]
     pub rule: ReleaseSequences,
+    /// How the manual is read where it leaves room about asynchronous operations: default (as libraries and compilers rely on
+    /// it), strict (what its text says)
+    #[arg(long, value_enum, default_value_t = Profile::Default, conflicts_with = "from_source", help_heading = "Asynchronous operations")]
+    pub profile: Profile,
+    /// One question read otherwise than in the profile, as 'A2=strict' or 'fence-besides-release=lenient'
+    #[arg(long = "reading", value_name = "QUESTION=READING", value_parser = reading, conflicts_with = "from_source", help_heading = "Asynchronous operations")]
+    pub readings: Vec<(Ambiguity, Reading)>,
     /// Print every outcome
     #[arg(long)]
     pub outcomes: bool,
@@ -369,6 +391,7 @@ pub struct TargetArgs {
   ptx-atomics verify-mapping --set four --all --shard 1/16
   ptx-atomics verify-mapping --set accesses --rule c++11 --counterexamples found
   ptx-atomics verify-mapping --mutants --expansion 4
+  ptx-atomics verify-mapping --optimize
 
 Exit status: 0 every mapping is kept, or every mutant is caught, 1 some is not or the answer is unknown, 2 wrong usage.")]
 pub struct VerifyMappingArgs {
@@ -376,8 +399,10 @@ pub struct VerifyMappingArgs {
     #[arg(value_name = "FILE", conflicts_with_all = ["sets", "all", "shard"])]
     pub files: Vec<PathBuf>,
     /// Which programs: two, three, four, five (all programs of so many operations; five of a small alphabet), accesses, fences,
-    /// rmws (the classical shapes), placements (at every scope and place), plain-four, plain-accesses, plain-fences,
-    /// plain-rmws (with plain data behind guards) [default: all of these]
+    /// rmws, exchanges (the classical shapes), placements (at every scope and place), plain-four, plain-accesses,
+    /// plain-fences, plain-rmws, plain-exchanges (with plain data behind guards), waiting, waiting-placements (loops that
+    /// wait), fenced, fenced-placements (fences beside others), unwritten (updates that change nothing) [default: all of
+    /// these]
     #[arg(long = "set", value_name = "SET", value_parser = named::<Set>)]
     pub sets: Vec<Set>,
     /// How atomics are done: each expansion, by its number in the output. Its operation stands for every read-modify-write
@@ -392,6 +417,10 @@ pub struct VerifyMappingArgs {
     /// undefined, and everything is kept)
     #[arg(long, value_name = "RULE", default_value = "llvm", value_parser = named::<Races>)]
     pub races: Races,
+    /// Put the optimizer in front of the lowering, and check the programs that it changes; with --mutants, leave out each of
+    /// its conditions, and look whether a program shows it
+    #[arg(long)]
+    pub optimize: bool,
     /// Make every lowering wrong, in each way, and look whether programs of the sets show it: a line for each expansion and
     /// for each target, with the wrong lowerings that are caught
     #[arg(long, conflicts_with_all = ["files", "sets", "rule", "races", "all", "shard", "counterexamples"])]
@@ -466,6 +495,24 @@ pub enum ConformanceFormat {
     Svg,
 }
 
+/// How the manual is read where it leaves room about asynchronous operations.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    Default,
+    Strict,
+}
+
+/// `A2=strict`
+fn reading(text: &str) -> Result<(Ambiguity, Reading), String> {
+    let (of, reading) = text.split_once('=').unwrap_or((text, ""));
+    let Some(of) = Ambiguity::named(of) else {
+        let known = Ambiguity::iter().map(|of| format!("{} ({of})", of.question().name)).collect::<Vec<_>>();
+        return Err(format!("there is no question '{of}': {}", known.join(", ")));
+    };
+    let reading = reading.parse().map_err(|_| format!("'{reading}' is no reading: strict, lenient"))?;
+    Ok((of, reading))
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Convention {
     Manual,
@@ -479,10 +526,12 @@ impl LowerArgs {
         let on = |on: bool| if on { "on" } else { "off" }.to_owned();
         let others = [
             set("default-scope", self.default_scope.map(|scope| scope.to_string())),
-            set("fp-atomics", self.fp_atomics.map(|policy| policy.to_string())),
+            set("fp-atomics", self.fp_atomics.map(|choice| choice.to_string())),
             self.generic_may_be_local.then(|| "generic-may-be-local".to_owned()),
             self.volatile_as_mmio.then(|| "volatile-as-mmio".to_owned()),
             set("cuda-atomics", self.cuda_atomics.map(on)),
+            // Commas stand between options.
+            set("optimize", self.optimize_atomics.as_ref().map(|list| list.replace(',', "+"))),
         ];
         let others = others.into_iter().flatten().chain(self.strategy.options());
         self.target.options().chain(others).collect::<Vec<_>>().join(",")
@@ -536,6 +585,10 @@ impl TargetArgs {
 
 fn strategies(list: &str) -> Result<String, String> {
     settings::strategies(list).map(|_| list.to_owned())
+}
+
+fn rewrites(list: &str) -> Result<String, String> {
+    settings::rewrites(list).map(|_| list.to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

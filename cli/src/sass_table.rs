@@ -105,7 +105,7 @@ const NATIVE: [&str; 3] = ["opcode", "sizes", "effect"];
 const COUNTS: &str = "acquire to seq_cst: MEMBAR/ERRBAR/CCTL";
 
 pub fn print(args: &TableArgs) -> Result<String, UnknownTarget> {
-    let policy = Policy { fp_atomics: args.fp_atomics, ..args.strategy.strategies().into() };
+    let policy = args.fp_atomics.apply(args.strategy.strategies().into());
     let targets = match args.target.gpu() {
         Some(_) => vec![args.target.target(None, None)?],
         None => {

@@ -81,7 +81,7 @@ pub fn run(args: &TableArgs) -> ExitCode {
 }
 
 fn print(args: &TableArgs) -> Result<String, UnknownTarget> {
-    let policy = Policy { fp_atomics: args.fp_atomics, ..args.strategy.strategies().into() };
+    let policy = args.fp_atomics.apply(args.strategy.strategies().into());
     let table = Table::new(&policy, &args.target.target(None, None)?);
     Ok(match args.format {
         Format::Text => table.text(),
@@ -111,7 +111,7 @@ impl Table {
         };
         let rmw = || ABI.iter().filter(|row| row.kind == RowKind::Rmw);
         let rows: Vec<_> = ABI.iter().map(|row| mapping(row, Carrier::Access)).collect();
-        let cas_loop_rows = rmw().map(|row| mapping(row, Carrier::Loop)).collect();
+        let cas_loop_rows = rmw().map(|row| mapping(row, Carrier::Repeated)).collect();
         let mut combined_rows: Vec<_> = rmw().map(|row| mapping(row, Carrier::Leader)).collect();
         if combined_rows.iter().all(|combined| rows.iter().any(|row| row.says_the_same(combined))) {
             combined_rows.clear();
@@ -218,14 +218,15 @@ impl OperationMapping {
             if lowering.changes.contains(&Change::CasLoop) {
                 return "CAS loop".to_owned();
             }
-            let atom = lowering.sequence.instructions().find_map(|instruction| match instruction {
-                Instruction::Atom(atom) => Some(atom),
-                _ => None,
-            });
             let noftz = |atom: &Atom| if atom.noftz { ".noftz" } else { "" };
             let vec = |atom: &Atom| atom.vec.map_or(String::new(), |vec| format!(".{vec}"));
-            let atom = atom.map_or("none".into(), |a| format!("atom.{}{}{}.{}", a.op, noftz(a), vec(a), a.ty));
-            if lowering.changes.contains(&Change::SubAsAdd) { format!("neg; {atom}") } else { atom }
+            let atoms = lowering.sequence.instructions().filter_map(|instruction| match instruction {
+                Instruction::Atom(a) => Some(format!("atom.{}{}{}.{}", a.op, noftz(a), vec(a), a.ty)),
+                _ => None,
+            });
+            // Of two, the sign of the operand chooses one.
+            let atoms = atoms.collect::<Vec<_>>().join(" or ");
+            if lowering.changes.contains(&Change::SubAsAdd) { format!("neg; {atoms}") } else { atoms }
         };
         let types = Type::iter().filter(|ty| op.takes(*ty)).map(|ty| (ty.into(), form(ty))).collect();
         Self { operation: op.into(), types }

@@ -1,19 +1,20 @@
 //! `ptx-atomics verify-mapping`.
 
-use std::{fs, path::Path, process::ExitCode, time::Instant};
+use std::{collections::BTreeMap, fs, path::Path, process::ExitCode, time::Instant};
 
 use ptx_atomics::llvm::{Diagnostic, Errors};
 use ptx_atomics::mapping::{
     NoProgram,
     programs::Set,
-    verify::{EXPANSIONS, Expansion, Report, verify, verify_these},
+    verify::{EXPANSIONS, Expansion, MAXIMUM, Report, verify, verify_these},
 };
-use ptx_atomics::memory_model::source::Rules;
+use ptx_atomics::{memory_model::source::Rules, optimize::Rewrite};
 use serde::Serialize;
 use strum::IntoEnumIterator;
 
 use crate::{
     cli::{Format, VerifyMappingArgs},
+    conditions,
     format::{columns, json, markdown_table},
     litmus, mutants, output,
     render::{self, Lost},
@@ -43,6 +44,9 @@ struct Row {
     bytes_of_one_word: u64,
     unknown: u64,
     seconds: f64,
+    /// The defined programs that each rewrite of the optimizer applies to.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    rewritten: BTreeMap<String, u64>,
     /// The mappings that some program shows not to be kept.
     mappings: Vec<String>,
 }
@@ -68,6 +72,14 @@ pub fn run(args: &VerifyMappingArgs) -> ExitCode {
 
 /// What is printed, and whether every mapping is kept, or every mutant caught.
 fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
+    if args.mutants && args.optimize {
+        let rows = conditions::rows().map_err(|error| Diagnostic::new(error.to_string()))?;
+        let text = match args.format {
+            Format::Json => json(&rows),
+            format => conditions::text(&rows, format == Format::Markdown),
+        };
+        return Ok((text, conditions::all_shown(&rows)));
+    }
     if args.mutants {
         let all: Vec<_> = (0..EXPANSIONS.len()).collect();
         let rows = mutants::rows(&chosen(args, &all)).map_err(|error| Diagnostic::new(error.to_string()))?;
@@ -102,13 +114,22 @@ fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
             bytes_of_one_word: counts.assumed,
             unknown: counts.unknown,
             seconds: start.elapsed().as_secs_f64(),
+            rewritten: report.rewritten.iter().map(|(rewrite, programs)| (rewrite.to_string(), *programs)).collect(),
             mappings: report.found.iter().map(|found| found.mapping.clone()).collect(),
         });
     }
-    Ok((text(args, &rows), rows.iter().all(|row| row.not_kept == 0 && row.unknown == 0)))
+    // On all sets, each rewrite is seen to apply.
+    let all = args.optimize && args.files.is_empty() && args.sets.is_empty();
+    let checked = !all || Rewrite::iter().all(|rewrite| rewritten(&rows, rewrite) > 0);
+    Ok((text(args, &rows), checked && rows.iter().all(|row| row.not_kept == 0 && row.unknown == 0)))
 }
 
-type Task<'a> = (String, &'static Expansion, Box<dyn Fn() -> Result<Report, NoProgram> + 'a>);
+/// How many programs a rewrite applies to.
+fn rewritten(rows: &[Row], rewrite: Rewrite) -> u64 {
+    rows.iter().filter_map(|row| row.rewritten.get(&rewrite.to_string())).sum()
+}
+
+type Task<'a> = (String, Expansion, Box<dyn Fn() -> Result<Report, NoProgram> + 'a>);
 
 /// What is to be done: each set with each expansion.
 fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
@@ -117,9 +138,9 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
     if !args.files.is_empty() {
         for path in &args.files {
             let sources = litmus::read_sources(path)?;
-            for expansion in chosen(args, &[0]) {
+            for expansion in expansions(args, &[0]) {
                 let sources = sources.clone();
-                let check = Box::new(move || verify_these(&sources, expansion, rules));
+                let check = Box::new(move || verify_these(&sources, &expansion, rules));
                 tasks.push((path.display().to_string(), expansion, check));
             }
         }
@@ -128,9 +149,19 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
     let sets: Vec<Set> = if args.sets.is_empty() { Set::iter().collect() } else { args.sets.clone() };
     for set in sets {
         let of_rmws = set.has_updates() || set.has_exchanges();
-        let all = (0..EXPANSIONS.len()).filter(|&number| number == 0 || of_rmws && EXPANSIONS[number].is_in(set));
-        for expansion in chosen(args, &all.collect::<Vec<_>>()) {
-            tasks.push((set.to_string(), expansion, Box::new(move || verify(set, expansion, rules, shard(args, set)))));
+        // Behind the optimizer, of the others only one differs.
+        let others = if args.optimize { 0..0 } else { 1..EXPANSIONS.len() };
+        let all = [0].into_iter().chain(others.filter(|&number| of_rmws && EXPANSIONS[number].is_in(set)));
+        let mut all = expansions(args, &all.collect::<Vec<_>>());
+        if args.optimize && args.expansions.is_empty() && set.has_updates() {
+            all.push(MAXIMUM);
+        }
+        for expansion in all {
+            tasks.push((
+                set.to_string(),
+                expansion,
+                Box::new(move || verify(set, &expansion, rules, shard(args, set))),
+            ));
         }
     }
     Ok(tasks)
@@ -143,10 +174,21 @@ fn chosen(args: &VerifyMappingArgs, default: &[usize]) -> Vec<&'static Expansion
     numbers.iter().map(|number| &EXPANSIONS[*number]).collect()
 }
 
+/// The same, behind the optimizer if that is asked for.
+fn expansions(args: &VerifyMappingArgs, default: &[usize]) -> Vec<Expansion> {
+    let optimized = |expansion: &Expansion| if args.optimize { expansion.optimized() } else { *expansion };
+    chosen(args, default).into_iter().map(optimized).collect()
+}
+
 /// The part of a set that is checked.
 fn shard(args: &VerifyMappingArgs, set: Set) -> (usize, usize) {
     let (k, n) = args.shard;
-    let every = if args.all { 1 } else { set.sample() };
+    let every = match args.all {
+        true => 1,
+        // The optimizer leaves most programs as they are that are not made for it.
+        false if args.optimize && !set.is_for_the_optimizer() => 5 * set.sample(),
+        false => set.sample(),
+    };
     (1 + (k - 1) * every, n * every)
 }
 
@@ -168,6 +210,13 @@ fn write(folder: &Path, report: &Report) -> Result<(), (String, std::io::Error)>
     Ok(())
 }
 
+const REWRITTEN: [&str; 2] = ["rewrite", "programs"];
+
+/// How many programs each rewrite applies to.
+fn rewrites(rows: &[Row]) -> impl Iterator<Item = Vec<String>> {
+    Rewrite::iter().map(|rewrite| vec![rewrite.to_string(), rewritten(rows, rewrite).to_string()])
+}
+
 fn text(args: &VerifyMappingArgs, rows: &[Row]) -> String {
     let cells = |row: &Row| {
         let found = [row.not_kept, row.bytes_of_one_word, row.unknown];
@@ -183,7 +232,11 @@ fn text(args: &VerifyMappingArgs, rows: &[Row]) -> String {
     };
     match args.format {
         Format::Json => json(&rows),
-        Format::Markdown => markdown_table(&HEADER, rows.iter().map(cells)),
+        Format::Markdown => {
+            let table = markdown_table(&HEADER, rows.iter().map(cells));
+            let of_rewrites = args.optimize.then(|| markdown_table(&REWRITTEN, rewrites(rows)));
+            [table].into_iter().chain(of_rewrites).collect::<Vec<_>>().join("\n")
+        }
         Format::Text => {
             let header = HEADER.iter().map(ToString::to_string).collect();
             let table = columns([header].into_iter().chain(rows.iter().map(cells)));
@@ -192,10 +245,13 @@ fn text(args: &VerifyMappingArgs, rows: &[Row]) -> String {
                 let title = format!("not kept on programs of {}, by {}:\n", row.programs_of, row.expansion);
                 if lines.is_empty() { String::new() } else { title + &lines }
             };
+            let header = REWRITTEN.map(ToOwned::to_owned).to_vec();
+            let of_rewrites = args.optimize.then(|| columns([header].into_iter().chain(rewrites(rows))));
             format!(
-                "release sequences of {}, races of {}\n{table}{}",
+                "release sequences of {}, races of {}\n{table}{}{}",
                 args.rule,
                 args.races,
+                of_rewrites.unwrap_or_default(),
                 rows.iter().map(failing).collect::<String>()
             )
         }

@@ -22,12 +22,14 @@
 //!
 //! - for each matched operation, how badly the event fits, by kind, width and state space;
 //! - for each operation without an event, and for each access without an operation, the cost of leaving it so. The
-//!   reads with which the loop of a matched operation begins cost nothing;
+//!   [companions] of a matched event cost nothing: the reads with which a loop begins, the second of two `atom`s of which a
+//!   branch chooses one;
 //! - [`cost::RELATION`] for each broken relation. For each ordered pair of matched operations that control reaches, an
 //!   operation with itself included, there are three [relations](graph): "leads to", "dominates" and "post-dominates".
 //!   One is broken if it holds between the operations but not between their events, or the other way round. There is
-//!   one exception: the `cas` of an operation that became a loop always leads back to itself. The first read of the
-//!   loop is asked in its place; if there is none, the relation counts as kept;
+//!   two exceptions. The `cas` of an operation that became a loop always leads back to itself. The first read of the
+//!   loop is asked in its place; if there is none, the relation counts as kept. Where a branch chooses between two
+//!   `atom`s, the branch is asked in their place;
 //! - [`cost::LACKING_FENCE`] for each operation that needs a fence and has none.
 //!
 //! # Search
@@ -37,7 +39,7 @@
 //!
 //! 1. Each operation is a row; an operation with an ordering has a row for a fence in front of it if it releases, and
 //!    one behind it if it acquires.
-//! 2. If operations were matched with loops, again, without the reads with which these begin.
+//! 2. If operations were matched with loops or choices, again, without the companions of these.
 //! 3. Each match moves to the event that fits as well, between the events of its neighbors, and breaks the fewest
 //!    relations. Then the table is filled once more with these matches fixed, and with rows for just the fences that
 //!    they need, among those that no other access separates from them. The matches move once more.
@@ -75,7 +77,7 @@ use crate::{
     block::{BasicBlock, control_flow},
     cost::{self, Fit},
     event::{MemoryEvent, acquires, fence, releases, touches_memory},
-    expansion::{first_reads, is_loop},
+    expansion::{choice, companions, is_expansion},
     flow::Flow,
     graph::{self, Graph},
     table::{Candidates, TableRow, cheapest},
@@ -134,7 +136,9 @@ pub fn align(
         relations: NodeRelations::new(&graph, &nodes),
     };
     let paths = Graph::new(flow.nodes.iter().map(|node| node.next.clone()).collect());
-    let compiled = Compiled { flow, events: &events, relations: NodeRelations::new(&paths, &events) };
+    let forks = events.iter().filter_map(|node| choice(flow, *node)).map(|choice| choice.fork);
+    let places: Vec<_> = events.iter().copied().chain(forks).unique().collect();
+    let compiled = Compiled { flow, events: &events, places: &places, relations: NodeRelations::new(&paths, &places) };
     let is_lost = |op: &AtomicOp, event: usize| is_lost(op, events[event]);
     let mut aligner = Aligner::new(source, compiled, is_lost);
     let floor = aligner.floor();
@@ -245,6 +249,8 @@ struct Source<'a> {
 struct Compiled<'a> {
     flow: &'a Flow<'a>,
     events: &'a [usize],
+    /// The events, then the branches that choose between some of them.
+    places: &'a [usize],
     relations: NodeRelations<'a>,
 }
 
@@ -259,8 +265,8 @@ enum FenceRole {
 /// Facts from an earlier table that restrict the next one.
 enum Known<'a> {
     Nothing,
-    /// The reads with which loops of matched operations begin.
-    FirstReads(&'a HashSet<usize>),
+    /// The companions of the events of matched operations.
+    Companions(&'a HashSet<usize>),
     /// The events of the operations.
     Matches(&'a [Match]),
 }
@@ -279,8 +285,10 @@ struct Aligner<'a, L> {
     leaving: Vec<u32>,
     /// The cost of leaving each event without an operation.
     skipping: Vec<u32>,
-    /// The reads with which the loop of each event begins, if it is a `cas`.
-    first_reads: Vec<Vec<usize>>,
+    /// The other events of what an operation became, by its event.
+    companions: Vec<Vec<usize>>,
+    /// The place of each event where an operation became a choice of it.
+    chosen_at: Vec<Option<usize>>,
     /// The two orders of the events.
     orders: [Vec<usize>; 2],
     is_lost: L,
@@ -296,15 +304,13 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         let fits = source.operations.iter().map(|op| rows.entry(*op).or_insert_with(|| row(op)).clone()).collect();
         let leaving = |(op, is_reached): (&AtomicOp, &bool)| if *is_reached { cost::of_leaving(op) } else { 0 };
         let indices: HashMap<usize, usize> = events.iter().copied().zip(0..).collect();
-        let first_reads = |node: &usize| match flow.cas(*node) {
-            Some(cas) => {
-                first_reads(flow, *node, cas).into_iter().filter_map(|read| indices.get(&read).copied()).collect()
-            }
-            None => Vec::new(),
-        };
-        let first_reads: Vec<Vec<usize>> = events.iter().map(first_reads).collect();
+        let companions =
+            |node: &usize| companions(flow, *node).iter().filter_map(|node| indices.get(node).copied()).collect();
+        let companions: Vec<Vec<usize>> = events.iter().map(companions).collect();
+        let place = |node: usize| compiled.places.iter().position(|place| *place == node);
+        let chosen_at = events.iter().map(|node| choice(flow, *node).and_then(|choice| place(choice.fork))).collect();
         let mut skipping: Vec<u32> = events.iter().map(|node| cost::of_skipping(flow, *node)).collect();
-        first_reads.iter().flatten().for_each(|read| skipping[*read] = 0);
+        companions.iter().flatten().for_each(|companion| skipping[*companion] = 0);
         let by_flow = (0..events.len()).collect();
         let by_text = (0..events.len()).sorted_unstable_by_key(|event| events[*event]).collect();
         Self {
@@ -313,7 +319,8 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             serving: events.iter().map(|_| Default::default()).collect(),
             leaving: source.operations.iter().zip(&source.is_reached).map(leaving).collect(),
             skipping,
-            first_reads,
+            companions,
+            chosen_at,
             orders: [by_flow, by_text],
             is_lost,
             lost: HashMap::new(),
@@ -337,9 +344,9 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     fn best_of(&mut self, operations: &[usize]) -> Alignment {
         let [by_flow, by_text] = [0, 1].map(|order| {
             let mut matches = self.cheapest(operations, &self.orders[order], &Known::Nothing);
-            let first_reads = self.first_reads_of(&matches);
-            if !first_reads.is_empty() {
-                matches = self.cheapest(operations, &self.orders[order], &Known::FirstReads(&first_reads));
+            let companions = self.companions_of(&matches);
+            if !companions.is_empty() {
+                matches = self.cheapest(operations, &self.orders[order], &Known::Companions(&companions));
             }
             self.settle(operations, &self.orders[order], &mut matches);
             let mut matches = self.cheapest(operations, &self.orders[order], &Known::Matches(&matches));
@@ -377,17 +384,19 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// How many relations to itself and to others an operation has that its event has not, or the other way round.
     fn broken_relations(&self, op: usize, event: usize, pairs: &[(usize, usize)]) -> u32 {
-        let (asked, found) = (self.source.relations.of(op), self.compiled.relations.of(event));
+        let place = self.place(op, event);
+        let (asked, found) = (self.source.relations.of(op), self.compiled.relations.of(place));
         let others = pairs.iter().filter(|(other, _)| *other != op);
-        let others = others.map(|&(other, of_other)| (asked[other] ^ found[of_other]).count_ones()).sum::<u32>();
+        let broken = |&(other, event): &(usize, usize)| (asked[other] ^ found[self.place(other, event)]).count_ones();
+        let others = others.map(broken).sum::<u32>();
         // A loop that the operation became leads back to itself. Whether other code leads back there, its first read
         // says.
-        let again = match self.first_reads[event].first() {
-            _ if !self.is_loop(op, event) => found[event],
+        let again = match self.companions[event].first() {
+            _ if place != event || !self.is_expansion(op, event) => found[place],
             Some(first) => found[*first],
             None => asked[op],
         };
-        let itself = found[event] & !graph::LEADS_TO | again & graph::LEADS_TO;
+        let itself = found[place] & !graph::LEADS_TO | again & graph::LEADS_TO;
         others + (asked[op] ^ itself).count_ones()
     }
 
@@ -426,16 +435,20 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         self.fences_needed(op, event).into_iter().any(|part| found.get(part).is_none())
     }
 
-    /// Whether an operation became a loop around this event.
-    fn is_loop(&self, op: usize, event: usize) -> bool {
-        let cas = self.compiled.flow.cas(self.compiled.events[event]);
-        cas.is_some_and(|cas| is_loop(&self.source.operations[op], cas))
+    /// Whether this event is one of several that an operation became.
+    fn is_expansion(&self, op: usize, event: usize) -> bool {
+        is_expansion(&self.source.operations[op], self.compiled.flow, self.compiled.events[event])
     }
 
-    /// The reads with which the loops begin that operations became.
-    fn first_reads_of(&self, matches: &[Match]) -> HashSet<usize> {
-        let loops = pairs(matches).into_iter().filter(|(op, event)| self.is_loop(*op, *event));
-        loops.flat_map(|(_, event)| &self.first_reads[event]).copied().collect()
+    /// The place of an operation whose event is this one, for its relations.
+    fn place(&self, op: usize, event: usize) -> usize {
+        self.chosen_at[event].filter(|_| self.is_expansion(op, event)).unwrap_or(event)
+    }
+
+    /// The companions of the events that stand for operations.
+    fn companions_of(&self, matches: &[Match]) -> HashSet<usize> {
+        let expanded = pairs(matches).into_iter().filter(|(op, event)| self.is_expansion(*op, *event));
+        expanded.flat_map(|(_, event)| &self.companions[event]).copied().collect()
     }
 
     /// The fences that can play a role for an event: no access of another operation stands between.
@@ -447,7 +460,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         };
         self.serving[event][role as usize].get_or_init(|| {
             let Compiled { flow, events, .. } = self.compiled;
-            let own = |node: usize| [event].iter().chain(&self.first_reads[event]).any(|own| events[*own] == node);
+            let own = |node: usize| [event].iter().chain(&self.companions[event]).any(|own| events[*own] == node);
             let stops = |node: usize| !own(node) && touches_memory(flow, node);
             let reached = flow.reached(events[event], direction, stops);
             let serves = |node: usize| reached[node] && fence(flow, node).is_some_and(|(sem, _)| holds(sem));
@@ -495,12 +508,12 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
                     needed.contains(&Part::Behind).then(|| fence(Part::Behind, FenceRole::Acquire)),
                 ]
             }
-            Known::FirstReads(_) | Known::Nothing | Known::Matches(_) => {
+            Known::Companions(_) | Known::Nothing | Known::Matches(_) => {
                 // Only sequential consistency always needs a fence.
                 let leaving = if ordering == Ordering::SeqCst { cost::LACKING_FENCE } else { 0 };
                 let fence = |part, leaving| (part, TableRow { candidates: Candidates::Any(&self.fences), leaving });
                 let candidates = match known {
-                    Known::FirstReads(reads) => Candidates::Except(reads, &self.fits[op]),
+                    Known::Companions(companions) => Candidates::Except(companions, &self.fits[op]),
                     _ => Candidates::Any(&self.fits[op]),
                 };
                 let is_ordered = self.is_ordered(op);

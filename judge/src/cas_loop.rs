@@ -20,8 +20,53 @@ pub enum Retry {
     Never,
     /// After some failures. Others end the operation.
     OrFailure,
-    /// After every failure, until it succeeds.
+    /// After every failure, until it succeeds, or would change nothing.
     UntilSuccess,
+}
+
+/// A branch that leaves a loop in front of its `cas`, where that would write what it expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// The branch.
+    pub branch: usize,
+    /// Where it leads if nothing would change.
+    kept: usize,
+}
+
+/// The branch on the straight line to a `cas` that skips it where it would write what it expects.
+pub fn skip(flow: &Flow<'_>, cas: usize) -> Option<Skip> {
+    let Atom { b: expected, c: Some(new), ty: swapped, .. } = flow.cas(cas)? else { return None };
+    // The skip, with the predicate and its value there.
+    let mut found: Option<(Skip, &Name, bool)> = None;
+    let mut place = cas;
+    while let [previous] = flow.nodes[place].previous[..]
+        && previous != cas
+    {
+        let node = &flow.nodes[previous];
+        match (node.code, found) {
+            (NodeCode::Instruction(Instruction::Bra { .. }), None) if node.guard.is_some() => {
+                let ([taken, next], Some(guard)) = (&node.next[..], node.guard) else { return None };
+                let kept = if *taken == place { *next } else { *taken };
+                found = Some((Skip { branch: previous, kept }, &guard.p, (kept == *taken) != guard.negated));
+            }
+            (NodeCode::Instruction(Instruction::Setp { cmp, ty, p, a, b }), Some((skip, predicate, holds)))
+                if p == predicate =>
+            {
+                let same = [a, b] == [new, expected] || [a, b] == [expected, new];
+                let integer = !ty.is_float() && ty.bits() == swapped.bits();
+                return (same && integer && *cmp == if holds { Cmp::Eq } else { Cmp::Ne }).then_some(skip);
+            }
+            _ if node.next.len() > 1 => return None,
+            (code, _) => {
+                let written = |name: &Name| expected.registers().chain(new.registers()).any(|own| own == name);
+                if code.writes().any(written) {
+                    return None;
+                }
+            }
+        }
+        place = previous;
+    }
+    None
 }
 
 /// The value of a register, as far as it is known.
@@ -85,6 +130,7 @@ pub fn retry(flow: &Flow<'_>, cas: usize, atom: &Atom, leaves: impl Fn(usize) ->
     paths.expected = Some(state.value(&atom.b));
     paths.set(&mut state, &atom.d, AbstractValue::Found);
 
+    let skip = skip(flow, cas);
     let (mut retried, mut left_in_failure, mut again_in_success) = (false, false, false);
     let mut seen = HashSet::new();
     let mut stack = paths.next(state);
@@ -104,7 +150,8 @@ pub fn retry(flow: &Flow<'_>, cas: usize, atom: &Atom, leaves: impl Fn(usize) ->
         } else if state.node == flow.exit() || leaves(state.node) {
             left_in_failure |= !success;
         } else {
-            stack.extend(paths.step(state));
+            let skipped = skip.filter(|skip| skip.branch == state.node).map(|skip| skip.kept);
+            stack.extend(paths.step(state).into_iter().filter(|next| Some(next.node) != skipped));
         }
     }
     match (retried, again_in_success, left_in_failure) {

@@ -12,7 +12,7 @@ use ptx_atomics_lowering::{
 use crate::{
     cas_loop::keeps_value,
     event::{MemoryEvent, fence},
-    expansion::needs_instruction,
+    expansion::{is_expansion, needs_instruction},
     flow::Flow,
 };
 
@@ -34,6 +34,8 @@ pub const LACKING_FENCE: u32 = 1;
 const EXACT: u8 = 0;
 /// A loop of compare-and-swap for an rmw.
 const RMW_BY_CAS: u8 = 1;
+/// Two `atom`s, of which one executes, for an rmw.
+const RMW_BY_CHOICE: u8 = 1;
 /// A weak load or store.
 const WEAK: u8 = 2;
 /// An `atom` or `red` that computes something else.
@@ -84,6 +86,7 @@ pub fn of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Fit {
             return None;
         }
         (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => RMW_BY_CAS,
+        (Operation::Rmw(..), Instruction::Atom(_)) if is_expansion(op, flow, node) => RMW_BY_CHOICE,
         (Operation::Rmw(rmw, _), Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) => {
             if native(rmw) == Some(*op) { EXACT } else { OTHER_RMW }
         }

@@ -1,9 +1,10 @@
-//! The instructions that one operation can become: compare-and-swap loops, their first reads, and the fences around.
+//! The instructions that one operation can become: compare-and-swap loops, their first reads, two `atom`s of which one
+//! executes, and the fences around.
 
 use std::collections::HashSet;
 
 use ptx_atomics_lowering::{
-    AtomicOp, Operation, SyncScope,
+    AtomicOp, Operation, RmwOp, SyncScope,
     ptx::{
         Address, AluOp, Atom, AtomOp, Instruction, Ld, Name, Operand,
         flow::{Direction, NodeCode},
@@ -28,6 +29,14 @@ pub fn needs_instruction(op: &AtomicOp) -> bool {
     !is_compiler_fence && !op.operation.access().is_some_and(|access| access.is_private())
 }
 
+/// Whether a node is one of several instructions that an operation becomes.
+pub fn is_expansion(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> bool {
+    match flow.instruction(node) {
+        Some(Instruction::Atom(atom)) => is_loop(op, atom) || is_chosen(op, atom) && choice(flow, node).is_some(),
+        _ => false,
+    }
+}
+
 /// Whether an `atom` is that of a loop that an operation becomes. A `cas` of just the bits that a `cmpxchg` compares is
 /// none: the program computes the value that it expects, and may have read it by a plain load.
 pub fn is_loop(op: &AtomicOp, atom: &Atom) -> bool {
@@ -39,9 +48,85 @@ pub fn is_loop(op: &AtomicOp, atom: &Atom) -> bool {
         }
 }
 
+/// Two `atom`s of which a branch chooses one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The branch.
+    pub fork: usize,
+    /// The two, in the order of the text.
+    pub atoms: [usize; 2],
+}
+
+/// Whether an `atom` is one of two that an operation becomes, if a branch chooses it: a maximum or minimum of floats can be
+/// one of integers, by the sign of the operand.
+fn is_chosen(op: &AtomicOp, atom: &Atom) -> bool {
+    use RmwOp::{FMax, FMaximum, FMaximumNum, FMin, FMinimum, FMinimumNum};
+    let extremum = [FMax, FMaximum, FMaximumNum, FMin, FMinimum, FMinimumNum];
+    matches!(op.operation, Operation::Rmw(op, _) if extremum.contains(&op))
+        && matches!(atom.op, AtomOp::Max | AtomOp::Min)
+}
+
+/// The choice of which an `atom` is one: both access the same place, on paths that begin at one branch, meet again, and have
+/// nothing else that touches memory.
+pub fn choice(flow: &Flow<'_>, node: usize) -> Option<Choice> {
+    let neighbors = |node: usize| (&flow.nodes[node].previous[..], &flow.nodes[node].next[..]);
+    let is_plain = |node: usize| !touches_memory(flow, node);
+    let atom = |node: usize| match flow.instruction(node) {
+        Some(Instruction::Atom(atom)) if flow.nodes[node].guard.is_none() => Some(atom),
+        _ => None,
+    };
+    let atom_behind = |mut place: usize| {
+        while atom(place).is_none() {
+            place = match neighbors(place) {
+                ([_], [next]) if is_plain(place) => *next,
+                _ => return None,
+            };
+        }
+        (neighbors(place).0.len() == 1).then_some(place)
+    };
+    let end_behind = |mut place: usize| {
+        while let [next] = *neighbors(place).1 {
+            place = next;
+            match neighbors(place).0 {
+                [_] if is_plain(place) => {}
+                [_] => return None,
+                _ => return Some(place),
+            }
+        }
+        None
+    };
+    let mut fork = node;
+    while let [previous] = *neighbors(fork).0 {
+        fork = previous;
+        if neighbors(fork).1.len() > 1 || !is_plain(fork) {
+            break;
+        }
+    }
+    let [x, y] = *neighbors(fork).1 else { return None };
+    let atoms = [atom_behind(x)?, atom_behind(y)?];
+    let [first, second] = [atom(atoms[0])?, atom(atoms[1])?];
+    let place = |atom: &Atom| (atom.space, atom.a.clone(), atom.vec, atom.ty.bits());
+    let is_same = place(first) == place(second);
+    let meet = end_behind(atoms[0]).is_some_and(|end| end_behind(atoms[1]) == Some(end));
+    let is_choice = atoms.contains(&node) && atoms[0] != atoms[1] && is_same && meet;
+    is_choice.then_some(Choice { fork, atoms: [atoms[0].min(atoms[1]), atoms[0].max(atoms[1])] })
+}
+
+/// The other nodes of what an operation becomes that has its access at a node: of a compare-and-swap loop its first reads, of
+/// two `atom`s the second, of which the first stands for both.
+pub fn companions(flow: &Flow<'_>, node: usize) -> Vec<usize> {
+    if let Some(cas) = flow.cas(node) {
+        return first_reads(flow, node, cas);
+    }
+    match choice(flow, node) {
+        Some(Choice { atoms: [first, second], .. }) if first == node => vec![second],
+        _ => Vec::new(),
+    }
+}
+
 /// The first reads of a compiler's loop: reads of the same place from which the expected value of a `cas` is computed,
 /// of as many bits as it compares. A narrower one is the program's.
-pub fn first_reads(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
+fn first_reads(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
     let base = address(flow, &atom.a.base);
     let is_same =
         |a: &Address| address(flow, &a.base) == base && (0..WIDEST).contains(&a.offset.wrapping_sub(atom.a.offset));

@@ -17,7 +17,7 @@ use crate::{
     block::BasicBlock,
     cas_loop::keeps_value,
     event::{MemoryEvent, acquires, fence},
-    expansion::{fences_around, first_reads, is_loop, needs_instruction},
+    expansion::{companions, fences_around, is_expansion, is_loop, needs_instruction},
     flow::Flow,
     loss::{Loss, Violation},
     strength::Strength,
@@ -73,6 +73,9 @@ pub enum Note {
     /// ptxas is not known to keep the ordering of an instruction: see [`FunctionJudgement::note_assembler`].
     #[strum(message = "ptxas makes a loop of it, and drops its ordering or puts it inside of the loop")]
     Misplaced,
+    /// It orders less than the source asks for, and no thread can tell: what the optimizer may do.
+    #[strum(message = "it orders less, which no thread can tell")]
+    Optimized,
 }
 
 /// The judgement of a function.
@@ -127,11 +130,16 @@ pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<Func
         judgement
     };
     let operations = blocks.iter().flat_map(|block| &block.operations);
-    let operations = operations.zip(&assignments).map(judge).collect();
-    let claimed: HashSet<_> = assignments.iter().filter_map(|assignment| assignment.node).collect();
+    let own = |(op, assignment): (&AtomicOp, &Assignment)| {
+        let node = assignment.node?;
+        let others = if is_expansion(op, &flow, node) { companions(&flow, node) } else { Vec::new() };
+        Some([vec![node], others].concat())
+    };
+    let claimed: HashSet<usize> = operations.clone().zip(&assignments).filter_map(own).flatten().collect();
     let is_rmw =
         |node: &usize| MemoryEvent::of(&flow, *node).is_some_and(|event| event.is_rmw()) && !keeps_value(&flow, *node);
     let unclaimed = flow.in_order().into_iter().filter(|node| is_rmw(node) && !claimed.contains(node));
+    let operations = operations.zip(&assignments).map(judge).collect();
     Ok(FunctionJudgement { operations, unclaimed: unclaimed.map(|node| flow.nodes[node].line).collect() })
 }
 
@@ -156,7 +164,9 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judge
     }
     let own_loop = flow.cas(node).filter(|cas| is_loop(op, cas));
     let mut group = vec![node];
-    group.extend(own_loop.map(|cas| first_reads(flow, node, cas)).unwrap_or_default());
+    if is_expansion(op, flow, node) {
+        group.extend(companions(flow, node));
+    }
     let strength = Strength::of_operation(flow, &group);
     let mut violations = strength.violations(op);
     if matches!(op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. })
@@ -290,6 +300,85 @@ mod tests {
         ];
         for tail in wrong {
             check(&[nand(Ordering::Relaxed)], &with(tail), "not-atomic");
+        }
+    }
+
+    /// Left where nothing would change, by whom that is allowed.
+    #[test]
+    fn a_loop_that_need_not_write() {
+        let max = |ordering, may_skip_write| {
+            let access = Access { may_skip_write, ..global(Type::I32) };
+            [op(Operation::Rmw(RmwOp::Max, access), ordering, Scope::Gpu)]
+        };
+        let with = |skip: &str| {
+            format!(
+                "fence.release.gpu; ld.relaxed.gpu.global.b32 %r1, [%rd1]; $again: mov.b32 %r2, %r1;
+                 max.f32 %r3, %r2, %r4; {skip} atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r2, %r3;
+                 setp.ne.b32 %p2, %r1, %r2; @%p2 bra $again; $kept: fence.acquire.gpu; ret;"
+            )
+        };
+        let skip = "setp.ne.b32 %p1, %r3, %r2; @!%p1 bra $kept;";
+        check(&max(Ordering::Acquire, true), &with(skip), "right");
+        check(&max(Ordering::Acquire, true), &with("setp.eq.b32 %p1, %r2, %r3; @%p1 bra $kept;"), "right");
+        check(&max(Ordering::Acquire, false), &with(skip), "ordering");
+        check(&max(Ordering::AcqRel, true), &with(skip), "ordering");
+        check(&max(Ordering::Acquire, true), &with(skip).replace("fence.acquire.gpu;", ""), "ordering");
+        check(
+            &max(Ordering::Relaxed, true),
+            &with(skip).replace("ld.relaxed.gpu.global", "ld.global"),
+            "weak-load-in-loop",
+        );
+        let wrong = [
+            "setp.ne.b32 %p1, %r3, %r2; @%p1 bra $kept;",
+            "setp.ne.b32 %p1, %r3, %r4; @!%p1 bra $kept;",
+            "setp.ne.f32 %p1, %r3, %r2; @!%p1 bra $kept;",
+            "setp.ne.b32 %p1, %r3, %r2; not.b32 %r3, %r3; @!%p1 bra $kept;",
+            "@!%p1 bra $kept;",
+        ];
+        for skip in wrong {
+            check(&max(Ordering::Relaxed, true), &with(skip), "not-atomic");
+        }
+    }
+
+    /// A maximum of floats on integers: the sign of the operand decides.
+    #[test]
+    fn one_of_two_atoms_executes() {
+        let fmax = |ordering| op(Operation::Rmw(RmwOp::FMax, global(Type::F32)), ordering, Scope::Gpu);
+        let with = |first: &str, second: &str| {
+            let atom = |words: &str| format!("atom.{words} %r2, [%rd1], %r1;").replace("{}", "gpu.global");
+            format!(
+                "fence.release.gpu; setp.lt.s32 %p1, %r1, 0; @%p1 bra $below;
+                 {} bra.uni $both; $below: {} $both: fence.acquire.gpu; ",
+                atom(first),
+                atom(second)
+            )
+        };
+        let right = with("relaxed.{}.max.s32", "relaxed.{}.min.u32");
+        let all = fmax(Ordering::AcqRel);
+        check(&[all], &right, "right");
+        assert_eq!(judgements(&[all], &right)[0].lines, [4, 5]);
+        // One behind the other, and each as often as the loop around both goes.
+        let again = right.replace('$', "$x");
+        check(&[all, all], &(right.clone() + &again), "right right");
+        check(&[all, all], &right, "missing right");
+        let around = format!("$L1: {right} {again} @%p2 bra $L1; ret;");
+        let blocks = [BasicBlock { operations: vec![all, all], next: vec![0, 1] }, BasicBlock::default()];
+        check_blocks(&blocks, &around, "right right");
+        check(&[all], &with("relaxed.cta.global.max.s32", "relaxed.{}.min.u32"), "scope");
+        check(&[all], &with("relaxed.{}.max.s32", "relaxed.cta.global.min.u32"), "scope");
+        let unfenced = |second| with("acq_rel.{}.max.s32", second).replace("fence.acquire.gpu;", "");
+        check(&[all], &unfenced("acquire.{}.min.u32"), "right");
+        check(&[all], &unfenced("release.{}.min.u32"), "ordering");
+        // A program that chooses between its own two.
+        let rmw = |rmw| op(Operation::Rmw(rmw, global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
+        let block = |operations: &[AtomicOp], next: &[usize]| BasicBlock {
+            operations: operations.to_vec(),
+            next: next.to_vec(),
+        };
+        for [first, second] in [[RmwOp::Max, RmwOp::UMin], [RmwOp::UMin, RmwOp::Max]] {
+            let blocks =
+                [block(&[], &[1, 2]), block(&[rmw(first)], &[3]), block(&[rmw(second)], &[3]), block(&[], &[])];
+            check_blocks(&blocks, &right, "right right");
         }
     }
 

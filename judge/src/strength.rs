@@ -29,6 +29,7 @@ use strum::IntoEnumIterator;
 use crate::{
     cas_loop::{self, Retry},
     event::{MemoryEvent, acquires, fence, promoted, releases, touches_memory},
+    expansion::choice,
     flow::Flow,
     loss::{Loss, Violation},
 };
@@ -58,6 +59,8 @@ pub struct Strength {
     pub volatile: bool,
     /// How the read and the write belong together.
     pub atomicity: Atomicity,
+    /// Nothing is written where that would change nothing.
+    pub skips_write: bool,
     /// Every iteration of a compare-and-swap loop has a fence or a release, which waits for earlier accesses. A
     /// compare-and-swap that acquires does not.
     pub ordering_in_loop: bool,
@@ -74,7 +77,7 @@ pub enum Atomicity {
     /// They are apart, there is more than one write, or a write may not execute.
     #[default]
     Separate,
-    /// One `atom` or `red`, which always writes.
+    /// One `atom` or `red`, which always writes, or two of which a branch chooses one.
     Native,
     /// A compare-and-swap, which writes where it succeeds.
     Cas(Retry),
@@ -148,6 +151,10 @@ impl Strength {
                 Atomicity::Cas(cas_loop::retry(flow, node, cas, leaves))
             }
             ([(_, event)], None) if event.reads => Atomicity::Native,
+            ([(first, event), (second, _)], None) if event.reads => {
+                let is_choice = choice(flow, *first).is_some_and(|choice| choice.atoms.contains(second));
+                if is_choice { Atomicity::Native } else { Atomicity::Separate }
+            }
             _ => Atomicity::Separate,
         };
         // A load that only guesses what a `cas` will find.
@@ -188,6 +195,7 @@ impl Strength {
             atomicity,
             ordering_in_loop: matches!(atomicity, Atomicity::Cas(Retry::UntilSuccess | Retry::OrFailure))
                 && cas.is_some_and(|(node, _)| own.orders_in_loop(node)),
+            skips_write: cas.is_some_and(|(node, _)| cas_loop::skip(flow, node).is_some()),
             by_element: events().any(|(_, event)| event.by_element && !guesses(&event)),
             widths: events().filter(|(_, event)| !guesses(event)).map(|(_, event)| event.bits).unique().collect(),
             spaces: events().map(|(_, event)| event.space).unique().collect(),
@@ -242,6 +250,7 @@ impl Strength {
                 "read and write are not one atomic operation",
             ),
             (self.weak_load && !other.weak_load, "the compare-and-swap loop begins with a weak load"),
+            (self.skips_write && !other.skips_write, "nothing is written where nothing changes"),
             (self.by_element && !other.by_element, "each element of a vector is accessed by itself"),
         ];
         let properties = properties.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_owned());
@@ -261,6 +270,12 @@ impl Strength {
         let SyncScope::Threads(scope) = op.scope else { return violations };
         if !is_private {
             violations.extend(self.atomicity_violations(op.operation, scope));
+            // What is not written releases nothing.
+            let may_skip = access.is_some_and(|access| access.may_skip_write) && !op.ordering.releases();
+            if self.skips_write && matches!(op.operation, Operation::Rmw(..)) && !may_skip {
+                let reason = "nothing is written where nothing changes, which then releases nothing";
+                violations.push(Violation::new(Loss::Ordering, reason));
+            }
             violations.extend(self.ordering_violations(op, scope));
         }
         violations
@@ -337,14 +352,23 @@ impl Strength {
     }
 }
 
-/// Whether every path through the code executes its write once. A loop executes it until it succeeds.
+/// Whether every path through the code executes its write once, or skips it as it may. A loop executes it until it succeeds.
 fn executes_once(flow: &Flow<'_>, group: &[usize], atomicity: Atomicity) -> bool {
-    let writes = |node: &&usize| MemoryEvent::of(flow, **node).is_some_and(|event| event.writes);
-    let Some(&writer) = group.iter().find(writes) else { return true };
-    let found = |node: usize| node == writer && flow.nodes[node].guard.is_none();
+    let writes = |node: &usize| MemoryEvent::of(flow, *node).is_some_and(|event| event.writes);
+    let writers: Vec<_> = group.iter().copied().filter(writes).collect();
+    let skips: Vec<_> = writers.iter().filter_map(|writer| cas_loop::skip(flow, *writer)).collect();
+    let found = |node: usize| {
+        let skipped = skips.iter().any(|skip| skip.branch == node);
+        skipped || writers.contains(&node) && flow.nodes[node].guard.is_none()
+    };
     let visit = |node| if found(node) { Visit::Found } else { Visit::Continue };
-    flow.always(flow.entry(), Direction::Forward, visit)
-        && (atomicity != Atomicity::Native || !flow.reached(writer, Direction::Forward, |_| false)[writer])
+    let again = |writer: &usize| {
+        let reached = flow.reached(*writer, Direction::Forward, |_| false);
+        writers.iter().any(|writer| reached[*writer])
+    };
+    writers.is_empty()
+        || flow.always(flow.entry(), Direction::Forward, visit)
+            && (atomicity != Atomicity::Native || !writers.iter().any(again))
 }
 
 /// The nodes of one operation among all others.

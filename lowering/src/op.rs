@@ -65,6 +65,11 @@ impl Operation {
         self.with_access(|access| *access = access.aligned(bytes))
     }
 
+    /// The same operation, which may leave unwritten what it would write back. A fence stays as it is.
+    pub fn may_skip_write(self) -> Self {
+        self.with_access(|access| access.may_skip_write = true)
+    }
+
     fn with_access(mut self, change: impl FnOnce(&mut Access)) -> Self {
         match &mut self {
             Self::Fence => {}
@@ -119,12 +124,14 @@ pub struct Access {
     pub may_be_local: bool,
     /// The address of 8 or 16 bits is a multiple of 4 bytes, so that the value is the lowest part of its word.
     pub word_aligned: bool,
+    /// A read-modify-write that would write what is there may leave it unwritten, where it is a loop.
+    pub may_skip_write: bool,
 }
 
 impl Access {
     /// An access that is not volatile, aligned to its size.
     pub fn new(space: Space, ty: Type) -> Self {
-        Self { space, ty, volatile: false, may_be_local: false, word_aligned: false }
+        Self { space, ty, volatile: false, may_be_local: false, word_aligned: false, may_skip_write: false }
     }
 
     /// Whether plain accesses suffice: local memory belongs to one thread, and nobody writes constant memory while a
@@ -369,6 +376,12 @@ impl RmwOp {
             Self::Xchg => ty.lanes() == 1,
             _ => ty.is_float() == self.is_float(),
         }
+    }
+
+    /// Whether many values are left as they are.
+    pub fn often_keeps(self) -> bool {
+        use RmwOp::*;
+        !matches!(self, Add | Sub | Nand | Xor | FAdd | FSub | UIncWrap | UDecWrap)
     }
 
     /// Whether it computes with floating-point numbers.

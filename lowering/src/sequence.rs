@@ -2,7 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::ptx::{AluOp, Instruction, Name, Names, Operand, ParseErrors, PtxNames, Statement, parse_block};
+use crate::ptx::{
+    AluOp, Instruction, Name, Names, Operand, ParseErrors, PtxNames, Statement, arithmetic::compare, parse_block,
+};
 
 /// The result, named as in the manual: `atom d, [a], b, c`.
 pub const D: Name = Name::new("%d");
@@ -34,15 +36,23 @@ impl Sequence {
     }
 
     /// Puts a constant, given by its bits, in place of a source register. What negates or converts it is computed here,
-    /// and is a constant again where nothing else writes the result.
+    /// and is a constant again where nothing else writes the result. What compares it with another constant decides
+    /// branches.
     pub fn bind(&mut self, register: &Name, bits: u64) {
+        self.substitute(register, bits);
+        while let Some((p, holds)) = self.decided() {
+            self.decide(&p, holds);
+        }
+    }
+
+    fn substitute(&mut self, register: &Name, bits: u64) {
         let mut folded = Vec::new();
         for statement in &mut self.0 {
-            let Statement::Instruction { instruction, .. } = statement else { continue };
+            let Statement::Instruction { guard, instruction } = statement else { continue };
             for source in instruction.sources_mut().filter(|source| **source == Operand::Register(register.clone())) {
                 *source = Operand::Immediate(bits);
             }
-            let d = instruction.destinations().next().cloned();
+            let d = instruction.destinations().next().filter(|_| guard.is_none()).cloned();
             if let Some(((ty, value), d)) = instruction.folded(bits).zip(d) {
                 let sources = vec![Operand::Immediate(value)];
                 *instruction = Instruction::Alu { op: AluOp::Mov, ty, d: Operand::Register(d.clone()), sources };
@@ -56,9 +66,67 @@ impl Sequence {
             if self.0.iter().filter(|statement| writes(statement)).count() == 1 {
                 self.0.retain(|statement| !writes(statement));
                 self.forget(&d);
-                self.bind(&d, value);
+                self.substitute(&d, value);
             }
         }
+    }
+
+    /// A predicate that is a comparison of two constants, and nothing else.
+    fn decided(&self) -> Option<(Name, bool)> {
+        self.0.iter().find_map(|statement| {
+            let Statement::Instruction { guard: None, instruction } = statement else { return None };
+            let Instruction::Setp { cmp, ty, p, a: Operand::Immediate(a), b: Operand::Immediate(b) } = instruction
+            else {
+                return None;
+            };
+            let holds = compare(*cmp, *ty, (*a).into(), (*b).into())?;
+            let writers = self.instructions().filter(|other| other.destinations().any(|d| d == p));
+            (writers.count() == 1).then(|| (p.clone(), holds))
+        })
+    }
+
+    /// Removes a predicate of which the value is known, and what does not execute then.
+    fn decide(&mut self, predicate: &Name, holds: bool) {
+        self.forget(predicate);
+        self.0.retain_mut(|statement| {
+            let Statement::Instruction { guard, instruction } = statement else { return true };
+            let executes = guard.as_ref().is_none_or(|guard| guard.p != *predicate || guard.negated != holds);
+            guard.take_if(|guard| guard.p == *predicate);
+            executes && !instruction.destinations().any(|d| d == predicate)
+        });
+        self.straighten();
+    }
+
+    /// Removes what no path leads to, then branches to the next statement, then labels to which nothing branches.
+    fn straighten(&mut self) {
+        let (mut targets, mut reached) = (self.targets(), true);
+        self.0.retain(|statement| {
+            reached |= matches!(statement, Statement::Label(label) if targets.contains(label));
+            let kept = reached || matches!(statement, Statement::Reg { .. });
+            let leaves = matches!(statement.instruction(), Some(Instruction::Bra { .. }));
+            reached &= !leaves || matches!(statement, Statement::Instruction { guard: Some(_), .. });
+            kept
+        });
+        for index in (1..self.0.len()).rev() {
+            let target = match self.0[index - 1].instruction() {
+                Some(Instruction::Bra { target }) => Some(target.clone()),
+                _ => None,
+            };
+            if target.is_some_and(|target| self.0[index] == Statement::Label(target)) {
+                self.0.remove(index - 1);
+            }
+        }
+        targets = self.targets();
+        self.0.retain(|statement| !matches!(statement, Statement::Label(label) if !targets.contains(label)));
+    }
+
+    /// The labels to which something branches.
+    fn targets(&self) -> Vec<Name> {
+        let target = |instruction: &Instruction| match instruction {
+            Instruction::Bra { target } => Some(target.clone()),
+            _ => None,
+        };
+        self.instructions().filter_map(target).collect()
     }
 
     /// Removes the declaration of a register.
@@ -138,5 +206,16 @@ mod tests {
         let sub = "{ .reg .b32 %neg; neg.s32 %neg, %b; atom.add.u32 %d, [%a], %neg; }";
         check(sub, &[(B, 1)], "atom.add.u32 %d, [%a], -1;");
         check(sub, &[(B, 0x8000_0000)], "atom.add.u32 %d, [%a], -2147483648;");
+    }
+
+    #[test]
+    fn constants_decide_branches() {
+        let choice = "{ .reg .pred %p; setp.lt.s32 %p, %b, 0; @%p bra %below; atom.max.s32 %d, [%a], %b; bra %joined; \
+                      %below: atom.min.u32 %d, [%a], %b; %joined: fence.acq_rel.gpu; }";
+        check(choice, &[(B, 1)], "atom.max.s32 %d, [%a], 1;\nfence.acq_rel.gpu;");
+        check(choice, &[(B, 0x8000_0000)], "atom.min.u32 %d, [%a], -2147483648;\nfence.acq_rel.gpu;");
+        let again = "{ .reg .pred %p; %again: atom.add.u32 %d, [%a], %b; setp.eq.u32 %p, %d, %b; @%p bra %again; }";
+        let kept = "{\n.reg .pred %p;\n%again:\natom.add.u32 %d, [%a], 1;\nsetp.eq.u32 %p, %d, 1;\n@%p bra %again;\n}";
+        check(again, &[(B, 1)], kept);
     }
 }

@@ -85,7 +85,7 @@ fn requirements(csv: &str, at_least: usize) -> Result<(), Failed> {
         if ptx == PtxVersion(5, 1) && row["note"].contains("manual says PTX 6.0") {
             ptx = PtxVersion(6, 0);
         }
-        let measured = Requirement { sm: row["min_sm"].parse()?, ptx };
+        let measured = Requirement::since(row["min_sm"].parse()?, ptx.0, ptx.1);
         let ours = statement.instruction().expect("an instruction").requirement();
         compared += 1;
         if ours != measured {

@@ -66,8 +66,9 @@ impl Case {
 
 /// The choices of users about floats.
 fn policies() -> impl Iterator<Item = Policy> + Clone {
-    iproduct!(FpAtomics::iter(), [false, true]).map(|(fp_atomics, flush_f32)| Policy {
+    iproduct!(FpAtomics::iter(), [false, true], [false, true]).map(|(fp_atomics, no_nans, flush_f32)| Policy {
         fp_atomics,
+        no_nans,
         flush_f32,
         ..Policy::default()
     })
@@ -80,7 +81,7 @@ fn cases() -> Vec<Case> {
         let target = Target::new(sm.parse().expect(sm), ptx.parse().ok()).expect(sm);
         let operations = Operation::all(space).filter(|operation| operation.access().is_some());
         let operations = operations.map(|o| if may_be_local { o.maybe_local() } else { o });
-        for operation in operations.flat_map(|o| [o, o.aligned(4)]).unique() {
+        for operation in operations.flat_map(|o| [o, o.aligned(4), o.may_skip_write()]).unique() {
             let op = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
             match lower(&op, &policy, &target) {
                 Ok(lowering) => cases.push(Case { operation, target, policy, local, lowering }),
@@ -97,8 +98,16 @@ fn cases() -> Vec<Case> {
 
 /// Whether `found` is what the operation stores.
 fn admits(case: &Case, op: RmwOp, old: u128, b: u128, found: u128) -> bool {
-    let flushes = case.policy.flush_f32 || case.lowering.changes.contains(&Change::FlushesSubnormals);
-    reference::admits(op, case.ty(), [old, b], found, flushes)
+    let changed = |change| case.lowering.changes.contains(&change);
+    let flushes = case.policy.flush_f32 || changed(Change::FlushesSubnormals);
+    // A user who says that there are no NaNs gets anything where there are.
+    let broken = changed(Change::FloatAsInteger) && [old, b].iter().any(|value| is_nan(case.ty(), *value));
+    broken || reference::admits(op, case.ty(), [old, b], found, flushes)
+}
+
+/// Whether a value of a scalar type is a NaN.
+fn is_nan(ty: Type, bits: u128) -> bool {
+    if ty == Type::F32 { f32::from_bits(bits as u32).is_nan() } else { f64::from_bits(bits as u64).is_nan() }
 }
 
 /// Values that are often special: zeros, ones, extremes, infinities, NaNs, subnormals.
@@ -222,6 +231,86 @@ fn bytes_exhaustively() {
             check(&case, &values).expect("the operation");
         }
     }
+}
+
+/// Floats of every class but NaN, of both signs: zeros, subnormal and normal numbers, each with neighbours, and infinities.
+fn numbers(ty: Type) -> Vec<u128> {
+    let fraction = if ty == Type::F32 { 23 } else { 52 };
+    let (top, ones) = (1 << (ty.bits() - 1), (1u128 << fraction) - 1);
+    let infinity = (top - 1) & !ones;
+    let exponents = [0, 1 << fraction, (infinity / 2) & !ones, infinity - (1 << fraction)];
+    let fractions = [0, 1, 1 << (fraction - 1), ones - 1, ones];
+    let positive = iproduct!(exponents, fractions).map(|(exponent, fraction)| exponent | fraction);
+    positive.chain([infinity]).flat_map(|number| [number, number | top]).collect()
+}
+
+/// Minimum and maximum by integers, of which the order is total: -0 is below +0 for every one of them.
+#[test]
+fn integers_compute_the_extremum_of_floats() {
+    let policy = Policy { no_nans: true, ..Policy::default() };
+    let mut compared = 0;
+    for ((sm, ptx), op, ty, space) in
+        iproduct!(TARGETS, RmwOp::iter(), [Type::F32, Type::F64], [Space::Generic, Space::Global, Space::Shared])
+    {
+        let target = Target::new(sm.parse().expect(sm), ptx.parse().ok()).expect(sm);
+        let operation = Operation::Rmw(op, Access::new(space, ty));
+        let asked = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
+        let Ok(lowering) = lower(&asked, &policy, &target) else { continue };
+        if !lowering.changes.contains(&Change::FloatAsInteger) {
+            continue;
+        }
+        let case = Case { operation, target, policy, local: false, lowering };
+        for (old, b, constant) in iproduct!(numbers(ty), numbers(ty), [false, true]) {
+            let values = Values { old, b, c: 0, place: 1, filler: 0xA5, others: Vec::new(), constant };
+            check(&case, &values).expect("the operation");
+            let number = |bits: u128| {
+                if ty == Type::F32 { f32::from_bits(bits as u32).into() } else { f64::from_bits(bits as u64) }
+            };
+            let greater = matches!(op, RmwOp::FMax | RmwOp::FMaximum | RmwOp::FMaximumNum);
+            let keeps = number(old).total_cmp(&number(b)).is_ge() == greater || old == b;
+            let mut machine = Machine::new(ty.bits(), 0, old, [b, 0], 0);
+            machine.run(&case.lowering.sequence, |_| {}).expect("an end");
+            assert_eq!(machine.get(ty.bits()), if keeps { old } else { b }, "{op} {old:#x} {b:#x} {case:?}");
+            compared += 1;
+        }
+    }
+    // 64-bit minima and maxima begin with sm_32, and fewer than all targets have them.
+    assert_eq!(compared, 2 * 42 * 42 * 6 * 3 * (TARGETS.len() + TARGETS.len() - 1));
+}
+
+/// Where the new value is the old one, an operation that may skip its write only reads, and gives the same.
+#[test]
+fn nothing_is_written_where_nothing_changes() {
+    let target = Target::new("sm_90".parse().expect("a GPU"), "ptx86".parse().ok()).expect("a target");
+    let (mut kept, mut changed) = (0, 0);
+    for (operation, ordering) in iproduct!(Operation::all(Space::Global), [Ordering::Relaxed, Ordering::Acquire]) {
+        let Operation::Rmw(op, access) = operation else { continue };
+        let scope = SyncScope::Threads(Scope::Gpu);
+        let lowered = |operation| lower(&AtomicOp { operation, ordering, scope }, &Policy::default(), &target);
+        let (Ok(always), Ok(skipping)) = (lowered(operation), lowered(operation.may_skip_write())) else { continue };
+        let skips = skipping.changes.contains(&Change::SkipsWrite);
+        let is_loop = skipping.changes.contains(&Change::CasLoop);
+        assert_eq!(skips, is_loop && op.often_keeps() && access.ty.bits() <= 64, "{operation:?}");
+        if !skips {
+            assert_eq!(always, skipping, "{operation:?}");
+            continue;
+        }
+        let values = special(access.ty.scalar());
+        for (old, b) in iproduct!(&values, &values) {
+            let run = |lowering: &Lowering| {
+                let mut machine = Machine::new(access.ty.bits(), 0, *old, [*b, 0], 0xA5);
+                let mut accesses = 0;
+                let d = machine.run(&lowering.sequence, |_| accesses += 1).expect("an end");
+                (d, machine, accesses)
+            };
+            let ((d, memory, _), (skipped_d, skipped_memory, accesses)) = (run(&always), run(&skipping));
+            assert_eq!((d, &memory), (skipped_d, &skipped_memory), "{op} {old:#x} {b:#x}");
+            let keeps = memory.get(access.ty.bits()) == *old;
+            assert_eq!(accesses, if keeps { 1 } else { 2 }, "{op} {old:#x} {b:#x}\n{}", skipping.sequence);
+            *(if keeps { &mut kept } else { &mut changed }) += 1;
+        }
+    }
+    assert!(kept > 10_000 && changed > 10_000, "{kept} kept, {changed} changed");
 }
 
 /// The definitions that NVIDIA gives for the native operations of shared memory say the same as LLVM's.

@@ -1,19 +1,23 @@
 //! Whether a lowering admits only what its source program admits.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
-use itertools::iproduct;
+use itertools::{Itertools, iproduct};
 use ptx_atomics_lowering::{AtomicOp, Sequence};
+use ptx_atomics_optimize::Rewrite;
 use ptx_memory_model::{
     outcome::{Limits, State},
-    program::{Instruction, Operand, Program},
+    program::{Instruction, Operand, Program, Thread},
     ptx::{self, Conventions, Ptx},
     source::{self, Cpp, Rules, search::SourceOutcomes},
     unfold::Limit,
 };
 use strum::Display;
 
-use crate::translate::{Mapping, NoProgram, in_words, inline, operations};
+use crate::{
+    optimize::optimized,
+    translate::{Mapping, NoProgram, in_words, inline, operations},
+};
 
 /// What is taken for granted beyond PTX's manual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
@@ -41,7 +45,12 @@ pub enum Verdict {
 /// the source changes it once, and those of the loop's own thread do not come between. Where all operations reach all threads,
 /// what a loop reads of the variable does not go back in coherence order. So one round more than there are writes of other
 /// threads is enough.
+///
+/// Of a program with loops of its own, the search finds out how often they may go round.
 pub fn bounded(program: &Program<Cpp>, limits: Limits) -> Limits {
+    if program.threads.iter().any(has_loop) {
+        return Limits { rounds: OF_LOOPS, ..limits };
+    }
     let mut writes = vec![vec![0; program.locations.len()]; program.threads.len()];
     for (thread, writes) in program.threads.iter().zip(&mut writes) {
         for statement in &thread.code {
@@ -60,6 +69,22 @@ pub fn bounded(program: &Program<Cpp>, limits: Limits) -> Limits {
     };
     let all = iproduct!(0..program.threads.len(), 0..program.locations.len());
     Limits { rounds: 1 + all.map(of_others).max().unwrap_or(0), rounds_suffice: true, ..limits }
+}
+
+/// The bounds of the search for the source. What it may do in more rounds is not looked for: that excuses nothing.
+pub(crate) fn of_source(limits: Limits) -> Limits {
+    Limits { rounds_suffice: true, ..limits }
+}
+
+/// How often a loop of a source program is tried to go round.
+const OF_LOOPS: usize = 6;
+
+fn has_loop(thread: &Thread<Cpp>) -> bool {
+    let at = |label| thread.code.iter().position(|other| other.instruction == Instruction::Label(label));
+    thread.code.iter().enumerate().any(|(index, statement)| match statement.instruction {
+        Instruction::Branch { target, .. } => at(target).is_some_and(|to| to < index),
+        _ => false,
+    })
 }
 
 /// Judges a lowered program, whose states are laid out like those of the source; and the number of executions that were
@@ -99,6 +124,16 @@ pub struct Checker<'m, 'l> {
     rules: Rules,
     limits: Limits,
     pub counts: Counts,
+    /// The defined programs that each rewrite of the optimizer applies to.
+    pub rewritten: HashMap<Rewrite, u64>,
+}
+
+/// A program as a mapping lowers it: behind the optimizer another one.
+struct Version<'p> {
+    mapping: usize,
+    program: Cow<'p, Program<Cpp>>,
+    /// The numbers of its sequences; nothing if the target has no lowering.
+    numbers: Option<Vec<usize>>,
 }
 
 /// How much was checked.
@@ -153,40 +188,50 @@ pub struct Counterexample {
 impl<'m, 'l> Checker<'m, 'l> {
     pub fn new(mappings: &'m [Mapping<'l>], rules: impl Into<Rules>, limits: Limits) -> Self {
         let known = mappings.iter().map(|_| HashMap::new()).collect();
-        Self { mappings, known, sequences: Vec::new(), rules: rules.into(), limits, counts: Counts::default() }
+        let (counts, rewritten) = (Counts::default(), HashMap::new());
+        Self { mappings, known, sequences: Vec::new(), rules: rules.into(), limits, counts, rewritten }
     }
 
-    /// Checks a program under every mapping.
+    /// Checks a program under every mapping; under one behind the optimizer where that changes it.
     ///
     /// # Errors
     /// If a lowering has instructions that the model does not know.
     pub fn check(&mut self, program: &Program<Cpp>) -> Result<Vec<Counterexample>, NoProgram> {
         self.counts.programs += 1;
+        let (versions, rewrites) = self.versions(program)?;
+        if versions.is_empty() {
+            return Ok(Vec::new());
+        }
         let limits = bounded(program, self.limits);
-        let admitted = source::search::outcomes(program, self.rules, limits);
+        let admitted = source::search::outcomes(program, self.rules, of_source(limits));
         self.counts.candidates += admitted.outcomes.candidates;
         self.counts.racing += u64::from(admitted.race.is_some());
         if admitted.undefined {
             self.counts.undefined += 1;
             return Ok(Vec::new());
         }
-        let mut judged: Vec<(Vec<usize>, Program<Ptx>, Verdict)> = Vec::new();
+        for rewrite in rewrites {
+            *self.rewritten.entry(rewrite).or_default() += 1;
+        }
+        let mut judged: Vec<(Version<'_>, Program<Ptx>, Verdict)> = Vec::new();
         let mut found = Vec::new();
-        for mapping in 0..self.mappings.len() {
-            let Some(numbers) = self.numbers(program, mapping)? else {
+        for version in versions {
+            let Some(numbers) = &version.numbers else {
                 self.counts.unsupported += 1;
                 continue;
             };
             self.counts.pairs += 1;
-            let index = match judged.iter().position(|(known, ..)| *known == numbers) {
+            let mapping = version.mapping;
+            let same = |known: &Version<'_>| known.numbers == version.numbers && known.program == version.program;
+            let index = match judged.iter().position(|(known, ..)| same(known)) {
                 Some(index) => index,
                 None => {
                     self.counts.lowered += 1;
                     let sequences: Vec<_> = numbers.iter().map(|&number| &self.sequences[number]).collect();
-                    let lowered = inline(program, &sequences)?;
+                    let lowered = inline(&version.program, &sequences)?;
                     let (verdict, candidates) = judge(&admitted, &lowered, limits);
                     self.counts.candidates += candidates;
-                    judged.push((numbers, lowered, verdict));
+                    judged.push((version, lowered, verdict));
                     judged.len() - 1
                 }
             };
@@ -203,10 +248,35 @@ impl<'m, 'l> Checker<'m, 'l> {
         Ok(found)
     }
 
-    /// The numbers of the sequences that a mapping has for the operations of a program.
-    fn numbers(&mut self, program: &Program<Cpp>, mapping: usize) -> Result<Option<Vec<usize>>, NoProgram> {
-        let mut numbers = Vec::with_capacity(8);
-        for (op, read) in operations(program, self.mappings[mapping].access)? {
+    /// What each mapping lowers, but those behind an optimizer that changes nothing; and all rewrites that change something.
+    fn versions<'p>(&mut self, program: &'p Program<Cpp>) -> Result<(Vec<Version<'p>>, Vec<Rewrite>), NoProgram> {
+        let mut versions = Vec::with_capacity(self.mappings.len());
+        let mut rewrites = Vec::new();
+        for mapping in 0..self.mappings.len() {
+            let Mapping { access, optimizer, .. } = self.mappings[mapping];
+            let (program, operations) = match optimizer {
+                None => (Cow::Borrowed(program), operations(program, access)?),
+                Some(options) => {
+                    let optimized = optimized(program, access, &options)?;
+                    let applied = optimized.remarks.iter().filter(|remark| remark.applied);
+                    let before = rewrites.len();
+                    rewrites.extend(applied.map(|remark| remark.rewrite));
+                    if rewrites.len() == before {
+                        continue;
+                    }
+                    (Cow::Owned(optimized.program), optimized.operations)
+                }
+            };
+            let numbers = self.numbers(operations, mapping)?;
+            versions.push(Version { mapping, program, numbers });
+        }
+        Ok((versions, rewrites.into_iter().unique().collect()))
+    }
+
+    /// The numbers of the sequences that a mapping has for operations.
+    fn numbers(&mut self, operations: Vec<(AtomicOp, bool)>, mapping: usize) -> Result<Option<Vec<usize>>, NoProgram> {
+        let mut numbers = Vec::with_capacity(operations.len());
+        for (op, read) in operations {
             let known = self.known[mapping].get(&(op, read)).copied();
             let number = match known {
                 Some(number) => number,

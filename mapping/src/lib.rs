@@ -1,11 +1,15 @@
 //! Every lowering against the memory models: what a program may do after it, its source may do as well.
 //!
 //! [`translate`] lowers a scoped C++ program with the crate that lowers, and reads the sequences as a PTX program of the model;
-//! [`check`] compares the final states of both. [`programs`] makes the programs.
+//! [`check`] compares the final states of both. [`programs`] makes the programs. Behind the optimizer, [`optimize`] makes it
+//! another source program first.
 
 pub mod check;
+pub mod conditions;
 pub mod mutants;
+pub mod optimize;
 pub mod programs;
+pub mod templates;
 pub mod translate;
 pub mod verify;
 

@@ -11,6 +11,11 @@ use ptx_memory_model::{
 };
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
+use crate::{
+    templates::{self, Template},
+    translate::typed,
+};
+
 /// An operation, but for where and at what scope it is done, and the value that it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Op {
@@ -625,6 +630,16 @@ pub enum Set {
     PlainRmws,
     /// As [`Set::Exchanges`], with plain data behind guards.
     PlainExchanges,
+    /// Loops that wait, in place of an access of the shapes.
+    Waiting,
+    /// The same at every scope and every placement of the threads.
+    WaitingPlacements,
+    /// Fences beside fences, beside operations that order, and at the ends of threads.
+    Fenced,
+    /// The same at every scope and every placement of the threads.
+    FencedPlacements,
+    /// Updates that change nothing.
+    Unwritten,
 }
 
 impl Set {
@@ -638,7 +653,7 @@ impl Set {
 
     /// Whether read-modify-writes are what the programs are about.
     pub fn has_updates(self) -> bool {
-        matches!(self, Self::Two | Self::Rmws | Self::PlainRmws)
+        matches!(self, Self::Two | Self::Rmws | Self::PlainRmws | Self::Unwritten)
     }
 
     /// Whether compare and exchanges are.
@@ -646,19 +661,41 @@ impl Set {
         matches!(self, Self::Two | Self::Exchanges | Self::PlainExchanges)
     }
 
-    /// One program in so many is a sample of a thousand or two.
+    /// Whether the programs are made for what the optimizer rewrites.
+    pub fn is_for_the_optimizer(self) -> bool {
+        self.templates().is_some()
+    }
+
+    /// The templates of its programs, if it has any, and whether their threads are placed.
+    fn templates(self) -> Option<(&'static [Template], bool)> {
+        match self {
+            Self::Waiting => Some((&templates::WAITING, false)),
+            Self::WaitingPlacements => Some((&templates::WAITING, true)),
+            Self::Fenced => Some((&templates::FENCED, false)),
+            Self::FencedPlacements => Some((&templates::FENCED, true)),
+            Self::Unwritten => Some((&templates::UNWRITTEN, false)),
+            _ => None,
+        }
+    }
+
+    /// One program in so many is a sample of about a thousand.
     pub fn sample(self) -> usize {
         match self {
             Self::Two => 1,
-            Self::Three => 100,
-            Self::Four => 8_000,
-            Self::Five => 400,
+            Self::Three => 200,
+            Self::Four => 16_000,
+            Self::Five => 800,
             Self::Accesses => 4,
-            Self::Fences => 120,
-            Self::Rmws | Self::Placements => 40,
-            Self::Exchanges => 20,
-            Self::PlainFour | Self::PlainFences => 200,
-            Self::PlainAccesses | Self::PlainRmws | Self::PlainExchanges => 8,
+            Self::Fences => 240,
+            Self::Rmws | Self::Placements => 80,
+            Self::Exchanges => 40,
+            Self::PlainFour | Self::PlainFences => 400,
+            Self::PlainAccesses | Self::PlainRmws | Self::PlainExchanges => 16,
+            Self::Waiting => 40,
+            Self::WaitingPlacements => 800,
+            Self::Fenced => 150,
+            Self::FencedPlacements => 1_500,
+            Self::Unwritten => 4,
         }
     }
 }
@@ -667,20 +704,36 @@ impl Set {
 /// loops than two, which no search ends with, there is none.
 pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
     let mut number = 0;
-    let mut take = |name: &str, plain: bool, threads: &dyn Fn() -> Option<Vec<(Place, Vec<Letter>)>>| {
+    let mut take = |name: &str, make: &dyn Fn() -> Vec<Program<Cpp>>| {
         number += 1u64;
         // Neighbours differ in one operation: the numbers are scattered, so that every shard has some of all.
         let scattered = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        if scattered as usize % shard.1 == shard.0 - 1
-            && let Some(threads) = threads()
-            && values.loops.are_few(threads.iter().flat_map(|(_, letters)| letters))
-        {
-            let program = program(&threads, values);
-            match plain {
-                false => each(name, &program),
-                true => guarded(&program).iter().for_each(|program| each(name, program)),
-            }
+        if scattered as usize % shard.1 == shard.0 - 1 {
+            make().iter().for_each(|program| each(name, program));
         }
+    };
+    if let Some((templates, placed)) = set.templates() {
+        let placed = |threads| match placed {
+            false => vec![(Scope::Gpu, (0..threads).map(on_one_gpu).collect())],
+            // At scopes that reach all threads; what races at others is what the other placements are for.
+            true => iproduct!(Scope::iter(), placements(threads))
+                .filter(|(scope, places)| iproduct!(places, places).all(|(from, to)| from.includes(*scope, *to)))
+                .collect(),
+        };
+        templates::each(templates, values.update, &placed, &mut |name, program| {
+            // They are of types that hold all their values.
+            take(name, &|| vec![typed(&program(), values.ty).expect("the values are small")]);
+        });
+        return;
+    }
+    let mut take = |name: &str, plain: bool, threads: &dyn Fn() -> Option<Vec<(Place, Vec<Letter>)>>| {
+        take(name, &|| {
+            let few = |threads: &Vec<(Place, Vec<Letter>)>| {
+                values.loops.are_few(threads.iter().flat_map(|(_, letters)| letters))
+            };
+            let program = threads().filter(few).map(|threads| program(&threads, values));
+            if plain { program.iter().flat_map(guarded).collect() } else { program.into_iter().collect() }
+        });
     };
     let plain = set.is_plain();
     let mut small = |operations, alphabet: &[Op]| {
@@ -703,6 +756,7 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
         Set::Rmws | Set::PlainRmws => (Variants::Rmws, 4),
         Set::Exchanges | Set::PlainExchanges => (Variants::Exchanges, 4),
         Set::Placements => (Variants::Accesses, 5),
+        Set::Waiting | Set::WaitingPlacements | Set::Fenced | Set::FencedPlacements | Set::Unwritten => return,
     };
     if set != Set::Placements {
         let shapes = if plain { plain_shapes } else { shapes };

@@ -7,6 +7,7 @@ use ptx_atomics_lowering::{
     lower,
     ptx::{self as asm, Instruction as Asm},
 };
+use ptx_atomics_optimize::Options;
 use ptx_memory_model::{
     program::{
         self as model, Address, AtomOp, Computation, Guard, Instruction, Label, Location, Operand, Program, Register,
@@ -39,6 +40,8 @@ pub struct Mapping<'l> {
     pub name: String,
     /// What all atomics access. The values of a program must fit.
     pub access: Access,
+    /// How programs are optimized before; nothing if they are not.
+    pub optimizer: Option<Options>,
     lower: Lower<'l>,
 }
 
@@ -48,7 +51,12 @@ impl<'l> Mapping<'l> {
             Ok(lowering) => Ok(lowering.sequence),
             Err(errors) => Err(NoProgram::Unsupported(errors)),
         };
-        Self { name, access, lower: Box::new(lower) }
+        Self { name, access, optimizer: None, lower: Box::new(lower) }
+    }
+
+    /// The same behind the optimizer.
+    pub fn optimized(self, optimizer: Options) -> Self {
+        Self { optimizer: Some(optimizer), ..self }
     }
 
     /// The same, but for what `change` makes of some sequences.
@@ -57,6 +65,7 @@ impl<'l> Mapping<'l> {
         Self {
             name,
             access: self.access,
+            optimizer: self.optimizer,
             lower: Box::new(move |op, read| lower(op, read).map(|sequence| change(op, read, sequence))),
         }
     }
@@ -74,8 +83,12 @@ impl<'l> Mapping<'l> {
     /// # Errors
     /// If an operation has no lowering, or one with instructions that the model does not know.
     pub fn translate(&self, source: &Program<Cpp>) -> Result<Program<Ptx>, NoProgram> {
-        let sequences = operations(source, self.access)?.into_iter().map(|(op, read)| self.sequence(&op, read));
-        let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
+        self.lower(source, &operations(source, self.access)?)
+    }
+
+    /// The program in PTX, of whose operations it is said what they ask for.
+    pub(crate) fn lower(&self, source: &Program<Cpp>, asked: &[(AtomicOp, bool)]) -> Result<Program<Ptx>, NoProgram> {
+        let sequences = asked.iter().map(|(op, read)| self.sequence(op, *read)).collect::<Result<Vec<_>, _>>()?;
         inline(source, &sequences.iter().collect::<Vec<_>>())
     }
 }
@@ -203,7 +216,7 @@ fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> {
 }
 
 /// What an atomic operation or fence asks for, and with what.
-fn operation(instruction: &Instruction<Cpp>, access: Access) -> Result<(AtomicOp, Operands), NoProgram> {
+pub(crate) fn operation(instruction: &Instruction<Cpp>, access: Access) -> Result<(AtomicOp, Operands), NoProgram> {
     let none = Operand::Immediate(0);
     let of = |a: &Address| location(*a).map(Some).ok_or_else(|| unmodelled(&instruction));
     let (operation, order, scope, operands) = match instruction {
@@ -229,7 +242,7 @@ fn operation(instruction: &Instruction<Cpp>, access: Access) -> Result<(AtomicOp
 }
 
 /// What stands for the slots of a sequence.
-struct Operands {
+pub(crate) struct Operands {
     d: Option<Register>,
     a: Option<Location>,
     b: Operand,

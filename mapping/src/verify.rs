@@ -1,12 +1,13 @@
 //! The whole check: every strategy on every family of targets, with every expansion, against sets of programs.
 
-use std::{num::NonZero, thread};
+use std::{collections::HashMap, num::NonZero, thread};
 
 use itertools::iproduct;
 use ptx_atomics_lowering::{
     Access, Policy, PtxVersion, Strategy, Target, Type,
     ptx::{self, Space},
 };
+use ptx_atomics_optimize::{Options, Rewrite};
 use ptx_memory_model::{
     condition::{Atom, Condition, Formula, Quantifier},
     litmus::Litmus,
@@ -46,10 +47,12 @@ pub struct Expansion {
     loops: Loops,
     /// How often a thread may go round a loop before the answer is unknown.
     rounds: usize,
+    /// Whether programs go through the optimizer first.
+    optimized: bool,
 }
 
 const fn expansion(name: &'static str, ty: Type, update: RmwOp) -> Expansion {
-    Expansion { name, ty, volatile: false, update, loops: Loops::None, rounds: 3 }
+    Expansion { name, ty, volatile: false, update, loops: Loops::None, rounds: 3, optimized: false }
 }
 
 const fn looped(name: &'static str, ty: Type, update: RmwOp, loops: Loops) -> Expansion {
@@ -67,7 +70,16 @@ pub const EXPANSIONS: [Expansion; 8] = [
     looped("word around the value, exchanged", Type::I8, RmwOp::Atom(AtomOp::Exch), Loops::All),
 ];
 
+/// A loop that need not write where the variable is as large already.
+pub const MAXIMUM: Expansion =
+    looped("maximum of a byte, in a loop", Type::I8, RmwOp::Atom(AtomOp::Max), Loops::All).optimized();
+
 impl Expansion {
+    /// The same behind the optimizer.
+    pub const fn optimized(self) -> Self {
+        Self { optimized: true, ..self }
+    }
+
     pub fn values(&self) -> Values {
         let ty = match self.ty.bits() {
             8 => ptx::Type::U8,
@@ -135,8 +147,9 @@ impl Expansion {
         let mapped = |(strategy, (sm, ptx)): (Strategy, (&str, PtxVersion))| {
             let sm = sm.parse().expect("a GPU");
             let target = Target::new(sm, Some(ptx)).expect("the versions are those of the GPUs");
-            let mapping =
-                Mapping::new(Policy::from(strategy), target, self.access(), format!("{strategy} for {target}"));
+            let policy = Policy::from(strategy);
+            let mapping = Mapping::new(policy, target, self.access(), format!("{strategy} for {target}"));
+            let mapping = if self.optimized { mapping.optimized(Options::new(policy, target)) } else { mapping };
             Mapped { strategy, target, mapping }
         };
         iproduct!(Strategy::iter(), TARGETS).map(mapped).collect()
@@ -158,6 +171,8 @@ pub(crate) struct Mapped {
 /// What came of a set of programs.
 pub struct Report {
     pub counts: Counts,
+    /// The defined programs that each rewrite of the optimizer applies to.
+    pub rewritten: HashMap<Rewrite, u64>,
     /// The first program that each mapping does not keep.
     pub found: Vec<Found>,
 }
@@ -258,15 +273,18 @@ fn run(expansion: &Expansion, rules: Rules, (k, n): (usize, usize), each: Each<'
                 Err(unmodelled) => error = Some(unmodelled),
             }
         });
-        error.map_or(Ok(Report { counts: checker.counts, found }), Err)
+        error.map_or(Ok(Report { counts: checker.counts, rewritten: checker.rewritten, found }), Err)
     };
     let reports = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|index| scope.spawn(move || work(index))).collect();
         workers.into_iter().map(|worker| worker.join().expect("the work does not panic")).collect::<Result<Vec<_>, _>>()
     })?;
-    let mut whole = Report { counts: Counts::default(), found: Vec::new() };
+    let mut whole = Report { counts: Counts::default(), rewritten: HashMap::new(), found: Vec::new() };
     for report in reports {
         whole.counts += report.counts;
+        for (rewrite, programs) in report.rewritten {
+            *whole.rewritten.entry(rewrite).or_default() += programs;
+        }
         for found in report.found {
             if !whole.found.iter().any(|known| known.mapping == found.mapping) {
                 whole.found.push(found);

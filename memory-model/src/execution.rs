@@ -1,6 +1,7 @@
 //! Executions: events, and the relations between them.
 
 use crate::{
+    asynchronous::Memory,
     limit::Limit,
     place::Place,
     program::{Language, Location, Program, Span, Value},
@@ -21,6 +22,10 @@ pub struct Event<L: Language> {
     pub location: Span,
     /// Part of a read-modify-write without a destination: of a `red`.
     pub reduction: bool,
+    /// Of what is in no program order: the number of the asynchronous operation in its thread.
+    pub operation: Option<u16>,
+    /// Where the variable is.
+    pub memory: Memory,
     /// The index into the thread's code.
     pub statement: usize,
 }
@@ -61,6 +66,9 @@ pub struct Execution<L: Language> {
     pub sc: Relation,
     /// From the arrivals to the waits of the same phase of a barrier.
     pub barriers: Relation,
+    /// From what arrives to the waits that observe it, where that by itself orders no memory operations: at mbarriers, and from
+    /// relaxed arrivals at the barrier of the cluster.
+    pub phases: Relation,
     /// What each memory operation reads or writes; `None` where a cycle of values defines none.
     pub values: Vec<Option<Value>>,
 }
@@ -107,6 +115,20 @@ impl<L: Language> Skeleton<L> {
         same
     }
 
+    /// Whether one event is of an earlier instruction of the same thread than the other, or both are of one instruction and are
+    /// in program order.
+    pub fn is_issued_before(&self, a: usize, b: usize) -> bool {
+        let (first, second) = (&self.events[a], &self.events[b]);
+        a < b && self.same_thread(a, b) && (first.operation.is_none() || first.operation != second.operation)
+    }
+
+    /// Whether both events are of one asynchronous operation.
+    pub fn same_operation(&self, a: usize, b: usize) -> bool {
+        self.events[a].operation.is_some()
+            && self.same_thread(a, b)
+            && self.events[a].operation == self.events[b].operation
+    }
+
     /// Whether both events are of one thread.
     pub fn same_thread(&self, a: usize, b: usize) -> bool {
         self.events[a].thread.is_some() && self.events[a].thread == self.events[b].thread
@@ -131,6 +153,8 @@ pub struct Combination<'p, L: Language> {
     /// For each physical variable, what it holds where no location is, and which of the locations are in it.
     pub variables: Vec<(Value, std::ops::Range<usize>)>,
     initial: Vec<Value>,
+    /// What each variable of the program holds at the start.
+    starts: Vec<Value>,
 }
 
 impl<'p, L: Language> Combination<'p, L> {
@@ -168,6 +192,8 @@ impl<'p, L: Language> Combination<'p, L> {
             address: location,
             location,
             reduction: false,
+            operation: None,
+            memory: program.locations[usize::from(location.variable.0)].memory,
             statement: 0,
         };
         let mut events: Vec<Event<L>> = Vec::with_capacity(len);
@@ -199,6 +225,9 @@ impl<'p, L: Language> Combination<'p, L> {
                 }
                 for earlier in 0..index {
                     let other = &path.events[earlier];
+                    if event.operation.or(other.operation).is_some() {
+                        continue;
+                    }
                     if event.vector.is_none() || event.vector != other.vector || (event.rmw && earlier + 1 == index) {
                         skeleton.po.insert(first + earlier, here);
                     }
@@ -215,13 +244,19 @@ impl<'p, L: Language> Combination<'p, L> {
                     address: Span { variable: program.address(event.span.variable), ..event.span },
                     location: program.physical_span(event.span),
                     reduction: event.reduction,
+                    operation: event.operation,
+                    memory: program
+                        .locations
+                        .get(usize::from(event.span.variable.0))
+                        .map_or(Memory::Global, |of| of.memory),
                     statement: event.statement,
                 });
             }
         }
         let initial = |span: &Span| span.of(program.locations[usize::from(span.variable.0)].initial);
         let initial = locations.iter().map(initial).collect();
-        Ok(Self { paths, base, skeleton, locations, variables, initial })
+        let starts = program.locations.iter().map(|variable| variable.initial).collect();
+        Ok(Self { paths, base, skeleton, locations, variables, initial, starts })
     }
 
     /// The values of the physical variables, out of those of the locations.
@@ -229,6 +264,11 @@ impl<'p, L: Language> Combination<'p, L> {
         self.variables.iter().map(move |(rest, locations)| {
             locations.clone().fold(*rest, |all, index| all | self.locations[index].within(value(index)))
         })
+    }
+
+    /// What a variable holds at the start.
+    pub(crate) fn initial_of(&self, span: Span) -> Option<Value> {
+        self.starts.get(usize::from(span.variable.0)).map(|value| span.of(*value))
     }
 
     /// The value of a term of a thread, if `read` knows what the events that it depends on give.

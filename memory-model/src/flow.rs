@@ -2,7 +2,9 @@
 
 use crate::{
     limit::Limit,
-    program::{BarrierName, BarrierPart, Instruction, Label, Language, Location, Operand, Register, Statement, Thread},
+    program::{
+        Address, BarrierName, BarrierPart, Instruction, Label, Language, Location, Operand, Register, Statement, Thread,
+    },
     relation::Set,
 };
 
@@ -115,6 +117,13 @@ pub(crate) fn written<L: Language>(statement: &Statement<L>) -> Option<Vec<Locat
                 Operand::Address(location) => Some(vec![location]),
                 _ => None,
             },
+            Instruction::Asynchronous(of) => {
+                let variable = |a: Address| match a.base {
+                    Operand::Address(location) => Some(location),
+                    _ => None,
+                };
+                of.written().map(variable).collect()
+            }
             Instruction::Vector(elements) => {
                 elements.iter().map(of).collect::<Option<Vec<_>>>().map(|all| all.concat())
             }
@@ -169,6 +178,11 @@ pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
                 BarrierPart::Red { d, p, .. } => (name | operand(p), one(d)),
                 _ => (name, 0),
             }
+        }
+        Instruction::Asynchronous(of) => {
+            let mut of = of.clone();
+            let written = of.result_mut().map_or(0, |d| one(*d));
+            (of.operands_mut().into_iter().fold(0, |read, of| read | operand(*of)), written)
         }
         Instruction::Alu { computation, d, sources, .. } => {
             (sources[..computation.arity()].iter().fold(0, |read, source| read | operand(*source)), one(*d))

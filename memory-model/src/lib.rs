@@ -36,14 +36,17 @@
 //!   which, and a verdict that hangs on it is `None`.
 //! - [`ptx::search::witness`] and [`ptx::explain::explain`] give an [`execution::Execution`]: events, program order, reads-from,
 //!   coherence, Fence-SC order, barriers and values. [`ptx::axioms::Judged`] adds synchronization, observation and causality.
+//! - [`ptx::search::race`] finds a data race. Asynchronous operations, mbarriers and tensor memory are in
+//!   [`ptx::asynchronous`], and what the manual leaves open about them in [`ptx::readings`].
 //!
 //! Within: [`unfold`] makes paths of threads, [`execution`] events of paths, and the searches choose what is read from where.
 //!
 //! Outside of the models: operations that overlap in part, texture and surface accesses beyond what proxies order, and
-//! asynchronous copies. Where no definite answer can be given, [`outcome::Outcomes::verdict`] says why.
+//! copies to several CTAs at once. Where no definite answer can be given, [`outcome::Outcomes::verdict`] says why.
 
 #![warn(missing_docs)]
 
+pub mod asynchronous;
 mod barrier;
 pub mod condition;
 pub mod execution;
@@ -52,6 +55,7 @@ pub mod kernel;
 mod layout;
 mod limit;
 pub mod litmus;
+pub mod operand;
 pub mod outcome;
 pub mod place;
 pub mod program;

@@ -11,10 +11,11 @@ use ptx_isa::arithmetic::{self, Rmw, mask, sign_extend};
 pub use ptx_isa::{AluOp, AtomOp, Cmp, Type};
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
-use crate::place::Place;
-
-/// What registers and locations hold: the bits, zero-extended.
-pub type Value = u64;
+pub use crate::operand::{Address, Location, Operand, Register, SPACING, Value};
+use crate::{
+    asynchronous::{Asynchronous, Memory, Through},
+    place::{Place, Scope},
+};
 
 /// What memory operations, fences and barriers of a model carry.
 pub trait Language: Copy + Debug + Eq + 'static {
@@ -31,19 +32,16 @@ pub trait Language: Copy + Debug + Eq + 'static {
     /// Whether an access is strong, and of a scope that has all threads; `None` if it is not strong.
     fn reaches(access: Self::Semantics, places: &[Place]) -> Option<bool>;
 
+    /// What the memory operations of asynchronous operations carry, of a reduction with its scope; nothing if the model has none.
+    fn asynchronous(_: Through, _: Option<Scope>) -> Option<Self::Semantics> {
+        None
+    }
+
     /// What the read of a compare and exchange carries when it fails.
     fn failed(access: Self::Semantics) -> Self::Semantics {
         access
     }
 }
-
-/// An index into [`Thread::registers`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Register(pub u16);
-
-/// An index into [`Program::locations`]: a virtual address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Location(pub u16);
 
 /// An index into [`Thread::labels`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,12 +69,14 @@ pub struct Variable<L: Language> {
     pub address: Option<Value>,
     /// Whether it is memory of one thread alone, or memory that nobody writes: what happens to it is no event.
     pub private: bool,
+    /// Where it is.
+    pub memory: Memory,
 }
 
 impl<L: Language> Variable<L> {
     /// A variable by itself, which all threads share.
     pub fn new(name: impl Into<String>, initial: Value) -> Self {
-        Self { name: name.into(), initial, alias: None, address: None, private: false }
+        Self { name: name.into(), initial, alias: None, address: None, private: false, memory: Memory::Global }
     }
 }
 
@@ -122,17 +122,6 @@ pub struct Guard {
     pub negated: bool,
 }
 
-/// What an instruction takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operand {
-    /// The value of a register.
-    Register(Register),
-    /// A constant.
-    Immediate(Value),
-    /// The address of a variable.
-    Address(Location),
-}
-
 /// The bytes that an operation accesses (section 8.2): of a virtual address, or of the physical location behind it. Two
 /// operations overlap completely where their spans are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,26 +158,6 @@ impl Span {
     /// The variable's value where the bytes hold this one, and the others 0.
     pub fn within(self, value: Value) -> Value {
         value << (8 * self.offset)
-    }
-}
-
-/// `[base+offset]`. Variables are [`SPACING`] apart, so an offset that leads from one into another means an access
-/// that the model does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Address {
-    /// A variable, or a register that holds the address of one.
-    pub base: Operand,
-    /// What is added, in bytes.
-    pub offset: i64,
-}
-
-/// The distance in bytes between the addresses of two variables.
-pub const SPACING: u64 = 1 << 32;
-
-impl Location {
-    /// The address as a value, which registers can hold.
-    pub fn address(self) -> Value {
-        (u64::from(self.0) + 1) * SPACING
     }
 }
 
@@ -405,6 +374,8 @@ pub enum Instruction<L: Language> {
     Fence(L::Fence),
     /// Waits for other threads, or tells them to go on.
     Barrier(Barrier),
+    /// Starts what completes later, waits for it, or is done to an mbarrier. Source programs have none.
+    Asynchronous(Box<Asynchronous>),
     /// Computes.
     Alu {
         /// What is computed.
@@ -522,6 +493,7 @@ impl<L: Language> Instruction<L> {
                 };
                 named.into_iter().chain([p]).flatten().collect()
             }
+            Self::Asynchronous(of) => of.operands_mut(),
             Self::Branch { when: None, .. } | Self::Fence(_) | Self::Label(_) | Self::Stop(_) => Vec::new(),
         }
     }
@@ -533,6 +505,7 @@ impl<L: Language> Instruction<L> {
             Self::Rmw { d, .. } => d.iter_mut().collect(),
             Self::Vector(elements) => elements.iter_mut().flat_map(Self::results_mut).collect(),
             Self::Barrier(Barrier { part: BarrierPart::Red { d, .. }, .. }) => vec![d],
+            Self::Asynchronous(of) => of.result_mut().into_iter().collect(),
             Self::Store { .. }
             | Self::Barrier(_)
             | Self::Branch { .. }

@@ -1,6 +1,7 @@
 //! Threads as paths: what a thread may do, for every choice of its branches, over values still to be read.
 
 mod address;
+mod asynchronous;
 mod beyond;
 mod path;
 mod rounds;
@@ -125,6 +126,7 @@ pub(crate) fn unfold<'p, L: Language>(
         memory: Vec::new(),
         visits: Vec::new(),
         vectors: 0,
+        operations: 0,
         steps: 0,
     })?;
     let unseen = unfold.go_beyond();
@@ -366,6 +368,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                     self.access(state, element, pc, vector)?;
                 }
             }
+            Instruction::Asynchronous(of) => self.asynchronous(state, of, pc)?,
             // What is no access has been taken care of.
             _ => {}
         }

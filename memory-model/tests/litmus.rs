@@ -132,6 +132,164 @@ fn instructions() {
     check("barrier.cluster.wait.acquire", "barrier.cluster.wait");
 }
 
+/// Asynchronous instructions, what waits for them, and their fences, as they print.
+#[test]
+#[rustfmt::skip]
+fn asynchronous_instructions() {
+    let check = |text: &str, printed: &str| {
+        let test = format!(
+            "PTX t\n{{ x=0; y=0; bar=1; P0:r0=0; P0:r1=0; P0:one=1; P0:at=x; }}\n P0@cta 0,gpu 0;\n {text};\nexists (x == 0)"
+        );
+        let litmus = Litmus::read(&test).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let output = litmus.to_string();
+        assert!(output.lines().any(|line| line.trim_end_matches(';').trim() == printed), "{text}:\n{output}");
+        round_trip(&litmus, text);
+    };
+    let same = |text: &str| check(text, text);
+    for group in ["cta_group::1", "cta_group::2"] {
+        for kind in ["f16", "tf32", "f8f6f4", "i8"] {
+            for a in ["x", "[x]", "at"] {
+                same(&format!("tcgen05.mma.{group}.kind::{kind} [t], {a}, y, 7, 1"));
+            }
+            same(&format!("tcgen05.mma.ws.{group}.kind::{kind} [t], x, y, 0, 1"));
+            same(&format!("tcgen05.mma.sp.{group}.kind::{kind} [t], x, y, [m], 0, 1"));
+        }
+        for kind in ["mxf8f6f4", "mxf4", "mxf4nvf4"] {
+            same(&format!("tcgen05.mma.{group}.kind::{kind}.block_scale [t], x, y, 0, [sa], [sb], 1"));
+            same(&format!("tcgen05.mma.sp.{group}.kind::{kind}.block_scale [t], [x], y, [m], 0, [sa], [sb], 1"));
+        }
+        same(&format!("tcgen05.cp.{group}.128x256b [t], x"));
+        same(&format!("tcgen05.cp.{group}.4x256b [t], x"));
+        same(&format!("tcgen05.shift.{group}.down [t]"));
+        same(&format!("tcgen05.commit.{group}.mbarrier::arrive::one.shared::cluster.b64 [bar]"));
+        same(&format!("tcgen05.alloc.{group}.sync.aligned.shared::cta.b32 [x], t"));
+        same(&format!("tcgen05.dealloc.{group}.sync.aligned.b32 t, 32"));
+    }
+    for (sem, scope) in [("release", "cta"), ("release", "cluster"), ("relaxed", "cta"), ("relaxed", "cluster")] {
+        for d in ["_", "r0"] {
+            for drop in ["", "_drop"] {
+                same(&format!("mbarrier.arrive{drop}.{sem}.{scope}.shared::cta.b64 {d}, [bar]"));
+                same(&format!("mbarrier.arrive{drop}.{sem}.{scope}.shared::cta.b64 {d}, [bar], 2"));
+                same(&format!("mbarrier.arrive{drop}.expect_tx.{sem}.{scope}.shared::cta.b64 {d}, [bar], 16"));
+            }
+        }
+        let sem = sem.replace("release", "acquire");
+        for parity in ["", ".parity"] {
+            same(&format!("mbarrier.try_wait{parity}.{sem}.{scope}.shared::cta.b64 %p, [bar], r0"));
+        }
+    }
+    for operation in ["add", "min", "max", "and", "or", "xor"] {
+        same(&format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{operation}.u32 [x], [y], 16"));
+        same(&format!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.{operation}.u64 [x], [y], 16, [bar]"));
+    }
+    for text in [
+        "tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t]",
+        "tcgen05.st.sync.aligned.32x32b.x1.b32 [t], {r0}",
+        "tcgen05.st.sync.aligned.32x32b.x1.b32 [t], {5}",
+        "tcgen05.wait::ld.sync.aligned",
+        "tcgen05.wait::st.sync.aligned",
+        "tcgen05.fence::before_thread_sync",
+        "tcgen05.fence::after_thread_sync",
+        "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned",
+        "mbarrier.init.shared::cta.b64 [bar], 2",
+        "mbarrier.inval.shared::cta.b64 [bar]",
+        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 16",
+        "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], r0",
+        "cp.async.ca.shared::cta.global [x], [y], 4",
+        "cp.async.ca.shared::cta.global [x+4], [y+4], 4",
+        "cp.async.ca.shared::cta.global [x], [y], 8",
+        "cp.async.commit_group",
+        "cp.async.wait_group 1",
+        "cp.async.wait_all",
+        "cp.async.mbarrier.arrive.shared::cta.b64 [bar]",
+        "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar]",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [x], [y], 32, [bar]",
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [x], [y], 32, [bar]",
+        "cp.async.bulk.global.shared::cta.bulk_group [x], [y], 16",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [x], [map, {y}], [bar]",
+        "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [map, {y}], [x]",
+        "cp.reduce.async.bulk.tensor.1d.global.shared::cta.bulk_group.add.u64 [map, {y}], [x]",
+        "cp.async.bulk.commit_group",
+        "cp.async.bulk.wait_group 0",
+        "cp.async.bulk.wait_group.read 3",
+        "wgmma.fence.sync.aligned",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 _, x, y",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 _, _, y",
+        "wgmma.commit_group.sync.aligned",
+        "wgmma.wait_group.sync.aligned 0",
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [x], r0, [bar]",
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [x], r0, [bar]",
+        "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [x], [bar]",
+        "fence.proxy.async",
+        "fence.proxy.async.global",
+        "fence.proxy.async.shared::cta",
+        "fence.proxy.async.shared::cluster",
+        "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster",
+        "fence.proxy.tensormap::generic.release.gpu",
+        "fence.proxy.tensormap::generic.acquire.gpu [x], 128",
+        "fence.mbarrier_init.release.cluster",
+    ] {
+        same(text);
+    }
+    // As compilers print them, and with defaults.
+    check("tcgen05.mma.cta_group::1.kind::f16 [t], x, y, one, one", "tcgen05.mma.cta_group::1.kind::f16 [t], x, y, 1, 1");
+    check("tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [t], x, y, 3, 1", "tcgen05.mma.cta_group::1.kind::f16 [t], x, y, 3, 1");
+    check("tcgen05.cp.cta_group::1.64x128b.warpx2::02_13 [t], x", "tcgen05.cp.cta_group::1.128x256b [t], x");
+    check("tcgen05.ld.sync.aligned.16x64b.x1.pack::16b.b32 r0, [t]", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t]");
+    check("mbarrier.arrive.b64 _, [bar]", "mbarrier.arrive.release.cta.shared::cta.b64 _, [bar]");
+    check("mbarrier.test_wait.parity.shared.b64 %p, [bar], 0", "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p, [bar], 0");
+    check("mbarrier.try_wait.b64 %p, [bar], r0, 1000", "mbarrier.try_wait.acquire.cta.shared::cta.b64 %p, [bar], r0");
+    check("cp.async.cg.shared.global.L2::128B [x], [y], 16", "cp.async.ca.shared::cta.global [x], [y], 8");
+    check(
+        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint [x], [y], 16, [bar], %rd1",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [x], [y], 16, [bar]",
+    );
+    check(
+        "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [x], [map, {y, 0}], [bar]",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [x], [map, {y}], [bar]",
+    );
+    check(
+        "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 _, x, y, 1, 1, 1, 0, 0",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 _, x, y",
+    );
+}
+
+/// Where a variable is follows from its uses, or is written.
+#[test]
+fn memory_of_variables() {
+    use ptx_memory_model::asynchronous::Memory::{self, Global, Shared, Tensor};
+    let check = |start: &str, cells: &str, expected: &[(&str, Memory)]| {
+        let text = format!("PTX t\n{{ {start} }}\nP0@cta 0,cluster 0 | P1@cta 1,cluster 0 ;\n{cells} ;\nexists (true)");
+        let litmus = Litmus::read(&text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+        let found = litmus.program.locations.iter().map(|variable| (variable.name.as_str(), variable.memory));
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
+        round_trip(&litmus, cells);
+    };
+    let mma = "tcgen05.mma.cta_group::1.kind::f16 [d], a, b, 0, 1";
+    check("a=0; b=0; d=0;", &format!("{mma} | "), &[("a", Shared), ("b", Shared), ("d", Tensor)]);
+    check(
+        "a=0; b=0; d=0;",
+        &format!("{mma} | tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r0}}, [d]"),
+        &[("a", Shared), ("b", Shared), ("d$P0", Tensor), ("d$P1", Tensor)],
+    );
+    // A pair of CTAs has one accumulator.
+    check(
+        "a=0; b=0; d=0;",
+        &format!("{} | tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r0}}, [d]", mma.replace("::1", "::2")),
+        &[("a", Shared), ("b", Shared), ("d", Tensor)],
+    );
+    check("x=0; bar=1;", "mbarrier.arrive.b64 _, [bar] | st.weak x, 1", &[("x", Global), ("bar", Shared)]);
+    check(".shared x=0;", "tcgen05.wait::ld.sync.aligned | st.weak x, 1", &[("x", Shared)]);
+    check(
+        "bar=1;",
+        "mbarrier.arrive.b64 _, [bar] | mapa r0, bar, 0 ;\n | mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r0]",
+        &[("bar$P0", Shared), ("bar$P1", Shared)],
+    );
+    // Without asynchronous instructions it is not known.
+    check(".shared x=0;", " | st.weak x, 1", &[("x", Global)]);
+}
+
 #[test]
 fn errors_have_places() {
     let check = |text: &str, expected: &str| {
@@ -196,7 +354,70 @@ fn errors_have_places() {
     cell("st.weak x", "4:1: `st` takes 2 operands here, not 1");
     cell("ld.weak.loud r0, x", "4:9: `.loud` is no modifier of `ld`");
     cell("ld.acquire.gpu.cta r0, x", "4:16: `ld` takes no `.cta` here");
-    cell("cp.async x", "4:1: `cp.async` is no instruction of a litmus test");
+    cell("cp.async x", "4:1: `cp.async` copies from global to shared memory: write `.shared.global`");
+    let mma = "tcgen05.mma.cta_group::1.kind::f16 [d], x, y";
+    cell(
+        "tcgen05.mma.kind::f16 [d], x, y, 0, 1",
+        "4:1: `tcgen05.mma.kind::f16` needs `.cta_group::1` or `.cta_group::2`",
+    );
+    cell("tcgen05.mma.cta_group::1 [d], x, y, 0, 1", "4:1: `tcgen05.mma` needs a kind, such as `.kind::f16`");
+    cell(&format!("{mma}, 0"), "4:1: `tcgen05` takes 5 operands here, not 4");
+    cell(&format!("{mma}, 0, 0"), "4:1: the accumulator is read here: let the last operand be 1, or 1 from the start");
+    cell(
+        &format!("{mma}, %r, 1"),
+        "4:1: operand 4 of `tcgen05` is the descriptor of the instruction, the same for the same shape: write a number, \
+         or a register that has it from the start, as in `{ P0:r0=1; }`",
+    );
+    cell(&format!("mov r1, 1; {mma}, r1, 1"), "4:12: `r1` changes, but must be a constant here: write a number");
+    cell(
+        &format!("{}, 0, 1", mma.replace("[d]", "[d+8]")),
+        "4:1: tensor memory has no offsets here: write another variable for other columns",
+    );
+    cell(
+        "tcgen05.ld.sync.aligned.32x32b.x2.b32 {r0, r1}, [d]",
+        "4:1: a matrix is one element here: write one register",
+    );
+    cell("tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {r0}, [d]", "4:12: `tcgen05` takes no `.red` here");
+    cell(
+        "tcgen05.commit.cta_group::1.mbarrier::arrive::one.multicast::cluster.b64 [bar], 3",
+        "4:1: write one instruction for each CTA in place of `.multicast::cluster`",
+    );
+    cell(
+        "griddepcontrol.wait",
+        "4:1: a test is one grid: leave `griddepcontrol` out, and let both grids be threads that a barrier orders",
+    );
+    cell("mbarrier.arrive.release.gpu.b64 _, [bar]", "4:1: `mbarrier` takes `.cta` or `.cluster`, not `.gpu`");
+    cell(
+        "mbarrier.arrive.b64 [bar]",
+        "4:1: an arrival is `state, [bar]` or `state, [bar], count`; `_` stands for a state that nothing needs",
+    );
+    cell("mbarrier.try_wait.b64 [bar], 0", "4:1: a wait is `p, [bar], state`");
+    cell("cp.async.ca.shared.global [y], [x], 12", "4:1: `cp.async` copies 4, 8 or 16 bytes, not 12");
+    cell(
+        "cp.async.bulk.global.shared::cta [y], [x], 16",
+        "4:1: a bulk copy completes at an mbarrier or with its group: `.mbarrier::complete_tx::bytes` or `.bulk_group`",
+    );
+    cell(
+        "cp.async.bulk.shared::cta.global.bulk_group [y], [x], 16",
+        "4:1: a bulk copy to shared memory completes at an mbarrier, one to global memory with its group",
+    );
+    cell(
+        "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [map, {0}], [x]",
+        "4:1: the tensor is `[map, {x}]`: its descriptor, and the variable of its data as first coordinate",
+    );
+    cell("fence.proxy.async.local", "4:1: no thread sees the local memory of another: write a register in place of it");
+    cell("fence.proxy.async.tensor", "4:1: `fence.proxy.async.tensor` is no instruction of a litmus test");
+    cell("fence.proxy.tensor", "4:13: there is no `fence.proxy.tensor`");
+    cell("fence.proxy.tensormap::generic.acquire.gpu [x], 64", "4:1: the acquire half is for 128 bytes: `[a], 128`");
+    cell(
+        "red.async.inc.u32 [x], 1, [bar]",
+        "4:1: `red.async.inc.u32` is not what the model computes: it has integers alone",
+    );
+    cell(
+        "tcgen05.st.sync.aligned.32x32b.x1.b32 [x], {1}; ld.shared r0, [x]",
+        "4:49: `x` is in tensor memory elsewhere",
+    );
+    check("PTX t\n{ .local x=0; }", "2:4: `.global`, `.shared` or `.tensor` expected, not `.local`");
     cell("bra nowhere", "4:1: P0 has no label `nowhere`");
     cell("l: ;\n l:", "5:2: P0 has the label `l` twice");
     cell(" | st.weak x, 1", "4:4: there are more columns than threads");

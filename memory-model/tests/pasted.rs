@@ -111,7 +111,7 @@ fn refused() {
     check("add.cc.u32 %r1, %r1, %r2;", "`add.cc.u32` is not what the model computes");
     check("mul.wide.u32 %rd3, %r1, %r2;", "`.wide` is no modifier of `mul`");
     check("ld.global.b128 %q, [x];", "an access has 8 to 64 bits here, not 128");
-    check("cp.async.ca.shared.global [x], [y], 4;", "is no instruction of a litmus test");
+    check("mma.sync.aligned.m8n8k4.f64 %fd1, %fd2, %fd3, %fd4;", "is no instruction of a litmus test");
     check("st.u32 [16], 1;", "operand 1 of `st` is an address");
     check("ld.global.v2.u32 %r1, [x];", "a vector access takes a list in braces");
     check("mov.b64 {%r1, %r2, %r3}, %rd1;", "`mov.b64` does not take 3 elements");

@@ -121,6 +121,38 @@ fn failed_exchanges() {
     check(&code("acq/rlx"), "1:r0=1 1:r1=0", true);
 }
 
+/// Rounds that only wait need no bound, whether they read, fail to exchange, or write back what they read.
+#[test]
+fn loops() {
+    let waits = [
+        "do { r0=ld.acq.gpu y } while r0 == 0",
+        "do { r0=ld.rlx.gpu y } while r0 != 1; fence.acq.gpu",
+        "do { r0=cas.acq/rlx.gpu y 1 2 } while r0 != 1",
+        "do { r0=ld.acq.gpu y; break if r0 == 1; r0=ld.acq.gpu y } while r0 == 0",
+        "do { do { r0=ld.rlx.gpu y } while r0 == 0; r0=cas.acq/rlx.gpu y 1 2 } while r0 != 1",
+    ];
+    for wait in waits {
+        let code = format!("P0@0.0: st.rlx.gpu x 1; st.rel.gpu y 1\nP1@1.0: {wait}; r2=ld.rlx.gpu x");
+        check(&code, "1:r0=1 1:r2=1", true);
+        check(&code, "1:r2=0", false);
+        check(&code, "1:r0=0", false);
+    }
+    let lock = "P0@0.0: do { r0=rmw.exch.acq.gpu y 1 } while r0 != 0; st.na x 1; st.rel.gpu y 0\n\
+                P1@1.0: do { r0=rmw.exch.acq.gpu y 1 } while r0 != 0; r1=ld.na x; st.rel.gpu y 0";
+    check(lock, "y=0 1:r1=1", true);
+    check(lock, "y=1", false);
+    check(&lock.replace("acq", "rlx"), "y=0", UNDEFINED);
+    // As often as another thread has written.
+    let update = |new| format!("r1=ld.rlx.gpu y; r2=r1; do {{ r0=r1; r1=cas.rlx/rlx.gpu y r0 {new} }} while r0 != r1");
+    let both = format!("P0@0.0: {}\nP1@1.0: {}", update(1), update(2));
+    let found = |rounds| {
+        let limits = Limits { rounds, rounds_suffice: true, ..Limits::default() };
+        let found = search::outcomes(&program(&format!("name: both\n{both}")).program, Cpp20, limits).outcomes;
+        (found.states.len(), found.unknown)
+    };
+    assert_eq!([1, 2, 3].map(found), [(2, None), (4, None), (4, None)]);
+}
+
 #[test]
 fn atomicity() {
     let code = |scope| format!("P0@0.0: r0=rmw.add.rlx.{scope} x 1\nP1@1.0: r0=rmw.add.rlx.{scope} x 1");
@@ -223,10 +255,14 @@ fn rules_of_random_programs() {
 fn texts_come_back() {
     let text = "name: nested\n\
                 P0@0.0: st.na x 1; r0=rmw.exch.ar.gpu y 1; if r0 == 1 { if r0 != y0 { st.na x 2; st.na x 3 }; fence.sc.gpu }\n";
-    let text = text.replace("y0", "2");
-    let read = program(&text);
-    assert_eq!(read.to_string(), text);
-    assert_eq!(program(&read.to_string()), read);
+    let loops = "name: loops\n\
+                 P0@0.0: do { do { r0=ld.rlx.gpu y } while r0 == 1; r1=r0; r0=cas.ar/rlx.gpu y r1 2 } while r0 != r1; st.na x 1\n\
+                 P1@1.0: do { do { r0=ld.acq.gpu y; if r0 == 3 { break if r0 != 2 } } while r0 != 2; break if 0 == 0; break if 1 == 0 } while 0 != 1; if 0 == 0 { fence.sc.gpu }\n";
+    for text in [&text.replace("y0", "2"), loops] {
+        let read = program(text);
+        assert_eq!(read.to_string().replace("};", "}"), text.replace("};", "}"));
+        assert_eq!(program(&read.to_string()), read);
+    }
 }
 
 #[test]
@@ -259,6 +295,15 @@ fn errors_have_places() {
     );
     check("name: a\nP0@0.0: r0=ld.rlx.gpu x; if r0 == 1 { st.na x 1", "2:26: `{` without `}`");
     check("name: a\nP0@0.0: st.na x 1 }", "2:19: `}` without `{`");
+    check(
+        "name: a\nP0@0.0: do { fence.sc.gpu } while r0 == 0",
+        "2:35: `r0` is no number, and no register that was set",
+    );
+    check("name: a\nP0@0.0: do { fence.sc.gpu }; fence.sc.gpu", "2:28: `while register == value` expected, or `!=`");
+    check("name: a\nP0@0.0: do { fence.sc.gpu }", "2:8: a loop ends with `} while register == value`, or `!=`");
+    check("name: a\nP0@0.0: do { fence.sc.gpu } while 0 == 0 {", "2:29: `{` behind a loop");
+    check("name: a\nP0@0.0: if 0 == 0 { break if 0 == 0 }", "2:21: `break` without a loop");
+    check("name: a\nP0@0.0: do { break 0 == 0 } while 0 == 0", "2:14: `break if register == value` expected, or `!=`");
     check("name: a\nP0@+1.0: fence.sc.gpu", "2:1: `P0@cta.gpu:` expected");
     check("name: a\nP0@0.0: st.rlx.gpu x 99999999999999999999", "2:22: `99999999999999999999` is no number of 64 bits");
 }
@@ -286,8 +331,8 @@ fn shared_programs() {
 proptest! {
     /// Whatever is done to a text, reading it ends in programs or in an error inside the text.
     #[test]
-    fn damaged_text(from in 0usize..260, len in 0usize..10, insert in "[ -~\n]{0,6}|[=;@/.:{}]{1,3}|é") {
-        let text = "name: a\nP0@0.0: st.rlx.gpu x 1; fence.sc.gpu; r0=cas.ar/acq.gpu y 0 5\n# no\nP1@1.0: r0=rmw.add.sc.gpu x -1; st.na y r0; if r0 == 1 { if r0 != 2 { st.na y 3 } }\n";
+    fn damaged_text(from in 0usize..290, len in 0usize..10, insert in "[ -~\n]{0,6}|[=;@/.:{}]{1,3}|é") {
+        let text = "name: a\nP0@0.0: st.rlx.gpu x 1; fence.sc.gpu; r0=cas.ar/acq.gpu y 0 5\n# no\nP1@1.0: r0=rmw.add.sc.gpu x -1; st.na y r0; if r0 == 1 { if r0 != 2 { st.na y 3 } }; do { r1=r0 } while r1 == 2\n";
         let mut damaged: Vec<char> = text.chars().collect();
         let from = from % damaged.len();
         let to = (from + len).min(damaged.len());

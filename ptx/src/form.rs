@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::{
     instruction::{Atom, Cache, Fence, Instruction, Ld, Red, St, Statement},
-    target::{PtxVersion, Requirement, Target},
+    target::{Requirement, Target},
     word::{AluOp, AtomOp, CacheOperator, FenceSem, LdSem, Scope, Space, StSem, Type, VectorSize},
 };
 
@@ -62,7 +62,7 @@ pub enum Form {
 const ANY: Requirement = since(20, 2, 3);
 
 const fn since(sm: u32, major: u8, minor: u8) -> Requirement {
-    Requirement { sm, ptx: PtxVersion(major, minor) }
+    Requirement::since(sm, major, minor)
 }
 
 /// Operations, `.noftz`, vector sizes, types, requirement.

@@ -292,10 +292,13 @@ impl Statement {
 }
 
 impl Instruction {
-    /// The result, and its untyped type, of a negation or an integer conversion of a constant.
+    /// The result, and its untyped type, of a copy, a negation or an integer conversion of a constant.
     pub fn folded(&self, bits: u64) -> Option<(Type, u64)> {
         let constant = Operand::Immediate(bits);
         let (ty, value) = match self {
+            Self::Alu { op: AluOp::Mov, ty, sources, .. } if *sources == [constant.clone()] && ty.bits() >= 32 => {
+                (*ty, bits)
+            }
             Self::Alu { op: AluOp::Neg, ty, sources, .. } if *sources == [constant.clone()] => match ty {
                 Type::F32 | Type::F64 => (*ty, bits ^ (1 << (ty.bits() - 1))),
                 _ => (*ty, bits.wrapping_neg()),

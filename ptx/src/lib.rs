@@ -3,8 +3,9 @@
 //!
 //! [`Instruction`] models what NVIDIA's manual ('PTX ISA 9.2', sections 8 and 9.7) gives for `ld`, `st`, `atom`, `red`,
 //! `fence.{sc,acq_rel,acquire,release}` and `membar`, and the arithmetic that CAS loops need. Every other instruction stays
-//! text, of which [`mnemonic`] knows what it does to memory, and [`Other`] which registers it reads and writes. [`syntax`]
-//! reads any statement without its meaning.
+//! text, of which [`mnemonic`] knows what it does to memory, and [`Other`] which registers it reads and writes. Of those,
+//! [`Asynchronous`] has every form of the asynchronous instructions and of what orders them. [`syntax`] reads any statement
+//! without its meaning.
 //!
 //! ```
 //! use ptx_isa::{Code, Instruction, Module, Statement, Target};
@@ -35,6 +36,7 @@
 #![warn(missing_docs)]
 
 pub mod arithmetic;
+mod asynchronous;
 pub mod flow;
 mod form;
 mod instruction;
@@ -47,11 +49,12 @@ mod target;
 mod word;
 
 pub use self::{
+    asynchronous::{Argument, Asynchronous, Family, Kind, Role},
     form::{Form, takes},
     instruction::*,
     module::{Code, Function, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
     parse::{ParseError, ParseErrors, parse_block},
     print::{Names, PtxNames},
-    target::{PtxVersion, Requirement, Sm, Target, UnknownTarget},
+    target::{Gpus, PtxVersion, Requirement, Sm, Target, UnknownTarget},
     word::*,
 };

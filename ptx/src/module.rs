@@ -16,9 +16,10 @@ use std::{
 };
 
 use crate::{
+    asynchronous::{Asynchronous, Family},
     instruction::{Guard, Instruction, Name, Statement},
     mnemonic::{Control, Mnemonic},
-    parse::typed,
+    parse::{ParseErrors, typed},
     syntax::{self, Directive, Operand, Shape, SyntaxError, Text, TokenKind},
 };
 
@@ -157,6 +158,15 @@ impl Other {
     /// The mnemonic without its modifiers.
     pub fn base(&self) -> &str {
         self.mnemonic.split('.').next().unwrap_or(&self.mnemonic)
+    }
+
+    /// The instruction as a form of an asynchronous one; `None` if its words are those of no [`Family`](crate::Family).
+    ///
+    /// # Errors
+    /// If PTX has no such form.
+    pub fn asynchronous(&self) -> Option<Result<Asynchronous, ParseErrors>> {
+        let words: Vec<_> = self.mnemonic.split('.').collect();
+        Family::of(&words).map(|_| self.text.parse())
     }
 }
 
@@ -596,6 +606,19 @@ mod tests {
         check("@!%p1 exit;", &[], &[], Jump::Out);
         check("bra.uni $L1;", &[], &["$L1"], Jump::To(vec![Name::new("$L1")]));
         assert_eq!(other("@!%p1 exit;").guard, Some(Guard { p: Name::new("%p1"), negated: true }));
+    }
+
+    #[test]
+    fn asynchronous_instructions() {
+        let check = |body: &str, expected: Option<Option<Family>>| {
+            let read = other(body).asynchronous();
+            assert_eq!(read.map(|read| read.ok().map(|form| form.family())), expected, "{body}");
+        };
+        check("@!%p mbarrier.arrive.shared.b64 %rd1, [%rd2];", Some(Some(Family::MbarrierArrive)));
+        check("cp.async.bulk.commit_group;", Some(Some(Family::CpAsyncBulkCommitGroup)));
+        check("tcgen05.wait::ld.sync.aligned;", Some(Some(Family::Tcgen05WaitLd)));
+        check("mbarrier.arrive.gpu.b64 %rd1, [%rd2];", Some(None));
+        check("bar.sync 0;", None);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct ParseError {
 pub struct ParseErrors(pub Vec<ParseError>);
 
 impl ParseErrors {
-    fn of_syntax(source: &str, errors: Vec<SyntaxError>) -> Vec<ParseError> {
+    pub(crate) fn of_syntax(source: &str, errors: Vec<SyntaxError>) -> Vec<ParseError> {
         let error = |SyntaxError { span, reason }| ParseError { text: source[span.clone()].into(), span, reason };
         errors.into_iter().map(error).collect()
     }

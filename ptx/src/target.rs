@@ -6,11 +6,10 @@ use std::{fmt, ops::RangeInclusive, str::FromStr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion(pub u8, pub u8);
 
-/// A GPU: `sm_90`, `sm_90a`, `sm_100f`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Sm(&'static Gpu);
+/// A GPU: `sm_90`, `sm_90a`, `sm_100f`. The index of its row in the table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sm(u8);
 
-#[derive(Debug, PartialEq, Eq, Hash)]
 struct Gpu {
     name: &'static str,
     number: u32,
@@ -54,6 +53,7 @@ const GPUS: &[Gpu] = &[
     gpu("sm_100", 100, 8, 6),   gpu("sm_100a", 100, 8, 6),   gpu("sm_100f", 100, 8, 8),
     gpu("sm_101", 101, 8, 6),   gpu("sm_101a", 101, 8, 6),   gpu("sm_101f", 101, 8, 8),
     gpu("sm_103", 103, 8, 8),   gpu("sm_103a", 103, 8, 8),   gpu("sm_103f", 103, 8, 8),
+    gpu("sm_107", 107, 9, 4),   gpu("sm_107a", 107, 9, 4),   gpu("sm_107f", 107, 9, 4),
     gpu("sm_110", 110, 9, 0),   gpu("sm_110a", 110, 9, 0),   gpu("sm_110f", 110, 9, 0),
     gpu("sm_120", 120, 8, 7),   gpu("sm_120a", 120, 8, 7),   gpu("sm_120f", 120, 8, 8),
     gpu("sm_121", 121, 8, 8),   gpu("sm_121a", 121, 8, 8),   gpu("sm_121f", 121, 8, 8),
@@ -67,25 +67,108 @@ const fn gpu(name: &'static str, number: u32, major: u8, minor: u8) -> Gpu {
     Gpu { name, number, ptx: PtxVersion(major, minor) }
 }
 
-/// The lowest GPU (by its number) and PTX version that have something.
+/// A set of GPUs: one bit for each row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Gpus(u64);
+
+const _: () = {
+    assert!(GPUS.len() <= u64::BITS as usize);
+    let mut index = 1;
+    while index < GPUS.len() {
+        assert!(GPUS[index - 1].number <= GPUS[index].number, "the rows stand in the order of their numbers");
+        index += 1;
+    }
+};
+
+impl Gpus {
+    /// The GPUs with this number and all above it.
+    pub const fn since(number: u32) -> Self {
+        let mut first = 0;
+        while first < GPUS.len() && GPUS[first].number < number {
+            first += 1;
+        }
+        let all = u64::MAX >> (u64::BITS as usize - GPUS.len());
+        Self(all & !((1 << first) - 1))
+    }
+
+    /// The targets with these numbers that are for one GPU alone, as `sm_100a`; with `families` also those for the GPUs of
+    /// a family, as `sm_100f`.
+    pub const fn specific(numbers: &[u32], families: bool) -> Self {
+        let (mut bits, mut index) = (0, 0);
+        while index < GPUS.len() {
+            let (Gpu { name, number, .. }, mut at) = (&GPUS[index], 0);
+            let last = name.as_bytes()[name.len() - 1];
+            while at < numbers.len() {
+                if numbers[at] == *number && (last == b'a' || families && last == b'f') {
+                    bits |= 1 << index;
+                }
+                at += 1;
+            }
+            index += 1;
+        }
+        Self(bits)
+    }
+
+    /// Whether the GPU is one of them.
+    pub fn has(self, sm: Sm) -> bool {
+        self.0 >> sm.0 & 1 == 1
+    }
+
+    /// The GPUs, oldest first.
+    pub fn iter(self) -> impl Iterator<Item = Sm> {
+        Sm::all().filter(move |sm| self.has(*sm))
+    }
+
+    /// The lowest number; `None` if there is no GPU.
+    pub fn lowest(self) -> Option<u32> {
+        self.iter().map(Sm::number).min()
+    }
+}
+
+/// The GPUs and the lowest PTX version that have something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Requirement {
-    /// The number in its name, as 90 of `sm_90`.
-    pub sm: u32,
+    /// The GPUs.
+    pub gpus: Gpus,
     /// The version of PTX.
     pub ptx: PtxVersion,
 }
 
 impl Requirement {
+    /// All GPUs from this number on, and all versions from this one on.
+    pub const fn since(number: u32, major: u8, minor: u8) -> Self {
+        Self::on(Gpus::since(number), major, minor)
+    }
+
+    /// These GPUs, and all versions from this one on.
+    pub const fn on(gpus: Gpus, major: u8, minor: u8) -> Self {
+        Self { gpus, ptx: PtxVersion(major, minor) }
+    }
+
     /// What both require.
     pub fn and(self, other: Self) -> Self {
-        Self { sm: self.sm.max(other.sm), ptx: self.ptx.max(other.ptx) }
+        Self { gpus: Gpus(self.gpus.0 & other.gpus.0), ptx: self.ptx.max(other.ptx) }
+    }
+}
+
+/// `sm_90` stands for itself and all above it; other sets are lists.
+impl fmt::Display for Gpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(lowest) = self.lowest() else { return f.write_str("no GPU") };
+        if *self == Self::since(lowest) {
+            return write!(f, "sm_{lowest}");
+        }
+        let names: Vec<_> = self.iter().map(Sm::name).collect();
+        match &names[..] {
+            [rest @ .., last] if !rest.is_empty() => write!(f, "{} or {last}", rest.join(", ")),
+            names => f.write_str(&names.join(", ")),
+        }
     }
 }
 
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sm_{} and PTX {}", self.sm, self.ptx)
+        write!(f, "{} and PTX {}", self.gpus, self.ptx)
     }
 }
 
@@ -104,29 +187,33 @@ impl Target {
 
     /// Whether the target has what is required.
     pub fn meets(&self, requirement: Requirement) -> bool {
-        self.sm.number() >= requirement.sm && self.ptx >= requirement.ptx
+        requirement.gpus.has(self.sm) && self.ptx >= requirement.ptx
     }
 }
 
 impl Sm {
     /// Every known GPU, oldest first.
     pub fn all() -> impl Iterator<Item = Self> {
-        GPUS.iter().map(Self)
+        (0..GPUS.len()).map(|index| Self(index as u8))
+    }
+
+    fn row(self) -> &'static Gpu {
+        &GPUS[usize::from(self.0)]
     }
 
     /// As `sm_90a`.
     pub fn name(self) -> &'static str {
-        self.0.name
+        self.row().name
     }
 
     /// The lowest PTX version that has the GPU.
     pub fn lowest_ptx(self) -> PtxVersion {
-        self.0.ptx
+        self.row().ptx
     }
 
     /// The number in the name: ten times the compute capability.
     pub fn number(self) -> u32 {
-        self.0.number
+        self.row().number
     }
 }
 
@@ -156,6 +243,12 @@ impl FromStr for PtxVersion {
 
     fn from_str(name: &str) -> Result<Self, UnknownTarget> {
         Self::all().find(|version| version.feature() == name).ok_or_else(|| UnknownTarget::Ptx(name.into()))
+    }
+}
+
+impl fmt::Debug for Sm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -219,6 +312,32 @@ mod tests {
         check("sm_90a", None, Ok("sm_90a with PTX 8.0"));
         check("sm_121f", Some("ptx94"), Ok("sm_121f with PTX 9.4"));
         check("sm_90", Some("ptx60"), Err("PTX 6.0 does not know sm_90, which needs at least PTX 7.8"));
+    }
+
+    #[test]
+    fn requirements() {
+        let check = |requirement: Requirement, text: &str, meets: &[(&str, &str, bool)]| {
+            assert_eq!(requirement.to_string(), text);
+            for (sm, ptx, expected) in meets {
+                let target = Target::new(sm.parse().expect(sm), ptx.parse().ok()).expect(ptx);
+                assert_eq!(target.meets(requirement), *expected, "{text}: {target}");
+            }
+        };
+        let old = Requirement::since(70, 6, 0);
+        let cases = [("sm_70", "ptx60", true), ("sm_62", "ptx60", false), ("sm_120f", "ptx94", true)];
+        check(old, "sm_70 and PTX 6.0", &cases);
+        let exact = Requirement::on(Gpus::specific(&[100, 103], false), 8, 8);
+        let cases = [("sm_100a", "ptx88", true), ("sm_100a", "ptx87", false), ("sm_100f", "ptx88", false)];
+        check(exact, "sm_100a or sm_103a and PTX 8.8", &cases);
+        let family = Requirement::on(Gpus::specific(&[90, 100], true), 8, 0);
+        check(
+            family,
+            "sm_90a, sm_100a or sm_100f and PTX 8.0",
+            &[("sm_90a", "ptx80", true), ("sm_90", "ptx80", false)],
+        );
+        check(family.and(exact), "sm_100a and PTX 8.8", &[]);
+        check(old.and(exact), "sm_100a or sm_103a and PTX 8.8", &[]);
+        check(family.and(Requirement::since(110, 9, 0)), "no GPU and PTX 9.0", &[("sm_110", "ptx90", false)]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Why LLVM's backend ended its process: on which function, on what in it, and which target has that.
 //!
-//! LLVM says little, and no table of ours could follow it. The answers are found by trial, each in a process of its own.
+//! LLVM says little, and no table of ours could follow all of it; what is known of intrinsics was reported before. The answers are
+//! found by trial, each in a process of its own.
 
 use std::{
     ops::Range,

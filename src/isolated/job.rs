@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use ptx_atomics_llvm::{Errors, Input, Remark, Settings, remarks};
+use ptx_atomics_llvm::{Errors, Input, Outcome, Remark, Settings, remarks};
 use ptx_atomics_lowering::Target;
+use ptx_atomics_optimize::Rewrites;
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumMessage, EnumString, VariantNames};
+use strum::{Display, EnumString, VariantNames};
 
 /// A module to lower, and how: what `ptx-atomics lower` is asked for by its arguments.
 ///
@@ -90,14 +91,14 @@ impl Lowered {
         let mut report = Vec::new();
         for remark in made {
             let place = remark.location.as_ref().map_or(String::new(), |at| format!("{}:{}: ", at.file, at.line));
-            let sequence = remarks::sequence(remark);
-            report.push(format!("{place}in '{}': {} became {sequence}", remark.function, remark.operation));
-            let changes = remark.changes.iter();
-            report.extend(changes.map(|change| format!("  {change}: {}", change.get_message().unwrap_or_default())));
+            let mut lines = remarks::lines(remark).into_iter();
+            report.extend(lines.next().map(|line| format!("{place}in '{}': {line}", remark.function)));
+            report.extend(lines.map(|line| format!("  {line}")));
         }
         let target = target.map(|target| format!(" for {target}")).unwrap_or_default();
         let module = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-        report.push(format!("{module}{} atomics and fences lowered{target}", made.len()));
+        let lowered = made.iter().filter(|remark| matches!(remark.outcome, Outcome::Lowered { .. })).count();
+        report.push(format!("{module}{lowered} atomics and fences lowered{target}"));
         Self { name, bytes, remarks: remarks::yaml(made), report }
     }
 }
@@ -154,9 +155,12 @@ impl Job {
         Self { input: self.input.keeping_lines(), ..self }
     }
 
-    /// What is asked for, over what a module asks for itself.
+    /// What is asked for, over what a module asks for itself. What is to be optimized by LLVM is optimized by us, too, unless
+    /// somebody says otherwise.
     pub(super) fn settings(&self, mut of_module: Settings) -> Result<Settings, Errors> {
         of_module.override_with(&self.options, "the options")?;
+        let optimized = self.level.is_some_and(|level| level > 0);
+        of_module.optimize = of_module.optimize.or(optimized.then(Rewrites::on));
         Ok(of_module)
     }
 }

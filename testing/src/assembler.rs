@@ -21,7 +21,6 @@ pub struct Assembler {
     sm: (u32, u32),
     /// GPUs between these that it does not know.
     not: &'static [u32],
-    /// The newest PTX version that it is asked for.
     ptx: PtxVersion,
 }
 
@@ -46,6 +45,16 @@ impl Assembler {
     pub fn knows(&self, target: &Target) -> bool {
         let number = target.sm.number();
         (self.sm.0..=self.sm.1).contains(&number) && !self.not.contains(&number) && target.ptx <= self.ptx
+    }
+
+    /// The newest PTX version that it is asked for.
+    pub fn newest(&self) -> PtxVersion {
+        self.ptx
+    }
+
+    /// What it says of PTX text. The text is not kept.
+    pub fn judge(&self, target: &Target, ptx: &[u8]) -> Result<Result<(), Error>, Failed> {
+        Ok(self.installed()?.assemble(target, ptx))
     }
 
     /// Assembles PTX text and throws the result away.

@@ -19,6 +19,9 @@ use ptx_atomics_lowering::Target;
 
 pub use crate::assembler::{ASSEMBLERS, Assembler};
 
+/// What `--fp-atomics` may say, the default first.
+pub const FP_ATOMICS: [&str; 3] = ["native", "ieee", "no-nans"];
+
 /// The repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this is a crate of the repository")

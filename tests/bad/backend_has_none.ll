@@ -3,16 +3,15 @@
 target triple = "nvptx64-nvidia-cuda"
 
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i1 @llvm.nvvm.clusterlaunchcontrol.query_cancel.is_canceled(i128)
+declare i16 @llvm.nvvm.f32x4.to.e2m1x4.rs.satfinite(<4 x float>, i32)
 
 define i32 @fine() {
   %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   ret i32 %id
 }
 
-define i1 @is_canceled(ptr addrspace(3) %response) {
+define i16 @rounds_stochastically(<4 x float> %values) {
   %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %response.value = load i128, ptr addrspace(3) %response
-  %canceled = call i1 @llvm.nvvm.clusterlaunchcontrol.query_cancel.is_canceled(i128 %response.value)
-  ret i1 %canceled
+  %rounded = call i16 @llvm.nvvm.f32x4.to.e2m1x4.rs.satfinite(<4 x float> %values, i32 %id)
+  ret i16 %rounded
 }

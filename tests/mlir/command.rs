@@ -17,7 +17,7 @@ use crate::equivalence::is_atomic;
 type Test = fn() -> Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 7] = [
+    let tests: [(&str, Test); 8] = [
         ("accesses that name no alignment", no_alignment),
         ("standard input, text and bytecode", standard_input),
         ("a file for each module", folder),
@@ -25,6 +25,7 @@ pub fn trials() -> Vec<Trial> {
         ("remarks and -v", remarks),
         ("code of the host stays", host),
         ("what conversions make anew is converted", vectors),
+        ("functions say that nothing is a NaN", no_nans),
     ];
     let tests = tests.map(|(name, test)| Trial::test(format!("command: {name}"), test));
     let llc = (!exists(tool("llc"))).then_some(tool("llc"));
@@ -65,6 +66,29 @@ fn vectors() -> Result<(), Failed> {
     let output = with_input("--input mlir", text.as_bytes())?;
     let (ptx, stderr) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
     assert!(ptx.contains("ld.global.b32"), "{ptx}{stderr}");
+    Ok(())
+}
+
+/// In the dialect's word and in LLVM's, by both ways to PTX.
+fn no_nans() -> Result<(), Failed> {
+    for (attributes, by_integers) in [
+        ("{passthrough = [[\"no-nans-fp-math\", \"true\"]]}", true),
+        ("{passthrough = [[\"no-nans-fp-math\", \"false\"]]}", false),
+        ("{no_nans_fp_math = true}", true),
+        ("{no_nans_fp_math = false}", false),
+        ("{}", false),
+    ] {
+        let text = format!(
+            "llvm.func @f(%p: !llvm.ptr<1>, %v: f32) attributes {attributes} {{\n\
+             %r = llvm.atomicrmw fmax %p, %v monotonic : !llvm.ptr<1>, f32\nllvm.return\n}}"
+        );
+        for emit in ["ptx", "mlir"] {
+            let output = with_input(&format!("--input mlir --mcpu sm_90 --emit {emit}"), text.as_bytes())?;
+            let lowered = String::from_utf8(output.stdout)?;
+            let [integers, swap] = ["global.max.s32", "global.cas.b32"].map(|atom| lowered.contains(atom));
+            assert_eq!((integers, swap), (by_integers, !by_integers), "{attributes} {emit}\n{lowered}");
+        }
+    }
     Ok(())
 }
 

@@ -12,10 +12,11 @@ use std::{
 
 use itertools::{EitherOrBoth, Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics_lowering::{AtomicOp, FpAtomics, Strategy, SyncScope, ptx::Scope};
+use ptx_atomics_lowering::{AtomicOp, Strategy, SyncScope, ptx::Scope};
 use strum::IntoEnumIterator;
 
 use testing::{
+    FP_ATOMICS,
     cells::{self, Pointer, addresses, cells, module},
     exists, ptx_atomics,
     reasons::reasons,
@@ -36,7 +37,7 @@ const TARGETS: [(&str, &str, Scope); 7] = [
 ];
 
 /// One program in so many is tested where no other part is asked for.
-const SAMPLE: (usize, usize) = (1, 200);
+const SAMPLE: (usize, usize) = (1, 400);
 
 /// The number of functions in a file.
 const FILE: usize = 4_000;
@@ -56,9 +57,16 @@ pub fn trials() -> Vec<Trial> {
         let name = path.file_name().expect("a file").to_string_lossy().into_owned();
         testing::trial(format!("equivalence: {name} imported by MLIR"), missing, move || imported(&path))
     });
+    let kernels =
+        fs::read_dir(root().join("tests/optimizer")).expect("the kernels").map(|entry| entry.expect("one").path());
+    let kernels = kernels.filter(|path| path.extension().is_some_and(|extension| extension == "ll")).sorted();
+    let optimized = kernels.map(|path| {
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        testing::trial(format!("equivalence: {name} optimized by the pass in MLIR"), missing, move || optimized(&path))
+    });
     let absent = Trial::test("equivalence: what the dialect has not", absent);
     let variables = testing::trial("equivalence: addresses of variables".into(), missing, variables);
-    grid.into_iter().chain(imported).chain([absent, variables]).collect()
+    grid.into_iter().chain(imported).chain(optimized).chain([absent, variables]).collect()
 }
 
 struct Run {
@@ -81,7 +89,7 @@ struct Flags {
 impl Run {
     fn check(&self) -> Result<(), Failed> {
         let target = target(self.sm, Some(self.ptx));
-        let policies = iproduct!(Strategy::iter(), FpAtomics::iter()).collect_vec();
+        let policies = iproduct!(Strategy::iter(), FP_ATOMICS).collect_vec();
         let mut groups: BTreeMap<Flags, Vec<Program>> = BTreeMap::new();
         let grid = iproduct!(cells().filter(dialect::has), [false, true]).enumerate();
         for (index, (cell, constant)) in grid {
@@ -99,7 +107,7 @@ impl Run {
             };
             let rejected = !reasons(&AtomicOp { scope, ..cell.op }, &target).is_empty();
             let may_be_local = cell.may_be_local();
-            let flags = Flags { strategy: strategy.into(), fp_atomics: fp_atomics.into(), may_be_local, rejected };
+            let flags = Flags { strategy: strategy.into(), fp_atomics, may_be_local, rejected };
             let program = if constant { Program::constant(cell, policy / policies.len()) } else { Program::new(cell) };
             groups.entry(flags).or_default().push(program);
         }
@@ -253,6 +261,27 @@ fn imported(path: &Path) -> Result<(), Failed> {
             assert_eq!(expected, lower(passed.path())?, "by the pass in MLIR");
         }
     }
+    Ok(())
+}
+
+/// What makes atomics cheaper does the same in both languages.
+fn optimized(path: &Path) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let [llvm_ir, mlir, passed] = ["a.ll", "a.mlir", "b.mlir"].map(|name| folder.path().join(name));
+    // MLIR writes down the alignments that follow from the layout.
+    let layout = "target datalayout = \"e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"\n";
+    fs::write(&llvm_ir, layout.to_owned() + &fs::read_to_string(path)?)?;
+    success(Command::new(tool("mlir-translate")).arg("--import-llvm").arg(&llvm_ir).arg("-o").arg(&mlir))?;
+    let optimize = ["--optimize-atomics", "all"];
+    let mut changed = false;
+    for target in [["--mcpu", "sm_80", "--mattr", "+ptx78"], ["--mcpu", "sm_90", "--mattr", "+ptx86"]] {
+        let lower = |path: &Path, more: &[&str]| success(ptx_atomics().arg("lower").arg(path).args(target).args(more));
+        let expected = lower(&llvm_ir, &optimize)?;
+        fs::write(&passed, lower(&mlir, &[&optimize[..], &["--emit", "mlir"]].concat())?)?;
+        assert_eq!(expected, lower(&passed, &[])?, "{target:?}");
+        changed |= expected != lower(&llvm_ir, &[])?;
+    }
+    assert!(changed, "nothing is optimized");
     Ok(())
 }
 

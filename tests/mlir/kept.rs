@@ -20,7 +20,33 @@ pub fn trials() -> Vec<Trial> {
         let missing = other_llvm(&fs::read_to_string(&path).expect("an input"));
         testing::trial(name, missing.or(ASSEMBLERS.iter().find_map(|one| one.missing())), move || check(&path))
     });
-    files.chain([Trial::test("kept/no access passes an op without a clobber", clobbers)]).collect()
+    let measured = root().join("../shared/reference/async/mlir22-nvvm-ops.csv");
+    let missing = (!measured.exists() || llvm_version() != 22).then_some("mlir22-nvvm-ops.csv");
+    let measured = testing::trial("kept/as measured".into(), missing, move || as_measured(&measured));
+    files.chain([Trial::test("kept/no access passes an op without a clobber", clobbers), measured]).collect()
+}
+
+/// The file has an op and a GPU on each line, and what LLVM 22 does with it: where its backend ends the process there is an error
+/// of ours at the op.
+fn as_measured(csv: &Path) -> Result<(), Failed> {
+    let text = fs::read_to_string(csv)?;
+    // Messages have commas of their own.
+    let rows = text.lines().filter_map(|line| line.splitn(5, ',').collect_tuple::<(_, _, _, _, _)>());
+    let aborts: Vec<_> = rows.filter(|(.., llc)| llc.starts_with("abort")).collect();
+    assert!(aborts.len() > 30, "{}", aborts.len());
+    for (name, sm, ..) in aborts {
+        let path = root().join(format!("tests/mlir/nvvm/{name}.mlir"));
+        for emit in ["ptx", "mlir"] {
+            let output = lower(&path, sm, "ptx90").args(["--emit", emit]).output()?;
+            let said = String::from_utf8(output.stderr)?;
+            assert!(
+                said.contains(" requires ") && said.contains(&format!("--> {}:", path.display())),
+                "{name}: {said}"
+            );
+            assert!(output.status.code() == Some(1) && !said.contains("LLVM has no"), "{name}: {said}");
+        }
+    }
+    Ok(())
 }
 
 fn check(path: &PathBuf) -> Result<(), Failed> {

@@ -15,7 +15,7 @@ const TARGETS: [(&str, &str); 5] =
     [("sm_60", "ptx63"), ("sm_70", "ptx60"), ("sm_80", "ptx78"), ("sm_90", "ptx86"), ("sm_100", "ptx88")];
 
 /// One kernel in so many is tested where the variable `MLIR_SHARD` does not ask for the whole.
-const SAMPLE: usize = 10;
+const SAMPLE: usize = 80;
 
 /// Element types of MLIR, and LLVM's types of the same width.
 const INTEGERS: [(&str, &str); 5] = [("i1", "i8"), ("i8", "i8"), ("i16", "i16"), ("i32", "i32"), ("i64", "i64")];

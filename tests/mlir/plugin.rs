@@ -115,7 +115,7 @@ fn of_host(stderr: &str) -> Vec<String> {
 const OPTIONS: [&[&str]; 5] = [
     &["strategy=recommended"],
     &["strategy=fence", "default-scope=gpu"],
-    &["strategy=fence-acquire,rmw.acq_rel=recommended", "fp-atomics=ieee"],
+    &["strategy=fence-acquire,rmw.acq_rel=recommended", "fp-atomics=ieee,no-nans"],
     &["strategy=proven", "generic-may-be-local"],
     &["strategy=auto", "volatile-as-mmio"],
 ];
@@ -203,12 +203,14 @@ fn grid() -> Result<(), Failed> {
     Ok(())
 }
 
-/// An op for each option to change: an acq_rel update, an addition of floats, a volatile load, a generic address, a fence.
-const EVERY: &str = "llvm.func @f(%p: !llvm.ptr<1>, %g: !llvm.ptr, %v: i32, %x: f32) {
+/// An op for each option to change: an acq_rel update, an addition of floats, a volatile load, a generic address, an update of
+/// shared memory, a fence.
+const EVERY: &str = "llvm.func @f(%p: !llvm.ptr<1>, %g: !llvm.ptr, %s: !llvm.ptr<3>, %v: i32, %x: f32) {
   %a = llvm.atomicrmw add %p, %v acq_rel : !llvm.ptr<1>, i32
   %b = llvm.atomicrmw fadd %p, %x monotonic : !llvm.ptr<1>, f32
   %c = llvm.load volatile %p atomic monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
   %d = llvm.atomicrmw xchg %g, %v monotonic : !llvm.ptr, i32
+  %e = llvm.atomicrmw add %s, %v acq_rel : !llvm.ptr<3>, i32
   llvm.fence acquire
   llvm.return
 }
@@ -216,7 +218,7 @@ const EVERY: &str = "llvm.func @f(%p: !llvm.ptr<1>, %g: !llvm.ptr, %v: i32, %x: 
 
 /// Each option: right, and what then stands in the IR, which is not there without it; wrong, and what is said.
 #[rustfmt::skip]
-const SETTING: [(&str, &str, &str, &str, &str); 10] = [
+const SETTING: [(&str, &str, &str, &str, &str); 11] = [
     ("mcpu",                 "sm_60",     "membar.sys;",                          "sm_91",   "unknown GPU 'sm_91'"),
     ("chip",                 "sm_60",     "membar.sys;",                          "sm_91",   "unknown GPU 'sm_91'"),
     ("mattr",                "+ptx86",    "fence.acquire.sys;",                   "+ptx1",   "unknown PTX version 'ptx1'"),
@@ -226,6 +228,7 @@ const SETTING: [(&str, &str, &str, &str, &str); 10] = [
     ("fp-atomics",           "ieee",      "add.rn.f32",                           "fast",    "unknown policy 'fast'"),
     ("generic-may-be-local", "true",      "isspacep.local",                       "perhaps", "'perhaps' is "),
     ("volatile-as-mmio",     "true",      "ld.mmio.relaxed.sys.global.b32",       "perhaps", "'perhaps' is "),
+    ("optimize",             "scope",     "atom.acq_rel.cluster.shared.add.u32",  "fast",    "unknown rewrite 'fast'"),
     ("remarks",              "/dev/null", "",                                     "/none/x", "cannot write remarks to '/none/x'"),
 ];
 
@@ -296,7 +299,7 @@ fn options() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let remarks = folder.path().join("remarks.yaml");
     ir(plain.path(), &[&format!("remarks={}", remarks.display())])?;
-    assert_eq!(fs::read_to_string(remarks)?.matches("--- !Passed").count(), 5);
+    assert_eq!(fs::read_to_string(remarks)?.matches("--- !Passed").count(), 6);
     Ok(())
 }
 

@@ -252,3 +252,49 @@ pub fn all_errors() -> Result<(), Failed> {
     assert_eq!(status, Some(1));
     Ok(())
 }
+
+/// Calls that the host's backend would end the host on are its errors, with and without atomics beside them.
+pub fn not_selectable(host: Host) -> Result<(), Failed> {
+    let load = format!("-load-pass-plugin={}", plugin().display());
+    let attributes = r#""target-cpu"="sm_90a" "target-features"="+ptx80""#;
+    let call = "  call void @llvm.nvvm.tcgen05.wait.ld()\n  ret";
+    let atomics = module(attributes, "").replace("  ret", call) + "declare void @llvm.nvvm.tcgen05.wait.ld()\n";
+    let none = atomics.replace("%old = atomicrmw", "; %old = atomicrmw").replace("ret i32 %old", "ret i32 0");
+    assert_eq!(none.matches(call).count(), 2);
+    for ir in [&atomics, &none] {
+        let mut command = Command::new(match host {
+            Host::Opt => tool("opt"),
+            Host::Llc => tool("llc"),
+            _ => tool("clang"),
+        });
+        match host {
+            Host::Opt => command.args([&load, "-passes=default<O2>", "-S"]),
+            Host::Llc => command.args([&load, "-mcpu=sm_90a", "-mattr=+ptx80", "-o", "-"]),
+            _ => {
+                let load = format!("-fpass-plugin={}", plugin().display());
+                let target = [
+                    "--target=nvptx64-nvidia-cuda",
+                    "-march=sm_90a",
+                    "-Xclang",
+                    "-target-feature",
+                    "-Xclang",
+                    "+ptx80",
+                ];
+                command.arg(load).args(target).args(["-O1", "-S", "-o", "-"])
+            }
+        };
+        let said = on(command, "module.ll", ir)?;
+        let count = said.1.matches("`tcgen05.wait` requires one of sm_100a, ").count();
+        assert_eq!(count, 2, "{}", said.1);
+        assert!(!said.1.contains("Cannot select"), "{}", said.1);
+        expect(
+            said,
+            1,
+            &["in function f", "in function g", "and the target is sm_90a with PTX 8.0", "help: compile for a target"],
+        )?;
+    }
+    // Where the target has them, nobody says anything.
+    let mut llc = Command::new(tool("llc"));
+    llc.args([&load, "-mcpu=sm_100a", "-mattr=+ptx86", "-o", "-"]);
+    expect(on(llc, "module.ll", &none.replace(attributes, "nounwind"))?, 0, &["tcgen05.wait::ld.sync.aligned;"])
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ptx_atomics::memory_model::unfold::Limit;
 use serde::{Serialize, Serializer};
 
-use super::{diagram::Diagram, orderings::Other};
+use super::{diagram::Diagram, orderings::Other, race::DataRace};
 
 /// What is known of one test.
 #[derive(Serialize)]
@@ -14,6 +14,9 @@ pub struct Answer {
     pub name: String,
     /// Whether the condition holds; `None` if that is not known.
     pub holds: Option<bool>,
+    /// Asynchronous operations that nothing orders: with them, no condition holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub race: Option<DataRace>,
     /// `None` if the condition was decided without all of them.
     pub outcomes: Option<usize>,
     pub candidates: u64,

@@ -1,6 +1,7 @@
 //! An execution as a picture has it: instructions, and the relations between them that a reader wants to see.
 
 use ptx_atomics::memory_model::{
+    asynchronous::Step,
     execution::Execution,
     litmus::{self, Litmus},
     place::Place,
@@ -12,6 +13,8 @@ use ptx_atomics::memory_model::{
     relation::Relation,
     unfold::EventKind,
 };
+
+use strum::Display;
 
 use super::subject::Subject;
 
@@ -26,6 +29,18 @@ pub struct Diagram {
     pub edges: Vec<Edge>,
     /// Indices of nodes, each with the relation that leads to the next.
     pub cycle: Vec<(usize, &'static Relations)>,
+    /// What the cycle is.
+    pub marked: Marked,
+}
+
+/// What is marked in a picture.
+#[derive(Clone, Copy, PartialEq, Eq, Display)]
+#[strum(serialize_all = "lowercase")]
+pub enum Marked {
+    /// What the model forbids.
+    Cycle,
+    /// Two operations that nothing orders.
+    Race,
 }
 
 pub struct Thread {
@@ -59,7 +74,8 @@ impl Node {
     }
 }
 
-/// An initial write, or one execution of an instruction: its read and its write, or all elements of a vector, together.
+/// An initial write, or one execution of an instruction: its read and its write, or all elements of a vector, together. Of an
+/// asynchronous one its start, its memory operations, and its completion.
 pub struct Node {
     /// A letter, by which texts speak of it.
     pub name: String,
@@ -72,6 +88,8 @@ pub struct Node {
     pub effect: String,
     /// The same, with where it reads from.
     pub effect_from: String,
+    /// Whether it happens later than its thread issues it, in no program order.
+    pub later: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +110,7 @@ pub struct Relations {
 }
 
 #[rustfmt::skip]
-pub const RELATIONS: [Relations; 13] = [
+pub const RELATIONS: [Relations; 22] = [
     Relations { name: "po",             color: "#8a8f98", words: "precedes in program order" },
     Relations { name: "rf",             color: "#1a7f37", words: "is read by" },
     Relations { name: "co",             color: "#9a6700", words: "precedes in coherence order" },
@@ -103,6 +121,15 @@ pub const RELATIONS: [Relations; 13] = [
     Relations { name: "causality",      color: "#bf3989", words: "precedes in causality order" },
     Relations { name: "base causality", color: "#a04aa0", words: "precedes in base causality order" },
     Relations { name: "observation",    color: "#4c8c2b", words: "is observed, at once or through atomics, by" },
+    Relations { name: "start",          color: "#0969da", words: "precedes the start of" },
+    Relations { name: "operation",      color: "#8a8f98", words: "is followed, in one asynchronous operation, by" },
+    Relations { name: "complete",       color: "#1a7f37", words: "is complete before" },
+    Relations { name: "pipe",           color: "#0b7285", words: "is pipelined with" },
+    Relations { name: "phase",          color: "#8250df", words: "arrives in the phase of the mbarrier that is waited for by" },
+    Relations { name: "signal",         color: "#1a7f37", words: "asks for" },
+    Relations { name: "fence",          color: "#9a6700", words: "starts before" },
+    Relations { name: "init",           color: "#9a6700", words: "initializes the mbarrier of" },
+    Relations { name: "race",           color: "#cf222e", words: "is not ordered with" },
     Relations { name: "dependency",     color: "#57606a", words: "gives a value that decides" },
     Relations { name: "rmw",            color: "#57606a", words: "is of one atomic operation with" },
     Relations { name: "before",         color: "#57606a", words: "precedes" },
@@ -150,7 +177,11 @@ impl Diagram {
         let node = |group: &Vec<usize>| Node {
             name: letters(node_of[group[0]]),
             thread: column(group[0]),
-            instruction: instruction(subject, execution, group[0]),
+            later: part(execution, group[0]).is_some(),
+            instruction: match part(execution, group[0]) {
+                None | Some(Part::Start) => instruction(subject, execution, group[0]),
+                Some(part) => format!("its {part}"),
+            },
             source: x.events[group[0]].thread.and_then(|of| subject.source(of, x.events[group[0]].statement)),
             effect: effect(litmus, execution, group, None),
             effect_from: effect(litmus, execution, group, Some(&node_of)),
@@ -163,14 +194,18 @@ impl Diagram {
         });
         // The read and the write of an atomic operation are one node.
         let steps: Vec<_> = steps.filter(|(from, to, _)| from != to).collect();
+        let races = !steps.is_empty() && steps.iter().all(|(.., of)| of.name == "race");
+        let marked = if races { Marked::Race } else { Marked::Cycle };
         let mut edges: Vec<Edge> = Vec::new();
-        for (from, to, relation) in steps.iter().copied().chain(drawn(execution, conventions, &node_of)) {
+        // A race has no direction.
+        let marks = if races { &steps[..1] } else { &steps[..] };
+        for (from, to, relation) in marks.iter().copied().chain(drawn(execution, conventions, &node_of)) {
             if !edges.iter().any(|edge| (edge.from, edge.to, edge.relation) == (from, to, relation)) {
-                edges.push(Edge { from, to, relation, in_cycle: edges.len() < steps.len() });
+                edges.push(Edge { from, to, relation, in_cycle: edges.len() < marks.len() });
             }
         }
         let cycle = steps.into_iter().map(|(from, _, relation)| (from, relation)).collect();
-        Self { name: litmus.name.clone(), caption, threads, nodes, edges, cycle }
+        Self { name: litmus.name.clone(), caption, threads, nodes, edges, cycle, marked }
     }
 
     /// The relations of the edges.
@@ -188,13 +223,37 @@ impl Diagram {
     }
 }
 
+/// A part of an asynchronous operation.
+#[derive(Clone, Copy, PartialEq, Eq, Display)]
+#[strum(serialize_all = "lowercase")]
+enum Part {
+    Start,
+    #[strum(serialize = "memory operations")]
+    Operations,
+    Completion,
+    /// The arrival at an mbarrier that a thread asked for.
+    Arrival,
+}
+
+/// Which part of an asynchronous operation an event is.
+fn part(execution: &Execution<Ptx>, event: usize) -> Option<Part> {
+    let event = &execution.skeleton.events[event];
+    match event.kind {
+        EventKind::Start(_) => Some(Part::Start),
+        EventKind::Complete { .. } => Some(Part::Completion),
+        EventKind::Step(Step::Signal(_)) => Some(Part::Arrival),
+        _ => event.operation.map(|_| Part::Operations),
+    }
+}
+
 /// Whether two events, one after the other, are of one execution of an instruction.
 fn same_instruction(execution: &Execution<Ptx>, a: usize, b: usize) -> bool {
     let x = &execution.skeleton;
     let (first, second) = (&x.events[a], &x.events[b]);
     let synchronizes = (first.kind, second.kind) == (EventKind::Arrive, EventKind::Wait);
     let one = x.rmw.contains(a, b) || synchronizes || !x.po.contains(a, b);
-    first.thread.is_some() && (first.thread, first.statement) == (second.thread, second.statement) && one
+    let same_part = part(execution, a) == part(execution, b) && first.operation == second.operation;
+    first.thread.is_some() && (first.thread, first.statement) == (second.thread, second.statement) && one && same_part
 }
 
 /// The edges that each picture has. What follows from others is left out.
@@ -222,8 +281,35 @@ fn drawn(
         ("causality", causality),
     ];
     let pairs = relations.iter().flat_map(|(name, pairs)| pairs.pairs().map(|pair| (*name, pair)));
+    let pairs = pairs.chain(asynchronous(execution, &judged));
     let edges = pairs.map(|(name, (a, b))| (node_of[a], node_of[b], relation(name)));
     edges.filter(|(from, to, _)| from != to).collect()
+}
+
+/// The steps of the order of execution that concern asynchronous operations. What follows from others is left out.
+fn asynchronous(execution: &Execution<Ptx>, judged: &Judged) -> Vec<(&'static str, (usize, usize))> {
+    let x = &execution.skeleton;
+    if (0..x.len()).all(|event| part(execution, event).is_none()) {
+        return Vec::new();
+    }
+    let order = judged.execution_order;
+    let steps = order - order.then(&order);
+    let name = |a: usize, b: usize| {
+        let operation = |event: usize| (x.events[event].thread, x.events[event].operation);
+        match (part(execution, a), part(execution, b)) {
+            _ if execution.phases.contains(a, b) => Some("phase"),
+            (None, None) => None,
+            (Some(_), Some(_)) if operation(a) == operation(b) => Some("operation"),
+            (Some(Part::Start), Some(Part::Start)) => Some("pipe"),
+            (None, Some(Part::Arrival)) => Some("signal"),
+            (Some(Part::Completion), _) => Some("complete"),
+            (Some(Part::Start), None) => Some("fence"),
+            (_, Some(Part::Start)) => Some("start"),
+            _ => Some("before"),
+        }
+    };
+    let shown = (steps | execution.phases) & Relation::product(x.len(), !x.inits, !x.inits);
+    shown.pairs().filter_map(|(a, b)| Some((name(a, b)?, (a, b)))).collect()
 }
 
 fn variable(litmus: &Litmus, execution: &Execution<Ptx>, event: usize) -> String {
@@ -250,7 +336,14 @@ fn effect(litmus: &Litmus, execution: &Execution<Ptx>, events: &[usize], names: 
             EventKind::Init => Some(access),
             EventKind::Read(_) => Some(format!("reads {access}{from}")),
             EventKind::Write(_) => Some(format!("writes {access}")),
-            EventKind::Fence(_) | EventKind::Arrive | EventKind::Wait | EventKind::Beyond { .. } => None,
+            EventKind::Start(_) => Some("starts".into()),
+            EventKind::Complete { bytes: Some(bytes), .. } => Some(format!("completes {bytes} bytes")),
+            EventKind::Fence(_)
+            | EventKind::Arrive
+            | EventKind::Wait
+            | EventKind::Complete { bytes: None, .. }
+            | EventKind::Step(_)
+            | EventKind::Beyond { .. } => None,
         }
     };
     events.iter().filter_map(|&event| of(event)).collect::<Vec<_>>().join(", ")

@@ -88,6 +88,7 @@ fn node(diagram: &Diagram, index: usize) -> String {
     let border = if diagram.in_cycle(index) { ", color=\"#cf222e\", penwidth=3" } else { "" };
     let first = format!("{}: {}", node.name, node.instruction);
     let lines = [Some(first), Some(node.effect.clone()), node.source_in_picture()];
+    let border = if node.later { format!("{border}, style=dashed") } else { border.to_owned() };
     let lines: Vec<String> = lines.into_iter().flatten().filter(|line| !line.is_empty()).collect();
     // A letter may be a word of the language.
     format!("{} [label={}{border}];", quoted(&node.name), quoted(&lines.join("\n")))

@@ -7,6 +7,7 @@ mod failure;
 mod from_source;
 mod kernel;
 mod orderings;
+mod race;
 mod report;
 mod subject;
 mod svg;
@@ -23,10 +24,11 @@ use ptx_atomics::{
     llvm::{Diagnostic, Errors},
     memory_model::{
         kernel::Compiled,
-        litmus::{Dialect, Litmus},
+        litmus::{self, Dialect, Litmus},
         outcome::{Layout, Limits},
         ptx::{
             Conventions,
+            readings::Readings,
             search::{self, Decision},
         },
         unfold::Limit,
@@ -36,7 +38,7 @@ use rayon::prelude::*;
 use walkdir::WalkDir;
 
 use crate::{
-    cli::{Cli, Convention, LitmusArgs, LitmusFormat},
+    cli::{Cli, Convention, LitmusArgs, LitmusFormat, Profile},
     format,
     input::{cannot, read},
     output, progress, render,
@@ -44,6 +46,7 @@ use crate::{
 use answer::{Answer, TestReport};
 use diagram::Diagram;
 use failure::{Failure, diagnostic};
+use race::DataRace;
 use report::{Shown, show};
 use subject::Subject;
 
@@ -183,16 +186,23 @@ fn kernels(args: &LitmusArgs, path: &Path) -> Subjects {
         file: path.display().to_string(),
         litmus: compiled.litmus.clone(),
         compiled: Some(compiled),
+        lines: Vec::new(),
         warnings: Vec::new(),
     };
     Ok(tests.into_iter().map(subject).collect())
 }
 
 fn conventions(args: &LitmusArgs) -> (Conventions, Dialect) {
-    match args.convention {
+    let (conventions, dialect) = match args.convention {
         Convention::Manual => (Conventions::MANUAL, Dialect::Ptx),
         Convention::Dat3m => (Conventions::DAT3M, Dialect::Dat3m),
-    }
+    };
+    let profile = match args.profile {
+        Profile::Default => Readings::DEFAULT,
+        Profile::Strict => Readings::STRICT,
+    };
+    let readings = args.readings.iter().fold(profile, |readings, (of, reading)| readings.with(*of, *reading));
+    (Conventions { readings, ..conventions }, dialect)
 }
 
 fn litmus(args: &LitmusArgs, path: &Path) -> Result<Subject, Failure> {
@@ -201,7 +211,7 @@ fn litmus(args: &LitmusArgs, path: &Path) -> Result<Subject, Failure> {
         let message = format!("'{}' is no text", input.name());
         return Err((Diagnostic::new(message).help("give a litmus test, which begins with `PTX`").into(), None));
     };
-    let (litmus, warnings) = match Litmus::read_as(text, conventions(args).1) {
+    let litmus::Read { litmus, warnings, lines } = match Litmus::read_with_lines(text, conventions(args).1) {
         Ok(read) => read,
         Err(errors) => {
             let errors = errors.0.into_iter().map(|error| diagnostic(error, text, &input)).collect();
@@ -209,7 +219,7 @@ fn litmus(args: &LitmusArgs, path: &Path) -> Result<Subject, Failure> {
         }
     };
     let warnings = warnings.iter().map(|warning| format!("warning: {}:{warning}", input.name())).collect();
-    Ok(Subject { file: input.name().to_owned(), litmus, compiled: None, warnings })
+    Ok(Subject { file: input.name().to_owned(), litmus, compiled: None, lines, warnings })
 }
 
 /// The answers to the tests of a file.
@@ -244,19 +254,28 @@ fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, expla
         }
         verdict => Decision { verdict, candidates: 0, execution: None },
     };
+    // Where there is a data race, or may be one, no condition is known to hold.
+    let (race, found) = match race::of(&subject, conventions, limits) {
+        Ok(race) => (race, found),
+        Err(limit) => (None, Decision { verdict: Err(limit), ..found }),
+    };
     let mut answer = Answer {
         file: subject.file.clone(),
         name: litmus.name.clone(),
-        holds: found.verdict.ok(),
+        holds: if race.is_some() { Some(false) } else { found.verdict.ok() },
+        race: race.as_ref().map(|race| DataRace::new(&subject, race, conventions)),
         outcomes: (!matches!(outcomes.unknown, Some(Limit::Choices | Limit::States))).then(|| outcomes.states.len()),
         candidates: outcomes.candidates + found.candidates,
         time: start.elapsed(),
-        unknown: found.verdict.err(),
+        unknown: found.verdict.err().filter(|_| race.is_none()),
         weaker: None,
         remedies: Vec::new(),
     };
     let wanted = explain || args.dot.is_some() || args.svg.is_some();
-    let shown = wanted.then(|| show(&subject, &found, conventions, limits));
+    let shown = wanted.then(|| match (&race, &answer.race) {
+        (Some(race), Some(known)) => Shown::race(&subject, race, known, conventions),
+        _ => show(&subject, &found, conventions, limits),
+    });
     let mut text = report::heading(&answer, &subject, conventions, limits);
     if args.outcomes {
         text += &report::outcomes(litmus, &outcomes);

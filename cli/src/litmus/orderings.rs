@@ -9,6 +9,7 @@ use ptx_atomics::memory_model::{
     place::Scope,
     ptx::{
         Conventions, Program,
+        asynchronous::is_asynchronous,
         orderings::{At, Change, changed, least_scopes, stronger, weaker},
         search,
     },
@@ -106,6 +107,7 @@ fn mnemonic(program: &Program, (thread, index): At) -> String {
 fn holds(subject: &Subject, program: &Program, conventions: Conventions, limits: Limits) -> bool {
     let limits = Limits { time: Some(limits.time.unwrap_or(PATIENCE)), ..limits };
     search::decide(program, &subject.litmus.condition, conventions, limits).verdict == Ok(true)
+        && (!is_asynchronous(program) || matches!(search::race(program, conventions, limits), Ok(None)))
 }
 
 /// What may be weaker, all at the same time, such that each test still holds. Nothing if one does not.

@@ -10,6 +10,7 @@ use ptx_atomics::memory_model::{
         Conventions,
         axioms::Cycle,
         explain::{Contradiction, Explanation, explain},
+        race::Race,
         search::{self, Decision},
     },
     unfold::Limit,
@@ -17,8 +18,9 @@ use ptx_atomics::memory_model::{
 
 use super::{
     answer::{Answer, TestReport},
-    diagram::Diagram,
+    diagram::{Diagram, Marked},
     orderings::{self, Other},
+    race::{self, DataRace},
     subject::{Subject, source},
 };
 use crate::format::columns;
@@ -28,6 +30,14 @@ pub struct Shown {
     /// What is known of the outcome, in a sentence.
     caption: String,
     pub diagram: Option<Diagram>,
+}
+
+impl Shown {
+    /// The execution that has a data race.
+    pub fn race(subject: &Subject, race: &Race, known: &DataRace, conventions: Conventions) -> Self {
+        let caption = known.caption();
+        Self { diagram: Some(race::diagram(subject, race, conventions, caption.clone())), caption }
+    }
 }
 
 /// What has the outcome of the condition, or what is wrong with an execution that had it.
@@ -94,6 +104,7 @@ pub fn why(limit: Limit) -> String {
 
 fn word(answer: &Answer) -> &'static str {
     match (answer.holds, answer.unknown) {
+        _ if answer.race.is_some() => "races",
         (Some(true), _) => "holds",
         (Some(false), _) => "does not hold",
         (None, Some(Limit::Hangs)) => "hangs",
@@ -124,8 +135,10 @@ pub fn text(judged: &[TestReport], files: usize, in_full: bool) -> String {
     if files > 1 {
         let count = |holds| judged.iter().filter(|judged| judged.answer.holds == holds).count();
         let hangs = judged.iter().filter(|judged| judged.answer.unknown == Some(Limit::Hangs)).count();
-        let (yes, no, unknown) = (count(Some(true)), count(Some(false)), count(None) - hangs);
+        let races = judged.iter().filter(|judged| judged.answer.race.is_some()).count();
+        let (yes, no, unknown) = (count(Some(true)), count(Some(false)) - races, count(None) - hangs);
         text += &format!("\n{files} tests: {yes} hold, {no} do not, {unknown} unknown");
+        text += &if races > 0 { format!(", {races} race") } else { String::new() };
         text += &if hangs > 0 { format!(", {hangs} hang") } else { String::new() };
         text += &match files - judged.len() {
             0 => "\n".to_owned(),
@@ -214,7 +227,7 @@ pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes) -> String {
 
 /// The execution, instruction by instruction, and the cycle.
 pub fn execution(Shown { caption, diagram }: &Shown) -> String {
-    let Some(Diagram { threads, nodes, cycle, .. }) = diagram else { return format!("\n{caption}.\n") };
+    let Some(Diagram { threads, nodes, cycle, marked, .. }) = diagram else { return format!("\n{caption}.\n") };
     let words = |index: usize| {
         let node = &nodes[index];
         let thread = node.thread.map_or("", |thread| &threads[thread].name);
@@ -228,14 +241,19 @@ pub fn execution(Shown { caption, diagram }: &Shown) -> String {
     let rows = (0..nodes.len()).map(|index| {
         [words(index), vec![nodes[index].effect_from.clone()], source(index).into_iter().collect()].concat()
     });
-    let it = if cycle.is_empty() { "An execution" } else { "An execution with it would be" };
+    let it = if *marked == Marked::Race || cycle.is_empty() { "An execution" } else { "An execution with it would be" };
     let execution = format!("\n{caption}. {it}:\n\n{}", columns(rows));
     if cycle.is_empty() {
         return execution;
     }
-    let steps = cycle.iter().map(|&(index, relation)| {
+    // A cycle ends where it begins, a race with the other operation.
+    let (steps, last) = match marked {
+        Marked::Cycle => (&cycle[..], cycle[0]),
+        Marked::Race => (&cycle[..1], cycle[cycle.len() - 1]),
+    };
+    let steps = steps.iter().map(|&(index, relation)| {
         [words(index), vec![format!("{}:", relation.name), relation.words.to_owned()]].concat()
     });
-    let back = [words(cycle[0].0), vec![String::new(), String::new()]].concat();
-    format!("{execution}\nThe cycle in it:\n\n{}", columns(steps.chain([back])))
+    let back = [words(last.0), vec![String::new(), String::new()]].concat();
+    format!("{execution}\nThe {marked} in it:\n\n{}", columns(steps.chain([back])))
 }

@@ -13,6 +13,8 @@ pub struct Subject {
     pub litmus: Litmus,
     /// Of a kernel's test, where its threads come from.
     pub compiled: Option<Compiled>,
+    /// The line of each statement of each thread; of a kernel, [`Compiled`] has them.
+    pub lines: Vec<Vec<usize>>,
     /// What may be a mistake, with its place.
     pub warnings: Vec<String>,
 }
@@ -21,6 +23,12 @@ impl Subject {
     /// Where a statement of a thread comes from, if it is that of a kernel.
     pub fn line(&self, thread: usize, statement: usize) -> Option<&Line> {
         self.compiled.as_ref()?.lines.get(thread)?.get(statement)
+    }
+
+    /// The line of a statement in the text that has it: the test, or the PTX of a kernel.
+    pub fn number(&self, thread: usize, statement: usize) -> Option<usize> {
+        let of_kernel = self.line(thread, statement).map(|line| line.number as usize);
+        of_kernel.or_else(|| self.lines.get(thread)?.get(statement).copied())
     }
 
     /// A statement as its text has it.

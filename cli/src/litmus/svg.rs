@@ -200,10 +200,11 @@ impl<'d> Layout<'d> {
         let node = &self.diagram.nodes[index];
         let (x, y, width, height) = self.rectangle(index);
         let (stroke, thickness) = if self.diagram.in_cycle(index) { ("#cf222e", 2.0) } else { ("#8a8f98", 1.0) };
+        let dashes = if node.later { " stroke-dasharray=\"5 3\"" } else { "" };
         let fill = if node.thread.is_some() { "white" } else { "#f6f8fa" };
         *body += &format!(
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"4\" fill=\"{fill}\" \
-             stroke=\"{stroke}\" stroke-width=\"{thickness}\"/>\n"
+             stroke=\"{stroke}\" stroke-width=\"{thickness}\"{dashes}/>\n"
         );
         let lines = lines(self.diagram, index);
         let mut y = y + (height - LINE * lines.len() as f64) / 2.0 + 12.0;
@@ -258,10 +259,11 @@ impl<'d> Layout<'d> {
         if !self.diagram.cycle.is_empty() {
             *body += &format!(
                 "<line x1=\"{MARGIN}\" y1=\"{0:.1}\" x2=\"{1:.1}\" y2=\"{0:.1}\" stroke=\"{HIGHLIGHT}\" \
-                 stroke-width=\"7\"/>\n<text x=\"{2:.1}\" y=\"{y:.1}\" font-size=\"11\">the cycle</text>\n",
+                 stroke-width=\"7\"/>\n<text x=\"{2:.1}\" y=\"{y:.1}\" font-size=\"11\">the {3}</text>\n",
                 y - 4.0,
                 MARGIN + 24.0,
-                MARGIN + 32.0
+                MARGIN + 32.0,
+                self.diagram.marked
             );
             y += LINE;
         }
@@ -300,7 +302,7 @@ fn cells(diagram: &Diagram, columns: usize) -> Vec<Cell> {
 
 /// Nothing for what goes straight down.
 fn passage(diagram: &Diagram, edge: &Edge, cells: &[Cell]) -> Option<Passage> {
-    if edge.relation.name == "po" && diagram.adjacent(edge.from, edge.to) {
+    if matches!(edge.relation.name, "po" | "operation") && diagram.adjacent(edge.from, edge.to) {
         return None;
     }
     let (from, to) = (cells[edge.from], cells[edge.to]);

@@ -8,9 +8,10 @@ pub enum Carrier {
     /// The access itself, but ptxas may then have one lane of a warp order for all lanes
     /// ([`crate::sass::leader_orders`]).
     Leader,
-    /// The compare-and-swap of a loop may acquire, but not release: every iteration would fence. One-sided fences
-    /// outside of the loop cost less than a compare-and-swap that acquires; full fences cost more.
-    Loop,
+    /// The compare-and-swap of a loop, or the two accesses between which an operand decides, may acquire, but not
+    /// release: each would fence. One-sided fences around all of it cost less than accesses that acquire; full fences
+    /// cost more.
+    Repeated,
     /// Fences only: the access is volatile, or the target has no memory model.
     Fences,
 }

@@ -59,8 +59,8 @@ impl Strategies {
         let acquires = matches!(strategy, Strategy::Recommended | Strategy::FenceAcquire | Strategy::Auto);
         let in_loop = acquires && !target.meets(Form::OneSidedFence.requirement());
         let wanted = |steps: &&&[Step]| match strategy {
-            _ if carrier == Carrier::Loop && in_loop => !steps.iter().any(|step| step.releases_by_its_access()),
-            _ if matches!(carrier, Carrier::Loop | Carrier::Fences) => {
+            _ if carrier == Carrier::Repeated && in_loop => !steps.iter().any(|step| step.releases_by_its_access()),
+            _ if matches!(carrier, Carrier::Repeated | Carrier::Fences) => {
                 !steps.iter().any(|step| step.orders_its_access())
             }
             Strategy::Recommended | Strategy::Proven => true,
@@ -163,17 +163,17 @@ mod tests {
     #[test]
     fn a_loop_acquires_in_its_compare_and_swap_where_only_full_fences_could() {
         for strategy in ["recommended", "fence-acquire", "auto"] {
-            check(strategy, "rmw.acquire", Loop, "atom.acquire;");
-            check(strategy, "rmw.release", Loop, "fence.release; atom.relaxed;");
-            check(strategy, "rmw.acq_rel", Loop, "fence.release; atom.acquire;");
-            check(strategy, "rmw.seq_cst", Loop, "fence.sc; atom.acquire;");
+            check(strategy, "rmw.acquire", Repeated, "atom.acquire;");
+            check(strategy, "rmw.release", Repeated, "fence.release; atom.relaxed;");
+            check(strategy, "rmw.acq_rel", Repeated, "fence.release; atom.acquire;");
+            check(strategy, "rmw.seq_cst", Repeated, "fence.sc; atom.acquire;");
             check(strategy, "rmw.acquire", Fences, "atom.relaxed; fence.acquire;");
         }
-        check("fence", "rmw.acquire", Loop, "atom.relaxed; fence.acquire;");
-        check("proven", "rmw.acq_rel", Loop, "fence.release; atom.relaxed; fence.acq_rel;");
+        check("fence", "rmw.acquire", Repeated, "atom.relaxed; fence.acquire;");
+        check("proven", "rmw.acq_rel", Repeated, "fence.release; atom.relaxed; fence.acq_rel;");
         let one_sided = Target::new("sm_90".parse().expect("sm_90"), "ptx86".parse().ok()).expect("sm_90");
         let choose = |carrier| Strategies::default().choose(RowKind::Rmw, Ordering::AcqRel, carrier, &one_sided);
-        assert_eq!(choose(Loop), choose(Fences));
+        assert_eq!(choose(Repeated), choose(Fences));
     }
 
     /// The target of `check` is without one-sided fences; only `auto` asks who carries the ordering.

@@ -15,6 +15,15 @@
 //! ```
 //!
 //! Values are compared as bits, so that a NaN ends the loop.
+//!
+//! Where the operation may skip its write, the loop is left in front of the `cas` if that would change nothing:
+//!
+//! ```text
+//!     setp.ne                %change, %new, %old;
+//!     @!%change bra          %kept;
+//!     atom ...
+//! %kept:
+//! ```
 
 use super::{
     body::{Body, register},
@@ -24,12 +33,13 @@ use super::{
 use crate::{
     abi::Step,
     op::RmwOp,
-    ptx::{AtomOp, Instruction, LdSem, Name, Statement, Type},
+    ptx::{AtomOp, Cmp, Instruction, LdSem, Name, Statement, Type},
     sequence::{A, B, D},
 };
 
 pub const AGAIN: Name = Name::new("%again");
 pub const RETRY: &str = "%retry";
+const KEPT: Name = Name::new("%kept");
 
 /// Expands `op` in place of the one relaxed `atom` among the steps.
 pub fn expand(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
@@ -42,12 +52,33 @@ pub fn expand(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         body.label(AGAIN);
         body.mov(bits, &old, register(&D));
         update.apply(body, &old, &new);
-        let cas = AtomForm::new(AtomOp::Cas, bits);
-        let operands = AtomOperands { d: register(&D), base: A, b: register(&old), c: Some(register(&new)) };
-        body.push(emit.atom(sem, cas, operands));
-        let retry = differ(body, RETRY, ty, register(&D), register(&old));
-        body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry));
+        unless_kept(bits, &old, &new, emit, body, |body| {
+            let cas = AtomForm::new(AtomOp::Cas, bits);
+            let operands = AtomOperands { d: register(&D), base: A, b: register(&old), c: Some(register(&new)) };
+            body.push(emit.atom(sem, cas, operands));
+            let retry = differ(body, RETRY, ty, register(&D), register(&old));
+            body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry));
+        });
     });
+}
+
+/// The rest of a loop that writes `new` over `old`, which is left in front of it where both are the same, if the operation may
+/// skip its write.
+pub fn unless_kept(
+    bits: Type,
+    old: &Name,
+    new: &Name,
+    emit: &Emit<'_>,
+    body: &mut Body,
+    write: impl FnOnce(&mut Body),
+) {
+    if !emit.access().may_skip_write {
+        return write(body);
+    }
+    let change = body.test("%change", Cmp::Ne, bits, register(new), register(old));
+    body.push(Statement::from(Instruction::Bra { target: KEPT }).unless(change));
+    write(body);
+    body.label(KEPT);
 }
 
 #[cfg(test)]

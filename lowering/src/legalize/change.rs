@@ -25,9 +25,19 @@ pub enum Change {
     /// The operation became a compare-and-swap loop.
     #[strum(message = "expanded to a compare-and-swap loop: PTX has no such operation on this type")]
     CasLoop,
+    /// The compare-and-swap loop is left without a write.
+    #[strum(
+        message = "the loop is left without a write where it would write what is there: the operation does not release"
+    )]
+    SkipsWrite,
     /// A subtraction became an addition.
     #[strum(message = "expanded to an addition of the negated operand: PTX has no subtraction")]
     SubAsAdd,
+    /// A minimum or maximum of floats became one of integers.
+    #[strum(
+        message = "became an operation on integers, by the sign of the operand: --fp-atomics no-nans, or the attribute no-nans-fp-math, says that nothing is a NaN"
+    )]
+    FloatAsInteger,
     /// A volatile load or store became `.volatile`.
     #[strum(message = "a volatile access is .volatile, which is relaxed at system scope: fences carry the ordering")]
     Volatile,

@@ -2,6 +2,7 @@
 
 use super::{
     body::{Body, register},
+    by_sign::{self, BySign},
     cas_loop,
     change::Change,
     emit::{AtomForm, AtomOperands, Emit, bits},
@@ -29,6 +30,8 @@ pub enum Implementation {
     Packed(AtomForm),
     /// This addition, of the negated operand.
     AddOfNegated(AtomForm),
+    /// One of two `atom`s on integers, by the sign of the operand.
+    BySign(BySign),
     CasLoop(RmwOp),
     /// One `atom` on the word around the value.
     WordAtom(AtomOp),
@@ -39,22 +42,30 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// Whether it is a compare-and-swap loop.
-    pub fn is_loop(self) -> bool {
-        matches!(self, Self::CasLoop(_) | Self::WordCasLoop(_) | Self::WordCmpXchg)
+    /// Whether its `atom` executes more than once, or stands there more than once.
+    pub fn repeats(self) -> bool {
+        matches!(self, Self::BySign(_) | Self::CasLoop(_) | Self::WordCasLoop(_) | Self::WordCmpXchg)
     }
 
-    /// Whether the assembler treats its `atom` so, if that has semantics.
+    /// Whether it is a loop that can tell in front of its write that nothing would change, and often finds so. PTX compares
+    /// no more than 64 bits at once.
+    pub fn may_skip_write(self, bits: u32) -> bool {
+        matches!(self, Self::CasLoop(op) | Self::WordCasLoop(op) if op.often_keeps() && bits <= 64)
+    }
+
+    /// Whether the assembler treats an `atom` of it so, if that has semantics.
     pub fn is_assembled(self, emit: &Emit<'_>, so: fn(&Instruction, Family) -> bool) -> bool {
-        let form = match self {
-            Self::Atom(form) | Self::Packed(form) | Self::AddOfNegated(form) => form,
-            Self::WordAtom(op) => AtomForm::new(op, bits(32)),
+        let forms = match self {
+            Self::Atom(form) | Self::Packed(form) | Self::AddOfNegated(form) => vec![form],
+            Self::BySign(BySign(forms)) => forms.to_vec(),
+            Self::WordAtom(op) => vec![AtomForm::new(op, bits(32))],
             _ => return false,
         };
         let Some(family) = Family::of(emit.target.sm) else { return false };
-        let operands = AtomOperands { d: register(&D), base: A, b: register(&B), c: None };
-        let atom = emit.atom(AtomSem::AcqRel, form, operands);
-        so(&atom, family)
+        forms.into_iter().any(|form| {
+            let operands = AtomOperands { d: register(&D), base: A, b: register(&B), c: None };
+            so(&emit.atom(AtomSem::AcqRel, form, operands), family)
+        })
     }
 
     pub fn expand(self, steps: &[Step], operation: Operation, emit: &Emit<'_>, body: &mut Body) {
@@ -75,6 +86,7 @@ impl Implementation {
             }
             Self::AddOfNegated(form) => sub::expand(form, steps, emit, body),
             Self::Packed(form) => packed::expand(form, steps, emit, body, |_, _| {}),
+            Self::BySign(forms) => by_sign::expand(forms, steps, emit, body),
             Self::CasLoop(op) => cas_loop::expand(op, steps, emit, body),
             Self::WordAtom(op) => word::bitwise(op, steps, emit, body),
             Self::WordCasLoop(op) => word::cas_loop(op, steps, emit, body),
@@ -126,6 +138,7 @@ pub fn implementation(
         }
         Implementation::CasLoop(_) => Some(Change::CasLoop),
         Implementation::AddOfNegated(_) => Some(Change::SubAsAdd),
+        Implementation::BySign(_) => Some(Change::FloatAsInteger),
         _ => None,
     });
     changes.extend(matches!(implementation, Implementation::WordCasLoop(_)).then_some(Change::CasLoop));
@@ -144,6 +157,9 @@ fn rmw(op: RmwOp, access: Access, policy: &Policy, target: &Target, changes: &mu
     };
     if let Some(form) = addition {
         return Implementation::AddOfNegated(form);
+    }
+    if let Some(forms) = BySign::of(op, access.ty, target).filter(|_| policy.no_nans) {
+        return Implementation::BySign(forms);
     }
     match (op, access.ty) {
         (RmwOp::And, ty) if ty.is_sub_word() => Implementation::WordAtom(AtomOp::And),

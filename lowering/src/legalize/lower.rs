@@ -54,7 +54,7 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
         }
         SyncScope::SingleThread => Scope::Cta,
     };
-    let emit = Emit { scope, target, access, mmio: policy.volatile_as_mmio };
+    let mut emit = Emit { scope, target, access, mmio: policy.volatile_as_mmio };
     let volatile = access.is_some_and(|access| access.volatile);
     if volatile {
         changes.push(emit.volatile_change(implementation == Implementation::Plain));
@@ -67,12 +67,19 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     let relaxed_access = misplaced || !emit.has_semantics() || (volatile && implementation == Implementation::Plain);
     let carrier = match relaxed_access {
         true => Carrier::Fences,
-        false if implementation.is_loop() => Carrier::Loop,
+        false if implementation.repeats() => Carrier::Repeated,
         false if implementation.is_assembled(&emit, sass::leader_orders) => Carrier::Leader,
         false => Carrier::Access,
     };
     let steps = row(kind, ordering, carrier, &policy.strategies, target, &mut changes)
         .ok_or_else(|| vec![Unsupported::Ordering { kind, ordering }])?;
+    if let Some(access) = &mut emit.access {
+        // Where fences alone order, they stand behind every way out of the loop.
+        let by_fences = !steps.iter().any(|step| step.orders_its_access());
+        access.may_skip_write &=
+            implementation.may_skip_write(access.ty.bits()) && by_fences && !ordering.releases() && !volatile;
+        changes.extend(access.may_skip_write.then_some(Change::SkipsWrite));
+    }
     implementation.expand(&steps, op.operation, &emit, &mut body);
 
     // Before sm_60 `atom` reaches the GPU, which is all that sees shared memory.

@@ -3,6 +3,7 @@
 //! Every replacement strengthens or keeps the meaning, never weakens it, and is named by a [`Change`].
 
 mod body;
+mod by_sign;
 mod cas_loop;
 mod change;
 mod emit;

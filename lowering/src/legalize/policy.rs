@@ -11,6 +11,8 @@ pub struct Policy {
     pub strategies: Strategies,
     /// How floating-point additions treat subnormals and vectors.
     pub fp_atomics: FpAtomics,
+    /// No operand of a floating-point minimum or maximum is a NaN, nor is what it finds in memory.
+    pub no_nans: bool,
     /// The program lets arithmetic on f32 flush subnormals, operands and results, to zeros of their sign.
     pub flush_f32: bool,
     /// Volatile accesses to global memory are `.mmio`, for registers of a device.

@@ -5,7 +5,7 @@
 
 use super::{
     body::{Body, register, setp},
-    cas_loop::{AGAIN, RETRY},
+    cas_loop::{AGAIN, RETRY, unless_kept},
     emit::{AtomForm, AtomOperands, Emit},
     update::Update,
 };
@@ -99,14 +99,16 @@ pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
             update.apply(body, &field, &new);
         }
         prmt(body, &new, register(&old), register(&new), &insert);
-        let cas = AtomForm::new(AtomOp::Cas, Type::B32);
-        let (d, base) = (register(&seen), location.word.clone());
-        let operands = AtomOperands { d, base, b: register(&old), c: Some(register(&new)) };
-        body.push(emit.atom(sem, cas, operands));
-        body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
-        body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry.clone()));
+        unless_kept(Type::B32, &old, &new, emit, body, |body| {
+            let cas = AtomForm::new(AtomOp::Cas, Type::B32);
+            let (d, base) = (register(&seen), location.word.clone());
+            let operands = AtomOperands { d, base, b: register(&old), c: Some(register(&new)) };
+            body.push(emit.atom(sem, cas, operands));
+            body.test(RETRY, Cmp::Ne, Type::B32, register(&seen), register(&old));
+            body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry.clone()));
+        });
     });
-    // The compare-and-swap that succeeded has found the word that the field is taken from; no exchange depends on it.
+    // What was seen last is the word that the field is taken from; no exchange depends on it.
     if op == RmwOp::Xchg {
         prmt(body, &field, register(&seen), Operand::Immediate(0), &extract);
     }

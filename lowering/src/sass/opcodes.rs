@@ -31,7 +31,7 @@ impl Sass {
     /// The opcodes that ptxas emits for one instruction. `None` if the family lacks the instruction, or if it was not
     /// measured. Arithmetic has none.
     pub fn of(instruction: &Instruction, result: ResultUse, family: Family) -> Option<Self> {
-        if instruction.requirement().sm > family.number() {
+        if instruction.requirement().gpus.lowest().is_none_or(|lowest| lowest > family.number()) {
             return None;
         }
         let opcodes = match instruction {

@@ -16,6 +16,10 @@ use crate::{
     ptx::Program,
 };
 
+/// Litmus tests have matrices of one element, kernels do not.
+const ASYNCHRONOUS: &str =
+    "asynchronous operations are modelled in litmus tests, not in kernels: write their pattern as one";
+
 /// Adds the code to a thread of the program. Gives where each statement stands.
 pub(super) fn read(program: &mut Program, thread: usize, code: Vec<Flat>) -> Vec<Line> {
     for flat in &code {
@@ -28,10 +32,14 @@ pub(super) fn read(program: &mut Program, thread: usize, code: Vec<Flat>) -> Vec
             What::Stop(stop, guard) => Some((stop, guard, line.wrong.clone())),
             What::Text(text) => {
                 let reader = cell::Thread { program, column: thread, dialect: Dialect::Ptx };
-                match reader.read(Text::of(&text)) {
-                    Ok(_) => None,
-                    Err((_, why)) => Some((Stop::Unmodelled, guard_of(&text), Some(why))),
-                }
+                let read = reader.read(Text::of(&text)).map_err(|(_, why)| why);
+                let added = &program.threads[thread].code[before..];
+                let is_asynchronous = |of: &Statement<_>| matches!(of.instruction, Instruction::Asynchronous(_));
+                let why = match read {
+                    Ok(_) if added.iter().any(is_asynchronous) => Some(ASYNCHRONOUS.to_owned()),
+                    read => read.err(),
+                };
+                why.map(|why| (Stop::Unmodelled, guard_of(&text), Some(why)))
             }
         };
         let mut wrong = None;

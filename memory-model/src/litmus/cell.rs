@@ -6,6 +6,7 @@ use ptx_isa::{
 };
 
 use super::{
+    asynchronous::is_of_async,
     compute::{arithmetic, is_vector},
     names::{label, register},
     operand::{Cell, NONE, Reader, Wrong},
@@ -31,7 +32,7 @@ pub(crate) struct Thread<'p> {
 const WITHOUT_EFFECT: [&str; 4] = ["reg", "loc", "file", "pragma"];
 
 /// Instructions of PTX that have no place in a litmus test: a mnemonic or a modifier, and what to write.
-const REFUSED: [(&str, &str); 5] = [
+const REFUSED: [(&str, &str); 13] = [
     (
         "param",
         "a thread has no parameters: leave the instruction out, and give its register the address of a variable at the \
@@ -41,6 +42,17 @@ const REFUSED: [(&str, &str); 5] = [
     ("call", "a thread calls nothing: write the instructions of the function in place of the call"),
     ("nc", "`.nc` reads what no thread writes: leave it out"),
     ("local", "no thread sees the local memory of another: write a register in place of it"),
+    (
+        "griddepcontrol",
+        "a test is one grid: leave `griddepcontrol` out, and let both grids be threads that a barrier orders",
+    ),
+    ("multicast::cluster", "write one instruction for each CTA in place of `.multicast::cluster`"),
+    ("multicast::cluster::all", "write one instruction for each CTA in place of `.multicast::cluster::all`"),
+    ("prefetch", "a prefetch orders nothing: leave it out"),
+    ("noComplete", "leave `.noComplete` out: an arrival that must not complete its phase is one like any other"),
+    ("pending_count", "a state has no number of arrivals here: leave `mbarrier.pending_count` out"),
+    ("cp_fenceproxy", "write a store to the descriptor and `fence.proxy.tensormap::generic.release` in place of it"),
+    ("replace", "write a store to the descriptor, `st.weak`, in place of `tensormap.replace`"),
 ];
 
 impl Thread<'_> {
@@ -89,6 +101,9 @@ impl Thread<'_> {
                         is_shared: None,
                         uses: Vec::new(),
                         undeclared: Vec::new(),
+                        placed: Vec::new(),
+                        of_pair: false,
+                        constant: Vec::new(),
                         mapped: None,
                         branch: None,
                     };
@@ -154,9 +169,14 @@ impl Reader<'_, '_> {
             ("sext", _) => self.sext(),
             // Dat3M's word for `mov`.
             ("ld", []) if of.operands.len() == 2 && !self.is_address(1) => self.compute(Computation::MOV, &[]),
+            ("tcgen05" | "wgmma" | "mbarrier" | "cp" | "clusterlaunchcontrol", _) | ("st" | "red", ["async", ..]) => {
+                self.asynchronous()
+            }
+            ("fence", ["proxy", proxy, rest @ ..]) if is_of_async(proxy, rest) => self.fence_of_async(proxy, rest),
+            ("fence", ["mbarrier_init", "release", "cluster"]) => self.fence(Fence::MbarrierInit),
             ("fence", ["proxy", "alias"]) => self.fence(Fence::Proxy(ProxyFence::Alias)),
             ("fence", ["proxy", proxy]) => match proxy.parse::<Proxy>() {
-                Ok(Proxy::Generic) | Err(_) => {
+                Ok(Proxy::Generic | Proxy::Tensor | Proxy::Tensormap) | Err(_) => {
                     self.wrong_at(of.modifiers[1], format!("there is no `fence.proxy.{proxy}`"))
                 }
                 Ok(proxy) => self.fence(Fence::Proxy(ProxyFence::Of(proxy))),
@@ -199,7 +219,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn fence(&self, fence: Fence) -> Result<Instruction, Wrong> {
+    pub(super) fn fence(&self, fence: Fence) -> Result<Instruction, Wrong> {
         self.count(0)?;
         Ok(Instruction::Fence(fence))
     }

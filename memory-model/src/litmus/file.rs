@@ -14,8 +14,9 @@ use super::{
     tokens::{Tokens, shown},
 };
 use crate::{
+    asynchronous::Memory,
     place::Place,
-    program::{Instruction, Label, Value, Variable},
+    program::{Instruction, Label, Location, Register, Value, Variable},
     ptx::{Program, Proxy, Thread},
 };
 
@@ -33,6 +34,14 @@ impl Litmus {
     /// # Errors
     /// As of [`Litmus::read`].
     pub fn read_as(text: &str, dialect: Dialect) -> Result<(Self, Vec<Error>), Errors> {
+        Self::read_with_lines(text, dialect).map(|Read { litmus, warnings, .. }| (litmus, warnings))
+    }
+
+    /// The same, and where each statement stands.
+    ///
+    /// # Errors
+    /// As of [`Litmus::read`].
+    pub fn read_with_lines(text: &str, dialect: Dialect) -> Result<Read, Errors> {
         let header = text.trim_start();
         let skipped = text.len() - header.len();
         let line = header.lines().next().unwrap_or_default();
@@ -44,8 +53,20 @@ impl Litmus {
         let program = Program { locations: Vec::new(), threads: Vec::new() };
         let mut reader = Reader { text, dialect, tokens, program, columns: Columns::default() };
         let litmus = reader.file(name.trim().into())?;
-        Ok((litmus, reader.columns.warnings))
+        let Columns { warnings, lines, .. } = reader.columns;
+        Ok(Read { litmus, warnings, lines })
     }
+}
+
+/// What was read.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// The test.
+    pub litmus: Litmus,
+    /// What was taken although it may be a mistake.
+    pub warnings: Vec<Error>,
+    /// The line of each statement of each thread, from 1.
+    pub lines: Vec<Vec<usize>>,
 }
 
 struct Reader<'t> {
@@ -65,6 +86,12 @@ struct Columns {
     branches: Vec<(usize, Label, usize)>,
     warnings: Vec<Error>,
     errors: Vec<Error>,
+    /// The thread and register of each constant that instructions hang on, and where that is.
+    constants: Vec<(usize, Register, usize)>,
+    /// The line of each statement of each thread.
+    lines: Vec<Vec<usize>>,
+    /// Where the last cell begins, and the line breaks in front of it.
+    counted: (usize, usize),
 }
 
 /// A register's initial value, until its thread is known.
@@ -116,6 +143,7 @@ impl<'t> Reader<'t> {
                 return Ok(self.tokens.error_at(at, format!("P{thread} has no label `{name}`"))?);
             }
         }
+        self.constants()?;
         give_each_cta_its_own(&mut self.program, &self.columns.uses, &self.columns.mapped)
             .or_else(|(at, message)| self.tokens.error_at(at, message))?;
         let condition = condition(&mut self.tokens, &mut self.program)?;
@@ -138,8 +166,11 @@ impl<'t> Reader<'t> {
                 self.tokens.expect("=")?;
                 registers.push(Initial { thread, name, value: self.value()?, at });
             } else {
+                let memory = self.memory()?;
                 let name = self.tokens.word("a variable or `}`")?;
-                self.declaration(name)?;
+                let variable = self.declaration(name)?;
+                let of = memory.map(|memory| Use { variable, memory, of_pair: false, at });
+                self.columns.uses.extend(of);
             }
             if !self.tokens.accept(";") && !self.tokens.is(0, "}") {
                 return self.tokens.error(format!("`;` or `}}` expected, not {}", shown(self.tokens.peek())));
@@ -157,8 +188,40 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// `.shared` in front of a variable, and what else says where it is.
+    fn memory(&mut self) -> Result<Option<Memory>, Error> {
+        let token = self.tokens.peek();
+        if token.kind != TokenKind::Dotted {
+            return Ok(None);
+        }
+        match token.text.text.parse() {
+            Ok(memory) => {
+                self.tokens.take();
+                Ok(Some(memory))
+            }
+            Err(_) => {
+                self.tokens.error(format!("`.global`, `.shared` or `.tensor` expected, not `.{}`", token.text.text))
+            }
+        }
+    }
+
+    /// Registers that instructions hang on keep their values.
+    fn constants(&self) -> Result<(), Error> {
+        for &(thread, register, at) in &self.columns.constants {
+            let Thread { code, registers, .. } = &self.program.threads[thread];
+            let sets = |instruction: &Instruction<_>| instruction.clone().results_mut().contains(&&mut { register });
+            if code.iter().any(|statement| sets(&statement.instruction)) {
+                let name = &registers[usize::from(register.0)].name;
+                return self
+                    .tokens
+                    .error_at(at, format!("`{name}` changes, but must be a constant here: write a number"));
+            }
+        }
+        Ok(())
+    }
+
     /// `x=1`, or `y @ proxy aliases x`.
-    fn declaration(&mut self, name: Text<'t>) -> Result<(), Error> {
+    fn declaration(&mut self, name: Text<'t>) -> Result<Location, Error> {
         let mut declared = Variable::new(name.text, 0);
         if variable(&self.program, name.text).is_some() {
             return self.tokens.error_at(name.start, format!("`{}` is declared twice", name.text));
@@ -181,7 +244,7 @@ impl<'t> Reader<'t> {
             declared.initial = self.tokens.number()?;
         }
         match declare(&mut self.program, declared) {
-            Some(_) => Ok(()),
+            Some(variable) => Ok(variable),
             None => self.tokens.error_at(name.start, "there are too many variables"),
         }
     }
@@ -213,6 +276,7 @@ impl<'t> Reader<'t> {
                 }
             }
         }
+        self.columns.lines.push(Vec::new());
         self.program.threads.push(Thread { place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() });
         Ok(())
     }
@@ -240,7 +304,11 @@ impl<'t> Reader<'t> {
             Ok(cells) => cells,
             Err((at, message)) => return self.columns.errors.push(Error::at(self.text, at, message)),
         };
-        for Cell { at, is_shared, uses, undeclared, mapped, branch } in cells {
+        let (before, breaks) = self.columns.counted;
+        let breaks = breaks + self.text[before..text.start].matches('\n').count();
+        self.columns.counted = (text.start, breaks);
+        self.columns.lines[column].resize(self.program.threads[column].code.len(), breaks + 1);
+        for Cell { at, is_shared, uses, undeclared, placed, of_pair, constant, mapped, branch } in cells {
             for name in undeclared {
                 self.columns.warnings.push(Error::at(
                     self.text,
@@ -248,8 +316,11 @@ impl<'t> Reader<'t> {
                     format!("`{name}` is not declared, and begins as 0"),
                 ));
             }
-            let uses = uses.into_iter().flat_map(|variable| is_shared.map(|is_shared| Use { variable, is_shared, at }));
+            let named = is_shared.map(|is_shared| if is_shared { Memory::Shared } else { Memory::Global });
+            let uses = uses.into_iter().filter_map(|variable| Some((variable, named?)));
+            let uses = uses.chain(placed).map(|(variable, memory)| Use { variable, memory, of_pair, at });
             self.columns.uses.extend(uses);
+            self.columns.constants.extend(constant.into_iter().map(|register| (column, register, at)));
             self.columns.mapped.extend(mapped);
             self.columns.branches.extend(branch.map(|target| (column, target, at)));
         }

@@ -24,8 +24,13 @@
 //!
 //! Every CTA has its own variables in `.shared` memory: where there are several, `x$P1` is the `x` of P1's CTA, and `mapa r0, x, 1`
 //! the address of that of CTA 1 in the thread's cluster.
+//!
+//! Asynchronous instructions name variables where PTX has addresses and descriptors: `tcgen05.mma.cta_group::1.kind::f16 [d], a, b,
+//! 0, 1`. A variable that is used in tensor memory is there, and each CTA has its own; `.shared x=0` and `.tensor t=0` say where a
+//! variable is. An mbarrier that begins with a number other than 0 is initialized for so many arrivals before the test begins.
 
 mod access;
+mod asynchronous;
 pub(crate) mod cell;
 mod compute;
 pub(crate) mod error;
@@ -35,13 +40,18 @@ mod modifier;
 pub(crate) mod names;
 pub(crate) mod operand;
 mod print;
+mod print_asynchronous;
+mod shape;
 mod shared;
 pub(crate) mod shorthand;
+mod spelling;
 mod test;
 pub(crate) mod tokens;
 
 pub use self::{
     error::{Error, Errors},
-    print::{instruction, number},
+    file::Read,
+    print::instruction,
+    spelling::number,
     test::{Dialect, Litmus},
 };

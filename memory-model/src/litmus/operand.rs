@@ -7,11 +7,12 @@ use ptx_isa::{
 
 use super::{
     names::{declare, label, register, variable},
-    print::{is_spelled_in_bits, number},
     shared::Mapped,
+    spelling::{is_spelled_in_bits, number},
     test::Dialect,
 };
 use crate::{
+    asynchronous::Memory,
     program::{Address, Label, Location, Operand, Register, Value, Variable, fits},
     ptx::{Program, Thread},
 };
@@ -29,6 +30,12 @@ pub(crate) struct Cell {
     pub(crate) uses: Vec<Location>,
     /// Those of them that were not declared.
     pub(crate) undeclared: Vec<String>,
+    /// Where asynchronous instructions have their variables.
+    pub(crate) placed: Vec<(Location, Memory)>,
+    /// Whether the instruction works for a pair of CTAs.
+    pub(crate) of_pair: bool,
+    /// Registers that must keep the value of the start: what the instruction is depends on it.
+    pub(crate) constant: Vec<Register>,
     pub(crate) mapped: Option<Mapped>,
     /// Where it branches.
     pub(crate) branch: Option<Label>,

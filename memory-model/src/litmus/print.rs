@@ -3,15 +3,15 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
+    print_asynchronous::fence_of_async,
     shorthand::{BRANCHES, Direction, PROXIES},
+    spelling::{Words, name, number},
     test::Litmus,
 };
 use crate::{
+    asynchronous::Memory,
     condition::{Atom, Formula},
-    program::{
-        Address, AtomOp, BarrierName, BarrierPart, Computation, Label, Location, Operand, Register, RmwOp, Statement,
-        Stop, Type, Value,
-    },
+    program::{AtomOp, BarrierName, BarrierPart, Computation, Location, RmwOp, Statement, Stop, Type},
     ptx::{Fence, Instruction, Program, Proxy, ProxyFence, Ptx, Sem, Semantics, Thread},
 };
 
@@ -36,7 +36,12 @@ impl Display for Litmus {
                 Some((proxy, of)) => {
                     writeln!(f, "{} @ {proxy} aliases {};", variable.name, name(&self.program, of))?;
                 }
-                None => writeln!(f, "{}={};", variable.name, number(variable.initial))?,
+                None => {
+                    if variable.memory != Memory::Global {
+                        write!(f, ".{} ", variable.memory)?;
+                    }
+                    writeln!(f, "{}={};", variable.name, number(variable.initial))?;
+                }
             }
         }
         for (index, thread) in self.program.threads.iter().enumerate() {
@@ -78,20 +83,6 @@ fn cells(program: &Program, (index, thread): (usize, &Thread)) -> Vec<String> {
     std::iter::once(header).chain(statements).collect()
 }
 
-/// A value as text. Small negative numbers look like what was written; they are the same bits.
-pub fn number(value: Value) -> String {
-    if value > Value::MAX - (1 << 32) { (value as i64).to_string() } else { value.to_string() }
-}
-
-/// Whether constants of a type are written as the bits of a floating-point number (section 4.5.2).
-pub(super) fn is_spelled_in_bits(ty: Type) -> bool {
-    matches!(ty, Type::F32 | Type::F64)
-}
-
-fn name(program: &Program, location: Location) -> &str {
-    program.locations.get(usize::from(location.0)).map_or("?", |variable| &variable.name)
-}
-
 /// The statement as text, as it stands in a column.
 pub fn instruction(program: &Program, thread: &Thread, statement: &Statement<Ptx>) -> String {
     let words = Words { program, thread };
@@ -100,47 +91,7 @@ pub fn instruction(program: &Program, thread: &Thread, statement: &Statement<Ptx
     guard.unwrap_or_default() + &words.instruction(&statement.instruction)
 }
 
-/// The names that operands have.
-struct Words<'p> {
-    program: &'p Program,
-    thread: &'p Thread,
-}
-
 impl Words<'_> {
-    fn register(&self, register: Register) -> &str {
-        self.thread.registers.get(usize::from(register.0)).map_or("?", |register| &register.name)
-    }
-
-    fn label(&self, label: Label) -> &str {
-        self.thread.labels.get(usize::from(label.0)).map_or("?", |label| label)
-    }
-
-    fn operand(&self, operand: Operand) -> String {
-        match operand {
-            Operand::Register(register) => self.register(register).into(),
-            Operand::Immediate(value) => number(value),
-            Operand::Address(location) => name(self.program, location).into(),
-        }
-    }
-
-    /// A value that an instruction of this type takes.
-    fn value(&self, operand: Operand, ty: Type) -> String {
-        match operand {
-            Operand::Immediate(bits) if ty == Type::F32 => format!("0f{:08X}", bits as u32),
-            Operand::Immediate(bits) if ty == Type::F64 => format!("0d{bits:016X}"),
-            operand => self.operand(operand),
-        }
-    }
-
-    fn address(&self, a: Address) -> String {
-        let base = self.operand(a.base);
-        match a.offset {
-            0 => base,
-            offset if offset < 0 => format!("[{base}{offset}]"),
-            offset => format!("[{base}+{offset}]"),
-        }
-    }
-
     fn instruction(&self, instruction: &Instruction) -> String {
         match instruction {
             Instruction::Load { d, a, ty, access } => {
@@ -169,6 +120,8 @@ impl Words<'_> {
             Instruction::Fence(Fence::Memory { sem, scope }) => format!("fence.{sem}.{scope}"),
             Instruction::Fence(Fence::Proxy(ProxyFence::Alias)) => "fence.proxy.alias".into(),
             Instruction::Fence(Fence::Proxy(ProxyFence::Of(proxy))) => format!("fence.proxy.{proxy}"),
+            Instruction::Fence(fence) => fence_of_async(fence),
+            Instruction::Asynchronous(of) => self.asynchronous(of),
             Instruction::Barrier(barrier) => match barrier.of {
                 BarrierName::Cta { instance, id, quorum } => {
                     let part = match barrier.part {

@@ -1,17 +1,20 @@
-//! Variables in shared memory, of which every CTA has its own (section 5.1.6).
+//! Variables in shared memory (section 5.1.6) and in tensor memory (9.7.16.1), of which every CTA has its own.
 
 use super::names::{declare, variable};
 use crate::{
+    asynchronous::Memory,
     place::Place,
-    program::{Location, Variable},
+    program::{Instruction, Location, Variable},
     ptx::Program,
 };
 
-/// An instruction that says in which state space a variable is.
+/// An instruction that says where a variable is.
 #[derive(Clone, Copy)]
 pub(crate) struct Use {
     pub(crate) variable: Location,
-    pub(crate) is_shared: bool,
+    pub(crate) memory: Memory,
+    /// Whether the instruction works for a pair of CTAs, of which the variable is one.
+    pub(crate) of_pair: bool,
     /// Where the instruction is, in bytes.
     pub(crate) at: usize,
 }
@@ -31,29 +34,46 @@ pub(crate) struct Mapped {
 /// What is wrong, and where, in bytes.
 type Wrong = (usize, String);
 
+/// In the name of a variable, what stands before the thread whose CTA has it.
+const INSTANCE: &str = "$P";
+
 /// Gives each CTA its own shared variables. Where there is more than one, `x` becomes `x$P0`, that of P0's CTA, and so on.
+///
+/// A variable of tensor memory with which an instruction works for a pair of CTAs stays one. Where there are asynchronous
+/// instructions, the variables say afterwards where they are.
 pub(crate) fn give_each_cta_its_own(program: &mut Program, uses: &[Use], mapped: &[Mapped]) -> Result<(), Wrong> {
+    let instructions = program.threads.iter().flat_map(|thread| &thread.code).map(|statement| &statement.instruction);
+    let is_asynchronous =
+        instructions.into_iter().any(|instruction| matches!(instruction, Instruction::Asynchronous(_)));
     let mut done: Vec<Location> = Vec::new();
-    for used in uses.iter().filter(|used| used.is_shared) {
-        if !done.contains(&used.variable) {
-            done.push(used.variable);
-            let elsewhere = uses.iter().find(|other| other.variable == used.variable && !other.is_shared);
-            divide(program, *used, elsewhere, mapped)?;
+    for used in uses.iter().filter(|used| used.memory != Memory::Global) {
+        if done.contains(&used.variable) {
+            continue;
+        }
+        done.push(used.variable);
+        let of_it = || uses.iter().filter(|other| other.variable == used.variable);
+        let name = &program.locations[usize::from(used.variable.0)].name;
+        if let Some(other) = of_it().find(|other| other.memory != used.memory) {
+            return Err((other.at, format!("`{name}` is in {} memory elsewhere", used.memory)));
+        }
+        let is_divided = !name.contains(INSTANCE) && !of_it().any(|other| other.of_pair);
+        if is_asynchronous {
+            program.locations[usize::from(used.variable.0)].memory = used.memory;
+        }
+        if is_divided {
+            divide(program, *used, mapped)?;
         }
     }
     Ok(())
 }
 
 /// Makes one variable one for each CTA that has it.
-fn divide(program: &mut Program, used: Use, elsewhere: Option<&Use>, mapped: &[Mapped]) -> Result<(), Wrong> {
+fn divide(program: &mut Program, used: Use, mapped: &[Mapped]) -> Result<(), Wrong> {
     let Use { variable: divided, at, .. } = used;
-    let name = program.locations[usize::from(divided.0)].name.clone();
-    if let Some(other) = elsewhere {
-        return Err((other.at, format!("`{name}` is in shared memory elsewhere")));
-    }
+    let Variable { name, initial, memory, .. } = program.locations[usize::from(divided.0)].clone();
     let mut variables = program.locations.iter().enumerate();
     if variables.any(|(index, of)| of.alias.is_some_and(|(_, of)| of == divided || index == usize::from(divided.0))) {
-        return Err((at, format!("`{name}` has an alias, and cannot be in shared memory")));
+        return Err((at, format!("`{name}` has an alias, and cannot be in {} memory", used.memory)));
     }
     let mapped: Vec<Mapped> = mapped.iter().copied().filter(|mapa| mapa.variable == divided).collect();
     let targets = mapped.iter().map(|mapa| target(program, mapa)).collect::<Result<Vec<_>, _>>()?;
@@ -70,17 +90,16 @@ fn divide(program: &mut Program, used: Use, elsewhere: Option<&Use>, mapped: &[M
     if places.len() < 2 {
         return Ok(());
     }
-    let initial = program.locations[usize::from(divided.0)].initial;
     let mut instances = Vec::new();
     for place in places {
         let first = program.threads.iter().position(|thread| thread.place == place).unwrap_or_default();
-        let own = format!("{name}$P{first}");
+        let own = format!("{name}{INSTANCE}{first}");
         let is_new = variable(program, &own).is_none();
         let instance = if instances.is_empty() {
             program.locations[usize::from(divided.0)].name = own.clone();
             Some(divided)
         } else {
-            declare(program, Variable::new(own.clone(), initial))
+            declare(program, Variable { memory, ..Variable::new(own.clone(), initial) })
         };
         let Some(instance) = instance.filter(|_| is_new) else {
             return Err((at, format!("`{own}`, the `{name}` of P{first}'s CTA, is declared already")));

@@ -2,7 +2,7 @@
 
 use strum::{Display, EnumIter, IntoEnumIterator};
 
-use super::{Conventions, Ptx, relations::*};
+use super::{Conventions, Ptx, asynchronous, proxies, relations::*};
 use crate::{execution::Execution, relation::Relation};
 
 /// An execution with the relations that the axioms speak of.
@@ -21,26 +21,35 @@ pub struct Judged<'x> {
     pub synchronizes: Relation,
     /// Section 8.9.2.
     pub observation: Relation,
+    /// Section 9.7.16.6.3: what executes before what, whether or not memory is ordered.
+    pub execution_order: Relation,
+    /// How the execution is read.
+    pub conventions: Conventions,
 }
 
 impl<'x> Judged<'x> {
     /// Computes the relations.
     pub fn new(x: &'x Execution<Ptx>, conventions: Conventions) -> Self {
         let base_causality = base_causality_order(x, conventions);
-        let preserved = proxy_preserved_base_causality_order(&x.skeleton, &base_causality);
+        let morally_strong = morally_strong(&x.skeleton);
+        let (skeleton, read) = (&x.skeleton, morally_strong & x.rf);
+        let execution_order = asynchronous::execution_order(skeleton, &base_causality, &read, &x.phases, conventions);
+        let preserved = proxies::all_preserved(&x.skeleton, &base_causality, &execution_order, conventions);
         Self {
             execution: x,
-            morally_strong: morally_strong(&x.skeleton),
+            morally_strong,
             base_causality,
             causality: causality_order(&observation_order(x), &preserved),
             fr: x.fr(),
             synchronizes: synchronizes(x, conventions),
             observation: observation_order(x),
+            execution_order,
+            conventions,
         }
     }
 
-    /// The cycle with each step of causality taken apart: into program order, synchronization, Fence-SC order, barriers and
-    /// observation.
+    /// The cycle with each step of causality taken apart: into program order, synchronization, Fence-SC order, barriers,
+    /// observation, and the orders of asynchronous operations.
     pub fn in_steps(&self, cycle: &Cycle) -> Cycle {
         let next = |index: usize| cycle[(index + 1) % cycle.len()].0;
         let steps = |(index, &(event, name)): (usize, &(usize, &'static str))| {
@@ -53,10 +62,23 @@ impl<'x> Judged<'x> {
     /// How causality order leads from one event to another.
     fn steps(&self, a: usize, b: usize) -> Option<Cycle> {
         let x = self.execution;
-        let named = [("po", x.skeleton.po), ("sync", self.synchronizes), ("sc", x.sc), ("barrier", x.barriers)];
-        let union = named.iter().fold(Relation::empty(x.skeleton.len()), |union, (_, relation)| union | *relation);
+        let mut named = vec![("po", x.skeleton.po), ("sync", self.synchronizes), ("sc", x.sc), ("barrier", x.barriers)];
+        let entering = asynchronous::entering(&x.skeleton, self.conventions.readings);
+        let (memory, execution) = asynchronous::named(&x.skeleton, &x.phases, &x.barriers, self.conventions);
+        named.extend(memory);
+        let union = |named: &[(_, Relation)]| {
+            named.iter().fold(Relation::empty(x.skeleton.len()), |union, (_, relation)| union | *relation)
+        };
+        let memory = union(&named);
+        named.extend(execution);
+        named.push(("operation", entering));
+        named.push(("rf", self.morally_strong & x.rf));
+        let all = union(&named);
         let walk = |a: usize, b: usize| {
-            let path = union.path(a, b)?;
+            // Operations on tensor memory are ordered by what orders execution alone, too.
+            let mut memory = memory;
+            entering.pairs().filter(|&(_, into)| into == b).for_each(|(start, into)| memory.insert(start, into));
+            let path = memory.path(a, b).or_else(|| all.path(a, b).filter(|_| self.execution_order.contains(a, b)))?;
             let step = |pair: &[usize]| {
                 let named = named.iter().find(|(_, relation)| relation.contains(pair[0], pair[1]));
                 (pair[0], named.map_or("before", |(name, _)| name))

@@ -1,7 +1,7 @@
 //! Why an outcome is allowed or forbidden.
 
 use super::{
-    Conventions, Program, Ptx,
+    Conventions, Program, Ptx, asynchronous,
     axioms::{Axiom, Cycle, Judged},
     relations,
     search::{combinations, decide},
@@ -11,6 +11,7 @@ use std::time::Instant;
 use strum::IntoEnumIterator;
 
 use crate::{
+    barrier::Phases,
     condition::{Atom, Condition, Formula, Quantifier},
     execution::{Combination, Execution},
     limit::Limit,
@@ -157,7 +158,15 @@ impl Finder<'_> {
         let ms = relations::morally_strong(x);
         let fences = relations::sc_fences(x);
         let empty = Relation::empty(x.len());
-        let base = Execution { skeleton: x.clone(), rf, co: empty, sc: empty, barriers, values: values.clone() };
+        let base = Execution {
+            skeleton: x.clone(),
+            rf,
+            co: empty,
+            sc: empty,
+            barriers,
+            phases: empty,
+            values: values.clone(),
+        };
         let inits = Relation::product(x.len(), x.inits, x.writes - x.inits) & x.same_location();
         let mentions = |span: &Span| mentions(self.program, self.formula, span.variable);
         let mentioned: Vec<Span> = c.locations.iter().copied().filter(mentions).collect();
@@ -176,34 +185,55 @@ impl Finder<'_> {
         if !last_writes(c, &inits, &mentioned).iter().any(holds) {
             return;
         }
-        each_orientation(&fence_pairs, empty, &mut |sc| {
-            let execution = Execution { sc, ..base.clone() };
-            let judged = Judged::new(&execution, self.conventions);
-            let caused = judged.causality.between(x.writes, x.writes) & x.same_location();
-            each_orientation(&write_pairs, inits, &mut |order| {
-                self.looked_at += 1;
-                for last in last_writes(c, &order, &mentioned) {
-                    if self.done() {
-                        return false;
-                    }
-                    if !self.formula.holds(&self.layout, &state(&last)) {
-                        continue;
-                    }
-                    // What the formula says to be last is last.
-                    let mut claimed = order;
-                    for &write in &last {
-                        let others = (x.at(x.events[write].location) & x.writes) - Set::one(write);
-                        others.for_each(|other| claimed.insert(other, write));
-                    }
-                    let claimed = claimed.closure();
-                    let with_causality = (claimed | caused).closure();
-                    // Where causality contradicts it, the axiom of coherence shows how.
-                    let co = if with_causality.is_irreflexive() { with_causality } else { claimed };
-                    self.judge(Execution { co, ..execution.clone() });
+        for course in self.courses(c, &base.barriers, &phases) {
+            let base = Execution { phases: course, ..base.clone() };
+            each_orientation(&fence_pairs, empty, &mut |sc| {
+                let execution = Execution { sc, ..base.clone() };
+                let judged = Judged::new(&execution, self.conventions);
+                if asynchronous::waits_for_itself(&judged.execution_order, &execution.phases) {
+                    return true;
                 }
-                true
-            })
-        });
+                let caused = judged.causality.between(x.writes, x.writes) & x.same_location();
+                each_orientation(&write_pairs, inits, &mut |order| {
+                    self.looked_at += 1;
+                    for last in last_writes(c, &order, &mentioned) {
+                        if self.done() {
+                            return false;
+                        }
+                        if !self.formula.holds(&self.layout, &state(&last)) {
+                            continue;
+                        }
+                        // What the formula says to be last is last.
+                        let mut claimed = order;
+                        for &write in &last {
+                            let others = (x.at(x.events[write].location) & x.writes) - Set::one(write);
+                            others.for_each(|other| claimed.insert(other, write));
+                        }
+                        let claimed = claimed.closure();
+                        let with_causality = (claimed | caused).closure();
+                        // Where causality contradicts it, the axiom of coherence shows how.
+                        let co = if with_causality.is_irreflexive() { with_causality } else { claimed };
+                        self.judge(Execution { co, ..execution.clone() });
+                    }
+                    true
+                })
+            });
+        }
+    }
+
+    /// What waits observe at mbarriers, and of relaxed arrivals at barriers: every course.
+    fn courses(&self, c: &Combination<Ptx>, barriers: &Relation, phases: &Phases) -> Vec<Relation> {
+        let x = &c.skeleton;
+        let mut relaxed = Relation::empty(x.len());
+        if !asynchronous::has_asynchronous(x) {
+            return vec![relaxed];
+        }
+        for (arrivals, waits) in &phases.0 {
+            relaxed = relaxed | (Relation::product(x.len(), *arrivals, *waits) - *barriers);
+        }
+        let order = (asynchronous::static_order(x, self.conventions) | *barriers | relaxed).closure();
+        let courses = super::phases::phases(c, &order, &mut Budget::new(self.limits)).unwrap_or_default();
+        courses.into_iter().map(|course| course | relaxed).collect()
     }
 
     fn judge(&mut self, execution: Execution<Ptx>) {

@@ -4,9 +4,14 @@
 //! each other. [`search`] finds all outcomes of a program without trying every execution; [`explain`] shows why an outcome is
 //! allowed or forbidden.
 
+pub mod asynchronous;
 pub mod axioms;
 pub mod explain;
 pub mod orderings;
+mod phases;
+pub mod proxies;
+pub mod race;
+pub mod readings;
 pub mod relations;
 pub mod search;
 
@@ -16,10 +21,13 @@ pub use ptx_isa::FenceSem;
 use ptx_isa::{AtomSem, LdSem, MembarLevel, RedSem, StSem};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
+use self::readings::Readings;
 use crate::{
+    asynchronous::Through,
+    execution::Event,
     place::{Place, Scope, all_reach},
     program::{self, Language},
-    unfold::Unfolding,
+    unfold::{EventKind, Unfolding},
 };
 
 /// The language of PTX.
@@ -45,6 +53,17 @@ impl Language for Ptx {
 
     fn reaches(access: Semantics, places: &[Place]) -> Option<bool> {
         access.strong().then(|| access.proxy == Proxy::Generic && all_reach(access.scope, places))
+    }
+
+    fn asynchronous(through: Through, reduction: Option<Scope>) -> Option<Semantics> {
+        let proxy = match through {
+            Through::Generic => Proxy::Generic,
+            Through::Async => Proxy::Async,
+            Through::Tensormap => Proxy::Tensormap,
+            Through::Tensor => Proxy::Tensor,
+        };
+        let semantics = reduction.map_or(Semantics::WEAK, |scope| Semantics::new(Sem::Relaxed, scope));
+        Some(Semantics { proxy, ..semantics })
     }
 }
 
@@ -106,8 +125,12 @@ pub enum Proxy {
     Texture,
     /// Constant memory.
     Constant,
-    /// Asynchronous copies.
+    /// Asynchronous copies, and tensor operations on shared memory.
     Async,
+    /// Descriptors of tensors.
+    Tensormap,
+    /// Tensor memory, which has no other method of access.
+    Tensor,
 }
 
 /// What a memory operation carries.
@@ -194,6 +217,16 @@ impl Semantics {
     }
 }
 
+impl Event<Ptx> {
+    /// Section 8.6: the proxy of a memory operation. Initial writes and fences count as generic.
+    pub fn proxy(&self) -> Proxy {
+        match self.kind {
+            EventKind::Read(access) | EventKind::Write(access) => access.proxy,
+            _ => Proxy::Generic,
+        }
+    }
+}
+
 /// A fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fence {
@@ -206,6 +239,23 @@ pub enum Fence {
     },
     /// `fence.proxy`.
     Proxy(ProxyFence),
+    /// `fence.mbarrier_init.release.cluster`: a release fence that covers earlier `mbarrier.init` alone.
+    MbarrierInit,
+    /// `tcgen05.fence::before_thread_sync`, `tcgen05.fence::after_thread_sync`
+    Tensor(TensorFence),
+    /// `wgmma.fence`
+    Wgmma,
+}
+
+/// The side of a synchronization on which a `tcgen05.fence` stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+pub enum TensorFence {
+    /// What it orders is before it.
+    #[strum(serialize = "fence::before_thread_sync")]
+    Before,
+    /// What it orders is behind it.
+    #[strum(serialize = "fence::after_thread_sync")]
+    After,
 }
 
 /// `fence.proxy` (section 8.6).
@@ -216,6 +266,37 @@ pub enum ProxyFence {
     Alias,
     /// Between the generic proxy and this one.
     Of(Proxy),
+    /// `fence.proxy.async.{global,shared::cta,shared::cluster}`: of the async proxy, for this memory alone.
+    AsyncOf(FencedSpace),
+    /// `fence.proxy.async::generic.sem.sync_restrict…`: one direction in two halves.
+    AsyncHalf(OneSided),
+    /// `fence.proxy.tensormap::generic.sem.scope`: one direction in two halves. The acquire half is for the descriptor at an address,
+    /// which [`Asynchronous::AcquireTensormap`](crate::asynchronous::Asynchronous::AcquireTensormap) has.
+    TensormapRelease(Scope),
+}
+
+/// The memory that a `fence.proxy.async` is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+pub enum FencedSpace {
+    /// Global memory.
+    #[strum(serialize = "global")]
+    Global,
+    /// Shared memory of the CTA.
+    #[strum(serialize = "shared::cta")]
+    SharedCta,
+    /// Shared memory of the cluster.
+    #[strum(serialize = "shared::cluster")]
+    SharedCluster,
+}
+
+/// A half of a synchronization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum OneSided {
+    /// The writer's.
+    Release,
+    /// The reader's.
+    Acquire,
 }
 
 /// How to read the manual where it leaves room, or where another tool reads it otherwise.
@@ -230,6 +311,8 @@ pub struct Conventions {
     pub red_acquires: bool,
     /// An execution is an outcome although a thread waits at a barrier for ever, if the thread ends behind that barrier.
     pub hung_at_end: bool,
+    /// What the manual leaves open about asynchronous operations.
+    pub readings: Readings,
 }
 
 impl Fence {
@@ -251,11 +334,21 @@ impl Fence {
 
 impl Conventions {
     /// The manual, and the Atomics ABI where it leaves room.
-    pub const MANUAL: Self =
-        Self { failed_cas_writes: false, fence_sc_in_patterns: true, red_acquires: false, hung_at_end: false };
+    pub const MANUAL: Self = Self {
+        failed_cas_writes: false,
+        fence_sc_in_patterns: true,
+        red_acquires: false,
+        hung_at_end: false,
+        readings: Readings::DEFAULT,
+    };
     /// The readings of Dat3M.
-    pub const DAT3M: Self =
-        Self { failed_cas_writes: true, fence_sc_in_patterns: false, red_acquires: true, hung_at_end: true };
+    pub const DAT3M: Self = Self {
+        failed_cas_writes: true,
+        fence_sc_in_patterns: false,
+        red_acquires: true,
+        hung_at_end: true,
+        readings: Readings::DEFAULT,
+    };
 
     /// How threads are unfolded by these readings.
     pub fn unfolding(self, rounds: usize) -> Unfolding {

@@ -1,7 +1,8 @@
 //! The relations of the manual, in its order. Those above [`observation_order`] depend on the program alone.
 
-use super::{Conventions, Fence, FenceSem, Proxy, ProxyFence, Ptx};
+use super::{Conventions, Fence, FenceSem, Proxy, ProxyFence, Ptx, asynchronous};
 use crate::{
+    asynchronous::Step,
     execution::{Event, Execution, Skeleton},
     place::Scope,
     relation::{Relation, Set},
@@ -12,7 +13,8 @@ use crate::{
 fn strong_scope(event: &Event<Ptx>) -> Option<Scope> {
     match event.kind {
         EventKind::Read(access) | EventKind::Write(access) => access.strong().then_some(access.scope),
-        EventKind::Fence(Fence::Memory { scope, .. }) => Some(scope),
+        EventKind::Fence(Fence::Memory { scope, .. } | Fence::Proxy(ProxyFence::TensormapRelease(scope)))
+        | EventKind::Step(Step::AcquireTensormap(scope)) => Some(scope),
         _ => None,
     }
 }
@@ -20,14 +22,6 @@ fn strong_scope(event: &Event<Ptx>) -> Option<Scope> {
 /// Section 8.4, Table 20: strong operations.
 pub fn strong(x: &Skeleton<Ptx>) -> Set {
     x.filter(|event| strong_scope(event).is_some())
-}
-
-/// Section 8.6: the proxy of a memory operation. Initial writes and fences count as generic.
-pub fn proxy(event: &Event<Ptx>) -> Proxy {
-    match event.kind {
-        EventKind::Read(access) | EventKind::Write(access) => access.proxy,
-        _ => Proxy::Generic,
-    }
 }
 
 /// Section 8.7. Irreflexive and symmetric.
@@ -46,7 +40,7 @@ pub fn morally_strong(x: &Skeleton<Ptx>) -> Relation {
             || x.po.contains(b, a)
             || (a != b && includes(first, x.place(b)) && includes(second, x.place(a)));
         let both_memory = memory.contains(a) && memory.contains(b);
-        related && proxy(first) == proxy(second) && (!both_memory || first.address == second.address)
+        related && first.proxy() == second.proxy() && (!both_memory || first.address == second.address)
     })
 }
 
@@ -69,21 +63,27 @@ pub fn sc_fences(x: &Skeleton<Ptx>) -> Set {
     fences(x, |sem| sem == FenceSem::Sc)
 }
 
-/// Section 8.8: from the first operation of each release pattern to its strong write.
+/// Section 8.8: from the first operation of each release pattern to its strong write. A proxy fence that releases is the first of
+/// one as well (section 9.7.13.5).
 pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let sc = conventions.fence_sc_in_patterns;
     let releases = x.filter(|event| matches!(event.kind, EventKind::Write(access) if access.releases()));
     let fences = fences(x, |sem| matches!(sem, FenceSem::AcqRel | FenceSem::Release) || sc && sem == FenceSem::Sc);
+    let proxy_fence =
+        |event: &Event<Ptx>| matches!(event.kind, EventKind::Fence(Fence::Proxy(ProxyFence::TensormapRelease(_))));
+    let fences = fences | x.filter(proxy_fence);
     let writes = x.writes & strong(x);
     po_loc(x).optional().between(releases, writes) | x.po.between(fences, writes)
 }
 
-/// Section 8.8: from the strong read of each acquire pattern to its last operation. Section 8.11.1 leaves out `red`.
+/// Section 8.8: from the strong read of each acquire pattern to its last operation, which may be a proxy fence that acquires
+/// (section 9.7.13.5). Section 8.11.1 leaves out `red`.
 pub fn acquire_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let sc = conventions.fence_sc_in_patterns;
     let red = if conventions.red_acquires { Set(0) } else { x.filter(|event| event.reduction) };
     let acquires = x.filter(|event| matches!(event.kind, EventKind::Read(access) if access.acquires())) - red;
     let fences = fences(x, |sem| matches!(sem, FenceSem::AcqRel | FenceSem::Acquire) || sc && sem == FenceSem::Sc);
+    let fences = fences | x.filter(|event| matches!(event.kind, EventKind::Step(Step::AcquireTensormap(_))));
     let reads = (x.reads & strong(x)) - red;
     po_loc(x).optional().between(reads, acquires) | x.po.between(reads, fences)
 }
@@ -105,15 +105,23 @@ pub fn synchronizes(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
 pub fn base_causality_order(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
     let inits = x.skeleton.inits;
     let before_all = Relation::product(x.skeleton.len(), inits, Set::first(x.skeleton.len()) - inits);
-    (x.skeleton.po | synchronizes(x, conventions) | x.sc | x.barriers | before_all).closure()
+    let known = x.skeleton.po | synchronizes(x, conventions) | x.sc | x.barriers | before_all;
+    if asynchronous::has_asynchronous(&x.skeleton) {
+        let all = known | asynchronous::base_causality(&x.skeleton, &x.phases, &x.barriers, conventions);
+        return asynchronous::enter_operations(&x.skeleton, &all.closure(), conventions.readings);
+    }
+    known.closure()
 }
+
+/// The proxies of which `proxies.rs` speaks.
+const SPECIAL: [Proxy; 3] = [Proxy::Async, Proxy::Tensormap, Proxy::Tensor];
 
 /// Section 8.9.5. The text gives cases for the generic proxy, for one proxy within one CTA, and for aliases; a fence of
 /// another proxy orders as in 'Mixed-Proxy Extensions for the NVIDIA PTX Memory Consistency Model' (ISCA 2022).
 pub fn proxy_preserved_base_causality_order(x: &Skeleton<Ptx>, cb: &Relation) -> Relation {
     let memory = x.memory();
     let same_address = Relation::from_fn(x.len(), |a, b| x.events[a].address == x.events[b].address);
-    let generic = memory & x.filter(|event| proxy(event) == Proxy::Generic);
+    let generic = memory & x.filter(|event| event.proxy() == Proxy::Generic);
     let same_location = x.same_location();
     let cb_memory = cb.between(memory, memory);
     let proxy_fences = x.filter(|event| matches!(event.kind, EventKind::Fence(Fence::Proxy(_))));
@@ -123,9 +131,12 @@ pub fn proxy_preserved_base_causality_order(x: &Skeleton<Ptx>, cb: &Relation) ->
     let same_cta = |a: usize, b: usize| x.place(a).is_some() && x.place(a) == x.place(b);
     let of = |fence: usize, operation: usize| {
         let EventKind::Fence(Fence::Proxy(ProxyFence::Of(of))) = x.events[fence].kind else { return false };
-        of == proxy(&x.events[operation]) && same_cta(fence, operation)
+        !SPECIAL.contains(&of) && of == x.events[operation].proxy() && same_cta(fence, operation)
     };
-    let same_proxy = Relation::from_fn(x.len(), |a, b| proxy(&x.events[a]) == proxy(&x.events[b]) && same_cta(a, b));
+    let same_proxy = Relation::from_fn(x.len(), |a, b| {
+        let of = x.events[a].proxy();
+        !SPECIAL.contains(&of) && of == x.events[b].proxy() && same_cta(a, b)
+    });
     let leave = *cb & Relation::from_fn(x.len(), |a, fence| memory.contains(a) && of(fence, a));
     let enter = *cb & Relation::from_fn(x.len(), |fence, b| memory.contains(b) && of(fence, b));
     let aliases = x.filter(|event| event.kind == EventKind::Fence(Fence::Proxy(ProxyFence::Alias)));

@@ -20,18 +20,20 @@ mod encode;
 mod location;
 mod product;
 mod question;
+mod races;
 mod solver;
 mod state;
 mod terms;
 mod values;
 
+pub use self::races::race;
 use self::{
     choice::Choice,
     encode::{Answer, Found},
     state::{Goal, LocationEvents, NONE, Question, Search},
     values::Solution,
 };
-use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, relations};
+use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, phases, proxies, race::Known, relations};
 use crate::{
     barrier,
     condition::{Atom, Condition, Formula},
@@ -43,7 +45,7 @@ use crate::{
     relation::{MAX_EVENTS, Relation, Set},
     states::States,
     thin_air,
-    unfold::{self, EventKind, Path, Term, Unfolding},
+    unfold::{self, EventKind, Path, PathBarrier, Term, Unfolding},
 };
 
 /// Every final state that the model allows.
@@ -343,15 +345,15 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let proxied = |event: usize| match x.events[event].kind {
             EventKind::Read(access) | EventKind::Write(access) => access.proxy != Proxy::Generic,
             EventKind::Fence(Fence::Proxy(fence)) => fence != ProxyFence::Alias,
+            EventKind::Start(_) => true,
             _ => false,
         };
         let plain = c.variables.len() == program.locations.len() && !(0..x.len()).any(proxied);
+        let asynchronous = asynchronous::has_asynchronous(x);
         let mut sources = [Set(0); MAX_EVENTS];
         for read in x.reads {
             let event = &x.events[read];
-            let ordered = |other: &Event<Ptx>| {
-                other.address == event.address && relations::proxy(other) == relations::proxy(event)
-            };
+            let ordered = |other: &Event<Ptx>| other.address == event.address && other.proxy() == event.proxy();
             let later = x.po.row(read).filter(|&write| ordered(&x.events[write])).collect();
             sources[read] = (x.writes & x.at(event.location)) - later;
         }
@@ -388,9 +390,12 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             required,
             registers,
             plain,
+            conventions,
+            asynchronous,
             has_dependencies: !x.dep.is_empty(),
             phases: [Set(0); MAX_EVENTS],
             barrier_edges: Relation::empty(x.len()),
+            phase_edges: Relation::empty(x.len()),
             barriers_first: false,
             feasible_only: false,
             feasible: false,
@@ -476,6 +481,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 outer = outer | synchronizing | (x.rmw.domain() & events);
             }
         }
+        if self.asynchronous || self.goal.race {
+            // What is strong is part of the order of execution, and of observation.
+            outer = outer | (x.reads & relations::strong(x));
+        }
         // What an outer read returns must not depend on an inner one.
         loop {
             let before = outer;
@@ -502,7 +511,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let x = &self.c.skeleton;
         // Whoever waits at a barrier may wait for those behind the bound: where they are counted, or bring values along, what
         // is left is no execution.
-        if self.c.barriers().any(|(.., barrier)| barrier.quorum.is_some() || barrier.reduction.is_some()) {
+        let counted = |barrier: &PathBarrier| barrier.quorum.is_some() || barrier.reduction.is_some();
+        if self.asynchronous || self.c.barriers().any(|(.., barrier)| counted(barrier)) {
             return Ok(true);
         }
         self.beyond = x.filter(|event| matches!(event.kind, EventKind::Beyond { .. }));
@@ -526,11 +536,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn run(&mut self) -> Result<(), Limit> {
         let x = &self.c.skeleton;
         let empty = Relation::empty(x.len());
-        let all = Set::first(x.len());
         let mut choice = Choice {
             rf: [NONE; MAX_EVENTS],
             chosen: Set(0),
-            cb: x.po.closure() | Relation::product(x.len(), x.inits, all - x.inits),
+            cb: asynchronous::first_causes(x, self.conventions),
             before: empty,
             observation: empty,
             observed: empty,
@@ -547,14 +556,47 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             if let Some(phases) = barrier::phases(self.c, &known, self.budget)?.filter(|phases| phases.len() == 1) {
                 self.barriers_first = true;
                 return match phases.into_iter().next() {
-                    Some(phases) => self.with_phases(&choice, &phases, Self::begin),
+                    Some(phases) => self.with_phases(&choice, &phases, |search, choice| search.mbarriers(choice)),
                     None => Ok(()),
                 };
             }
         } else {
             self.barriers_first = true;
         }
-        self.begin(&choice)
+        self.mbarriers(&choice)
+    }
+
+    /// Chooses which arrivals at mbarriers the waits observe.
+    fn mbarriers(&mut self, choice: &Choice) -> Result<(), Limit> {
+        if !self.asynchronous {
+            return self.begin(choice);
+        }
+        let x = &self.c.skeleton;
+        let others = self.phase_edges;
+        let order = (asynchronous::static_order(x, self.conventions) | choice.cb | others).closure();
+        for course in phases::phases(self.c, &order, self.budget)? {
+            self.phase_edges = others | course;
+            let synchronized = asynchronous::mbarriers_synchronize(x, &self.phase_edges, self.conventions);
+            let mut next = choice.clone();
+            synchronized.pairs().for_each(|(a, b)| next.order(a, b));
+            let order = asynchronous::execution_order(
+                x,
+                &next.cb,
+                &Relation::empty(x.len()),
+                &self.phase_edges,
+                self.conventions,
+            );
+            let cb = asynchronous::enter_operations(x, &next.cb, self.conventions.readings);
+            let preserved = proxies::all_preserved(x, &cb, &order, self.conventions);
+            // No read is of a later write (section 8.10.6).
+            let sources = self.sources;
+            x.reads.for_each(|read| self.sources[read] = sources[read] - preserved.row(read));
+            let result = self.begin(&next);
+            self.sources = sources;
+            result?;
+        }
+        self.phase_edges = others;
+        Ok(())
     }
 
     /// Chooses sources for all reads. Where a formula is asked, and that takes long, a solver chooses; what it finds, the search goes
@@ -615,6 +657,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     ) -> Result<(), Limit> {
         let mut choice = choice.clone();
         self.barrier_edges = Relation::empty(self.c.skeleton.len());
+        let others = self.phase_edges;
         for (arrivals, waits) in &phases.0 {
             for wait in *waits {
                 self.phases[wait] = *arrivals;
@@ -636,12 +679,25 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 }
             }
         }
+        for arrival in phases.0.iter().flat_map(|(arrivals, _)| *arrivals) {
+            if self.asynchronous && self.barrier_edges.row(arrival).is_empty() {
+                let waits = phases.0.iter().filter(|(arrivals, _)| arrivals.contains(arrival));
+                *self.phase_edges.row_mut(arrival) = waits.fold(Set(0), |all, (_, waits)| all | *waits);
+            }
+        }
+        if self.asynchronous {
+            let observed = self.barrier_edges | self.phase_edges;
+            let initialized = asynchronous::initialized(&self.c.skeleton, &observed, self.conventions.readings);
+            initialized.pairs().for_each(|(a, b)| choice.order(a, b));
+        }
         // Nobody passes a barrier before those who pass it after him.
         let waits = phases.0.iter().fold(Set(0), |all, (_, waits)| all | *waits);
-        if { waits }.any(|wait| choice.cb.contains(wait, wait)) {
-            return Ok(());
-        }
-        then(self, &choice)
+        let result = match { waits }.any(|wait| choice.cb.contains(wait, wait)) {
+            true => Ok(()),
+            false => then(self, &choice),
+        };
+        self.phase_edges = others;
+        result
     }
 
     /// Chooses sources for the open reads.
@@ -756,11 +812,33 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
 
     /// Solves each location, and multiplies.
     fn locations(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
-        let preserved = if self.plain {
-            choice.cb
-        } else {
-            relations::proxy_preserved_base_causality_order(&self.c.skeleton, &choice.cb)
-        };
+        let x = &self.c.skeleton;
+        let mut preserved = choice.cb;
+        if self.asynchronous || self.goal.race {
+            let mut read = Relation::empty(x.len());
+            choice.chosen.for_each(|event| read.insert(usize::from(choice.rf[event]), event));
+            let read = read & self.morally_strong;
+            let cb = asynchronous::enter_operations(x, &choice.cb, self.conventions.readings);
+            let order = asynchronous::execution_order(x, &choice.cb, &read, &self.phase_edges, self.conventions);
+            if asynchronous::waits_for_itself(&order, &self.phase_edges) {
+                return Ok(());
+            }
+            let all = proxies::all_preserved(x, &cb, &order, self.conventions);
+            preserved = if self.plain { preserved } else { all };
+            let known = Known {
+                skeleton: x,
+                morally_strong: &self.morally_strong,
+                base_causality: &cb,
+                causality: &relations::causality_order(&choice.observation, &all),
+                execution_order: &order,
+                readings: self.conventions.readings,
+            };
+            if self.goal.race && known.races().next().is_none() {
+                return Ok(());
+            }
+        } else if !self.plain {
+            preserved = relations::proxy_preserved_base_causality_order(x, &choice.cb);
+        }
         for index in 0..self.locations.len() {
             let mut at = std::mem::replace(&mut self.locations[index], LocationEvents::empty());
             at.rows.clear();

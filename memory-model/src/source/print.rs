@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Cpp, Instruction, Order, Thread, read::Source};
 use crate::litmus::number;
-use crate::program::{Address, AtomOp, Cmp, Language, Operand, Register, RmwOp, Statement};
+use crate::program::{Address, AtomOp, Cmp, Computation, Label, Language, Operand, Register, RmwOp, Statement};
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -15,11 +15,16 @@ impl fmt::Display for Source {
             let name = |location: usize| self.program.locations[location].name.clone();
             write!(f, "P{index}@{}{cluster}.{}:", place.cta, place.gpu)?;
             let mut behind = " ";
-            for Statement { instruction: code, .. } in &thread.code {
+            for (index, Statement { instruction, .. }) in thread.code.iter().enumerate() {
+                let role = role(thread, index);
+                // What a `break` leads to is behind the loop anyhow.
+                if role == Role::Left {
+                    continue;
+                }
                 // A brace needs no semicolon.
-                let between = if matches!(code, Instruction::Label(_)) { " " } else { behind };
-                write!(f, "{between}{}", instruction(thread, &name, code))?;
-                behind = if matches!(code, Instruction::Branch { .. }) { " " } else { "; " };
+                let between = if matches!(role, Role::Repeat | Role::End) { " " } else { behind };
+                write!(f, "{between}{}", text(thread, role, &name, instruction))?;
+                behind = if matches!(role, Role::Guard | Role::Loop) { " " } else { "; " };
             }
             writeln!(f)?;
         }
@@ -27,9 +32,57 @@ impl fmt::Display for Source {
     }
 }
 
-/// An instruction of a thread. The text has no branches but those of guards, whose ends are labels, and no arithmetic: what it
-/// has not comes out as it is called here.
-pub fn instruction(thread: &Thread, name: &dyn Fn(usize) -> String, instruction: &Instruction) -> String {
+/// What a statement is for the blocks of the text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// The label in front of a loop.
+    Loop,
+    /// The branch back to it.
+    Repeat,
+    /// The branch out of it.
+    Break,
+    /// The label that it leads to.
+    Left,
+    /// The branch over what it guards.
+    Guard,
+    /// The label behind that.
+    End,
+    /// No branch and no label.
+    Other,
+}
+
+fn role(thread: &Thread, index: usize) -> Role {
+    let at = |label: Label| thread.code.iter().position(|other| other.instruction == Instruction::Label(label));
+    let branch = |label: Label| {
+        let leads =
+            |other: &Statement<Cpp>| matches!(other.instruction, Instruction::Branch { target, .. } if target == label);
+        thread.code.iter().position(leads)
+    };
+    // Out of a loop lead the branches over the one that repeats it.
+    let leaves = |from: usize, to: usize| {
+        (from..to).any(|over| match thread.code[over].instruction {
+            Instruction::Branch { target, .. } => at(target).is_some_and(|start| start < from),
+            _ => false,
+        })
+    };
+    match thread.code[index].instruction {
+        Instruction::Label(label) => match branch(label) {
+            Some(from) if from < index && leaves(from, index) => Role::Left,
+            Some(from) if from > index => Role::Loop,
+            _ => Role::End,
+        },
+        Instruction::Branch { target, .. } => match at(target) {
+            Some(to) if to < index => Role::Repeat,
+            Some(to) if leaves(index, to) => Role::Break,
+            _ => Role::Guard,
+        },
+        _ => Role::Other,
+    }
+}
+
+/// An instruction of a thread. The text has no branches but those of guards and loops, and no arithmetic: what it has not comes
+/// out as it is called here.
+fn text(thread: &Thread, role: Role, name: &dyn Fn(usize) -> String, instruction: &Instruction) -> String {
     let register = |register: Register| thread.registers[usize::from(register.0)].name.clone();
     let operand = |operand: &Operand| match operand {
         Operand::Register(number) => register(*number),
@@ -63,9 +116,20 @@ pub fn instruction(thread: &Thread, name: &dyn Fn(usize) -> String, instruction:
             }
         }
         Instruction::Fence(fence) => format!("fence.{}.{}", fence.order, fence.scope),
-        Instruction::Branch { when: Some((Cmp::Ne, a, b)), .. } => format!("if {} == {} {{", operand(a), operand(b)),
-        Instruction::Branch { when: Some((Cmp::Eq, a, b)), .. } => format!("if {} != {} {{", operand(a), operand(b)),
-        Instruction::Label(_) => "}".to_owned(),
+        Instruction::Alu { computation: Computation::MOV, d, sources: [a, ..], .. } => {
+            format!("{}={}", register(*d), operand(a))
+        }
+        Instruction::Branch { when: Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)), .. } => {
+            // A guard's branch leads over what it guards.
+            let holds = if (*cmp == Cmp::Eq) == (role == Role::Guard) { "!=" } else { "==" };
+            let compared = format!("{} {holds} {}", operand(a), operand(b));
+            match role {
+                Role::Repeat => format!("}} while {compared}"),
+                Role::Break => format!("break if {compared}"),
+                _ => format!("if {compared} {{"),
+            }
+        }
+        Instruction::Label(_) => if role == Role::Loop { "do {" } else { "}" }.to_owned(),
         other => format!("{other:?}"),
     }
 }

@@ -7,15 +7,19 @@
 //! ```
 //!
 //! A thread runs at `cta.gpu`, or at `cta.cluster.gpu`. Instructions are `rN=ld.order[.scope] x`, `st.order[.scope] x value`,
-//! `[rN=]rmw.op.order.scope x value`, `rN=cas.success/failure.scope x expected new` and `fence.order.scope`; values are
-//! numbers or registers. `if rN == value { … }` and `if rN != value { … }` guard what stands between the braces. Variables
-//! begin as 0. What begins with `#` is a comment.
+//! `[rN=]rmw.op.order.scope x value`, `rN=cas.success/failure.scope x expected new`, `fence.order.scope` and `rN=value`;
+//! values are numbers or registers. `if rN == value { … }` and `if rN != value { … }` guard what stands between the braces;
+//! `do { … } while rN == value` and `do { … } while rN != value` repeat it, up to `break if rN == value` or `break if rN !=
+//! value`. Variables begin as 0. What begins with `#` is a comment.
 
 use super::{Fence, Instruction, Order, Program, Semantics, Thread};
 use crate::{
     litmus::Error,
     place::{Place, Scope},
-    program::{Address, AtomOp, Cmp, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type, Variable},
+    program::{
+        Address, AtomOp, Cmp, Computation, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type,
+        Variable,
+    },
 };
 
 /// A named source program.
@@ -65,6 +69,14 @@ pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
     Ok(sources)
 }
 
+/// An open brace.
+enum Open {
+    /// Of a guard, with the label behind what it guards.
+    Guard(Label),
+    /// Of a loop, with the label in front of it, and that behind it if the loop is left in between.
+    Loop(Label, Option<Label>),
+}
+
 /// With the part of the line that an error is about.
 type Parsed<'t, T> = Result<T, (&'t str, String)>;
 
@@ -86,45 +98,82 @@ fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
         _ => return Err(expected()),
     };
     let mut thread = Thread { place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() };
-    let (mut rest, mut open) = (code, Vec::new());
+    let (mut rest, mut open, mut ended) = (code, Vec::new(), None::<(Label, Option<Label>)>);
     while !rest.is_empty() {
         let (text, behind) = rest.split_at(rest.find([';', '{', '}']).unwrap_or(rest.len()));
         let (end, behind) = behind.split_at(behind.len().min(1));
         let statement = text.trim();
         rest = behind;
-        if end == "{" {
-            let number = u16::try_from(thread.labels.len()).map_err(|_| (statement, "too many guards".to_owned()))?;
-            let end = Label(number);
-            thread.code.push(guard(&thread, statement, end)?.into());
-            thread.labels.push(format!("end{number}"));
-            open.push((end, statement));
+        if let Some((target, left)) = ended.take() {
+            let (cmp, a, b) = comparison(&thread, statement, "while")?;
+            thread.code.push(Instruction::Branch { when: Some((cmp, a, b)), target }.into());
+            thread.code.extend(left.map(|label| Instruction::Label(label).into()));
+        } else if end == "{" && statement == "do" {
+            let label = label(&mut thread, "loop", statement)?;
+            thread.code.push(Instruction::Label(label).into());
+            open.push((Open::Loop(label, None), statement));
             continue;
-        }
-        if !statement.is_empty() {
+        } else if end == "{" {
+            let (cmp, a, b) = comparison(&thread, statement, "if")?;
+            let skips = if cmp == Cmp::Eq { Cmp::Ne } else { Cmp::Eq };
+            let target = label(&mut thread, "end", statement)?;
+            thread.code.push(Instruction::Branch { when: Some((skips, a, b)), target }.into());
+            open.push((Open::Guard(target), statement));
+            continue;
+        } else if statement.starts_with("break ") {
+            let (cmp, a, b) = comparison(&thread, statement, "break if")?;
+            let inner = open.iter_mut().rev().find_map(|(open, _)| match open {
+                Open::Loop(_, left) => Some(left),
+                Open::Guard(_) => None,
+            });
+            let left = inner.ok_or_else(|| (statement, "`break` without a loop".to_owned()))?;
+            let target = match *left {
+                Some(label) => label,
+                None => *left.insert(label(&mut thread, "left", statement)?),
+            };
+            thread.code.push(Instruction::Branch { when: Some((cmp, a, b)), target }.into());
+        } else if !statement.is_empty() {
             let instruction = instruction(program, &mut thread, statement)?;
             thread.code.push(instruction.into());
         }
-        if end == "}" {
-            let (label, _) = open.pop().ok_or_else(|| (end, "`}` without `{`".to_owned()))?;
-            thread.code.push(Instruction::Label(label).into());
+        match end {
+            "{" => return Err((statement, "`{` behind a loop".into())),
+            "}" => match open.pop().ok_or_else(|| (end, "`}` without `{`".to_owned()))? {
+                (Open::Guard(label), _) => thread.code.push(Instruction::Label(label).into()),
+                (Open::Loop(label, left), _) => ended = Some((label, left)),
+            },
+            _ => {}
         }
     }
-    if let Some((_, guard)) = open.pop() {
-        return Err((guard, "`{` without `}`".into()));
+    if let Some((_, before)) = open.pop() {
+        return Err((before, "`{` without `}`".into()));
+    }
+    if ended.is_some() {
+        return Err((code, "a loop ends with `} while register == value`, or `!=`".into()));
     }
     program.threads.push(thread);
     Ok(())
 }
 
-/// The branch to the end of what a guard stands in front of.
-fn guard<'t>(thread: &Thread, text: &'t str, end: Label) -> Parsed<'t, Instruction> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let (left, skips, right) = match words[..] {
-        ["if", left, "==", right] => (left, Cmp::Ne, right),
-        ["if", left, "!=", right] => (left, Cmp::Eq, right),
-        _ => return Err((text, "`if register == value {` expected, or `!=`".into())),
+fn label<'t>(thread: &mut Thread, name: &str, at: &'t str) -> Parsed<'t, Label> {
+    let number = u16::try_from(thread.labels.len()).map_err(|_| (at, "too many braces".to_owned()))?;
+    thread.labels.push(format!("{name}{number}"));
+    Ok(Label(number))
+}
+
+/// What is compared behind `if`, `while` or `break if`.
+fn comparison<'t>(thread: &Thread, text: &'t str, word: &str) -> Parsed<'t, (Cmp, Operand, Operand)> {
+    let words: Vec<&str> =
+        text.strip_prefix(word).filter(|rest| rest.starts_with(' ')).unwrap_or_default().split_whitespace().collect();
+    let (left, cmp, right) = match words[..] {
+        [left, "==", right] => (left, Cmp::Eq, right),
+        [left, "!=", right] => (left, Cmp::Ne, right),
+        _ => {
+            let brace = if word == "if" { " {" } else { "" };
+            return Err((text, format!("`{word} register == value{brace}` expected, or `!=`")));
+        }
     };
-    Ok(Instruction::Branch { when: Some((skips, value(thread, left)?, value(thread, right)?)), target: end })
+    Ok((cmp, value(thread, left)?, value(thread, right)?))
 }
 
 fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) -> Parsed<'t, Instruction> {
@@ -200,6 +249,10 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
                 Order::NonAtomic | Order::Relaxed => Err((word, format!("there is no `{word}` fence"))),
                 order => Ok(Instruction::Fence(Fence { order, scope: scope(level)? })),
             }
+        }
+        (Some((word, [])), Some(d)) if operands.is_empty() && value(thread, word).is_ok() => {
+            let sources = [value(thread, word)?, Operand::Immediate(0), Operand::Immediate(0)];
+            Ok(Instruction::Alu { computation: Computation::MOV, ty, d: register(thread, d), sources })
         }
         _ => Err((text, format!("`{text}` is no instruction of a source program"))),
     };

@@ -15,7 +15,7 @@ use crate::{
     program::Value,
     ptx::search::combinations,
     relation::{MAX_EVENTS, Relation, Set},
-    unfold::{self, Ending, Term, Unfolding},
+    unfold::{self, Ending, Path, Term, Unfolding},
 };
 
 /// The final states of a source program.
@@ -67,8 +67,12 @@ fn run(
     found: &mut SourceOutcomes,
 ) -> Result<(), Limit> {
     let unfolding =
-        Unfolding { rounds: limits.rounds, failed_cas_writes: false, hung_at_end: false, idle_updates: false };
-    let threads = unfold::unfold_all(program, unfolding)?;
+        Unfolding { rounds: limits.rounds, failed_cas_writes: false, hung_at_end: false, idle_updates: true };
+    let mut threads = unfold::unfold_all(program, unfolding)?;
+    if limits.rounds_suffice {
+        let beyond = |path: &Path<Cpp>| path.cut_at().is_some_and(|(limit, _)| limit == Limit::Unroll);
+        threads.iter_mut().for_each(|paths| paths.retain(|path| !beyond(path)));
+    }
     combinations(&threads, &mut Vec::new(), &mut |paths| {
         let combination = Combination::new(program, paths.to_vec())?;
         if paths.iter().any(|path| path.ending != Ending::Returned) {
@@ -80,8 +84,15 @@ fn run(
         }
         let x = &combination.skeleton;
         let empty = Relation::empty(x.len());
-        let execution =
-            Execution { skeleton: x.clone(), rf: empty, co: empty, sc: empty, barriers: empty, values: Vec::new() };
+        let execution = Execution {
+            skeleton: x.clone(),
+            rf: empty,
+            co: empty,
+            sc: empty,
+            barriers: empty,
+            phases: empty,
+            values: Vec::new(),
+        };
         let has_sc = !seq_cst(x).is_empty();
         let inclusive = inclusive(x);
         let may_race = match rules.races {

@@ -158,6 +158,7 @@ pub(super) fn addresses<L: Language>(access: &Instruction<L>, all: &mut Vec<(Add
             all.push((*a, *ty));
         }
         Instruction::Vector(elements) => elements.iter().for_each(|element| addresses(element, all)),
+        Instruction::Asynchronous(of) => all.extend(of.addresses()),
         _ => {}
     }
 }

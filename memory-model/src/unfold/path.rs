@@ -1,6 +1,7 @@
 //! Paths: what happens along one course of a thread, over values still to be read.
 
 use crate::{
+    asynchronous::{OperationKind, Step},
     limit::Limit,
     program::{BarrierName, Cmp, Computation, Language, Location, Reduction, RmwOp, Span, Type, Value},
     relation::Set,
@@ -44,6 +45,17 @@ pub enum EventKind<L: Language> {
     Arrive,
     /// Waits at a barrier.
     Wait,
+    /// An asynchronous operation starts.
+    Start(OperationKind),
+    /// An asynchronous operation is complete.
+    Complete {
+        /// Which rules it follows.
+        kind: OperationKind,
+        /// The bytes that it completes at an mbarrier, whose span is the event's.
+        bytes: Option<u32>,
+    },
+    /// What else asynchronous instructions do. At an mbarrier, the event's span is its.
+    Step(Step),
     /// All writes of a variable behind the bound of a loop, of one value if that is known.
     Beyond {
         /// Whether [`PathEvent::value`] is what they write.
@@ -68,6 +80,8 @@ pub struct PathEvent<L: Language> {
     pub reduction: bool,
     /// Events of one vector instruction have the same number.
     pub vector: Option<u16>,
+    /// Of what is in no program order: the number of the asynchronous operation in its thread.
+    pub operation: Option<u16>,
     /// Of what arrives or waits.
     pub barrier: Option<PathBarrier>,
     /// The index into the thread's code.
@@ -127,6 +141,7 @@ impl<L: Language> PathEvent<L> {
             rmw: false,
             reduction: false,
             vector: None,
+            operation: None,
             barrier: None,
             statement,
         }

@@ -26,6 +26,8 @@ pub(super) struct State<'p, L: Language> {
     /// Each arrival at the start of a loop.
     pub(super) visits: Vec<Visit>,
     pub(super) vectors: u16,
+    /// How many asynchronous operations there were.
+    pub(super) operations: u16,
     /// How many statements were executed.
     pub(super) steps: usize,
 }

@@ -72,8 +72,15 @@ pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (St
                     .all(|&(term, wanted)| c.term(thread, term, &read).is_some_and(|v| (v != 0) == wanted))
             };
             let empty = Relation::empty(x.len());
-            let execution =
-                Execution { skeleton: x.clone(), rf, co, sc: empty, barriers: empty, values: values.clone() };
+            let execution = Execution {
+                skeleton: x.clone(),
+                rf,
+                co,
+                sc: empty,
+                barriers: empty,
+                phases: empty,
+                values: values.clone(),
+            };
             if !c.paths.iter().enumerate().all(holds) || model::forbidden(&execution, rule).is_some() {
                 continue;
             }
@@ -130,7 +137,8 @@ fn values(program: &Program, c: &Combination<Ptx>, conventions: Conventions, rf:
     let ms = relations::morally_strong(x);
     let empty = Relation::empty(x.len());
     let fences = relations::sc_fences(x);
-    let execution = Execution { skeleton: x.clone(), rf, co: empty, sc: empty, barriers: empty, values: Vec::new() };
+    let execution =
+        Execution { skeleton: x.clone(), rf, co: empty, sc: empty, barriers: empty, phases: empty, values: Vec::new() };
     let mut last_writes: HashSet<Vec<usize>> = HashSet::new();
     for sc in orientations(&ms.between(fences, fences), empty) {
         let execution = Execution { sc, ..execution.clone() };

@@ -1,8 +1,8 @@
 //! What a module is read from, and where its atomics stand in its text.
 
-use std::sync::OnceLock;
+use std::{collections::HashMap, sync::OnceLock};
 
-use crate::message::Location;
+use crate::{callee::OF_NVIDIA, message::Location};
 
 /// The bytes that a module was read from, and their name.
 #[derive(Clone)]
@@ -13,8 +13,16 @@ pub struct Input {
     /// Whether atomics keep their lines in the text through optimization, for errors and remarks that come after it. It
     /// costs time and memory.
     pub keep_lines: bool,
-    /// The line of each atomic, in the order of the text.
-    lines: OnceLock<Vec<u32>>,
+    lines: OnceLock<Box<Lines>>,
+}
+
+/// Where in the text is what has no place of its own, in the order of the text.
+#[derive(Clone)]
+struct Lines {
+    /// The line of each atomic.
+    atomics: Vec<u32>,
+    /// The lines of the calls of each intrinsic for NVIDIA's GPUs.
+    calls: HashMap<String, Vec<u32>>,
 }
 
 impl Input {
@@ -57,8 +65,26 @@ impl Input {
 
     /// The line of an atomic in text of LLVM IR, by its number in the order of the text, from 0.
     pub fn location(&self, number: Option<u32>) -> Option<Location> {
-        let line = *self.lines.get_or_init(|| atomic_lines(self.text().unwrap_or(""))).get(number? as usize)?;
+        let line = *self.lines().atomics.get(number? as usize)?;
         Some(Location { file: self.name.clone(), line, column: 0 })
+    }
+
+    /// How many calls of an intrinsic for NVIDIA's GPUs text of LLVM IR has.
+    pub fn calls(&self, intrinsic: &str) -> usize {
+        self.lines().calls.get(intrinsic).map_or(0, Vec::len)
+    }
+
+    /// The line of such a call, by its number among those of the intrinsic, from 0.
+    pub fn call_location(&self, intrinsic: &str, number: Option<u32>) -> Option<Location> {
+        let line = *self.lines().calls.get(intrinsic)?.get(number? as usize)?;
+        Some(Location { file: self.name.clone(), line, column: 0 })
+    }
+
+    fn lines(&self) -> &Lines {
+        self.lines.get_or_init(|| {
+            let words = words(self.text().unwrap_or(""));
+            Box::new(Lines { atomics: atomic_lines(&words), calls: call_lines(&words) })
+        })
     }
 }
 
@@ -66,7 +92,37 @@ impl Input {
 ///
 /// Outside strings and comments the words `fence`, `atomicrmw`, `cmpxchg` and `load atomic` or `store atomic` are nothing
 /// else, unless a sigil makes them a name or a colon a label.
-fn atomic_lines(text: &str) -> Vec<u32> {
+fn atomic_lines(words: &[(&str, u32)]) -> Vec<u32> {
+    let mut lines = Vec::new();
+    for (index, (word, number)) in words.iter().enumerate() {
+        let atomic = words.get(index + 1).is_some_and(|(next, _)| *next == "atomic");
+        if matches!(*word, "fence" | "atomicrmw" | "cmpxchg") || (matches!(*word, "load" | "store") && atomic) {
+            lines.push(*number);
+        }
+    }
+    lines
+}
+
+/// The lines of a module's text on which intrinsics for NVIDIA's GPUs are called, by the intrinsic. A name outside of a
+/// declaration is a call: an intrinsic has no address.
+fn call_lines(words: &[(&str, u32)]) -> HashMap<String, Vec<u32>> {
+    let mut lines: HashMap<_, Vec<_>> = HashMap::new();
+    let mut declared = false;
+    for (word, line) in words {
+        let Some(name) = word.strip_prefix('@') else {
+            declared |= *word == "declare";
+            continue;
+        };
+        // The first name behind the word is the declared one.
+        if !std::mem::take(&mut declared) && name.starts_with(OF_NVIDIA) {
+            lines.entry(name.to_owned()).or_default().push(*line);
+        }
+    }
+    lines
+}
+
+/// The words of a module's text outside strings and comments that are no labels, each with its line.
+fn words(text: &str) -> Vec<(&str, u32)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "_.-$%@!#".contains(c);
     let behind = |text: &str, end: &str| text.find(end).map(|start| start + end.len());
     let mut words: Vec<(&str, u32)> = Vec::new();
@@ -87,14 +143,7 @@ fn atomic_lines(text: &str) -> Vec<u32> {
         line += piece.matches('\n').count() as u32;
         rest = after;
     }
-    let mut lines = Vec::new();
-    for (index, (word, number)) in words.iter().enumerate() {
-        let atomic = words.get(index + 1).is_some_and(|(next, _)| *next == "atomic");
-        if matches!(*word, "fence" | "atomicrmw" | "cmpxchg") || (matches!(*word, "load" | "store") && atomic) {
-            lines.push(*number);
-        }
-    }
-    lines
+    words
 }
 
 #[cfg(test)]
@@ -102,7 +151,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, lines: &[u32]) {
-        assert_eq!(atomic_lines(text), lines, "{text}");
+        assert_eq!(atomic_lines(&words(text)), lines, "{text}");
     }
 
     #[test]
@@ -122,5 +171,20 @@ mod tests {
         check("  call void @\"f\n; fence\"() fence release\n!0 = !{!\"a;\nfence\"}\n  fence acquire", &[2, 5]);
         check("/* fence release\n ; \" */ fence acquire ; /* \"\n  fence release /*/ fence */", &[2, 3]);
         check("@x.fence = global i32 0 ; \"\n  cmpxchg ptr %p, i32 0, i32 1 acq_rel acquire", &[2]);
+    }
+
+    #[test]
+    fn lines_of_calls() {
+        let text = "declare i32 @llvm.nvvm.a(i32)
+define void @f() {
+  %r = call i32 @llvm.nvvm.a(i32 0)
+  ; @llvm.nvvm.a(
+  call void @g() call i32 @llvm.nvvm.a(i32 %\"x @llvm.nvvm.a\")
+  tail call
+    void @llvm.nvvm.b()
+}
+declare void @llvm.nvvm.b() #0";
+        let expected = [("llvm.nvvm.a", vec![3, 5]), ("llvm.nvvm.b", vec![7])];
+        assert_eq!(call_lines(&words(text)), HashMap::from(expected.map(|(name, lines)| (name.to_owned(), lines))));
     }
 }

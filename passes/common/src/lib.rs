@@ -20,17 +20,24 @@
 #![warn(missing_docs)]
 
 pub mod address_space;
+pub mod assembly;
+pub mod callee;
+pub mod cluster;
+mod fp_atomics;
 mod input;
+pub mod intrinsics;
 pub mod memory;
 mod message;
+pub mod needs;
 pub mod operation;
 mod options;
 pub mod remarks;
 pub mod settings;
 
 pub use self::{
+    fp_atomics::FpChoice,
     input::Input,
-    message::{Diagnostic, Errors, Location, Remark, each},
+    message::{Diagnostic, Errors, Location, Outcome, Remark, each},
     options::Options,
     settings::Settings,
 };

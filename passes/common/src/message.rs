@@ -7,6 +7,7 @@ use std::{
 };
 
 use ptx_atomics_lowering::{Change, Sequence};
+use ptx_atomics_optimize::Rewrite;
 
 /// A place in a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,7 +199,7 @@ pub fn each<T, U>(
     errors.or(done)
 }
 
-/// What became of one operation.
+/// What is said of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The function in which it stands.
@@ -207,10 +208,44 @@ pub struct Remark {
     pub location: Option<Location>,
     /// The operation, in LLVM's words.
     pub operation: String,
-    /// What replaces it.
-    pub sequence: Sequence,
-    /// What the operation does not ask for: what is stronger, or takes more than one instruction, and why.
-    pub changes: Vec<Change>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+impl Remark {
+    /// Its kind, by the name that readers of remarks choose it by.
+    pub fn name(&self) -> &'static str {
+        match &self.outcome {
+            Outcome::Lowered { .. } => "Lowered",
+            Outcome::Optimized { rewrite, .. } => rewrite.into(),
+        }
+    }
+
+    /// Whether it says what was not done.
+    pub fn is_missed(&self) -> bool {
+        matches!(self.outcome, Outcome::Optimized { applied: false, .. })
+    }
+}
+
+/// What became of one operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was lowered.
+    Lowered {
+        /// What replaces it.
+        sequence: Sequence,
+        /// What the operation does not ask for: what is stronger, or takes more than one instruction, and why.
+        changes: Vec<Change>,
+    },
+    /// It was optimized before, or might have been.
+    Optimized {
+        /// By which rewrite.
+        rewrite: Rewrite,
+        /// Whether it was done.
+        applied: bool,
+        /// What was done and why, or what stood in the way.
+        message: String,
+    },
 }
 
 #[cfg(test)]

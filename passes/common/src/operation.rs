@@ -75,6 +75,9 @@ pub const STRATEGY: &str = "ptx-atomics-strategy";
 /// ('Language Reference', function attributes).
 pub const DENORMAL_MODES: [&str; 2] = ["denormal-fp-math-f32", "denormal-fp-math"];
 
+/// The attribute of a function that says, as `true`, that nothing it computes with is a NaN.
+pub const NO_NANS: &str = "no-nans-fp-math";
+
 /// Whether a mode, of results and of operands, lets arithmetic flush subnormals as the GPU does.
 pub fn flushes(mode: &str) -> bool {
     mode.split(',').all(|part| part.trim() == "preserve-sign")
@@ -105,6 +108,12 @@ pub type Problem = (String, Option<String>);
 /// The scope of this index in [`SYNC_SCOPES`], of which the first is what the options say.
 pub fn sync_scope(index: usize, default_scope: Scope) -> (&'static str, SyncScope) {
     if index == 0 { ("", SyncScope::Threads(default_scope)) } else { SYNC_SCOPES[index] }
+}
+
+/// The name of a scope, as one of [`SYNC_SCOPES`]; the first is what the options say.
+pub fn sync_scope_name(scope: SyncScope, default_scope: Scope) -> &'static str {
+    let mut all = (0..SYNC_SCOPES.len()).map(|index| sync_scope(index, default_scope));
+    all.find(|(_, known)| *known == scope).map_or("", |(name, _)| name)
 }
 
 /// A synchronization scope that is none of [`SYNC_SCOPES`].
@@ -247,7 +256,7 @@ pub fn help(error: &Unsupported) -> Option<String> {
         ));
     }
     match error {
-        Unsupported::Target { requirement, target, .. } if target.sm.number() >= requirement.sm => {
+        Unsupported::Target { requirement, target, .. } if requirement.gpus.has(target.sm) => {
             Some(format!("compile for +{} or a later version ({})", requirement.ptx.feature(), PTX_FLAGS))
         }
         Unsupported::SystemScope { .. } => {

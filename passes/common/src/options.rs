@@ -1,6 +1,7 @@
 //! What the passes need to know besides the module.
 
 use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
+use ptx_atomics_optimize::Rewrites;
 
 /// What the pass needs to know besides the module.
 #[derive(Clone, Debug)]
@@ -16,12 +17,14 @@ pub struct Options {
     pub generic_may_be_local: bool,
     /// Whether CUDA's own atomics get CUDA's order and scope: whoever has the options then calls `ptx_atomics_llvm::relax_cuda`.
     pub cuda_atomics: bool,
+    /// What is made cheaper before it is lowered.
+    pub optimize: Rewrites,
     /// Whether the pass says what became of each operation.
     pub remarks: bool,
 }
 
 impl Options {
-    /// The recommended sequences, and the default scope is the system.
+    /// The recommended sequences, the default scope is the system, and nothing is optimized.
     pub fn new(target: Target) -> Self {
         Self {
             target,
@@ -29,6 +32,7 @@ impl Options {
             default_scope: Scope::Sys,
             generic_may_be_local: false,
             cuda_atomics: true,
+            optimize: Rewrites::NONE,
             remarks: false,
         }
     }

@@ -7,9 +7,10 @@ use std::{
     path::Path,
 };
 
+use ptx_atomics_lowering::Sequence;
 use strum::EnumMessage;
 
-use crate::message::{Diagnostic, Errors, Location, Remark};
+use crate::message::{Diagnostic, Errors, Location, Outcome, Remark};
 
 /// Adds remarks to a file: each module of a program adds its own, in one piece.
 ///
@@ -31,39 +32,98 @@ pub fn yaml(remarks: &[Remark]) -> String {
 }
 
 fn document(yaml: &mut String, remark: &Remark) -> std::fmt::Result {
-    writeln!(yaml, "--- !Passed\nPass:            ptx-atomics\nName:            Lowered")?;
+    let kind = if remark.is_missed() { "Missed" } else { "Passed" };
+    writeln!(yaml, "--- !{kind}\nPass:            ptx-atomics\nName:            {}", remark.name())?;
     if let Some(Location { file, line, column }) = &remark.location {
         writeln!(yaml, "DebugLoc:        {{ File: {}, Line: {line}, Column: {column} }}", quoted(file))?;
     }
     writeln!(yaml, "Function:        {}\nArgs:", quoted(&remark.function))?;
     let mut argument = |key: &str, value: &str| writeln!(yaml, "  - {key}: {}", quoted(value));
     argument("Operation", &remark.operation)?;
-    argument("String", " became ")?;
-    argument("Sequence", &sequence(remark))?;
-    for change in &remark.changes {
-        argument("String", "; ")?;
-        argument("Change", change.into())?;
-        argument("String", ": ")?;
-        argument("Reason", change.get_message().unwrap_or_default())?;
+    match &remark.outcome {
+        Outcome::Lowered { sequence, changes } => {
+            argument("String", " became ")?;
+            argument("Sequence", &on_one_line(sequence))?;
+            for change in changes {
+                argument("String", "; ")?;
+                argument("Change", change.into())?;
+                argument("String", ": ")?;
+                argument("Reason", change.get_message().unwrap_or_default())?;
+            }
+        }
+        Outcome::Optimized { rewrite, applied, message } => {
+            argument("String", optimized(*applied))?;
+            argument("Rewrite", rewrite.into())?;
+            argument("String", ": ")?;
+            argument("Reason", message)?;
+        }
     }
     writeln!(yaml, "...")
 }
 
 /// A remark on one line.
 pub fn line(remark: &Remark) -> String {
-    let changes = remark.changes.iter();
-    let changes: String =
-        changes.map(|change| format!("; {change}: {}", change.get_message().unwrap_or_default())).collect();
-    format!("{} became {}{changes}", remark.operation, sequence(remark))
+    lines(remark).join("; ")
 }
 
-/// The sequence on one line.
-pub fn sequence(remark: &Remark) -> String {
-    let text = remark.sequence.to_string().replace('\n', " ");
+/// A remark in lines, of which those behind the first say why more was done than the operation asks for.
+pub fn lines(remark: &Remark) -> Vec<String> {
+    let operation = &remark.operation;
+    match &remark.outcome {
+        Outcome::Lowered { sequence, changes } => {
+            let changes =
+                changes.iter().map(|change| format!("{change}: {}", change.get_message().unwrap_or_default()));
+            [format!("{operation} became {}", on_one_line(sequence))].into_iter().chain(changes).collect()
+        }
+        Outcome::Optimized { rewrite, applied, message } => {
+            vec![format!("{operation}{}{rewrite}: {message}", optimized(*applied))]
+        }
+    }
+}
+
+fn optimized(applied: bool) -> &'static str {
+    if applied { " optimized by " } else { " not optimized by " }
+}
+
+fn on_one_line(sequence: &Sequence) -> String {
+    let text = sequence.to_string().replace('\n', " ");
     if text.is_empty() { "nothing".to_owned() } else { text }
 }
 
 /// A YAML double-quoted scalar, whose escapes are those of JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_atomics_optimize::Rewrite;
+
+    use super::*;
+
+    fn check(outcome: Outcome, kind: &str, text: &str) {
+        let remark = Remark { function: "f".into(), location: None, operation: "fence acquire".into(), outcome };
+        assert_eq!(line(&remark), text);
+        let yaml = yaml(&[remark]);
+        assert!(yaml.starts_with(kind), "{yaml}");
+        // The text is that of its parts.
+        let part =
+            |line: &str| serde_json::from_str::<String>(line.trim_start().strip_prefix("- ")?.split_once(": ")?.1).ok();
+        assert_eq!(yaml.lines().filter_map(part).collect::<String>(), text);
+    }
+
+    #[test]
+    fn all_forms_say_the_same() {
+        let optimized = |applied| Outcome::Optimized { rewrite: Rewrite::Scope, applied, message: "of \"m\"".into() };
+        let lowered = Outcome::Lowered { sequence: Sequence::default(), changes: Vec::new() };
+        check(
+            lowered,
+            "--- !Passed\nPass:            ptx-atomics\nName:            Lowered\n",
+            "fence acquire became nothing",
+        );
+        let passed = "--- !Passed\nPass:            ptx-atomics\nName:            scope\n";
+        check(optimized(true), passed, "fence acquire optimized by scope: of \"m\"");
+        let missed = "--- !Missed\nPass:            ptx-atomics\nName:            scope\n";
+        check(optimized(false), missed, "fence acquire not optimized by scope: of \"m\"");
+    }
 }

@@ -6,9 +6,11 @@
 
 use std::path::PathBuf;
 
-use ptx_atomics_lowering::{FpAtomics, Policy, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope};
+use ptx_atomics_lowering::{Policy, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope};
+use ptx_atomics_optimize::{Rewrites, UnknownRewrite};
 
 use crate::{
+    fp_atomics::FpChoice,
     message::{Diagnostic, Errors},
     options::Options,
 };
@@ -27,14 +29,16 @@ pub struct Settings {
     pub strategies: Strategies,
     /// As [`Options::default_scope`].
     pub default_scope: Option<Scope>,
-    /// How close floating-point additions are to IEEE 754.
-    pub fp_atomics: Option<FpAtomics>,
+    /// What floating-point operations compute.
+    pub fp_atomics: FpChoice,
     /// As [`Options::generic_may_be_local`].
     pub generic_may_be_local: Option<bool>,
     /// Whether volatile accesses of global memory become `.mmio`.
     pub volatile_as_mmio: Option<bool>,
     /// As [`Options::cuda_atomics`].
     pub cuda_atomics: Option<bool>,
+    /// As [`Options::optimize`].
+    pub optimize: Option<Rewrites>,
     /// The file for remarks.
     pub remarks: Option<PathBuf>,
 }
@@ -66,7 +70,7 @@ pub enum Takes {
 
 /// Every option.
 #[rustfmt::skip]
-pub const SETTINGS: [Setting; 11] = {
+pub const SETTINGS: [Setting; 12] = {
     use Takes::{Flag, List, One};
     const fn setting(
         name: &'static str,
@@ -85,14 +89,16 @@ pub const SETTINGS: [Setting; 11] = {
             |to, value| to.strategies.override_with(value).map_err(|error| error.to_string())),
         setting("default-scope", One, "What the default synchronization scope stands for: sys, cluster, gpu or cta",
             |to, value| set(&mut to.default_scope, scope(value))),
-        setting("fp-atomics", One, "Floating-point additions: native or ieee",
-            |to, value| set(&mut to.fp_atomics, fp_atomics(value))),
+        setting("fp-atomics", List, "native, ieee: what additions compute; no-nans, nans: what minima and maxima may meet",
+            |to, value| value.parse().map(|choice: FpChoice| to.fp_atomics = choice.or(to.fp_atomics))),
         setting("generic-may-be-local", Flag, "Test generic addresses of unknown origin for local memory",
             |to, value| set(&mut to.generic_may_be_local, yes(value))),
         setting("volatile-as-mmio", Flag, "Volatile atomic loads and stores of global memory become .mmio",
             |to, value| set(&mut to.volatile_as_mmio, yes(value))),
         setting("cuda-atomics", One, "on: CUDA's own atomics are relaxed, of CUDA's scope; off: what clang writes",
             |to, value| set(&mut to.cuda_atomics, on(value))).in_llvm_ir(),
+        setting("optimize", One, "on, all, off, or rewrites, as scope+loops: what makes atomics and fences cheaper",
+            |to, value| set(&mut to.optimize, rewrites(value))),
         setting("remarks", One, "The file to which a remark for each operation is added, in LLVM's YAML",
             |to, value| set(&mut to.remarks, Ok(value.into()))),
     ]
@@ -171,15 +177,15 @@ impl Settings {
     pub fn options(&self, target: Target) -> Options {
         let defaults = Options::new(target);
         Options {
-            policy: Policy {
+            policy: self.fp_atomics.apply(Policy {
                 strategies: self.strategies,
-                fp_atomics: self.fp_atomics.unwrap_or(defaults.policy.fp_atomics),
                 volatile_as_mmio: self.volatile_as_mmio.unwrap_or(defaults.policy.volatile_as_mmio),
                 ..defaults.policy
-            },
+            }),
             default_scope: self.default_scope.unwrap_or(defaults.default_scope),
             generic_may_be_local: self.generic_may_be_local.unwrap_or(defaults.generic_may_be_local),
             cuda_atomics: self.cuda_atomics.unwrap_or(defaults.cuda_atomics),
+            optimize: self.optimize.unwrap_or(defaults.optimize),
             ..defaults
         }
     }
@@ -233,14 +239,14 @@ pub fn strategies(list: &str) -> Result<Strategies, String> {
     list.parse().map_err(|error: ptx_atomics_lowering::UnknownStrategy| error.to_string())
 }
 
-/// A floating-point policy.
-pub fn fp_atomics(name: &str) -> Result<FpAtomics, String> {
-    name.parse().map_err(|_| format!("unknown policy '{name}'; the policies are native and ieee"))
-}
-
 /// A scope, by its name in PTX.
 pub fn scope(name: &str) -> Result<Scope, String> {
     name.parse().map_err(|_| format!("unknown scope '{name}'; the scopes are sys, cluster, gpu and cta"))
+}
+
+/// Rewrites, by their names.
+pub fn rewrites(list: &str) -> Result<Rewrites, String> {
+    list.parse().map_err(|error: UnknownRewrite| error.to_string())
 }
 
 /// Whether something is on.

@@ -24,7 +24,7 @@ use crate::{
     instruction::Instruction,
     memory::number_of,
     recognize::Planned,
-    value::{Value, ValueType, take_name},
+    value::{Value, ValueType, take_name, users},
 };
 
 /// The flag of a module that says how far it is a position-independent executable.
@@ -51,7 +51,7 @@ pub fn spell_symbols_plainly(module: &Module<'_>) {
 }
 
 /// Metadata that LLVM defines only for the instruction that is replaced, not for a call.
-const NOT_ON_CALLS: [&str; 10] = [
+const NOT_ON_CALLS: [&str; 11] = [
     "nonnull",
     "align",
     "dereferenceable",
@@ -62,6 +62,7 @@ const NOT_ON_CALLS: [&str; 10] = [
     "nontemporal",
     crate::source::NUMBER,
     crate::cuda::KIND,
+    crate::instruction::MAY_SKIP_WRITE,
 ];
 
 /// Metadata that says what memory is accessed. On a call, LLVM takes it as a promise that nothing else is touched and
@@ -357,13 +358,7 @@ unsafe fn replace_pair(builder: LLVMBuilderRef, instruction: Instruction<'_>, ol
     unsafe {
         let equal = LLVMIntPredicate::LLVMIntEQ;
         let success = LLVMBuildICmp(builder, equal, old, LLVMGetOperand(raw, 1), c"success".as_ptr());
-        let mut uses = Vec::new();
-        let mut next = LLVMGetFirstUse(raw);
-        while !next.is_null() {
-            uses.push(LLVMGetUser(next));
-            next = LLVMGetNextUse(next);
-        }
-        for user in uses {
+        for user in users(raw).collect::<Vec<_>>() {
             if !LLVMIsAExtractValueInst(user).is_null() {
                 let index = *LLVMGetIndices(user);
                 LLVMReplaceAllUsesWith(user, if index == 0 { old } else { success });

@@ -13,7 +13,10 @@ use inkwell::{
 use ptx_atomics_lowering::Target;
 use ptx_atomics_pass::{Diagnostic, Errors};
 
-use crate::{effects, memory, version::NEWEST};
+use crate::{
+    effects, memory,
+    version::{NEWEST, stand_in},
+};
 
 /// The passes of LLVM that find out what generic addresses point to. Inference follows pointers through registers, not
 /// through the stack slots of unoptimized code.
@@ -55,7 +58,13 @@ pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Res
     let version = format!(".version {}\n", target.ptx);
     let raised =
         |line| if target.ptx > NEWEST && <[u8]>::starts_with(line, b".version ") { version.as_bytes() } else { line };
-    lines(text).filter(|line| !comments.contains(line)).for_each(|line| kept.extend(raised(line)));
+    let [theirs, ours] = [stand_in(target.sm), target.sm.name()].map(|name| format!(".target {name}"));
+    for line in lines(text).filter(|line| !comments.contains(line)) {
+        match line.strip_prefix(theirs.as_bytes()) {
+            Some(rest) => kept.extend([ours.as_bytes(), rest].concat()),
+            None => kept.extend(raised(line)),
+        }
+    }
     Ok(kept)
 }
 

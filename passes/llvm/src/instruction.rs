@@ -16,6 +16,9 @@ use crate::{
     version::{is_conditional_branch, rmw_op},
 };
 
+/// The kind of metadata on a read-modify-write that need not write what is there.
+pub const MAY_SKIP_WRITE: &str = "ptx-atomics.may_skip_write";
+
 /// A load or store that is atomic, an `atomicrmw`, a `cmpxchg`, or a `fence`.
 #[derive(Clone, Copy)]
 pub struct Instruction<'c> {
@@ -119,6 +122,11 @@ impl<'c> Instruction<'c> {
     /// LLVM's number of the synchronization scope.
     pub fn sync_scope_id(self) -> u32 {
         unsafe { LLVMGetAtomicSyncScopeID(self.raw()) }
+    }
+
+    /// Whether it has metadata of this kind.
+    pub fn has_metadata(self, kind: u32) -> bool {
+        unsafe { !LLVMGetMetadata(self.raw(), kind).is_null() }
     }
 
     /// Whether it is volatile; a fence is not.

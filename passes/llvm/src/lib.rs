@@ -50,9 +50,11 @@ mod instruction;
 mod machine;
 mod memory;
 mod module_flag;
+mod optimize;
 mod recognize;
 mod require;
 mod scoped;
+mod selection;
 mod source;
 mod used;
 mod value;
@@ -61,8 +63,9 @@ mod version;
 use inkwell::module::Module;
 #[cfg(test)]
 use ptx_atomics_link as _;
+use ptx_atomics_optimize::Rewrites;
 
-use self::recognize::Lines;
+use self::recognize::{Lines, Planned};
 pub use self::{
     cuda::relax_cuda,
     effects::{begin, end},
@@ -73,6 +76,7 @@ pub use self::{
     module_flag::settings_of,
     recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
+    selection::{has_requirements, require_selectable},
     source::read,
     value::show_own_lines,
     version::NEWEST as NEWEST_PTX,
@@ -81,24 +85,48 @@ pub use inkwell;
 /// The major version of LLVM that this is built for.
 pub use ptx_atomics_llvm_version::MAJOR as LLVM_VERSION;
 #[doc(no_inline)]
-pub use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings};
+pub use ptx_atomics_pass::{
+    Diagnostic, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, remarks, settings,
+};
 
-/// Lowers every atomic and fence of the module, in place. The remarks say what became of each, if the options ask for
-/// them.
+/// Lowers every atomic and fence of the module, in place, after [`optimize`]. The remarks say what became of each, if the
+/// options ask for them.
 ///
 /// # Errors
-/// Everything in the module that has no lowering. The module is then unchanged.
+/// Everything in the module that has no lowering, and what [`require_selectable`] reports. The module is then unchanged.
 pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
-    let mut planned = Vec::new();
-    recognize::plan(module, input, options, Lines::ByNumber, |plan| planned.push(plan))?;
+    let mut remarks = optimize(module, input, options)?;
+    let planned = plan(module, input, options)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
-    let remarks = reported.iter().map(|plan| plan.remark(input)).collect();
+    remarks.extend(reported.iter().map(|plan| plan.remark(input)));
     if !planned.is_empty() {
         embed::spell_symbols_plainly(module);
     }
     let embedder = embed::Embedder::new(&module.get_context());
     planned.iter().for_each(|plan| embedder.embed(plan));
+    if input.keep_lines {
+        source::forget_calls(module);
+    }
     Ok(remarks)
+}
+
+/// Makes the atomics and fences of the module cheaper, as the options say. The remarks say what was done, and what stood in the
+/// way, if the options ask for them.
+///
+/// # Errors
+/// Everything in the module that has no lowering. The module is then unchanged.
+pub fn optimize(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
+    if options.optimize == Rewrites::NONE {
+        return Ok(Vec::new());
+    }
+    Ok(optimize::optimize(module, input, options, &plan(module, input, options)?))
+}
+
+fn plan<'c>(module: &Module<'c>, input: &Input, options: &Options) -> Result<Vec<Planned<'c>>, Errors> {
+    let (mut planned, mut errors) = (Vec::new(), Errors::new());
+    errors.keep(recognize::plan(module, input, options, Lines::ByNumber, |plan| planned.push(plan)));
+    errors.keep(require_selectable(module, input, &options.target));
+    errors.or(planned)
 }
 
 /// Whether the module has anything to lower, or is not yet what it was before [`begin`].
@@ -110,10 +138,17 @@ pub fn is_pending(module: &Module<'_>) -> bool {
         || all.any(|i| instruction::Instruction::atomic(i).is_some())
 }
 
-/// Reports what [`lower`] would reject, and changes nothing. For a module as [`read`] and [`expand`] left it.
+/// Reports the atomics that [`lower`] would reject, and changes nothing. For a module as [`read`] and [`expand`] left it.
+///
+/// Calls that LLVM cannot select are reported along with them; alone they are no error yet, since an optimizer may show that they
+/// are never reached.
 ///
 /// # Errors
 /// Everything in the module that has no lowering.
 pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Errors> {
-    recognize::plan(module, input, options, Lines::InOrder, drop)
+    recognize::plan(module, input, options, Lines::InOrder, drop).map_err(|mut errors| {
+        source::number_calls(module, input);
+        errors.keep(require_selectable(module, input, &options.target));
+        errors
+    })
 }

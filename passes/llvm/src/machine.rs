@@ -14,7 +14,10 @@ use ptx_atomics_llvm_version::MAJOR;
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 use ptx_atomics_pass::{Diagnostic, Errors, Settings, settings::ptx_feature};
 
-use crate::{value::name, version::NEWEST};
+use crate::{
+    value::name,
+    version::{NEWEST, stand_in},
+};
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
@@ -53,8 +56,14 @@ fn code_generator(triple: &TargetTriple, target: &Target, level: OptimizationLev
     LlvmTarget::initialize_nvptx(&InitializationConfig::default());
     let llvm = LlvmTarget::from_triple(triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;
     let features = format!("+{}", target.ptx.min(NEWEST).feature());
-    let machine =
-        llvm.create_target_machine(triple, target.sm.name(), &features, level, RelocMode::Default, CodeModel::Default);
+    let machine = llvm.create_target_machine(
+        triple,
+        stand_in(target.sm),
+        &features,
+        level,
+        RelocMode::Default,
+        CodeModel::Default,
+    );
     Ok(machine.ok_or_else(|| Diagnostic::new(format!("LLVM {MAJOR} has no code generator for {target}")))?)
 }
 

@@ -13,11 +13,11 @@ use inkwell::{
 use ptx_atomics_judge::BasicBlock;
 use ptx_atomics_lowering::{Access, AtomicOp, Policy, SyncScope, Type};
 use ptx_atomics_pass::{
-    Diagnostic, Errors, Input, Location, Options, Remark,
+    Diagnostic, Errors, Input, Location, Options, Outcome, Remark,
     memory::Memory,
     operation::{
-        self, Constants, DENORMAL_MODES, Opcode, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked, checked_type,
-        describe, flushes, help, integer, takes_constants,
+        self, Constants, DENORMAL_MODES, NO_NANS, Opcode, Problem, Replacement, STRATEGY, SYNC_SCOPES, as_asked,
+        checked_type, describe, flushes, help, integer, takes_constants,
     },
 };
 use rustc_hash::FxHashMap;
@@ -25,7 +25,7 @@ use strum::IntoEnumIterator;
 
 use crate::{
     cuda,
-    instruction::{Instruction, control_flow},
+    instruction::{Instruction, MAY_SKIP_WRITE, control_flow},
     memory::memory_of,
     source::Numbering,
     value::{Value, ValueType, callee, debug_location, inline_assembly, instructions, name, sync_scope_id},
@@ -37,27 +37,34 @@ pub struct Planned<'c> {
     pub replacement: Rc<Replacement>,
     /// The operand of the replacement, where it is not that of the instruction: what that is the negation of.
     pub negated: Option<Value<'c>>,
+    pub function: FunctionValue<'c>,
+    /// That of the run, with what the attributes of the function say.
+    pub policy: Policy,
     sync_scope: &'static str,
-    function: FunctionValue<'c>,
     number: Option<u32>,
     /// The kind of metadata that names CUDA's function.
     cuda: u32,
 }
 
 impl Planned<'_> {
+    /// What it became.
     pub fn remark(&self, input: &Input) -> Remark {
-        let Replacement { op, lowering, .. } = &*self.replacement;
         let memory = self.instruction.pointer().map(memory_of);
+        let sequence = self.replacement.lowering.sequence.clone();
+        self.says(input, Outcome::Lowered { sequence, changes: self.replacement.changes(memory.and_then(Result::ok)) })
+    }
+
+    /// A remark on it.
+    pub fn says(&self, input: &Input, outcome: Outcome) -> Remark {
         Remark {
             function: name(&self.function),
             location: debug_location(self.instruction.value()).or_else(|| input.location(self.number)),
             operation: describe(
-                &as_asked(self.instruction.opcode(), op),
+                &as_asked(self.instruction.opcode(), &self.replacement.op),
                 self.sync_scope,
                 &value_type(self.instruction),
             ) + &self.cuda_function(),
-            sequence: lowering.sequence.clone(),
-            changes: self.replacement.changes(memory.and_then(Result::ok)),
+            outcome,
         }
     }
 
@@ -112,7 +119,7 @@ pub fn plan<'c>(
 }
 
 /// A function that has atomics or fences.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recognized {
     /// Its name in LLVM IR.
     pub function: String,
@@ -195,6 +202,7 @@ struct Recognizer<'a> {
     /// LLVM's numbers of [`SYNC_SCOPES`] in this context.
     sync_scope_ids: [u32; SYNC_SCOPES.len()],
     cuda: u32,
+    may_skip_write: u32,
 }
 
 impl<'a> Recognizer<'a> {
@@ -204,7 +212,8 @@ impl<'a> Recognizer<'a> {
         let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| sync_scope_id(&context, name));
         let numbering = Numbering::of(&context);
         let cuda = context.get_kind_id(cuda::KIND);
-        Self { input, options, numbering, layout, sync_scope_ids, cuda }
+        let may_skip_write = context.get_kind_id(MAY_SKIP_WRITE);
+        Self { input, options, numbering, layout, sync_scope_ids, cuda, may_skip_write }
     }
 
     /// The policy of the run, with what the function's attributes say.
@@ -215,6 +224,7 @@ impl<'a> Recognizer<'a> {
             Some(attribute.get_string_value().to_string_lossy().into_owned())
         };
         policy.flush_f32 |= DENORMAL_MODES.iter().find_map(|name| attribute(name)).is_some_and(|mode| flushes(&mode));
+        policy.no_nans |= attribute(NO_NANS).is_some_and(|value| value == "true");
         if let Some(list) = attribute(STRATEGY) {
             policy.strategies.override_with(&list).map_err(|error| Diagnostic {
                 function: Some(name(&function)),
@@ -261,8 +271,8 @@ impl<'a> Recognizer<'a> {
                 unknown.insert(Rc::new(replacement)).clone()
             }
         };
-        let cuda = self.cuda;
-        Ok(Planned { instruction, replacement, negated, sync_scope, function, number, cuda })
+        let (policy, cuda) = (*policy, self.cuda);
+        Ok(Planned { instruction, replacement, negated, function, policy, sync_scope, number, cuda })
     }
 
     /// The operation of the model, done by `opcode`, which is that of the instruction or the one on what its operand negates.
@@ -283,6 +293,7 @@ impl<'a> Recognizer<'a> {
             Some(Access {
                 volatile: instruction.is_volatile(),
                 may_be_local: partly_local || unresolved && self.options.generic_may_be_local,
+                may_skip_write: instruction.has_metadata(self.may_skip_write),
                 ..Access::new(space, ty?).aligned(alignment)
             })
         });

@@ -1,5 +1,7 @@
 //! Reading a module, and where its instructions stand in its text.
 
+use std::collections::HashMap;
+
 use inkwell::{
     context::{AsContextRef, Context, ContextRef},
     llvm_sys::{
@@ -10,19 +12,19 @@ use inkwell::{
     },
     memory_buffer::MemoryBuffer,
     module::Module,
-    values::AsValueRef,
+    values::{AsValueRef, InstructionValue},
 };
 
 use ptx_atomics_llvm_version::MAJOR;
-use ptx_atomics_pass::{Diagnostic, Errors, Input, Location};
+use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, callee::OF_NVIDIA};
 
 use crate::{
     instruction::Instruction,
     machine::data_layout,
-    value::{instructions, message},
+    value::{callee, instructions, message, name},
 };
 
-/// The kind of metadata that numbers the atomics of a module that was read from text.
+/// The kind of metadata that numbers the atomics of a module that was read from text, and the calls of each intrinsic.
 pub const NUMBER: &str = "ptx-atomics.number";
 
 /// Reads LLVM IR, as text or as bitcode, and verifies it.
@@ -64,6 +66,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Error
     })?;
     if input.keep_lines && input.text().is_some() {
         number(context, &module);
+        number_calls(&module, input);
     }
     Ok(module)
 }
@@ -112,6 +115,36 @@ fn number(context: &Context, module: &Module<'_>) {
     }
 }
 
+/// Numbers the calls of each intrinsic for NVIDIA's GPUs, if the text has as many: LLVM renames old ones while it reads.
+pub fn number_calls(module: &Module<'_>, input: &Input) {
+    let context = module.get_context();
+    let (kind, i32_type) = (context.get_kind_id(NUMBER), context.i32_type());
+    let mut calls: HashMap<_, Vec<_>> = HashMap::new();
+    for call in module.get_functions().flat_map(instructions) {
+        if let Some(intrinsic) =
+            callee(call).filter(|callee| callee.get_name().to_bytes().starts_with(OF_NVIDIA.as_bytes()))
+        {
+            calls.entry(intrinsic).or_default().push(call);
+        }
+    }
+    for (_, calls) in calls.iter().filter(|(intrinsic, calls)| input.calls(&name(*intrinsic)) == calls.len()) {
+        for (number, call) in calls.iter().enumerate() {
+            let node = context.metadata_node(&[i32_type.const_int(number as u64, false).into()]);
+            // SAFETY: call and node belong to the context.
+            unsafe { LLVMSetMetadata(call.as_value_ref(), kind, node.as_value_ref()) };
+        }
+    }
+}
+
+/// Removes the numbers of calls, which no output shows.
+pub fn forget_calls(module: &Module<'_>) {
+    let kind = module.get_context().get_kind_id(NUMBER);
+    for call in module.get_functions().flat_map(instructions).filter(|instruction| callee(*instruction).is_some()) {
+        // SAFETY: the call is live.
+        unsafe { LLVMSetMetadata(call.as_value_ref(), kind, std::ptr::null_mut()) };
+    }
+}
+
 /// Reads the numbers.
 pub struct Numbering {
     kind: u32,
@@ -122,6 +155,21 @@ pub fn set_unnumbered(context: &ContextRef<'_>, atomic: Instruction<'_>) {
     let node = context.metadata_node(&[]);
     // SAFETY: instruction and node belong to the context.
     unsafe { LLVMSetMetadata(atomic.raw(), context.get_kind_id(NUMBER), node.as_value_ref()) };
+}
+
+/// Gives an instruction the number of another one.
+///
+/// # Safety
+/// Both are live, and of the context.
+pub unsafe fn copy_number(context: &ContextRef<'_>, from: LLVMValueRef, to: LLVMValueRef) {
+    let kind = context.get_kind_id(NUMBER);
+    // SAFETY: as above; the node is one of the context.
+    unsafe {
+        let node = LLVMGetMetadata(from, kind);
+        if !node.is_null() {
+            LLVMSetMetadata(to, kind, node);
+        }
+    }
 }
 
 impl Numbering {
@@ -139,9 +187,14 @@ impl Numbering {
     }
 
     pub fn get(&self, instruction: Instruction<'_>) -> Option<u32> {
+        self.get_of(instruction.value())
+    }
+
+    /// The number of a call.
+    pub fn get_of(&self, instruction: InstructionValue<'_>) -> Option<u32> {
         // SAFETY: the instruction is live; the node is ours and holds one constant.
         unsafe {
-            let node: LLVMValueRef = LLVMGetMetadata(instruction.raw(), self.kind);
+            let node: LLVMValueRef = LLVMGetMetadata(instruction.as_value_ref(), self.kind);
             if node.is_null() || LLVMGetMDNodeNumOperands(node) != 1 {
                 return None;
             }

@@ -106,6 +106,23 @@ pub fn callee<'c>(instruction: InstructionValue<'c>) -> Option<FunctionValue<'c>
     }
 }
 
+/// The users of a value, each as often as it uses it.
+///
+/// # Safety
+/// The value is live, and so are its users while they are asked for.
+pub unsafe fn users(value: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
+    // SAFETY: as above.
+    let mut next = unsafe { LLVMGetFirstUse(value) };
+    std::iter::from_fn(move || {
+        let current = (!next.is_null()).then_some(next)?;
+        // SAFETY: as above.
+        unsafe {
+            next = LLVMGetNextUse(current);
+            Some(LLVMGetUser(current))
+        }
+    })
+}
+
 /// The text of the inline assembly that a call calls, if it does.
 pub fn inline_assembly(instruction: InstructionValue<'_>) -> Option<String> {
     // SAFETY: the called value is live, and its text, which it owns, is asked of inline assembly.

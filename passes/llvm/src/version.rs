@@ -1,7 +1,7 @@
 //! What differs between the versions of LLVM: of its instructions, of its C API and of its backend.
 
 use inkwell::llvm_sys::{LLVMAtomicRMWBinOp as BinOp, LLVMOpcode, core::*, prelude::*};
-use ptx_atomics_lowering::{PtxVersion, RmwOp};
+use ptx_atomics_lowering::{PtxVersion, RmwOp, Sm};
 
 /// The newest PTX version that this LLVM can write. Newer ones differ from it by what only our instructions use, so that the
 /// version in the text is raised.
@@ -67,6 +67,16 @@ rmw_ops! {
     LLVMAtomicRMWBinOpFMaximumNum FMaximumNum,
     #[cfg(feature = "llvm23")]
     LLVMAtomicRMWBinOpFMinimumNum FMinimumNum
+}
+
+/// The name that LLVM compiles for: of a GPU that it does not know, that of an older one of its family.
+pub fn stand_in(sm: Sm) -> &'static str {
+    match sm.name() {
+        "sm_107" => "sm_103",
+        "sm_107a" => "sm_103a",
+        "sm_107f" => "sm_103f",
+        known => known,
+    }
 }
 
 #[cfg(test)]

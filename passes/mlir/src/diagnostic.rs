@@ -21,12 +21,14 @@ pub fn location_of(op: Op<'_, '_>) -> Option<Location> {
     ir::file_location(op.location())
 }
 
+/// The ops that are functions.
+pub const FUNCTIONS: [&str; 4] = ["llvm.func", "func.func", "gpu.func", "spirv.func"];
+
 /// The name of the function around an op.
 pub fn function_of(op: Op<'_, '_>) -> Option<String> {
-    let functions = ["llvm.func", "func.func", "gpu.func", "spirv.func"];
     // No module stands in a function, and thousands may stand in each other.
     let mut around = ir::parents(op).take_while(|parent| !ir::name(*parent).ends_with(".module"));
-    let function = around.find(|parent| functions.contains(&ir::name(*parent)))?;
+    let function = around.find(|parent| FUNCTIONS.contains(&ir::name(*parent)))?;
     ir::symbol(function)
 }
 

@@ -133,6 +133,12 @@ pub fn set<'c>(op: Op<'c, '_>, name: &str, attribute: Attribute<'c>) {
     unsafe { mlirOperationSetDiscardableAttributeByName(op.to_raw(), string_ref(name), attribute.to_raw()) };
 }
 
+/// Sets an attribute that belongs to the op's definition.
+pub fn set_inherent<'c>(op: Op<'c, '_>, name: &str, attribute: Attribute<'c>) {
+    // SAFETY: op and attribute are live, and the name is given with its length.
+    unsafe { mlirOperationSetInherentAttributeByName(op.to_raw(), string_ref(name), attribute.to_raw()) };
+}
+
 /// Removes an attribute, if the op has it.
 pub fn remove(op: Op<'_, '_>, name: &str) {
     // SAFETY: the op is live, and the name is given with its length.

@@ -22,6 +22,11 @@ fn variant_of(op: Op<'_, '_>) -> Option<&'static Variant> {
     nvvm::variant_of(name.strip_prefix("nvvm.")?, attribute, &types)
 }
 
+/// The instruction that an op of the NVVM dialect stands for, if it is one of those here.
+pub fn instruction(op: Op<'_, '_>) -> Option<&'static str> {
+    variant_of(op).map(|variant| variant.ptx)
+}
+
 /// What the target lacks for an op of the NVVM dialect.
 pub fn missing(op: Op<'_, '_>, options: &Options) -> Option<Problem> {
     problem(variant_of(op)?, options)

@@ -41,6 +41,7 @@ mod lower;
 mod memory;
 mod memref;
 mod nvvm;
+mod optimize;
 mod options;
 mod pass;
 mod plan;

@@ -1,6 +1,7 @@
 //! The pass itself.
 
 use melior::ir::OperationRef;
+use ptx_atomics_optimize::Rewrites;
 use ptx_atomics_pass::{Errors, Options, Remark};
 
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
     diagnostic::error_at,
     embed, emit,
     ir::{self, Op},
-    kept, memref,
+    kept, memref, optimize,
     plan::Planned,
     recognize, spirv,
     vocabulary::is_atomic,
@@ -52,8 +53,12 @@ pub fn lower(device: &mut DeviceModule<'_, '_>, options: &Options) -> Result<Vec
 pub(crate) fn lower_op(root: Op<'_, '_>, options: &Options) -> Result<Vec<Remark>, Errors> {
     let planned = plan_lower(root, options)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
-    let remarks = reported.iter().flat_map(|plan| plan.remarks()).collect();
+    let mut remarks: Vec<_> = reported.iter().flat_map(|plan| plan.remarks()).collect();
     expand_all(root, &planned);
+    let optimized = options.optimize != Rewrites::NONE;
+    if optimized {
+        remarks = optimize::optimize(root, options);
+    }
     let device = device_ops(root).into_iter().flat_map(ir::all);
     // Embedding also erases the ops that take a pair apart, which nothing may look at again.
     let atomics: Vec<_> = device.filter(|op| is_atomic(ir::name(*op))).collect();
@@ -62,7 +67,11 @@ pub(crate) fn lower_op(root: Op<'_, '_>, options: &Options) -> Result<Vec<Remark
     }
     for op in atomics {
         match recognize::plan_op(op, options) {
-            Ok(planned) => planned.iter().for_each(embed::embed),
+            Ok(planned) => {
+                let said = planned.iter().filter(|_| optimized && options.remarks).flat_map(Planned::remarks);
+                remarks.extend(said);
+                planned.iter().for_each(embed::embed);
+            }
             // What stood for it before its expansion had a lowering.
             Err(problems) => {
                 let bug = |(message, _)| {
@@ -109,7 +118,7 @@ fn expand_all(root: Op<'_, '_>, planned: &[Planned<'_, '_>]) {
 #[cfg(test)]
 mod tests {
     use ptx_atomics_lowering::Change;
-    use ptx_atomics_pass::{Input, Settings};
+    use ptx_atomics_pass::{Input, Outcome, Settings};
 
     use crate::{context, device_code, options, read};
 
@@ -128,7 +137,10 @@ mod tests {
             let options =
                 ptx_atomics_pass::Options { remarks: true, ..options(&settings, device.op()).expect("options") };
             let remarks = super::lower(&mut device, &options).expect("it has a lowering");
-            let found = remarks.iter().map(|remark| remark.changes.contains(&Change::UnknownMemory));
+            let found = remarks.iter().map(|remark| match &remark.outcome {
+                Outcome::Lowered { changes, .. } => changes.contains(&Change::UnknownMemory),
+                Outcome::Optimized { .. } => false,
+            });
             assert_eq!(found.collect::<Vec<_>>(), [unknown], "{address_space} {generic_may_be_local}");
         }
     }

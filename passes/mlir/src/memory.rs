@@ -40,6 +40,11 @@ pub fn memory_of(pointer: Value<'_, '_>, number: u32) -> Result<Memory, Problem>
     }
 }
 
+/// The memory of a pointer or of a memref's elements; nothing for other values, and in spaces that atomics cannot access.
+pub fn memory_of_value(value: Value<'_, '_>) -> Option<Memory> {
+    memory_of(value, number_of(value.r#type())?).ok()
+}
+
 /// Ops whose result points into the object of their first operand.
 const PASSING: [&str; 15] = [
     "llvm.getelementptr",

@@ -7,25 +7,20 @@
 //! The numbers are those that `llc` 22 and three generations of ptxas (11.8, 12.9, 13.5) were measured to accept for
 //! what MLIR 22 makes of the op. Where they differ, the strictest counts. What other versions of MLIR have stands in `version.rs`.
 
-use ptx_atomics_lowering::{PtxVersion, Target};
+use ptx_atomics_lowering::Target;
+use ptx_atomics_pass::intrinsics::TENSOR_MEMORY;
 
 pub use crate::variant::Variant;
 use crate::{
-    variant::{Condition, Conversion, Needs, since, variant},
+    variant::{Condition, Conversion, since, variant},
     version,
 };
-
-/// The GPUs with tensor memory, with the last PTX version that gives it to them. Only the variants `a` and `f` have it.
-/// PTX 9.0 renamed sm_101 to sm_110.
-const TENSOR_MEMORY: &[(u32, Option<PtxVersion>)] =
-    &[(100, None), (101, Some(PtxVersion(8, 8))), (103, None), (110, None)];
 
 /// Of the variants of an op, the first whose condition holds counts.
 #[rustfmt::skip]
 const VARIANTS: &[Variant] = {
     use Condition::Always;
     use Conversion::{Asm, NarrowIntrinsic};
-    use Needs::TensorMemory;
     const RELAXED: Condition = Condition::Attribute("relaxed", "true");
     const DISTRIBUTED: Condition = Condition::Operand(0, "!llvm.ptr<7>");
     const COUNT: Condition = Condition::Operand(1, "i32");
@@ -90,9 +85,9 @@ const VARIANTS: &[Variant] = {
         variant("cluster.arrive.relaxed",          Always,      since(90, 8, 0), "barrier.cluster.arrive.relaxed"),
         variant("cluster.wait",                    Always,      since(90, 7, 8), "barrier.cluster.wait"),
 
-        variant("tcgen05.fence",                   Always,      TensorMemory,   "tcgen05.fence"),
-        variant("tcgen05.wait",                    Always,      TensorMemory,   "tcgen05.wait").by(NarrowIntrinsic),
-        variant("tcgen05.commit",                  Always,      TensorMemory,   "tcgen05.commit").by(NarrowIntrinsic),
+        variant("tcgen05.fence",                   Always,      TENSOR_MEMORY,  "tcgen05.fence"),
+        variant("tcgen05.wait",                    Always,      TENSOR_MEMORY,  "tcgen05.wait").by(NarrowIntrinsic),
+        variant("tcgen05.commit",                  Always,      TENSOR_MEMORY,  "tcgen05.commit").by(NarrowIntrinsic),
     ]
 };
 
@@ -126,28 +121,8 @@ pub fn variant_of(
 impl Variant {
     /// What the target lacks for the variant, as a message; `None` if it has all.
     pub fn missing_on(&self, target: &Target) -> Option<String> {
-        let (has, required) = match self.needs {
-            Needs::Since(requirement) => (target.meets(requirement), requirement.to_string()),
-            Needs::TensorMemory => (has_tensor_memory(target), tensor_memory()),
-        };
-        (!has).then(|| format!("`{}` requires {required}, and the target is {target}", self.ptx))
+        self.needs.missing_on(target, self.ptx)
     }
-}
-
-fn has_tensor_memory(target: &Target) -> bool {
-    let has = |(number, last): &(u32, Option<PtxVersion>)| {
-        *number == target.sm.number() && last.is_none_or(|last| target.ptx <= last)
-    };
-    target.sm.name().ends_with(['a', 'f']) && TENSOR_MEMORY.iter().any(has)
-}
-
-/// The GPUs with tensor memory, in words.
-fn tensor_memory() -> String {
-    let gpus = TENSOR_MEMORY.iter().flat_map(|(number, last)| {
-        let until = last.map_or(String::new(), |last| format!(" up to PTX {last}"));
-        ['a', 'f'].map(|variant| format!("sm_{number}{variant}{until}"))
-    });
-    format!("one of {}", gpus.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -204,8 +179,8 @@ mod tests {
 
     #[test]
     fn tensor_memory_is_on_variants_of_some_gpus() {
-        let gpus = "one of sm_100a, sm_100f, sm_101a up to PTX 8.8, sm_101f up to PTX 8.8, sm_103a, sm_103f, sm_110a, \
-                    sm_110f";
+        let gpus = "one of sm_100a, sm_100f, sm_101a up to PTX 8.8, sm_101f up to PTX 8.8, sm_103a, sm_103f, sm_107a, \
+                    sm_107f, sm_110a, sm_110f, and PTX 8.6";
         for target in ["sm_100a ptx86", "sm_100f ptx88", "sm_101a ptx88", "sm_103f ptx90", "sm_110a ptx94"] {
             check("tcgen05.fence", &[], &[], target, None);
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use melior::ir::{Type, Value, ValueLike, operation::OperationLike};
 use ptx_atomics_lowering::{Ordering, Type as Model};
 use ptx_atomics_pass::{
-    Remark,
+    Outcome, Remark,
     memory::Memory,
     operation::{Opcode, Problem, Replacement, SYNC_SCOPES, as_asked, describe, with_negated_operand},
 };
@@ -52,8 +52,10 @@ impl Planned<'_, '_> {
                 SYNC_SCOPES[asked.sync_scope].0,
                 &asked.type_text(),
             ),
-            sequence: replacement.lowering.sequence.clone(),
-            changes: replacement.changes(asked.memory().and_then(Result::ok)),
+            outcome: Outcome::Lowered {
+                sequence: replacement.lowering.sequence.clone(),
+                changes: replacement.changes(asked.memory().and_then(Result::ok)),
+            },
         })
     }
 }

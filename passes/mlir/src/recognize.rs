@@ -14,7 +14,7 @@ use ptx_atomics_pass::{
     Errors, Options,
     memory::Memory,
     operation::{
-        Constants, DENORMAL_MODES, Problem, Replacement, STRATEGY, checked_type, flushes, help, sync_scope,
+        Constants, DENORMAL_MODES, NO_NANS, Problem, Replacement, STRATEGY, checked_type, flushes, help, sync_scope,
         takes_constants,
     },
 };
@@ -28,7 +28,7 @@ use crate::{
     memref,
     plan::{Asked, Planned},
     spirv,
-    vocabulary::{is_atomic, size_and_model},
+    vocabulary::{MAY_SKIP_WRITE, is_atomic, size_and_model},
 };
 
 /// Finds every atomic and fence of the device code in `root`, and lowers it.
@@ -59,7 +59,7 @@ pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Plann
     let policy = policy(op, options).map_err(|problem| vec![problem])?;
     let (mut replaced, mut problems) = (Vec::new(), Vec::from_iter(spirv::missing(op, options)));
     for asked in asked {
-        let replacement = operation(&asked, options).and_then(|operation| {
+        let replacement = operation(&asked, op.has_attribute(MAY_SKIP_WRITE), options).and_then(|operation| {
             let constants = if takes_constants(&operation.operation) { constants(&asked) } else { [None; 2] };
             Replacement::new(operation, &policy, &options.target, constants)
                 .map_err(|errors| errors.iter().map(|error| (error.to_string(), help(error))).collect())
@@ -86,8 +86,8 @@ fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     }
 }
 
-/// The operation of the model.
-fn operation(asked: &Asked<'_, '_>, options: &Options) -> Result<AtomicOp, Vec<Problem>> {
+/// The operation of the model. Whether it may leave memory unwritten says the optimizer.
+fn operation(asked: &Asked<'_, '_>, may_skip_write: bool, options: &Options) -> Result<AtomicOp, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
     let access = asked.address.zip(asked.ty).and_then(|((pointer, space), ty)| {
@@ -97,7 +97,8 @@ fn operation(asked: &Asked<'_, '_>, options: &Options) -> Result<AtomicOp, Vec<P
         let ty = checked_type(asked.opcode, model, size, alignment, || ty.to_string()).map_err(&mut keep).ok();
         let Memory { space, partly_local, unresolved } = memory?;
         let may_be_local = partly_local || unresolved && options.generic_may_be_local;
-        Some(Access { volatile: asked.volatile, may_be_local, ..Access::new(space, ty?).aligned(alignment) })
+        let access = Access::new(space, ty?).aligned(alignment);
+        Some(Access { volatile: asked.volatile, may_be_local, may_skip_write, ..access })
     });
     let (_, scope) = sync_scope(asked.sync_scope, options.default_scope);
     let done = asked.negated().map_or(asked.opcode, |(done, _)| done);
@@ -108,15 +109,15 @@ fn operation(asked: &Asked<'_, '_>, options: &Options) -> Result<AtomicOp, Vec<P
 }
 
 /// The policy of the run, with what the attributes of the function say.
-fn policy(op: Op<'_, '_>, options: &Options) -> Result<Policy, Problem> {
+pub fn policy(op: Op<'_, '_>, options: &Options) -> Result<Policy, Problem> {
     let mut policy = options.policy;
     let attribute = |name: &str| ir::parents(op).find_map(|parent| passed_through(parent, name));
     // Those that the dialect has words for are called as in LLVM, with other hyphens.
-    let mode = |name: &&str| {
-        let own = |parent| ir::inherent(parent, &name.replace('-', "_")).and_then(ir::string);
-        attribute(name).or_else(|| ir::parents(op).find_map(own))
-    };
+    let own = |name: &str| ir::parents(op).find_map(|parent| ir::inherent(parent, &name.replace('-', "_")));
+    let mode = |name: &&str| attribute(name).or_else(|| own(name).and_then(ir::string));
     policy.flush_f32 |= DENORMAL_MODES.iter().find_map(mode).is_some_and(|mode| flushes(&mode));
+    let no_nans = attribute(NO_NANS).or_else(|| own(NO_NANS).map(|value| value.to_string()));
+    policy.no_nans |= no_nans.is_some_and(|value| value == "true");
     if let Some(list) = attribute(STRATEGY) {
         policy
             .strategies
@@ -127,7 +128,7 @@ fn policy(op: Op<'_, '_>, options: &Options) -> Result<Policy, Problem> {
 }
 
 /// The value of an attribute that a function passes through to LLVM.
-fn passed_through(function: Op<'_, '_>, name: &str) -> Option<String> {
+pub fn passed_through(function: Op<'_, '_>, name: &str) -> Option<String> {
     let list = ArrayAttribute::try_from(function.attribute("passthrough").ok()?).ok()?;
     let pairs = (0..list.len()).filter_map(|index| ArrayAttribute::try_from(list.element(index).ok()?).ok());
     pairs.into_iter().find_map(|pair| {

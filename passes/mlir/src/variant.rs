@@ -1,6 +1,6 @@
 //! A row of the table of ops that stay as the NVVM dialect has them.
 
-use ptx_atomics_lowering::{PtxVersion, Requirement};
+use ptx_atomics_pass::needs::Needs;
 
 /// A variant of an op: what tells it from the others, and what its instruction requires.
 #[derive(Debug)]
@@ -38,18 +38,12 @@ pub enum Condition {
     Operand(usize, &'static str),
 }
 
-#[derive(Debug)]
-pub enum Needs {
-    Since(Requirement),
-    TensorMemory,
-}
-
 pub const fn variant(op: &'static str, when: Condition, needs: Needs, ptx: &'static str) -> Variant {
     Variant { op, when, needs, ptx, conversion: Conversion::Intrinsic }
 }
 
 pub const fn since(sm: u32, major: u8, minor: u8) -> Needs {
-    Needs::Since(Requirement { sm, ptx: PtxVersion(major, minor) })
+    Needs::since(sm, major, minor)
 }
 
 impl Variant {

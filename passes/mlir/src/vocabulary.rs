@@ -9,6 +9,9 @@ use strum::IntoEnumIterator;
 
 use crate::ir;
 
+/// The attribute of a read-modify-write that need not write what is there.
+pub const MAY_SKIP_WRITE: &str = "ptx_atomics.may_skip_write";
+
 /// Whether an op of this name is one of the dialect that may be atomic, or a fence.
 pub fn is_atomic(name: &str) -> bool {
     matches!(name, "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg")

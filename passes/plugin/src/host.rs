@@ -11,7 +11,8 @@ pub struct Callbacks {
     pub resolve: Text,
     pub start: unsafe extern "C" fn(LLVMModuleRef, parameters: Text),
     pub pending: unsafe extern "C" fn(LLVMModuleRef) -> bool,
-    pub lower: unsafe extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
+    pub lower: unsafe extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text, optimize: bool),
+    pub check: unsafe extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
 }
 
 // SAFETY: its texts are constants.
@@ -33,6 +34,13 @@ unsafe extern "C" {
     pub fn ptx_atomics_error(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint) -> bool;
     pub fn ptx_atomics_module_error(module: LLVMModuleRef, message: Text) -> bool;
     pub fn ptx_atomics_wants_remarks(module: LLVMModuleRef) -> bool;
-    pub fn ptx_atomics_remark(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint) -> bool;
+    pub fn ptx_atomics_remark(
+        function: LLVMValueRef,
+        name: Text,
+        missed: bool,
+        message: Text,
+        line: c_uint,
+        column: c_uint,
+    );
     pub fn ptx_atomics_empty(module: LLVMModuleRef);
 }

@@ -25,13 +25,14 @@ use ptx_atomics_llvm::{
     },
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
+use ptx_atomics_optimize::Rewrites;
 use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, Settings, remarks, settings::ptx_feature};
 use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Plugin, Text};
 
 /// Options in the environment, for hosts that cannot pass any.
 const VARIABLE: &str = "PTX_ATOMICS";
 
-static CALLBACKS: Callbacks = Callbacks { resolve: Text::new(llvm::RESOLVE), start, pending, lower };
+static CALLBACKS: Callbacks = Callbacks { resolve: Text::new(llvm::RESOLVE), start, pending, lower, check };
 
 /// The entry point of a pass plugin (`llvm/Plugins/PassPlugin.h`).
 ///
@@ -76,14 +77,16 @@ unsafe extern "C" fn pending(module: LLVMModuleRef) -> bool {
     pending
 }
 
-/// The pass, on a module whose address spaces are resolved.
-unsafe extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
+/// The pass, on a module whose address spaces are resolved. Atomics are optimized where the host optimizes, unless somebody says
+/// otherwise.
+unsafe extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text, optimize: bool) {
     let work = |module: &Module<'_>| {
         llvm::require_nvptx64(module)?;
         llvm::end(module);
         // SAFETY: the shim's texts live during the call.
         let (parameters, machine) = unsafe { (parameters.get(), gpu.get().zip(features.get())) };
-        let settings = settings(module, &parameters.unwrap_or_default())?;
+        let mut settings = settings(module, &parameters.unwrap_or_default())?;
+        settings.optimize = settings.optimize.or(optimize.then(Rewrites::on));
         let target = target(&settings, module, machine)?;
         // SAFETY: the module is live.
         let for_host = unsafe { host::ptx_atomics_wants_remarks(module.as_mut_ptr()) };
@@ -92,13 +95,31 @@ unsafe extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, f
         if for_host {
             for remark in &remarks {
                 if let Some((function, line, column)) = place(module, &remark.function, remark.location.as_ref()) {
-                    let text = remarks::line(remark);
+                    let (name, text) = (Text::new(remark.name()), remarks::line(remark));
                     // SAFETY: the function is one of a live module, with code, and the text lives during the call.
-                    unsafe { host::ptx_atomics_remark(function, Text::new(&text), line, column) };
+                    unsafe {
+                        host::ptx_atomics_remark(function, name, remark.is_missed(), Text::new(&text), line, column);
+                    }
                 }
             }
         }
         settings.remarks.map_or(Ok(()), |path| remarks::append(&path, &remarks))
+    };
+    // SAFETY: the module is live.
+    unsafe { guarded(module, work) };
+}
+
+/// Whether the host's backend can compile a module in which there is nothing to lower. Without a known GPU nobody can say.
+unsafe extern "C" fn check(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
+    let work = |module: &Module<'_>| {
+        // SAFETY: the shim's texts live during the call.
+        let (parameters, machine) = unsafe { (parameters.get(), gpu.get().zip(features.get())) };
+        if !llvm::has_requirements(module) {
+            return Ok(());
+        }
+        let settings = settings(module, &parameters.unwrap_or_default())?;
+        target(&settings, module, machine)
+            .map_or(Ok(()), |target| llvm::require_selectable(module, &Input::new("", ""), &target))
     };
     // SAFETY: the module is live.
     unsafe { guarded(module, work) };

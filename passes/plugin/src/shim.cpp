@@ -43,8 +43,10 @@ struct Callbacks {
   void (*start)(LLVMModuleRef, Text parameters);
   // Whether there is anything to lower.
   bool (*pending)(LLVMModuleRef);
-  // The pass itself. The GPU and its features are null where the host does not tell.
-  void (*lower)(LLVMModuleRef, Text parameters, Text gpu, Text features);
+  // The pass itself. The GPU and its features are null where the host does not tell; `optimize` says whether it optimizes.
+  void (*lower)(LLVMModuleRef, Text parameters, Text gpu, Text features, bool optimize);
+  // Of a module without anything to lower: whether the host's backend can compile it.
+  void (*check)(LLVMModuleRef, Text parameters, Text gpu, Text features);
 };
 
 const Callbacks *callbacks;
@@ -52,6 +54,12 @@ const Callbacks *callbacks;
 bool isForNvidia(const Module &M) { return M.getTargetTriple().isNVPTX(); }
 
 bool isPending(Module &M) { return isForNvidia(M) && callbacks->pending(wrap(&M)); }
+
+void check(Module &M, StringRef Parameters, const TargetMachine *TM) {
+  if (isForNvidia(M))
+    callbacks->check(wrap(&M), Parameters, TM ? TM->getTargetCPU() : StringRef(),
+                     TM ? TM->getTargetFeatureString() : StringRef());
+}
 
 // At the start of a pipeline, before LLVM moves anything.
 class Start : public PassInfoMixin<Start> {
@@ -74,10 +82,12 @@ public:
 class Lower : public PassInfoMixin<Lower> {
   ModulePassManager Resolve;
   std::string Problem, Parameters;
+  bool Optimize;
   const TargetMachine *TM;
 
 public:
-  Lower(PassBuilder &PB, StringRef Parameters, const TargetMachine *TM = nullptr) : Parameters(Parameters), TM(TM) {
+  Lower(PassBuilder &PB, StringRef Parameters, bool Optimize = false, const TargetMachine *TM = nullptr)
+      : Parameters(Parameters), Optimize(Optimize), TM(TM) {
     // Fails where the host compiles for another target, whose modules are not touched.
     if (Error E = PB.parsePassPipeline(Resolve, callbacks->resolve))
       Problem = toString(std::move(E));
@@ -86,8 +96,10 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &AM) {
-    if (!isPending(M))
+    if (!isPending(M)) {
+      check(M, Parameters, TM);
       return PreservedAnalyses::all();
+    }
     // No pipeline may have started before, or one without the plugin.
     callbacks->start(wrap(&M), StringRef(Parameters));
     // After an error nothing is left.
@@ -98,7 +110,7 @@ public:
     else
       M.getContext().emitError("ptx-atomics: cannot resolve address spaces: " + Problem);
     callbacks->lower(wrap(&M), StringRef(Parameters), TM ? TM->getTargetCPU() : StringRef(),
-                     TM ? TM->getTargetFeatureString() : StringRef());
+                     TM ? TM->getTargetFeatureString() : StringRef(), Optimize);
     return PreservedAnalyses::none();
   }
 };
@@ -134,18 +146,28 @@ void registerPasses(PassBuilder &PB) {
   auto start = [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(Start()); };
   PB.registerPipelineStartEPCallback(start);
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(start);
-  PB.registerOptimizerLastEPCallback([&PB](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
+  auto lower = [&PB](ModulePassManager &MPM, OptimizationLevel Level) {
+#if LLVM_VERSION_MAJOR >= 23
+    bool Optimize = Level != OptimizationLevel::O0;
+#else
+    // OptimizationLevel::O0 is data of LLVM's library here, without which the plugin could not be loaded.
+    bool Optimize = Level.getSpeedupLevel() > 0;
+#endif
+    MPM.addPass(Lower(PB, "", Optimize));
+  };
+  PB.registerOptimizerLastEPCallback([lower](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
     if (!isBeforeLinking(Phase))
-      MPM.addPass(Lower(PB, ""));
+      lower(MPM, Level);
   });
-  PB.registerFullLinkTimeOptimizationLastEPCallback(
-      [&PB](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(Lower(PB, "")); });
+  PB.registerFullLinkTimeOptimizationLastEPCallback(lower);
 }
 
 // The only extension point of llc. Where an optimizer ran before, nothing is pending any more.
 bool beforeCodeGen(Module &M, TargetMachine &TM, CodeGenFileType, raw_pwrite_stream &) {
-  if (!isPending(M))
+  if (!isPending(M)) {
+    check(M, "", &TM);
     return false;
+  }
   LoopAnalysisManager LAM;
   FunctionAnalysisManager FAM;
   CGSCCAnalysisManager CGAM;
@@ -162,7 +184,7 @@ bool beforeCodeGen(Module &M, TargetMachine &TM, CodeGenFileType, raw_pwrite_str
   PB.registerLoopAnalyses(LAM);
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
   ModulePassManager MPM;
-  MPM.addPass(Lower(PB, "", &TM));
+  MPM.addPass(Lower(PB, "", /*Optimize=*/false, &TM));
   MPM.run(M, MAM);
   return false;
 }
@@ -235,12 +257,14 @@ bool ptx_atomics_wants_remarks(LLVMModuleRef module) {
   return Context.getLLVMRemarkStreamer() || Context.getDiagHandlerPtr()->isPassedOptRemarkEnabled("ptx-atomics");
 }
 
-bool ptx_atomics_remark(LLVMValueRef function, Text message, unsigned line, unsigned column) {
+void ptx_atomics_remark(LLVMValueRef function, Text name, bool missed, Text message, unsigned line, unsigned column) {
   Function &F = *unwrap<Function>(function);
   OptimizationRemarkEmitter Emitter(&F);
-  Emitter.emit(OptimizationRemark("ptx-atomics", "Lowered", locate(F, line, column), &F.getEntryBlock())
-               << StringRef(message));
-  return true;
+  auto emit = [&](auto &&Remark) { Emitter.emit(Remark << StringRef(message)); };
+  if (missed)
+    emit(OptimizationRemarkMissed("ptx-atomics", name, locate(F, line, column), &F.getEntryBlock()));
+  else
+    emit(OptimizationRemark("ptx-atomics", name, locate(F, line, column), &F.getEntryBlock()));
 }
 
 // Empties a module of which an error was reported, so that the host's backend is asked for nothing that it lacks.

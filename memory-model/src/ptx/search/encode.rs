@@ -74,7 +74,7 @@ impl Search<'_, '_, '_> {
     /// values or have phases to choose, and what is behind the bound of a loop.
     pub(super) fn has_clauses(&self) -> bool {
         let reduces = self.c.barriers().any(|(.., barrier)| barrier.reduction.is_some());
-        self.plain && self.barriers_first && !reduces && !self.feasible_only
+        self.plain && !self.asynchronous && self.barriers_first && !reduces && !self.feasible_only
     }
 
     /// Asks the solver for an execution that ends as is asked, and has other sources than these.

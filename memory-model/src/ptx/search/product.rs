@@ -103,7 +103,15 @@ impl Search<'_, '_, '_> {
             false => None,
         };
         let values = (0..x.len()).map(value).collect();
-        let execution = Execution { skeleton: x.clone(), rf, co, sc: *sc, barriers: self.barrier_edges, values };
+        let execution = Execution {
+            skeleton: x.clone(),
+            rf,
+            co,
+            sc: *sc,
+            barriers: self.barrier_edges,
+            phases: self.phase_edges,
+            values,
+        };
         Witness { execution, state }
     }
 }

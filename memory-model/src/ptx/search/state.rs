@@ -8,7 +8,7 @@ use crate::{
     execution::Combination,
     outcome::{Budget, Outcomes, Witness},
     program::{Location, Register, Value},
-    ptx::Ptx,
+    ptx::{Conventions, Ptx},
     relation::{MAX_EVENTS, Relation, Set},
     states::States,
     unfold::{EventKind, Term},
@@ -35,6 +35,8 @@ pub(super) struct Goal<'g> {
     pub(super) memory: Option<Vec<Location>>,
     /// What must be in the final state.
     pub(super) required: Vec<(Atom, Value)>,
+    /// Only executions with a data race are looked for.
+    pub(super) race: bool,
     /// Of the dependencies, only those count that are certain.
     pub(super) certain: bool,
     /// Something was forbidden by dependencies alone.
@@ -52,6 +54,7 @@ impl<'g> Goal<'g> {
             witness: None,
             memory: None,
             required: Vec::new(),
+            race: false,
             certain: false,
             thin_air: false,
             undefined: false,
@@ -89,12 +92,17 @@ pub(super) struct Search<'s, 'p, 'g> {
     /// The last values of the observed registers, and which these are.
     pub(super) registers: Vec<(usize, Term)>,
     pub(super) names: Vec<(usize, Register)>,
+    pub(super) conventions: Conventions,
+    /// Whether there are asynchronous instructions.
+    pub(super) asynchronous: bool,
     /// All accesses are generic, and no variable has an alias: causality follows from base causality at once.
     pub(super) plain: bool,
     pub(super) has_dependencies: bool,
     /// For each wait at a barrier, the arrivals of its phase.
     pub(super) phases: [Set; MAX_EVENTS],
     pub(super) barrier_edges: Relation,
+    /// As [`Execution::phases`](crate::execution::Execution::phases).
+    pub(super) phase_edges: Relation,
     pub(super) barriers_first: bool,
     /// Only find out whether there is an execution at all, in which loops reach their bounds.
     pub(super) feasible_only: bool,

@@ -1,0 +1,66 @@
+//! `ptx-atomics verify-mapping --optimize --mutants`.
+
+use ptx_atomics::mapping::{
+    NoProgram,
+    conditions::{LeftOut, Shown, leave_out},
+    verify::Found,
+};
+use serde::Serialize;
+use strum::EnumMessage;
+
+use crate::format::{columns, markdown_table};
+
+/// A condition of the optimizer that is left out, with the field names of JSON.
+#[derive(Serialize)]
+pub struct Row {
+    condition: String,
+    /// What it says.
+    says: &'static str,
+    /// The set of the program that shows it, and the program; without one, why there is none.
+    shown_by: Option<String>,
+    program: String,
+    #[serde(skip)]
+    missed: bool,
+}
+
+/// Each condition, left out.
+pub fn rows() -> Result<Vec<Row>, NoProgram> {
+    let row = |LeftOut { condition, shown }: LeftOut| {
+        let (shown_by, program, missed) = match shown {
+            Shown::By(set, found) => (Some(set.to_string()), threads(&found), false),
+            Shown::Beyond(why) => (None, why.to_owned(), false),
+            Shown::Nothing { programs } => (None, format!("kept on all {programs} programs that it changes"), true),
+        };
+        let says = condition.get_message().unwrap_or_default();
+        Row { condition: condition.to_string(), says, shown_by, program, missed }
+    };
+    Ok(leave_out()?.into_iter().map(row).collect())
+}
+
+/// The threads of a program, in one line.
+fn threads(found: &Found) -> String {
+    let text = found.source.to_string();
+    let code = |line: &str| line.split_once(": ").map(|(_, code)| code.to_owned());
+    text.lines().skip(1).filter_map(code).collect::<Vec<_>>().join(" || ")
+}
+
+/// Whether there are conditions, and each is shown that the model has words for.
+pub fn all_shown(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.shown_by.is_some()) && !rows.iter().any(|row| row.missed)
+}
+
+pub fn text(rows: &[Row], markdown: bool) -> String {
+    let header = ["without the condition that", "shown by", "program"];
+    let cells = |row: &Row| {
+        let program = match (markdown, &row.shown_by) {
+            (true, Some(_)) => format!("`{}`", row.program.replace('|', "\\|")),
+            _ => row.program.clone(),
+        };
+        vec![row.says.to_owned(), row.shown_by.clone().unwrap_or_else(|| "-".to_owned()), program]
+    };
+    let rows = rows.iter().map(cells);
+    match markdown {
+        true => markdown_table(&header, rows),
+        false => columns([header.map(ToOwned::to_owned).to_vec()].into_iter().chain(rows)),
+    }
+}

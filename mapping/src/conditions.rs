@@ -1,0 +1,185 @@
+//! The optimizer without one of its conditions, each: some program must show what it is there for.
+
+use std::{cell::LazyCell, num::NonZero, thread};
+
+use ptx_atomics_lowering::{Access, Policy, PtxVersion, Strategy, Target};
+use ptx_atomics_optimize::{Condition, Options};
+use ptx_memory_model::{
+    outcome::Limits,
+    program::Program,
+    source::{self, Cpp, Races, ReleaseSequences, Rules, read::Source},
+};
+use strum::IntoEnumIterator;
+
+use crate::{
+    check::{Counterexample, Verdict, bounded, judge, of_source},
+    optimize::optimized,
+    programs::{self, Set},
+    translate::{Mapping, NoProgram},
+    verify::{EXPANSIONS, Expansion, Found, MAXIMUM},
+};
+
+/// A condition that is left out.
+pub struct LeftOut {
+    pub condition: Condition,
+    pub shown: Shown,
+}
+
+/// What shows that a condition is needed.
+pub enum Shown {
+    /// The optimizer without it makes this of a program of this set.
+    By(Set, Box<Found>),
+    /// The model has no words for it.
+    Beyond(&'static str),
+    /// It changes what becomes of so many programs, and all are kept.
+    Nothing { programs: u64 },
+}
+
+/// Where the programs are looked for that show it, until all are found: of so many programs of a set, one.
+const SETS: [(Set, &Expansion, usize); 8] = [
+    (Set::Waiting, &EXPANSIONS[0], 20),
+    (Set::Fenced, &EXPANSIONS[0], 100),
+    (Set::Unwritten, &MAXIMUM, 1),
+    (Set::Fenced, &EXPANSIONS[0], 5),
+    (Set::Waiting, &EXPANSIONS[0], 1),
+    (Set::Placements, &EXPANSIONS[0], 40),
+    (Set::WaitingPlacements, &EXPANSIONS[0], 100),
+    (Set::FencedPlacements, &EXPANSIONS[0], 1000),
+];
+
+/// The families of targets that orderings are spelled for in different ways: with one fence for both of its halves, and with
+/// one for each, which costs less on some.
+const MAPPED: [(Strategy, &str, PtxVersion); 3] = [
+    (Strategy::Recommended, "sm_70", PtxVersion(6, 0)),
+    (Strategy::Recommended, "sm_90", PtxVersion(8, 6)),
+    (Strategy::Auto, "sm_100", PtxVersion(8, 8)),
+];
+
+/// Why the model does not show what a condition is for.
+fn beyond(condition: Condition) -> Option<&'static str> {
+    match condition {
+        Condition::OneGrid => Some("the model has one grid, and nothing in front of it or behind it"),
+        Condition::Kernel => Some("each thread of the model is a kernel, and calls nothing"),
+        _ => None,
+    }
+}
+
+/// Each condition, left out.
+///
+/// # Errors
+/// If a lowering has instructions that the model does not know.
+pub fn leave_out() -> Result<Vec<LeftOut>, NoProgram> {
+    let left_out = |condition| {
+        let shown = beyond(condition).map_or(Shown::Nothing { programs: 0 }, Shown::Beyond);
+        LeftOut { condition, shown }
+    };
+    let mut all: Vec<LeftOut> = Condition::iter().map(left_out).collect();
+    for (set, expansion, sample) in SETS {
+        let open: Vec<Condition> =
+            all.iter().filter(|of| matches!(of.shown, Shown::Nothing { .. })).map(|of| of.condition).collect();
+        if open.is_empty() {
+            break;
+        }
+        for hunted in hunt(set, expansion, sample, &open)? {
+            let of = all.iter_mut().find(|of| of.condition == hunted.condition).expect("it is one of these");
+            match (&mut of.shown, hunted.found) {
+                (shown, Some((_, found))) => *shown = Shown::By(set, found),
+                (Shown::Nothing { programs }, None) => *programs += hunted.programs,
+                _ => {}
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// A condition that is looked for.
+struct Hunted {
+    condition: Condition,
+    /// The programs of which it changes what becomes.
+    programs: u64,
+    /// The first one that is not kept, with its number.
+    found: Option<(u64, Box<Found>)>,
+}
+
+fn mappings(access: Access) -> Vec<(Mapping<'static>, Options)> {
+    let mapping = |(strategy, sm, ptx): (Strategy, &str, PtxVersion)| {
+        let sm = sm.parse().expect("a GPU");
+        let target = Target::new(sm, Some(ptx)).expect("the versions are those of the GPUs");
+        let policy = Policy::from(strategy);
+        (Mapping::new(policy, target, access, format!("{strategy} for {target}")), Options::new(policy, target))
+    };
+    MAPPED.map(mapping).into()
+}
+
+/// Looks for conditions with one in so many programs of a set, on all cores.
+fn hunt(set: Set, expansion: &Expansion, sample: usize, open: &[Condition]) -> Result<Vec<Hunted>, NoProgram> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let nothing = |condition: &Condition| Hunted { condition: *condition, programs: 0, found: None };
+    let work = |worker: usize| {
+        let mappings = mappings(expansion.access());
+        let mut hunted: Vec<Hunted> = open.iter().map(nothing).collect();
+        let (mut result, mut number) = (Ok(()), 0);
+        programs::each(set, expansion.values(), (1 + worker * sample, sample * threads), &mut |name, program| {
+            number += 1;
+            if result.is_ok() {
+                let program = Tried { name, program, number, limits: bounded(program, expansion.limits()) };
+                result = program.show(&mappings, &mut hunted);
+            }
+        });
+        result.map(|()| hunted)
+    };
+    let of_workers = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|worker| scope.spawn(move || work(worker))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("the work does not panic")).collect::<Result<Vec<_>, _>>()
+    })?;
+    let number = |found: &Option<(u64, Box<Found>)>| found.as_ref().map_or(u64::MAX, |(number, _)| *number);
+    let mut all: Vec<Hunted> = open.iter().map(nothing).collect();
+    for hunted in of_workers {
+        for (all, of) in all.iter_mut().zip(hunted) {
+            all.programs += of.programs;
+            if number(&of.found) < number(&all.found) {
+                all.found = of.found;
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// A program that conditions are looked for with.
+struct Tried<'p> {
+    name: &'p str,
+    program: &'p Program<Cpp>,
+    number: u64,
+    limits: Limits,
+}
+
+impl Tried<'_> {
+    /// Looks which conditions it shows.
+    fn show(&self, mappings: &[(Mapping<'_>, Options)], hunted: &mut [Hunted]) -> Result<(), NoProgram> {
+        let admitted = LazyCell::new(|| {
+            let rules = Rules { sequences: ReleaseSequences::Cpp20, races: Races::Llvm };
+            source::search::outcomes(self.program, rules, of_source(self.limits))
+        });
+        let mut changed: Vec<Condition> = Vec::new();
+        for (mapping, options) in mappings {
+            let by = |options| optimized(self.program, mapping.access, &options);
+            let right = by(*options)?;
+            for of in hunted.iter_mut().filter(|of| of.found.is_none()) {
+                let wrong = by(Options { without: Some(of.condition), ..*options })?;
+                if (&right.program, &right.operations) == (&wrong.program, &wrong.operations) {
+                    continue;
+                }
+                of.programs += u64::from(!changed.contains(&of.condition));
+                changed.push(of.condition);
+                let lowered = mapping.lower(&wrong.program, &wrong.operations)?;
+                if let (Verdict::Unsound(states), _) = judge(&admitted, &lowered, self.limits) {
+                    let source = Source { name: self.name.to_owned(), program: self.program.clone() };
+                    let example = Counterexample { mapping: 0, lowered, states };
+                    let found = Found { mapping: mapping.name.clone(), source, example };
+                    of.found = Some((self.number, Box::new(found)));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,343 @@
+//! A source program as the optimizer sees it, and what the optimizer makes of it.
+//!
+//! Each thread is a kernel. A location that only threads of one CTA access may be in its shared memory, one that only those of
+//! a cluster access in that of the cluster, and one that only those of a GPU access is known to the GPU alone. So scopes are
+//! narrowed as often as a program allows.
+
+use std::ops::Range;
+
+use itertools::{Itertools, chain};
+use ptx_atomics_lowering::{
+    Access, AtomicOp, Operation, Ordering, SyncScope,
+    ptx::{Form, Space},
+};
+use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, Function, Kind, Options, Remark, optimize};
+use ptx_memory_model::{
+    place::Scope,
+    program::{AtomOp, Cmp, Instruction, Label, Location, Operand, Program, RmwOp, Statement, Thread},
+    source::{Cpp, Fence, Order, Semantics},
+};
+
+use crate::translate::{NoProgram, operation};
+
+/// A program behind the optimizer.
+pub struct Optimized {
+    pub program: Program<Cpp>,
+    /// What its atomic operations and fences ask for, in its order, and whether the result is read.
+    pub operations: Vec<(AtomicOp, bool)>,
+    pub remarks: Vec<Remark>,
+}
+
+/// Optimizes each thread.
+///
+/// # Errors
+/// If the program has what no language has.
+pub fn optimized(program: &Program<Cpp>, access: Access, options: &Options) -> Result<Optimized, NoProgram> {
+    let mut optimized = Optimized {
+        program: Program { locations: program.locations.clone(), threads: Vec::with_capacity(program.threads.len()) },
+        operations: Vec::with_capacity(8),
+        remarks: Vec::new(),
+    };
+    let reach = reaches(program, options);
+    for thread in &program.threads {
+        let basics = basics(thread)?;
+        let mut function = function(thread, &basics, access, &reach)?;
+        optimized.remarks.extend(optimize(&mut function, options));
+        let (thread, operations) = rebuilt(thread, &basics, &function);
+        optimized.operations.extend(operations);
+        optimized.program.threads.push(thread);
+    }
+    Ok(optimized)
+}
+
+/// The threads that can name each location, and the state space that says so.
+fn reaches(program: &Program<Cpp>, options: &Options) -> Vec<(Scope, Space)> {
+    let mut narrowest = vec![(Scope::Sys, Space::Global); program.locations.len()];
+    let has_clusters = options.target.meets(Form::ClusterScope.requirement());
+    for (location, reach) in narrowest.iter_mut().enumerate() {
+        let names = |thread: &&Thread<Cpp>| {
+            thread.code.iter().any(|statement| accessed(&statement.instruction) == Some(location))
+        };
+        let places = program.threads.iter().filter(names).map(|thread| thread.place).collect_vec();
+        let within = |scope| places.iter().all(|place| places[0].includes(scope, *place));
+        if within(Scope::Cta) {
+            *reach = (Scope::Cta, Space::Shared);
+        } else if has_clusters && within(Scope::Cluster) {
+            *reach = (Scope::Cluster, Space::SharedCluster);
+        } else if within(Scope::Gpu) {
+            *reach = (Scope::Gpu, Space::Global);
+        }
+    }
+    narrowest
+}
+
+/// The number of the location that an instruction accesses.
+fn accessed(instruction: &Instruction<Cpp>) -> Option<usize> {
+    match instruction {
+        Instruction::Load { a, .. } | Instruction::Store { a, .. } | Instruction::Rmw { a, .. } => match a.base {
+            Operand::Address(Location(location)) => Some(location.into()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A basic block of a thread.
+struct Basic {
+    statements: Range<usize>,
+    /// The block that its branch leads to.
+    branch: Option<usize>,
+    /// The block that comes next, if this one can get there.
+    next: Option<usize>,
+}
+
+impl Basic {
+    /// The edges out of it.
+    fn edges(&self) -> impl Iterator<Item = usize> {
+        chain!(self.branch, self.next).dedup()
+    }
+}
+
+/// The basic blocks. Nothing leads into the first one, and the last one is the end.
+fn basics(thread: &Thread<Cpp>) -> Result<Vec<Basic>, NoProgram> {
+    let end = thread.code.len();
+    let starts = thread.code.iter().enumerate().filter_map(|(index, statement)| match statement.instruction {
+        Instruction::Label(_) => Some(index),
+        Instruction::Branch { .. } | Instruction::Stop(_) => Some(index + 1),
+        _ => None,
+    });
+    let bounds = chain!([0], chain!(starts, [end]).dedup(), [end]).collect_vec();
+    let starts_at = |label: Label| {
+        let at = thread.code.iter().position(|statement| statement.instruction == Instruction::Label(label))?;
+        bounds.iter().rposition(|start| *start == at)
+    };
+    let basic = |(number, (&start, &end)): (usize, (&usize, &usize))| {
+        let next = Some(number + 1).filter(|next| next + 1 < bounds.len());
+        let statements = start..end;
+        let last = statements.clone().last().map(|last| &thread.code[last].instruction);
+        Ok(match last {
+            Some(branch @ Instruction::Branch { when, target }) => {
+                let to = starts_at(*target);
+                let to = to.ok_or_else(|| NoProgram::Unmodelled(format!("{branch:?}, which leads nowhere")))?;
+                Basic { statements, branch: Some(to), next: next.filter(|_| when.is_some()) }
+            }
+            Some(Instruction::Stop(_)) => Basic { statements, branch: None, next: None },
+            _ => Basic { statements, branch: None, next },
+        })
+    };
+    bounds.iter().tuple_windows().enumerate().map(basic).collect()
+}
+
+fn function(
+    thread: &Thread<Cpp>,
+    basics: &[Basic],
+    access: Access,
+    reach: &[(Scope, Space)],
+) -> Result<Function, NoProgram> {
+    let mut function = Function { kernel: true, ..Function::default() };
+    for (number, basic) in basics.iter().enumerate() {
+        let mut block = Block { next: basic.edges().collect(), ..Block::default() };
+        for index in basic.statements.clone() {
+            let Statement { guard, instruction } = &thread.code[index];
+            let plain = match instruction {
+                Instruction::Load { access, .. } | Instruction::Store { access, .. } => {
+                    access.order == Order::NonAtomic
+                }
+                Instruction::Alu { .. } | Instruction::Branch { .. } | Instruction::Label(_) => continue,
+                Instruction::Stop(_) => {
+                    block.end = End::Never;
+                    continue;
+                }
+                _ => false,
+            };
+            if guard.is_some() {
+                return Err(NoProgram::Unmodelled(format!("{instruction:?} behind a predicate")));
+            }
+            let kind =
+                if plain { Kind::Plain } else { Kind::Atomic(atomic(thread, number, basic, index, access, reach)?) };
+            block.events.push(Event { id: Some(index), kind });
+        }
+        function.blocks.push(block);
+    }
+    Ok(function)
+}
+
+/// The atomic operation or fence of a statement in a block.
+fn atomic(
+    thread: &Thread<Cpp>,
+    number: usize,
+    basic: &Basic,
+    index: usize,
+    access: Access,
+    reach: &[(Scope, Space)],
+) -> Result<Atomic, NoProgram> {
+    let instruction = &thread.code[index].instruction;
+    let Some(value) = accessed(instruction) else { return Ok(Atomic::fence(operation(instruction, access)?.0)) };
+    let (reach, space) = reach[value];
+    let (op, _) = operation(instruction, Access { space, ..access })?;
+    let success = success(thread, &basic.statements, index);
+    let success = success.and_then(|taken| if taken { basic.branch } else { basic.next });
+    let success = success.filter(|_| basic.branch != basic.next).map(|to| (number, to));
+    Ok(Atomic { op, address: Some(Address { value, block: None, reach }), success })
+}
+
+/// Of a compare and exchange: whether the branch at the end of its block is taken if it succeeds, where that is what the branch
+/// compares.
+fn success(thread: &Thread<Cpp>, block: &Range<usize>, index: usize) -> Option<bool> {
+    let Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), d: Some(d), b: expected, .. } = thread.code[index].instruction
+    else {
+        return None;
+    };
+    let last = &thread.code[block.end - 1].instruction;
+    let Instruction::Branch { when: Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)), .. } = last else { return None };
+    let old = Operand::Register(d);
+    let overwritten = thread.code[index + 1..block.end].iter().any(|statement| match statement.instruction {
+        Instruction::Load { d, .. } | Instruction::Alu { d, .. } | Instruction::Rmw { d: Some(d), .. } => {
+            [old, expected].contains(&Operand::Register(d))
+        }
+        _ => false,
+    });
+    let compared = old != expected && ([*a, *b] == [old, expected] || [*b, *a] == [old, expected]);
+    (compared && !overwritten).then_some(*cmp == Cmp::Eq)
+}
+
+/// A statement, and what it asks for if it is an atomic operation or a fence.
+type Line = (Statement<Cpp>, Option<(AtomicOp, bool)>);
+
+/// A thread whose code is put together again.
+struct Rebuilt<'t> {
+    thread: &'t Thread<Cpp>,
+    function: &'t Function,
+    labels: Vec<String>,
+    code: Vec<Line>,
+    /// Behind all other code: what is on edges that branches take.
+    behind: Vec<Line>,
+}
+
+/// The thread as the optimizer left it, and what its atomic operations and fences ask for.
+fn rebuilt(thread: &Thread<Cpp>, basics: &[Basic], function: &Function) -> (Thread<Cpp>, Vec<(AtomicOp, bool)>) {
+    let (code, behind) = (Vec::with_capacity(thread.code.len()), Vec::new());
+    let mut rebuilt = Rebuilt { thread, function, labels: thread.labels.clone(), code, behind };
+    for (number, basic) in basics.iter().enumerate() {
+        rebuilt.block(number, basic);
+    }
+    if !rebuilt.behind.is_empty() {
+        let end = rebuilt.label();
+        rebuilt.code.push((Instruction::Branch { when: None, target: end }.into(), None));
+        rebuilt.code.append(&mut rebuilt.behind);
+        rebuilt.code.push((Instruction::Label(end).into(), None));
+    }
+    let (code, operations): (_, Vec<_>) = rebuilt.code.into_iter().unzip();
+    let Thread { place, ref registers, .. } = *thread;
+    let thread = Thread { place, registers: registers.clone(), labels: rebuilt.labels, code };
+    (thread, operations.into_iter().flatten().collect())
+}
+
+impl Rebuilt<'_> {
+    fn block(&mut self, number: usize, basic: &Basic) {
+        let mut events = &self.function.blocks[number].events[..];
+        for index in basic.statements.clone() {
+            let statement = &self.thread.code[index];
+            match statement.instruction {
+                Instruction::Branch { when, target } => {
+                    self.events(std::mem::take(&mut events));
+                    let fences = self.on_edge(number, basic.branch);
+                    let target = match when {
+                        Some(_) if !fences.is_empty() => self.aside(fences, target),
+                        _ => {
+                            self.code.extend(fences);
+                            target
+                        }
+                    };
+                    self.code.push((Instruction::Branch { when, target }.into(), None));
+                }
+                Instruction::Label(_) | Instruction::Alu { .. } | Instruction::Stop(_) => {
+                    self.code.push((statement.clone(), None));
+                }
+                // An event that is gone is left out.
+                _ => {
+                    if let Some(at) = events.iter().position(|event| event.id == Some(index)) {
+                        let (here, rest) = events.split_at(at + 1);
+                        self.events(here);
+                        events = rest;
+                    }
+                }
+            }
+        }
+        self.events(events);
+        let fences = self.on_edge(number, basic.next);
+        self.code.extend(fences);
+    }
+
+    fn events(&mut self, events: &[Event]) {
+        let lines = events.iter().map(|event| line(self.thread, event));
+        self.code.extend(lines);
+    }
+
+    /// What stands on an edge.
+    fn on_edge(&self, from: usize, to: Option<usize>) -> Vec<Line> {
+        let blocks = &self.function.blocks;
+        for &next in &blocks[from].next {
+            let (mut at, mut lines) = (next, Vec::new());
+            while blocks[at].on_edge.is_some() {
+                lines.extend(blocks[at].events.iter().map(|event| line(self.thread, event)));
+                at = blocks[at].next[0];
+            }
+            if Some(at) == to {
+                return lines;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Puts code behind all other, which goes on at a label; the label that leads there.
+    fn aside(&mut self, lines: Vec<Line>, target: Label) -> Label {
+        let there = self.label();
+        self.behind.push((Instruction::Label(there).into(), None));
+        self.behind.extend(lines);
+        self.behind.push((Instruction::Branch { when: None, target }.into(), None));
+        there
+    }
+
+    fn label(&mut self) -> Label {
+        self.labels.push(format!("edge{}", self.labels.len()));
+        Label(self.labels.len() as u16 - 1)
+    }
+}
+
+/// The statement of an event, with the order and the scope that it has now.
+fn line(thread: &Thread<Cpp>, event: &Event) -> Line {
+    let original = event.id.map(|index| thread.code[index].instruction.clone());
+    let Some(Atomic { op, .. }) = event.atomic() else {
+        return (original.expect("only fences are new").into(), None);
+    };
+    let order = order(op.ordering);
+    let scope = match op.scope {
+        SyncScope::Threads(scope) => scope,
+        SyncScope::SingleThread => Scope::Cta,
+    };
+    let failure = match op.operation {
+        Operation::CmpXchg { failure, .. } => self::order(failure),
+        _ => order,
+    };
+    let mut instruction = original.unwrap_or(Instruction::Fence(Fence { order, scope }));
+    let mut read = false;
+    match &mut instruction {
+        Instruction::Load { access, .. } => (*access, read) = (Semantics { order, failure, scope }, true),
+        Instruction::Store { access, .. } => *access = Semantics { order, failure, scope },
+        Instruction::Rmw { access, d, .. } => (*access, read) = (Semantics { order, failure, scope }, d.is_some()),
+        Instruction::Fence(fence) => *fence = Fence { order, scope },
+        _ => {}
+    }
+    (instruction.into(), Some((*op, read)))
+}
+
+fn order(ordering: Ordering) -> Order {
+    match ordering {
+        Ordering::Unordered | Ordering::Relaxed => Order::Relaxed,
+        Ordering::Acquire => Order::Acquire,
+        Ordering::Release => Order::Release,
+        Ordering::AcqRel => Order::AcqRel,
+        Ordering::SeqCst => Order::SeqCst,
+    }
+}

@@ -1,0 +1,61 @@
+//! Whether a program has a data race.
+
+use super::{run, state::Goal};
+use crate::{
+    limit::Limit,
+    outcome::{Budget, Limits, Outcomes, Witness},
+    program::Program,
+    ptx::{
+        Conventions, Ptx,
+        axioms::Judged,
+        race::{Known, Race},
+    },
+};
+
+/// Two conflicting operations that nothing orders (section 8.7.1), in an execution that the model allows. `None` if no execution
+/// has a data race.
+///
+/// # Errors
+/// If none was found, and it is not known that there is none; [`Limit::Hangs`] if no execution ends.
+pub fn race(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Result<Option<Race>, Limit> {
+    let mut outcomes = Outcomes::new(program);
+    let mut budget = Budget::new(limits);
+    let mut first = |race: bool, certain: bool| {
+        let mut witness = None;
+        let mut goal = Goal {
+            wanted: Some(&|_| true),
+            witness: Some(&mut witness),
+            memory: Some(Vec::new()),
+            race,
+            certain,
+            ..Goal::new(&mut outcomes)
+        };
+        let result = run(program, conventions, limits, &mut budget, &mut goal);
+        let open = if certain { goal.undefined } else { goal.thin_air };
+        (result, open, witness)
+    };
+    let (result, thin_air, found) = first(true, false);
+    if result == Err(Limit::MixedSizes) {
+        return Err(Limit::MixedSizes);
+    }
+    if let Some(Witness { execution, .. }) = found {
+        let races = Known::of(&Judged::new(&execution, conventions)).races().next();
+        let Some((first, second, why)) = races else { return Err(Limit::Unmodelled) };
+        return Ok(Some(Race { execution: Box::new(execution), first, second, why }));
+    }
+    result?;
+    if thin_air {
+        // Only an execution that dependencies forbid might have a race.
+        let (result, undefined, speculative) = first(true, true);
+        result?;
+        if undefined || speculative.is_some() {
+            return Err(Limit::ThinAir);
+        }
+    }
+    // Of what never ends, nothing is known.
+    match first(false, false) {
+        (_, _, Some(_)) => Ok(None),
+        (Ok(_), _, None) => Err(Limit::Hangs),
+        (Err(limit), _, None) => Err(limit),
+    }
+}

@@ -1,0 +1,105 @@
+//! Changes of a function, each with its remark.
+
+use ptx_atomics_lowering::AtomicOp;
+
+use crate::{
+    cost::Costs,
+    function::{Atomic, Event, Function},
+    graph::Fact,
+    options::{Options, Rewrite},
+    remark::Remark,
+};
+
+/// Where an event stands: its block, and its index there.
+pub type Place = (usize, usize);
+
+/// What becomes of an atomic operation or fence.
+pub enum Change {
+    /// It becomes this one.
+    To(AtomicOp, String),
+    /// It goes away.
+    Remove(String),
+}
+
+/// A function, while one rewrite changes it.
+pub struct Editor<'e> {
+    pub function: &'e mut Function,
+    pub options: &'e Options,
+    pub costs: &'e Costs<'e>,
+    pub remarks: &'e mut Vec<Remark>,
+}
+
+impl Editor<'_> {
+    /// Says what was done to an event, or what stood in the way.
+    pub fn remark(&mut self, id: Option<usize>, rewrite: Rewrite, applied: bool, message: impl Into<String>) {
+        self.remarks.extend(id.map(|id| Remark { id, rewrite, applied, message: message.into() }));
+    }
+
+    /// Changes operations where the new one costs less. Whether any was.
+    pub fn apply(&mut self, rewrite: Rewrite, changes: Vec<(Place, Change)>) -> bool {
+        let mut removed = Vec::new();
+        let mut changed = false;
+        for ((block, index), change) in changes {
+            let event = &mut self.function.blocks[block].events[index];
+            let id = event.id;
+            let Some(atomic) = event.atomic_mut() else { continue };
+            let message = match change {
+                Change::To(op, message) if self.costs.is_less(&op, &atomic.op) => {
+                    atomic.op = op;
+                    message
+                }
+                Change::To(..) => continue,
+                Change::Remove(_) if !self.costs.is_any(&atomic.op) => continue,
+                Change::Remove(message) => {
+                    removed.push((block, index));
+                    message
+                }
+            };
+            changed = true;
+            self.remark(id, rewrite, true, message);
+        }
+        removed.sort_unstable();
+        for (block, index) in removed.into_iter().rev() {
+            self.function.blocks[block].events.remove(index);
+        }
+        changed
+    }
+}
+
+/// What is decided of each atomic operation and fence by what holds in front of it. What is volatile stays as it is.
+pub fn from_the_front<F: Fact>(
+    function: &Function,
+    facts: &[Option<F>],
+    mut decide: impl FnMut(&Atomic, &F, &Event) -> Option<Change>,
+) -> Vec<(Place, Change)> {
+    let mut changes = Vec::new();
+    for (number, (block, fact)) in function.blocks.iter().zip(facts).enumerate() {
+        let Some(mut fact) = fact.clone() else { continue };
+        for (index, event) in block.events.iter().enumerate() {
+            if let Some(atomic) = event.atomic().filter(|atomic| !atomic.is_volatile()) {
+                changes.extend(decide(atomic, &fact, event).map(|change| ((number, index), change)));
+            }
+            fact.pass(event);
+        }
+    }
+    changes
+}
+
+/// The same by what holds behind it.
+pub fn from_the_back<F: Fact>(
+    function: &Function,
+    facts: &[F],
+    mut decide: impl FnMut(&Atomic, &F, &Event) -> Option<Change>,
+) -> Vec<(Place, Change)> {
+    let mut changes = Vec::new();
+    for (number, (block, fact)) in function.blocks.iter().zip(facts).enumerate() {
+        let mut fact = fact.clone();
+        for (index, event) in block.events.iter().enumerate().rev() {
+            if let Some(atomic) = event.atomic().filter(|atomic| !atomic.is_volatile()) {
+                changes.extend(decide(atomic, &fact, event).map(|change| ((number, index), change)));
+            }
+            fact.pass(event);
+        }
+    }
+    changes
+}

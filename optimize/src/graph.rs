@@ -1,0 +1,190 @@
+//! Predecessors, loops, and facts that hold along paths.
+
+use itertools::Itertools;
+
+use crate::function::{Block, Event, Function};
+
+/// Loops within loops are looked at to this depth.
+const DEEPEST: u32 = 6;
+
+/// A set of blocks that each of them reaches from each other: a loop, with those inside of it.
+pub struct Region {
+    /// In ascending order.
+    blocks: Vec<usize>,
+    /// How many loops are around it.
+    pub depth: u32,
+}
+
+impl Region {
+    /// Its blocks, in ascending order.
+    pub fn blocks(&self) -> &[usize] {
+        &self.blocks
+    }
+
+    /// Whether a block is in it.
+    pub fn has(&self, block: usize) -> bool {
+        self.blocks.binary_search(&block).is_ok()
+    }
+
+    /// The edges that lead in, from block to block.
+    pub fn entries(&self, predecessors: &[Vec<usize>]) -> Vec<(usize, usize)> {
+        let of_block = |&to: &usize| predecessors[to].iter().map(move |&from| (from, to));
+        self.blocks.iter().flat_map(of_block).filter(|&(from, _)| !self.has(from)).collect()
+    }
+
+    /// The edges that lead out.
+    pub fn exits(&self, function: &Function) -> Vec<(usize, usize)> {
+        let of_block = |&from: &usize| successors(function, from).map(move |to| (from, to));
+        self.blocks.iter().flat_map(of_block).filter(|&(_, to)| !self.has(to)).collect()
+    }
+}
+
+/// The blocks that may follow one, each once.
+fn successors(function: &Function, block: usize) -> impl Iterator<Item = usize> {
+    function.blocks[block].next.iter().copied().unique()
+}
+
+/// The blocks in front of each block, each once.
+pub fn predecessors(function: &Function) -> Vec<Vec<usize>> {
+    let mut predecessors = vec![Vec::new(); function.blocks.len()];
+    for from in 0..function.blocks.len() {
+        successors(function, from).for_each(|to| predecessors[to].push(from));
+    }
+    predecessors
+}
+
+/// The blocks that the entry reaches.
+pub fn reached(function: &Function) -> Vec<bool> {
+    let mut reached = vec![false; function.blocks.len()];
+    let mut open = vec![0];
+    while let Some(block) = open.pop() {
+        if block < reached.len() && !std::mem::replace(&mut reached[block], true) {
+            open.extend(&function.blocks[block].next);
+        }
+    }
+    reached
+}
+
+/// Every loop, those around others first; and how many loops are around each block.
+pub fn loops(function: &Function, predecessors: &[Vec<usize>]) -> (Vec<Region>, Vec<u32>) {
+    let (mut found, mut depths) = (Vec::new(), vec![0; function.blocks.len()]);
+    let mut within = reached(function);
+    for depth in 0..DEEPEST {
+        let mut inner = vec![false; function.blocks.len()];
+        let before = found.len();
+        for mut blocks in components(function, &within) {
+            if blocks.len() == 1 && !function.blocks[blocks[0]].next.contains(&blocks[0]) {
+                continue;
+            }
+            blocks.sort_unstable();
+            blocks.iter().for_each(|&block| (inner[block], depths[block]) = (true, depths[block] + 1));
+            let region = Region { blocks, depth };
+            // Without the blocks that it is entered by, only the loops inside are left.
+            let entered = region.entries(predecessors).into_iter().map(|(_, to)| to);
+            entered.chain(region.has(0).then_some(0)).for_each(|block| inner[block] = false);
+            found.push(region);
+        }
+        if found.len() == before {
+            break;
+        }
+        within = inner;
+    }
+    (found, depths)
+}
+
+/// The strongly connected components among some blocks (Tarjan, 1972).
+fn components(function: &Function, within: &[bool]) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let count = function.blocks.len();
+    let (mut number, mut lowest, mut on_stack) = (vec![UNSEEN; count], vec![0; count], vec![false; count]);
+    let (mut next, mut stack, mut found) = (0, Vec::new(), Vec::new());
+    for root in (0..count).filter(|&block| within[block]) {
+        let mut calls = vec![(root, 0)];
+        if number[root] != UNSEEN {
+            continue;
+        }
+        while let Some((block, edge)) = calls.pop() {
+            if edge == 0 {
+                (number[block], lowest[block], on_stack[block]) = (next, next, true);
+                next += 1;
+                stack.push(block);
+            }
+            let successors = &function.blocks[block].next;
+            let called =
+                successors.iter().enumerate().skip(edge).find(|(_, to)| within[**to] && number[**to] == UNSEEN);
+            let seen = called.map_or(successors.len(), |(index, _)| index);
+            for &to in successors[edge..seen].iter().filter(|to| within[**to] && on_stack[**to]) {
+                lowest[block] = lowest[block].min(number[to]);
+            }
+            if let Some((index, &to)) = called {
+                calls.push((block, index + 1));
+                calls.push((to, 0));
+                continue;
+            }
+            if lowest[block] == number[block] {
+                let start = stack.iter().rposition(|&other| other == block).unwrap_or(0);
+                let component = stack.split_off(start);
+                component.iter().for_each(|&block| on_stack[block] = false);
+                found.push(component);
+            }
+            if let Some((caller, _)) = calls.last() {
+                lowest[*caller] = lowest[*caller].min(lowest[block]);
+            }
+        }
+    }
+    found
+}
+
+/// What holds at a place, whatever path leads there.
+pub trait Fact: Clone + PartialEq {
+    /// What holds where paths come together.
+    fn join(&mut self, other: &Self);
+    /// What holds on the other side of an event.
+    fn pass(&mut self, event: &Event);
+}
+
+/// What holds in front of each block, coming from the entry; nothing for blocks that are not reached.
+pub fn forward<F: Fact>(function: &Function, entry: F) -> Vec<Option<F>> {
+    let mut facts: Vec<Option<F>> = vec![None; function.blocks.len()];
+    let mut open = vec![(0, entry)];
+    while let Some((block, fact)) = open.pop() {
+        let Some(mut fact) = joined(&mut facts[block], fact) else { continue };
+        function.blocks[block].events.iter().for_each(|event| fact.pass(event));
+        open.extend(function.blocks[block].next.iter().map(|&to| (to, fact.clone())));
+    }
+    facts
+}
+
+/// What holds behind each block, coming from the ends. `end` is what holds behind a block without a successor; `never` what
+/// holds where no end is reached.
+pub fn backward<F: Fact>(function: &Function, end: impl Fn(&Block) -> F, never: &F) -> Vec<F> {
+    let predecessors = predecessors(function);
+    let mut facts: Vec<Option<F>> = vec![None; function.blocks.len()];
+    let ends = function.blocks.iter().enumerate().filter(|(_, block)| block.next.is_empty());
+    let mut open: Vec<_> = ends.map(|(index, block)| (index, end(block))).collect();
+    // A loop without an end is one of its own.
+    open.extend(
+        (0..function.blocks.len())
+            .filter(|&block| !function.blocks[block].next.is_empty())
+            .map(|block| (block, never.clone())),
+    );
+    while let Some((block, fact)) = open.pop() {
+        let Some(mut fact) = joined(&mut facts[block], fact) else { continue };
+        function.blocks[block].events.iter().rev().for_each(|event| fact.pass(event));
+        open.extend(predecessors[block].iter().map(|&from| (from, fact.clone())));
+    }
+    facts.into_iter().map(|fact| fact.unwrap_or_else(|| never.clone())).collect()
+}
+
+/// Joins a fact to what is known. What is known then, if it is new.
+fn joined<F: Fact>(known: &mut Option<F>, fact: F) -> Option<F> {
+    let mut new = fact;
+    if let Some(known) = known {
+        new.join(known);
+        if new == *known {
+            return None;
+        }
+    }
+    *known = Some(new.clone());
+    Some(new)
+}

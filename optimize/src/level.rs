@@ -1,0 +1,47 @@
+//! Scopes as numbers, with one below them all.
+
+use ptx_atomics_lowering::{SyncScope, ptx::Scope};
+
+use crate::function::Atomic;
+
+/// A scope as a number, from narrow to wide; 0 reaches no other thread.
+pub type Level = usize;
+
+/// The number of levels.
+pub const LEVELS: usize = 5;
+
+/// The widest scope of which every thread is of the same grid.
+pub const GRID: Level = 2;
+
+/// The system.
+pub const ALL: Level = LEVELS - 1;
+
+const SCOPES: [Scope; LEVELS - 1] = [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys];
+
+pub fn of_scope(scope: Scope) -> Level {
+    1 + scope as usize
+}
+
+/// The threads that an operation's ordering reaches.
+pub fn of(atomic: &Atomic) -> Level {
+    match atomic.op.scope {
+        SyncScope::SingleThread => 0,
+        SyncScope::Threads(scope) => of_scope(scope),
+    }
+}
+
+/// The threads that can see an operation on memory: none that cannot name the location.
+pub fn seen(atomic: &Atomic) -> Level {
+    atomic.address.map_or(ALL, |address| of_scope(address.reach)).min(of(atomic))
+}
+
+pub fn scope(level: Level) -> SyncScope {
+    level
+        .checked_sub(1)
+        .map_or(SyncScope::SingleThread, |index| SyncScope::Threads(SCOPES[index.min(SCOPES.len() - 1)]))
+}
+
+/// The name of a scope, for remarks.
+pub fn name(level: Level) -> &'static str {
+    level.checked_sub(1).map_or("singlethread", |index| SCOPES[index.min(SCOPES.len() - 1)].into())
+}

@@ -1,0 +1,80 @@
+//! Atomics and fences made cheaper: rewrites of a control-flow graph, each with the conditions under which the memory model
+//! proves it.
+//!
+//! A pass makes a [`Function`] of what it compiles, calls [`optimize`], and applies the differences: an event whose operation
+//! changed, an event that is gone, and fences that are new, some in new blocks on an edge. `mapping` does the same with
+//! source programs, and compares the outcomes (`ptx-atomics verify-mapping --optimize`).
+//!
+//! What a rewrite saves is what `ptx-atomics-lowering` says that the target's assembler makes of the operations. A rewrite
+//! that saves nothing is not done.
+
+#![warn(missing_docs)]
+
+mod cost;
+mod edit;
+mod facts;
+mod function;
+mod graph;
+mod level;
+mod options;
+mod ordering;
+mod remark;
+mod rewrites;
+
+use rustc_hash::FxHashSet;
+
+use self::{cost::Costs, edit::Editor};
+pub use self::{
+    function::{Address, Atomic, Block, End, Event, Function, Kind},
+    options::{Condition, Options, Rewrite, Rewrites, UnknownRewrite},
+    remark::Remark,
+};
+
+/// Rewrites build on each other: they are repeated until none does anything, but no more often than this.
+const MOST_TURNS: usize = 8;
+
+/// Does one rewrite wherever it can be done. Whether anything was changed.
+type Run = fn(&mut Editor<'_>) -> bool;
+
+/// Rewrites a function, in place.
+pub fn optimize(function: &mut Function, options: &Options) -> Vec<Remark> {
+    let costs = Costs::new(options);
+    let mut remarks = Vec::new();
+    if function.blocks.is_empty() || !function.events().any(|event| event.atomic().is_some()) {
+        return remarks;
+    }
+    let mut editor = Editor { function, options, costs: &costs, remarks: &mut remarks };
+    let turn: [(Rewrite, Run); 4] = [
+        (Rewrite::Scope, rewrites::scope::run),
+        (Rewrite::Loops, rewrites::loops::run),
+        (Rewrite::Fences, rewrites::fences::run),
+        (Rewrite::Unseen, rewrites::unseen::run),
+    ];
+    for _ in 0..MOST_TURNS {
+        let mut changed = false;
+        for (_, run) in turn.iter().filter(|(rewrite, _)| options.rewrites.has(*rewrite)) {
+            changed |= run(&mut editor);
+        }
+        if !changed {
+            break;
+        }
+    }
+    if options.rewrites.has(Rewrite::Writes) {
+        rewrites::writes::run(&mut editor);
+    }
+    said_once(remarks)
+}
+
+/// Of each operation and rewrite the last word; that it was missed only where nothing was done.
+fn said_once(remarks: Vec<Remark>) -> Vec<Remark> {
+    let of = |remark: &Remark| (remark.id, remark.rewrite);
+    let done: FxHashSet<_> = remarks.iter().filter(|remark| remark.applied).map(of).collect();
+    let mut said = FxHashSet::default();
+    let mut kept: Vec<_> = remarks
+        .into_iter()
+        .rev()
+        .filter(|remark| (remark.applied || !done.contains(&of(remark))) && said.insert(of(remark)))
+        .collect();
+    kept.reverse();
+    kept
+}

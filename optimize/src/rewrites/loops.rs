@@ -1,0 +1,272 @@
+//! A loop that only waits orders once: it acquires behind the loop, and releases in front of it.
+//!
+//! **Rule.** In a loop whose only accesses are atomics of one location, which is the same in every round:
+//! - what acquires becomes relaxed, and each edge by which the loop is left gets a fence that acquires; only that of success,
+//!   where nothing but a compare and exchange that succeeds acquires;
+//! - what releases becomes relaxed, and each edge by which the loop is entered gets a fence that releases; where nothing in the loop
+//!   acquires, but for exchanges by whose success the loop is left;
+//! - a sequentially consistent load, or exchange that fails, becomes relaxed between a fence that is sequentially consistent in front and one that acquires
+//!   behind.
+//!
+//! The fences have the widest scope of the operations.
+//!
+//! **Why.** A relaxed read and a fence behind it acquire what an acquire reads, for all that is behind the fence (PTX 8.7,
+//! acquire pattern). The other reads and exchanges of the location that come in between are in its coherence order anyhow. A fence
+//! in front and a relaxed write release likewise, since no round has anything else to release. But what the loop acquired in an
+//! earlier round, or by an exchange that failed, a later exchange that releases passes on: the acquire would have to stay in front
+//! of it.
+
+use itertools::Itertools;
+use ptx_atomics_lowering::{AtomicOp, Form, Operation, Ordering};
+use rustc_hash::FxHashMap;
+
+use crate::{
+    cost::Cost,
+    edit::Editor,
+    function::{Atomic, Block, Event, Function, Kind},
+    graph::{Region, loops, predecessors},
+    level,
+    options::{Condition, Options, Rewrite},
+    ordering::{is_seq_cst, keep},
+};
+
+type Edge = (usize, usize);
+
+/// Whether anything was changed.
+pub fn run(editor: &mut Editor<'_>) -> bool {
+    let mut predecessors = predecessors(editor.function);
+    let (regions, depths) = loops(editor.function, &predecessors);
+    let mut done = vec![false; depths.len()];
+    let mut missed = FxHashMap::default();
+    // A loop comes before those inside of it, which have nothing left to do where it had, and better reasons where not.
+    for region in regions {
+        if done[region.blocks()[0]] {
+            continue;
+        }
+        match plan(editor, &region, &predecessors, &depths) {
+            None => {}
+            Some(Ok(fences)) => {
+                region.blocks().iter().for_each(|&block| done[block] = true);
+                apply(editor, &region, &mut predecessors, fences);
+            }
+            Some(Err(why)) => missed.extend(why),
+        }
+    }
+    for (id, message) in missed.into_iter().sorted() {
+        editor.remark(id, Rewrite::Loops, false, message);
+    }
+    done.contains(&true)
+}
+
+type Missed = Vec<(Option<usize>, String)>;
+
+/// The fences that a loop gets, or what stands in the way; nothing for a loop that orders nothing.
+fn plan(
+    editor: &Editor<'_>,
+    region: &Region,
+    predecessors: &[Vec<usize>],
+    depths: &[u32],
+) -> Option<Result<Vec<(Edge, AtomicOp)>, Missed>> {
+    let (function, options) = (&*editor.function, editor.options);
+    let events = || events(function, region);
+    let ordering: Vec<_> = events().filter(|event| event.atomic().is_some_and(orders)).collect();
+    if ordering.is_empty() {
+        return None;
+    }
+    let missed = |message: &str| Err(ordering.iter().map(|event| (event.id, message.to_owned())).collect());
+    let found = waits(events(), region, options).and_then(|()| fences(function, region, predecessors, options));
+    let fences = match found {
+        Ok(fences) => fences,
+        Err(message) => return Some(missed(&message)),
+    };
+    let costs = editor.costs;
+    let in_loop = |op: fn(&AtomicOp) -> AtomicOp| -> Option<Cost> {
+        let of_block = |&block: &usize| {
+            let atomics = function.blocks[block].events.iter().filter_map(Event::atomic);
+            let all: Option<Cost> = atomics.map(|atomic| costs.of(&op(&atomic.op))).sum();
+            Some(all?.in_loops(depths[block]))
+        };
+        region.blocks().iter().map(of_block).sum()
+    };
+    // Of the edges that have the same fence, a thread takes one.
+    let around = || -> Option<Cost> {
+        let one = |op: &AtomicOp| Some(costs.of(op)?.in_loops(region.depth));
+        fences.iter().map(|(_, op)| op).unique().map(one).sum()
+    };
+    let (before, after) = (in_loop(|op| *op)?, in_loop(relaxed)?);
+    // Where the ordering costs nothing, as at scope cta, there is nothing to say.
+    if !after.is_less_than(before) {
+        return None;
+    }
+    if !around().is_some_and(|around| (after + around).is_less_than(before)) {
+        let one_sided = options.target.meets(Form::OneSidedFence.requirement());
+        let help = if one_sided { "" } else { "; fences that only acquire or release need sm_90 and PTX 8.6" };
+        return Some(missed(&format!("fences around the loop would save nothing{help}")));
+    }
+    Some(Ok(fences))
+}
+
+fn events<'f>(function: &'f Function, region: &'f Region) -> impl Iterator<Item = &'f Event> {
+    region.blocks().iter().flat_map(|&block| &function.blocks[block].events)
+}
+
+fn orders(atomic: &Atomic) -> bool {
+    atomic.acquires() || atomic.releases()
+}
+
+fn publishes(atomic: &Atomic) -> bool {
+    atomic.releases() && atomic.op.operation.writes()
+}
+
+fn relaxed(op: &AtomicOp) -> AtomicOp {
+    keep(*op, false, false)
+}
+
+/// Whether a loop accesses one location alone, or why it does not.
+fn waits<'f>(events: impl Iterator<Item = &'f Event>, region: &Region, options: &Options) -> Result<(), String> {
+    let mut location = None;
+    for event in events {
+        let met = |is_met| options.met(Condition::OnlyAtomics, is_met);
+        let atomic = match &event.kind {
+            Kind::Atomic(atomic) if !atomic.is_fence() => atomic,
+            Kind::Atomic(_) if !met(false) => return Err("the loop has a fence".into()),
+            Kind::Plain if !met(false) => return Err("the loop also accesses other memory".into()),
+            Kind::Barrier if !met(false) => return Err("the loop has a barrier".into()),
+            Kind::Unknown(what) if !met(false) => return Err(format!("the loop has {what}")),
+            _ => continue,
+        };
+        if atomic.is_volatile() {
+            return Err("the loop has a volatile access".into());
+        }
+        let address = atomic.address.ok_or("the loop accesses memory of which nothing is known")?;
+        let moves = address.block.is_some_and(|block| region.has(block));
+        let other = location.is_some_and(|known| known != address.value);
+        if !options.met(Condition::OneLocation, !moves && !other) {
+            return Err("the loop accesses more than one location".into());
+        }
+        location = Some(address.value);
+    }
+    Ok(())
+}
+
+/// The fences that a loop needs around it, or why there are none.
+fn fences(
+    function: &Function,
+    region: &Region,
+    predecessors: &[Vec<usize>],
+    options: &Options,
+) -> Result<Vec<(Edge, AtomicOp)>, String> {
+    let atomics: Vec<_> =
+        events(function, region).filter_map(Event::atomic).filter(|atomic| !atomic.is_fence()).collect();
+    let (entries, exits) = (region.entries(predecessors), region.exits(function));
+    if region.has(0) || entries.is_empty() || exits.is_empty() {
+        return Err("the loop has no edge that leads in, or none that leads out".into());
+    }
+    let mut fences = Vec::new();
+    let scope = |has: fn(&Atomic) -> bool| {
+        let scopes = atomics.iter().filter(|atomic| has(atomic)).map(|atomic| level::of(atomic));
+        let widest = if options.met(Condition::WidestScope, false) { scopes.min() } else { scopes.max() };
+        level::scope(widest.unwrap_or_default())
+    };
+    let mut fence = |edges: &[Edge], ordering, scope| {
+        let op = AtomicOp { operation: Operation::Fence, ordering, scope };
+        fences.extend(edges.iter().map(|&edge| (edge, op)));
+    };
+    let leaves = |atomic: &Atomic| atomic.success.filter(|&(from, to)| region.has(from) && !region.has(to));
+    let releasing = || atomics.iter().filter(|atomic| publishes(atomic));
+    if atomics.iter().any(|atomic| matches!(atomic.op.operation, Operation::Store(_))) {
+        return Err("the loop stores to the location".into());
+    }
+    let only_by_success = |atomic: &&Atomic| {
+        let failure = match atomic.op.operation {
+            Operation::CmpXchg { failure, .. } => failure,
+            _ => return false,
+        };
+        !failure.acquires() && leaves(atomic).is_some()
+    };
+    if releasing().next().is_some() {
+        let passes_on = atomics.iter().filter(|atomic| atomic.acquires()).any(|atomic| !only_by_success(atomic));
+        if !options.met(Condition::NothingPassedOn, !passes_on) {
+            return Err("what releases passes on what the loop acquired before, as by an exchange that failed".into());
+        }
+        let seq_cst = releasing().any(|atomic| is_seq_cst(&atomic.op));
+        fence(&entries, if seq_cst { Ordering::SeqCst } else { Ordering::Release }, scope(Atomic::releases));
+    }
+    // Of an exchange, also where it is so only if it fails.
+    let sequential = |atomic: &Atomic| is_seq_cst(&atomic.op) && !publishes(atomic);
+    if !options.met(Condition::SeqCstInFront, !atomics.iter().any(|atomic| sequential(atomic))) {
+        fence(&entries, Ordering::SeqCst, scope(sequential));
+    }
+    if atomics.iter().any(|atomic| atomic.acquires()) {
+        let mut by_success: Vec<_> = atomics.iter().filter(|a| a.acquires()).filter_map(|a| leaves(a)).collect();
+        by_success.dedup();
+        let acquiring = atomics.iter().filter(|atomic| atomic.acquires());
+        let mut edges = if acquiring.clone().all(only_by_success) { by_success } else { exits };
+        if options.met(Condition::EveryExit, false) {
+            edges.truncate(1);
+        }
+        fence(&edges, Ordering::Acquire, scope(Atomic::acquires));
+    }
+    Ok(fences)
+}
+
+/// Relaxes the operations of a loop, and puts fences on its edges: where the edges to a block are all that lead there, once in the block.
+fn apply(editor: &mut Editor<'_>, region: &Region, predecessors: &mut Vec<Vec<usize>>, fences: Vec<(Edge, AtomicOp)>) {
+    let mut changed = Vec::new();
+    for &block in region.blocks() {
+        for event in &mut editor.function.blocks[block].events {
+            let id = event.id;
+            let Some(atomic) = event.atomic_mut().filter(|atomic| !atomic.is_fence()) else { continue };
+            let op = relaxed(&atomic.op);
+            if op != atomic.op {
+                changed.push((id, atomic.clone()));
+                atomic.op = op;
+            }
+        }
+    }
+    for (id, old) in changed {
+        let (acquires, releases) = (old.acquires(), publishes(&old));
+        let message = match (acquires, releases) {
+            (true, true) => "acquires behind the loop, and releases in front of it",
+            (true, false) => "acquires behind the loop",
+            (false, _) => "releases in front of the loop",
+        };
+        editor.remark(id, Rewrite::Loops, true, message);
+    }
+    let mut open = fences;
+    while let Some(&((from, to), op)) = open.first() {
+        let same = |(edge, other): &(Edge, AtomicOp)| edge.1 == to && *other == op;
+        let all: Vec<usize> = open.iter().filter(|fence| same(fence)).map(|((from, _), _)| *from).collect();
+        let event = || Event { id: None, kind: Kind::Atomic(Atomic::fence(op)) };
+        let function = &mut *editor.function;
+        if predecessors[to].iter().all(|from| all.contains(from)) {
+            function.blocks[to].events.insert(0, event());
+            open.retain(|fence| !same(fence));
+        } else {
+            open.remove(0);
+            if function.blocks[from].next == [to] {
+                function.blocks[from].events.push(event());
+            } else {
+                // The edge may lead from one loop to the next: what the first one acquires, the next one releases.
+                let events = on_edge(function, predecessors, (from, to));
+                let index = if op.ordering == Ordering::Acquire { 0 } else { events.len() };
+                events.insert(index, event());
+            }
+        }
+    }
+}
+
+/// The events of the block on an edge, which is new unless there is one.
+fn on_edge<'f>(function: &'f mut Function, predecessors: &mut Vec<Vec<usize>>, edge: Edge) -> &'f mut Vec<Event> {
+    let known = function.blocks.iter().position(|block| block.on_edge == Some(edge));
+    let index = known.unwrap_or_else(|| {
+        let index = function.blocks.len();
+        function.blocks.push(Block { next: vec![edge.1], on_edge: Some(edge), ..Block::default() });
+        let next = function.blocks[edge.0].next.iter_mut();
+        next.filter(|to| **to == edge.1).for_each(|to| *to = index);
+        predecessors.push(vec![edge.0]);
+        predecessors[edge.1].iter_mut().filter(|from| **from == edge.0).for_each(|from| *from = index);
+        index
+    });
+    &mut function.blocks[index].events
+}

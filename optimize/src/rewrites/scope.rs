@@ -1,0 +1,97 @@
+//! No scope is wider than the threads that can take part.
+//!
+//! **Rule.** An operation on memory gets the narrowest scope that has every thread that can name its location. A fence that
+//! acquires or releases gets the widest scope that it needs for the atomic reads in front of it and the atomic writes behind
+//! it, up to fences that order them at no narrower scope. A sequentially consistent fence keeps its scope; a sequentially
+//! consistent operation does not.
+//!
+//! **Why.** Synchronization takes two operations on one location, each with the other's thread in its scope (PTX 8.5 and 8.7);
+//! threads that cannot name the location take part in none. Causality composes over scopes: what a thread of the CTA learns
+//! by a release of scope cta, it passes on by a release of its own, of any scope (8.9.1). A fence orders by the accesses around
+//! it, and only with threads that are in its scope and in theirs. A sequentially consistent fence orders by itself: two of them are
+//! in one order whatever lies around them, so that nothing may be taken from its scope. Of an operation nothing but its own location
+//! is in that order.
+//!
+//! **What is known of a location** is the business of whoever makes the function ([`crate::Address::reach`]): shared memory belongs to
+//! the CTA, unless a thread of the cluster maps it (`mapa`).
+
+use ptx_atomics_lowering::{AtomicOp, ptx::Space};
+use rustc_hash::FxHashMap;
+
+use crate::{
+    edit::{Change, Editor, from_the_back, from_the_front},
+    facts::{Border, Facts},
+    function::Atomic,
+    graph::{backward, forward},
+    level::{self, Level},
+    options::{Condition, Rewrite},
+    ordering::is_seq_cst,
+};
+
+/// Whether anything was changed.
+pub fn run(editor: &mut Editor<'_>) -> bool {
+    let changed = operations(editor);
+    fences(editor) || changed
+}
+
+fn operations(editor: &mut Editor<'_>) -> bool {
+    let mut changes = Vec::new();
+    let mut missed = Vec::new();
+    let function = &*editor.function;
+    for (block, events) in function.blocks.iter().enumerate() {
+        for (index, event) in events.events.iter().enumerate() {
+            let Some(atomic) = event.atomic().filter(|atomic| !atomic.is_volatile()) else { continue };
+            let Some(address) = atomic.address else { continue };
+            let reach = level::of_scope(address.reach);
+            let reach = if editor.options.met(Condition::Reach, false) { 1 } else { reach };
+            let narrowed = |scope| AtomicOp { scope: level::scope(scope), ..atomic.op };
+            if reach < level::of(atomic) {
+                let message = format!("scope became {}: no other thread can name the location", level::name(reach));
+                changes.push(((block, index), Change::To(narrowed(reach), message)));
+            }
+            let cheaper = reach > 1 && editor.costs.is_less(&narrowed(1), &atomic.op);
+            if let Some(obstacle) = function.shared_obstacle.as_ref().filter(|_| cheaper && is_shared(atomic)) {
+                missed.push((event.id, format!("scope cta is too narrow for shared memory: {obstacle}")));
+            }
+        }
+    }
+    missed.into_iter().for_each(|(id, message)| editor.remark(id, Rewrite::Scope, false, message));
+    editor.apply(Rewrite::Scope, changes)
+}
+
+fn is_shared(atomic: &Atomic) -> bool {
+    atomic.op.operation.access().is_some_and(|access| matches!(access.space, Space::Shared | Space::SharedCta))
+}
+
+fn fences(editor: &mut Editor<'_>) -> bool {
+    let options = editor.options;
+    let border = Border::of(editor.function, options);
+    // What each fence needs for the reads in front of it, and then what it needs for both.
+    let front = forward(editor.function, Facts::at_entry(border, options));
+    let mut for_reads = FxHashMap::default();
+    from_the_front(editor.function, &front, |atomic, fact, event| {
+        for_reads.insert(std::ptr::from_ref(event), needed(atomic, atomic.acquires(), fact));
+        None
+    });
+    let back = backward(editor.function, |block| Facts::at_end(block, border, options), &Facts::never(options));
+    let changes = from_the_back(editor.function, &back, |atomic, fact, event| {
+        let seq_cst = is_seq_cst(&atomic.op) && !options.met(Condition::SeqCstFence, false);
+        if !atomic.is_fence() || seq_cst {
+            return None;
+        }
+        let front = for_reads.get(&std::ptr::from_ref(event)).copied().unwrap_or(level::ALL);
+        let scope = front.max(needed(atomic, atomic.releases(), fact));
+        let scope = if options.met(Condition::Carriers, false) { 1 } else { scope };
+        // What is not needed at all is for other rewrites.
+        if scope == 0 || scope >= level::of(atomic) {
+            return None;
+        }
+        let message = format!("scope became {}: it orders by no operation that others see", level::name(scope));
+        Some(Change::To(AtomicOp { scope: level::scope(scope), ..atomic.op }, message))
+    });
+    editor.apply(Rewrite::Scope, changes)
+}
+
+fn needed(atomic: &Atomic, half: bool, fact: &Facts<'_>) -> Level {
+    if half { fact.carriers.needed(level::of(atomic)) } else { 0 }
+}

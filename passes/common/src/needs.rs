@@ -1,0 +1,127 @@
+//! What an instruction requires of a target, also where only variants of some GPUs have it.
+
+use std::{fmt, iter};
+
+use ptx_atomics_lowering::{PtxVersion, Sm, Target};
+
+/// The GPUs and the PTX versions that have an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// On these GPUs.
+    pub gpus: Gpus,
+    /// From this version on.
+    pub ptx: PtxVersion,
+}
+
+/// The GPUs that have an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gpus {
+    /// All from this number on, as 90 of `sm_90`, and all their variants.
+    From(u32),
+    /// The variants `a` of these numbers: the features of one GPU.
+    Own(&'static [u32]),
+    /// The variants `a` and `f` of these numbers: the features that a family of GPUs shares.
+    Family(&'static [u32]),
+}
+
+/// GPUs that PTX renamed, with the last version that gives their variants what they have: sm_101 became sm_110.
+const RENAMED: (u32, PtxVersion) = (101, PtxVersion(8, 8));
+
+impl Needs {
+    /// On all GPUs from a number on, since a PTX version.
+    pub const fn since(sm: u32, major: u8, minor: u8) -> Self {
+        Self { gpus: Gpus::From(sm), ptx: PtxVersion(major, minor) }
+    }
+
+    /// On these GPUs, since a PTX version.
+    pub const fn on(gpus: Gpus, major: u8, minor: u8) -> Self {
+        Self { gpus, ptx: PtxVersion(major, minor) }
+    }
+
+    /// Whether a target has it.
+    pub fn met_by(&self, target: &Target) -> bool {
+        let (number, name) = (target.sm.number(), target.sm.name());
+        let until = |last: Option<PtxVersion>| last.is_none_or(|last| target.ptx <= last);
+        let is_one = |numbers: &[u32]| numbers.contains(&number) && until(last(number));
+        target.ptx >= self.ptx
+            && match self.gpus {
+                Gpus::From(lowest) => number >= lowest,
+                Gpus::Own(numbers) => name.ends_with('a') && is_one(numbers),
+                Gpus::Family(numbers) => name.ends_with(['a', 'f']) && is_one(numbers),
+            }
+    }
+
+    /// What the target lacks for an instruction, as a message; `None` if it has all.
+    pub fn missing_on(&self, target: &Target, instruction: &str) -> Option<String> {
+        (!self.met_by(target)).then(|| format!("`{instruction}` requires {self}, and the target is {target}"))
+    }
+
+    /// The oldest GPU that has it, with the lowest PTX version for which it does.
+    pub fn lowest(&self) -> Option<Target> {
+        let targets = Sm::all().filter_map(|sm| Target::new(sm, Some(self.ptx.max(sm.lowest_ptx()))).ok());
+        targets.into_iter().find(|target| self.met_by(target))
+    }
+}
+
+/// The last PTX version that gives the variants of a GPU what they have.
+fn last(number: u32) -> Option<PtxVersion> {
+    (number == RENAMED.0).then_some(RENAMED.1)
+}
+
+/// As `sm_90 and PTX 8.0`, or `one of sm_100a, sm_103a, and PTX 8.6`.
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (numbers, variants): (_, &[char]) = match &self.gpus {
+            Gpus::From(lowest) => return write!(f, "sm_{lowest} and PTX {}", self.ptx),
+            Gpus::Own(numbers) => (*numbers, &['a']),
+            Gpus::Family(numbers) => (*numbers, &['a', 'f']),
+        };
+        let one = |(number, variant): (u32, &char)| {
+            let until = last(number).map_or(String::new(), |last| format!(" up to PTX {last}"));
+            let name = format!("sm_{number}{variant}");
+            // sm_90 has one variant.
+            name.parse::<Sm>().is_ok().then(|| name + &until)
+        };
+        let all = numbers.iter().flat_map(|number| iter::repeat(*number).zip(variants));
+        let names: Vec<_> = all.filter_map(one).collect();
+        match &names[..] {
+            [name] => write!(f, "{name} and PTX {}", self.ptx),
+            names => write!(f, "one of {}, and PTX {}", names.join(", "), self.ptx),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether each target, as `sm_90a ptx80`, has it.
+    fn check(needs: Needs, words: &str, has: &[&str], lacks: &[&str]) {
+        assert_eq!(needs.to_string(), words);
+        for (name, met) in has.iter().map(|name| (name, true)).chain(lacks.iter().map(|name| (name, false))) {
+            let (sm, ptx) = name.split_once(' ').expect("a GPU and a PTX version");
+            let target = Target::new(sm.parse().expect(sm), Some(ptx.parse().expect(ptx))).expect("a target");
+            assert_eq!(needs.met_by(&target), met, "{words}: {name}");
+            assert_eq!(needs.missing_on(&target, "mma").is_none(), met, "{words}: {name}");
+        }
+        assert!(needs.lowest().is_some_and(|lowest| needs.met_by(&lowest)), "{words}");
+    }
+
+    #[test]
+    fn targets_that_have_it() {
+        let (all, none) = (["sm_90 ptx80", "sm_90a ptx90", "sm_121f ptx94"], ["sm_89 ptx90", "sm_90 ptx78"]);
+        check(Needs::since(90, 8, 0), "sm_90 and PTX 8.0", &all, &none);
+        let (one, others) = (["sm_90a ptx80"], ["sm_90 ptx80", "sm_100a ptx86"]);
+        check(Needs::on(Gpus::Own(&[90]), 8, 0), "sm_90a and PTX 8.0", &one, &others);
+        let own = Needs::on(Gpus::Own(&[100, 103]), 8, 7);
+        let others = ["sm_100a ptx86", "sm_100f ptx88", "sm_103 ptx88", "sm_90a ptx90"];
+        check(own, "one of sm_100a, sm_103a, and PTX 8.7", &["sm_100a ptx87", "sm_103a ptx94"], &others);
+    }
+
+    #[test]
+    fn a_family_ends_where_its_gpu_is_renamed() {
+        let words = "one of sm_101a up to PTX 8.8, sm_101f up to PTX 8.8, sm_110a, sm_110f, and PTX 8.6";
+        let has = ["sm_101a ptx86", "sm_101f ptx88", "sm_110a ptx90", "sm_110f ptx94"];
+        check(Needs::on(Gpus::Family(&[101, 110]), 8, 6), words, &has, &["sm_101a ptx90", "sm_110 ptx90"]);
+    }
+}

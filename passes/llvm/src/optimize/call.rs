@@ -1,0 +1,92 @@
+//! What a call does to memory, by the attributes and the name of what it calls.
+
+use inkwell::{
+    attributes::Attribute,
+    llvm_sys::{LLVMAttributeFunctionIndex, LLVMTypeKind, core::*, prelude::*},
+    values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
+};
+use ptx_atomics_lowering::ptx::Space;
+use ptx_atomics_optimize::Kind;
+use ptx_atomics_pass::{
+    assembly,
+    callee::{Effect, OF_NVIDIA, effect},
+};
+
+use crate::{
+    memory::memory_of,
+    value::{callee, inline_assembly, name},
+};
+
+/// Of LLVM's encoding of memory effects (`MemoryEffectsBase`): what no instruction can access.
+const INACCESSIBLE: u64 = 0b1100;
+
+/// What a call is to the optimizer; nothing, if it touches no memory that another thread sees, and orders nothing.
+pub fn kind(call: InstructionValue<'_>) -> Option<Kind> {
+    if let Some(text) = inline_assembly(call) {
+        let quiet = effects(call, None) == Some(0) || assembly::is_quiet(&text);
+        let barrier = assembly::is_barrier(&text);
+        let kind = || if barrier { Kind::Barrier } else { Kind::Unknown("inline assembly".into()) };
+        return (!quiet).then(kind);
+    }
+    let Some(callee) = callee(call) else {
+        return Some(Kind::Unknown("a call through a pointer".into()));
+    };
+    let (name, effects) = (name(&callee), effects(call, Some(callee)));
+    if effects == Some(0) {
+        return None;
+    }
+    let of_llvm = name.starts_with("llvm.") && !name.starts_with(OF_NVIDIA);
+    let of_llvm = of_llvm && !is_volatile(call, &name);
+    let inaccessible = effects.is_some_and(|effects| effects & !INACCESSIBLE == 0);
+    match effect(&name) {
+        Some(Effect::Quiet) => None,
+        None if of_llvm && inaccessible => None,
+        Some(Effect::Barrier) => Some(Kind::Barrier),
+        Some(Effect::Plain) => pointers(call).any(is_shared_with_threads).then_some(Kind::Plain),
+        // A vector of pointers is not looked into.
+        None if of_llvm && pointers(call).next().is_some() && !pointers(call).any(is_shared_with_threads) => None,
+        None if of_llvm => Some(Kind::Plain),
+        None => Some(Kind::Unknown(format!("the call to `{name}`"))),
+    }
+}
+
+/// The memory effects of a call in LLVM's encoding, as it and its callee say; nothing, if neither does.
+pub fn effects(call: InstructionValue<'_>, callee: Option<FunctionValue<'_>>) -> Option<u64> {
+    let kind = Attribute::get_named_enum_kind_id("memory");
+    // SAFETY: call and callee are live.
+    unsafe {
+        let own = LLVMGetCallSiteEnumAttribute(call.as_value_ref(), LLVMAttributeFunctionIndex, kind);
+        let of_callee =
+            callee.map(|callee| LLVMGetEnumAttributeAtIndex(callee.as_value_ref(), LLVMAttributeFunctionIndex, kind));
+        let said = [Some(own), of_callee].into_iter().flatten().filter(|attribute| !attribute.is_null());
+        said.map(|attribute| LLVMGetEnumAttributeValue(attribute)).reduce(|all, one| all & one)
+    }
+}
+
+/// Whether an intrinsic that copies or fills memory is volatile, which its last argument says.
+fn is_volatile(call: InstructionValue<'_>, name: &str) -> bool {
+    let call = call.as_value_ref();
+    // SAFETY: the call is live, and such an intrinsic has arguments.
+    name.starts_with("llvm.mem")
+        && unsafe {
+            let last = LLVMIsAConstantInt(LLVMGetOperand(call, LLVMGetNumArgOperands(call) - 1));
+            last.is_null() || LLVMConstIntGetZExtValue(last) != 0
+        }
+}
+
+/// The arguments that are pointers.
+fn pointers<'c>(call: InstructionValue<'c>) -> impl Iterator<Item = PointerValue<'c>> {
+    let call = call.as_value_ref();
+    // SAFETY: the call is live, and has that many arguments.
+    unsafe {
+        let arguments = (0..LLVMGetNumArgOperands(call)).map(move |index| LLVMGetOperand(call, index));
+        let is_pointer =
+            |value: &LLVMValueRef| LLVMGetTypeKind(LLVMTypeOf(*value)) == LLVMTypeKind::LLVMPointerTypeKind;
+        arguments.filter(is_pointer).map(|value| PointerValue::new(value))
+    }
+}
+
+/// Whether other threads may see what a pointer points to, or write it.
+pub fn is_shared_with_threads(pointer: PointerValue<'_>) -> bool {
+    !memory_of(pointer).is_ok_and(|memory| matches!(memory.space, Space::Local | Space::Const))
+}

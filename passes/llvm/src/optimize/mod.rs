@@ -1,0 +1,60 @@
+//! Atomics and fences made cheaper, before they are lowered.
+//!
+//! `ptx-atomics-optimize` decides what is changed. Here functions of LLVM IR are told to it ([`feed`]), and what it changed is
+//! done ([`apply`]).
+
+mod address;
+mod apply;
+pub mod call;
+mod feed;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod variable;
+
+use inkwell::{llvm_sys::prelude::LLVMValueRef, module::Module, targets::TargetData, values::AsValueRef};
+use ptx_atomics_lowering::{AtomicOp, Policy};
+use ptx_atomics_pass::{Input, Options, Outcome, Remark};
+use rustc_hash::FxHashMap;
+
+use self::shared::Obstacles;
+use crate::recognize::Planned;
+
+/// Rewrites every function, in place, and says so. The module is to be planned again.
+pub fn optimize(module: &Module<'_>, input: &Input, options: &Options, planned: &[Planned<'_>]) -> Vec<Remark> {
+    let layout = layout(module);
+    let obstacles = Obstacles::of(module, &options.target);
+    let mut remarks = Vec::new();
+    for planned in planned.chunk_by(|one, next| one.function == next.function) {
+        let Planned { function, policy, .. } = planned[0];
+        let by_instruction: FxHashMap<_, _> = planned.iter().map(|plan| (plan.instruction.raw(), plan)).collect();
+        let Some(fed) = feed::feed(function, &ops(planned), obstacles.get(function), &layout) else { continue };
+        let mut after = fed.function.clone();
+        for remark in ptx_atomics_optimize::optimize(&mut after, &rewriting(policy, options)) {
+            let of = fed.instructions.get(remark.id).and_then(|(of, _)| by_instruction.get(&of.as_value_ref()));
+            let ptx_atomics_optimize::Remark { rewrite, applied, message, .. } = remark;
+            let outcome = Outcome::Optimized { rewrite, applied, message };
+            remarks.extend(of.filter(|_| options.remarks).map(|plan| plan.says(input, outcome)));
+        }
+        if after != fed.function {
+            apply::apply(&fed, &after, &module.get_context(), options.default_scope);
+        }
+    }
+    remarks
+}
+
+/// The operation of each atomic.
+fn ops(planned: &[Planned<'_>]) -> FxHashMap<LLVMValueRef, AtomicOp> {
+    planned.iter().map(|plan| (plan.instruction.raw(), plan.replacement.op)).collect()
+}
+
+fn layout(module: &Module<'_>) -> TargetData {
+    TargetData::create(module.get_data_layout().as_str().to_str().unwrap_or_default())
+}
+
+fn rewriting(policy: Policy, options: &Options) -> ptx_atomics_optimize::Options {
+    ptx_atomics_optimize::Options {
+        rewrites: options.optimize,
+        ..ptx_atomics_optimize::Options::new(policy, options.target)
+    }
+}

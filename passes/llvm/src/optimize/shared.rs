@@ -1,0 +1,135 @@
+//! Which functions of LLVM IR may meet shared memory of another CTA.
+
+use inkwell::{
+    attributes::AttributeLoc,
+    llvm_sys::{LLVMCallConv, LLVMLinkage, LLVMTypeKind, core::*, prelude::*},
+    module::Module,
+    values::{AsValueRef, FunctionValue, InstructionValue},
+};
+use ptx_atomics_lowering::{Target, ptx::Space};
+use ptx_atomics_pass::{
+    address_space, assembly,
+    callee::stays_in_cta,
+    cluster::{self, Function},
+};
+use rustc_hash::FxHashMap;
+
+use super::call;
+use crate::value::{callee, inline_assembly, instructions, name, users};
+
+/// What keeps shared memory from being known to one CTA alone, by function.
+pub struct Obstacles(FxHashMap<LLVMValueRef, String>);
+
+impl Obstacles {
+    pub fn of(module: &Module<'_>, target: &Target) -> Self {
+        let defined: Vec<_> = module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect();
+        let indices = defined.iter().map(|function| function.as_value_ref()).zip(0..).collect();
+        let of_module = has_assembly(module).then_some("assembly of the module may use mapa");
+        let read = |function: &FunctionValue<'_>| read(*function, &indices, of_module);
+        let functions: Vec<_> = defined.iter().map(read).collect();
+        let obstacles = cluster::obstacles(&functions, target);
+        let known = defined.iter().zip(obstacles);
+        Self(known.filter_map(|(function, obstacle)| Some((function.as_value_ref(), obstacle?))).collect())
+    }
+
+    pub fn get(&self, function: FunctionValue<'_>) -> Option<&str> {
+        self.0.get(&function.as_value_ref()).map(String::as_str)
+    }
+}
+
+/// Whether a module has assembly outside of its functions.
+fn has_assembly(module: &Module<'_>) -> bool {
+    let mut length = 0;
+    // SAFETY: the module is live.
+    unsafe { LLVMGetModuleInlineAsm(module.as_mut_ptr(), &mut length) };
+    length > 0
+}
+
+/// Whether the host launches a function.
+pub fn is_kernel(function: FunctionValue<'_>) -> bool {
+    function.get_call_conventions() == LLVMCallConv::LLVMPTXKernelCallConv as u32
+}
+
+/// The product of the numbers in an attribute, as of `"nvvm.reqntid"="32,2"`; nothing, if it has others.
+pub fn product(function: FunctionValue<'_>, attribute: &str) -> Option<u64> {
+    let attribute = function.get_string_attribute(AttributeLoc::Function, attribute)?;
+    let text = attribute.get_string_value().to_string_lossy();
+    text.split(',').map(|number| number.trim().parse::<u64>().ok()).product()
+}
+
+fn read(function: FunctionValue<'_>, indices: &FxHashMap<LLVMValueRef, usize>, obstacle: Option<&str>) -> Function {
+    let one = |attribute: &&str| product(function, attribute) == Some(1);
+    let mut read = Function {
+        name: name(&function),
+        is_kernel: is_kernel(function),
+        has_one_cta: ["nvvm.cluster_dim", "nvvm.maxclusterrank"].iter().any(one),
+        is_private: is_private(function),
+        obstacle: obstacle.map(str::to_owned),
+        calls: Vec::new(),
+    };
+    for instruction in instructions(function) {
+        let called = callee(instruction).filter(|callee| !is_replaceable(*callee));
+        match called.and_then(|callee| indices.get(&callee.as_value_ref())) {
+            Some(index) => read.calls.push(*index),
+            None => read.obstacle = read.obstacle.or_else(|| self::obstacle(instruction)),
+        }
+        if read.obstacle.is_none() && has_cluster_pointer(instruction) {
+            read.obstacle = Some(format!("`{}` has pointers to shared::cluster memory", read.name));
+        }
+    }
+    read
+}
+
+/// Whether only calls in the module reach a function.
+fn is_private(function: FunctionValue<'_>) -> bool {
+    let raw = function.as_value_ref();
+    // SAFETY: the function is live, and its users are.
+    unsafe {
+        let is_local =
+            matches!(LLVMGetLinkage(raw), LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage);
+        is_local
+            && users(raw).all(|user| {
+                let call = LLVMIsACallInst(user);
+                // A function may be an argument of its own call.
+                let arguments = || (0..LLVMGetNumArgOperands(call)).map(|index| LLVMGetOperand(call, index));
+                !call.is_null() && LLVMGetCalledValue(call) == raw && arguments().all(|argument| argument != raw)
+            })
+    }
+}
+
+/// Whether another definition may take the place of a function's own.
+fn is_replaceable(function: FunctionValue<'_>) -> bool {
+    use LLVMLinkage::*;
+    // SAFETY: the function is live.
+    let linkage = unsafe { LLVMGetLinkage(function.as_value_ref()) };
+    [LLVMWeakAnyLinkage, LLVMLinkOnceAnyLinkage, LLVMExternalWeakLinkage].contains(&linkage)
+}
+
+/// What an instruction may do with shared memory of other CTAs: a call of what the module does not define.
+fn obstacle(instruction: InstructionValue<'_>) -> Option<String> {
+    if let Some(text) = inline_assembly(instruction) {
+        return (!assembly::stays_in_cta(&text)).then(|| "inline assembly may use mapa".into());
+    }
+    let Some(callee) = callee(instruction) else {
+        // SAFETY: the instruction is live.
+        let is_call = unsafe { !LLVMIsACallInst(instruction.as_value_ref()).is_null() };
+        return is_call.then(|| "a call through a pointer may use mapa".into());
+    };
+    let name = name(&callee);
+    let computes = call::effects(instruction, Some(callee)) == Some(0);
+    (!stays_in_cta(&name, computes)).then(|| format!("the call to `{name}` may use mapa"))
+}
+
+/// Whether an instruction makes or takes a pointer to the shared memory of a cluster.
+fn has_cluster_pointer(instruction: InstructionValue<'_>) -> bool {
+    let raw = instruction.as_value_ref();
+    let number = address_space::number(Space::SharedCluster);
+    // SAFETY: the instruction is live, and has that many operands.
+    unsafe {
+        let is_one = |value| {
+            let ty = LLVMTypeOf(value);
+            LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMPointerTypeKind && LLVMGetPointerAddressSpace(ty) == number
+        };
+        is_one(raw) || (0..LLVMGetNumOperands(raw).cast_unsigned()).any(|index| is_one(LLVMGetOperand(raw, index)))
+    }
+}

@@ -1,0 +1,118 @@
+//! Calls of intrinsics that LLVM's backend would end the process on, since the target lacks their instruction.
+//!
+//! What never gets to the backend is no error: functions that only other modules have, blocks that cannot be reached, values that
+//! nobody uses, and functions that ask `__nvvm_reflect` for the target, since LLVM decides later what remains of them.
+
+use std::collections::HashMap;
+
+use inkwell::{
+    llvm_sys::core::*,
+    module::{Linkage, Module},
+    values::{AsValueRef, FunctionValue, InstructionValue},
+};
+use ptx_atomics_lowering::Target;
+use ptx_atomics_pass::{
+    Diagnostic, Errors, Input,
+    intrinsics::{self, Row},
+};
+
+use crate::{
+    instruction::control_flow,
+    optimize::call::effects,
+    source::Numbering,
+    value::{Value, callee, debug_location, name},
+};
+
+/// How the functions begin by which code asks for the target.
+const REFLECTION: [&str; 2] = ["__nvvm_reflect", "llvm.nvvm.reflect"];
+
+/// Reports the calls of intrinsics that the target lacks. `input` finds the lines of those that have numbers.
+///
+/// # Errors
+/// Every such call that the backend would get.
+pub fn require_selectable(module: &Module<'_>, input: &Input, target: &Target) -> Result<(), Errors> {
+    let lacking = lacking(module, target);
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    let numbering = Numbering::of(&module.get_context());
+    let mut errors = Errors::new();
+    for function in module.get_functions().filter(is_compiled) {
+        for instruction in reachable(function) {
+            let Some(intrinsic) = callee(instruction).filter(|callee| !is_dropped(instruction, *callee)) else {
+                continue;
+            };
+            let row = lacking.get(&intrinsic).and_then(|rows| intrinsics::of_call(rows, &immediates(instruction)));
+            let Some((row, message)) = row.and_then(|row| Some((row, row.needs.missing_on(target, row.ptx)?))) else {
+                continue;
+            };
+            let line = || input.call_location(&name(&intrinsic), numbering.get_of(instruction));
+            errors.push(Diagnostic {
+                message,
+                function: Some(name(&function)),
+                location: debug_location(instruction).or_else(line),
+                operation: Some(Value::from(instruction).text()),
+                notes: Vec::new(),
+                help: row.needs.lowest().map(|target| format!("compile for a target that has it, such as {target}")),
+            });
+        }
+    }
+    errors.or(())
+}
+
+/// Whether the module has intrinsics that some targets lack.
+pub fn has_requirements(module: &Module<'_>) -> bool {
+    module.get_functions().any(|function| intrinsics::rows(&name(&function)).next().is_some())
+}
+
+/// The intrinsics that the target may lack, with what is known of them.
+fn lacking<'c>(module: &Module<'c>, target: &Target) -> HashMap<FunctionValue<'c>, Vec<&'static Row>> {
+    let known =
+        module.get_functions().map(|function| (function, intrinsics::rows(&name(&function)).collect::<Vec<_>>()));
+    known.filter(|(_, rows)| rows.iter().any(|row| !row.needs.met_by(target))).collect()
+}
+
+/// Whether LLVM generates code for a function, and all of its code that can be reached.
+fn is_compiled(function: &FunctionValue<'_>) -> bool {
+    let asks = |instruction| {
+        callee(instruction).is_some_and(|callee| REFLECTION.iter().any(|asking| name(&callee).starts_with(asking)))
+    };
+    function.get_linkage() != Linkage::AvailableExternally && !reachable(*function).into_iter().any(asks)
+}
+
+/// The instructions that control can get to, in the order of the text.
+fn reachable(function: FunctionValue<'_>) -> Vec<InstructionValue<'_>> {
+    let blocks: Vec<_> = control_flow(function).collect();
+    let mut reached = vec![false; blocks.len()];
+    let mut open = Vec::from_iter((!blocks.is_empty()).then_some(0));
+    while let Some(index) = open.pop() {
+        if !std::mem::replace(&mut reached[index], true) {
+            open.extend(&blocks[index].1);
+        }
+    }
+    let reached = blocks.iter().zip(reached).filter(|(_, reached)| *reached);
+    reached.flat_map(|((block, _), _)| block.get_instructions()).collect()
+}
+
+/// Whether the backend drops a call: nobody uses what it computes, and it does nothing else.
+fn is_dropped(call: InstructionValue<'_>, callee: FunctionValue<'_>) -> bool {
+    // SAFETY: the call is live.
+    let unused = unsafe { LLVMGetFirstUse(call.as_value_ref()).is_null() };
+    unused && effects(call, Some(callee)) == Some(0)
+}
+
+/// The values of a call's arguments that must be constants, as the intrinsic declares.
+fn immediates(call: InstructionValue<'_>) -> Vec<u64> {
+    const NAME: &str = "immarg";
+    // SAFETY: the instruction is a call of a function, which is live, and arguments are asked for by their index.
+    unsafe {
+        let kind = LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len());
+        let callee = LLVMGetCalledValue(call.as_value_ref());
+        let must = |index: &u32| !LLVMGetEnumAttributeAtIndex(callee, index + 1, kind).is_null();
+        let arguments = (0..LLVMGetNumArgOperands(call.as_value_ref())).filter(must);
+        let values = arguments.map(|index| LLVMGetOperand(call.as_value_ref(), index));
+        values
+            .map(|value| if LLVMIsAConstantInt(value).is_null() { 0 } else { LLVMConstIntGetZExtValue(value) })
+            .collect()
+    }
+}

@@ -1,0 +1,122 @@
+//! What the optimizer changed, done in MLIR.
+
+use std::collections::HashSet;
+
+use melior::ir::{Block, BlockLike, BlockRef, ValueLike, operation::OperationLike};
+use mlir_sys::*;
+use ptx_atomics_lowering::{AtomicOp, Operation, SyncScope, ptx::Scope};
+use ptx_atomics_optimize::{Event, Function};
+use ptx_atomics_pass::operation::sync_scope_name;
+
+use super::feed::Fed;
+use crate::{
+    ir::{self, Builder, Op},
+    vocabulary::{MAY_SKIP_WRITE, ordering_number},
+};
+
+/// Changes a function as the optimizer did; `after` is what became of what was fed.
+pub fn apply(fed: &Fed<'_, '_>, after: &Function, default_scope: Scope) {
+    let applier = Applier { fed, default_scope };
+    for (end, block) in fed.ends.iter().zip(&after.blocks) {
+        applier.within(*end, &block.events);
+    }
+    for block in &after.blocks[fed.ends.len()..] {
+        if let Some((from, to)) = block.on_edge.filter(|_| !block.events.is_empty()) {
+            applier.between(from, to, &block.events);
+        }
+    }
+    let left: HashSet<_> = after.events().filter_map(|event| event.id).collect();
+    for (id, (op, asked)) in fed.ops.iter().enumerate() {
+        // Nothing else goes away.
+        if !left.contains(&id) && asked.is_some_and(|asked| asked.operation == Operation::Fence) {
+            ir::erase(*op);
+        }
+    }
+}
+
+struct Applier<'f, 'c, 'a> {
+    fed: &'f Fed<'c, 'a>,
+    default_scope: Scope,
+}
+
+impl<'c: 'a, 'a> Applier<'_, 'c, 'a> {
+    /// The events of a block that was there, and ends at an op.
+    fn within(&self, end: Op<'c, 'a>, events: &[Event]) {
+        let op = |event: &Event| event.id.map(|id| self.fed.ops[id].0);
+        for (index, event) in events.iter().enumerate() {
+            let Some(atomic) = event.atomic() else { continue };
+            match event.id {
+                Some(id) if self.fed.ops[id].1 != Some(atomic.op) => self.change(self.fed.ops[id].0, atomic.op),
+                Some(_) => {}
+                None => {
+                    let behind = events[index..].iter().find_map(op).unwrap_or(end);
+                    let near = events[..index].iter().rev().find_map(op).unwrap_or(behind);
+                    self.fence(atomic.op, behind, near);
+                }
+            }
+        }
+    }
+
+    /// The fences on an edge, which gets a block if neither end of it is a place for them.
+    fn between(&self, from: usize, to: usize, events: &[Event]) {
+        let [end, target] = [from, to].map(|block| self.fed.ends[block]);
+        let near = self.fed.function.blocks[from].events.iter().rev().find_map(|event| event.id);
+        let near = near.map_or(end, |id| self.fed.ops[id].0);
+        let Some(block) = target.block() else { return };
+        let place = if end.successors().all(|successor| successor == block) { end } else { split(end, block) };
+        for event in events {
+            if let Some(atomic) = event.atomic() {
+                self.fence(atomic.op, place, near);
+            }
+        }
+    }
+
+    fn change(&self, op: Op<'c, 'a>, wanted: AtomicOp) {
+        let at = Builder::before(op);
+        let ordering = |ordering| at.i64(ordering_number(ordering));
+        match wanted.operation {
+            Operation::CmpXchg { failure, .. } => {
+                ir::set_inherent(op, "success_ordering", ordering(wanted.ordering));
+                ir::set_inherent(op, "failure_ordering", ordering(failure));
+            }
+            _ => ir::set_inherent(op, "ordering", ordering(wanted.ordering)),
+        }
+        ir::set_inherent(op, "syncscope", at.string(self.scope(wanted.scope)));
+        if wanted.operation.access().is_some_and(|access| access.may_skip_write) {
+            ir::set(op, MAY_SKIP_WRITE, at.unit());
+        }
+    }
+
+    /// A fence in front of an op, for which the place of another one in the source program stands.
+    fn fence(&self, op: AtomicOp, before: Op<'c, 'a>, near: Op<'c, 'a>) {
+        let at = Builder::before(before).at(near.location());
+        let scope = at.string(self.scope(op.scope));
+        at.op("llvm.fence", &[], &[("ordering", at.i64(ordering_number(op.ordering))), ("syncscope", scope)], &[]);
+    }
+
+    fn scope(&self, scope: SyncScope) -> &'static str {
+        sync_scope_name(scope, self.default_scope)
+    }
+}
+
+/// Puts a block on every edge from a branch to a block, and gives its terminator.
+fn split<'c: 'a, 'a>(end: Op<'c, 'a>, to: BlockRef<'c, 'a>) -> Op<'c, 'a> {
+    let arguments: Vec<_> = (0..to.argument_count()).filter_map(|index| to.argument(index).ok()).collect();
+    let types: Vec<_> = arguments.iter().map(|argument| argument.r#type()).collect();
+    let between: Block<'c> = ir::block(&types, end.location());
+    // SAFETY: the block goes into the region of the other one, which owns it from then on, and the branch is live.
+    let between = unsafe {
+        let raw = between.into_raw();
+        mlirRegionInsertOwnedBlockBefore(mlirBlockGetParentRegion(to.to_raw()), to.to_raw(), raw);
+        for (number, _) in end.successors().enumerate().filter(|(_, successor)| *successor == to).collect::<Vec<_>>() {
+            mlirOperationSetSuccessor(end.to_raw(), number as isize, raw);
+        }
+        BlockRef::from_raw(raw)
+    };
+    let passed: Vec<_> = (0..types.len()).filter_map(|index| between.argument(index).ok()).map(Into::into).collect();
+    let name = if ir::dialect(end) == "llvm" { "llvm.br" } else { "cf.br" };
+    let at = Builder::before(end).in_block(between);
+    at.insert(
+        at.start(name, &passed, &[]).add_successors(&[&to]).build().expect("the dialects of what is built are loaded"),
+    )
+}

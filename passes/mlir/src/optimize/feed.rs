@@ -1,0 +1,276 @@
+//! A function of MLIR as the optimizer sees it.
+
+use std::collections::HashMap;
+
+use melior::ir::{BlockLike, BlockRef, RegionLike, RegionRef, Value, operation::OperationLike};
+use ptx_atomics_lowering::{
+    AtomicOp,
+    ptx::{Scope, Space},
+};
+use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, Function, Kind};
+
+use super::{
+    effect,
+    shared::{is_kernel, product},
+};
+use crate::ir::{self, Extracted, Op};
+
+/// A function, and what of MLIR stands for each of its parts.
+pub struct Fed<'c, 'a> {
+    pub function: Function,
+    /// The op at which each block of the function ends.
+    pub ends: Vec<Op<'c, 'a>>,
+    /// By the numbers of events, each with its operation if it is atomic or a fence.
+    pub ops: Vec<(Op<'c, 'a>, Option<AtomicOp>)>,
+    /// Whether ops with regions are among them: control may then go more ways in the graph than in the program, and no fence
+    /// can stand on an edge.
+    pub is_structured: bool,
+}
+
+/// Ops whose regions are executed by the thread that comes to them, any number of times.
+const STRUCTURED: [&str; 8] = [
+    "affine.for",
+    "affine.if",
+    "memref.alloca_scope",
+    "scf.execute_region",
+    "scf.for",
+    "scf.if",
+    "scf.index_switch",
+    "scf.while",
+];
+
+/// A function; `atomic` gives the operation of each atomic. Nothing, if its control flow is none that is known.
+pub fn feed<'c: 'a, 'a>(
+    function: Op<'c, 'a>,
+    obstacle: Option<String>,
+    atomic: impl Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>,
+) -> Option<Fed<'c, 'a>> {
+    let mut reader = Reader {
+        atomic,
+        of_cta: if obstacle.is_none() { Scope::Cta } else { Scope::Cluster },
+        blocks: Vec::new(),
+        ends: Vec::new(),
+        ops: Vec::new(),
+        addresses: Vec::new(),
+        numbers: HashMap::new(),
+        is_structured: false,
+    };
+    reader.region(function.region(0).ok()?, &mut None)?;
+    let single_thread = ["nvvm.reqntid", "known_block_size"].iter().any(|name| product(function, name) == Some(1));
+    let made =
+        Function { blocks: reader.blocks, kernel: is_kernel(function), single_thread, shared_obstacle: obstacle };
+    let ends = reader.ends.into_iter().collect::<Option<_>>()?;
+    Some(Fed { function: made, ends, ops: reader.ops, is_structured: reader.is_structured })
+}
+
+/// An atomic: its operation, and its address.
+pub struct Asked<'c, 'a> {
+    pub op: AtomicOp,
+    pub address: Option<Value<'c, 'a>>,
+}
+
+struct Reader<'c, 'a, F> {
+    atomic: F,
+    /// The widest scope with a thread that can name a location in shared memory.
+    of_cta: Scope,
+    blocks: Vec<Block>,
+    ends: Vec<Option<Op<'c, 'a>>>,
+    ops: Vec<(Op<'c, 'a>, Option<AtomicOp>)>,
+    /// What addresses are computed from, by their numbers.
+    addresses: Vec<Base<'c, 'a>>,
+    /// The first of its blocks, by the block of MLIR.
+    numbers: HashMap<*mut std::ffi::c_void, usize>,
+    is_structured: bool,
+}
+
+/// What an address is computed from, and the offsets between, as they are written.
+#[derive(PartialEq)]
+enum Base<'c, 'a> {
+    Value(Value<'c, 'a>, String),
+    Symbol(String, String),
+}
+
+impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, F> {
+    fn block(&mut self) -> usize {
+        self.blocks.push(Block::default());
+        self.ends.push(None);
+        self.blocks.len() - 1
+    }
+
+    /// The blocks of a region. The first of them comes back; those that leave the region without leaving the function are
+    /// added to `exits`, if it stands in an op of the function.
+    fn region(&mut self, region: RegionRef<'c, 'a>, exits: &mut Option<Vec<usize>>) -> Option<usize> {
+        let blocks: Vec<_> = std::iter::successors(region.first_block(), |block| block.next_in_region()).collect();
+        for block in &blocks {
+            let number = self.block();
+            self.numbers.insert(block.to_raw().ptr, number);
+        }
+        for block in &blocks {
+            self.fill(*block, exits)?;
+        }
+        self.number(*blocks.first()?)
+    }
+
+    fn number(&self, block: BlockRef<'c, 'a>) -> Option<usize> {
+        self.numbers.get(&block.to_raw().ptr).copied()
+    }
+
+    fn fill(&mut self, block: BlockRef<'c, 'a>, exits: &mut Option<Vec<usize>>) -> Option<()> {
+        let mut current = self.number(block)?;
+        let terminator = block.terminator()?;
+        for op in std::iter::successors(block.first_operation(), |op| op.next_in_block()) {
+            if op == terminator {
+                self.ends[current] = Some(op);
+                let mut next: Vec<_> = op.successors().map(|block| self.number(block)).collect::<Option<_>>()?;
+                next.sort_unstable();
+                next.dedup();
+                match exits {
+                    Some(exits) if next.is_empty() => exits.push(current),
+                    _ => {}
+                }
+                let unreachable = ir::name(op) == "llvm.unreachable";
+                self.blocks[current].next = next;
+                self.blocks[current].end = if unreachable { End::Never } else { End::Return };
+                self.succeeds(current, op);
+            } else if STRUCTURED.contains(&ir::name(op)) {
+                self.is_structured = true;
+                self.ends[current] = Some(op);
+                let (mut entries, mut left) = (Vec::new(), Some(Vec::new()));
+                for region in op.regions().filter(|region| region.first_block().is_some()) {
+                    entries.push(self.region(region, &mut left)?);
+                }
+                let behind = self.block();
+                entries.push(behind);
+                for from in left.into_iter().flatten().chain([current]) {
+                    self.blocks[from].next.clone_from(&entries);
+                }
+                // The block ends where it did in MLIR.
+                self.ends[behind] = Some(terminator);
+                current = behind;
+            } else if op.regions().next().is_some() {
+                self.event(current, op, Kind::Unknown(format!("`{}`", ir::name(op))), None);
+            } else if let Some(asked) = (self.atomic)(op) {
+                if let Some(atomic) = self.atomic(&asked) {
+                    self.event(current, op, Kind::Atomic(atomic), Some(asked.op));
+                }
+            } else if let Some(kind) = effect::kind(op) {
+                self.event(current, op, kind, None);
+            }
+        }
+        Some(())
+    }
+
+    fn event(&mut self, block: usize, op: Op<'c, 'a>, kind: Kind, asked: Option<AtomicOp>) {
+        let id = Some(self.ops.len());
+        self.ops.push((op, asked));
+        self.blocks[block].events.push(Event { id, kind });
+    }
+
+    /// An atomic or fence; nothing if no other thread sees the memory.
+    fn atomic(&mut self, asked: &Asked<'c, 'a>) -> Option<Atomic> {
+        let op = asked.op;
+        let reach = match op.operation.access() {
+            Some(access) if access.is_private() => return None,
+            Some(access) if access.space == Space::Shared => self.of_cta,
+            Some(access) if access.space == Space::SharedCluster => Scope::Cluster,
+            _ => Scope::Sys,
+        };
+        Some(Atomic { op, address: asked.address.map(|pointer| self.address(pointer, reach)), success: None })
+    }
+
+    /// A pointer as an address that threads of this scope can name.
+    fn address(&mut self, pointer: Value<'c, 'a>, reach: Scope) -> Address {
+        let base = base(pointer);
+        let block = match &base {
+            Base::Value(value, _) => self.block_of(*value),
+            Base::Symbol(..) => None,
+        };
+        let known = self.addresses.iter().position(|known| *known == base);
+        let value = known.unwrap_or_else(|| {
+            self.addresses.push(base);
+            self.addresses.len() - 1
+        });
+        Address { value, block, reach }
+    }
+
+    /// The block that computes a value; nothing for what is there before the function.
+    fn block_of(&self, value: Value<'c, 'a>) -> Option<usize> {
+        let (block, is_argument) = match ir::argument_of(value) {
+            Some((block, _)) => (block, true),
+            None => (ir::defining(value)?.0.block()?, false),
+        };
+        // The arguments of the first block are those of the function.
+        self.number(block).filter(|number| !is_argument || *number > 0)
+    }
+
+    /// Notes the edge that is taken where a compare and exchange of the block succeeded.
+    fn succeeds(&mut self, block: usize, branch: Op<'c, 'a>) {
+        let Some((exchange, number)) = success(branch) else { return };
+        let edge = branch.successor(number).ok().and_then(|to| self.number(to)).map(|to| (block, to));
+        let Self { blocks, ops, .. } = self;
+        for event in &mut blocks[block].events {
+            if let Kind::Atomic(atomic) = &mut event.kind
+                && event.id.is_some_and(|id| ops[id].0 == exchange)
+            {
+                atomic.success = edge;
+            }
+        }
+    }
+}
+
+/// What an address is computed from by casts and constant offsets.
+fn base<'c: 'a, 'a>(pointer: Value<'c, 'a>) -> Base<'c, 'a> {
+    let (mut value, mut offsets) = (pointer, String::new());
+    while let Some((op, _)) = ir::defining(value) {
+        let constant = op.operands().count() == 1;
+        match ir::name(op) {
+            "llvm.addrspacecast" | "llvm.bitcast" => {}
+            "llvm.getelementptr" if constant => {
+                let attribute = |name| ir::inherent(op, name).map(|found| found.to_string()).unwrap_or_default();
+                offsets += &format!("{} {};", attribute("rawConstantIndices"), attribute("elem_type"));
+            }
+            "llvm.mlir.addressof" => {
+                let name = ir::inherent(op, "global_name").map(|name| name.to_string());
+                return Base::Symbol(name.unwrap_or_default(), offsets);
+            }
+            _ => break,
+        }
+        let Ok(operand) = op.operand(0) else { break };
+        value = operand;
+    }
+    Base::Value(value, offsets)
+}
+
+/// The compare and exchange on whose success a branch depends, and the number of the successor that it then goes to.
+fn success<'c: 'a, 'a>(branch: Op<'c, 'a>) -> Option<(Op<'c, 'a>, usize)> {
+    if !matches!(ir::name(branch), "llvm.cond_br" | "cf.cond_br") {
+        return None;
+    }
+    let (condition, _) = ir::defining(branch.operand(0).ok()?)?;
+    let field = |extract: Op<'c, 'a>| {
+        let Extracted::In(pair) = (ir::name(extract) == "llvm.extractvalue").then(|| ir::extracted(extract))?? else {
+            return None;
+        };
+        let (exchange, _) = ir::defining(pair).filter(|(op, _)| ir::name(*op) == "llvm.cmpxchg")?;
+        Some((exchange, ir::inherent(extract, "position")?.to_string()))
+    };
+    let found = match ir::name(condition) {
+        "llvm.icmp" | "arith.cmpi" => {
+            let [left, right] = [0, 1].map(|index| condition.operand(index).ok());
+            let pair = |old: Option<Value<'c, 'a>>, other: Option<Value<'c, 'a>>| {
+                let (exchange, position) = field(ir::defining(old?)?.0)?;
+                (position == "array<i64: 0>" && exchange.operand(1).ok() == other).then_some(exchange)
+            };
+            let exchange = pair(left, right).or_else(|| pair(right, left))?;
+            // The numbers of `eq` and `ne` in both dialects.
+            match ir::inherent(condition, "predicate").and_then(ir::integer)? {
+                0 => (exchange, 0),
+                1 => (exchange, 1),
+                _ => return None,
+            }
+        }
+        _ => (field(condition).filter(|(_, position)| position == "array<i64: 1>")?.0, 0),
+    };
+    let [taken, other] = [found.1, 1 - found.1].map(|number| branch.successor(number).ok());
+    (taken != other).then_some(found)
+}

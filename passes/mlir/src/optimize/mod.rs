@@ -1,0 +1,187 @@
+//! Atomics and fences made cheaper, before they are lowered.
+//!
+//! `ptx-atomics-optimize` decides what is changed. Here functions of MLIR are told to it ([`feed`]), and what it changed is done
+//! ([`apply`]). All atomics are ops of the LLVM dialect by then.
+
+mod apply;
+mod effect;
+mod feed;
+mod shared;
+
+use ptx_atomics_optimize::{Rewrite, Rewrites};
+use ptx_atomics_pass::{Options, Outcome, Remark};
+use strum::IntoEnumIterator;
+
+use self::feed::Asked;
+use crate::{
+    device::device_ops,
+    diagnostic::{FUNCTIONS, function_of, location_of},
+    ir::{self, Op},
+    recognize,
+    vocabulary::is_atomic,
+};
+
+/// Rewrites every function of the device code in an op, in place, and says so.
+pub fn optimize(root: Op<'_, '_>, options: &Options) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for device in device_ops(root) {
+        let is_function = |op: &Op<'_, '_>| FUNCTIONS.contains(&ir::name(*op)) || ir::name(*op) == "gpu.launch";
+        let functions: Vec<_> = ir::all(device).into_iter().filter(is_function).collect();
+        let obstacles = shared::obstacles(device, &functions, &options.target);
+        for (function, obstacle) in functions.into_iter().zip(obstacles) {
+            remarks.extend(rewrite(function, obstacle, options));
+        }
+    }
+    remarks
+}
+
+fn rewrite(function: Op<'_, '_>, obstacle: Option<String>, options: &Options) -> Vec<Remark> {
+    let Some(first) = ir::all(function).into_iter().find(|op| is_atomic(ir::name(*op))) else { return Vec::new() };
+    let Ok(policy) = recognize::policy(first, options) else { return Vec::new() };
+    let atomic = |op| {
+        let planned = is_atomic(ir::name(op)).then(|| recognize::plan_op(op, options).ok())???;
+        let (asked, replacement) = planned.asked.into_iter().next()?;
+        Some(Asked { op: replacement.op, address: asked.address.map(|(pointer, _)| pointer) })
+    };
+    let Some(fed) = feed::feed(function, obstacle, atomic) else { return Vec::new() };
+    let mut after = fed.function.clone();
+    let rewrites = if fed.is_structured { without_edges(options.optimize) } else { options.optimize };
+    let rewriting =
+        ptx_atomics_optimize::Options { rewrites, ..ptx_atomics_optimize::Options::new(policy, options.target) };
+    let said = ptx_atomics_optimize::optimize(&mut after, &rewriting);
+    let remark = |remark: ptx_atomics_optimize::Remark| {
+        let (op, _) = *fed.ops.get(remark.id)?;
+        let planned = recognize::plan_op(op, options).ok()??;
+        let ptx_atomics_optimize::Remark { rewrite, applied, message, .. } = remark;
+        Some(Remark {
+            function: function_of(op).unwrap_or_default(),
+            location: location_of(op),
+            operation: planned.remarks().next()?.operation,
+            outcome: Outcome::Optimized { rewrite, applied, message },
+        })
+    };
+    let remarks = said.into_iter().filter(|_| options.remarks).filter_map(remark).collect();
+    if after != fed.function {
+        apply::apply(&fed, &after, options.default_scope);
+    }
+    remarks
+}
+
+/// Those of the rewrites that put no fence on an edge.
+fn without_edges(rewrites: Rewrites) -> Rewrites {
+    let others = Rewrite::iter().filter(|rewrite| *rewrite != Rewrite::Loops && rewrites.has(*rewrite));
+    others.fold(Rewrites::NONE, Rewrites::with)
+}
+
+#[cfg(test)]
+mod tests {
+    use melior::ir::operation::OperationLike;
+    use ptx_atomics_lowering::Target;
+    use ptx_atomics_optimize::Rewrites;
+    use ptx_atomics_pass::Input;
+
+    use super::*;
+    use crate::{context, device_code, lower, read};
+
+    /// The inline assembly that ops of functions become for sm_90, with the beginning of each line, and what is said of
+    /// rewrites that were missed.
+    fn check(ops: &str, expected: &[&str], missed: &[&str]) {
+        let text = format!(
+            "gpu.module @kernels {{
+               llvm.mlir.global internal @shared() {{addr_space = 3 : i32}} : i32
+               llvm.func @g()
+               {ops}
+             }}"
+        );
+        let context = context();
+        let mut module = read(&context, &Input::new("f.mlir", text)).expect("MLIR");
+        let target = Target::new("sm_90".parse().expect("a GPU"), Some("ptx86".parse().expect("a version")));
+        let options = Options { optimize: Rewrites::all(), remarks: true, ..Options::new(target.expect("a target")) };
+        let mut device = device_code(&mut module);
+        let remarks = device.iter_mut().flat_map(|device| lower(device, &options).expect("a lowering"));
+        let remarks: Vec<_> = remarks.collect();
+        let all = ir::all(module.as_operation()).into_iter().filter(|op| ir::name(*op) == "llvm.inline_asm");
+        let texts = all.filter_map(|op| ir::string(ir::inherent(op, "asm_string")?));
+        let words: Vec<_> = texts.map(|text| text.split(' ').next().unwrap_or_default().to_owned()).collect();
+        assert_eq!(words, expected, "{ops}");
+        let said: Vec<_> = remarks.into_iter().filter(Remark::is_missed).map(|remark| remark.outcome).collect();
+        let said = said.iter().map(|outcome| match outcome {
+            Outcome::Optimized { message, .. } => message.as_str(),
+            Outcome::Lowered { .. } => "",
+        });
+        assert_eq!(said.collect::<Vec<_>>(), missed, "{ops}");
+        assert!(module.as_operation().verify(), "{ops}");
+    }
+
+    /// The same of what stands in a kernel.
+    fn check_kernel(ops: &str, expected: &[&str]) {
+        let arguments = "%p: !llvm.ptr<1>, %m: memref<4xi32, 3>, %n: index, %one: i32, %c: i1";
+        check(&format!("gpu.func @k({arguments}) kernel {{ {ops} gpu.return }}"), expected, &[]);
+    }
+
+    const RMW: &str =
+        "%x = memref.atomic_rmw addi %one, %m[%n] {ptx.ordering = \"acq_rel\"} : (i32, memref<4xi32, 3>) -> i32";
+    const LOAD: &str = "%y = llvm.load %p atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32";
+    const NARROW: &str = "atom.acq_rel.cta.shared.add.u32";
+    const WIDE: &str = "atom.acq_rel.cluster.shared.add.u32";
+
+    #[test]
+    fn scopes_follow_from_what_a_kernel_does() {
+        // What follows the atomic, so that it orders something.
+        let then = "llvm.store %one, %p : i32, !llvm.ptr<1>";
+        let around = |before: &str| format!("{then} {before} {RMW} {then}");
+        check_kernel(&around(""), &[NARROW]);
+        check_kernel(&around("gpu.barrier nvvm.barrier0"), &[NARROW]);
+        check_kernel(&around("llvm.call @g() : () -> ()"), &[WIDE]);
+        let remote =
+            "%s = llvm.mlir.addressof @shared : !llvm.ptr<3> %r = nvvm.mapa %s, %one : !llvm.ptr<3> -> !llvm.ptr<7>";
+        check_kernel(&around(remote), &[WIDE]);
+        let assembly = "llvm.inline_asm has_side_effects \"mapa.u32 a, b, c;\", \"\" : () -> ()";
+        check_kernel(&around(assembly), &["mapa.u32", WIDE]);
+    }
+
+    #[test]
+    fn loops_of_blocks_order_once() {
+        let spin = |body: &str| {
+            format!(
+                "llvm.func @f(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>, %one: i32, %c: i1) {{
+                   llvm.cond_br %c, ^out(%one : i32), ^spin
+                 ^spin:
+                   {LOAD} {body}
+                   %done = llvm.icmp \"eq\" %y, %one : i32
+                   llvm.cond_br %done, ^out(%y : i32), ^spin
+                 ^out(%z: i32):
+                   llvm.store %z, %q : i32, !llvm.ptr<1>
+                   llvm.return
+                 }}"
+            )
+        };
+        check(&spin(""), &["ld.relaxed.sys.global.b32", "fence.acquire.sys;"], &[]);
+        let other = "llvm.store %one, %q : i32, !llvm.ptr<1>";
+        check(&spin(other), &["ld.acquire.sys.global.b32"], &["the loop also accesses other memory"]);
+    }
+
+    #[test]
+    fn what_is_in_regions_is_ordered_as_it_was() {
+        let region = |inside: &str| {
+            format!(
+                "%low = arith.constant 0 : index %step = arith.constant 1 : index scf.for %i = %low to %n step %step {{ {inside} }}"
+            )
+        };
+        let acquire = "ld.acquire.sys.global.b32";
+        let then = "llvm.store %one, %p : i32, !llvm.ptr<1>";
+        check_kernel(&region(&format!("{LOAD} {then}")), &[acquire]);
+        // Behind the round of the loop comes another one, and what is behind the loop.
+        check_kernel(&format!("{} {then}", region(LOAD)), &[acquire]);
+        check_kernel(&format!("scf.if %c {{ {then} {RMW} {then} }}"), &[NARROW]);
+        // An atomic read that the second fence is for keeps it.
+        let (relaxed, fence) = ("ld.relaxed.sys.global.b32", "fence.acquire.sys;");
+        let again = "llvm.fence acquire";
+        check_kernel(&format!("{LOAD} {again} scf.if %c {{ {again} {then} }}"), &[relaxed, fence]);
+        let lost = format!(
+            "{LOAD} {again} scf.if %c {{ {} {again} {then} }}",
+            LOAD.replace("%y", "%z").replace("acquire", "monotonic")
+        );
+        check_kernel(&lost, &[relaxed, fence, relaxed, fence]);
+    }
+}

@@ -1,0 +1,216 @@
+//! Asynchronous instructions and what orders them (PTX ISA 9.2, sections 9.7.9 and 9.7.13 to 9.7.16): copies,
+//! barriers in memory, fences between proxies, `wgmma`, `tcgen05`.
+//!
+//! A table has each of them once: its modifiers, its operands, and what it requires. It is what the reader
+//! takes, what is printed, and what tests ask the assemblers about.
+//!
+//! ```
+//! use ptx_isa::{Asynchronous, Family, Role, Scope, Target};
+//!
+//! let arrive: Asynchronous = "mbarrier.arrive.shared::cta.release.cluster.b64 _, [bar+8]".parse()?;
+//! assert_eq!((arrive.family(), arrive.scope()), (Family::MbarrierArrive, Some(Scope::Cluster)));
+//! assert_eq!(arrive.address(Role::Barrier).map(|address| address.offset), Some(8));
+//! assert_eq!(arrive.to_string(), "mbarrier.arrive.release.cluster.shared::cta.b64 _, [bar+8]");
+//! let old = Target::new("sm_80".parse()?, "ptx80".parse().ok())?;
+//! assert!(!old.meets(arrive.requirement()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod argument;
+mod family;
+mod forms;
+mod grammar;
+mod kind;
+mod table;
+
+use std::{
+    fmt::{self, Display, Formatter},
+    str::FromStr,
+};
+
+pub use self::{
+    argument::{Argument, Role},
+    family::Family,
+    kind::Kind,
+};
+use self::{
+    forms::{Row, rows},
+    grammar::Mismatch,
+};
+use crate::{
+    instruction::Address,
+    parse::{ParseError, ParseErrors},
+    syntax,
+    target::Requirement,
+    word::{Scope, Space},
+};
+
+/// An asynchronous instruction, or one that orders them, without its guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asynchronous {
+    family: Family,
+    modifiers: Vec<&'static str>,
+    arguments: Vec<(Role, Argument)>,
+    requirement: Requirement,
+}
+
+impl Asynchronous {
+    /// Reads an instruction. Its guard is left to the caller.
+    ///
+    /// As the assembler does, this takes modifiers in any order behind the words of the family; only state spaces, and types,
+    /// must stand in theirs.
+    ///
+    /// # Errors
+    /// If it is of no family, or PTX has no such form.
+    pub fn read(instruction: &syntax::Instruction<'_>) -> Result<Self, ParseError> {
+        let error = |reason| ParseError { span: instruction.text.span(), text: instruction.text.text.into(), reason };
+        let modifiers = instruction.modifiers.iter().map(|word| word.text);
+        let words: Vec<_> = std::iter::once(instruction.mnemonic.text).chain(modifiers).collect();
+        let (family, words) =
+            Family::of(&words).ok_or_else(|| error("no asynchronous instruction of that name".into()))?;
+        Self::of_family(family, words, &instruction.operands).map_err(error)
+    }
+
+    fn of_row(row: &Row, modifiers: Vec<&'static str>, arguments: Vec<(Role, Argument)>) -> Self {
+        Self { family: row.family, requirement: row.requirement(&modifiers), modifiers, arguments }
+    }
+
+    fn of_family(family: Family, words: &[&str], operands: &[syntax::Operand<'_>]) -> Result<Self, String> {
+        let own = || rows().iter().filter(|row| row.family == family);
+        let (mut nearest, mut misfit): (Option<Mismatch<'_>>, Option<grammar::Misfit>) = (None, None);
+        for row in own() {
+            match row.modifiers.read(words) {
+                Ok(modifiers) => match grammar::arguments(&row.parameters, operands, &modifiers) {
+                    Ok(arguments) => return Ok(Self::of_row(row, modifiers, arguments)),
+                    Err(other) if misfit.as_ref().is_none_or(|misfit| other.left < misfit.left) => misfit = Some(other),
+                    Err(_) => {}
+                },
+                Err(other) if nearest.as_ref().is_none_or(|nearest| other.distance() < nearest.distance()) => {
+                    nearest = Some(other);
+                }
+                Err(_) => {}
+            }
+        }
+        if let Some(misfit) = misfit {
+            return Err(misfit.reason);
+        }
+        let unknown = |word: &&&str| !own().any(|row| row.modifiers.words().any(|own| own == **word));
+        let twice = |(index, word): (usize, &&str)| words[..index].contains(word);
+        Err(match (words.iter().find(unknown), nearest) {
+            (Some(word), _) => format!("'{family}' has no modifier .{word}"),
+            (None, None) => format!("'{family}' has no such form"),
+            (None, Some(Mismatch { missing, left, swapped })) => match (&missing[..], &left[..], swapped) {
+                ([slot, ..], [], _) => format!("'{family}' needs .{} here", slot.join(" or .")),
+                (_, [word, ..], _)
+                    if words.iter().enumerate().any(twice) && words.iter().filter(|own| *own == word).count() > 1 =>
+                {
+                    format!("a second .{word}")
+                }
+                ([slot, ..], [word, ..], _) if slot.len() <= 8 => {
+                    format!("'{family}' has .{} in place of .{word} here", slot.join(" or ."))
+                }
+                (_, [word, ..], _) => format!("'{family}' has no modifier .{word} together with the others"),
+                (_, _, Some((first, second))) => format!("'{family}' has .{first} in front of .{second}"),
+                _ => format!("'{family}' has no such form"),
+            },
+        })
+    }
+
+    /// Every form of the table, with operands that are registers named by their types, as `%b64_1`.
+    pub fn all() -> impl Iterator<Item = Self> {
+        rows().iter().flat_map(|row| {
+            row.modifiers.all().into_iter().flat_map(move |modifiers| {
+                let lists = grammar::examples(&row.parameters, &modifiers);
+                lists.into_iter().map(move |arguments| Self::of_row(row, modifiers.clone(), arguments))
+            })
+        })
+    }
+
+    /// The words that it begins with.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// The words behind those of the family, without their dots, in the manual's order.
+    pub fn modifiers(&self) -> &[&'static str] {
+        &self.modifiers
+    }
+
+    /// The first modifier of a kind.
+    pub fn modifier(&self, kind: Kind) -> Option<&'static str> {
+        self.modifiers.iter().copied().find(|word| Kind::of(word) == kind)
+    }
+
+    /// Whether a modifier is there, without its dot.
+    pub fn has(&self, modifier: &str) -> bool {
+        self.modifiers.contains(&modifier)
+    }
+
+    /// The scope that is written.
+    pub fn scope(&self) -> Option<Scope> {
+        self.modifier(Kind::Scope)?.parse().ok()
+    }
+
+    /// The state spaces that are written; of two, the first is that of the destination.
+    pub fn spaces(&self) -> impl Iterator<Item = Space> {
+        self.modifiers.iter().filter(|word| Kind::of(word) == Kind::Space).filter_map(|word| word.parse().ok())
+    }
+
+    /// How many CTAs take part: the number of `.cta_group::`.
+    pub fn cta_group(&self) -> Option<u8> {
+        self.modifier(Kind::CtaGroup)?.strip_prefix("cta_group::")?.parse().ok()
+    }
+
+    /// The operands, in their order.
+    pub fn arguments(&self) -> &[(Role, Argument)] {
+        &self.arguments
+    }
+
+    /// The operand of this role.
+    pub fn argument(&self, role: Role) -> Option<&Argument> {
+        self.arguments.iter().find(|(own, _)| *own == role).map(|(_, argument)| argument)
+    }
+
+    /// The operand of this role, if it is an address.
+    pub fn address(&self, role: Role) -> Option<&Address> {
+        match self.argument(role)? {
+            Argument::Address(address) => Some(address),
+            _ => None,
+        }
+    }
+
+    /// What the form requires of the target.
+    pub fn requirement(&self) -> Requirement {
+        self.requirement
+    }
+}
+
+/// Reads one instruction, with or without its `;`.
+impl FromStr for Asynchronous {
+    type Err = ParseErrors;
+
+    fn from_str(text: &str) -> Result<Self, ParseErrors> {
+        let statement = syntax::statement(text).map_err(|errors| ParseErrors(ParseErrors::of_syntax(text, errors)))?;
+        let other = || {
+            let reason = "no instruction".into();
+            Err(ParseError { span: statement.text().span(), text: statement.text().text.into(), reason })
+        };
+        let read = match &statement {
+            syntax::Statement::Instruction(instruction) => Self::read(instruction),
+            _ => other(),
+        };
+        read.map_err(|error| ParseErrors(vec![error]))
+    }
+}
+
+/// Prints the instruction without its `;`.
+impl Display for Asynchronous {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.family)?;
+        self.modifiers.iter().try_for_each(|word| write!(f, ".{word}"))?;
+        for (index, (_, argument)) in self.arguments.iter().enumerate() {
+            write!(f, "{}{argument}", if index == 0 { " " } else { ", " })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! The table of forms, read.
+
+use std::sync::LazyLock;
+
+use super::{
+    family::Family,
+    grammar::{Modifiers, Parameter},
+    table::{FORMS, NAMES, WORDS},
+};
+use crate::target::Requirement;
+
+/// Forms with the same operands and the same requirement, but for what single modifiers require.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub family: Family,
+    pub modifiers: Modifiers,
+    pub parameters: Vec<Parameter>,
+    requirement: Requirement,
+}
+
+impl Row {
+    /// What the form with these modifiers requires.
+    pub fn requirement(&self, modifiers: &[&str]) -> Requirement {
+        let has =
+            |word: &str| modifiers.iter().any(|own| *own == word || word.ends_with("::") && own.starts_with(word));
+        let own = WORDS.iter().filter(|(family, word, _)| self.family.words().starts_with(family) && has(word));
+        own.fold(self.requirement, |requirement, (.., word)| requirement.and(*word))
+    }
+}
+
+/// The rows of the table. One that is not in the notation is left out; a test finds it.
+pub(super) fn rows() -> &'static [Row] {
+    static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+        let row = |family, requirement, operands: &str, modifiers: &str| {
+            let parameters = named(operands).split_whitespace().map(Parameter::parse).collect::<Option<_>>()?;
+            Some(Row { family, modifiers: Modifiers::parse(&named(modifiers)), parameters, requirement })
+        };
+        let rows = FORMS.iter().flat_map(|(family, requirement, operands, all)| {
+            all.iter().filter_map(move |modifiers| row(*family, *requirement, operands, modifiers))
+        });
+        rows.collect()
+    });
+    &ROWS
+}
+
+/// The text with what names stand for. Names are words in capitals; one may stand for others.
+fn named(text: &str) -> String {
+    NAMES.iter().chain(NAMES).fold(text.to_owned(), |text, (name, meaning)| {
+        let pieces: Vec<_> = text.split_inclusive([' ', '|', '{', '}', '@']).collect();
+        pieces
+            .into_iter()
+            .map(|piece| {
+                let end = piece.trim_end_matches([' ', '|', '{', '}', '@']).len();
+                if &piece[..end] == *name { format!("{meaning}{}", &piece[end..]) } else { piece.to_owned() }
+            })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_read() {
+        assert_eq!(rows().len(), FORMS.iter().map(|(.., all)| all.len()).sum::<usize>());
+        assert!(rows().len() > 200, "{}", rows().len());
+        assert!(Family::all().all(|family| rows().iter().any(|row| row.family == family)));
+        for row in rows() {
+            let odd = row
+                .modifiers
+                .words()
+                .find(|word| word.contains(['(', '{', ' ']) || word.chars().all(char::is_uppercase));
+            assert_eq!(odd, None, "{}", row.family);
+        }
+        for (family, word, _) in WORDS {
+            let has = |row: &Row| {
+                row.modifiers.words().any(|own| own == *word || word.ends_with("::") && own.starts_with(word))
+            };
+            assert!(rows().iter().any(|row| row.family.words().starts_with(family) && has(row)), "{family} {word}");
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! The notation of the table of forms, and how the words and operands of an instruction are read by it.
+//!
+//! Modifiers stand as in the manual: `a|b` is one of several words, `{…}` may be left out as a whole, and `x(1..8*2)` is
+//! `x1|x2|x4|x8`, `n(8..32+8)` is `n8|n16|n24|n32`. An operand is its role, a colon, and what it may be:
+//!
+//! | notation | operand |
+//! | --- | --- |
+//! | `b32`, `f32`, `element` | a register or a constant of the type, or of the type that the modifiers name |
+//! | `pred`, `!pred` | a predicate or its negation; the negation alone, where a predicate looks like a register |
+//! | `imm`, `imm=4/8` | a constant, or one of these |
+//! | `[b64]`, `[b32]` | an address, in a register of this width |
+//! | `[tensor]` | a tensor map with coordinates |
+//! | `<b32*4>`, `<b32*registers>` | a vector, whose length is a number or follows from the modifiers |
+//! | `_` | the sink |
+//!
+//! A `?` behind it says that it may be left out, `@word` that it stands there exactly if the modifier does.
+
+use super::{
+    argument::{Argument, Role},
+    kind::Kind,
+};
+use crate::{
+    instruction::{Address, Name, Operand},
+    syntax::{self, Number, Shape},
+};
+
+/// The modifiers of a row of the table.
+#[derive(Debug)]
+pub(super) struct Modifiers(Vec<Group>);
+
+/// Slots that are filled together, each with one of its words.
+#[derive(Debug)]
+struct Group {
+    is_optional: bool,
+    slots: Vec<Vec<String>>,
+}
+
+/// Why modifiers are none of a row.
+pub(super) struct Mismatch<'t> {
+    /// Slots that nothing fills.
+    pub missing: Vec<&'static [String]>,
+    /// Words that fill no slot.
+    pub left: Vec<&'t str>,
+    /// Words of one kind that stand in another order than in the row.
+    pub swapped: Option<(&'static str, &'static str)>,
+}
+
+impl Mismatch<'_> {
+    pub fn distance(&self) -> usize {
+        2 * (self.missing.len() + self.left.len()) + usize::from(self.swapped.is_some())
+    }
+}
+
+impl Modifiers {
+    pub fn parse(text: &str) -> Self {
+        let groups = pieces(text).map(|piece| match piece.strip_prefix('{') {
+            Some(inner) => {
+                let slots = inner.trim_end_matches('}').split_whitespace().map(alternatives).collect();
+                Group { is_optional: true, slots }
+            }
+            None => Group { is_optional: false, slots: vec![alternatives(piece)] },
+        });
+        Self(groups.collect())
+    }
+
+    /// Every word that some form of the row has.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|group| group.slots.iter().flatten()).map(String::as_str)
+    }
+
+    /// The words in the order of the row. As for the assembler, only words of one kind must stand in this order.
+    pub fn read<'t>(&'static self, words: &[&'t str]) -> Result<Vec<&'static str>, Mismatch<'t>> {
+        let mut left: Vec<(usize, &str)> = words.iter().copied().enumerate().collect();
+        let (mut taken, mut missing): (Vec<(usize, &'static str)>, Vec<&'static [String]>) = Default::default();
+        for Group { is_optional, slots } in &self.0 {
+            let occurs = |slot: &Vec<String>| left.iter().any(|(_, word)| slot.iter().any(|own| own == word));
+            if *is_optional && !slots.iter().any(occurs) {
+                continue;
+            }
+            for slot in slots {
+                let found = left.iter().enumerate().find_map(|(index, (at, word))| {
+                    slot.iter().find(|own| own == word).map(|own| (index, *at, own.as_str()))
+                });
+                match found {
+                    Some((index, at, own)) => {
+                        left.remove(index);
+                        taken.push((at, own));
+                    }
+                    None => missing.push(slot),
+                }
+            }
+        }
+        let left: Vec<_> = left.into_iter().map(|(_, word)| word).collect();
+        let swapped = [Kind::Space, Kind::Type].into_iter().find_map(|kind| {
+            let alike: Vec<_> = taken.iter().filter(|(_, word)| Kind::of(word) == kind).collect();
+            alike.windows(2).find(|pair| pair[0].0 > pair[1].0).map(|pair| (pair[0].1, pair[1].1))
+        });
+        if missing.is_empty() && left.is_empty() && swapped.is_none() {
+            return Ok(taken.into_iter().map(|(_, word)| word).collect());
+        }
+        Err(Mismatch { missing, left, swapped })
+    }
+
+    /// The words of every form of the row.
+    pub fn all(&'static self) -> Vec<Vec<&'static str>> {
+        self.0.iter().fold(vec![Vec::new()], |forms, Group { is_optional, slots }| {
+            let filled = slots.iter().fold(forms.clone(), |forms, slot| {
+                let with = |form: &Vec<&'static str>, word: &'static String| [&form[..], &[word.as_str()]].concat();
+                forms.iter().flat_map(|form| slot.iter().map(|word| with(form, word))).collect()
+            });
+            if *is_optional { [forms, filled].concat() } else { filled }
+        })
+    }
+}
+
+/// The parts between spaces; braces hold one together.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text.trim_start();
+    std::iter::from_fn(move || {
+        let end = match rest.starts_with('{') {
+            true => rest.find('}').map(|at| at + 1),
+            false => rest.find(' '),
+        };
+        let (piece, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = behind.trim_start();
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+fn alternatives(text: &str) -> Vec<String> {
+    text.split('|').flat_map(series).collect()
+}
+
+/// `x(1..8*2)` as `x1`, `x2`, `x4`, `x8`.
+fn series(word: &str) -> Vec<String> {
+    let parsed = || {
+        let (before, (range, after)) = word.split_once('(').and_then(|(a, b)| Some((a, b.split_once(')')?)))?;
+        let (first, rest) = range.split_once("..")?;
+        let sign = rest.find(['*', '+'])?;
+        let (last, step): (u32, u32) = (rest[..sign].parse().ok()?, rest[sign + 1..].parse().ok()?);
+        let is_product = rest[sign..].starts_with('*');
+        let next = move |number: &u32| Some(if is_product { number * step } else { number + step });
+        let numbers = std::iter::successors(first.parse().ok(), next).take_while(|number| *number <= last);
+        Some(numbers.map(|number| format!("{before}{number}{after}")).collect())
+    };
+    parsed().unwrap_or_else(|| vec![word.to_owned()])
+}
+
+/// An operand of a row of the table.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    role: Role,
+    types: Vec<ParameterType>,
+    presence: Presence,
+}
+
+#[derive(Debug)]
+enum Presence {
+    Always,
+    Optional,
+    /// Exactly if this modifier is there.
+    With(String),
+}
+
+#[derive(Debug)]
+enum ParameterType {
+    Sink,
+    Predicate,
+    Negation,
+    /// One of these, or any if there are none.
+    Constant(Vec<u64>),
+    /// In a register of this type.
+    Address(String),
+    Tensor,
+    Value(String),
+    Vector(String, String),
+}
+
+impl Parameter {
+    /// `None` if the text is not in the notation.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (role, rest) = text.split_once(':')?;
+        let (types, presence) = match (rest.split_once('@'), rest.strip_suffix('?')) {
+            (Some((types, word)), _) => (types, Presence::With(word.to_owned())),
+            (None, Some(types)) => (types, Presence::Optional),
+            (None, None) => (rest, Presence::Always),
+        };
+        let types = types.split('|').map(ParameterType::parse).collect::<Option<_>>()?;
+        Some(Self { role: role.parse().ok()?, types, presence })
+    }
+
+    fn is_expected(&self, words: &[&str]) -> bool {
+        !matches!(&self.presence, Presence::With(word) if !words.contains(&word.as_str()))
+    }
+
+    fn is_optional(&self) -> bool {
+        matches!(self.presence, Presence::Optional)
+    }
+}
+
+impl ParameterType {
+    fn parse(text: &str) -> Option<Self> {
+        let between = |open, close| text.strip_prefix(open).and_then(|inner: &str| inner.strip_suffix(close));
+        Some(match text {
+            "_" => Self::Sink,
+            "pred" => Self::Predicate,
+            "!pred" => Self::Negation,
+            "imm" => Self::Constant(Vec::new()),
+            "[tensor]" => Self::Tensor,
+            _ => match (text.strip_prefix("imm="), between('[', ']'), between('<', '>')) {
+                (Some(values), ..) => Self::Constant(
+                    values
+                        .split('/')
+                        .map(|value| value.parse::<i64>().ok().map(i64::cast_unsigned))
+                        .collect::<Option<_>>()?,
+                ),
+                (_, Some(register), _) => Self::Address(register.to_owned()),
+                (_, _, Some(vector)) => {
+                    let (ty, count) = vector.split_once('*')?;
+                    Self::Vector(ty.to_owned(), count.to_owned())
+                }
+                _ => Self::Value(text.to_owned()),
+            },
+        })
+    }
+
+    /// The operand as such an argument.
+    fn read(&self, operand: &syntax::Operand<'_>, words: &[&str]) -> Option<Argument> {
+        Some(match (self, &operand.shape) {
+            (Self::Sink, Shape::Sink) => Argument::Value(Operand::Sink),
+            (Self::Predicate, Shape::Name { name, suffix: None }) => {
+                Argument::Predicate { p: Name(name.text.to_owned().into()), negated: false }
+            }
+            (Self::Predicate | Self::Negation, Shape::Not(name)) => {
+                Argument::Predicate { p: Name(name.text.to_owned().into()), negated: true }
+            }
+            (Self::Constant(values), Shape::Number(Number::Integer(value)))
+                if values.is_empty() || values.contains(value) =>
+            {
+                Argument::Value(Operand::Immediate(*value))
+            }
+            (Self::Address(_), Shape::Memory { suffix: None, .. }) => {
+                let syntax::Address { base, offset } = operand.address()?;
+                Argument::Address(Address { base: Name(base.text.to_owned().into()), offset })
+            }
+            (Self::Tensor, Shape::Memory { parts, suffix: None }) => match &parts[..] {
+                [syntax::Operand { shape: Shape::Name { name, suffix: None }, .. }, coordinates] => {
+                    let map = Name(name.text.to_owned().into());
+                    let Shape::Vector(elements) = &coordinates.shape else { return None };
+                    let coordinates: Vec<_> = elements.iter().map(value).collect::<Option<_>>()?;
+                    if Some(coordinates.len()) != count("coordinates", words) {
+                        return None;
+                    }
+                    Argument::Tensor { map, coordinates }
+                }
+                _ => return None,
+            },
+            (Self::Value(_), _) => Argument::Value(value(operand)?),
+            (Self::Vector(_, length), Shape::Vector(elements)) if Some(elements.len()) == count(length, words) => {
+                Argument::Value(Operand::Vector(elements.iter().map(value).collect::<Option<_>>()?))
+            }
+            _ => return None,
+        })
+    }
+
+    /// An operand for the form with these words: the `index`-th of its registers.
+    fn example(&self, index: usize, words: &[&str]) -> Option<Argument> {
+        let register = |ty: &str, index: usize| {
+            let ty = if ty == "element" { element(words)? } else { ty };
+            Some(Operand::Register(Name(format!("%{ty}_{index}").into())))
+        };
+        Some(match self {
+            Self::Sink => Argument::Value(Operand::Sink),
+            Self::Predicate | Self::Negation => {
+                let negated = matches!(self, Self::Negation);
+                Argument::Predicate { p: Name(format!("%pred_{index}").into()), negated }
+            }
+            Self::Constant(values) => Argument::Value(Operand::Immediate(values.first().copied().unwrap_or(1))),
+            Self::Address(ty) => Argument::Address(Address { base: Name(format!("%{ty}_{index}").into()), offset: 0 }),
+            Self::Tensor => Argument::Tensor {
+                map: Name(format!("%b64_{index}").into()),
+                coordinates: (0..count("coordinates", words)?)
+                    .map(|index| register("b32", index))
+                    .collect::<Option<_>>()?,
+            },
+            Self::Value(ty) => Argument::Value(register(ty, index)?),
+            Self::Vector(ty, length) => {
+                let elements = (0..count(length, words)?).map(|index| register(ty, index)).collect::<Option<_>>()?;
+                Argument::Value(Operand::Vector(elements))
+            }
+        })
+    }
+
+    /// What it is, for a message.
+    fn description(&self, words: &[&str]) -> String {
+        let ty = |ty: &String| if ty == "element" { element(words).unwrap_or("value") } else { ty }.to_owned();
+        let length = |length: &str| count(length, words).map_or(String::new(), |count| count.to_string());
+        match self {
+            Self::Sink => "`_`".into(),
+            Self::Predicate => "a predicate".into(),
+            Self::Negation => "a negated predicate".into(),
+            Self::Constant(values) if values.is_empty() => "a constant".into(),
+            Self::Constant(values) => {
+                values.iter().map(|value| value.cast_signed().to_string()).collect::<Vec<_>>().join(" or ")
+            }
+            Self::Address(_) => "an address".into(),
+            Self::Tensor => format!("a tensor map with {} coordinates", length("coordinates")),
+            Self::Value(name) => format!("a value of type .{}", ty(name)),
+            Self::Vector(name, count) => format!("a vector of {} .{}", length(count), ty(name)),
+        }
+    }
+}
+
+/// A register, a symbol or a constant.
+fn value(operand: &syntax::Operand<'_>) -> Option<Operand> {
+    Some(match &operand.shape {
+        Shape::Name { .. } => Operand::Register(Name(operand.text.text.to_owned().into())),
+        Shape::Number(Number::Integer(value)) => Operand::Immediate(*value),
+        _ => return None,
+    })
+}
+
+/// The type that the modifiers name first: that of the value, or of the result.
+fn element<'w>(words: &[&'w str]) -> Option<&'w str> {
+    words.iter().copied().find(|word| Kind::of(word) == Kind::Type)
+}
+
+/// The length of a vector: a number, or what it is called in the table.
+fn count(name: &str, words: &[&str]) -> Option<usize> {
+    let number = |text: &str| text.parse::<usize>().ok();
+    let after = |prefix: &str| words.iter().find_map(|word| number(word.strip_prefix(prefix)?.split('k').next()?));
+    let dimensions = || words.iter().find_map(|word| number(word.strip_suffix('d')?));
+    match name {
+        // A scattered or gathered box has one column and four rows.
+        "coordinates" if words.iter().any(|word| matches!(*word, "tile::gather4" | "tile::scatter4")) => Some(5),
+        "coordinates" => dimensions(),
+        "offsets" if words.contains(&"im2col") => dimensions()?.checked_sub(2),
+        "offsets" => Some(2),
+        "registers" => {
+            let each = words.iter().find_map(|word| match *word {
+                "16x256b" => Some(4),
+                "16x128b" => Some(2),
+                "32x32b" | "16x64b" | "16x32bx2" => Some(1),
+                _ => None,
+            });
+            Some(each? * after("x")?)
+        }
+        // 64 rows of so many columns, for the 128 threads of a warpgroup.
+        "accumulators" => Some(after("m64n")? / if element(words)? == "f16" { 4 } else { 2 }),
+        length => number(length),
+    }
+}
+
+/// The arguments of an instruction, by what its row has.
+///
+/// # Errors
+/// Says what is wrong with the first operand that does not fit.
+pub(super) fn arguments(
+    parameters: &[Parameter],
+    operands: &[syntax::Operand<'_>],
+    words: &[&str],
+) -> Result<Vec<(Role, Argument)>, Misfit> {
+    let Some((parameter, rest)) = parameters.split_first() else {
+        return match operands.first() {
+            None => Ok(Vec::new()),
+            Some(_) => Err(Misfit { left: operands.len(), reason: "too many operands".into() }),
+        };
+    };
+    if !parameter.is_expected(words) {
+        return arguments(rest, operands, words);
+    }
+    let expected = || {
+        let types: Vec<_> = parameter.types.iter().map(|ty| ty.description(words)).collect();
+        format!("{} ({})", types.join(" or "), parameter.role.to_string().replace('_', " "))
+    };
+    let here = match operands.split_first() {
+        None => Err(Misfit { left: 0, reason: format!("too few operands: {} is missing", expected()) }),
+        Some((operand, behind)) => match parameter.types.iter().find_map(|ty| ty.read(operand, words)) {
+            None => {
+                let reason = format!("`{}` stands where {} is needed", operand.text.text, expected());
+                Err(Misfit { left: operands.len(), reason })
+            }
+            Some(argument) => arguments(rest, behind, words).map(|mut arguments| {
+                arguments.insert(0, (parameter.role, argument));
+                arguments
+            }),
+        },
+    };
+    match here {
+        Err(misfit) if parameter.is_optional() => {
+            // What came further says more.
+            arguments(rest, operands, words).map_err(|other| if other.left < misfit.left { other } else { misfit })
+        }
+        here => here,
+    }
+}
+
+/// Why operands are none of a row, and how many of them were not read.
+pub(super) struct Misfit {
+    pub left: usize,
+    pub reason: String,
+}
+
+/// Operands for the form with these words: every choice of what may be left out, and of its types.
+pub(super) fn examples(parameters: &[Parameter], words: &[&str]) -> Vec<Vec<(Role, Argument)>> {
+    let expected = parameters.iter().filter(|parameter| parameter.is_expected(words));
+    expected.enumerate().fold(vec![Vec::new()], |lists, (index, parameter)| {
+        let choices = parameter.types.iter().filter_map(|ty| ty.example(index, words));
+        let choices: Vec<_> = choices.map(|argument| (parameter.role, argument)).collect();
+        let with = |list: &Vec<_>, choice: &(Role, Argument)| [&list[..], std::slice::from_ref(choice)].concat();
+        let longer = lists.iter().flat_map(|list| choices.iter().map(|choice| with(list, choice)));
+        if parameter.is_optional() { lists.iter().cloned().chain(longer).collect() } else { longer.collect() }
+    })
+}

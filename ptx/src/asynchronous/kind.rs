@@ -1,0 +1,75 @@
+//! What the modifiers of asynchronous instructions say.
+
+/// What a modifier says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `.acquire`, `.release`, `.relaxed`, `.weak`
+    Semantics,
+    /// `.cta` to `.sys`
+    Scope,
+    /// A state space. Of two, the first is that of the destination.
+    Space,
+    /// A type. Of several, the first is that of the result.
+    Type,
+    /// `.cta_group::1`, `.cta_group::2`
+    CtaGroup,
+    /// How the completion is observed: `.mbarrier::…` or `.bulk_group`.
+    Completion,
+    /// `.multicast::cluster`, `.multicast::cluster::all`
+    Multicast,
+    /// `.1d` to `.5d`
+    Dimension,
+    /// How a tensor is walked: `.tile`, `.im2col` and their variants.
+    Mode,
+    /// The shape of a matrix: `.32x32b`, `.m64n8k16`, `.128x256b`.
+    Shape,
+    /// `.x1` to `.x128`
+    Repetition,
+    /// What a reduction computes.
+    Operation,
+    /// `.kind::f16`: the types of a `tcgen05.mma`.
+    MatrixKind,
+    /// `.collector::a::fill`: what is done with the buffer of a `tcgen05.mma`.
+    Collector,
+    /// `.sync_restrict::…`: to which memory a fence is restricted.
+    Restriction,
+    /// `.L2::cache_hint`, `.L2::128B`
+    Cache,
+    /// Anything else.
+    Other,
+}
+
+/// The words of each kind. One that ends with `::` stands for all that begin so.
+#[rustfmt::skip]
+const KINDS: &[(Kind, &[&str])] = &[
+    (Kind::Semantics,   &["acquire", "release", "relaxed", "weak"]),
+    (Kind::Scope,       &["cta", "cluster", "gpu", "sys"]),
+    (Kind::Space,       &["global", "shared", "shared::"]),
+    (Kind::Type,        &["b1", "b8", "b16", "b32", "b64", "b128", "b1024", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
+                          "f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "pred"]),
+    (Kind::CtaGroup,    &["cta_group::"]),
+    (Kind::Completion,  &["mbarrier::", "bulk_group"]),
+    (Kind::Multicast,   &["multicast::"]),
+    (Kind::Dimension,   &["1d", "2d", "3d", "4d", "5d"]),
+    (Kind::Mode,        &["tile", "tile::", "im2col", "im2col::", "im2col_no_offs"]),
+    (Kind::Shape,       &["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2", "128x256b", "4x256b", "128x128b", "64x128b",
+                          "32x128b"]),
+    (Kind::Repetition,  &["x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"]),
+    (Kind::Operation,   &["add", "min", "max", "inc", "dec", "and", "or", "xor"]),
+    (Kind::MatrixKind,  &["kind::"]),
+    (Kind::Collector,   &["collector::"]),
+    (Kind::Restriction, &["sync_restrict::"]),
+    (Kind::Cache,       &["L2", "L2::"]),
+];
+
+impl Kind {
+    /// What a modifier says, without its dot.
+    pub fn of(word: &str) -> Self {
+        let is = |own: &&str| word == *own || own.ends_with("::") && word.starts_with(*own);
+        let known = KINDS.iter().find(|(_, words)| words.iter().any(is));
+        // A shape of `wgmma` has one word for each size.
+        let sized = || word.starts_with("m64n").then_some(Self::Shape);
+        known.map(|(kind, _)| *kind).or_else(sized).unwrap_or(Self::Other)
+    }
+}

@@ -1,0 +1,312 @@
+//! Intrinsics that LLVM's backend cannot select: on every target an error of ours with its line, and everything else compiles.
+//!
+//! The cases are all intrinsics of the installed LLVM about which the table in `passes/common/src/intrinsics.rs` knows something,
+//! with the values of their immediates. LLVM itself is the oracle for both answers.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::{CStr, c_char},
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use itertools::Itertools;
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics::llvm::inkwell::{
+    AddressSpace,
+    context::Context,
+    llvm_sys::{core::*, prelude::LLVMValueRef},
+    types::AsTypeRef,
+};
+use ptx_atomics_pass::{callee::OF_NVIDIA, intrinsics};
+use testing::{exists, llvm_version, ptx_atomics, root, success, tool, trial};
+
+/// Targets of several generations, and some that lack a part of what is new.
+const TARGETS: [(&str, &str); 8] = [
+    ("sm_80", "ptx71"),
+    ("sm_90", "ptx78"),
+    ("sm_90a", "ptx90"),
+    ("sm_100", "ptx90"),
+    ("sm_100a", "ptx86"),
+    ("sm_100f", "ptx90"),
+    ("sm_103a", "ptx90"),
+    ("sm_120a", "ptx90"),
+];
+
+/// LLVM selects these on every GPU; no ptxas takes them before sm_90.
+const ASSEMBLER_ONLY: &str = "llvm.nvvm.cp.async.bulk.tensor.reduce.";
+
+fn main() {
+    let llc = (!exists(tool("llc"))).then_some(tool("llc"));
+    let targets = TARGETS.iter().map(|(sm, ptx)| trial(format!("{sm} with {ptx}"), llc, move || check(sm, ptx)));
+    let path = root().join("../shared/reference/async/llvm22-intrinsics.csv");
+    let missing = (!path.exists() || llvm_version() != 22).then_some("llvm22-intrinsics.csv");
+    let measured = trial("as measured".into(), missing, move || as_measured(&path));
+    let reached = Trial::test("what is never reached is no error", never_reached);
+    libtest_mimic::run(&Arguments::from_args(), targets.chain([measured, reached]).collect()).exit();
+}
+
+/// An intrinsic, as LLVM declares it for one type where it is overloaded.
+struct Intrinsic {
+    name: String,
+    /// With the types that it is overloaded for.
+    declared_name: String,
+    returned: String,
+    parameters: Vec<Parameter>,
+}
+
+struct Parameter {
+    ty: String,
+    /// The values that an argument may have which must be a constant.
+    immediate: Option<Range<i64>>,
+}
+
+/// Every intrinsic that the table has a row for.
+fn known_intrinsics() -> Vec<Intrinsic> {
+    const KNOWN: &str = "llvm.nvvm.mbarrier.init";
+    let context = Context::create();
+    let module = context.create_module("intrinsics");
+    // SAFETY: the numbers of a target's intrinsics follow each other, and those of other targets are on both sides. What is
+    // overloaded here is so for one type. Types and attributes are asked of live declarations.
+    unsafe {
+        let name = |id: &u32| CStr::from_ptr(LLVMIntrinsicGetName(*id, &mut 0)).to_string_lossy().into_owned();
+        let of_nvidia = |id: &u32| name(id).starts_with(OF_NVIDIA);
+        let known = LLVMLookupIntrinsicID(KNOWN.as_ptr().cast(), KNOWN.len());
+        let ids = (0..known).rev().take_while(of_nvidia).chain((known..).take_while(of_nvidia));
+        let ids = ids.filter(|id| intrinsics::rows(&name(id)).next().is_some()).sorted();
+        let (pointer, integer) =
+            (context.ptr_type(AddressSpace::from(1)).as_type_ref(), context.i32_type().as_type_ref());
+        let declared = |id| {
+            // The type of what is stored, or of the address.
+            let ty = if name(&id).starts_with("llvm.nvvm.st.async") { integer } else { pointer };
+            let mut types = vec![ty; usize::from(LLVMIntrinsicIsOverloaded(id) != 0)];
+            LLVMGetIntrinsicDeclaration(module.as_mut_ptr(), id, types.as_mut_ptr(), types.len())
+        };
+        ids.map(|id| described(name(&id), declared(id))).collect()
+    }
+}
+
+/// # Safety
+/// The declaration is live.
+unsafe fn described(name: String, declaration: LLVMValueRef) -> Intrinsic {
+    // The test ends before the texts that LLVM allocates are too many.
+    let text = |raw: *mut c_char| unsafe { CStr::from_ptr(raw) }.to_string_lossy().trim().to_owned();
+    // SAFETY: as above.
+    unsafe {
+        let printed = text(LLVMPrintValueToString(declaration));
+        let signature =
+            printed.lines().last().and_then(|line| line.split_once('@')).map_or("", |(_, signature)| signature);
+        // Behind each such word stands the range of its values, if it is known.
+        let mut ranges = signature.split("immarg").skip(1).map(range);
+        let ty = LLVMGlobalGetValueType(declaration);
+        let mut types = vec![std::ptr::null_mut(); LLVMCountParamTypes(ty) as usize];
+        LLVMGetParamTypes(ty, types.as_mut_ptr());
+        let immarg = LLVMGetEnumAttributeKindForName(c"immarg".as_ptr(), "immarg".len());
+        let parameters = types.into_iter().zip(1..).map(|(ty, index)| {
+            let ty = text(LLVMPrintTypeToString(ty));
+            let must_be_constant = !LLVMGetEnumAttributeAtIndex(declaration, index, immarg).is_null();
+            let any = if ty == "i1" { 0..2 } else { 0..1 };
+            let immediate = must_be_constant.then(|| ranges.next().flatten().unwrap_or(any));
+            Parameter { ty, immediate }
+        });
+        Intrinsic {
+            name,
+            parameters: parameters.collect(),
+            declared_name: signature.split('(').next().unwrap_or_default().to_owned(),
+            returned: text(LLVMPrintTypeToString(LLVMGetReturnType(ty))),
+        }
+    }
+}
+
+/// The values of ` range(i32 0, 4), …`.
+fn range(text: &str) -> Option<Range<i64>> {
+    let (range, _) = text.strip_prefix(" range(")?.split_once(')')?;
+    let (low, high) = range.split_once(' ')?.1.split_once(", ")?;
+    Some(low.parse().ok()?..high.parse().ok()?)
+}
+
+/// A call of an intrinsic.
+struct Call<'i> {
+    intrinsic: &'i Intrinsic,
+    immediates: Vec<i64>,
+}
+
+impl Intrinsic {
+    /// Calls with every value of each immediate that is a choice of some, while the others have their lowest.
+    fn calls(&self) -> impl Iterator<Item = Call<'_>> {
+        let ranges = || self.parameters.iter().filter_map(|parameter| parameter.immediate.clone());
+        let lowest: Vec<_> = ranges().map(|range| range.start).collect();
+        let few = ranges().enumerate().filter(|(_, range)| (3..=16).contains(&(range.end - range.start)));
+        let others = few.flat_map(|(index, range)| range.skip(1).map(move |value| (index, value)));
+        let changes: Vec<_> = std::iter::once(None).chain(others.map(Some)).collect();
+        changes.into_iter().map(move |change| {
+            let mut immediates = lowest.clone();
+            change.into_iter().for_each(|(index, value)| immediates[index] = value);
+            Call { intrinsic: self, immediates }
+        })
+    }
+
+    fn declaration(&self) -> String {
+        let types = self.parameters.iter().map(|parameter| &parameter.ty).join(", ");
+        format!("declare {} @{}({types})\n", self.returned, self.declared_name)
+    }
+}
+
+impl Call<'_> {
+    /// A function whose second line is the call.
+    fn function(&self, name: &str) -> String {
+        let Intrinsic { declared_name, returned, parameters, .. } = self.intrinsic;
+        let mut immediates = self.immediates.iter();
+        let (mut taken, mut given) = (vec!["ptr %result".to_owned()], Vec::new());
+        for (index, Parameter { ty, immediate }) in parameters.iter().enumerate() {
+            let value = immediate.as_ref().and_then(|_| immediates.next());
+            let argument = match value {
+                Some(value) if ty == "i1" => format!("i1 {}", *value != 0),
+                Some(value) => format!("{ty} {value}"),
+                None => format!("{ty} %argument{index}"),
+            };
+            taken.extend(value.is_none().then(|| argument.clone()));
+            given.push(argument);
+        }
+        let (taken, given) = (taken.join(", "), given.join(", "));
+        let (result, used) = match &**returned {
+            "void" => ("", String::new()),
+            ty => ("%value = ", format!("  store {ty} %value, ptr %result\n")),
+        };
+        let call = format!("{result}call {returned} @{declared_name}({given})");
+        format!("define void @{name}({taken}) {{\n  {call}\n{used}  ret void\n}}\n")
+    }
+}
+
+/// A module of calls, and the line of each.
+fn module<'i>(calls: impl IntoIterator<Item = &'i Call<'i>>) -> (String, Vec<usize>) {
+    let calls: Vec<_> = calls.into_iter().collect();
+    let mut text = String::from("target triple = \"nvptx64-nvidia-cuda\"\n");
+    let intrinsics = calls.iter().map(|call| call.intrinsic).unique_by(|intrinsic| &intrinsic.name);
+    text.extend(intrinsics.map(Intrinsic::declaration));
+    let mut lines = Vec::new();
+    for (index, call) in calls.iter().enumerate() {
+        lines.push(text.lines().count() + 2);
+        text += &call.function(&format!("f{index}"));
+    }
+    (text, lines)
+}
+
+fn lower(path: &Path, sm: &str, ptx: &str) -> Command {
+    let mut command = ptx_atomics();
+    command.args(["lower", "--mcpu", sm, "--mattr", &format!("+{ptx}"), "-o", "-"]).arg(path);
+    command
+}
+
+/// What is rejected for a target, by the index of the call, with the message. Every error is ours, and has its line.
+fn rejected(calls: &[Call<'_>], path: &Path, sm: &str, ptx: &str) -> Result<BTreeMap<usize, String>, Failed> {
+    let (text, lines) = module(calls);
+    fs::write(path, text)?;
+    let Output { status, stdout, stderr } = lower(path, sm, ptx).output()?;
+    if status.success() {
+        return Ok(BTreeMap::new());
+    }
+    assert!(stdout.is_empty() && status.code() == Some(1), "{status}");
+    let stderr = String::from_utf8(stderr)?;
+    let place = format!("--> {}:", path.display());
+    let mut found = BTreeMap::new();
+    let errors = stderr.split("error: ").skip(1).filter(|error| !error.contains("nothing was written"));
+    for error in errors {
+        let message = error.lines().next().unwrap_or_default();
+        let line = error.split_once(&place).and_then(|(_, rest)| rest.split(':').next()?.trim().parse::<usize>().ok());
+        let call = line.and_then(|line| lines.iter().position(|known| *known == line));
+        match call {
+            Some(call) if message.contains("` requires ") => found.insert(call, message.to_owned()),
+            _ => return Err(format!("no error of ours: {error}").into()),
+        };
+    }
+    Ok(found)
+}
+
+/// What is not rejected is compiled; of what is, LLVM compiles none: it is asked once for each message.
+fn check(sm: &str, ptx: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("calls.ll");
+    let intrinsics = known_intrinsics();
+    let calls: Vec<_> = intrinsics.iter().flat_map(Intrinsic::calls).collect();
+    let rejected = rejected(&calls, &path, sm, ptx)?;
+    let accepted: Vec<_> = (0..calls.len()).filter(|index| !rejected.contains_key(index)).collect();
+    assert!(accepted.len() > 20 && rejected.len() > 20, "{} of {} are accepted", accepted.len(), calls.len());
+    fs::write(&path, module(accepted.iter().map(|index| &calls[*index])).0)?;
+    success(&mut lower(&path, sm, ptx))?;
+
+    let asked = rejected.iter().filter(|(index, _)| !calls[**index].intrinsic.name.starts_with(ASSEMBLER_ONLY));
+    for (index, message) in asked.unique_by(|(_, message)| message.to_owned()) {
+        fs::write(&path, module([&calls[*index]]).0)?;
+        let mut llc = Command::new(tool("llc"));
+        llc.arg(format!("-mcpu={sm}")).arg(format!("-mattr=+{ptx}")).arg(&path).args(["-o", "/dev/null"]);
+        // It looks for the names of what it ran long enough to be felt.
+        llc.env("LLVM_DISABLE_SYMBOLIZATION", "1");
+        if llc.stderr(Stdio::null()).status()?.success() {
+            return Err(format!("llc compiles {}, but: {message}", calls[*index].intrinsic.name).into());
+        }
+    }
+    Ok(())
+}
+
+/// The file has an intrinsic on each line, and for each GPU whether LLVM 22 compiles it for the newest PTX version.
+fn as_measured(path: &PathBuf) -> Result<(), Failed> {
+    let text = fs::read_to_string(path)?;
+    let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().unwrap_or_default();
+    let rows: Vec<_> = rows.collect();
+    let intrinsics = known_intrinsics();
+    let plain: Vec<_> = intrinsics.iter().filter_map(|intrinsic| intrinsic.calls().next()).collect();
+    let folder = tempfile::tempdir()?;
+    let mut compared = 0;
+    for (column, sm) in head.iter().enumerate().filter(|(_, name)| name.starts_with("sm_")) {
+        let rejected = rejected(&plain, &folder.path().join("plain.ll"), sm, "ptx90")?;
+        let ours: BTreeSet<_> = rejected.keys().map(|index| &*plain[*index].intrinsic.name).collect();
+        for row in rows.iter().filter(|row| !row[column].is_empty()) {
+            let rejected = ours.contains(row[0]);
+            assert_eq!(if rejected { "abort" } else { "ok" }, row[column], "{} on {sm}", row[0]);
+            compared += 1;
+        }
+    }
+    assert!(compared > 2000, "{compared}");
+    Ok(())
+}
+
+/// Calls that the backend never gets, or of which LLVM decides later.
+fn never_reached() -> Result<(), Failed> {
+    const CALL: &str = "call void @llvm.nvvm.tcgen05.wait.ld()";
+    let check = |define: &str, before: &str, call: &str, flags: &[&str], errors: usize| -> Result<(), Failed> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("reached.ll");
+        let text = format!(
+            "target triple = \"nvptx64-nvidia-cuda\"\ndeclare void @llvm.nvvm.tcgen05.wait.ld()\n\
+             declare i1 @llvm.nvvm.clusterlaunchcontrol.query_cancel.is_canceled(i128) declare i32 @__nvvm_reflect(ptr)\n@arch = constant [12 x i8] c\"__CUDA_ARCH\\00\"\n\
+             {define} void @f(i1 %c) {{\n  {before}\nhere:\n  {call}\n  ret void\nend:\n  ret void\n}}\n"
+        );
+        fs::write(&path, text)?;
+        let output = lower(&path, "sm_90", "ptx90").args(flags).output()?;
+        let stderr = String::from_utf8(output.stderr)?;
+        assert_eq!(stderr.matches("` requires ").count(), errors, "{before}: {stderr}");
+        assert_eq!(stderr.matches(&format!("{}:8:", path.display())).count(), errors, "{before}: {stderr}");
+        assert_eq!(output.status.code(), Some(i32::from(errors > 0)), "{before}: {stderr}");
+        Ok(())
+    };
+    let branch = "br i1 %c, label %here, label %end";
+    check("define", branch, CALL, &[], 1)?;
+    check("define", branch, "ret void", &[], 0)?;
+    check("define available_externally", branch, CALL, &[], 0)?;
+    check("define", "br label %end", CALL, &[], 0)?;
+    check("define", "br i1 false, label %here, label %end", CALL, &[], 0)?;
+    let reflected = "%arch = call i32 @__nvvm_reflect(ptr @arch)\n  %new = icmp sgt i32 %arch, 1000\n";
+    check("define", &format!("{reflected}  br i1 %new, label %here, label %end"), CALL, &[], 0)?;
+    // A value that nobody uses, and one that is used.
+    let unused = "%u = call i1 @llvm.nvvm.clusterlaunchcontrol.query_cancel.is_canceled(i128 0)";
+    check("define", branch, unused, &[], 0)?;
+    check("define", branch, &format!("{unused}\n  store volatile i1 %u, ptr null"), &[], 1)?;
+    // What only the optimizer knows.
+    let decided = "%never = icmp ult i32 1, 0\n  br i1 %never, label %here, label %end";
+    check("define", decided, CALL, &["-O2"], 0)?;
+    check("define", branch, CALL, &["-O2"], 1)
+}
