@@ -1,0 +1,120 @@
+//! What the check finds.
+
+use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
+
+/// What is known of one kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// In the order of the lines.
+    pub findings: Vec<Finding>,
+    /// How many synchronizations there are: waits, fences, commits, arrivals, barriers.
+    pub synchronizations: usize,
+    /// How many of them are not checked.
+    pub unchecked: usize,
+}
+
+/// Something that is wrong, not known, or more than is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The kernel.
+    pub kernel: String,
+    /// The line at which it shows: the second of two accesses, or what is not needed.
+    pub line: u32,
+    /// The line of the first access.
+    pub first: Option<u32>,
+    /// Which rule.
+    pub rule: Rule,
+    /// What is known.
+    pub verdict: Verdict,
+    /// What is wrong, or why it is not known, in one sentence without a period.
+    pub message: String,
+    /// What would mend it.
+    pub remedy: Option<Remedy>,
+    /// Lines between the two accesses that synchronize, in their order, with those of other threads where they take part. A litmus test
+    /// is made of them.
+    pub path: Vec<u32>,
+}
+
+/// What is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Verdict {
+    /// Something is missing.
+    Wrong,
+    /// It cannot be told.
+    NotChecked,
+    /// It is right, and more than is needed, or wider.
+    Note,
+}
+
+/// The rules.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumMessage, EnumString, IntoStaticStr,
+)]
+pub enum Rule {
+    /// A load of tensor memory is waited for before its columns change.
+    #[strum(message = "tcgen05.wait::ld")]
+    R1,
+    /// A store to tensor memory is waited for before its columns are used.
+    #[strum(message = "tcgen05.wait::st")]
+    R2,
+    /// What the tensor core does asynchronously is committed and waited for.
+    #[strum(message = "tcgen05.commit and a wait")]
+    R3,
+    /// Accesses through the generic and the async proxy have a proxy fence between them.
+    #[strum(message = "fence.proxy.async")]
+    R4,
+    /// Registers of a wgmma are fenced.
+    #[strum(message = "wgmma.fence")]
+    R5,
+    /// Tensor memory is freed.
+    #[strum(message = "tcgen05.dealloc")]
+    R6,
+    /// A copy is waited for before its memory is used.
+    #[strum(message = "a wait for the copy")]
+    R7,
+    /// What arrives on a barrier of another CTA does so at cluster scope.
+    #[strum(message = "scope .cluster")]
+    R8,
+    /// A commit has the group of CTAs of what it commits.
+    #[strum(message = "the same cta_group")]
+    R9,
+    /// An mbarrier is initialized for all before it is used.
+    #[strum(message = "fence.mbarrier_init")]
+    R10,
+    /// tcgen05.fence stands beside a synchronization that orders tensor memory.
+    #[strum(message = "tcgen05.fence")]
+    R11,
+    /// A tensor map is fenced before it is used.
+    #[strum(message = "fence.proxy.tensormap")]
+    R12,
+}
+
+/// What would mend a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Remedy {
+    /// What to do, in words: "insert tcgen05.wait::ld.sync.aligned in front of line 7".
+    pub help: String,
+    /// The same as edits of the text; none where it takes more than an insertion.
+    pub edits: Vec<Edit>,
+}
+
+/// An instruction to be put in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edit {
+    /// The line next to which it stands.
+    pub line: u32,
+    /// On which side.
+    pub position: Position,
+    /// The instruction, without its semicolon.
+    pub instruction: String,
+}
+
+/// On which side of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Position {
+    /// In front of it.
+    Before,
+    /// Behind it.
+    After,
+}

@@ -1,0 +1,449 @@
+//! A kernel as the check sees it: a control-flow graph of asynchronous operations, accesses of the same memory, and what orders
+//! them.
+//!
+//! Values that are not known are numbers: equal numbers are the same value of the same thread, as long as the block that computes
+//! it is not entered again.
+
+use ptx_isa::Scope;
+
+/// A kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// The line of its head.
+    pub line: u32,
+    /// The blocks. The first is the entry.
+    pub blocks: Vec<Block>,
+    /// Values that are not known.
+    pub values: Vec<Value>,
+    /// Predicates that are not known.
+    pub predicates: Vec<Predicate>,
+    /// What addresses are relative to.
+    pub objects: Vec<Object>,
+    /// How many threads a CTA has, where the kernel says it.
+    pub threads: Option<u32>,
+    /// What is not understood: a line, and why in words that follow "not checked:", as "the call to `g`, whose code is not here".
+    pub unread: Vec<(u32, String)>,
+}
+
+/// A basic block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// In program order.
+    pub events: Vec<Event>,
+    /// The blocks that may follow. None where the kernel ends.
+    pub next: Vec<Edge>,
+    /// Whether it is not left: it traps, or cannot be reached.
+    pub is_dead_end: bool,
+}
+
+/// A step from a block to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The block that follows.
+    pub to: usize,
+    /// What holds of the thread that takes it.
+    pub when: Option<Literal>,
+}
+
+/// A predicate, or its opposite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Literal {
+    /// Its number in [`Kernel::predicates`].
+    pub predicate: usize,
+    /// Whether it is true.
+    pub holds: bool,
+}
+
+/// A predicate. Its value is that of one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Predicate {
+    /// What it says.
+    pub test: Test,
+    /// Which threads may have different values.
+    pub varies: Varies,
+    /// The block that computes it; nothing if it is the same in all of the kernel.
+    pub block: Option<usize>,
+}
+
+/// What a predicate says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Test {
+    /// Nothing that is known.
+    Unknown,
+    /// It holds exactly where a value of [`Kernel::values`] is within a range, both ends included.
+    Within {
+        /// The value.
+        value: usize,
+        /// The lowest that holds.
+        low: i64,
+        /// The highest that holds.
+        high: i64,
+    },
+    /// It holds for one thread of each warp: `elect.sync`, or the first lane.
+    OneOfWarp,
+    /// It holds exactly where all of these do.
+    All(Vec<Literal>),
+    /// It holds exactly where any of these does.
+    Any(Vec<Literal>),
+}
+
+/// Which threads may have different values of the same thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Varies {
+    /// All threads of a CTA have the same, or nothing says otherwise: parameters, counters of loops, what is loaded from memory.
+    No,
+    /// Threads of other warps.
+    Warp,
+    /// Any two threads.
+    Thread,
+}
+
+/// A value that is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Value {
+    /// What it is.
+    pub kind: ValueKind,
+    /// Which threads may have different ones.
+    pub varies: Varies,
+    /// The block that computes it; nothing if it is the same in all of the kernel.
+    pub block: Option<usize>,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueKind {
+    /// The number of the thread in its CTA.
+    Thread,
+    /// The number of the warp in its CTA.
+    Warp,
+    /// The number of the thread in its warp.
+    Lane,
+    /// The number of the CTA in its cluster.
+    CtaOfCluster,
+    /// Anything else.
+    Other,
+}
+
+/// What addresses are relative to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Object {
+    /// What it is called in messages: the symbol or register.
+    pub name: String,
+    /// What it is.
+    pub kind: ObjectKind,
+}
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectKind {
+    /// A variable, or a parameter of pointer type. Different variables do not overlap. All dynamic shared memory is one object.
+    Variable,
+    /// The tensor memory that one `tcgen05.alloc` gives.
+    Allocation,
+    /// Anything of the address's state space.
+    Unknown,
+}
+
+/// A sum of values, each times a number, and a number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sum {
+    /// A value and its factor, in order of the values; no factor is 0.
+    pub terms: Vec<(usize, i64)>,
+    /// The number.
+    pub constant: i64,
+}
+
+/// An address: an object, and what is added.
+///
+/// In shared and global memory it counts bytes. In tensor memory it is as the hardware has it: the lane times 65536, and the column.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// The number of the object in [`Kernel::objects`].
+    pub object: usize,
+    /// How far from its start.
+    pub offset: Sum,
+    /// Whether it may be in another CTA of the cluster: made by `mapa`, or for `shared::cluster` of unknown origin.
+    pub is_remote: bool,
+}
+
+/// Memory that an operation touches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// Where it begins.
+    pub address: Address,
+    /// How many bytes, or columns of tensor memory; nothing if that is not known.
+    pub extent: Option<u64>,
+    /// The state space.
+    pub space: Space,
+    /// How it gets there.
+    pub proxy: Proxy,
+    /// Whether it reads.
+    pub reads: bool,
+    /// Whether it writes.
+    pub writes: bool,
+}
+
+/// A state space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Space {
+    /// Global memory; generic addresses of unknown origin count as such.
+    Global,
+    /// Shared memory.
+    Shared,
+    /// The memory of the tensor cores.
+    Tensor,
+}
+
+/// A method of access (section 8.3 of the manual).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Proxy {
+    /// Ordinary instructions.
+    Generic,
+    /// Copies in bulk and tensor cores.
+    Async,
+    /// What reads a tensor map.
+    Tensormap,
+    /// Accesses of tensor memory, which has no other.
+    Tensor,
+}
+
+/// What an operation orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Semantics {
+    /// Whether it acquires.
+    pub acquires: bool,
+    /// Whether it releases.
+    pub releases: bool,
+}
+
+/// Something that happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The line of the PTX.
+    pub line: u32,
+    /// What holds of a thread that does it, besides what holds of those that come here.
+    pub guard: Vec<Literal>,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An access of its thread, which is done before what follows. Those of local and constant memory are left out.
+    Access(Access),
+    /// An asynchronous operation.
+    Start(Start),
+    /// `tcgen05.wait::ld` or `::st`
+    TensorWait(Direction),
+    /// `tcgen05.commit`: an arrival on an mbarrier behind the operations of its group that the thread started.
+    TensorCommit {
+        /// The group of CTAs, 1 or 2.
+        group: u8,
+        /// The mbarrier.
+        barrier: Address,
+    },
+    /// `tcgen05.fence::before_thread_sync` or `::after_thread_sync`
+    TensorFence(Side),
+    /// `tcgen05.alloc`; `access` is where the address is written.
+    Allocate {
+        /// The object that it gives.
+        object: usize,
+        /// The write of the address to shared memory.
+        access: Access,
+    },
+    /// `tcgen05.dealloc`
+    Deallocate(Access),
+    /// `tcgen05.relinquish_alloc_permit`
+    Relinquish,
+    /// `commit_group` of this kind of operations
+    CommitGroup(Groups),
+    /// `wait_group`: all but the `pending` latest groups are complete. `wait_all` has a [`Kind::CommitGroup`] in front of it.
+    WaitGroup {
+        /// Of which operations.
+        of: Groups,
+        /// How many may be in flight; the largest number if that is not known.
+        pending: u32,
+        /// Whether only their reads are complete, as with `.read`.
+        reads_only: bool,
+    },
+    /// `cp.async.mbarrier.arrive`: an arrival behind the copies that the thread started.
+    CopyArrive(Address),
+    /// `wgmma.fence`
+    MatrixFence,
+    /// A fence between two proxies.
+    ProxyFence(ProxyFence),
+    /// `mbarrier.init`
+    Initialize {
+        /// The mbarrier.
+        barrier: Address,
+        /// The number of arrivals of a phase, where it is a constant.
+        count: Option<u64>,
+    },
+    /// `mbarrier.inval`
+    Invalidate(Address),
+    /// `fence.mbarrier_init`
+    InitializeFence,
+    /// `mbarrier.arrive`, `.arrive_drop`, with or without `.expect_tx`. `mbarrier.expect_tx` alone is no event.
+    Arrive {
+        /// The mbarrier.
+        barrier: Address,
+        /// Release or relaxed.
+        semantics: Semantics,
+        /// Its scope.
+        scope: Scope,
+    },
+    /// A wait on an mbarrier that has succeeded: it stands where that is known, so in a block of its own on an edge where it is
+    /// tested.
+    Wait {
+        /// The mbarrier.
+        barrier: Address,
+        /// Acquire or relaxed.
+        semantics: Semantics,
+        /// Its scope.
+        scope: Scope,
+    },
+    /// `bar`, `barrier` and `barrier.cluster`
+    Barrier(Barrier),
+    /// `fence.acq_rel`, `fence.sc`, `membar`
+    Fence {
+        /// What it orders.
+        semantics: Semantics,
+        /// Its scope.
+        scope: Scope,
+    },
+    /// A strong access, which may synchronize: a flag, a lock, a counter.
+    Atomic {
+        /// Where.
+        access: Access,
+        /// What it orders.
+        semantics: Semantics,
+        /// Its scope.
+        scope: Scope,
+    },
+    /// What may do anything, in words as "the call to `g`".
+    Unknown(String),
+}
+
+/// An asynchronous operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// What it is.
+    pub what: Operation,
+    /// What it touches. The reads of a copy's tensor map are in the tensormap proxy.
+    pub accesses: Vec<Access>,
+    /// The mbarrier that learns of its completion, if its own form names one.
+    pub barrier: Option<Address>,
+}
+
+/// What an asynchronous operation is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `tcgen05.ld`
+    TensorLoad,
+    /// `tcgen05.st`
+    TensorStore,
+    /// `tcgen05.mma`. The first access is the accumulator.
+    TensorMatrix {
+        /// The group of CTAs, 1 or 2.
+        group: u8,
+        /// The instruction descriptor, where it is known: equal ones are equal shapes.
+        shape: Option<Sum>,
+    },
+    /// `tcgen05.cp`; the first access is the destination
+    TensorCopy {
+        /// The group of CTAs, 1 or 2.
+        group: u8,
+        /// Whether it is one of those that stand in the pipeline behind a shift: `.4x256b`
+        is_4x256b: bool,
+    },
+    /// `tcgen05.shift`
+    TensorShift {
+        /// The group of CTAs, 1 or 2.
+        group: u8,
+    },
+    /// `cp.async`
+    Copy,
+    /// `cp.async.bulk`, with or without `.tensor`, that signals an mbarrier; `st.async`, `red.async`, `try_cancel` alike
+    BulkLoad,
+    /// `cp.async.bulk`, `cp.reduce.async.bulk`, with or without `.tensor`, in groups
+    BulkStore,
+    /// `wgmma.mma_async`
+    Wgmma,
+}
+
+/// What a `tcgen05.wait` waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Loads.
+    Load,
+    /// Stores.
+    Store,
+}
+
+/// On which side of a synchronization a fence stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// In front of it.
+    Before,
+    /// Behind it.
+    After,
+}
+
+/// What is committed and waited for in groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Groups {
+    /// `cp.async`
+    Copy,
+    /// `cp.async.bulk`
+    Bulk,
+    /// `wgmma`
+    Wgmma,
+}
+
+/// A fence between two proxies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProxyFence {
+    /// `fence.proxy.async`, of one space or of all
+    Async(Option<Space>),
+    /// `fence.proxy.async::generic.release`: for what is written, in front of a release
+    AsyncRelease,
+    /// `fence.proxy.async::generic.acquire`
+    AsyncAcquire,
+    /// `fence.proxy.tensormap::generic.release`
+    TensormapRelease,
+    /// `fence.proxy.tensormap::generic.acquire`
+    TensormapAcquire,
+    /// `fence.proxy.alias` and others, which order none of these
+    Other,
+}
+
+/// A barrier of a CTA or of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Barrier {
+    /// Which one.
+    pub of: BarrierId,
+    /// Whether the thread arrives.
+    pub arrives: bool,
+    /// Whether the thread waits.
+    pub waits: bool,
+    /// How many threads take part; nothing if all of the CTA or of the cluster do, or if that is not known.
+    pub threads: Option<u32>,
+    /// Whether it orders memory: not `barrier.cluster.arrive.relaxed`.
+    pub orders: bool,
+}
+
+/// Which barrier it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierId {
+    /// Of the CTA, by its number.
+    Cta(u32),
+    /// Of the CTA, by a number that is not known.
+    SomeCta,
+    /// Of the warp: `bar.warp.sync`
+    Warp,
+    /// Of the cluster.
+    Cluster,
+}

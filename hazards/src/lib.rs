@@ -1,0 +1,16 @@
+//! Finds what asynchronous operations of GPU kernels lack: waits, proxy fences, barriers.
+//!
+//! [`read`] makes a [`Kernel`] of a function of a PTX module: a graph of what is asynchronous, what touches the same memory, and what
+//! orders the two, with symbolic addresses. [`check`](check()) walks it and gives [`Finding`]s.
+
+mod check;
+mod finding;
+mod kernel;
+mod read;
+
+pub use self::{
+    check::check,
+    finding::{Edit, Finding, Position, Remedy, Report, Rule, Verdict},
+    kernel::*,
+    read::read,
+};
