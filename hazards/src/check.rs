@@ -1,10 +1,309 @@
 //! The check of one kernel.
 
-use ptx_memory_model::ptx::readings::Readings;
+mod alias;
+mod barriers;
+mod flow;
+mod forms;
+mod graph;
+mod message;
+mod need;
+mod remedy;
+mod roles;
+mod token;
 
-use crate::{finding::Report, kernel::Kernel};
+use std::collections::BTreeMap;
+
+use ptx_memory_model::ptx::readings::Readings;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::{
+    alias::Overlap,
+    barriers::Barriers,
+    flow::{Coverage, Flow, Foreign, Mode, State, States, TooLarge},
+    graph::{Graph, Place},
+    need::Lack,
+    roles::Fork,
+    token::{Token, What},
+};
+use crate::{
+    finding::{Finding, Report, Rule, Verdict},
+    kernel::{Access, Kernel, Kind, Proxy, Start},
+};
 
 /// What is wrong with a kernel, as the readings have it.
-pub fn check(_kernel: &Kernel, _readings: Readings) -> Report {
-    Report::default()
+pub fn check(kernel: &Kernel, readings: Readings) -> Report {
+    let synchronizations =
+        kernel.blocks.iter().flat_map(|block| &block.events).filter(|event| forms::synchronizes(event)).count();
+    let mut report = Report { synchronizations, ..Report::default() };
+    if !token::is_asynchronous(kernel) {
+        return report;
+    }
+    let graph = Graph::new(kernel);
+    let barriers = Barriers::new(&graph);
+    let tokens = tokens(&graph);
+    let mut search = Search { flow: Flow::new(&graph, &barriers, readings, tokens), found: BTreeMap::new() };
+    let too_large = barriers.too_many || search.all().is_err();
+    if too_large {
+        report.findings.push(forms::too_large(kernel));
+        report.unchecked = synchronizations;
+        return report;
+    }
+    let Search { flow, found } = search;
+    report.findings = found.into_iter().map(|(key, found)| remedy::finding(&flow, &key, &found)).collect();
+    report.findings.extend(forms::findings(&flow));
+    report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first));
+    report.unchecked = forms::unchecked(&flow, &report.findings);
+    report
+}
+
+/// The accesses that something may be needed of.
+fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
+    let places = graph.order.iter().flat_map(|&block| {
+        graph.kernel.blocks[block].events.iter().enumerate().map(move |(index, event)| ((block, index), event))
+    });
+    let mut tokens = Vec::new();
+    for (place, event) in places {
+        let new = Token::of(graph, place, event);
+        for token in new {
+            if !extends(graph, &mut tokens, &token) {
+                tokens.push(token);
+            }
+        }
+    }
+    let mut seen = FxHashSet::default();
+    let others: Vec<_> = tokens
+        .iter()
+        .filter(|token| token.operation().is_some() && seen.insert((token.access.clone(), token.place.0)))
+        .cloned()
+        .collect();
+    let matters = |token: &Token<'_>| {
+        token.operation().is_some()
+            || matches!(token.what, What::Initialized | What::Allocated)
+            || others.iter().any(|other| {
+                (token.access.writes || other.access.writes)
+                    && (alias::overlap(graph.kernel, &token.access, true, &other.access) != Overlap::No
+                        || alias::overlap(graph.kernel, &other.access, true, &token.access) != Overlap::No)
+            })
+    };
+    tokens.retain(matters);
+    tokens
+}
+
+/// Whether a plain access goes on where the one before it ended, so that both are one.
+fn extends<'k>(graph: &Graph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -> bool {
+    let Some(last) = tokens.last_mut() else { return false };
+    let events = &graph.kernel.blocks[token.place.0].events;
+    let plain = |what: What<'_>| what == What::Plain;
+    if !plain(last.what) || !plain(token.what) || last.place.0 != token.place.0 || last.literals != token.literals {
+        return false;
+    }
+    if events[last.place.1..token.place.1].iter().any(|event| !matches!(event.kind, Kind::Access(_))) {
+        return false;
+    }
+    let (a, b) = (&mut last.access, &token.access);
+    let like = a.address.object == b.address.object
+        && a.address.offset.terms == b.address.offset.terms
+        && a.address.is_remote == b.address.is_remote
+        && (a.space, a.proxy, a.reads, a.writes) == (b.space, b.proxy, b.reads, b.writes);
+    let (Some(extent), Some(more)) = (a.extent, b.extent) else { return false };
+    let distance = b.address.offset.constant.wrapping_sub(a.address.offset.constant);
+    if !like || distance < 0 || distance.cast_unsigned() > extent {
+        return false;
+    }
+    a.extent = Some(extent.max(distance.cast_unsigned() + more));
+    true
+}
+
+/// Which finding it is. Of one missing thing, one place is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    first: usize,
+    rule: Rule,
+    lack: Lack,
+}
+
+/// Where it was found.
+#[derive(Clone, Debug)]
+pub struct Found<'k> {
+    verdict: Verdict,
+    second: Token<'k>,
+    /// Whether the first access is that of another role.
+    foreign: bool,
+}
+
+struct Search<'k> {
+    flow: Flow<'k>,
+    found: BTreeMap<Key, Found<'k>>,
+}
+
+impl<'k> Search<'k> {
+    fn all(&mut self) -> Result<(), TooLarge> {
+        let mut coverage = Coverage::default();
+        let own = self.flow.run(Vec::new(), None, &Mode::Own, &mut coverage)?;
+        self.look(&own, &Mode::Own, &mut coverage.clone())?;
+        let forks = roles::forks(self.flow.graph);
+        // What one role tells another, the other may tell a third.
+        for _ in 0..4 {
+            let known = coverage.len();
+            for fork in &forks {
+                self.fork(fork, &own, &mut coverage, false)?;
+            }
+            if coverage.len() == known {
+                break;
+            }
+        }
+        for fork in &forks {
+            self.fork(fork, &own, &mut coverage, true)?;
+        }
+        Ok(())
+    }
+
+    /// Follows what the first side of a fork does on the second.
+    fn fork(&mut self, fork: &Fork, own: &[States], coverage: &mut Coverage, look: bool) -> Result<(), TooLarge> {
+        let flow = &self.flow;
+        let begin = flow.graph.kernel.blocks[fork.block].next[fork.edge].to;
+        let mut start = States::default();
+        let mut table: FxHashMap<usize, Foreign> = FxHashMap::default();
+        let known = flow.graph.known(begin).to_vec();
+        for (number, token) in flow.tokens.iter().enumerate() {
+            if !fork.theirs[token.place.0] || matches!(token.what, What::Initialized | What::Allocated) {
+                continue;
+            }
+            let (foreign, from_start) = fork.foreign(flow.graph, flow.barriers, coverage, number, token.place);
+            if from_start {
+                let progress = token::Progress { foreign: true, ..token::Progress::NEW };
+                start.insert(number, vec![State { progress, assumed: known.clone() }]);
+            }
+            table.insert(number, foreign);
+        }
+        // What was begun in front of the fork by threads that take the other side.
+        let mut behind = own[fork.block].clone();
+        for index in 0..flow.graph.kernel.blocks[fork.block].events.len() {
+            self.flow.pass((fork.block, index), &mut behind, &Mode::Own, coverage)?;
+        }
+        let flow = &self.flow;
+        if let Some(when) = flow.graph.kernel.blocks[fork.block].next[fork.edge].when {
+            for (number, states) in behind {
+                let gone = states.into_iter().filter(|state| flow.graph.contradict(&state.assumed, when));
+                for mut state in gone {
+                    if state.progress.shared && state.progress.among == 0 || flow.tokens[number].what == What::Allocated
+                    {
+                        continue;
+                    }
+                    state.progress.foreign = true;
+                    state.progress.shared = false;
+                    state.assumed.clone_from(&known);
+                    start.entry(number).or_default().push(state);
+                    table.entry(number).or_insert_with(|| Foreign { once: true, ..Foreign::default() });
+                }
+            }
+        }
+        if table.is_empty() {
+            return Ok(());
+        }
+        let mode = Mode::Foreign(&table);
+        let states = self.flow.run(vec![(begin, start)], Some(&fork.ours), &mode, coverage)?;
+        if look { self.look_within(&states, Some(&fork.ours), &mode, coverage) } else { Ok(()) }
+    }
+
+    fn look(&mut self, before: &[States], mode: &Mode<'_>, coverage: &mut Coverage) -> Result<(), TooLarge> {
+        self.look_within(before, None, mode, coverage)
+    }
+
+    /// Looks at every access, with what is in flight in front of it.
+    fn look_within(
+        &mut self,
+        before: &[States],
+        within: Option<&[bool]>,
+        mode: &Mode<'_>,
+        coverage: &mut Coverage,
+    ) -> Result<(), TooLarge> {
+        let graph = self.flow.graph;
+        for &block in &graph.order {
+            if within.is_some_and(|within| !within[block]) {
+                continue;
+            }
+            let mut states = before[block].clone();
+            for index in 0..graph.kernel.blocks[block].events.len() {
+                if !states.is_empty() {
+                    for second in seconds(graph, (block, index)) {
+                        self.compare(&states, &second);
+                    }
+                }
+                self.flow.pass((block, index), &mut states, mode, coverage)?;
+            }
+            let last = &graph.kernel.blocks[block];
+            if last.next.is_empty() && !last.is_dead_end && matches!(mode, Mode::Own) {
+                self.ended(block, &states);
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, states: &States, second: &Token<'k>) {
+        for (&number, states) in states {
+            let first = &self.flow.tokens[number];
+            let initialized = first.what == What::Initialized && second.what == What::Initialized;
+            if !need::conflict(first, second) && !initialized {
+                continue;
+            }
+            for state in states {
+                let overlap =
+                    alias::overlap(self.flow.graph.kernel, &first.access, state.progress.stale, &second.access);
+                if overlap == Overlap::No {
+                    continue;
+                }
+                let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
+                let certain = overlap == Overlap::Yes && !state.progress.doubt;
+                let verdict = if certain { Verdict::Wrong } else { Verdict::NotChecked };
+                let key = Key { first: number, rule, lack };
+                let found = Found { verdict, second: second.clone(), foreign: state.progress.foreign };
+                match self.found.get_mut(&key) {
+                    Some(old) if (old.verdict, old.second.line) <= (verdict, found.second.line) => {}
+                    Some(old) => *old = found,
+                    None => drop(self.found.insert(key, found)),
+                }
+            }
+        }
+    }
+
+    /// A kernel has ended.
+    fn ended(&mut self, block: usize, states: &States) {
+        for &number in states.keys() {
+            let first = &self.flow.tokens[number];
+            if first.what == What::Allocated {
+                let key = Key { first: number, rule: Rule::R6, lack: Lack::Wait };
+                let second = Token { place: (block, usize::MAX), ..first.clone() };
+                self.found.entry(key).or_insert(Found { verdict: Verdict::Wrong, second, foreign: false });
+            }
+        }
+    }
+}
+
+/// What an event does that needs something of earlier accesses.
+fn seconds<'k>(graph: &Graph<'k>, place: Place) -> Vec<Token<'k>> {
+    let event = &graph.kernel.blocks[place.0].events[place.1];
+    let mut seconds = Token::of(graph, place, event);
+    if matches!(event.kind, Kind::Initialize { .. } | Kind::Allocate { .. }) {
+        seconds.clear();
+    }
+    let literals = || graph.known_at(place);
+    let other = |access: Access, what: What<'k>| {
+        let literals = literals();
+        let is_single = graph.is_single(&literals);
+        Token { place, line: event.line, access, number: 0, what, literals, is_single }
+    };
+    match &event.kind {
+        Kind::Deallocate(access) => {
+            seconds.push(other(Access { writes: true, proxy: Proxy::Tensor, ..access.clone() }, What::Plain));
+        }
+        Kind::Arrive { barrier, .. } | Kind::Wait { barrier, .. } | Kind::CopyArrive(barrier) => {
+            seconds.push(other(token::mbarrier(barrier), What::Initialized));
+        }
+        Kind::TensorCommit { barrier, .. } | Kind::Start(Start { barrier: Some(barrier), .. }) => {
+            seconds.push(other(Access { proxy: Proxy::Async, ..token::mbarrier(barrier) }, What::Initialized));
+        }
+        _ => {}
+    }
+    seconds
 }

@@ -22,8 +22,8 @@ pub struct Finding {
     pub line: u32,
     /// The line of the first access.
     pub first: Option<u32>,
-    /// Which rule.
-    pub rule: Rule,
+    /// Which rule; none where nothing is known.
+    pub rule: Option<Rule>,
     /// What is known.
     pub verdict: Verdict,
     /// What is wrong, or why it is not known, in one sentence without a period.

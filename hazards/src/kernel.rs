@@ -109,6 +109,8 @@ pub struct Value {
     pub varies: Varies,
     /// The block that computes it; nothing if it is the same in all of the kernel.
     pub block: Option<usize>,
+    /// The lowest and the highest that it can be, if that is known.
+    pub range: Option<(i64, i64)>,
 }
 
 /// What a value is.

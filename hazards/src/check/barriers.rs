@@ -1,0 +1,267 @@
+//! Which arrivals a wait may observe.
+//!
+//! Barriers are told apart by their addresses. One with an index, as `full[stage]`, is one barrier here: that a wait and an arrival
+//! mean the same element is not checked. Outside of loops phases are counted.
+
+use rustc_hash::FxHashMap;
+
+use super::graph::{Graph, Place};
+use crate::kernel::{Address, BarrierId, Event, Kind, ObjectKind, Operation};
+
+/// A set of signals, as bits.
+pub type Signals = u128;
+
+/// What is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Name {
+    /// An mbarrier: its object, its place in it, and the factors of what is added.
+    Mbarrier { object: usize, constant: i64, factors: Vec<i64> },
+    /// A barrier of the CTA or the cluster.
+    Hardware(BarrierId),
+}
+
+/// An arrival as waits see it: on which barrier, and in which phase where that is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Signal {
+    name: Name,
+    phase: Option<usize>,
+}
+
+/// The barriers of a kernel.
+pub struct Barriers {
+    /// What each arrival, or operation that signals a barrier, gives.
+    signals: FxHashMap<Place, Signals>,
+    /// What each wait observes.
+    observed: FxHashMap<Place, Signals>,
+    /// Signals of which arrivals of several roles each end a phase: which one a wait observed is not known.
+    pub doubtful: Signals,
+    /// Waits on a barrier that nothing arrives at.
+    pub silent: Vec<Place>,
+    /// Arrivals and waits whose barrier is not known.
+    pub unknown: Vec<Place>,
+    /// Whether there are more barriers than can be told apart.
+    pub too_many: bool,
+}
+
+impl Barriers {
+    pub fn new(graph: &Graph<'_>) -> Self {
+        let events = || {
+            let blocks = graph.order.iter().map(|&block| (block, &graph.kernel.blocks[block].events));
+            blocks.flat_map(|(block, events)| {
+                events.iter().enumerate().map(move |(index, event)| ((block, index), event))
+            })
+        };
+        let arrivals: Vec<_> = events().filter_map(|(place, event)| Some((place, arrival(event)?))).collect();
+        let completions: Vec<_> = events().filter_map(|(place, event)| Some((place, completion(event)?))).collect();
+        let waits: Vec<_> = events().filter_map(|(place, event)| Some((place, wait(event)?))).collect();
+
+        let mut names: Vec<&Name> = arrivals.iter().chain(&waits).map(|(_, name)| name).collect();
+        names.sort_unstable_by_key(|name| format!("{name:?}"));
+        names.dedup();
+        let same = Names::new(names.iter().copied());
+        // Phases are counted where nothing of a barrier is in a loop.
+        let looped: Vec<&Name> = arrivals
+            .iter()
+            .chain(&waits)
+            .chain(&completions)
+            .filter(|((block, _), _)| graph.is_in_loop(*block))
+            .map(|(_, name)| name)
+            .collect();
+        let counted = |name: &Name| {
+            (matches!(name, Name::Hardware(_)) || counts_one(graph, &same, name))
+                && !looped.iter().any(|other| same.may_match(other, name))
+        };
+        let behind = Behind::new(graph);
+        let phase = |place: Place, name: &Name, among: &[(Place, Name)]| {
+            counted(name).then(|| among.iter().filter(|(other, of)| of == name && behind.is(*other, place)).count())
+        };
+
+        let mut known: Vec<Signal> = Vec::new();
+        let mut number = |signal: Signal| {
+            let at = known.iter().position(|other| *other == signal).unwrap_or_else(|| {
+                known.push(signal);
+                known.len() - 1
+            });
+            1u128.checked_shl(at as u32).unwrap_or(0)
+        };
+        let mut signals = FxHashMap::default();
+        for (place, name) in &arrivals {
+            let phase = phase(*place, name, &arrivals);
+            *signals.entry(*place).or_insert(0) |= number(Signal { name: name.clone(), phase });
+        }
+        for (place, name) in &completions {
+            *signals.entry(*place).or_insert(0) |= number(Signal { name: name.clone(), phase: None });
+        }
+        let too_many = known.len() > 128;
+        let mut observed = FxHashMap::default();
+        let (mut silent, mut unknown) = (Vec::new(), Vec::new());
+        for (place, name) in &waits {
+            let now = phase(*place, name, &waits);
+            let seen = known.iter().enumerate().take(128).filter(|(_, signal)| {
+                let earlier = match (signal.phase, now) {
+                    (Some(phase), Some(now)) => phase <= now,
+                    _ => true,
+                };
+                earlier && same.may_match(&signal.name, name)
+            });
+            observed.insert(*place, seen.fold(0, |mask, (at, _)| mask | 1 << at));
+            if !arrivals.iter().any(|(_, arrived)| same.may_match(arrived, name) || is_unknown(graph, arrived))
+                && !is_unknown(graph, name)
+            {
+                silent.push(*place);
+            }
+        }
+        unknown
+            .extend(arrivals.iter().chain(&waits).filter(|(_, name)| is_unknown(graph, name)).map(|(place, _)| *place));
+        unknown.sort_unstable();
+        unknown.dedup();
+
+        let mut doubtful = 0;
+        for (at, (place, name)) in arrivals.iter().enumerate() {
+            let rivals = arrivals[at + 1..].iter().filter(|(_, other)| same.may_match(other, name));
+            let apart = rivals
+                .filter(|(other, _)| !behind.is(*place, *other) && !behind.is(*other, *place))
+                .collect::<Vec<_>>();
+            if counts_one(graph, &same, name) && !apart.is_empty() {
+                doubtful |= signals[place] | apart.iter().fold(0, |mask, (other, _)| mask | signals[other]);
+            }
+        }
+        Self { signals, observed, doubtful, silent, unknown, too_many }
+    }
+
+    /// What an arrival, or an operation that signals a barrier, gives.
+    pub fn signal(&self, place: Place) -> Signals {
+        self.signals.get(&place).copied().unwrap_or(0)
+    }
+
+    /// What a wait observes.
+    pub fn observed(&self, place: Place) -> Signals {
+        self.observed.get(&place).copied().unwrap_or(0)
+    }
+
+    /// The arrivals and operations that give any of some signals.
+    pub fn givers(&self, of: Signals) -> Vec<Place> {
+        let mut places: Vec<_> =
+            self.signals.iter().filter(|(_, mask)| *mask & of != 0).map(|(place, _)| *place).collect();
+        places.sort_unstable();
+        places
+    }
+}
+
+/// Which events come behind which.
+struct Behind<'g> {
+    graph: &'g Graph<'g>,
+    reached: std::cell::RefCell<FxHashMap<usize, Vec<bool>>>,
+}
+
+impl<'g> Behind<'g> {
+    fn new(graph: &'g Graph<'g>) -> Self {
+        Self { graph, reached: Default::default() }
+    }
+
+    /// Whether the second event may come behind the first.
+    fn is(&self, first: Place, second: Place) -> bool {
+        if first.0 == second.0 && first.1 < second.1 {
+            return true;
+        }
+        let mut reached = self.reached.borrow_mut();
+        reached.entry(first.0).or_insert_with(|| self.graph.reached(&[first.0], |_| false))[second.0]
+    }
+}
+
+fn name(address: &Address) -> Name {
+    let mut factors: Vec<_> = address.offset.terms.iter().map(|(_, factor)| *factor).collect();
+    factors.sort_unstable();
+    Name::Mbarrier { object: address.object, constant: address.offset.constant, factors }
+}
+
+fn arrival(event: &Event) -> Option<Name> {
+    match &event.kind {
+        Kind::Arrive { barrier, .. } | Kind::TensorCommit { barrier, .. } | Kind::CopyArrive(barrier) => {
+            Some(name(barrier))
+        }
+        Kind::Barrier(barrier) if barrier.arrives => Some(Name::Hardware(barrier.of)),
+        _ => None,
+    }
+}
+
+fn completion(event: &Event) -> Option<Name> {
+    match &event.kind {
+        Kind::Start(start) => match start.what {
+            Operation::BulkLoad => start.barrier.as_ref().map(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn wait(event: &Event) -> Option<Name> {
+    match &event.kind {
+        Kind::Wait { barrier, .. } => Some(name(barrier)),
+        Kind::Barrier(barrier) if barrier.waits => Some(Name::Hardware(barrier.of)),
+        _ => None,
+    }
+}
+
+fn is_unknown(graph: &Graph<'_>, name: &Name) -> bool {
+    match name {
+        Name::Mbarrier { object, .. } => graph.kernel.objects[*object].kind == ObjectKind::Unknown,
+        Name::Hardware(id) => *id == BarrierId::SomeCta,
+    }
+}
+
+/// Whether one arrival ends a phase of the mbarrier.
+fn counts_one(graph: &Graph<'_>, same: &Names, of: &Name) -> bool {
+    let events = graph.kernel.blocks.iter().flat_map(|block| &block.events);
+    let mut counts = events.filter_map(|event| match &event.kind {
+        Kind::Initialize { barrier, count } if same.may_match(&name(barrier), of) => Some(*count),
+        _ => None,
+    });
+    counts.any(|count| count == Some(1))
+}
+
+/// Which names may mean the same barrier.
+struct Names {
+    /// The objects and places at which arrays begin.
+    arrays: Vec<(usize, i64)>,
+}
+
+impl Names {
+    fn new<'n>(names: impl Iterator<Item = &'n Name>) -> Self {
+        let begin = |name: &Name| match name {
+            Name::Mbarrier { object, constant, factors } if !factors.is_empty() => Some((*object, *constant)),
+            _ => None,
+        };
+        let mut arrays: Vec<_> = names.filter_map(begin).collect();
+        arrays.sort_unstable();
+        arrays.dedup();
+        Self { arrays }
+    }
+
+    fn may_match(&self, a: &Name, b: &Name) -> bool {
+        match (a, b) {
+            (Name::Hardware(a), Name::Hardware(b)) => {
+                let other = |id: &BarrierId| matches!(id, BarrierId::Cluster | BarrierId::Warp);
+                a == b || [a, b].contains(&&BarrierId::SomeCta) && !other(a) && !other(b)
+            }
+            (
+                Name::Mbarrier { object: a, constant: at, factors },
+                Name::Mbarrier { object: b, constant: other, factors: others },
+            ) => {
+                a == b
+                    && (at == other
+                        || self.is_element(*a, *at, factors, *other, others)
+                        || self.is_element(*a, *other, others, *at, factors))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the second is an element of the array that begins at the first, as its index leads so far and to no other array.
+    fn is_element(&self, object: usize, at: i64, factors: &[i64], other: i64, others: &[i64]) -> bool {
+        let distance = other - at;
+        others.is_empty()
+            && factors.iter().any(|&factor| factor != 0 && distance % factor == 0 && distance / factor > 0)
+            && !self.arrays.iter().any(|&(of, begin)| of == object && at < begin && begin <= other)
+    }
+}

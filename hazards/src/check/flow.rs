@@ -1,0 +1,551 @@
+//! How far each access is at each point of a kernel.
+//!
+//! An access is followed along the paths of the thread that does it, and from where it is shared, along those of the threads that
+//! learned of it.
+
+use ptx_memory_model::ptx::readings::{Ambiguity, Reading, Readings};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    barriers::{Barriers, Signals},
+    graph::{Graph, Place},
+    token::{Done, Progress, Token, What},
+};
+use crate::kernel::{Event, Kind, Literal, ProxyFence, Side, Space};
+
+/// What is known of an access along a path, and what holds of the thread that is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    pub progress: Progress,
+    pub assumed: Vec<Literal>,
+}
+
+/// The accesses that may be in flight, by their numbers.
+pub type States = FxHashMap<usize, Vec<State>>;
+
+/// What a signal tells of an access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cover {
+    /// Some arrival comes when it is complete.
+    pub good: bool,
+    /// Some arrival comes when it may be in flight.
+    pub bad: bool,
+    /// Some arrival comes when it has started.
+    pub handed: bool,
+    /// Some arrival comes without a proxy fence in front of it.
+    pub unfenced: bool,
+}
+
+/// What each signal tells of each access.
+pub type Coverage = FxHashMap<(usize, Signals), Cover>;
+
+/// How an access of another role comes to be in flight again.
+#[derive(Clone, Debug, Default)]
+pub struct Foreign {
+    /// For each signal that tells of it: whether it may begin again without asking, or else the signals that permit it.
+    pub again: FxHashMap<Signals, Option<Signals>>,
+    /// The signals behind which it may begin.
+    pub permits: Signals,
+    /// Whether it is done at most once.
+    pub once: bool,
+}
+
+/// What is followed.
+pub enum Mode<'f> {
+    /// Every access from where it stands.
+    Own,
+    /// Accesses of another role.
+    Foreign(&'f FxHashMap<usize, Foreign>),
+}
+
+/// How much work a kernel may take, in accesses times events.
+const WORK: usize = 60_000_000;
+
+/// Too much work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge;
+
+pub struct Flow<'k> {
+    pub graph: &'k Graph<'k>,
+    pub barriers: &'k Barriers,
+    pub readings: Readings,
+    pub tokens: Vec<Token<'k>>,
+    /// The accesses that begin at an event.
+    begins: FxHashMap<Place, Vec<usize>>,
+    /// Sets of literals, which [`Progress::among`] counts. The first has none.
+    pub among: Vec<Vec<Literal>>,
+    /// Waits and fences that some access needs to be as far as it is behind them, with the spaces of these accesses.
+    pub useful: FxHashMap<Place, FxHashSet<Space>>,
+    work: usize,
+}
+
+impl<'k> Flow<'k> {
+    pub fn new(graph: &'k Graph<'k>, barriers: &'k Barriers, readings: Readings, tokens: Vec<Token<'k>>) -> Self {
+        let mut begins: FxHashMap<Place, Vec<usize>> = FxHashMap::default();
+        tokens.iter().enumerate().for_each(|(number, token)| begins.entry(token.place).or_default().push(number));
+        Self {
+            graph,
+            barriers,
+            readings,
+            tokens,
+            begins,
+            among: vec![Vec::new()],
+            useful: FxHashMap::default(),
+            work: 0,
+        }
+    }
+
+    /// What is in flight at the beginning of each block.
+    pub fn run(
+        &mut self,
+        start: Vec<(usize, States)>,
+        within: Option<&[bool]>,
+        mode: &Mode<'_>,
+        coverage: &mut Coverage,
+    ) -> Result<Vec<States>, TooLarge> {
+        let blocks = self.graph.kernel.blocks.len();
+        let mut position = vec![usize::MAX; blocks];
+        self.graph.order.iter().enumerate().for_each(|(at, &block)| position[block] = at);
+        let mut before: Vec<States> = vec![States::default(); blocks];
+        let mut open = std::collections::BTreeSet::new();
+        for (block, states) in start {
+            join(&mut before[block], states);
+            open.insert(position[block]);
+        }
+        if matches!(mode, Mode::Own) {
+            open.extend(0..self.graph.order.len());
+        }
+        while let Some(at) = open.pop_first() {
+            let block = self.graph.order[at];
+            let mut states = before[block].clone();
+            for index in 0..self.graph.kernel.blocks[block].events.len() {
+                self.pass((block, index), &mut states, mode, coverage)?;
+            }
+            for (edge, next) in self.graph.kernel.blocks[block].next.iter().enumerate() {
+                if within.is_some_and(|within| !within[next.to]) {
+                    continue;
+                }
+                let there = self.along(block, edge, &states);
+                if join(&mut before[next.to], there) {
+                    open.insert(position[next.to]);
+                }
+            }
+        }
+        Ok(before)
+    }
+
+    /// What is in flight behind an event, of what was in front of it.
+    pub fn pass(
+        &mut self,
+        place: Place,
+        states: &mut States,
+        mode: &Mode<'_>,
+        coverage: &mut Coverage,
+    ) -> Result<(), TooLarge> {
+        let event = &self.graph.kernel.blocks[place.0].events[place.1];
+        if !matches!(event.kind, Kind::Access(_)) && !states.is_empty() {
+            self.work += states.len() + 1;
+            if self.work > WORK {
+                return Err(TooLarge);
+            }
+            let step = Step::new(self, place, event);
+            let mut numbers: Vec<_> = states.keys().copied().collect();
+            numbers.sort_unstable();
+            for number in numbers {
+                let old = states.remove(&number).unwrap_or_default();
+                let foreign = match mode {
+                    Mode::Own => None,
+                    Mode::Foreign(table) => table.get(&number),
+                };
+                let mut new = Vec::with_capacity(old.len());
+                for state in old {
+                    self.follow(number, state, event, &step, foreign, coverage, &mut new);
+                }
+                if let Some(foreign) = foreign
+                    && foreign.permits & step.signal != 0
+                    && !foreign.once
+                {
+                    let progress = Progress { foreign: true, ..Progress::NEW };
+                    insert(&mut new, State { progress, assumed: step.known.clone() });
+                }
+                if !new.is_empty() {
+                    states.insert(number, new);
+                }
+            }
+        }
+        if let Mode::Foreign(table) = mode {
+            let signal = self.barriers.signal(place);
+            if signal != 0 {
+                for (&number, foreign) in table.iter() {
+                    if foreign.permits & signal != 0 && !states.contains_key(&number) {
+                        let progress = Progress { foreign: true, ..Progress::NEW };
+                        states.insert(number, vec![State { progress, assumed: self.graph.known_at(place) }]);
+                    }
+                }
+            }
+            return Ok(());
+        }
+        for &number in self.begins.get(&place).map_or(&[][..], |numbers| numbers) {
+            let token = &self.tokens[number];
+            let signal = self.barriers.signal(place);
+            let progress = token.issued(signal);
+            if progress.completes != 0 {
+                coverage.entry((number, signal)).or_default().good = true;
+            }
+            let assumed = limited(token.literals.clone());
+            insert(states.entry(number).or_default(), State { progress, assumed });
+        }
+        Ok(())
+    }
+
+    /// What is in flight where an edge leads.
+    pub fn along(&self, block: usize, edge: usize, states: &States) -> States {
+        let edge = &self.graph.kernel.blocks[block].next[edge];
+        let kernel = self.graph.kernel;
+        let mut there = States::default();
+        for (&number, states) in states {
+            let token = &self.tokens[number];
+            let mut kept = Vec::with_capacity(states.len());
+            for state in states {
+                if let Some(when) = edge.when
+                    && self.graph.contradict(&state.assumed, when)
+                {
+                    continue;
+                }
+                let mut state = state.clone();
+                if let Some(when) = edge.when
+                    && !state.assumed.contains(&when)
+                {
+                    state.assumed.extend(self.graph.closed(vec![when]));
+                    state.assumed = limited(state.assumed);
+                }
+                state.assumed.retain(|literal| kernel.predicates[literal.predicate].block != Some(edge.to));
+                let computed = |(value, _): &(usize, i64)| kernel.values[*value].block == Some(edge.to);
+                state.progress.stale |= token.access.address.offset.terms.iter().any(computed);
+                insert(&mut kept, state);
+            }
+            if !kept.is_empty() {
+                there.insert(number, kept);
+            }
+        }
+        there
+    }
+
+    /// What becomes of one state: it goes two ways where it is not known if its thread does the event.
+    #[expect(clippy::too_many_arguments)]
+    fn follow(
+        &mut self,
+        number: usize,
+        mut state: State,
+        event: &Event,
+        step: &Step,
+        foreign: Option<&Foreign>,
+        coverage: &mut Coverage,
+        new: &mut Vec<State>,
+    ) {
+        if !event.guard.is_empty() {
+            let here = self.graph.closed(state.assumed.clone());
+            if event.guard.iter().any(|literal| self.graph.contradict(&here, *literal)) {
+                return insert(new, state);
+            }
+            if !event.guard.iter().all(|literal| self.graph.implied(&here, *literal)) {
+                let mut skips = state.clone();
+                if let [only] = event.guard[..] {
+                    skips.assumed.push(Literal { holds: !only.holds, ..only });
+                    skips.assumed = limited(skips.assumed);
+                }
+                insert(new, skips);
+                state.assumed.extend(&event.guard);
+                state.assumed = limited(state.assumed);
+            }
+        }
+        let token = &self.tokens[number];
+        if let Kind::Deallocate(access) = &event.kind
+            && token.what == What::Allocated
+            && access.address.object == token.access.address.object
+        {
+            return;
+        }
+        let old = state.progress.clone();
+        let changed = self.change(number, &mut state, event, step, foreign, coverage);
+        if old.done != state.progress.done || old.fenced != state.progress.fenced {
+            let space = token.access.space;
+            self.useful.entry(step.place).or_default().insert(space);
+        }
+        let token = &self.tokens[number];
+        if changed.also_before {
+            let progress = Progress { foreign: true, ..Progress::NEW };
+            insert(new, State { progress, assumed: state.assumed.clone() });
+        }
+        if foreign.is_some_and(|foreign| foreign.once) || !self.is_over(token, &state.progress) {
+            insert(new, state);
+        }
+    }
+
+    /// Whether nothing more is needed of an access, whatever follows.
+    fn is_over(&self, token: &Token<'_>, progress: &Progress) -> bool {
+        let fenced = progress.fenced
+            || !token.is_generic()
+                && (token.fences_itself()
+                    || self.is_lenient(Ambiguity::ProxyFenceAfterCommit)
+                    || token.is_tensor() && token.access.space == Space::Tensor);
+        let after = progress.after || self.is_lenient(Ambiguity::StartAfterEarlier);
+        progress.is_done(token)
+            && progress.shared
+            && progress.among == 0
+            && !progress.doubt
+            && fenced
+            && after
+            && token.what != What::Allocated
+    }
+
+    pub fn is_lenient(&self, of: Ambiguity) -> bool {
+        self.readings.reading(of) == Reading::Lenient
+    }
+
+    fn change(
+        &self,
+        number: usize,
+        state: &mut State,
+        event: &Event,
+        step: &Step,
+        foreign: Option<&Foreign>,
+        coverage: &mut Coverage,
+    ) -> Changed {
+        let token = &self.tokens[number];
+        let now = &mut state.progress;
+        let mut changed = Changed::default();
+        // What its thread, or one that knows of it, does here.
+        let own = !now.foreign;
+        match &event.kind {
+            Kind::TensorWait(direction) if own => {
+                if token.direction() == Some(*direction) && !now.shared {
+                    now.done = Done::Yes;
+                }
+                now.after |= now.is_done(token);
+            }
+            Kind::Allocate { .. } | Kind::Deallocate(_) if own => now.after |= now.is_done(token),
+            Kind::TensorFence(Side::Before) if own => now.before |= token.is_tensor(),
+            Kind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
+            Kind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
+                now.completes |= step.signal;
+                coverage.entry((number, step.signal)).or_default().good = true;
+            }
+            Kind::CopyArrive(_) if own && token.operation() == Some(&crate::kernel::Operation::Copy) => {
+                now.completes |= step.signal;
+                coverage.entry((number, step.signal)).or_default().good = true;
+            }
+            Kind::CommitGroup(of) if own && token.groups() == Some(*of) => now.age = (now.age + 1).min(64),
+            Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
+                if now.age > 0 && u32::from(now.age) > *pending {
+                    now.done = now.done.max(if *reads_only { Done::Reads } else { Done::Yes });
+                }
+            }
+            Kind::ProxyFence(fence) if own => self.fence(token, now, *fence),
+            Kind::InitializeFence if own && token.what == What::Initialized => now.fenced = true,
+            Kind::Fence { semantics, .. } if own => {
+                now.released |= semantics.releases && now.is_done(token);
+                if semantics.acquires && now.seen {
+                    self.share(now, step);
+                }
+            }
+            Kind::Arrive { semantics, .. } if own => self.tell(number, now, step, semantics.releases, coverage),
+            Kind::Wait { semantics, .. } => {
+                self.observe(number, state, step, semantics.acquires, foreign, coverage, &mut changed)
+            }
+            Kind::Barrier(barrier) => {
+                if barrier.of == crate::kernel::BarrierId::Warp {
+                    now.warp |= own && now.is_done(token);
+                } else {
+                    if barrier.arrives && own {
+                        self.tell(number, now, step, barrier.orders, coverage);
+                    }
+                    if barrier.waits {
+                        self.observe(number, state, step, true, foreign, coverage, &mut changed);
+                    }
+                }
+            }
+            Kind::Atomic { semantics, .. } if semantics.acquires && !now.shared => now.doubt = true,
+            Kind::Unknown(_) => now.doubt = true,
+            _ => {}
+        }
+        changed
+    }
+
+    fn fence(&self, token: &Token<'_>, now: &mut Progress, fence: ProxyFence) {
+        let is_reader = now.shared && now.among != usize::MAX;
+        let counts =
+            now.is_done(token) && (!is_reader || self.is_lenient(Ambiguity::ProxyFenceAtWriter) || !token.is_generic());
+        match fence {
+            ProxyFence::Async(space) if space.is_none_or(|space| space == token.access.space) && counts => {
+                now.fenced = true
+            }
+            ProxyFence::AsyncRelease | ProxyFence::TensormapRelease if now.is_done(token) && !now.shared => {
+                now.half_fenced = true
+            }
+            ProxyFence::AsyncAcquire | ProxyFence::TensormapAcquire if now.half_fenced => now.fenced = true,
+            _ => {}
+        }
+    }
+
+    /// Its thread arrives somewhere.
+    fn tell(&self, number: usize, now: &mut Progress, step: &Step, releases: bool, coverage: &mut Coverage) {
+        let token = &self.tokens[number];
+        let cover = coverage.entry((number, step.signal)).or_default();
+        if now.is_done(token) {
+            if releases || now.released || token.access.space == Space::Tensor {
+                now.told |= step.signal;
+                cover.good = true;
+                if now.fenced {
+                    now.told_fenced |= step.signal;
+                } else {
+                    cover.unfenced = true;
+                }
+            }
+        } else {
+            cover.bad = true;
+            if token.is_tensor() && (now.before || releases && self.is_lenient(Ambiguity::FenceBesidesRelease)) {
+                now.handed |= step.signal;
+                cover.handed = true;
+            }
+        }
+    }
+
+    /// The thread that is followed has waited.
+    #[expect(clippy::too_many_arguments)]
+    fn observe(
+        &self,
+        number: usize,
+        state: &mut State,
+        step: &Step,
+        acquires: bool,
+        foreign: Option<&Foreign>,
+        coverage: &Coverage,
+        changed: &mut Changed,
+    ) {
+        let token = &self.tokens[number];
+        let now = &mut state.progress;
+        let tensor = token.access.space == Space::Tensor;
+        let (completes, told, handed) =
+            (now.completes & step.observed, now.told & step.observed, now.handed & step.observed);
+        let mut covers = (0..128)
+            .map(|bit| 1 << bit)
+            .filter(|bit| step.observed & bit != 0)
+            .filter_map(|bit| Some((bit, coverage.get(&(number, bit))?)));
+        if completes | told != 0 {
+            now.done = Done::Yes;
+            now.doubt |= (completes | told) & !self.barriers.doubtful == 0;
+            if told != 0 && completes == 0 && !now.shared {
+                now.fenced = now.told_fenced & step.observed != 0;
+            }
+        } else if now.foreign {
+            let good: Vec<_> = covers.by_ref().filter(|(_, cover)| cover.good || cover.handed).collect();
+            let Some(&(bit, cover)) = good.iter().find(|(_, cover)| cover.good).or(good.first()) else { return };
+            let again = foreign.and_then(|foreign| foreign.again.get(&bit).copied());
+            changed.also_before = again == Some(None);
+            now.foreign = false;
+            now.doubt |= cover.bad && cover.good || bit & !self.barriers.doubtful == 0;
+            if cover.good {
+                now.done = Done::Yes;
+                now.fenced = !cover.unfenced;
+            } else {
+                now.started = true;
+                now.among = step.among;
+                state.assumed = step.known.clone();
+                return;
+            }
+        } else if handed != 0 {
+            now.started = true;
+            now.among = step.among;
+            state.assumed = step.known.clone();
+            return;
+        } else {
+            return;
+        }
+        if acquires || tensor {
+            self.share(now, step);
+            state.assumed = step.known.clone();
+        } else {
+            now.seen = true;
+        }
+    }
+
+    fn share(&self, now: &mut Progress, step: &Step) {
+        now.among = if now.shared && now.among == 0 { 0 } else { step.among };
+        now.shared = true;
+        // What it told before is of no more use.
+        (now.told, now.told_fenced, now.handed, now.completes) = (0, 0, 0, 0);
+    }
+}
+
+/// What is the same for every access that passes an event.
+struct Step {
+    place: Place,
+    signal: Signals,
+    observed: Signals,
+    /// What holds of the threads that do the event.
+    known: Vec<Literal>,
+    /// The literals among them of which threads may differ, as a number.
+    among: usize,
+}
+
+#[derive(Default)]
+struct Changed {
+    /// Whether the access may also be in flight again.
+    also_before: bool,
+}
+
+impl Step {
+    fn new(flow: &mut Flow<'_>, place: Place, event: &Event) -> Self {
+        let (signal, observed) = (flow.barriers.signal(place), flow.barriers.observed(place));
+        if observed == 0 && !matches!(event.kind, Kind::Fence { .. }) {
+            return Self { place, signal, observed, known: Vec::new(), among: 0 };
+        }
+        let known = limited(flow.graph.known_at(place));
+        let varying = flow.graph.varying(&known);
+        let among = flow.among.iter().position(|other| *other == varying).unwrap_or_else(|| {
+            flow.among.push(varying);
+            flow.among.len() - 1
+        });
+        Self { place, signal, observed, known, among }
+    }
+}
+
+/// Literals in order, and not more than matter.
+fn limited(mut literals: Vec<Literal>) -> Vec<Literal> {
+    literals.sort_unstable();
+    literals.dedup();
+    literals.truncate(16);
+    literals
+}
+
+/// Adds a state. Of equal progress, what holds of both is kept.
+fn insert(states: &mut Vec<State>, state: State) {
+    add(states, state);
+}
+
+fn add(states: &mut Vec<State>, state: State) -> bool {
+    match states.iter_mut().find(|other| other.progress == state.progress) {
+        Some(other) => {
+            let count = other.assumed.len();
+            other.assumed.retain(|literal| state.assumed.contains(literal));
+            other.assumed.len() != count
+        }
+        None => {
+            states.push(state);
+            true
+        }
+    }
+}
+
+/// Adds states, and says whether something is new.
+fn join(into: &mut States, from: States) -> bool {
+    let mut changed = false;
+    for (number, states) in from {
+        let here = into.entry(number).or_default();
+        for state in states {
+            changed |= add(here, state);
+        }
+    }
+    changed
+}

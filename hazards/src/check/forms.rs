@@ -1,0 +1,175 @@
+//! What can be told from instructions alone, or from which come behind which.
+
+use super::{
+    flow::Flow,
+    graph::{Graph, Place},
+};
+use crate::{
+    finding::{Finding, Rule, Verdict},
+    kernel::{Barrier, BarrierId, Event, Kernel, Kind, Operation, ProxyFence, Space},
+};
+
+/// Whether an event orders others.
+pub fn synchronizes(event: &Event) -> bool {
+    match &event.kind {
+        Kind::TensorWait(_)
+        | Kind::TensorCommit { .. }
+        | Kind::TensorFence(_)
+        | Kind::CommitGroup(_)
+        | Kind::WaitGroup { .. }
+        | Kind::CopyArrive(_)
+        | Kind::MatrixFence
+        | Kind::ProxyFence(_)
+        | Kind::InitializeFence
+        | Kind::Arrive { .. }
+        | Kind::Wait { .. }
+        | Kind::Fence { .. } => true,
+        Kind::Barrier(Barrier { of, .. }) => *of != BarrierId::Warp,
+        _ => false,
+    }
+}
+
+/// A kernel of which the check would take too long.
+pub fn too_large(kernel: &Kernel) -> Finding {
+    let message = "the kernel has more accesses or barriers than the check can follow".into();
+    finding(kernel, kernel.line, None, Verdict::NotChecked, message)
+}
+
+fn finding(kernel: &Kernel, line: u32, rule: Option<Rule>, verdict: Verdict, message: String) -> Finding {
+    let kernel = kernel.name.clone();
+    Finding { kernel, line, first: None, rule, verdict, message, remedy: None, path: Vec::new() }
+}
+
+/// Everything that needs no account of what is in flight.
+pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
+    let (graph, kernel) = (flow.graph, flow.graph.kernel);
+    let mut findings = Vec::new();
+    let wrong = |line, rule, message: &str| finding(kernel, line, Some(rule), Verdict::Wrong, message.into());
+    let mut not_checked: Vec<_> = kernel.unread.clone();
+    not_checked.sort_unstable();
+    not_checked.dedup();
+    findings.extend(
+        not_checked
+            .into_iter()
+            .map(|(line, why)| finding(kernel, line, None, Verdict::NotChecked, format!("not checked: {why}"))),
+    );
+    let places: Vec<Place> = graph
+        .order
+        .iter()
+        .flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |index| (block, index)))
+        .collect();
+    let groups: Vec<u8> = places.iter().filter_map(|place| group(event(graph, *place))).collect();
+    for &place in &places {
+        let event = event(graph, place);
+        match &event.kind {
+            Kind::Arrive { barrier, scope, .. } if barrier.is_remote && *scope == ptx_isa::Scope::Cta => {
+                findings.push(wrong(
+                    event.line,
+                    Rule::R8,
+                    "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster",
+                ));
+            }
+            Kind::TensorCommit { group, .. } if !groups.is_empty() && !groups.contains(group) => {
+                findings.push(wrong(
+                    event.line,
+                    Rule::R9,
+                    "no operation of the kernel has the cta_group of this commit, which so waits for nothing",
+                ));
+            }
+            Kind::Relinquish => {
+                let after = behind(graph, place, |event| matches!(event.kind, Kind::Allocate { .. }), |_| false);
+                findings.extend(after.map(|line| {
+                    wrong(line, Rule::R6, "tensor memory is allocated behind tcgen05.relinquish_alloc_permit")
+                }));
+            }
+            Kind::ProxyFence(ProxyFence::Async(space)) => {
+                let useful = flow.useful.get(&place);
+                let narrow = useful.is_some_and(|spaces| spaces.iter().all(|space| *space == Space::Shared));
+                let message = match (useful, space) {
+                    (None, _) => "no access needs this fence",
+                    (Some(_), None) if narrow => {
+                        "the fence is wider than needed: fence.proxy.async.shared::cta is enough"
+                    }
+                    _ => continue,
+                };
+                findings.push(finding(kernel, event.line, Some(Rule::R4), Verdict::Note, message.into()));
+            }
+            Kind::TensorWait(direction) if !flow.useful.contains_key(&place) => {
+                let (rule, what) = match direction {
+                    crate::kernel::Direction::Load => (Rule::R1, "load"),
+                    crate::kernel::Direction::Store => (Rule::R2, "store"),
+                };
+                let message = format!("no {what} of tensor memory needs this wait");
+                findings.push(finding(kernel, event.line, Some(rule), Verdict::Note, message));
+            }
+            _ => {}
+        }
+    }
+    for place in &flow.barriers.silent {
+        let rule = if groups.is_empty() { Rule::R7 } else { Rule::R3 };
+        let event = event(graph, *place);
+        if matches!(event.kind, Kind::Wait { .. }) {
+            findings.push(wrong(event.line, rule, "nothing arrives on the mbarrier that is waited for"));
+        }
+    }
+    let entry = (graph.order.first().copied().unwrap_or(0), 0);
+    let wgmma = |event: &Event| matches!(&event.kind, Kind::Start(start) if start.what == Operation::Wgmma);
+    let unfenced = from(graph, entry, wgmma, |event| matches!(event.kind, Kind::MatrixFence));
+    findings.extend(unfenced.map(|line| wrong(line, Rule::R5, "no wgmma.fence stands in front of the first wgmma")));
+    findings
+}
+
+fn event<'k>(graph: &Graph<'k>, (block, index): Place) -> &'k Event {
+    &graph.kernel.blocks[block].events[index]
+}
+
+fn group(event: &Event) -> Option<u8> {
+    let Kind::Start(start) = &event.kind else { return None };
+    match start.what {
+        Operation::TensorMatrix { group, .. }
+        | Operation::TensorCopy { group, .. }
+        | Operation::TensorShift { group } => Some(group),
+        _ => None,
+    }
+}
+
+/// The line of an event that comes behind a place, with nothing between them that stops the search.
+fn behind(
+    graph: &Graph<'_>,
+    (block, index): Place,
+    is: impl Fn(&Event) -> bool,
+    stops: impl Fn(&Event) -> bool,
+) -> Option<u32> {
+    from(graph, (block, index + 1), is, stops)
+}
+
+fn from(graph: &Graph<'_>, from: Place, is: impl Fn(&Event) -> bool, stops: impl Fn(&Event) -> bool) -> Option<u32> {
+    let mut seen = vec![false; graph.kernel.blocks.len()];
+    let mut open = vec![from];
+    while let Some((block, start)) = open.pop() {
+        let events = graph.kernel.blocks.get(block)?.events.iter().skip(start);
+        let first = events.into_iter().find(|event| is(event) || stops(event));
+        match first {
+            Some(event) if is(event) => return Some(event.line),
+            Some(_) => {}
+            None => {
+                for edge in &graph.kernel.blocks[block].next {
+                    if !std::mem::replace(&mut seen[edge.to], true) {
+                        open.push((edge.to, 0));
+                    }
+                }
+            }
+        }
+    }
+    None
+}
+
+/// How many synchronizations are not checked.
+pub fn unchecked(flow: &Flow<'_>, findings: &[Finding]) -> usize {
+    let unknown = flow.barriers.unknown.iter().map(|place| event(flow.graph, *place).line);
+    let found = findings.iter().filter(|finding| finding.verdict == Verdict::NotChecked).map(|finding| finding.line);
+    let mut lines: Vec<_> = unknown.chain(found).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines.len()
+}

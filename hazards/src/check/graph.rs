@@ -1,0 +1,272 @@
+//! The blocks of a kernel: what holds of the threads that come to each, and which blocks are in loops.
+
+use crate::kernel::{Kernel, Literal, Test, ValueKind, Varies};
+
+/// What is asked of a kernel's blocks.
+pub struct Graph<'k> {
+    pub kernel: &'k Kernel,
+    /// The blocks that may come before.
+    pub previous: Vec<Vec<usize>>,
+    /// The blocks that can be reached, each behind those that come before it but for loops.
+    pub order: Vec<usize>,
+    /// What holds of a thread at the beginning of each block.
+    known: Vec<Vec<Literal>>,
+    /// The loop that a block is in, as a number.
+    loops: Vec<Option<usize>>,
+}
+
+impl<'k> Graph<'k> {
+    pub fn new(kernel: &'k Kernel) -> Self {
+        let order = order(kernel);
+        let mut previous = vec![Vec::new(); kernel.blocks.len()];
+        for &block in &order {
+            for edge in &kernel.blocks[block].next {
+                previous[edge.to].push(block);
+            }
+        }
+        let known = known(kernel, &order);
+        let loops = loops(kernel, &order);
+        Self { kernel, previous, order, known, loops }
+    }
+
+    /// What holds of a thread at the beginning of a block.
+    pub fn known(&self, block: usize) -> &[Literal] {
+        &self.known[block]
+    }
+
+    /// What holds of a thread that does an event.
+    pub fn known_at(&self, (block, index): Place) -> Vec<Literal> {
+        let mut known = self.known[block].clone();
+        known.extend(&self.kernel.blocks[block].events[index].guard);
+        self.closed(known)
+    }
+
+    /// Whether a block is in a loop.
+    pub fn is_in_loop(&self, block: usize) -> bool {
+        self.loops[block].is_some()
+    }
+
+    /// The blocks that may be reached behind some, these included only where a path leads back; `stop` is not passed.
+    pub fn reached(&self, from: &[usize], stop: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut reached = vec![false; self.kernel.blocks.len()];
+        let mut open = from.to_vec();
+        while let Some(block) = open.pop() {
+            for edge in &self.kernel.blocks[block].next {
+                if !reached[edge.to] {
+                    reached[edge.to] = true;
+                    if !stop(edge.to) {
+                        open.push(edge.to);
+                    }
+                }
+            }
+        }
+        reached
+    }
+
+    /// What follows from literals, with them.
+    pub fn closed(&self, mut literals: Vec<Literal>) -> Vec<Literal> {
+        let mut index = 0;
+        while index < literals.len() && literals.len() < 64 {
+            let literal = literals[index];
+            match (&self.kernel.predicates[literal.predicate].test, literal.holds) {
+                (Test::All(parts), true) => literals.extend(parts),
+                (Test::Any(parts), false) => {
+                    literals.extend(parts.iter().map(|part| Literal { holds: !part.holds, ..*part }));
+                }
+                _ => {}
+            }
+            index += 1;
+        }
+        literals.sort_unstable();
+        literals.dedup();
+        literals
+    }
+
+    /// Whether threads of which the first holds are none of which the second does.
+    pub fn contradict(&self, known: &[Literal], literal: Literal) -> bool {
+        known.iter().any(|&other| self.excludes(other, literal))
+    }
+
+    /// Whether a literal follows from others.
+    pub fn implied(&self, known: &[Literal], literal: Literal) -> bool {
+        if known.contains(&literal) {
+            return true;
+        }
+        let opposite = Literal { holds: !literal.holds, ..literal };
+        match (&self.kernel.predicates[literal.predicate].test, literal.holds) {
+            (Test::All(parts), true) => parts.iter().all(|part| self.implied(known, *part)),
+            (Test::Any(parts), false) => {
+                parts.iter().all(|part| self.implied(known, Literal { holds: !part.holds, ..*part }))
+            }
+            (Test::Within { .. }, _) => known.iter().any(|&other| self.excludes(other, opposite)),
+            _ => false,
+        }
+    }
+
+    fn excludes(&self, a: Literal, b: Literal) -> bool {
+        if a.predicate == b.predicate {
+            return a.holds != b.holds;
+        }
+        let (Some((value, low, high)), Some((other, other_low, other_high))) = (self.range(a), self.range(b)) else {
+            return false;
+        };
+        value == other
+            && match (a.holds, b.holds) {
+                (true, true) => high < other_low || other_high < low,
+                (true, false) => other_low <= low && high <= other_high,
+                (false, true) => low <= other_low && other_high <= high,
+                (false, false) => false,
+            }
+    }
+
+    /// The range of a literal's test. The number of a warp is a range of threads.
+    fn range(&self, literal: Literal) -> Option<(usize, i64, i64)> {
+        let Test::Within { value, low, high } = self.kernel.predicates[literal.predicate].test else { return None };
+        if self.kernel.values[value].kind != ValueKind::Warp {
+            return Some((value, low, high));
+        }
+        match self.kernel.values.iter().position(|value| value.kind == ValueKind::Thread) {
+            Some(thread) => Some((thread, low.saturating_mul(32), high.saturating_mul(32).saturating_add(31))),
+            None => Some((value, low, high)),
+        }
+    }
+
+    /// The literals of which threads of a CTA may differ.
+    pub fn varying(&self, literals: &[Literal]) -> Vec<Literal> {
+        let varies = |literal: &Literal| self.kernel.predicates[literal.predicate].varies != Varies::No;
+        literals.iter().copied().filter(varies).collect()
+    }
+
+    /// The warp that all threads are in of which these hold.
+    pub fn warp(&self, literals: &[Literal]) -> Option<i64> {
+        if self.kernel.threads.is_some_and(|threads| threads <= 32) {
+            return Some(0);
+        }
+        let held = literals.iter().filter(|literal| literal.holds);
+        held.filter_map(|literal| {
+            let Test::Within { value, low, high } = self.kernel.predicates[literal.predicate].test else { return None };
+            match self.kernel.values[value].kind {
+                ValueKind::Warp if low == high => Some(low),
+                ValueKind::Thread if low / 32 == high / 32 && low >= 0 => Some(low / 32),
+                _ => None,
+            }
+        })
+        .next()
+    }
+
+    /// Whether these hold for at most one thread of a CTA.
+    pub fn is_single(&self, literals: &[Literal]) -> bool {
+        if self.kernel.threads == Some(1) {
+            return true;
+        }
+        let one = |literal: &Literal| match self.kernel.predicates[literal.predicate].test {
+            Test::Within { value, low, high } => low == high && self.kernel.values[value].kind == ValueKind::Thread,
+            _ => false,
+        };
+        let of_warp = |literal: &Literal| match self.kernel.predicates[literal.predicate].test {
+            Test::OneOfWarp => true,
+            Test::Within { value, low, high } => low == high && self.kernel.values[value].kind == ValueKind::Lane,
+            _ => false,
+        };
+        let held = || literals.iter().filter(|literal| literal.holds);
+        held().any(one) || held().any(of_warp) && self.warp(literals).is_some()
+    }
+}
+
+/// A block, and the number of an event in it.
+pub type Place = (usize, usize);
+
+fn order(kernel: &Kernel) -> Vec<usize> {
+    let mut order = Vec::with_capacity(kernel.blocks.len());
+    let mut seen = vec![false; kernel.blocks.len()];
+    if kernel.blocks.is_empty() {
+        return order;
+    }
+    let mut open = vec![(0, 0)];
+    seen[0] = true;
+    while let Some((block, edge)) = open.pop() {
+        match kernel.blocks[block].next.get(edge) {
+            Some(next) => {
+                open.push((block, edge + 1));
+                if !std::mem::replace(&mut seen[next.to], true) {
+                    open.push((next.to, 0));
+                }
+            }
+            None => order.push(block),
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// What holds on every path to a block, as long as it is not computed again.
+fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Literal>> {
+    let mut known: Vec<Option<Vec<Literal>>> = vec![None; kernel.blocks.len()];
+    if let Some(&entry) = order.first() {
+        known[entry] = Some(Vec::new());
+    }
+    let mut open: std::collections::BTreeSet<usize> = (0..order.len().min(1)).collect();
+    let mut position = vec![usize::MAX; kernel.blocks.len()];
+    order.iter().enumerate().for_each(|(at, &block)| position[block] = at);
+    while let Some(at) = open.pop_first() {
+        let block = order[at];
+        let here = known[block].clone().unwrap_or_default();
+        for edge in &kernel.blocks[block].next {
+            let mut there = here.clone();
+            there.extend(edge.when);
+            there.retain(|literal| kernel.predicates[literal.predicate].block != Some(edge.to));
+            there.sort_unstable();
+            there.dedup();
+            // More than this tells nothing more.
+            there.truncate(32);
+            let changed = match &mut known[edge.to] {
+                Some(old) => {
+                    let count = old.len();
+                    old.retain(|literal| there.binary_search(literal).is_ok());
+                    old.len() != count
+                }
+                slot => {
+                    *slot = Some(there);
+                    true
+                }
+            };
+            if changed {
+                open.insert(position[edge.to]);
+            }
+        }
+    }
+    known.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// The strongly connected components that are loops.
+fn loops(kernel: &Kernel, order: &[usize]) -> Vec<Option<usize>> {
+    let count = kernel.blocks.len();
+    let mut against = vec![Vec::new(); count];
+    for &block in order {
+        for edge in &kernel.blocks[block].next {
+            against[edge.to].push(block);
+        }
+    }
+    // The order of a search forwards is what Kosaraju's second search takes.
+    let mut component = vec![usize::MAX; count];
+    for &root in order {
+        if component[root] != usize::MAX {
+            continue;
+        }
+        component[root] = root;
+        let mut open = vec![root];
+        while let Some(block) = open.pop() {
+            for &before in &against[block] {
+                if component[before] == usize::MAX {
+                    component[before] = root;
+                    open.push(before);
+                }
+            }
+        }
+    }
+    let mut size = vec![0; count];
+    order.iter().for_each(|&block| size[component[block]] += 1);
+    let own = |block: usize| kernel.blocks[block].next.iter().any(|edge| edge.to == block);
+    let looped = |block: usize| component[block] != usize::MAX && (size[component[block]] > 1 || own(block));
+    (0..count).map(|block| looped(block).then(|| component[block])).collect()
+}

@@ -1,0 +1,70 @@
+//! Findings in words.
+
+use super::{
+    Found,
+    need::Lack,
+    token::{Token, What},
+};
+use crate::{
+    finding::Verdict,
+    kernel::{Operation, Proxy, Space},
+};
+
+/// What an access is, as the subject or the object of a sentence.
+fn name(token: &Token<'_>) -> &'static str {
+    let Some(operation) = token.operation() else {
+        return match (token.what, token.access.writes) {
+            (What::Initialized, _) => "the initialization of the mbarrier",
+            (What::Allocated, _) => "the allocation",
+            (_, true) => "the write",
+            (_, false) => "the read",
+        };
+    };
+    match operation {
+        Operation::TensorLoad => "the tcgen05.ld",
+        Operation::TensorStore => "the tcgen05.st",
+        Operation::TensorMatrix { .. } => "the tcgen05.mma",
+        Operation::TensorCopy { .. } => "the tcgen05.cp",
+        Operation::TensorShift { .. } => "the tcgen05.shift",
+        Operation::Copy => "the cp.async",
+        Operation::BulkLoad => "the asynchronous copy",
+        Operation::BulkStore => "the bulk copy",
+        Operation::Wgmma => "the wgmma",
+    }
+}
+
+fn second(token: &Token<'_>) -> &'static str {
+    match token.what {
+        What::Plain if token.access.proxy == Proxy::Tensor => "the tcgen05.dealloc",
+        What::Initialized => "the use of the mbarrier",
+        _ => name(token),
+    }
+}
+
+fn memory(token: &Token<'_>) -> &'static str {
+    match token.access.space {
+        Space::Tensor => "tensor memory",
+        Space::Shared => "shared memory",
+        Space::Global => "global memory",
+    }
+}
+
+/// What is missing, in one sentence.
+pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
+    let (a, line, b) = (name(first), first.line, second(&found.second));
+    let what = memory(first);
+    let said = match lack {
+        Lack::Wait if first.what == What::Allocated => "tensor memory is not freed where the kernel ends".into(),
+        Lack::Wait => format!("{a} on line {line} may be in flight when {b} comes to the same {what}"),
+        Lack::Sharing => format!("nothing tells the thread of {b} that {a} on line {line} to the same {what} is over"),
+        Lack::Fence if first.what == What::Initialized => {
+            format!("no fence.mbarrier_init stands between {a} on line {line} and what uses it asynchronously")
+        }
+        Lack::Fence => format!("no proxy fence stands between {a} on line {line} and {b} of the same {what}"),
+        Lack::Before => format!("no tcgen05.fence::before_thread_sync stands behind {a} on line {line}"),
+        Lack::After => format!(
+            "no tcgen05.fence::after_thread_sync stands in front of {b}, behind what orders it after {a} on line {line}"
+        ),
+    };
+    if found.verdict == Verdict::NotChecked { format!("not checked: it cannot be told whether {said}") } else { said }
+}

@@ -1,0 +1,160 @@
+//! What one access needs of an earlier one.
+
+use ptx_memory_model::ptx::readings::Ambiguity;
+
+use super::{
+    flow::{Flow, State},
+    token::{Token, What},
+};
+use crate::{
+    finding::Rule,
+    kernel::{Literal, Operation, Proxy, Space, Varies},
+};
+
+/// What is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lack {
+    /// The first has not been waited for.
+    Wait,
+    /// It has been, but not all threads that do the second know it.
+    Sharing,
+    /// A fence between proxies.
+    Fence,
+    /// `tcgen05.fence::before_thread_sync`
+    Before,
+    /// `tcgen05.fence::after_thread_sync`
+    After,
+}
+
+impl Flow<'_> {
+    /// What the second access needs of the first, whose progress is this in front of it.
+    pub fn lack(&self, first: &Token<'_>, state: &State, second: &Token<'_>) -> Option<(Rule, Lack)> {
+        let now = &state.progress;
+        let ours = &second.literals;
+        let contradicted = |literal: &&Literal| self.graph.contradict(&state.assumed, **literal);
+        if let Some(literal) = ours.iter().find(contradicted)
+            && self.graph.kernel.predicates[literal.predicate].varies == Varies::No
+        {
+            return None;
+        }
+        if second.what == What::Plain && second.access.proxy == Proxy::Tensor && first.what == What::Allocated {
+            return None;
+        }
+        let same = !now.foreign && self.is_same_thread(first, second, state);
+        let reaches = self.among[now.among].iter().all(|literal| self.graph.implied(ours, *literal));
+        let warp = self.graph.warp(&first.literals);
+        let in_warp = now.warp && warp.is_some() && warp == self.graph.warp(ours);
+        let complete = now.is_done(first) && (same || now.shared && reaches || in_warp);
+        let rule = rule(first);
+        let later = self.starts_tensor(second) && !self.is_lenient(Ambiguity::StartAfterEarlier) && !now.after;
+        if self.is_pipelined(first, second) {
+            let in_order = !now.foreign && self.is_one_issuer(first, second);
+            return match in_order || complete || now.started && reaches {
+                true if later && !in_order => Some((Rule::R11, Lack::After)),
+                true => None,
+                false if now.is_done(first) => Some((rule, Lack::Sharing)),
+                false => Some((rule, Lack::Wait)),
+            };
+        }
+        if !complete {
+            let lack = if now.is_done(first) { Lack::Sharing } else { Lack::Wait };
+            return Some((rule, lack));
+        }
+        let fenced = match (first.access.proxy, second.access.proxy) {
+            (Proxy::Generic, Proxy::Async) if !first.access.writes => {
+                now.fenced || self.is_lenient(Ambiguity::ProxyFenceAfterRead)
+            }
+            (Proxy::Generic, Proxy::Async | Proxy::Tensormap) => now.fenced,
+            (Proxy::Async, Proxy::Generic) => {
+                now.fenced || first.fences_itself() || self.is_lenient(Ambiguity::ProxyFenceAfterCommit)
+            }
+            _ => true,
+        };
+        if !fenced {
+            let rule = match second.access.proxy {
+                _ if first.what == What::Initialized => Rule::R10,
+                Proxy::Tensormap => Rule::R12,
+                _ => Rule::R4,
+            };
+            return Some((rule, Lack::Fence));
+        }
+        later.then_some((Rule::R11, Lack::After))
+    }
+
+    /// Whether each thread that does the second is the one that did the first.
+    fn is_same_thread(&self, first: &Token<'_>, second: &Token<'_>, state: &State) -> bool {
+        let kernel = self.graph.kernel;
+        if kernel.threads == Some(1) {
+            return true;
+        }
+        let implied = |literal: &Literal| self.graph.implied(&second.literals, *literal);
+        if first.is_single && self.graph.varying(&first.literals).iter().all(implied) {
+            return true;
+        }
+        // Each warp has its own lanes.
+        if first.direction().is_some() && second.direction().is_some() {
+            return true;
+        }
+        let (a, b) = (&first.access.address, &second.access.address);
+        let per_thread = |(value, _): &(usize, i64)| kernel.values[*value].varies == Varies::Thread;
+        !state.progress.stale && a == b && a.offset.terms.iter().any(per_thread)
+    }
+
+    /// Whether one thread issues both, as code that elects it again and again means.
+    fn is_one_issuer(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
+        let (a, b) = (self.graph.varying(&first.literals), self.graph.varying(&second.literals));
+        a == b || first.is_single && a.iter().all(|literal| self.graph.implied(&second.literals, *literal))
+    }
+
+    /// Whether an access belongs to a tcgen05 operation that is asynchronous.
+    fn starts_tensor(&self, token: &Token<'_>) -> bool {
+        token.is_tensor()
+    }
+
+    /// Whether the hardware runs both in their order (section 9.7.16.6.2).
+    fn is_pipelined(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
+        let (Some(a), Some(b)) = (first.operation(), second.operation()) else { return false };
+        if first.commit_group().is_none() || first.commit_group() != second.commit_group() {
+            return false;
+        }
+        match (a, b) {
+            (Operation::TensorMatrix { shape, .. }, Operation::TensorMatrix { shape: other, .. }) => {
+                let accumulators = first.number == 0 && second.number == 0;
+                let same = first.access.address == second.access.address;
+                let shapes = shape.is_none() || other.is_none() || shape == other;
+                accumulators && same && shapes
+                    || first.access.space == Space::Tensor
+                        && second.access.space == Space::Tensor
+                        && (accumulators && self.is_lenient(Ambiguity::MmaOfOtherShape)
+                            || first.number == 0 && second.number > 0 && self.is_lenient(Ambiguity::MmaOperandOfMma))
+            }
+            (Operation::TensorCopy { .. } | Operation::TensorShift { .. }, Operation::TensorMatrix { .. })
+            | (Operation::TensorMatrix { .. }, Operation::TensorShift { .. })
+            | (Operation::TensorShift { .. }, Operation::TensorCopy { is_4x256b: true, .. }) => true,
+            (Operation::TensorMatrix { .. }, Operation::TensorCopy { .. }) => self.is_lenient(Ambiguity::CopyAfterMma),
+            _ => false,
+        }
+    }
+}
+
+/// Whether two accesses may need an order that this check is about.
+pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
+    let asynchronous = |token: &Token<'_>| token.operation().is_some() || token.access.proxy != Proxy::Generic;
+    let initialized = first.what == What::Initialized || second.what == What::Initialized;
+    (first.access.writes || second.access.writes)
+        && (asynchronous(first) || asynchronous(second))
+        && !initialized
+        && first.what != What::Allocated
+}
+
+/// Which rule an access that is not waited for breaks.
+fn rule(first: &Token<'_>) -> Rule {
+    match first.operation() {
+        Some(Operation::TensorLoad) => Rule::R1,
+        Some(Operation::TensorStore) => Rule::R2,
+        Some(Operation::TensorMatrix { .. } | Operation::TensorCopy { .. } | Operation::TensorShift { .. }) => Rule::R3,
+        Some(Operation::Copy | Operation::BulkLoad | Operation::BulkStore | Operation::Wgmma) => Rule::R7,
+        None if first.what == What::Initialized => Rule::R10,
+        None => Rule::R4,
+    }
+}

@@ -1,0 +1,146 @@
+//! What would mend a finding: where a wait or a fence is missing, it goes as late as it can.
+
+use super::{Found, Key, flow::Flow, forms, graph::Place, message, need::Lack, token::Token};
+use crate::{
+    finding::{Edit, Finding, Position, Remedy, Verdict},
+    kernel::{Event, Kind, Operation, Proxy, Space},
+};
+
+/// A finding, with its remedy and what stands between the accesses.
+pub fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
+    let first = &flow.tokens[key.first];
+    let ended = found.second.place.1 == usize::MAX;
+    Finding {
+        kernel: flow.graph.kernel.name.clone(),
+        line: if ended { first.line } else { found.second.line },
+        first: (!ended).then_some(first.line),
+        rule: Some(key.rule),
+        verdict: found.verdict,
+        message: message::message(first, key.lack, found),
+        remedy: if found.verdict == Verdict::Wrong { remedy(flow, first, key.lack, found) } else { None },
+        path: path(flow, first, found),
+    }
+}
+
+fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> Option<Remedy> {
+    let second = &found.second;
+    let (instructions, help): (&[&str], &str) = match lack {
+        Lack::Wait => match first.operation() {
+            Some(Operation::TensorLoad) => (&["tcgen05.wait::ld.sync.aligned"], ""),
+            Some(Operation::TensorStore) => (&["tcgen05.wait::st.sync.aligned"], ""),
+            Some(Operation::Copy) => (&["cp.async.wait_all"], ""),
+            Some(Operation::BulkStore) if first.access.writes => {
+                (&["cp.async.bulk.commit_group", "cp.async.bulk.wait_group 0"], "")
+            }
+            Some(Operation::BulkStore) => (&["cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read 0"], ""),
+            Some(Operation::Wgmma) => (&["wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned 0"], ""),
+            Some(Operation::BulkLoad) => (&[], "wait for the mbarrier of the copy in front of the access"),
+            Some(_) => {
+                (&[], "commit it with tcgen05.commit behind it, and wait for that mbarrier in front of the access")
+            }
+            None => (&[], "free it with tcgen05.dealloc on every path"),
+        },
+        Lack::Sharing => (&[], "synchronize the threads between the two, by a barrier or by an mbarrier"),
+        Lack::Fence if second.access.proxy == Proxy::Tensormap => {
+            (&[], "put fence.proxy.tensormap::generic.release behind the write, and .acquire in front of the use")
+        }
+        Lack::Fence if first.access.space == Space::Global => (&["fence.proxy.async.global"], ""),
+        Lack::Fence if found.second.what == super::token::What::Initialized => {
+            (&["fence.mbarrier_init.release.cluster"], "")
+        }
+        Lack::Fence => (&["fence.proxy.async.shared::cta"], ""),
+        Lack::Before => (&["tcgen05.fence::before_thread_sync"], ""),
+        Lack::After => (&["tcgen05.fence::after_thread_sync"], ""),
+    };
+    if instructions.is_empty() {
+        return Some(Remedy { help: help.into(), edits: Vec::new() });
+    }
+    let lines = match lack {
+        Lack::After => vec![second.line],
+        _ => boundaries(flow, first.place, second.place),
+    };
+    let edits: Vec<_> = lines
+        .iter()
+        .flat_map(|&line| {
+            let edit =
+                move |instruction: &&str| Edit { line, position: Position::Before, instruction: (*instruction).into() };
+            instructions.iter().map(edit)
+        })
+        .collect();
+    let places: Vec<_> = lines.iter().map(u32::to_string).collect();
+    let help = format!("insert {} in front of line {}", instructions.join(" and "), places.join(" and "));
+    Some(Remedy { help, edits })
+}
+
+/// The first lines behind an access at which other threads may learn of it, or where the second access is.
+fn boundaries(flow: &Flow<'_>, first: Place, second: Place) -> Vec<u32> {
+    let kernel = flow.graph.kernel;
+    let mut lines = Vec::new();
+    let mut seen = vec![false; kernel.blocks.len()];
+    let mut open = vec![(first.0, first.1 + 1)];
+    while let Some((block, start)) = open.pop() {
+        let mut events = kernel.blocks[block].events.iter().enumerate().skip(start);
+        match events.find(|(index, event)| (block, *index) == second || tells(event)) {
+            Some((_, event)) => lines.push(event.line),
+            None => {
+                for edge in &kernel.blocks[block].next {
+                    if !std::mem::replace(&mut seen[edge.to], true) {
+                        open.push((edge.to, 0));
+                    }
+                }
+            }
+        }
+    }
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+/// Whether other threads may learn by an event what came before it.
+fn tells(event: &Event) -> bool {
+    match &event.kind {
+        Kind::Arrive { .. } | Kind::Deallocate(_) => true,
+        Kind::Barrier(barrier) => barrier.arrives,
+        Kind::Atomic { semantics, .. } | Kind::Fence { semantics, .. } => semantics.releases,
+        _ => false,
+    }
+}
+
+/// The lines that synchronize on a shortest path from the first access to the second; if these are of two roles, from the first
+/// to where it tells others, and from the entry to the second.
+fn path(flow: &Flow<'_>, first: &Token<'_>, found: &Found<'_>) -> Vec<u32> {
+    if found.second.place.1 == usize::MAX {
+        return Vec::new();
+    }
+    let target = found.second.place;
+    if let Some(lines) = shortest(flow, (first.place.0, first.place.1 + 1), |place, _| place == target) {
+        return lines;
+    }
+    let mut lines = shortest(flow, (first.place.0, first.place.1 + 1), |_, event| tells(event)).unwrap_or_default();
+    let entry = flow.graph.order.first().copied().unwrap_or(0);
+    lines.extend(shortest(flow, (entry, 0), |place, _| place == target).unwrap_or_default());
+    lines
+}
+
+fn shortest(flow: &Flow<'_>, from: Place, is: impl Fn(Place, &Event) -> bool) -> Option<Vec<u32>> {
+    let kernel = flow.graph.kernel;
+    let mut seen = vec![false; kernel.blocks.len()];
+    let mut open = std::collections::VecDeque::from([(from, Vec::new())]);
+    while let Some(((block, start), mut lines)) = open.pop_front() {
+        for (index, event) in kernel.blocks[block].events.iter().enumerate().skip(start) {
+            let reached = is((block, index), event);
+            if forms::synchronizes(event) && !(reached && (block, index) != from && !tells(event)) {
+                lines.push(event.line);
+            }
+            if reached {
+                return Some(lines);
+            }
+        }
+        for edge in &kernel.blocks[block].next {
+            if !std::mem::replace(&mut seen[edge.to], true) {
+                open.push_back(((edge.to, 0), lines.clone()));
+            }
+        }
+    }
+    None
+}

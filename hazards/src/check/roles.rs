@@ -1,0 +1,237 @@
+//! Roles: parts of a kernel that different threads run at the same time, as producers and consumers are.
+//!
+//! A fork is a block behind which threads of a CTA may go different ways. What threads of one side do is followed on the other side:
+//! it may be in flight from the beginning, or from where this side permits it, until a wait observes that it is complete.
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    barriers::{Barriers, Signals},
+    flow::{Coverage, Foreign},
+    graph::{Graph, Place},
+};
+use crate::kernel::{Event, Kind, Varies};
+
+/// Two sides of a fork, seen from the second.
+pub struct Fork {
+    /// The block behind which threads part.
+    pub block: usize,
+    /// Its edge to the second side.
+    pub edge: usize,
+    /// Where the first side begins.
+    begin: usize,
+    /// The blocks of the first side alone.
+    pub theirs: Vec<bool>,
+    /// The blocks of the second side alone.
+    pub ours: Vec<bool>,
+}
+
+/// More ways than this are no roles.
+const WAYS: usize = 32;
+
+/// The forks of a kernel, each seen from both sides.
+pub fn forks(graph: &Graph<'_>) -> Vec<Fork> {
+    let ends = post_dominators(graph);
+    let mut forks = Vec::new();
+    for &block in &graph.order {
+        let next = &graph.kernel.blocks[block].next;
+        if next.len() < 2 || next.len() > WAYS {
+            continue;
+        }
+        let varies = |edge: &crate::kernel::Edge| {
+            edge.when.is_none_or(|when| graph.kernel.predicates[when.predicate].varies != Varies::No)
+        };
+        if !next.iter().any(varies) {
+            continue;
+        }
+        let end = ends[block];
+        let side = |to: usize| {
+            if Some(to) == end {
+                return None;
+            }
+            let mut side = graph.reached(&[to], |block| Some(block) == end);
+            side[to] = true;
+            if let Some(end) = end {
+                side[end] = false;
+            }
+            Some(side)
+        };
+        let sides: Vec<_> = next.iter().map(|edge| side(edge.to)).collect();
+        for (first, theirs) in sides.iter().enumerate() {
+            for (edge, ours) in sides.iter().enumerate() {
+                let (Some(theirs), Some(ours)) = (theirs, ours) else { continue };
+                if first == edge || next[first].to == next[edge].to {
+                    continue;
+                }
+                let alone = |a: &[bool], b: &[bool]| a.iter().zip(b).map(|(a, b)| *a && !*b).collect::<Vec<_>>();
+                let fork =
+                    Fork { block, edge, begin: next[first].to, theirs: alone(theirs, ours), ours: alone(ours, theirs) };
+                if has_events(graph, &fork.theirs) && has_events(graph, &fork.ours) {
+                    forks.push(fork);
+                }
+            }
+        }
+    }
+    forks
+}
+
+fn has_events(graph: &Graph<'_>, side: &[bool]) -> bool {
+    let blocks = graph.kernel.blocks.iter().zip(side).filter(|(_, is_in)| **is_in);
+    blocks.into_iter().any(|(block, _)| !block.events.is_empty())
+}
+
+impl Fork {
+    /// How an access of the first side may be in flight on the second; and whether it may be from the beginning.
+    pub fn foreign(
+        &self,
+        graph: &Graph<'_>,
+        barriers: &Barriers,
+        coverage: &Coverage,
+        number: usize,
+        place: Place,
+    ) -> (Foreign, bool) {
+        let given = self.given(graph, barriers);
+        // What waits for this side.
+        let gate =
+            |at: Place, event: &Event| is_wait(event) && event.guard.is_empty() && barriers.observed(at) & given != 0;
+        let within = |block: usize| self.theirs[block];
+        let reach = |from: Place| reaches(graph, from, place, &within, &gate);
+        let from_start = reach((self.begin, 0));
+        let mut permits = 0;
+        for block in (0..self.theirs.len()).filter(|block| self.theirs[*block]) {
+            for (index, event) in graph.kernel.blocks[block].events.iter().enumerate() {
+                if gate((block, index), event) && reach((block, index + 1)) {
+                    permits |= barriers.observed((block, index)) & given;
+                }
+            }
+        }
+        let mut again: FxHashMap<Signals, Option<Signals>> = FxHashMap::default();
+        for (_, signal) in coverage.keys().filter(|(of, _)| *of == number) {
+            let sites = barriers.givers(*signal);
+            let mut theirs = sites.into_iter().filter(|(block, _)| self.theirs[*block]);
+            let is_always = theirs.any(|(block, index)| {
+                (block, index) != place && reach((block, index + 1))
+                    || (block, index) == place && reach((block, index + 1))
+            });
+            again.insert(*signal, if is_always { None } else { Some(permits) });
+        }
+        let once = !graph.is_in_loop(place.0);
+        (Foreign { again, permits, once }, from_start)
+    }
+
+    /// The signals that the second side gives.
+    fn given(&self, graph: &Graph<'_>, barriers: &Barriers) -> Signals {
+        let blocks = (0..self.ours.len()).filter(|block| self.ours[*block]);
+        let places =
+            blocks.flat_map(|block| (0..graph.kernel.blocks[block].events.len()).map(move |index| (block, index)));
+        places.fold(0, |mask, place| mask | barriers.signal(place))
+    }
+}
+
+fn is_wait(event: &Event) -> bool {
+    match &event.kind {
+        Kind::Wait { .. } => true,
+        Kind::Barrier(barrier) => barrier.waits,
+        _ => false,
+    }
+}
+
+/// Whether a path leads from a place to another that passes no gate.
+fn reaches(
+    graph: &Graph<'_>,
+    from: Place,
+    to: Place,
+    within: &dyn Fn(usize) -> bool,
+    gate: &dyn Fn(Place, &Event) -> bool,
+) -> bool {
+    let mut seen = vec![false; graph.kernel.blocks.len()];
+    let mut open = vec![from];
+    while let Some((block, start)) = open.pop() {
+        let events = &graph.kernel.blocks[block].events;
+        let mut is_open = true;
+        for (index, event) in events.iter().enumerate().skip(start) {
+            if (block, index) == to {
+                return true;
+            }
+            if gate((block, index), event) {
+                is_open = false;
+                break;
+            }
+        }
+        if is_open {
+            for edge in &graph.kernel.blocks[block].next {
+                if within(edge.to) && !std::mem::replace(&mut seen[edge.to], true) {
+                    open.push((edge.to, 0));
+                }
+            }
+        }
+    }
+    false
+}
+
+/// The block that all paths from a block to the end pass first, if there is one (Cooper, Harvey and Kennedy's algorithm).
+fn post_dominators(graph: &Graph<'_>) -> Vec<Option<usize>> {
+    let count = graph.kernel.blocks.len();
+    // Behind the end of every path stands one more block.
+    let exit = count;
+    let mut order: Vec<usize> = Vec::with_capacity(count + 1);
+    let mut number = vec![usize::MAX; count + 1];
+    let ends: Vec<usize> = (0..count).filter(|block| graph.kernel.blocks[*block].next.is_empty()).collect();
+    let mut seen = vec![false; count + 1];
+    let before = |block: usize| if block == exit { &ends } else { &graph.previous[block] };
+    let mut open = vec![(exit, 0)];
+    seen[exit] = true;
+    while let Some((block, edge)) = open.pop() {
+        match before(block).get(edge) {
+            Some(&previous) => {
+                open.push((block, edge + 1));
+                if !std::mem::replace(&mut seen[previous], true) {
+                    open.push((previous, 0));
+                }
+            }
+            None => order.push(block),
+        }
+    }
+    order.reverse();
+    order.iter().enumerate().for_each(|(at, &block)| number[block] = at);
+    let mut above: Vec<Option<usize>> = vec![None; count + 1];
+    above[exit] = Some(exit);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in order.iter().skip(1) {
+            let next = &graph.kernel.blocks[block].next;
+            let next: Vec<usize> = if next.is_empty() { vec![exit] } else { next.iter().map(|edge| edge.to).collect() };
+            let mut found: Option<usize> = None;
+            for &next in next.iter().filter(|next| above[**next].is_some()) {
+                found = Some(match found {
+                    None => next,
+                    Some(other) => meet(&above, &number, next, other),
+                });
+            }
+            if found.is_some() && above[block] != found {
+                above[block] = found;
+                changed = true;
+            }
+        }
+    }
+    (0..count).map(|block| above[block].filter(|above| *above != exit)).collect()
+}
+
+fn meet(above: &[Option<usize>], number: &[usize], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        while number[a] > number[b] {
+            match above[a] {
+                Some(up) => a = up,
+                None => return b,
+            }
+        }
+        while number[b] > number[a] {
+            match above[b] {
+                Some(up) => b = up,
+                None => return a,
+            }
+        }
+    }
+    a
+}

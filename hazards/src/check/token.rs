@@ -1,0 +1,241 @@
+//! An access that may be in flight, and what is known of it along a path.
+
+use super::{
+    barriers::Signals,
+    graph::{Graph, Place},
+};
+use crate::kernel::{
+    Access, Address, Direction, Event, Groups, Kernel, Kind, Literal, Operation, Proxy, Space, Start, Sum,
+};
+
+/// An access of which something is needed before another one may follow.
+#[derive(Clone, Debug)]
+pub struct Token<'k> {
+    /// Where it stands.
+    pub place: Place,
+    /// Its line.
+    pub line: u32,
+    /// What it touches.
+    pub access: Access,
+    /// Which of the accesses of its operation it is.
+    pub number: usize,
+    /// What it is.
+    pub what: What<'k>,
+    /// What holds of the thread that does it.
+    pub literals: Vec<Literal>,
+    /// Whether one thread of a CTA does it, and not more.
+    pub is_single: bool,
+}
+
+/// What an access belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What<'k> {
+    /// An access of its thread, done at once.
+    Plain,
+    /// An asynchronous operation.
+    Started(&'k Start),
+    /// The initialization of an mbarrier.
+    Initialized,
+    /// The tensor memory that an allocation gives.
+    Allocated,
+}
+
+/// How far an access is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Done {
+    No,
+    /// Its operation has read all that it reads.
+    Reads,
+    Yes,
+}
+
+/// What is known of an access at a point of a path, by the thread that did it and, once it is shared, by those that are here.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Progress {
+    pub done: Done,
+    /// How many groups were committed behind it.
+    pub age: u8,
+    /// The signals that its completion gives.
+    pub completes: Signals,
+    /// The signals that its thread gave when it was complete.
+    pub told: Signals,
+    /// Those of them behind a proxy fence.
+    pub told_fenced: Signals,
+    /// The signals that its thread gave when it had started, and a fence in front of them said so.
+    pub handed: Signals,
+    /// Whether all threads that are here know it is complete.
+    pub shared: bool,
+    /// Whether all threads that are here know it has started.
+    pub started: bool,
+    /// Whether the other threads of the warp know it is complete.
+    pub warp: bool,
+    /// What holds of the threads that know it: a number in a table of literals.
+    pub among: usize,
+    /// Whether a proxy fence stands between it and here.
+    pub fenced: bool,
+    /// Whether the first half of one does.
+    pub half_fenced: bool,
+    /// Whether its thread released, by a fence, since it was complete.
+    pub released: bool,
+    /// Whether its completion was observed by a relaxed wait.
+    pub seen: bool,
+    /// Whether `tcgen05.fence::before_thread_sync` stands behind it.
+    pub before: bool,
+    /// Whether `tcgen05.fence::after_thread_sync`, or what does as much, stands behind what ordered it.
+    pub after: bool,
+    /// Whether values in its address may be those of an earlier round.
+    pub stale: bool,
+    /// Whether it cannot be told if what was waited for was this.
+    pub doubt: bool,
+    /// Whether another role did it, and nothing told the threads that are here.
+    pub foreign: bool,
+}
+
+impl<'k> Token<'k> {
+    /// The accesses of an event.
+    pub fn of(graph: &Graph<'k>, place: Place, event: &'k Event) -> Vec<Self> {
+        let accesses: Vec<(Access, What<'_>)> = match &event.kind {
+            Kind::Access(access) | Kind::Atomic { access, .. } => vec![(access.clone(), What::Plain)],
+            Kind::Start(start) => start.accesses.iter().map(|access| (access.clone(), What::Started(start))).collect(),
+            Kind::Initialize { barrier, .. } => vec![(mbarrier(barrier), What::Initialized)],
+            Kind::Allocate { object, .. } => vec![(columns(*object), What::Allocated)],
+            _ => Vec::new(),
+        };
+        if accesses.is_empty() {
+            return Vec::new();
+        }
+        let literals = graph.known_at(place);
+        let is_single = graph.is_single(&literals);
+        let token = |(number, (access, what))| Self {
+            place,
+            line: event.line,
+            access,
+            number,
+            what,
+            literals: literals.clone(),
+            is_single,
+        };
+        accesses.into_iter().enumerate().map(token).collect()
+    }
+
+    /// The operation that it belongs to.
+    pub fn operation(&self) -> Option<&'k Operation> {
+        match self.what {
+            What::Started(start) => Some(&start.what),
+            _ => None,
+        }
+    }
+
+    /// What is known of it just behind its event.
+    pub fn issued(&self, signal: Signals) -> Progress {
+        let completes = if self.operation() == Some(&Operation::BulkLoad) { signal } else { 0 };
+        let done = if self.operation().is_some() { Done::No } else { Done::Yes };
+        Progress { done, completes, ..Progress::NEW }
+    }
+
+    /// The groups that it is committed and waited for in.
+    pub fn groups(&self) -> Option<Groups> {
+        match self.operation()? {
+            Operation::Copy => Some(Groups::Copy),
+            Operation::BulkStore => Some(Groups::Bulk),
+            Operation::Wgmma => Some(Groups::Wgmma),
+            _ => None,
+        }
+    }
+
+    /// The group of CTAs whose `tcgen05.commit` tells of its completion.
+    pub fn commit_group(&self) -> Option<u8> {
+        match self.operation()? {
+            Operation::TensorMatrix { group, .. }
+            | Operation::TensorCopy { group, .. }
+            | Operation::TensorShift { group } => Some(*group),
+            _ => None,
+        }
+    }
+
+    /// What `tcgen05.wait` waits for it.
+    pub fn direction(&self) -> Option<Direction> {
+        match self.operation()? {
+            Operation::TensorLoad => Some(Direction::Load),
+            Operation::TensorStore => Some(Direction::Store),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a tcgen05 instruction that goes on behind others.
+    pub fn is_tensor(&self) -> bool {
+        self.commit_group().is_some() || self.direction().is_some()
+    }
+
+    /// Whether the completion of its operation is a proxy fence, too.
+    pub fn fences_itself(&self) -> bool {
+        matches!(self.operation(), Some(Operation::BulkLoad | Operation::BulkStore | Operation::Wgmma))
+    }
+
+    /// Whether a proxy fence may be needed behind it.
+    pub fn is_generic(&self) -> bool {
+        self.access.proxy == Proxy::Generic
+    }
+}
+
+impl Progress {
+    pub const NEW: Self = Self {
+        done: Done::No,
+        age: 0,
+        completes: 0,
+        told: 0,
+        told_fenced: 0,
+        handed: 0,
+        shared: false,
+        started: false,
+        warp: false,
+        among: 0,
+        fenced: false,
+        half_fenced: false,
+        released: false,
+        seen: false,
+        before: false,
+        after: false,
+        stale: false,
+        doubt: false,
+        foreign: false,
+    };
+
+    /// Whether all of it is over, as far as this access is concerned.
+    pub fn is_done(&self, token: &Token<'_>) -> bool {
+        self.done == Done::Yes || self.done == Done::Reads && !token.access.writes
+    }
+}
+
+/// The bytes of an mbarrier.
+pub fn mbarrier(address: &Address) -> Access {
+    Access {
+        address: address.clone(),
+        extent: Some(8),
+        space: Space::Shared,
+        proxy: Proxy::Generic,
+        reads: true,
+        writes: true,
+    }
+}
+
+/// All of an allocation.
+fn columns(object: usize) -> Access {
+    Access {
+        address: Address { object, offset: Sum::default(), is_remote: false },
+        extent: Some(512),
+        space: Space::Tensor,
+        proxy: Proxy::Tensor,
+        reads: false,
+        writes: true,
+    }
+}
+
+/// Whether a kernel has anything that this check is about.
+pub fn is_asynchronous(kernel: &Kernel) -> bool {
+    let events = kernel.blocks.iter().flat_map(|block| &block.events);
+    let ordinary = |kind: &Kind| {
+        matches!(kind, Kind::Access(_) | Kind::Barrier(_) | Kind::Fence { .. } | Kind::Atomic { .. } | Kind::Unknown(_))
+    };
+    events.into_iter().any(|event| !ordinary(&event.kind))
+}
