@@ -1,10 +1,42 @@
 //! PTX to kernels.
+//!
+//! The code of a kernel, with the functions that it calls in their places, becomes a graph of blocks; values are numbered along
+//! it, and every instruction that matters becomes events. Plain accesses of global memory are left out, but for those of objects
+//! that an asynchronous operation touches too.
+
+mod code;
+mod compute;
+mod events;
+mod graph;
+mod places;
+mod print;
+mod terms;
+mod walk;
 
 use ptx_isa::Module;
 
+use self::{code::Library, graph::Graph};
 use crate::kernel::Kernel;
 
-/// The kernels of a module.
-pub fn read(_module: &Module) -> Vec<Kernel> {
-    Vec::new()
+/// The kernels of a module: each `.entry`, and each `.func` with a body that none of its functions calls.
+pub fn read(module: &Module) -> Vec<Kernel> {
+    let library = Library::of(module);
+    let called = library.called();
+    let has_body = module.functions().filter(|function| function.body.is_some());
+    let own = has_body.filter(|function| code::is_entry(function) || !called.contains(&*function.name));
+    own.map(|function| {
+        let code = code::code(&library, function);
+        let graph = Graph::of(&code);
+        let walked = walk::walk(&code, &graph);
+        let threads = code.threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
+        let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
+        Kernel {
+            name: function.name.clone(),
+            line,
+            threads,
+            unread: code.unread.clone(),
+            ..events::kernel(&code, &graph, &walked)
+        }
+    })
+    .collect()
 }

@@ -1,0 +1,72 @@
+//! Prints the kernels of PTX files as the check sees them: `kernels a.ptx b.ptx`. With `--summary` in front, it only counts.
+
+use std::{env, fs, time::Instant};
+
+use ptx_hazards::{Address, Kernel, Kind, ObjectKind, read};
+use ptx_isa::Module;
+
+fn main() {
+    let mut arguments = env::args().skip(1).peekable();
+    let only_counts = arguments.next_if(|argument| argument == "--summary").is_some();
+    for path in arguments {
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                eprintln!("{path}: {error}");
+                continue;
+            }
+        };
+        let start = Instant::now();
+        let module: Module = match text.parse() {
+            Ok(module) => module,
+            Err(errors) => {
+                eprintln!("{path}: {errors}");
+                continue;
+            }
+        };
+        let parsed = start.elapsed();
+        let kernels = read(&module);
+        let all = start.elapsed();
+        for kernel in &kernels {
+            if !only_counts {
+                println!("{kernel}");
+            }
+        }
+        let (known, total) = kernels.iter().flat_map(addresses).fold((0, 0), |(known, total), (kernel, address)| {
+            let is_known = kernel.objects.get(address.object).is_some_and(|object| object.kind != ObjectKind::Unknown);
+            (known + usize::from(is_known), total + 1)
+        });
+        let events: usize = kernels.iter().flat_map(|kernel| &kernel.blocks).map(|block| block.events.len()).sum();
+        let unread: usize = kernels.iter().map(|kernel| kernel.unread.len()).sum();
+        eprintln!(
+            "{path}: {} kernels, {events} events, {known} of {total} addresses known, {unread} unread, {:.0} ms to parse, {:.0} ms to read",
+            kernels.len(),
+            parsed.as_secs_f64() * 1e3,
+            (all - parsed).as_secs_f64() * 1e3,
+        );
+    }
+}
+
+fn addresses(kernel: &Kernel) -> Vec<(&Kernel, &Address)> {
+    let mut found = Vec::new();
+    for event in kernel.blocks.iter().flat_map(|block| &block.events) {
+        match &event.kind {
+            Kind::Access(access) | Kind::Deallocate(access) | Kind::Allocate { access, .. } => {
+                found.push(&access.address)
+            }
+            Kind::Atomic { access, .. } => found.push(&access.address),
+            Kind::Start(start) => {
+                found.extend(start.accesses.iter().map(|access| &access.address));
+                found.extend(&start.barrier);
+            }
+            Kind::TensorCommit { barrier, .. }
+            | Kind::CopyArrive(barrier)
+            | Kind::Initialize { barrier, .. }
+            | Kind::Invalidate(barrier)
+            | Kind::Arrive { barrier, .. }
+            | Kind::Wait { barrier, .. } => found.push(barrier),
+            _ => {}
+        }
+    }
+    found.into_iter().map(|address| (kernel, address)).collect()
+}

@@ -1,0 +1,268 @@
+//! The blocks of a kernel's code: which follow which, which dominate which, and where values of registers meet.
+
+use ptx_isa::flow::reverse_post_order;
+use rustc_hash::FxHashMap;
+
+use super::code::{Action, Code};
+
+/// How many places where values meet are kept; registers beyond have no known value.
+const PHIS: usize = 4_000_000;
+
+/// A basic block.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// Its instructions.
+    pub ops: std::ops::Range<usize>,
+    /// The blocks that follow; of a guarded branch, the last is where the guard does not hold.
+    pub next: Vec<usize>,
+    pub previous: Vec<usize>,
+    /// Of the blocks that dominate it, the nearest; the entry has itself.
+    pub dominator: usize,
+    /// Whether control may come back to it.
+    pub is_in_loop: bool,
+    /// The registers whose values meet here.
+    pub phis: Vec<usize>,
+}
+
+/// The blocks of a kernel that control reaches, in reverse post-order.
+#[derive(Debug)]
+pub struct Graph {
+    pub blocks: Vec<Block>,
+    /// The blocks that each dominates next, in their order.
+    pub dominated: Vec<Vec<usize>>,
+    /// Registers of which the meeting values are not followed.
+    pub given_up: Vec<bool>,
+}
+
+impl Graph {
+    pub fn of(code: &Code) -> Self {
+        let mut blocks = reached(code);
+        let order: Vec<usize> = (0..blocks.len()).collect();
+        for &block in &order {
+            for next in blocks[block].next.clone() {
+                blocks[next].previous.push(block);
+            }
+        }
+        dominators(&mut blocks);
+        loops(&mut blocks);
+        let mut dominated = vec![Vec::new(); blocks.len()];
+        for block in 1..blocks.len() {
+            dominated[blocks[block].dominator].push(block);
+        }
+        let given_up = phis(code, &mut blocks);
+        Self { blocks, dominated, given_up }
+    }
+}
+
+/// The blocks that the first leads to.
+fn reached(code: &Code) -> Vec<Block> {
+    let length = code.ops.len();
+    let mut begins = vec![false; length + 1];
+    begins[0] = true;
+    let place = |label: usize| code.labels.get(label).map_or(length, |place| (*place).min(length));
+    for (index, op) in code.ops.iter().enumerate() {
+        if let Action::Jump(targets) = &op.action {
+            targets.iter().for_each(|target| begins[place(*target)] = true);
+        }
+        if matches!(op.action, Action::Jump(_) | Action::Leave | Action::Trap) {
+            begins[index + 1] = true;
+        }
+    }
+    let starts: Vec<usize> = (0..length).filter(|index| begins[*index]).collect();
+    let mut number = vec![usize::MAX; length + 1];
+    starts.iter().enumerate().for_each(|(block, start)| number[*start] = block);
+    let mut next: Vec<Vec<usize>> = Vec::with_capacity(starts.len());
+    for (block, start) in starts.iter().enumerate() {
+        let end = starts.get(block + 1).copied().unwrap_or(length);
+        let mut all = Vec::new();
+        let last = &code.ops[end - 1];
+        if let Action::Jump(targets) = &last.action {
+            all.extend(targets.iter().map(|target| number[place(*target)]));
+        }
+        let goes_on = last.guard.is_some() || !matches!(last.action, Action::Jump(_) | Action::Leave | Action::Trap);
+        if goes_on {
+            all.push(number[end]);
+        }
+        all.retain(|block| *block != usize::MAX);
+        debug_assert!(end > *start);
+        next.push(all);
+    }
+    if starts.is_empty() {
+        return vec![Block::default()];
+    }
+    let order = reverse_post_order(starts.len(), |block| &next[block]);
+    let mut renamed = vec![usize::MAX; starts.len()];
+    order.iter().enumerate().for_each(|(new, old)| renamed[*old] = new);
+    let block = |old: &usize| Block {
+        ops: starts[*old]..starts.get(old + 1).copied().unwrap_or(length),
+        next: next[*old].iter().map(|next| renamed[*next]).collect(),
+        ..Block::default()
+    };
+    order.iter().map(block).collect()
+}
+
+/// Cooper, Harvey and Kennedy's way.
+fn dominators(blocks: &mut [Block]) {
+    const NONE: usize = usize::MAX;
+    let mut dominator = vec![NONE; blocks.len()];
+    dominator[0] = 0;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in 1..blocks.len() {
+            let known = blocks[block].previous.iter().copied().filter(|previous| dominator[*previous] != NONE);
+            let nearest = known.reduce(|mut a, mut b| {
+                while a != b {
+                    while a > b {
+                        a = dominator[a];
+                    }
+                    while b > a {
+                        b = dominator[b];
+                    }
+                }
+                a
+            });
+            let nearest = nearest.unwrap_or(0);
+            changed |= std::mem::replace(&mut dominator[block], nearest) != nearest;
+        }
+    }
+    blocks.iter_mut().zip(dominator).for_each(|(block, dominator)| block.dominator = dominator);
+}
+
+/// Marks what is in a strongly connected component with an edge (Tarjan, without recursion).
+fn loops(blocks: &mut [Block]) {
+    let length = blocks.len();
+    let (mut index, mut low) = (vec![usize::MAX; length], vec![0; length]);
+    let (mut on_stack, mut stack, mut count) = (vec![false; length], Vec::new(), 0);
+    let mut work = vec![(0, 0)];
+    while let Some((block, done)) = work.pop() {
+        if done == 0 {
+            index[block] = count;
+            low[block] = count;
+            count += 1;
+            stack.push(block);
+            on_stack[block] = true;
+        }
+        match blocks[block].next.get(done).copied() {
+            Some(next) => {
+                work.push((block, done + 1));
+                if index[next] == usize::MAX {
+                    work.push((next, 0));
+                } else if on_stack[next] {
+                    low[block] = low[block].min(index[next]);
+                }
+            }
+            None => {
+                if low[block] == index[block] {
+                    let mut members = Vec::new();
+                    while let Some(member) = stack.pop() {
+                        on_stack[member] = false;
+                        members.push(member);
+                        if member == block {
+                            break;
+                        }
+                    }
+                    let is_loop = members.len() > 1 || blocks[block].next.contains(&block);
+                    members.into_iter().for_each(|member| blocks[member].is_in_loop = is_loop);
+                }
+                if let Some((parent, _)) = work.last() {
+                    low[*parent] = low[*parent].min(low[block]);
+                }
+            }
+        }
+    }
+}
+
+/// Finds where values of the registers meet that have several definitions and are read in another block than that of one.
+fn phis(code: &Code, blocks: &mut [Block]) -> Vec<bool> {
+    let registers = code.registers.len();
+    let (mut writers, mut is_read_elsewhere) = (vec![0u8; registers], vec![false; registers]);
+    let mut written_in = vec![usize::MAX; registers];
+    let mut definitions: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    for op in &code.ops {
+        for register in op.writes.iter().flatten() {
+            // A guarded instruction leaves the old value where it is not executed.
+            writers[*register] = writers[*register].saturating_add(1);
+        }
+    }
+    for (number, block) in blocks.iter().enumerate() {
+        for op in &code.ops[block.ops.clone()] {
+            for_each_read(op, |register| {
+                if writers[register] > 1 && written_in[register] != number {
+                    is_read_elsewhere[register] = true;
+                }
+            });
+            for &register in op.writes.iter().flatten() {
+                if writers[register] > 1 && written_in[register] != number {
+                    if op.guard.is_some() {
+                        is_read_elsewhere[register] = true;
+                    }
+                    written_in[register] = number;
+                    definitions.entry(register).or_default().push(number);
+                }
+            }
+        }
+    }
+    let mut frontier: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];
+    for block in 0..blocks.len() {
+        if blocks[block].previous.len() < 2 && block != 0 {
+            continue;
+        }
+        for &previous in &blocks[block].previous {
+            let mut runner = previous;
+            while (runner != blocks[block].dominator || block == 0) && frontier[runner].last() != Some(&block) {
+                frontier[runner].push(block);
+                if runner == 0 {
+                    break;
+                }
+                runner = blocks[runner].dominator;
+            }
+        }
+    }
+    let mut given_up = vec![false; registers];
+    let (mut total, mut seen) = (0, vec![usize::MAX; blocks.len()]);
+    let mut definitions: Vec<_> =
+        definitions.into_iter().filter(|(register, _)| is_read_elsewhere[*register]).collect();
+    definitions.sort_unstable_by_key(|(register, _)| *register);
+    for (register, mut work) in definitions {
+        if total > PHIS {
+            given_up[register] = true;
+            continue;
+        }
+        while let Some(block) = work.pop() {
+            for &meeting in &frontier[block] {
+                if std::mem::replace(&mut seen[meeting], register) != register {
+                    blocks[meeting].phis.push(register);
+                    work.push(meeting);
+                    total += 1;
+                }
+            }
+        }
+    }
+    given_up
+}
+
+fn for_each_read(op: &super::code::Op, mut read: impl FnMut(usize)) {
+    use super::code::Operand;
+    fn registers(operand: &Operand, read: &mut impl FnMut(usize)) {
+        match operand {
+            Operand::Register(register) | Operand::Not(register) => read(*register),
+            Operand::Address(base, _) | Operand::Tensor(base) => registers(base, read),
+            Operand::Vector(elements) => elements.iter().for_each(|element| registers(element, read)),
+            Operand::Constant(_) | Operand::Symbol(_) | Operand::Special(_) | Operand::Nothing => {}
+        }
+    }
+    if let Some((register, _)) = op.guard {
+        read(register);
+    }
+    match &op.action {
+        Action::Compute(_, sources) => sources.iter().for_each(|source| registers(source, &mut read)),
+        Action::Touch(touch) => registers(&touch.address, &mut read),
+        Action::Asynchronous(_, arguments) => arguments.iter().for_each(|(_, source)| registers(source, &mut read)),
+        Action::Barrier { id, threads, .. } => {
+            registers(id, &mut read);
+            threads.iter().for_each(|threads| registers(threads, &mut read));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,183 @@
+//! What addresses are relative to.
+
+use super::terms::{Atom, Content, Sum, Terms, Value, What};
+use rustc_hash::FxHashMap;
+
+/// What an address is relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Base {
+    /// A symbol.
+    Symbol(usize),
+    /// What `tcgen05.alloc` gives that writes to this address.
+    Allocation(Value),
+    /// A pointer parameter of a kernel: the atom.
+    Param(Atom),
+}
+
+/// What is known of an atom's base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// Nothing yet.
+    Open,
+    Base(Base),
+    None,
+}
+
+/// An address, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    pub base: Option<Base>,
+    /// What is added.
+    pub offset: Sum,
+    pub is_remote: bool,
+}
+
+/// The bases of all atoms.
+#[derive(Debug)]
+pub struct Places(Vec<Origin>);
+
+impl Places {
+    /// Bases of what meets are found by going round until nothing changes.
+    pub fn of(terms: &Terms, meetings: &FxHashMap<(usize, usize), Vec<Content>>) -> Self {
+        let mut places = Self(vec![Origin::Open; terms.atoms.len()]);
+        // An origin changes twice at most, and mostly one round is enough.
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for index in 0..terms.atoms.len() {
+                if places.0[index] == Origin::None {
+                    continue;
+                }
+                let now = places.origin(terms, meetings, Atom(index as u32));
+                changed |= std::mem::replace(&mut places.0[index], now) != now;
+            }
+        }
+        places
+    }
+
+    fn origin(&self, terms: &Terms, meetings: &FxHashMap<(usize, usize), Vec<Content>>, atom: Atom) -> Origin {
+        match terms.what(atom) {
+            What::Symbol(symbol) => Origin::Base(Base::Symbol(*symbol)),
+            What::Allocation(address) => Origin::Base(Base::Allocation(*address)),
+            What::Param(_, _, 8) => Origin::Base(Base::Param(atom)),
+            What::Field(inner, low, bits) if is_rounded(*low, *bits) || *low == 4 && *bits >= 14 => {
+                self.of_value(terms, *inner)
+            }
+            What::Shuffle(inner) => self.of_value(terms, *inner),
+            What::Select(_, a, b) => join(self.of_value(terms, *a), self.of_value(terms, *b)),
+            What::Phi(block, register) => {
+                let met = meetings.get(&(*block, *register)).map_or(&[][..], |met| met);
+                let one = |content: &Content| match content {
+                    Content::Value(value) => self.of_value(terms, *value),
+                    Content::Unset => Origin::Open,
+                    Content::Literal(_) => Origin::None,
+                };
+                met.iter().map(one).reduce(join).unwrap_or(Origin::None)
+            }
+            // Swizzles of an address.
+            What::Computed(_, values) if values.len() == 2 => {
+                match (self.of_value(terms, values[0]), self.of_value(terms, values[1])) {
+                    (Origin::Base(base), Origin::None) | (Origin::None, Origin::Base(base)) => Origin::Base(base),
+                    (Origin::Open, _) | (_, Origin::Open) => Origin::Open,
+                    _ => Origin::None,
+                }
+            }
+            _ => Origin::None,
+        }
+    }
+
+    fn of_value(&self, terms: &Terms, value: Value) -> Origin {
+        let mut open = false;
+        for (atom, factor) in &terms.sum(value).terms {
+            if !may_be_base(terms, *atom, *factor) {
+                continue;
+            }
+            match self.0[atom.0 as usize] {
+                Origin::Open => open = true,
+                Origin::None => {}
+                base @ Origin::Base(_) => return base,
+            }
+        }
+        if open { Origin::Open } else { Origin::None }
+    }
+
+    /// An address, taken apart.
+    pub fn parts(&self, terms: &Terms, value: Value) -> Parts {
+        let sum = terms.sum(value);
+        let mut parts =
+            Parts { base: None, offset: Sum { terms: Vec::new(), constant: sum.constant }, is_remote: false };
+        for (atom, factor) in &sum.terms {
+            let what = terms.what(*atom);
+            if matches!(what, What::Remote(_)) && *factor == 1 {
+                parts.is_remote = true;
+                continue;
+            }
+            if parts.base.is_none()
+                && may_be_base(terms, *atom, *factor)
+                && let Origin::Base(base) = self.0[atom.0 as usize]
+            {
+                parts.base = Some(base);
+                if matches!(what, What::Symbol(_) | What::Allocation(_) | What::Param(..)) {
+                    continue;
+                }
+            }
+            parts.offset.terms.push((*atom, *factor));
+        }
+        parts
+    }
+
+    /// The address in a matrix descriptor, in bytes: it stands in the lowest 14 bits, without its own lowest four.
+    pub fn described(&self, terms: &Terms, value: Value) -> Option<Parts> {
+        let sum = terms.sum(value);
+        let mut found: Option<Parts> = None;
+        let mut rest = Sum { terms: Vec::new(), constant: (sum.constant & 0x3fff) << 4 };
+        for (atom, factor) in &sum.terms {
+            match terms.what(*atom) {
+                What::Field(inner, 4, bits) if *bits >= 14 && *factor == 1 && found.is_none() => {
+                    found = Some(self.parts(terms, *inner));
+                }
+                What::Phi(..) | What::Select(..) | What::Computed(..) | What::Shuffle(_)
+                    if *factor == 1 && found.is_none() && matches!(self.0[atom.0 as usize], Origin::Base(_)) =>
+                {
+                    let Origin::Base(base) = self.0[atom.0 as usize] else { continue };
+                    found = Some(Parts {
+                        base: Some(base),
+                        offset: Sum { terms: vec![(*atom, 16)], constant: 0 },
+                        is_remote: false,
+                    });
+                }
+                _ if factor.trailing_zeros() >= 14 => {}
+                _ => rest.terms.push((*atom, factor.wrapping_mul(16))),
+            }
+        }
+        let mut found = found?;
+        found.offset.constant = found.offset.constant.wrapping_add(rest.constant);
+        for (atom, factor) in rest.terms {
+            match found.offset.terms.iter_mut().find(|(own, _)| *own == atom) {
+                Some((_, own)) => *own = own.wrapping_add(factor),
+                None => found.offset.terms.push((atom, factor)),
+            }
+        }
+        found.offset.terms.retain(|(_, factor)| *factor != 0);
+        found.offset.terms.sort_unstable();
+        Some(found)
+    }
+}
+
+/// Whether a field of an address, scaled, is the address rounded down.
+fn is_rounded(low: u32, bits: u32) -> bool {
+    low + bits >= 18 && low < 14
+}
+
+fn may_be_base(terms: &Terms, atom: Atom, factor: i64) -> bool {
+    factor == 1
+        || matches!(terms.what(atom), What::Field(_, low, bits) if is_rounded(*low, *bits) && factor == 1 << low)
+}
+
+fn join(a: Origin, b: Origin) -> Origin {
+    match (a, b) {
+        (Origin::Open, other) | (other, Origin::Open) => other,
+        (a, b) if a == b => a,
+        _ => Origin::None,
+    }
+}

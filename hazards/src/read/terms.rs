@@ -1,0 +1,754 @@
+//! Values and predicates by number: equal expressions have one number.
+//!
+//! A value is a sum of atoms, each times a number. What is no sum is an atom of its own: a field of bits, a choice, what is loaded,
+//! what meets at a block. Sums are exact up to the width of registers: addresses are taken not to wrap.
+
+use rustc_hash::FxHashMap;
+
+use crate::kernel::Varies;
+
+/// How many terms a sum may have.
+const TERMS: usize = 12;
+
+/// The number of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Value(pub u32);
+
+/// The number of an atom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Atom(pub u32);
+
+/// A predicate by its number, or its opposite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Literal {
+    pub predicate: u32,
+    pub holds: bool,
+}
+
+impl Literal {
+    /// The first predicate always holds.
+    pub const TRUE: Self = Self { predicate: 0, holds: true };
+    pub const FALSE: Self = Self { predicate: 0, holds: false };
+
+    pub fn opposite(self) -> Self {
+        Self { holds: !self.holds, ..self }
+    }
+
+    /// The same where `holds` is true, the opposite otherwise.
+    pub fn if_(self, holds: bool) -> Self {
+        if holds { self } else { self.opposite() }
+    }
+}
+
+/// What a register holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Content {
+    /// Nothing has been written.
+    Unset,
+    Value(Value),
+    Literal(Literal),
+}
+
+/// A sum.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sum {
+    /// In the order of the atoms; no factor is 0.
+    pub terms: Vec<(Atom, i64)>,
+    pub constant: i64,
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    pub low: i64,
+    pub high: i64,
+    /// The bits that may be set.
+    pub mask: u64,
+    /// The innermost block of a loop that it depends on.
+    pub block: Option<usize>,
+}
+
+impl Facts {
+    pub const UNKNOWN: Self = Self { low: i64::MIN, high: i64::MAX, mask: u64::MAX, block: None };
+
+    pub fn range(low: i64, high: i64) -> Self {
+        let mask = if low >= 0 { ones(64 - high.max(0).leading_zeros()) } else { u64::MAX };
+        Self { low, high, mask, block: None }
+    }
+}
+
+/// What an atom is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// The address of a symbol.
+    Symbol(usize),
+    /// What the `tcgen05.alloc` gives that writes to this address.
+    Allocation(Value),
+    /// A special register.
+    Special(String),
+    /// A parameter of the kernel: its symbol, where, and how many bytes.
+    Param(usize, i64, u64),
+    /// Some bits of a value: the lowest, and how many.
+    Field(Value, u32, u32),
+    /// One of two.
+    Select(Literal, Value, Value),
+    /// The value of one lane of the warp.
+    Shuffle(Value),
+    /// How far the same place in another CTA is away.
+    Remote(Option<Value>),
+    /// What an instruction computes of values.
+    Computed(u32, Vec<Value>),
+    /// What an instruction computes of a predicate and others.
+    Chosen(u32, Vec<Content>),
+    /// Values that meet at a block, of a register.
+    Phi(usize, usize),
+    /// A result of an instruction, loaded from an address if there is one.
+    Result(usize, usize, Option<Value>),
+    /// What a register holds that nothing writes.
+    Unset(usize),
+}
+
+/// What a predicate says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Says {
+    All(Vec<Literal>),
+    Within(Value, i64, i64),
+    /// One thread of the warp is elected, of those of a mask.
+    Elected(Value),
+    /// What an instruction says of values.
+    Computed(u32, Vec<Content>),
+    Phi(usize, usize),
+    /// A wait on an mbarrier has succeeded, or another result of an instruction.
+    Result(usize, usize),
+    Unset(usize),
+}
+
+/// Atoms, values and predicates.
+#[derive(Debug)]
+pub struct Terms {
+    pub atoms: Vec<(What, Facts)>,
+    atom_numbers: FxHashMap<What, Atom>,
+    pub values: Vec<(Sum, Facts)>,
+    value_numbers: FxHashMap<Sum, Value>,
+    pub predicates: Vec<(Says, Option<usize>)>,
+    predicate_numbers: FxHashMap<Says, u32>,
+    words: FxHashMap<String, u32>,
+    /// The depth of each block in the dominator tree.
+    depths: Vec<usize>,
+    /// Which threads have different ones, of atoms and of predicates, as far as it is known.
+    atoms_vary: Vec<Varies>,
+    predicates_vary: Vec<Varies>,
+    /// Whether the threads of a CTA have one dimension.
+    is_flat: bool,
+}
+
+pub fn ones(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// The number in as many bits, with its sign.
+pub fn wrapped(number: i64, bits: u32) -> i64 {
+    if bits >= 64 || bits == 0 { number } else { number << (64 - bits) >> (64 - bits) }
+}
+
+impl Terms {
+    pub fn new(depths: Vec<usize>, is_flat: bool) -> Self {
+        let mut terms = Self {
+            atoms: Vec::new(),
+            atom_numbers: FxHashMap::default(),
+            values: Vec::new(),
+            value_numbers: FxHashMap::default(),
+            predicates: Vec::new(),
+            predicate_numbers: FxHashMap::default(),
+            words: FxHashMap::default(),
+            depths,
+            atoms_vary: Vec::new(),
+            predicates_vary: Vec::new(),
+            is_flat,
+        };
+        terms.predicate(Says::All(Vec::new()), None);
+        terms
+    }
+
+    pub fn word(&mut self, word: &str) -> u32 {
+        if let Some(number) = self.words.get(word) {
+            return *number;
+        }
+        let number = self.words.len() as u32;
+        self.words.insert(word.into(), number);
+        number
+    }
+
+    /// Of two blocks of loops that both dominate a place, the inner one.
+    pub fn inner(&self, a: Option<usize>, b: Option<usize>) -> Option<usize> {
+        let depth = |block: usize| self.depths.get(block).copied().unwrap_or(0);
+        match (a, b) {
+            (Some(a), Some(b)) => Some(if depth(a) >= depth(b) { a } else { b }),
+            (one, other) => one.or(other),
+        }
+    }
+
+    // Making.
+
+    pub fn atom(&mut self, what: What, facts: Facts) -> Value {
+        self.varying(what, facts, Varies::Thread)
+    }
+
+    /// An atom of which only its maker knows which threads have different ones.
+    pub fn varying(&mut self, what: What, facts: Facts, varies: Varies) -> Value {
+        let atom = match self.atom_numbers.get(&what) {
+            Some(atom) => *atom,
+            None => {
+                let atom = Atom(self.atoms.len() as u32);
+                self.atoms_vary.push(self.derived(&what).unwrap_or(varies));
+                self.atoms.push((what.clone(), facts));
+                self.atom_numbers.insert(what, atom);
+                atom
+            }
+        };
+        self.value(Sum { terms: vec![(atom, 1)], constant: 0 })
+    }
+
+    pub fn value(&mut self, sum: Sum) -> Value {
+        if let Some(value) = self.value_numbers.get(&sum) {
+            return *value;
+        }
+        let facts = self.facts_of(&sum);
+        let value = Value(self.values.len() as u32);
+        self.values.push((sum.clone(), facts));
+        self.value_numbers.insert(sum, value);
+        value
+    }
+
+    pub fn constant(&mut self, constant: i64) -> Value {
+        self.value(Sum { terms: Vec::new(), constant })
+    }
+
+    pub fn predicate(&mut self, says: Says, block: Option<usize>) -> Literal {
+        self.varying_predicate(says, block, Varies::No)
+    }
+
+    /// A predicate of which only its maker knows which threads have different ones.
+    pub fn varying_predicate(&mut self, says: Says, block: Option<usize>, varies: Varies) -> Literal {
+        let predicate = match self.predicate_numbers.get(&says) {
+            Some(number) => *number,
+            None => {
+                let number = self.predicates.len() as u32;
+                self.predicates_vary.push(self.derived_predicate(&says).unwrap_or(varies));
+                self.predicates.push((says.clone(), block));
+                self.predicate_numbers.insert(says, number);
+                number
+            }
+        };
+        Literal { predicate, holds: true }
+    }
+
+    // Asking.
+
+    pub fn sum(&self, value: Value) -> &Sum {
+        &self.values[value.0 as usize].0
+    }
+
+    pub fn facts(&self, value: Value) -> Facts {
+        self.values[value.0 as usize].1
+    }
+
+    pub fn known(&self, value: Value) -> Option<i64> {
+        let sum = self.sum(value);
+        sum.terms.is_empty().then_some(sum.constant)
+    }
+
+    /// The atom that a value is.
+    pub fn only(&self, value: Value) -> Option<&What> {
+        match self.sum(value) {
+            Sum { terms, constant: 0 } => match terms[..] {
+                [(atom, 1)] => Some(&self.atoms[atom.0 as usize].0),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub fn what(&self, atom: Atom) -> &What {
+        &self.atoms[atom.0 as usize].0
+    }
+
+    fn facts_of(&self, sum: &Sum) -> Facts {
+        if let (&[(atom, 1)], 0) = (&sum.terms[..], sum.constant) {
+            return self.atoms[atom.0 as usize].1;
+        }
+        let (mut low, mut high) = (i128::from(sum.constant), i128::from(sum.constant));
+        let mut masks = vec![sum.constant.cast_unsigned()];
+        let mut block = None;
+        for (atom, factor) in &sum.terms {
+            let facts = self.atoms[atom.0 as usize].1;
+            let ends = [facts.low, facts.high].map(|end| i128::from(end) * i128::from(*factor));
+            low += ends[0].min(ends[1]);
+            high += ends[0].max(ends[1]);
+            let shift = factor.trailing_zeros();
+            let shifted = facts.mask.checked_shl(shift).unwrap_or(0);
+            masks.push(if factor.count_ones() == 1 { shifted } else { !ones(shifted.trailing_zeros()) });
+            block = self.inner(block, facts.block);
+        }
+        let zeros = masks.iter().map(|mask| mask.trailing_zeros()).min().unwrap_or(0);
+        let (Ok(low), Ok(high)) = (i64::try_from(low), i64::try_from(high)) else {
+            return Facts { block, mask: !ones(zeros), ..Facts::UNKNOWN };
+        };
+        let mut all = 0u64;
+        let disjoint = masks.iter().all(|mask| {
+            let is_new = all & mask == 0;
+            all |= mask;
+            is_new
+        });
+        let range = Facts::range(low, high);
+        let mask = if disjoint && low >= 0 { all & range.mask } else { range.mask & !ones(zeros) };
+        Facts { low, high, mask, block }
+    }
+
+    fn block_of(&self, values: &[Value]) -> Option<usize> {
+        values.iter().fold(None, |block, value| self.inner(block, self.facts(*value).block))
+    }
+
+    fn block_of_literal(&self, literal: Literal) -> Option<usize> {
+        self.predicates[literal.predicate as usize].1
+    }
+
+    pub fn block_of_contents(&self, contents: &[Content]) -> Option<usize> {
+        contents.iter().fold(None, |block, content| {
+            self.inner(
+                block,
+                match content {
+                    Content::Unset => None,
+                    Content::Value(value) => self.facts(*value).block,
+                    Content::Literal(literal) => self.block_of_literal(*literal),
+                },
+            )
+        })
+    }
+
+    // Computing.
+
+    /// Something that an instruction computes of values, of which no more is known than its facts.
+    pub fn computed(&mut self, word: &str, values: &[Value], facts: Facts) -> Value {
+        let block = self.block_of(values);
+        let word = self.word(word);
+        self.atom(What::Computed(word, values.to_vec()), Facts { block, ..facts })
+    }
+
+    pub fn add(&mut self, a: Value, b: Value, bits: u32) -> Value {
+        self.combine(a, b, 1, bits)
+    }
+
+    pub fn subtract(&mut self, a: Value, b: Value, bits: u32) -> Value {
+        self.combine(a, b, -1, bits)
+    }
+
+    /// `a + b * factor`
+    fn combine(&mut self, a: Value, b: Value, factor: i64, bits: u32) -> Value {
+        let (a_sum, b_sum) = (self.sum(a).clone(), self.sum(b).clone());
+        let mut terms = Vec::with_capacity(a_sum.terms.len() + b_sum.terms.len());
+        let (mut left, mut right) = (a_sum.terms.iter().peekable(), b_sum.terms.iter().peekable());
+        loop {
+            let (atom, number) = match (left.peek(), right.peek()) {
+                (None, None) => break,
+                (Some((one, _)), Some((other, _))) if one == other => {
+                    let own = left.next().map_or(0, |(_, own)| *own);
+                    (*one, own.wrapping_add(right.next().map_or(0, |(_, other)| other.wrapping_mul(factor))))
+                }
+                (Some((one, _)), other) if other.is_none_or(|(other, _)| one < other) => {
+                    (*one, left.next().map_or(0, |(_, own)| *own))
+                }
+                (_, Some((other, number))) => {
+                    let pair = (*other, number.wrapping_mul(factor));
+                    right.next();
+                    pair
+                }
+                (Some((one, number)), None) => {
+                    let pair = (*one, *number);
+                    left.next();
+                    pair
+                }
+            };
+            let number = wrapped(number, bits);
+            if number != 0 {
+                terms.push((atom, number));
+            }
+        }
+        if terms.len() > TERMS {
+            return self.computed(if factor == 1 { "add" } else { "sub" }, &[a, b], Facts::UNKNOWN);
+        }
+        let constant = wrapped(a_sum.constant.wrapping_add(b_sum.constant.wrapping_mul(factor)), bits);
+        self.value(Sum { terms, constant })
+    }
+
+    pub fn scale(&mut self, value: Value, factor: i64, bits: u32) -> Value {
+        let sum = self.sum(value);
+        let scaled = |number: i64| wrapped(number.wrapping_mul(factor), bits);
+        let terms = sum.terms.iter().map(|(atom, number)| (*atom, scaled(*number)));
+        let sum = Sum { terms: terms.filter(|(_, number)| *number != 0).collect(), constant: scaled(sum.constant) };
+        self.value(sum)
+    }
+
+    pub fn multiply(&mut self, a: Value, b: Value, bits: u32) -> Value {
+        match (self.known(a), self.known(b)) {
+            (Some(a), _) => self.scale(b, a, bits),
+            (_, Some(b)) => self.scale(a, b, bits),
+            _ => {
+                let pair = [a.min(b), a.max(b)];
+                let (x, y) = (self.facts(a), self.facts(b));
+                let high = i128::from(x.high) * i128::from(y.high);
+                let facts = match i64::try_from(high) {
+                    Ok(high) if x.low >= 0 && y.low >= 0 => Facts::range(0, high),
+                    _ => Facts::UNKNOWN,
+                };
+                self.computed("mul", &pair, facts)
+            }
+        }
+    }
+
+    /// The `bits` bits from bit `low` on.
+    pub fn field(&mut self, value: Value, low: u32, bits: u32) -> Value {
+        if let Some(number) = self.known(value) {
+            return self.constant(((number.cast_unsigned().checked_shr(low).unwrap_or(0)) & ones(bits)).cast_signed());
+        }
+        if bits == 0 || low >= 64 {
+            return self.constant(0);
+        }
+        let is_above = |factor: i64| low + bits < 64 && factor.trailing_zeros() >= low + bits;
+        let (sum, mut upper, mut lower) = (self.sum(value).clone(), Sum::default(), Sum::default());
+        for (atom, factor) in sum.terms.iter().filter(|(_, factor)| !is_above(*factor)) {
+            match factor.trailing_zeros() >= low {
+                true => upper.terms.push((*atom, factor >> low)),
+                false => lower.terms.push((*atom, *factor)),
+            }
+        }
+        upper.constant = sum.constant >> low;
+        lower.constant = (sum.constant.cast_unsigned() & ones(low)).cast_signed();
+        if low > 0 {
+            let facts = self.facts_of(&lower);
+            if facts.low >= 0 && facts.high.cast_unsigned() <= ones(low) {
+                let upper = self.value(upper);
+                return self.field(upper, 0, bits);
+            }
+        }
+        let kept = Sum {
+            terms: sum.terms.iter().copied().filter(|(_, factor)| !is_above(*factor)).collect(),
+            constant: sum.constant,
+        };
+        if kept.terms.is_empty() {
+            let value = self.value(kept);
+            return self.field(value, low, bits);
+        }
+        let value = self.value(kept);
+        let facts = self.facts(value);
+        if low == 0 && facts.low >= 0 && facts.high.cast_unsigned() <= ones(bits) {
+            return value;
+        }
+        if let Some(&What::Field(inner, inner_low, inner_bits)) = self.only(value) {
+            return match inner_bits.checked_sub(low) {
+                Some(left) if left > 0 => self.field(inner, inner_low + low, bits.min(left)),
+                _ => self.constant(0),
+            };
+        }
+        let mut high = ones(bits).min(i64::MAX.cast_unsigned()).cast_signed();
+        if facts.low >= 0 {
+            high = high.min(facts.high >> low.min(63));
+        }
+        let mask = (facts.mask >> low) & ones(bits) & Facts::range(0, high).mask;
+        self.atom(What::Field(value, low, bits), Facts { low: 0, high, mask, block: facts.block })
+    }
+
+    pub fn and(&mut self, a: Value, b: Value, bits: u32) -> Value {
+        let (a, b) = if self.known(a).is_some() { (b, a) } else { (a, b) };
+        let Some(mask) = self.known(b) else {
+            if a == b {
+                return a;
+            }
+            let (x, y) = (self.facts(a), self.facts(b));
+            let mask = x.mask & y.mask;
+            let facts = if mask >> 63 == 0 && (x.low >= 0 || y.low >= 0) {
+                Facts { mask, ..Facts::range(0, mask.cast_signed()) }
+            } else {
+                Facts::UNKNOWN
+            };
+            return self.computed("and", &[a.min(b), a.max(b)], facts);
+        };
+        let mask = mask.cast_unsigned() & ones(bits);
+        if let Some(number) = self.known(a) {
+            return self.constant(wrapped((number.cast_unsigned() & mask).cast_signed(), bits));
+        }
+        let facts = self.facts(a);
+        if facts.low >= 0 && facts.mask & !mask == 0 {
+            return a;
+        }
+        if mask == 0 {
+            return self.constant(0);
+        }
+        // CUTLASS finds the first CTA of a pair so.
+        if mask == 0xfeff_ffff {
+            let remote = self.atom(What::Remote(None), Facts::UNKNOWN);
+            return self.add(a, remote, bits);
+        }
+        if mask == ones(32) && bits == 64 {
+            return self.narrowed(a, 32);
+        }
+        let zeros = mask.trailing_zeros();
+        let run = (mask >> zeros).trailing_ones();
+        if mask == ones(run) << zeros {
+            let field = self.field(a, zeros, run);
+            return self.scale(field, 1 << zeros, 64);
+        }
+        let width = 64 - mask.leading_zeros() - zeros;
+        let inner = self.field(a, zeros, width);
+        let left = (mask >> zeros).cast_signed();
+        let known = self.constant(left);
+        let possible = self.facts(inner).mask & left.cast_unsigned();
+        let facts = Facts { mask: possible, ..Facts::range(0, possible.cast_signed()) };
+        let and = self.computed("and", &[inner, known], facts);
+        self.scale(and, 1 << zeros, 64)
+    }
+
+    pub fn or(&mut self, a: Value, b: Value, bits: u32) -> Value {
+        if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
+            return self.constant(wrapped(a | b, bits));
+        }
+        if a == b {
+            return a;
+        }
+        self.disjoint(a, b, bits).unwrap_or_else(|| self.mixed("or", a, b))
+    }
+
+    pub fn xor(&mut self, a: Value, b: Value, bits: u32) -> Value {
+        if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
+            return self.constant(wrapped(a ^ b, bits));
+        }
+        if a == b {
+            return self.constant(0);
+        }
+        self.disjoint(a, b, bits).unwrap_or_else(|| self.mixed("xor", a, b))
+    }
+
+    /// The sum of values that have no bit in common.
+    fn disjoint(&mut self, a: Value, b: Value, bits: u32) -> Option<Value> {
+        let (x, y) = (self.facts(a), self.facts(b));
+        // A constant may have its sign set, as the upper half of a descriptor.
+        let is_plain = |facts: Facts, value: Value| facts.low >= 0 || self.known(value).is_some();
+        (x.mask & y.mask == 0 && is_plain(x, a) && is_plain(y, b)).then(|| self.add(a, b, bits))
+    }
+
+    fn mixed(&mut self, word: &str, a: Value, b: Value) -> Value {
+        let (x, y) = (self.facts(a), self.facts(b));
+        let mask = x.mask | y.mask;
+        let facts = if x.low >= 0 && y.low >= 0 {
+            Facts { mask, ..Facts::range(0, mask.min(i64::MAX.cast_unsigned()).cast_signed()) }
+        } else {
+            Facts::UNKNOWN
+        };
+        self.computed(word, &[a.min(b), a.max(b)], facts)
+    }
+
+    /// The value in a register of so many bits. It is taken to fit.
+    pub fn narrowed(&mut self, value: Value, bits: u32) -> Value {
+        let sum = self.sum(value);
+        let terms = sum.terms.iter().map(|(atom, factor)| (*atom, wrapped(*factor, bits)));
+        let sum =
+            Sum { terms: terms.filter(|(_, factor)| *factor != 0).collect(), constant: wrapped(sum.constant, bits) };
+        self.value(sum)
+    }
+
+    pub fn select(&mut self, literal: Literal, a: Value, b: Value) -> Value {
+        match literal {
+            _ if a == b => a,
+            Literal::TRUE => a,
+            Literal::FALSE => b,
+            Literal { holds: false, .. } => self.select(literal.opposite(), b, a),
+            _ => {
+                let (x, y) = (self.facts(a), self.facts(b));
+                let block = self.inner(self.block_of(&[a, b]), self.block_of_literal(literal));
+                let facts = Facts { low: x.low.min(y.low), high: x.high.max(y.high), mask: x.mask | y.mask, block };
+                self.atom(What::Select(literal, a, b), facts)
+            }
+        }
+    }
+
+    // Predicates.
+
+    pub fn all(&mut self, literals: &[Literal]) -> Literal {
+        let mut list: Vec<Literal> = Vec::new();
+        for literal in literals {
+            match &self.predicates[literal.predicate as usize].0 {
+                Says::All(inner) if literal.holds => list.extend(inner),
+                _ => list.push(*literal),
+            }
+        }
+        list.sort_unstable();
+        list.dedup();
+        if list.windows(2).any(|pair| pair[0].predicate == pair[1].predicate) || list.contains(&Literal::FALSE) {
+            return Literal::FALSE;
+        }
+        if let [one] = list[..] {
+            return one;
+        }
+        let block = list.iter().fold(None, |block, literal| self.inner(block, self.block_of_literal(*literal)));
+        self.predicate(Says::All(list), block)
+    }
+
+    pub fn any(&mut self, literals: &[Literal]) -> Literal {
+        let opposites: Vec<_> = literals.iter().map(|literal| literal.opposite()).collect();
+        self.all(&opposites).opposite()
+    }
+
+    /// Whether a value is within a range.
+    pub fn within(&mut self, value: Value, low: i64, high: i64) -> Literal {
+        let sum = self.sum(value).clone();
+        if let &[(atom, factor)] = &sum.terms[..] {
+            if let What::Select(literal, a, b) = self.what(atom).clone()
+                && let (Some(a), Some(b)) = (self.known(a), self.known(b))
+            {
+                let holds = |number: i64| {
+                    let number = number.wrapping_mul(factor).wrapping_add(sum.constant);
+                    low <= number && number <= high
+                };
+                return match (holds(a), holds(b)) {
+                    (true, true) => Literal::TRUE,
+                    (true, false) => literal,
+                    (false, true) => literal.opposite(),
+                    (false, false) => Literal::FALSE,
+                };
+            }
+            if factor == 1 && sum.constant != 0 {
+                let shifted =
+                    |end: i64| if end == i64::MIN || end == i64::MAX { end } else { end.saturating_sub(sum.constant) };
+                let value = self.value(Sum { terms: sum.terms, constant: 0 });
+                return self.within(value, shifted(low), shifted(high));
+            }
+        }
+        let facts = self.facts(value);
+        let (low, high) = (low.max(facts.low), high.min(facts.high));
+        if low > high {
+            return Literal::FALSE;
+        }
+        if low == facts.low && high == facts.high {
+            return Literal::TRUE;
+        }
+        // One number for a test and its opposite.
+        if high == facts.high {
+            return self.predicate(Says::Within(value, facts.low, low - 1), facts.block).opposite();
+        }
+        self.predicate(Says::Within(value, low, high), facts.block)
+    }
+
+    // Which threads have different ones.
+
+    pub fn varies(&self, value: Value) -> Varies {
+        let terms = &self.sum(value).terms;
+        terms.iter().map(|(atom, _)| self.atoms_vary[atom.0 as usize]).max().unwrap_or(Varies::No)
+    }
+
+    pub fn atom_varies(&self, atom: Atom) -> Varies {
+        self.atoms_vary[atom.0 as usize]
+    }
+
+    pub fn literal_varies(&self, literal: Literal) -> Varies {
+        self.predicates_vary[literal.predicate as usize]
+    }
+
+    pub fn content_varies(&self, content: Content) -> Varies {
+        match content {
+            Content::Unset => Varies::No,
+            Content::Value(value) => self.varies(value),
+            Content::Literal(literal) => self.literal_varies(literal),
+        }
+    }
+
+    fn derived(&self, what: &What) -> Option<Varies> {
+        let all = |values: &[Value]| values.iter().map(|value| self.varies(*value)).max().unwrap_or(Varies::No);
+        Some(match what {
+            What::Symbol(_) | What::Allocation(_) | What::Param(..) | What::Unset(_) => Varies::No,
+            What::Special(name) if name.starts_with("tid") || name.starts_with("lane") => Varies::Thread,
+            What::Special(name) if name == "warpid" => Varies::Warp,
+            What::Special(_) => Varies::No,
+            What::Field(value, low, _) if *low >= 5 && self.is_flat && self.is_thread(*value) => Varies::Warp,
+            What::Field(value, ..) => self.varies(*value),
+            What::Select(literal, a, b) => all(&[*a, *b]).max(self.literal_varies(*literal)),
+            What::Shuffle(value) => self.varies(*value).min(Varies::Warp),
+            What::Remote(value) => value.map_or(Varies::No, |value| self.varies(value)),
+            What::Computed(_, values) => all(values),
+            What::Chosen(_, contents) => {
+                contents.iter().map(|content| self.content_varies(*content)).max().unwrap_or(Varies::No)
+            }
+            What::Result(_, _, Some(address)) => self.varies(*address),
+            What::Phi(..) | What::Result(_, _, None) => return None,
+        })
+    }
+
+    fn derived_predicate(&self, says: &Says) -> Option<Varies> {
+        Some(match says {
+            Says::All(list) => list.iter().map(|own| self.literal_varies(*own)).max().unwrap_or(Varies::No),
+            Says::Within(value, low, high) => {
+                let whole_warps = (*low == i64::MIN || low % 32 == 0) && (*high == i64::MAX || (high + 1) % 32 == 0);
+                let is_thread = match self.only(*value) {
+                    Some(What::Field(inner, 0, bits)) => *bits >= 5 && self.is_thread(*inner),
+                    _ => self.is_thread(*value),
+                };
+                if whole_warps && is_thread && self.is_flat { Varies::Warp } else { self.varies(*value) }
+            }
+            Says::Elected(_) => Varies::Thread,
+            Says::Computed(_, contents) => {
+                contents.iter().map(|content| self.content_varies(*content)).max().unwrap_or(Varies::No)
+            }
+            Says::Phi(..) | Says::Result(..) | Says::Unset(_) => return None,
+        })
+    }
+
+    /// Whether it is the number of the thread in its CTA.
+    pub fn is_thread(&self, value: Value) -> bool {
+        matches!(self.only(value), Some(What::Special(name)) if name == "tid.x")
+    }
+
+    /// Whether threads are numbered by one register.
+    pub fn is_flat(&self) -> bool {
+        self.is_flat
+    }
+
+    /// Finds what varies where values meet that come from behind: each place has the contents that meet there.
+    pub fn settle(&mut self, meetings: &FxHashMap<(usize, usize), Vec<Content>>) {
+        for index in 0..self.atoms.len() {
+            if matches!(self.atoms[index].0, What::Phi(..)) {
+                self.atoms_vary[index] = Varies::No;
+            }
+        }
+        for index in 0..self.predicates.len() {
+            if matches!(self.predicates[index].0, Says::Phi(..)) {
+                self.predicates_vary[index] = Varies::No;
+            }
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for index in 0..self.atoms.len() {
+                let what = &self.atoms[index].0;
+                let now = match what {
+                    What::Phi(block, register) => meetings.get(&(*block, *register)).map(|met| self.meet(met)),
+                    what => self.derived(what),
+                };
+                if let Some(now) = now {
+                    changed |= std::mem::replace(&mut self.atoms_vary[index], now) != now;
+                }
+            }
+            for index in 0..self.predicates.len() {
+                let now = match &self.predicates[index].0 {
+                    Says::Phi(block, register) => meetings.get(&(*block, *register)).map(|met| self.meet(met)),
+                    says => self.derived_predicate(says),
+                };
+                if let Some(now) = now {
+                    changed |= std::mem::replace(&mut self.predicates_vary[index], now) != now;
+                }
+            }
+        }
+    }
+
+    fn meet(&self, contents: &[Content]) -> Varies {
+        contents.iter().map(|content| self.content_varies(*content)).max().unwrap_or(Varies::No)
+    }
+}

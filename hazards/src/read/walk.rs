@@ -1,0 +1,456 @@
+//! What registers hold where instructions are executed.
+
+use ptx_isa::{Family, Role};
+use rustc_hash::FxHashMap;
+
+use super::{
+    code::{Action, Code, Op, Operand, Place},
+    compute::{Source, compute},
+    graph::Graph,
+    terms::{Content, Facts, Literal, Says, Terms, Value, What},
+};
+use crate::kernel::Varies;
+
+/// An instruction that matters, with what its operands hold.
+#[derive(Debug)]
+pub struct Step {
+    /// The number of the instruction.
+    pub op: usize,
+    /// What holds of a thread that executes it.
+    pub guard: Literal,
+    /// The address of an access, the number of a barrier.
+    pub first: Option<Value>,
+    /// The number of threads of a barrier.
+    pub second: Option<Value>,
+    /// The operands of an asynchronous instruction.
+    pub operands: Vec<(Role, Source)>,
+}
+
+/// What is known of a kernel's values.
+#[derive(Debug)]
+pub struct Walked {
+    pub terms: Terms,
+    /// Of each block.
+    pub steps: Vec<Vec<Step>>,
+    /// What decides at the end of each block.
+    pub branches: Vec<Option<Literal>>,
+    /// The predicates that say that a wait has succeeded, each with its instruction.
+    pub waits: FxHashMap<u32, (usize, Value)>,
+    /// What meets at a block in a register.
+    pub meetings: FxHashMap<(usize, usize), Vec<Content>>,
+}
+
+/// Walks the tree of dominators: when a block is met, what comes to it along the flow of control has been met.
+pub fn walk(code: &Code, graph: &Graph) -> Walked {
+    let mut depths = vec![0; graph.blocks.len()];
+    for block in 1..graph.blocks.len() {
+        depths[block] = depths[graph.blocks[block].dominator] + 1;
+    }
+    let mut walker = Walker {
+        code,
+        graph,
+        terms: Terms::new(depths, is_flat(code)),
+        contents: vec![Content::Unset; code.registers.len()],
+        undo: Vec::new(),
+        allocations: Vec::new(),
+        walked: Parts {
+            steps: graph.blocks.iter().map(|_| Vec::new()).collect(),
+            branches: vec![None; graph.blocks.len()],
+            waits: FxHashMap::default(),
+            meetings: FxHashMap::default(),
+        },
+    };
+    // A block, how much there was to undo in front of it, and how many of those that it dominates are done.
+    let mut stack = vec![(0, 0, 0)];
+    walker.block(0);
+    while let Some((block, undo, done)) = stack.pop() {
+        match graph.dominated[block].get(done) {
+            Some(&next) => {
+                stack.push((block, undo, done + 1));
+                stack.push((next, walker.undo.len(), 0));
+                walker.block(next);
+            }
+            None => {
+                for (register, content) in walker.undo.drain(undo..).rev() {
+                    walker.contents[register] = content;
+                }
+            }
+        }
+    }
+    let Walker { mut terms, walked: Parts { steps, branches, waits, meetings }, .. } = walker;
+    terms.settle(&meetings);
+    Walked { terms, steps, branches, waits, meetings }
+}
+
+/// Whether the threads of a CTA have one dimension: the kernel says it, or reads no other.
+fn is_flat(code: &Code) -> bool {
+    fn is_other(operand: &Operand) -> bool {
+        match operand {
+            Operand::Special(name) => name == "tid.y" || name == "tid.z",
+            Operand::Vector(elements) => elements.iter().any(is_other),
+            _ => false,
+        }
+    }
+    let reads = |op: &Op| matches!(&op.action, Action::Compute(_, sources) if sources.iter().any(is_other));
+    match code.threads {
+        Some([_, y, z]) => y <= 1 && z <= 1,
+        None => !code.ops.iter().any(reads),
+    }
+}
+
+struct Parts {
+    steps: Vec<Vec<Step>>,
+    branches: Vec<Option<Literal>>,
+    waits: FxHashMap<u32, (usize, Value)>,
+    meetings: FxHashMap<(usize, usize), Vec<Content>>,
+}
+
+struct Walker<'c> {
+    code: &'c Code,
+    graph: &'c Graph,
+    terms: Terms,
+    contents: Vec<Content>,
+    /// What registers held before.
+    undo: Vec<(usize, Content)>,
+    /// Where `tcgen05.alloc` has written addresses.
+    allocations: Vec<Value>,
+    walked: Parts,
+}
+
+impl Walker<'_> {
+    fn set(&mut self, register: usize, content: Content) {
+        let old = std::mem::replace(&mut self.contents[register], content);
+        self.undo.push((register, old));
+    }
+
+    fn block(&mut self, block: usize) {
+        let graph = self.graph;
+        let own = &graph.blocks[block];
+        for &register in &own.phis {
+            let content = self.phi(block, register);
+            self.set(register, content);
+        }
+        for index in own.ops.clone() {
+            self.op(block, index);
+        }
+        if let Some(last) = own.ops.clone().last()
+            && matches!(self.code.ops[last].action, Action::Jump(_) | Action::Leave | Action::Trap)
+        {
+            self.walked.branches[block] = self.guard(&self.code.ops[last]).filter(|guard| *guard != Literal::TRUE);
+        }
+        for &next in &own.next {
+            for &register in &graph.blocks[next].phis {
+                let content = self.contents[register];
+                self.walked.meetings.entry((next, register)).or_default().push(content);
+            }
+        }
+    }
+
+    /// What a register holds where values meet.
+    fn phi(&mut self, block: usize, register: usize) -> Content {
+        if self.graph.given_up[register] {
+            return Content::Unset;
+        }
+        let own = &self.graph.blocks[block];
+        let met = self.walked.meetings.get(&(block, register)).map_or(&[][..], |met| met);
+        let is_complete = met.len() == own.previous.len();
+        let mut set = met.iter().copied().filter(|content| *content != Content::Unset);
+        let Some(first) = set.next() else {
+            return if is_complete { Content::Unset } else { self.met_number(block, register, Facts::UNKNOWN) };
+        };
+        let is_one = set.all(|content| content == first);
+        if is_complete && is_one {
+            return first;
+        }
+        if let Content::Literal(_) = first {
+            let varies = met.iter().map(|content| self.terms.content_varies(*content)).max();
+            let varies = varies.filter(|_| is_complete).unwrap_or(Varies::Thread);
+            let block_of = own.is_in_loop.then_some(block);
+            return Content::Literal(self.terms.varying_predicate(Says::Phi(block, register), block_of, varies));
+        }
+        let mut facts: Option<Facts> = None;
+        for content in met {
+            let one = match content {
+                Content::Value(value) => self.terms.facts(*value),
+                Content::Unset => continue,
+                Content::Literal(_) => Facts::UNKNOWN,
+            };
+            facts = Some(facts.map_or(one, |facts| Facts {
+                low: facts.low.min(one.low),
+                high: facts.high.max(one.high),
+                mask: facts.mask | one.mask,
+                block: None,
+            }));
+        }
+        self.met_number(block, register, facts.filter(|_| is_complete).unwrap_or(Facts::UNKNOWN))
+    }
+
+    fn met_number(&mut self, block: usize, register: usize, facts: Facts) -> Content {
+        let own = &self.graph.blocks[block];
+        let met = self.walked.meetings.get(&(block, register)).map_or(&[][..], |met| met);
+        let varies = met.iter().map(|content| self.terms.content_varies(*content)).max();
+        let varies = varies.filter(|_| met.len() == own.previous.len()).unwrap_or(Varies::Thread);
+        let facts = Facts { block: own.is_in_loop.then_some(block), ..facts };
+        Content::Value(self.terms.varying(What::Phi(block, register), facts, varies))
+    }
+
+    /// What a guard says; `None` if there is none.
+    fn guard(&mut self, op: &Op) -> Option<Literal> {
+        let (register, holds) = op.guard?;
+        Some(self.literal(register).if_(holds))
+    }
+
+    fn literal(&mut self, register: usize) -> Literal {
+        match self.contents[register] {
+            Content::Literal(literal) => literal,
+            Content::Value(value) => match self.terms.known(value) {
+                Some(number) => Literal::TRUE.if_(number != 0),
+                None => self.terms.within(value, 0, 0).opposite(),
+            },
+            Content::Unset => self.terms.predicate(Says::Unset(register), None),
+        }
+    }
+
+    fn read(&mut self, register: usize) -> Content {
+        match self.contents[register] {
+            Content::Unset => Content::Value(self.terms.atom(What::Unset(register), Facts::UNKNOWN)),
+            content => content,
+        }
+    }
+
+    fn source(&mut self, operand: &Operand) -> Source {
+        match operand {
+            Operand::Vector(elements) => {
+                let one = |source| match source {
+                    Source::One(content) => content,
+                    Source::Many(_) => Content::Unset,
+                };
+                Source::Many(elements.iter().map(|element| one(self.source(element))).collect())
+            }
+            Operand::Register(register) => Source::One(self.read(*register)),
+            Operand::Not(register) => Source::One(Content::Literal(self.literal(*register).opposite())),
+            Operand::Constant(number) => Source::One(Content::Value(self.terms.constant(*number))),
+            Operand::Symbol(symbol) => {
+                let Some(known) = self.code.symbols.get(*symbol) else { return Source::One(Content::Unset) };
+                let bits = if known.place == Place::Shared { 24 } else { 48 };
+                let low_bits = known.align.max(1).next_power_of_two() - 1;
+                let range = Facts::range(0, (1 << bits) - 1);
+                let facts = Facts { mask: range.mask & !low_bits, ..range };
+                Source::One(Content::Value(self.terms.atom(What::Symbol(*symbol), facts)))
+            }
+            Operand::Special(name) => {
+                let facts = self.special(name);
+                Source::One(Content::Value(self.terms.atom(What::Special(name.clone()), facts)))
+            }
+            Operand::Address(base, offset) => match self.source(base) {
+                Source::One(Content::Value(value)) => {
+                    let offset = self.terms.constant(*offset);
+                    Source::One(Content::Value(self.terms.add(value, offset, 64)))
+                }
+                other => other,
+            },
+            Operand::Tensor(base) => self.source(base),
+            Operand::Nothing => Source::One(Content::Unset),
+        }
+    }
+
+    fn special(&self, name: &str) -> Facts {
+        let threads = |index: usize| {
+            let high = self.code.threads.map_or(1023, |threads| i64::from(threads[index]).max(1) - 1);
+            Facts::range(0, high)
+        };
+        match name {
+            "tid.x" => threads(0),
+            "tid.y" => threads(1),
+            "tid.z" => threads(2),
+            "laneid" => Facts::range(0, 31),
+            "warpid" => Facts::range(0, 63),
+            "cluster_ctarank" => Facts::range(0, 15),
+            "WARP_SZ" => Facts::range(32, 32),
+            _ => Facts::range(0, i64::from(u32::MAX)),
+        }
+    }
+
+    fn value(&mut self, operand: &Operand) -> Option<Value> {
+        match self.source(operand) {
+            Source::One(Content::Value(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn op(&mut self, block: usize, index: usize) {
+        let code = self.code;
+        let op = &code.ops[index];
+        if let (Action::Nothing | Action::Jump(_) | Action::Leave | Action::Trap, []) = (&op.action, &op.writes[..]) {
+            return;
+        }
+        let guard = self.guard(op).unwrap_or(Literal::TRUE);
+        if guard == Literal::FALSE {
+            return;
+        }
+        let (mut results, mut loaded_from) = (None, None);
+        let mut step = Step { op: index, guard, first: None, second: None, operands: Vec::new() };
+        match &op.action {
+            Action::Compute(mnemonic, sources) => {
+                let changes = sources.iter().any(|source| matches!(source, Operand::Special(name) if is_clock(name)));
+                if !changes {
+                    let sources: Vec<_> = sources.iter().map(|source| self.source(source)).collect();
+                    results = compute(&mut self.terms, mnemonic, &sources, op.writes.len());
+                }
+            }
+            Action::Param(symbol, offset, bytes) => {
+                let param = |(index, _): (usize, &Option<usize>)| {
+                    let offset = offset.wrapping_add((index as i64).wrapping_mul(*bytes as i64));
+                    let facts = if *bytes < 4 { Facts::range(0, (1 << (8 * *bytes)) - 1) } else { Facts::UNKNOWN };
+                    Content::Value(self.terms.atom(What::Param(*symbol, offset, *bytes), facts))
+                };
+                results = Some(op.writes.iter().enumerate().map(param).collect());
+            }
+            Action::Touch(touch) => {
+                step.first = self.value(&touch.address);
+                if touch.reads && !touch.writes {
+                    loaded_from = step.first;
+                    results = self.allocation(step.first, touch.bytes, op.writes.len());
+                }
+                self.walked.steps[block].push(step);
+            }
+            Action::Asynchronous(form, operands) => {
+                step.operands = operands.iter().map(|(role, operand)| (*role, self.source(operand))).collect();
+                let barrier = address(&step.operands, Role::Barrier);
+                if is_wait(form.family())
+                    && let (Some(barrier), [Some(register), ..]) = (barrier, &op.writes[..])
+                {
+                    let block_of = self.graph.blocks[block].is_in_loop.then_some(block);
+                    let literal = self.terms.varying_predicate(Says::Result(index, 0), block_of, Varies::No);
+                    self.walked.waits.insert(literal.predicate, (index, barrier));
+                    self.assign(*register, Content::Literal(literal), guard, true);
+                    return;
+                }
+                if form.family() == Family::Tcgen05Alloc
+                    && let Some(address) = address(&step.operands, Role::Destination)
+                    && !self.allocations.contains(&address)
+                {
+                    self.allocations.push(address);
+                }
+                self.walked.steps[block].push(step);
+            }
+            Action::Barrier { id, threads, .. } => {
+                step.first = self.value(id);
+                step.second = threads.as_ref().and_then(|threads| self.value(threads));
+                self.walked.steps[block].push(step);
+            }
+            Action::Fence(..) | Action::Unknown(_) => self.walked.steps[block].push(step),
+            Action::Jump(_) | Action::Leave | Action::Trap | Action::Nothing => {}
+        }
+        self.results(block, index, results, loaded_from, guard);
+    }
+
+    /// Registers that hold the address that a `tcgen05.alloc` has written, if the load is of it.
+    fn allocation(&mut self, address: Option<Value>, bytes: Option<u64>, results: usize) -> Option<Vec<Content>> {
+        let known = address.filter(|address| self.allocations.contains(address) && bytes == Some(4) && results == 1)?;
+        let facts = Facts { mask: !0xffff_ffff_0000_0000, ..Facts::range(0, 0xffff_ffff) };
+        Some(vec![Content::Value(self.terms.atom(What::Allocation(known), facts))])
+    }
+
+    fn results(
+        &mut self,
+        block: usize,
+        index: usize,
+        results: Option<Vec<Content>>,
+        loaded_from: Option<Value>,
+        guard: Literal,
+    ) {
+        let code = self.code;
+        let op = &code.ops[index];
+        let block_of = self.graph.blocks[block].is_in_loop.then_some(block);
+        for (number, register) in op.writes.iter().enumerate() {
+            let Some(register) = *register else { continue };
+            let content = match results.as_ref().and_then(|results| results.get(number)) {
+                Some(content) if *content != Content::Unset => *content,
+                _ if self.is_predicate(&op.action, number) => {
+                    let says = Says::Result(index, number);
+                    Content::Literal(self.terms.varying_predicate(says, block_of, Varies::Thread))
+                }
+                _ => {
+                    let what = What::Result(index, number, loaded_from);
+                    let facts = self.loaded(&op.action, op.writes.len());
+                    let facts = Facts { block: block_of, ..facts };
+                    Content::Value(self.terms.varying(what, facts, Varies::Thread))
+                }
+            };
+            self.assign(register, content, guard, results.is_some());
+        }
+    }
+
+    /// What is known of what is loaded.
+    fn loaded(&self, action: &Action, results: usize) -> Facts {
+        match action {
+            Action::Touch(touch) => match touch.bytes.map(|bytes| bytes / results.max(1) as u64) {
+                Some(bytes @ 1..=3) => Facts::range(0, (1 << (8 * bytes)) - 1),
+                _ => Facts::UNKNOWN,
+            },
+            _ => Facts::UNKNOWN,
+        }
+    }
+
+    /// Whether a result is a predicate.
+    fn is_predicate(&self, action: &Action, number: usize) -> bool {
+        match action {
+            Action::Compute(mnemonic, _) => {
+                mnemonic.starts_with("setp")
+                    || mnemonic.ends_with(".pred")
+                    || mnemonic.starts_with("isspacep")
+                    || mnemonic.starts_with("testp")
+                    || mnemonic.starts_with("vote") && !mnemonic.contains("ballot")
+                    || number == 1 && (mnemonic.starts_with("shfl") || mnemonic.starts_with("match"))
+                    || number == 1 && mnemonic.starts_with("elect")
+            }
+            Action::Asynchronous(form, _) => {
+                is_wait(form.family())
+                    || form.family() == Family::ClusterlaunchcontrolQueryCancel && form.has("is_canceled")
+            }
+            Action::Barrier { .. } => false,
+            _ => false,
+        }
+    }
+
+    /// Writes a register, where the guard holds.
+    fn assign(&mut self, register: usize, content: Content, guard: Literal, _is_known: bool) {
+        let content = match (guard, self.contents[register], content) {
+            (Literal::TRUE, ..) | (_, Content::Unset, _) => content,
+            (_, Content::Value(old), Content::Value(new)) => Content::Value(self.terms.select(guard, new, old)),
+            (_, Content::Literal(old), Content::Literal(new)) => {
+                // Where the guard holds the new one, else the old one.
+                let with = self.terms.all(&[guard, new]);
+                let without = self.terms.all(&[guard.opposite(), old]);
+                Content::Literal(self.terms.any(&[with, without]))
+            }
+            (_, _, content) => content,
+        };
+        self.set(register, content);
+    }
+}
+
+/// What an address operand holds.
+pub fn address(operands: &[(Role, Source)], role: Role) -> Option<Value> {
+    operands.iter().find(|(own, _)| *own == role).and_then(|(_, source)| match source {
+        Source::One(Content::Value(value)) => Some(*value),
+        _ => None,
+    })
+}
+
+/// Whether its result says that a phase is complete.
+fn is_wait(family: Family) -> bool {
+    matches!(
+        family,
+        Family::MbarrierTestWait
+            | Family::MbarrierTestWaitParity
+            | Family::MbarrierTryWait
+            | Family::MbarrierTryWaitParity
+    )
+}
+
+/// Whether it has another value each time.
+fn is_clock(name: &str) -> bool {
+    ["clock", "globaltimer", "pm", "smid", "warpid"].iter().any(|begin| name.starts_with(begin)) && name != "warpid"
+}
