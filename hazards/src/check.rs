@@ -255,7 +255,11 @@ impl<'k> Search<'k> {
                 }
                 let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
                 let certain = overlap == Overlap::Yes && !state.progress.doubt;
-                let verdict = if certain { Verdict::Wrong } else { Verdict::NotChecked };
+                let verdict = match certain {
+                    true if self.flow.is_warning(first, second, lack) => Verdict::Note,
+                    true => Verdict::Wrong,
+                    false => Verdict::NotChecked,
+                };
                 let key = Key { first: number, rule, lack };
                 let found = Found { verdict, second: second.clone(), foreign: state.progress.foreign };
                 match self.found.get_mut(&key) {
@@ -297,11 +301,12 @@ fn seconds<'k>(graph: &Graph<'k>, place: Place) -> Vec<Token<'k>> {
         Kind::Deallocate(access) => {
             seconds.push(other(Access { writes: true, proxy: Proxy::Tensor, ..access.clone() }, What::Plain));
         }
-        Kind::Arrive { barrier, .. } | Kind::Wait { barrier, .. } | Kind::CopyArrive(barrier) => {
+        Kind::Arrive { barrier, .. }
+        | Kind::Wait { barrier, .. }
+        | Kind::CopyArrive(barrier)
+        | Kind::TensorCommit { barrier, .. }
+        | Kind::Start(Start { barrier: Some(barrier), .. }) => {
             seconds.push(other(token::mbarrier(barrier), What::Initialized));
-        }
-        Kind::TensorCommit { barrier, .. } | Kind::Start(Start { barrier: Some(barrier), .. }) => {
-            seconds.push(other(Access { proxy: Proxy::Async, ..token::mbarrier(barrier) }, What::Initialized));
         }
         _ => {}
     }

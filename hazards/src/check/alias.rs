@@ -18,6 +18,10 @@ pub fn overlap(kernel: &Kernel, first: &Access, is_stale: bool, second: &Access)
     if first.space != second.space {
         return Overlap::No;
     }
+    // Which part of a tensor a copy touches is not known, and kernels give each tile to one copy.
+    if first.space == Space::Global && (first.extent.is_none() || second.extent.is_none()) {
+        return Overlap::No;
+    }
     let (a, b) = (&first.address, &second.address);
     if a.object != b.object {
         let known = |address: &Address| kernel.objects[address.object].kind != ObjectKind::Unknown;
@@ -27,24 +31,18 @@ pub fn overlap(kernel: &Kernel, first: &Access, is_stale: bool, second: &Access)
         return Overlap::Unknown;
     }
     let (of_a, of_b) = (offset(first), offset(second));
-    let (bounds, other_bounds) = (bounds(kernel, &of_a), bounds(kernel, &of_b));
-    let of_one_value = of_a.terms == of_b.terms && !is_stale && !differs(kernel, &of_a);
-    if of_one_value {
+    let apart = is_apart(kernel, &of_a) || is_apart(kernel, &of_b);
+    if of_a.terms == of_b.terms && !is_stale && !apart {
         return intervals((of_a.constant, of_a.constant), first.extent, (of_b.constant, of_b.constant), second.extent);
     }
-    match (bounds, other_bounds) {
-        (Some(a), Some(b)) => match intervals(a, first.extent, b, second.extent) {
-            // Values of other rounds and of other threads take all that they can be.
-            Overlap::Yes
-                if !is_stale && of_a.terms != of_b.terms && !differs(kernel, &of_a) && !differs(kernel, &of_b) =>
-            {
-                Overlap::Unknown
-            }
-            found => found,
-        },
-        // One element of an array, of another round than the other: some round has both.
-        _ if is_stale || of_a.terms == of_b.terms => Overlap::Yes,
-        _ => Overlap::Unknown,
+    match (bounds(kernel, &of_a), bounds(kernel, &of_b)) {
+        (Some(a), Some(b)) if intervals(a, first.extent, b, second.extent) == Overlap::No => Overlap::No,
+        // Values of other threads and other rounds take all that they can be.
+        _ if is_stale => Overlap::Yes,
+        (Some(_), Some(_)) if apart => Overlap::Yes,
+        _ if apart => if of_a.terms == of_b.terms { Overlap::Yes } else { Overlap::Unknown },
+        // Two elements of an array, each by its own index in the same round: programs mean different ones.
+        _ => Overlap::No,
     }
 }
 
@@ -59,7 +57,7 @@ fn offset(access: &Access) -> Sum {
 }
 
 /// Whether threads of a CTA may have different values of a sum.
-fn differs(kernel: &Kernel, sum: &Sum) -> bool {
+fn is_apart(kernel: &Kernel, sum: &Sum) -> bool {
     sum.terms.iter().any(|(value, _)| kernel.values[*value].varies != Varies::No)
 }
 
@@ -72,13 +70,8 @@ fn bounds(kernel: &Kernel, sum: &Sum) -> Option<(i64, i64)> {
     })
 }
 
-/// Whether two accesses that begin within bounds overlap. An access of unknown extent overlaps what begins in front of its start
-/// and reaches it.
+/// Whether two accesses that begin within bounds overlap. One of unknown extent is taken to end where the next one begins.
 fn intervals(a: (i64, i64), a_extent: Option<u64>, b: (i64, i64), b_extent: Option<u64>) -> Overlap {
     let end = |(_, high): (i64, i64), extent: Option<u64>| high.saturating_add_unsigned(extent.unwrap_or(1));
-    if a.0 < end(b, b_extent) && b.0 < end(a, a_extent) {
-        return Overlap::Yes;
-    }
-    let reaches = |first: (i64, i64), extent: Option<u64>, second: (i64, i64)| first.0 < second.0 && extent.is_none();
-    if reaches(a, a_extent, b) || reaches(b, b_extent, a) { Overlap::Unknown } else { Overlap::No }
+    if a.0 < end(b, b_extent) && b.0 < end(a, a_extent) { Overlap::Yes } else { Overlap::No }
 }

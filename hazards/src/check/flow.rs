@@ -315,6 +315,9 @@ impl<'k> Flow<'k> {
         let token = &self.tokens[number];
         let now = &mut state.progress;
         let mut changed = Changed::default();
+        if token.what == What::Allocated {
+            return changed;
+        }
         // What its thread, or one that knows of it, does here.
         let own = !now.foreign;
         match &event.kind {
@@ -339,10 +342,12 @@ impl<'k> Flow<'k> {
             Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
                 if now.age > 0 && u32::from(now.age) > *pending {
                     now.done = now.done.max(if *reads_only { Done::Reads } else { Done::Yes });
+                } else {
+                    now.ahead |= now.age > 0;
                 }
             }
             Kind::ProxyFence(fence) if own => self.fence(token, now, *fence),
-            Kind::InitializeFence if own && token.what == What::Initialized => now.fenced = true,
+            Kind::InitializeFence if own && token.what == What::Initialized => now.released = true,
             Kind::Fence { semantics, .. } if own => {
                 now.released |= semantics.releases && now.is_done(token);
                 if semantics.acquires && now.seen {
@@ -455,9 +460,9 @@ impl<'k> Flow<'k> {
                 return;
             }
         } else if handed != 0 {
+            // Its own thread goes on.
             now.started = true;
             now.among = step.among;
-            state.assumed = step.known.clone();
             return;
         } else {
             return;

@@ -1,6 +1,6 @@
 //! What one access needs of an earlier one.
 
-use ptx_memory_model::ptx::readings::Ambiguity;
+use ptx_memory_model::ptx::readings::{Ambiguity, Readings};
 
 use super::{
     flow::{Flow, State},
@@ -72,13 +72,19 @@ impl Flow<'_> {
         };
         if !fenced {
             let rule = match second.access.proxy {
-                _ if first.what == What::Initialized => Rule::R10,
                 Proxy::Tensormap => Rule::R12,
                 _ => Rule::R4,
             };
             return Some((rule, Lack::Fence));
         }
         later.then_some((Rule::R11, Lack::After))
+    }
+
+    /// Whether a lack is no error but in the strict profile: the proxy fence between a read and a copy that overwrites it, which the
+    /// manual asks for and many kernels lack.
+    pub fn is_warning(&self, first: &Token<'_>, second: &Token<'_>, lack: Lack) -> bool {
+        let overwrites = first.is_generic() && !first.access.writes && second.access.proxy == Proxy::Async;
+        lack == Lack::Fence && overwrites && self.readings != Readings::STRICT
     }
 
     /// Whether each thread that does the second is the one that did the first.

@@ -17,7 +17,7 @@ pub fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
         rule: Some(key.rule),
         verdict: found.verdict,
         message: message::message(first, key.lack, found),
-        remedy: if found.verdict == Verdict::Wrong { remedy(flow, first, key.lack, found) } else { None },
+        remedy: if found.verdict != Verdict::NotChecked { remedy(flow, first, key.lack, found) } else { None },
         path: path(flow, first, found),
     }
 }

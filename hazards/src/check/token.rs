@@ -85,6 +85,8 @@ pub struct Progress {
     pub after: bool,
     /// Whether values in its address may be those of an earlier round.
     pub stale: bool,
+    /// Whether it passed a wait that leaves the latest groups in flight, as a pipeline does.
+    pub ahead: bool,
     /// Whether it cannot be told if what was waited for was this.
     pub doubt: bool,
     /// Whether another role did it, and nothing told the threads that are here.
@@ -197,6 +199,7 @@ impl Progress {
         before: false,
         after: false,
         stale: false,
+        ahead: false,
         doubt: false,
         foreign: false,
     };
