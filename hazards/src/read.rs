@@ -10,6 +10,7 @@ mod events;
 mod graph;
 mod places;
 mod print;
+mod ranges;
 mod terms;
 mod walk;
 

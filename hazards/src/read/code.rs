@@ -306,6 +306,10 @@ pub fn code<'p>(library: &Library<'p>, function: &'p Function) -> Code {
         frame.symbols.insert(name.clone(), builder.code.symbols.len() - 1);
     }
     builder.body(function, &mut frame);
+    // What leads nowhere leads to the end.
+    builder.push(0, None, Vec::new(), Action::Leave);
+    let end = builder.code.ops.len() - 1;
+    builder.code.labels.iter_mut().for_each(|label| *label = (*label).min(end));
     for symbol in &mut builder.code.symbols {
         symbol.align = if symbol.align == 0 { 16 } else { symbol.align };
     }

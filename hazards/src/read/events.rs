@@ -707,7 +707,7 @@ impl<'w> Maker<'w> {
                 Says::Result(..) => found.extend(self.walked.waits.get(&next.predicate)),
                 Says::Phi(block, register) => {
                     let met = self.walked.meetings.get(&(*block, *register)).map_or(&[][..], |met| met);
-                    let one = |content: &Content| match content {
+                    let one = |(content, _): &(Content, Own)| match content {
                         Content::Literal(literal) => Some(*literal),
                         _ => None,
                     };
@@ -730,7 +730,7 @@ impl<'w> Maker<'w> {
         let branch = self.walked.branches[block];
         for (index, &to) in next.iter().enumerate() {
             // Where the guard does not hold, control goes to the last.
-            let literal = branch.map(|literal| literal.if_(index + 1 < next.len() || self.only_jump(graph, block)));
+            let literal = branch.map(|literal| literal.if_(graph.blocks[block].is_taken(self.code, index)));
             if literal == Some(Own::FALSE) {
                 continue;
             }
@@ -753,15 +753,6 @@ impl<'w> Maker<'w> {
         let last = graph.blocks[block].ops.clone().last().map(|last| &self.code.ops[last]);
         if let Some(last) = last {
             self.kernel.blocks[block].is_dead_end = matches!(last.action, Action::Trap) && last.guard.is_none();
-        }
-    }
-
-    /// Whether a guarded branch has no next instruction behind it.
-    fn only_jump(&self, graph: &Graph, block: usize) -> bool {
-        let last = graph.blocks[block].ops.clone().last().map(|last| &self.code.ops[last]);
-        match last.map(|last| (&last.action, last.guard)) {
-            Some((Action::Jump(targets), _)) => graph.blocks[block].next.len() <= targets.len(),
-            _ => false,
         }
     }
 

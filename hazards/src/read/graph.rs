@@ -24,6 +24,19 @@ pub struct Block {
     pub phis: Vec<usize>,
 }
 
+impl Block {
+    /// Whether the guard of its branch holds where control goes to this one of those that follow.
+    pub fn is_taken(&self, code: &Code, index: usize) -> bool {
+        let last = self.ops.clone().last().and_then(|last| code.ops.get(last));
+        let targets = match last.map(|last| &last.action) {
+            Some(Action::Jump(targets)) => targets.len(),
+            _ => 0,
+        };
+        // The last is where it does not hold; a branch at the end of the code has none.
+        index + 1 < self.next.len() || self.next.len() <= targets
+    }
+}
+
 /// The blocks of a kernel that control reaches, in reverse post-order.
 #[derive(Debug)]
 pub struct Graph {

@@ -1,7 +1,6 @@
 //! What addresses are relative to.
 
-use super::terms::{Atom, Content, Sum, Terms, Value, What};
-use rustc_hash::FxHashMap;
+use super::terms::{Atom, Content, Literal, Meetings, Sum, Terms, Value, What};
 
 /// What an address is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,7 +37,7 @@ pub struct Places(Vec<Origin>);
 
 impl Places {
     /// Bases of what meets are found by going round until nothing changes.
-    pub fn of(terms: &Terms, meetings: &FxHashMap<(usize, usize), Vec<Content>>) -> Self {
+    pub fn of(terms: &Terms, meetings: &Meetings) -> Self {
         let mut places = Self(vec![Origin::Open; terms.atoms.len()]);
         // An origin changes twice at most, and mostly one round is enough.
         let mut changed = true;
@@ -55,7 +54,7 @@ impl Places {
         places
     }
 
-    fn origin(&self, terms: &Terms, meetings: &FxHashMap<(usize, usize), Vec<Content>>, atom: Atom) -> Origin {
+    fn origin(&self, terms: &Terms, meetings: &Meetings, atom: Atom) -> Origin {
         match terms.what(atom) {
             What::Symbol(symbol) => Origin::Base(Base::Symbol(*symbol)),
             What::Allocation(address) => Origin::Base(Base::Allocation(*address)),
@@ -67,7 +66,7 @@ impl Places {
             What::Select(_, a, b) => join(self.of_value(terms, *a), self.of_value(terms, *b)),
             What::Phi(block, register) => {
                 let met = meetings.get(&(*block, *register)).map_or(&[][..], |met| met);
-                let one = |content: &Content| match content {
+                let one = |(content, _): &(Content, Literal)| match content {
                     Content::Value(value) => self.of_value(terms, *value),
                     Content::Unset => Origin::Open,
                     Content::Literal(_) => Origin::None,

@@ -49,6 +49,9 @@ pub enum Content {
     Literal(Literal),
 }
 
+/// What comes to a block in a register, and what holds where it comes, by block and register.
+pub type Meetings = FxHashMap<(usize, usize), Vec<(Content, Literal)>>;
+
 /// A sum.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sum {
@@ -133,6 +136,7 @@ pub struct Terms {
     pub predicates: Vec<(Says, Option<usize>)>,
     predicate_numbers: FxHashMap<Says, u32>,
     words: FxHashMap<String, u32>,
+    word_list: Vec<String>,
     /// The depth of each block in the dominator tree.
     depths: Vec<usize>,
     /// Which threads have different ones, of atoms and of predicates, as far as it is known.
@@ -161,6 +165,7 @@ impl Terms {
             predicates: Vec::new(),
             predicate_numbers: FxHashMap::default(),
             words: FxHashMap::default(),
+            word_list: Vec::new(),
             depths,
             atoms_vary: Vec::new(),
             predicates_vary: Vec::new(),
@@ -176,7 +181,12 @@ impl Terms {
         }
         let number = self.words.len() as u32;
         self.words.insert(word.into(), number);
+        self.word_list.push(word.into());
         number
+    }
+
+    pub fn word_of(&self, number: u32) -> &str {
+        self.word_list.get(number as usize).map_or("", |word| word)
     }
 
     /// Of two blocks of loops that both dominate a place, the inner one.
@@ -484,8 +494,10 @@ impl Terms {
         if mask == 0 {
             return self.constant(0);
         }
-        // CUTLASS finds the first CTA of a pair so.
-        if mask == 0xfeff_ffff {
+        // The first CTA of a pair is found so: its shared memory is that whose addresses have no bit 24.
+        if bits == 32 && mask >> 24 == 0xfe {
+            let kept = self.constant(wrapped((mask | 1 << 24).cast_signed(), 32));
+            let a = self.and(a, kept, 32);
             let remote = self.atom(What::Remote(None), Facts::UNKNOWN);
             return self.add(a, remote, bits);
         }
@@ -565,13 +577,43 @@ impl Terms {
             _ => {
                 let (x, y) = (self.facts(a), self.facts(b));
                 let block = self.inner(self.block_of(&[a, b]), self.block_of_literal(literal));
-                let facts = Facts { low: x.low.min(y.low), high: x.high.max(y.high), mask: x.mask | y.mask, block };
+                let one = self.narrowed_by((x.low, x.high), a, literal);
+                let other = self.narrowed_by((y.low, y.high), b, literal.opposite());
+                let (low, high) = match (one, other) {
+                    (Some(one), Some(other)) => (one.0.min(other.0), one.1.max(other.1)),
+                    (one, other) => one.or(other).unwrap_or((i64::MIN, i64::MAX)),
+                };
+                let facts = Facts::range(low, high);
+                let facts = Facts { mask: facts.mask & (x.mask | y.mask), block, ..facts };
                 self.atom(What::Select(literal, a, b), facts)
             }
         }
     }
 
     // Predicates.
+
+    /// What is left of the range of a value where a literal holds; none if the literal cannot hold.
+    pub fn narrowed_by(&self, range: (i64, i64), value: Value, literal: Literal) -> Option<(i64, i64)> {
+        let Says::Within(tested, low, high) = &self.predicates[literal.predicate as usize].0 else {
+            return Some(range);
+        };
+        // What is tested may differ from the value by a number.
+        let (own, other) = (self.sum(value), self.sum(*tested));
+        if own.terms != other.terms || own.terms.is_empty() {
+            return Some(range);
+        }
+        let apart = own.constant.wrapping_sub(other.constant);
+        let (low, high) = (low.saturating_add(apart), high.saturating_add(apart));
+        let (from, to) = range;
+        let left = match (literal.holds, low <= from, to <= high) {
+            (true, ..) => (from.max(low), to.min(high)),
+            (false, true, true) => return None,
+            (false, true, false) => (from.max(high.saturating_add(1)), to),
+            (false, false, true) => (from, to.min(low.saturating_sub(1))),
+            (false, false, false) => range,
+        };
+        (left.0 <= left.1).then_some(left)
+    }
 
     pub fn all(&mut self, literals: &[Literal]) -> Literal {
         let mut list: Vec<Literal> = Vec::new();
@@ -712,14 +754,14 @@ impl Terms {
     }
 
     /// Finds what varies where values meet that come from behind: each place has the contents that meet there.
-    pub fn settle(&mut self, meetings: &FxHashMap<(usize, usize), Vec<Content>>) {
+    pub fn settle(&mut self, meetings: &Meetings) {
         for index in 0..self.atoms.len() {
-            if matches!(self.atoms[index].0, What::Phi(..)) {
+            if !matches!(self.atoms[index].0, What::Result(_, _, None)) {
                 self.atoms_vary[index] = Varies::No;
             }
         }
         for index in 0..self.predicates.len() {
-            if matches!(self.predicates[index].0, Says::Phi(..)) {
+            if !matches!(self.predicates[index].0, Says::Result(..)) {
                 self.predicates_vary[index] = Varies::No;
             }
         }
@@ -748,7 +790,7 @@ impl Terms {
         }
     }
 
-    fn meet(&self, contents: &[Content]) -> Varies {
-        contents.iter().map(|content| self.content_varies(*content)).max().unwrap_or(Varies::No)
+    fn meet(&self, contents: &[(Content, Literal)]) -> Varies {
+        contents.iter().map(|(content, _)| self.content_varies(*content)).max().unwrap_or(Varies::No)
     }
 }

@@ -4,10 +4,11 @@ use ptx_isa::{Family, Role};
 use rustc_hash::FxHashMap;
 
 use super::{
+    ranges::ranges,
     code::{Action, Code, Op, Operand, Place},
     compute::{Source, compute},
     graph::Graph,
-    terms::{Content, Facts, Literal, Says, Terms, Value, What},
+    terms::{Content, Facts, Literal, Meetings, Says, Terms, Value, What},
 };
 use crate::kernel::Varies;
 
@@ -37,11 +38,41 @@ pub struct Walked {
     /// The predicates that say that a wait has succeeded, each with its instruction.
     pub waits: FxHashMap<u32, (usize, Value)>,
     /// What meets at a block in a register.
-    pub meetings: FxHashMap<(usize, usize), Vec<Content>>,
+    pub meetings: Meetings,
+}
+
+/// What an earlier walk has found of what meets at a block in a register.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    range: Option<(i64, i64)>,
+    varies: Varies,
+    /// Whether only one value comes, besides that which it has already.
+    is_copy: bool,
+}
+
+/// Walks the code twice: what meets in loops is known at the second time.
+pub fn walk(code: &Code, graph: &Graph) -> Walked {
+    let first = pass(code, graph, FxHashMap::default());
+    let ranges = ranges(&first.terms, &first.meetings);
+    let mut known = FxHashMap::default();
+    for (&place, met) in &first.meetings {
+        let is_itself = |content: Content| match content {
+            Content::Value(value) => first.terms.only(value) == Some(&What::Phi(place.0, place.1)),
+            Content::Literal(literal) => {
+                literal.holds && first.terms.predicates[literal.predicate as usize].0 == Says::Phi(place.0, place.1)
+            }
+            Content::Unset => true,
+        };
+        let mut others = met.iter().map(|(content, _)| *content).filter(|content| !is_itself(*content));
+        let is_copy = others.next().is_some_and(|one| others.all(|other| other == one));
+        let varies = met.iter().map(|(content, _)| first.terms.content_varies(*content)).max().unwrap_or(Varies::No);
+        known.insert(place, Known { range: ranges.get(&place).copied(), varies, is_copy });
+    }
+    if known.is_empty() { first } else { pass(code, graph, known) }
 }
 
 /// Walks the tree of dominators: when a block is met, what comes to it along the flow of control has been met.
-pub fn walk(code: &Code, graph: &Graph) -> Walked {
+fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>) -> Walked {
     let mut depths = vec![0; graph.blocks.len()];
     for block in 1..graph.blocks.len() {
         depths[block] = depths[graph.blocks[block].dominator] + 1;
@@ -57,8 +88,9 @@ pub fn walk(code: &Code, graph: &Graph) -> Walked {
             steps: graph.blocks.iter().map(|_| Vec::new()).collect(),
             branches: vec![None; graph.blocks.len()],
             waits: FxHashMap::default(),
-            meetings: FxHashMap::default(),
+            meetings: Meetings::default(),
         },
+        known,
     };
     // A block, how much there was to undo in front of it, and how many of those that it dominates are done.
     let mut stack = vec![(0, 0, 0)];
@@ -102,7 +134,7 @@ struct Parts {
     steps: Vec<Vec<Step>>,
     branches: Vec<Option<Literal>>,
     waits: FxHashMap<u32, (usize, Value)>,
-    meetings: FxHashMap<(usize, usize), Vec<Content>>,
+    meetings: Meetings,
 }
 
 struct Walker<'c> {
@@ -115,6 +147,7 @@ struct Walker<'c> {
     /// Where `tcgen05.alloc` has written addresses.
     allocations: Vec<Value>,
     walked: Parts,
+    known: FxHashMap<(usize, usize), Known>,
 }
 
 impl Walker<'_> {
@@ -138,10 +171,12 @@ impl Walker<'_> {
         {
             self.walked.branches[block] = self.guard(&self.code.ops[last]).filter(|guard| *guard != Literal::TRUE);
         }
-        for &next in &own.next {
+        let branch = self.walked.branches[block];
+        for (index, &next) in own.next.iter().enumerate() {
+            let when = branch.map_or(Literal::TRUE, |literal| literal.if_(own.is_taken(self.code, index)));
             for &register in &graph.blocks[next].phis {
-                let content = self.contents[register];
-                self.walked.meetings.entry((next, register)).or_default().push(content);
+                let content = if when == Literal::FALSE { Content::Unset } else { self.contents[register] };
+                self.walked.meetings.entry((next, register)).or_default().push((content, when));
             }
         }
     }
@@ -152,46 +187,58 @@ impl Walker<'_> {
             return Content::Unset;
         }
         let own = &self.graph.blocks[block];
-        let met = self.walked.meetings.get(&(block, register)).map_or(&[][..], |met| met);
+        let met: Vec<Content> = self.walked.meetings.get(&(block, register)).map_or_else(Vec::new, |met| {
+            met.iter().map(|(content, _)| *content).collect()
+        });
+        let known = self.known.get(&(block, register)).copied();
         let is_complete = met.len() == own.previous.len();
         let mut set = met.iter().copied().filter(|content| *content != Content::Unset);
         let Some(first) = set.next() else {
-            return if is_complete { Content::Unset } else { self.met_number(block, register, Facts::UNKNOWN) };
+            let facts = self.met_facts(&[], own.is_in_loop.then_some(block), known);
+            let varies = known.map_or(Varies::Thread, |known| known.varies);
+            let what = What::Phi(block, register);
+            return match is_complete {
+                true => Content::Unset,
+                false => Content::Value(self.terms.varying(what, facts, varies)),
+            };
         };
         let is_one = set.all(|content| content == first);
-        if is_complete && is_one {
+        if is_one && (is_complete || known.is_some_and(|known| known.is_copy)) {
             return first;
         }
+        let varies = match known {
+            Some(known) => known.varies,
+            None if is_complete => {
+                met.iter().map(|content| self.terms.content_varies(*content)).max().unwrap_or(Varies::No)
+            }
+            None => Varies::Thread,
+        };
+        let block_of = own.is_in_loop.then_some(block);
         if let Content::Literal(_) = first {
-            let varies = met.iter().map(|content| self.terms.content_varies(*content)).max();
-            let varies = varies.filter(|_| is_complete).unwrap_or(Varies::Thread);
-            let block_of = own.is_in_loop.then_some(block);
             return Content::Literal(self.terms.varying_predicate(Says::Phi(block, register), block_of, varies));
         }
-        let mut facts: Option<Facts> = None;
-        for content in met {
-            let one = match content {
-                Content::Value(value) => self.terms.facts(*value),
-                Content::Unset => continue,
-                Content::Literal(_) => Facts::UNKNOWN,
-            };
-            facts = Some(facts.map_or(one, |facts| Facts {
-                low: facts.low.min(one.low),
-                high: facts.high.max(one.high),
-                mask: facts.mask | one.mask,
-                block: None,
-            }));
-        }
-        self.met_number(block, register, facts.filter(|_| is_complete).unwrap_or(Facts::UNKNOWN))
+        let facts = self.met_facts(if is_complete { &met } else { &[] }, block_of, known);
+        Content::Value(self.terms.varying(What::Phi(block, register), facts, varies))
     }
 
-    fn met_number(&mut self, block: usize, register: usize, facts: Facts) -> Content {
-        let own = &self.graph.blocks[block];
-        let met = self.walked.meetings.get(&(block, register)).map_or(&[][..], |met| met);
-        let varies = met.iter().map(|content| self.terms.content_varies(*content)).max();
-        let varies = varies.filter(|_| met.len() == own.previous.len()).unwrap_or(Varies::Thread);
-        let facts = Facts { block: own.is_in_loop.then_some(block), ..facts };
-        Content::Value(self.terms.varying(What::Phi(block, register), facts, varies))
+    /// What is known of values that meet; of none, nothing.
+    fn met_facts(&self, met: &[Content], block: Option<usize>, known: Option<Known>) -> Facts {
+        let one = |content: &Content| match content {
+            Content::Value(value) => Some(self.terms.facts(*value)),
+            Content::Unset => None,
+            Content::Literal(_) => Some(Facts::UNKNOWN),
+        };
+        let both = |a: Facts, b: Facts| Facts {
+            low: a.low.min(b.low),
+            high: a.high.max(b.high),
+            mask: a.mask | b.mask,
+            block: None,
+        };
+        let met = met.iter().filter_map(one).reduce(both).unwrap_or(Facts::UNKNOWN);
+        let (low, high) = known.and_then(|known| known.range).unwrap_or((i64::MIN, i64::MAX));
+        let (low, high) = (low.max(met.low), high.min(met.high));
+        let facts = Facts::range(low, high.max(low));
+        Facts { mask: facts.mask & met.mask, block, ..facts }
     }
 
     /// What a guard says; `None` if there is none.
