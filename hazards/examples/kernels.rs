@@ -36,10 +36,15 @@ fn main() {
             let is_known = kernel.objects.get(address.object).is_some_and(|object| object.kind != ObjectKind::Unknown);
             (known + usize::from(is_known), total + 1)
         });
+        let unbounded = |kernel: &Kernel, address: &Address| {
+            let has_none = |(value, _): &(usize, i64)| kernel.values.get(*value).is_none_or(|value| value.range.is_none());
+            address.offset.terms.iter().any(has_none)
+        };
+        let open = kernels.iter().flat_map(addresses).filter(|(kernel, address)| unbounded(kernel, address)).count();
         let events: usize = kernels.iter().flat_map(|kernel| &kernel.blocks).map(|block| block.events.len()).sum();
         let unread: usize = kernels.iter().map(|kernel| kernel.unread.len()).sum();
         eprintln!(
-            "{path}: {} kernels, {events} events, {known} of {total} addresses known, {unread} unread, {:.0} ms to parse, {:.0} ms to read",
+            "{path}: {} kernels, {events} events, {known} of {total} addresses known, {open} without range, {unread} unread, {:.0} ms to parse, {:.0} ms to read",
             kernels.len(),
             parsed.as_secs_f64() * 1e3,
             (all - parsed).as_secs_f64() * 1e3,

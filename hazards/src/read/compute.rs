@@ -103,6 +103,15 @@ pub fn compute(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: u
             };
             number(result)
         }
+        "mul" if has("hi") && bits == 32 => {
+            let (a, b) = match terms.known(value(0)?) {
+                Some(_) => (value(1)?, value(0)?),
+                None => (value(0)?, value(1)?),
+            };
+            let Some(by) = terms.known(b) else { return pure(terms, mnemonic, sources, results) };
+            let result = terms.multiplied_high(a, by, is_signed);
+            number(result)
+        }
         "neg" => {
             let result = terms.scale(value(0)?, -1, bits);
             number(result)
@@ -207,10 +216,7 @@ pub fn compute(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: u
                     let result = match (base, power) {
                         ("div", Some(power)) => terms.field(a, power, bits.saturating_sub(power)),
                         (_, Some(power)) => terms.field(a, 0, power),
-                        ("div", None) if facts.low >= 0 => {
-                            terms.computed("div", &[a, b], Facts::range(facts.low / by, facts.high / by))
-                        }
-                        ("div", None) => terms.computed("div", &[a, b], Facts::UNKNOWN),
+                        ("div", None) => terms.divided(a, by),
                         _ if facts.low >= 0 && facts.high < by => a,
                         _ => terms.computed("rem", &[a, b], Facts::range(0, by - 1)),
                     };

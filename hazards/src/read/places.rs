@@ -59,7 +59,7 @@ impl Places {
             What::Symbol(symbol) => Origin::Base(Base::Symbol(*symbol)),
             What::Allocation(address) => Origin::Base(Base::Allocation(*address)),
             What::Param(_, _, 8) => Origin::Base(Base::Param(atom)),
-            What::Field(inner, low, bits) if is_rounded(*low, *bits) || *low == 4 && *bits >= 14 => {
+            What::Field(inner, low, bits) if is_rounded(*low, *bits) || is_described(*low, *bits) => {
                 self.of_value(terms, *inner)
             }
             What::Shuffle(inner) => self.of_value(terms, *inner),
@@ -132,8 +132,18 @@ impl Places {
         let mut rest = Sum { terms: Vec::new(), constant: (sum.constant & 0x3fff) << 4 };
         for (atom, factor) in &sum.terms {
             match terms.what(*atom) {
-                What::Field(inner, 4, bits) if *bits >= 14 && *factor == 1 && found.is_none() => {
-                    found = Some(self.parts(terms, *inner));
+                What::Field(inner, low, bits)
+                    if is_described(*low, *bits) && *factor == 1 << (low - 4) && found.is_none() =>
+                {
+                    let is_aligned = terms.facts(*inner).mask.trailing_zeros() >= *low || *low == 4;
+                    found = Some(match self.of_value(terms, *inner) {
+                        Origin::Base(base) if !is_aligned => Parts {
+                            base: Some(base),
+                            offset: Sum { terms: vec![(*atom, factor.wrapping_mul(16))], constant: 0 },
+                            is_remote: false,
+                        },
+                        _ => self.parts(terms, *inner),
+                    });
                 }
                 What::Phi(..) | What::Select(..) | What::Computed(..) | What::Shuffle(_)
                     if *factor == 1 && found.is_none() && matches!(self.0[atom.0 as usize], Origin::Base(_)) =>
@@ -166,6 +176,11 @@ impl Places {
 /// Whether a field of an address, scaled, is the address rounded down.
 fn is_rounded(low: u32, bits: u32) -> bool {
     low + bits >= 18 && low < 14
+}
+
+/// Whether a field of an address, scaled, is what a descriptor has of it.
+fn is_described(low: u32, bits: u32) -> bool {
+    (4..14).contains(&low) && low + bits >= 18
 }
 
 fn may_be_base(terms: &Terms, atom: Atom, factor: i64) -> bool {

@@ -155,6 +155,21 @@ pub fn wrapped(number: i64, bits: u32) -> i64 {
     if bits >= 64 || bits == 0 { number } else { number << (64 - bits) >> (64 - bits) }
 }
 
+/// By what a product with a constant divides that is shifted to the right by 32 and by `shift`, if by anything. Small values have
+/// 31 bits.
+fn divisor(by: i64, shift: u32, is_small: bool) -> Option<i64> {
+    let (by, power) = (i128::from(by), 1i128 << (32 + shift));
+    if by <= 1 {
+        return None;
+    }
+    let divisor = power / by + i128::from(power % by != 0);
+    [divisor - 1, divisor].into_iter().find_map(|divisor| {
+        let error = by * divisor - power;
+        let most = 1i128 << (shift + u32::from(is_small));
+        (divisor > 1 && (0..=most).contains(&error)).then(|| i64::try_from(divisor).ok())?
+    })
+}
+
 impl Terms {
     pub fn new(depths: Vec<usize>, is_flat: bool) -> Self {
         let mut terms = Self {
@@ -388,7 +403,78 @@ impl Terms {
             return self.computed(if factor == 1 { "add" } else { "sub" }, &[a, b], Facts::UNKNOWN);
         }
         let constant = wrapped(a_sum.constant.wrapping_add(b_sum.constant.wrapping_mul(factor)), bits);
-        self.value(Sum { terms, constant })
+        let sum = Sum { terms, constant };
+        match self.remainder(&sum) {
+            Some((value, by, factor)) => self.with_remainder(&sum, value, by, factor),
+            None => self.value(sum),
+        }
+    }
+
+    /// The quotient in a sum that stands with its dividend, as `x - x / 3 * 3`: the dividend, the divisor, and the factor.
+    fn remainder(&self, sum: &Sum) -> Option<(Value, i64, i64)> {
+        sum.terms.iter().find_map(|(atom, factor)| {
+            let (value, by) = self.quotient(*atom)?;
+            let times = (factor % by == 0).then(|| (factor / by).wrapping_neg())?;
+            let is_there = |(own, number): &(Atom, i64)| sum.terms.contains(&(*own, number.wrapping_mul(times)));
+            let dividend = self.sum(value);
+            (!dividend.terms.is_empty() && dividend.terms.iter().all(is_there)).then_some((value, by, times))
+        })
+    }
+
+    fn with_remainder(&mut self, sum: &Sum, value: Value, by: i64, times: i64) -> Value {
+        let dividend = self.sum(value).clone();
+        let is_quotient = |terms: &Self, atom: Atom| terms.quotient(atom) == Some((value, by));
+        let is_left = |(atom, _): &&(Atom, i64)| {
+            !is_quotient(self, *atom) && dividend.terms.iter().all(|(own, _)| own != atom)
+        };
+        let left: Vec<_> = sum.terms.iter().filter(is_left).copied().collect();
+        let constant = sum.constant.wrapping_sub(dividend.constant.wrapping_mul(times));
+        let left = self.value(Sum { terms: left, constant });
+        let divisor = self.constant(by);
+        let remainder = self.computed("rem", &[value, divisor], Facts::range(0, by - 1));
+        let remainder = self.scale(remainder, times, 64);
+        self.add(left, remainder, 64)
+    }
+
+    /// What is divided, and by what, of an atom that is a quotient.
+    fn quotient(&self, atom: Atom) -> Option<(Value, i64)> {
+        match self.what(atom) {
+            What::Computed(word, values) if self.word_of(*word) == "div" => {
+                let &[value, by] = &values[..] else { return None };
+                Some((value, self.known(by).filter(|by| *by > 1)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// A quotient of what is not negative.
+    pub fn divided(&mut self, value: Value, by: i64) -> Value {
+        let facts = self.facts(value);
+        let facts = match facts.low >= 0 {
+            true => Facts::range(facts.low / by, facts.high / by),
+            false => Facts::range(0, i64::from(u32::MAX) / by),
+        };
+        let divisor = self.constant(by);
+        self.computed("div", &[value, divisor], facts)
+    }
+
+    /// The upper half of a product of 32 bits with a constant.
+    pub fn multiplied_high(&mut self, value: Value, by: i64, is_signed: bool) -> Value {
+        let facts = self.facts(value);
+        let is_small = facts.low >= 0 && (is_signed || facts.high < 1 << 31);
+        let by = (by.cast_unsigned() & ones(32)).cast_signed();
+        if is_small
+            && by < 1 << 31
+            && let Some(divisor) = divisor(by, 0, true)
+        {
+            return self.divided(value, divisor);
+        }
+        let facts = match facts.low >= 0 && facts.high <= i64::from(u32::MAX) && (!is_signed || by < 1 << 31) {
+            true => Facts::range(0, ((i128::from(facts.high) * i128::from(by)) >> 32) as i64),
+            false => Facts::UNKNOWN,
+        };
+        let by = self.constant(by);
+        self.computed(if is_signed { "mulhi.s" } else { "mulhi.u" }, &[value, by], facts)
     }
 
     pub fn scale(&mut self, value: Value, factor: i64, bits: u32) -> Value {
@@ -454,6 +540,23 @@ impl Terms {
         if low == 0 && facts.low >= 0 && facts.high.cast_unsigned() <= ones(bits) {
             return value;
         }
+        if let Some(What::Computed(word, values)) = self.only(value)
+            && let &[dividend, by] = &values[..]
+            && let Some(by) = self.known(by)
+            && low < 31
+        {
+            let small = self.facts(dividend);
+            let is_small = small.low >= 0 && small.high < 1 << 31;
+            let divisor = match self.word_of(*word) {
+                "mulhi.u" => divisor(by, low, is_small),
+                "mulhi.s" if is_small => divisor(by, low, true),
+                _ => None,
+            };
+            if let Some(divisor) = divisor {
+                let quotient = self.divided(dividend, divisor);
+                return self.field(quotient, 0, bits);
+            }
+        }
         if let Some(&What::Field(inner, inner_low, inner_bits)) = self.only(value) {
             return match inner_bits.checked_sub(low) {
                 Some(left) if left > 0 => self.field(inner, inner_low + low, bits.min(left)),
@@ -495,7 +598,7 @@ impl Terms {
             return self.constant(0);
         }
         // The first CTA of a pair is found so: its shared memory is that whose addresses have no bit 24.
-        if bits == 32 && mask >> 24 == 0xfe {
+        if bits >= 32 && mask >> 24 == 0xfe {
             let kept = self.constant(wrapped((mask | 1 << 24).cast_signed(), 32));
             let a = self.and(a, kept, 32);
             let remote = self.atom(What::Remote(None), Facts::UNKNOWN);
