@@ -27,23 +27,41 @@ pub fn overlap(kernel: &Kernel, first: &Access, is_stale: bool, second: &Access)
         let known = |address: &Address| kernel.objects[address.object].kind != ObjectKind::Unknown;
         return if known(a) && known(b) { Overlap::No } else { Overlap::Unknown };
     }
-    if a.is_remote != b.is_remote {
-        return Overlap::Unknown;
+    // Which CTA of the cluster has the memory is not known.
+    if a.is_remote || b.is_remote {
+        return Overlap::No;
     }
     let (of_a, of_b) = (offset(first), offset(second));
-    let apart = is_apart(kernel, &of_a) || is_apart(kernel, &of_b);
-    if of_a.terms == of_b.terms && !is_stale && !apart {
-        return intervals((of_a.constant, of_a.constant), first.extent, (of_b.constant, of_b.constant), second.extent);
+    if let (Some(a), Some(b)) = (bounds(kernel, &of_a), bounds(kernel, &of_b))
+        && !meet(a, first.extent, b, second.extent)
+    {
+        return Overlap::No;
     }
-    match (bounds(kernel, &of_a), bounds(kernel, &of_b)) {
-        (Some(a), Some(b)) if intervals(a, first.extent, b, second.extent) == Overlap::No => Overlap::No,
-        // Values of other threads and other rounds take all that they can be.
-        _ if is_stale => Overlap::Yes,
-        (Some(_), Some(_)) if apart => Overlap::Yes,
-        _ if apart => if of_a.terms == of_b.terms { Overlap::Yes } else { Overlap::Unknown },
+    let ((index, a), (other, b)) = (parts(kernel, of_a), parts(kernel, of_b));
+    if index != other && !is_stale {
         // Two elements of an array, each by its own index in the same round: programs mean different ones.
-        _ => Overlap::No,
+        return Overlap::No;
     }
+    if is_stale && !(index.is_empty() && other.is_empty()) {
+        // One element, of another round than the other: some round has both.
+        return Overlap::Yes;
+    }
+    match (bounds(kernel, &a), bounds(kernel, &b)) {
+        (Some(a), Some(b)) if meet(a, first.extent, b, second.extent) => Overlap::Yes,
+        (Some(_), Some(_)) => Overlap::No,
+        _ if a.terms == b.terms => Overlap::Yes,
+        _ => Overlap::Unknown,
+    }
+}
+
+/// Terms of a sum.
+type Terms = Vec<(usize, i64)>;
+
+/// What all threads add alike, as the index of a round; and the rest, of which each thread may have its own.
+fn parts(kernel: &Kernel, sum: Sum) -> (Terms, Sum) {
+    let alike = |(value, _): &(usize, i64)| kernel.values[*value].varies == Varies::No;
+    let (index, terms) = sum.terms.into_iter().partition(alike);
+    (index, Sum { terms, constant: sum.constant })
 }
 
 /// How far an access is from the start of its object. In tensor memory columns alone are compared.
@@ -56,11 +74,6 @@ fn offset(access: &Access) -> Sum {
     Sum { terms, constant: offset.constant & 0xffff }
 }
 
-/// Whether threads of a CTA may have different values of a sum.
-fn is_apart(kernel: &Kernel, sum: &Sum) -> bool {
-    sum.terms.iter().any(|(value, _)| kernel.values[*value].varies != Varies::No)
-}
-
 /// The lowest and the highest that a sum can be.
 fn bounds(kernel: &Kernel, sum: &Sum) -> Option<(i64, i64)> {
     sum.terms.iter().try_fold((sum.constant, sum.constant), |(low, high), (value, factor)| {
@@ -71,7 +84,7 @@ fn bounds(kernel: &Kernel, sum: &Sum) -> Option<(i64, i64)> {
 }
 
 /// Whether two accesses that begin within bounds overlap. One of unknown extent is taken to end where the next one begins.
-fn intervals(a: (i64, i64), a_extent: Option<u64>, b: (i64, i64), b_extent: Option<u64>) -> Overlap {
+fn meet(a: (i64, i64), a_extent: Option<u64>, b: (i64, i64), b_extent: Option<u64>) -> bool {
     let end = |(_, high): (i64, i64), extent: Option<u64>| high.saturating_add_unsigned(extent.unwrap_or(1));
-    if a.0 < end(b, b_extent) && b.0 < end(a, a_extent) { Overlap::Yes } else { Overlap::No }
+    a.0 < end(b, b_extent) && b.0 < end(a, a_extent)
 }

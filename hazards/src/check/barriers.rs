@@ -265,3 +265,8 @@ impl Names {
             && !self.arrays.iter().any(|&(of, begin)| of == object && at < begin && begin <= other)
     }
 }
+
+/// Whether an address is carried from round to round: it may be that of any mbarrier of the object.
+fn is_pointer(factors: &[i64]) -> bool {
+    factors.contains(&1)
+}

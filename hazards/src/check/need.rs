@@ -150,7 +150,15 @@ pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
     (first.access.writes || second.access.writes)
         && (asynchronous(first) || asynchronous(second))
         && !initialized
+        && !(refills(first) && refills(second))
         && first.what != What::Allocated
+}
+
+/// Whether an access fills an element of an array that its index chooses. In a ring, one is filled while others are in flight; what
+/// empties it is looked at.
+fn refills(token: &Token<'_>) -> bool {
+    let fills = matches!(token.operation(), Some(Operation::Copy | Operation::BulkLoad));
+    fills && token.access.writes
 }
 
 /// Which rule an access that is not waited for breaks.

@@ -1,0 +1,145 @@
+//! Between which ends values are that meet in loops.
+//!
+//! All ranges begin empty and grow until nothing changes. What grows for long is widened: first to a number that something is
+//! compared with, then to anything.
+
+use rustc_hash::FxHashMap;
+
+use super::terms::{Literal, Meetings, Content, Says, Terms, Value, What, ones};
+
+type Range = (i64, i64);
+
+/// Rounds before ranges are widened to the next number that something is compared with, before they are widened to anything, and
+/// before all is given up.
+const ROUNDS: [usize; 3] = [4, 10, 40];
+
+/// The ranges of what meets at a block in a register.
+pub fn ranges(terms: &Terms, meetings: &Meetings) -> FxHashMap<(usize, usize), Range> {
+    let mut compared: Vec<i64> = Vec::new();
+    for (says, _) in &terms.predicates {
+        if let Says::Within(_, low, high) = says {
+            compared.extend([low.saturating_sub(1), *low, *high, high.saturating_add(1)]);
+        }
+    }
+    compared.sort_unstable();
+    compared.dedup();
+    let mut finder = Finder { terms, meetings, ranges: vec![None; terms.atoms.len()] };
+    for round in 0..ROUNDS[2] {
+        let mut changed = false;
+        for index in 0..terms.atoms.len() {
+            let (what, _) = &terms.atoms[index];
+            let old = finder.ranges[index];
+            let mut now = join(old, finder.atom(index));
+            if matches!(what, What::Phi(..)) && old.is_some() && now != old && round >= ROUNDS[0] {
+                now = now.map(|now| widened(old.unwrap_or(now), now, (round < ROUNDS[1]).then_some(&compared)));
+            }
+            changed |= std::mem::replace(&mut finder.ranges[index], now) != now;
+        }
+        if !changed {
+            let met = |(index, (what, _)): (usize, &(What, _))| match what {
+                What::Phi(block, register) => Some(((*block, *register), finder.ranges[index]?)),
+                _ => None,
+            };
+            return terms.atoms.iter().enumerate().filter_map(met).collect();
+        }
+    }
+    FxHashMap::default()
+}
+
+fn join(a: Option<Range>, b: Option<Range>) -> Option<Range> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (one, other) => one.or(other),
+    }
+}
+
+fn widened(old: Range, now: Range, compared: Option<&Vec<i64>>) -> Range {
+    let below = |end: i64| {
+        let list = compared.map_or(&[][..], |list| list);
+        list[..list.partition_point(|own| *own <= end)].last().copied().unwrap_or(i64::MIN)
+    };
+    let above = |end: i64| {
+        let list = compared.map_or(&[][..], |list| list);
+        list.get(list.partition_point(|own| *own < end)).copied().unwrap_or(i64::MAX)
+    };
+    (if now.0 < old.0 { below(now.0) } else { now.0 }, if now.1 > old.1 { above(now.1) } else { now.1 })
+}
+
+struct Finder<'t> {
+    terms: &'t Terms,
+    meetings: &'t Meetings,
+    /// Of each atom; none if it has no value yet.
+    ranges: Vec<Option<Range>>,
+}
+
+impl Finder<'_> {
+    fn value(&self, value: Value) -> Option<Range> {
+        let sum = self.terms.sum(value);
+        let (mut low, mut high) = (i128::from(sum.constant), i128::from(sum.constant));
+        for (atom, factor) in &sum.terms {
+            let range = self.ranges[atom.0 as usize]?;
+            let ends = [range.0, range.1].map(|end| i128::from(end) * i128::from(*factor));
+            low += ends[0].min(ends[1]);
+            high += ends[0].max(ends[1]);
+        }
+        match (i64::try_from(low), i64::try_from(high)) {
+            (Ok(low), Ok(high)) => Some((low, high)),
+            _ => Some((i64::MIN, i64::MAX)),
+        }
+    }
+
+    fn atom(&self, index: usize) -> Option<Range> {
+        let (what, facts) = &self.terms.atoms[index];
+        let own = (facts.low, facts.high);
+        match what {
+            What::Phi(block, register) => {
+                let met = self.meetings.get(&(*block, *register)).map_or(&[][..], |met| met);
+                let one = |(content, when): &(Content, Literal)| match content {
+                    Content::Value(value) => self.where_(*value, *when),
+                    Content::Unset => None,
+                    Content::Literal(_) => Some(own),
+                };
+                met.iter().map(one).fold(None, join)
+            }
+            What::Select(literal, a, b) => {
+                join(self.where_(*a, *literal), self.where_(*b, literal.opposite()))
+            }
+            What::Field(value, low, bits) => {
+                let (from, to) = self.value(*value)?;
+                let most = ones(*bits).cast_signed().max(0);
+                Some(match from >= 0 {
+                    true if *bits < 63 && to >> low <= most => (from >> low, to >> low),
+                    true => (0, most.min(to >> low)),
+                    false => own,
+                })
+            }
+            What::Shuffle(value) => self.value(*value),
+            What::Computed(word, values) => {
+                let ranges: Option<Vec<Range>> = values.iter().map(|value| self.value(*value)).collect();
+                let ranges = ranges?;
+                Some(self.computed(*word, &ranges).unwrap_or(own))
+            }
+            _ => Some(own),
+        }
+    }
+
+    fn computed(&self, word: u32, ranges: &[Range]) -> Option<Range> {
+        let &[(a, b), (c, d)] = ranges else { return None };
+        let bits = |high: i64| ones(64 - high.max(0).leading_zeros()).cast_signed();
+        match self.terms.word_of(word) {
+            "or" | "xor" if a >= 0 && c >= 0 => Some((0, bits(b.max(d)))),
+            "and" if a >= 0 => Some((0, if c >= 0 { b.min(d) } else { b })),
+            "and" if c >= 0 => Some((0, d)),
+            word if word.starts_with("min.") => Some((a.min(c), b.min(d))),
+            word if word.starts_with("max.") => Some((a.max(c), b.max(d))),
+            "div" if a >= 0 && c > 0 => Some((a / d, b / c)),
+            "rem" if a >= 0 && c > 0 => Some((0, b.min(d - 1))),
+            _ => None,
+        }
+    }
+
+    /// The range of a value where a literal holds; none if it cannot hold.
+    fn where_(&self, value: Value, literal: Literal) -> Option<Range> {
+        self.terms.narrowed_by(self.value(value)?, value, literal)
+    }
+}
