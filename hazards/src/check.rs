@@ -17,7 +17,7 @@ use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
-    alias::Overlap,
+    alias::{Overlap, Round},
     barriers::Barriers,
     flow::{Coverage, Flow, Foreign, Mode, State, States, TooLarge},
     graph::{Graph, Place},
@@ -81,8 +81,8 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
             || matches!(token.what, What::Initialized | What::Allocated)
             || others.iter().any(|other| {
                 (token.access.writes || other.access.writes)
-                    && (alias::overlap(graph.kernel, &token.access, true, &other.access) != Overlap::No
-                        || alias::overlap(graph.kernel, &other.access, true, &token.access) != Overlap::No)
+                    && (alias::overlap(graph.kernel, &token.access, Round::Earlier, &other.access) != Overlap::No
+                        || alias::overlap(graph.kernel, &other.access, Round::Earlier, &token.access) != Overlap::No)
             })
     };
     tokens.retain(matters);
@@ -248,8 +248,7 @@ impl<'k> Search<'k> {
                 continue;
             }
             for state in states {
-                let overlap =
-                    alias::overlap(self.flow.graph.kernel, &first.access, state.progress.stale, &second.access);
+                let overlap = alias::overlap(self.flow.graph.kernel, &first.access, state.progress.round(), &second.access);
                 if overlap == Overlap::No {
                     continue;
                 }

@@ -13,8 +13,19 @@ pub enum Overlap {
     Yes,
 }
 
-/// Whether two accesses overlap. `is_stale`: a value in the first one's address may be that of an earlier round.
-pub fn overlap(kernel: &Kernel, first: &Access, is_stale: bool, second: &Access) -> Overlap {
+/// In which round of a loop the first of two accesses was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// In the same one.
+    Same,
+    /// In an earlier one.
+    Earlier,
+    /// In an earlier one, and the program leaves it in flight in later ones.
+    Ahead,
+}
+
+/// Whether two accesses overlap.
+pub fn overlap(kernel: &Kernel, first: &Access, round: Round, second: &Access) -> Overlap {
     if first.space != second.space {
         return Overlap::No;
     }
@@ -38,13 +49,14 @@ pub fn overlap(kernel: &Kernel, first: &Access, is_stale: bool, second: &Access)
         return Overlap::No;
     }
     let ((index, a), (other, b)) = (parts(kernel, of_a), parts(kernel, of_b));
-    if index != other && !is_stale {
-        // Two elements of an array, each by its own index in the same round: programs mean different ones.
-        return Overlap::No;
-    }
-    if is_stale && !(index.is_empty() && other.is_empty()) {
-        // One element, of another round than the other: some round has both.
-        return Overlap::Yes;
+    let of_array = !(index.is_empty() && other.is_empty());
+    match round {
+        // Two elements of an array, each by its own index: programs mean different ones.
+        Round::Same if index != other => return Overlap::No,
+        Round::Ahead if of_array => return Overlap::No,
+        // Some round has both.
+        Round::Earlier if of_array => return Overlap::Yes,
+        _ => {}
     }
     match (bounds(kernel, &a), bounds(kernel, &b)) {
         (Some(a), Some(b)) if meet(a, first.extent, b, second.extent) => Overlap::Yes,

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Place};
-use crate::kernel::{Address, BarrierId, Event, Kind, ObjectKind, Operation};
+use crate::kernel::{Address, BarrierId, Event, Kernel, Kind, ObjectKind, Operation};
 
 /// A set of signals, as bits.
 pub type Signals = u128;
@@ -51,9 +51,9 @@ impl Barriers {
                 events.iter().enumerate().map(move |(index, event)| ((block, index), event))
             })
         };
-        let arrivals: Vec<_> = events().filter_map(|(place, event)| Some((place, arrival(event)?))).collect();
-        let completions: Vec<_> = events().filter_map(|(place, event)| Some((place, completion(event)?))).collect();
-        let waits: Vec<_> = events().filter_map(|(place, event)| Some((place, wait(event)?))).collect();
+        let arrivals: Vec<_> = events().filter_map(|(place, event)| Some((place, arrival(graph.kernel, event)?))).collect();
+        let completions: Vec<_> = events().filter_map(|(place, event)| Some((place, completion(graph.kernel, event)?))).collect();
+        let waits: Vec<_> = events().filter_map(|(place, event)| Some((place, wait(graph.kernel, event)?))).collect();
 
         let mut names: Vec<&Name> = arrivals.iter().chain(&waits).map(|(_, name)| name).collect();
         names.sort_unstable_by_key(|name| format!("{name:?}"));
@@ -169,35 +169,38 @@ impl<'g> Behind<'g> {
     }
 }
 
-fn name(address: &Address) -> Name {
+/// A pointer that is carried from round to round begins where it is lowest.
+fn name(kernel: &Kernel, address: &Address) -> Name {
+    let lowest = |(value, factor): &(usize, i64)| kernel.values[*value].range.filter(|_| *factor == 1).map_or(0, |range| range.0);
+    let constant = address.offset.terms.iter().map(lowest).fold(address.offset.constant, i64::saturating_add);
     let mut factors: Vec<_> = address.offset.terms.iter().map(|(_, factor)| *factor).collect();
     factors.sort_unstable();
-    Name::Mbarrier { object: address.object, constant: address.offset.constant, factors }
+    Name::Mbarrier { object: address.object, constant, factors }
 }
 
-fn arrival(event: &Event) -> Option<Name> {
+fn arrival(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
         Kind::Arrive { barrier, .. } | Kind::TensorCommit { barrier, .. } | Kind::CopyArrive(barrier) => {
-            Some(name(barrier))
+            Some(name(kernel, barrier))
         }
         Kind::Barrier(barrier) if barrier.arrives => Some(Name::Hardware(barrier.of)),
         _ => None,
     }
 }
 
-fn completion(event: &Event) -> Option<Name> {
+fn completion(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
         Kind::Start(start) => match start.what {
-            Operation::BulkLoad => start.barrier.as_ref().map(name),
+            Operation::BulkLoad => start.barrier.as_ref().map(|barrier| name(kernel, barrier)),
             _ => None,
         },
         _ => None,
     }
 }
 
-fn wait(event: &Event) -> Option<Name> {
+fn wait(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
-        Kind::Wait { barrier, .. } => Some(name(barrier)),
+        Kind::Wait { barrier, .. } => Some(name(kernel, barrier)),
         Kind::Barrier(barrier) if barrier.waits => Some(Name::Hardware(barrier.of)),
         _ => None,
     }
@@ -214,7 +217,7 @@ fn is_unknown(graph: &Graph<'_>, name: &Name) -> bool {
 fn counts_one(graph: &Graph<'_>, same: &Names, of: &Name) -> bool {
     let events = graph.kernel.blocks.iter().flat_map(|block| &block.events);
     let mut counts = events.filter_map(|event| match &event.kind {
-        Kind::Initialize { barrier, count } if same.may_match(&name(barrier), of) => Some(*count),
+        Kind::Initialize { barrier, count } if same.may_match(&name(graph.kernel, barrier), of) => Some(*count),
         _ => None,
     });
     counts.any(|count| count == Some(1))
@@ -266,7 +269,3 @@ impl Names {
     }
 }
 
-/// Whether an address is carried from round to round: it may be that of any mbarrier of the object.
-fn is_pointer(factors: &[i64]) -> bool {
-    factors.contains(&1)
-}

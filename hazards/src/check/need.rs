@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     finding::Rule,
-    kernel::{Literal, Operation, Proxy, Space, Varies},
+    kernel::{Literal, Operation, Proxy, Space, Sum, Varies},
 };
 
 /// What is missing.
@@ -127,7 +127,7 @@ impl Flow<'_> {
             (Operation::TensorMatrix { shape, .. }, Operation::TensorMatrix { shape: other, .. }) => {
                 let accumulators = first.number == 0 && second.number == 0;
                 let same = first.access.address == second.access.address;
-                let shapes = shape.is_none() || other.is_none() || shape == other;
+                let shapes = shape.is_none() || other.is_none() || sizes(shape) == sizes(other);
                 accumulators && same && shapes
                     || first.access.space == Space::Tensor
                         && second.access.space == Space::Tensor
@@ -141,6 +141,13 @@ impl Flow<'_> {
             _ => false,
         }
     }
+}
+
+/// What an instruction descriptor says of M and N: bits 17 to 22 and 24 to 28. The rest are types and, of block-scaled kinds, which
+/// scales are used.
+fn sizes(descriptor: &Option<Sum>) -> Option<(&[(usize, i64)], i64)> {
+    const SIZES: i64 = 0x3f << 17 | 0x1f << 24;
+    descriptor.as_ref().map(|sum| (&sum.terms[..], sum.constant & SIZES))
 }
 
 /// Whether two accesses may need an order that this check is about.

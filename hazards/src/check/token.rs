@@ -1,6 +1,7 @@
 //! An access that may be in flight, and what is known of it along a path.
 
 use super::{
+    alias::Round,
     barriers::Signals,
     graph::{Graph, Place},
 };
@@ -203,6 +204,15 @@ impl Progress {
         doubt: false,
         foreign: false,
     };
+
+    /// The round of a loop in which it was done.
+    pub fn round(&self) -> Round {
+        match (self.stale, self.ahead) {
+            (false, _) => Round::Same,
+            (true, false) => Round::Earlier,
+            (true, true) => Round::Ahead,
+        }
+    }
 
     /// Whether all of it is over, as far as this access is concerned.
     pub fn is_done(&self, token: &Token<'_>) -> bool {
