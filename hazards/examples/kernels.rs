@@ -37,7 +37,8 @@ fn main() {
             (known + usize::from(is_known), total + 1)
         });
         let unbounded = |kernel: &Kernel, address: &Address| {
-            let has_none = |(value, _): &(usize, i64)| kernel.values.get(*value).is_none_or(|value| value.range.is_none());
+            let has_none =
+                |(value, _): &(usize, i64)| kernel.values.get(*value).is_none_or(|value| value.range.is_none());
             address.offset.terms.iter().any(has_none)
         };
         let open = kernels.iter().flat_map(addresses).filter(|(kernel, address)| unbounded(kernel, address)).count();

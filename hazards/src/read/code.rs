@@ -109,6 +109,8 @@ pub struct Code {
     pub labels: Vec<usize>,
     /// The names of registers.
     pub registers: Vec<String>,
+    /// How many bits they have; 0 if that is not known.
+    pub widths: Vec<u32>,
     pub symbols: Vec<Symbol>,
     pub unread: Vec<(u32, String)>,
     /// The number of threads in each direction.
@@ -322,6 +324,8 @@ struct Frame {
     name: String,
     is_root: bool,
     registers: FxHashMap<String, usize>,
+    /// How many bits registers have, by their names or by what these begin with.
+    widths: FxHashMap<String, u32>,
     symbols: FxHashMap<String, usize>,
     labels: FxHashMap<String, usize>,
     /// Parameters, by what their callers call them.
@@ -337,6 +341,7 @@ impl Frame {
             name: function.name.clone(),
             is_root: false,
             registers: FxHashMap::default(),
+            widths: FxHashMap::default(),
             symbols: FxHashMap::default(),
             labels: FxHashMap::default(),
             parameters: FxHashMap::default(),
@@ -369,6 +374,13 @@ impl<'p> Builder<'_, 'p> {
                     continue;
                 }
                 LineCode::Directive(text) => {
+                    if let Ok(syntax::Statement::Directive(directive)) = syntax::statement(text)
+                        && let Some((words, declared)) = directive.registers()
+                    {
+                        let width = words.iter().find_map(|word| word.text.parse::<Type>().ok()).map_or(0, Type::bits);
+                        frame.widths.extend(declared.iter().map(|declared| (declared.name.text.to_owned(), width)));
+                        continue;
+                    }
                     for (symbol, _) in variables(text) {
                         self.local(frame, symbol);
                     }
@@ -417,12 +429,16 @@ impl<'p> Builder<'_, 'p> {
             return *register;
         }
         let register = self.fresh(name);
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let width = frame.widths.get(name).or_else(|| frame.widths.get(stem));
+        self.code.widths[register] = width.copied().unwrap_or(0);
         frame.registers.insert(name.into(), register);
         register
     }
 
     fn fresh(&mut self, name: &str) -> usize {
         self.code.registers.push(name.into());
+        self.code.widths.push(0);
         self.code.registers.len() - 1
     }
 

@@ -424,14 +424,18 @@ impl Terms {
     fn with_remainder(&mut self, sum: &Sum, value: Value, by: i64, times: i64) -> Value {
         let dividend = self.sum(value).clone();
         let is_quotient = |terms: &Self, atom: Atom| terms.quotient(atom) == Some((value, by));
-        let is_left = |(atom, _): &&(Atom, i64)| {
-            !is_quotient(self, *atom) && dividend.terms.iter().all(|(own, _)| own != atom)
-        };
+        let is_left =
+            |(atom, _): &&(Atom, i64)| !is_quotient(self, *atom) && dividend.terms.iter().all(|(own, _)| own != atom);
         let left: Vec<_> = sum.terms.iter().filter(is_left).copied().collect();
         let constant = sum.constant.wrapping_sub(dividend.constant.wrapping_mul(times));
         let left = self.value(Sum { terms: left, constant });
-        let divisor = self.constant(by);
-        let remainder = self.computed("rem", &[value, divisor], Facts::range(0, by - 1));
+        let remainder = match by.count_ones() {
+            1 => self.field(value, 0, by.trailing_zeros()),
+            _ => {
+                let divisor = self.constant(by);
+                self.computed("rem", &[value, divisor], Facts::range(0, by - 1))
+            }
+        };
         let remainder = self.scale(remainder, times, 64);
         self.add(left, remainder, 64)
     }
@@ -442,6 +446,11 @@ impl Terms {
             What::Computed(word, values) if self.word_of(*word) == "div" => {
                 let &[value, by] = &values[..] else { return None };
                 Some((value, self.known(by).filter(|by| *by > 1)?))
+            }
+            // A shift divides, if no bit is lost above.
+            What::Field(value, low @ 1..32, bits) => {
+                let facts = self.facts(*value);
+                (facts.low >= 0 && facts.high >> low <= ones(*bits).cast_signed().max(0)).then_some((*value, 1 << low))
             }
             _ => None,
         }
@@ -612,6 +621,11 @@ impl Terms {
         if mask == ones(run) << zeros {
             let field = self.field(a, zeros, run);
             return self.scale(field, 1 << zeros, 64);
+        }
+        // Bits that are never set may as well be kept.
+        let run = (mask | !facts.mask).trailing_ones().min(bits);
+        if mask & facts.mask == ones(run) & facts.mask {
+            return self.field(a, 0, run);
         }
         let width = 64 - mask.leading_zeros() - zeros;
         let inner = self.field(a, zeros, width);

@@ -4,10 +4,10 @@ use ptx_isa::{Family, Role};
 use rustc_hash::FxHashMap;
 
 use super::{
-    ranges::ranges,
     code::{Action, Code, Op, Operand, Place},
     compute::{Source, compute},
     graph::Graph,
+    ranges::ranges,
     terms::{Content, Facts, Literal, Meetings, Says, Terms, Value, What},
 };
 use crate::kernel::Varies;
@@ -48,12 +48,14 @@ struct Known {
     varies: Varies,
     /// Whether only one value comes, besides that which it has already.
     is_copy: bool,
+    /// What is added in every round of a loop.
+    step: Option<i64>,
 }
 
 /// Walks the code twice: what meets in loops is known at the second time.
 pub fn walk(code: &Code, graph: &Graph) -> Walked {
     let first = pass(code, graph, FxHashMap::default());
-    let ranges = ranges(&first.terms, &first.meetings);
+    let ranges = ranges(&first.terms, &first.meetings, &code.widths);
     let mut known = FxHashMap::default();
     for (&place, met) in &first.meetings {
         let is_itself = |content: Content| match content {
@@ -66,9 +68,29 @@ pub fn walk(code: &Code, graph: &Graph) -> Walked {
         let mut others = met.iter().map(|(content, _)| *content).filter(|content| !is_itself(*content));
         let is_copy = others.next().is_some_and(|one| others.all(|other| other == one));
         let varies = met.iter().map(|(content, _)| first.terms.content_varies(*content)).max().unwrap_or(Varies::No);
-        known.insert(place, Known { range: ranges.get(&place).copied(), varies, is_copy });
+        let range = ranges.get(&place).copied();
+        known.insert(place, Known { range, varies, is_copy, step: step(&first.terms, place, met) });
     }
     if known.is_empty() { first } else { pass(code, graph, known) }
+}
+
+/// What is added in every round of a loop to a register that begins with one value.
+fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Literal)]) -> Option<i64> {
+    let (mut step, mut first) = (None, None);
+    for (content, _) in met {
+        let Content::Value(value) = content else { return None };
+        let sum = terms.sum(*value);
+        match sum.terms[..] {
+            [(atom, 1)] if *terms.what(atom) == What::Phi(block, register) => {
+                if *step.get_or_insert(sum.constant) != sum.constant {
+                    return None;
+                }
+            }
+            _ if *first.get_or_insert(*value) != *value => return None,
+            _ => {}
+        }
+    }
+    step.filter(|step| *step != 0 && first.is_some())
 }
 
 /// Walks the tree of dominators: when a block is met, what comes to it along the flow of control has been met.
@@ -91,6 +113,7 @@ fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>) -> 
             meetings: Meetings::default(),
         },
         known,
+        counts: FxHashMap::default(),
     };
     // A block, how much there was to undo in front of it, and how many of those that it dominates are done.
     let mut stack = vec![(0, 0, 0)];
@@ -148,6 +171,8 @@ struct Walker<'c> {
     allocations: Vec<Value>,
     walked: Parts,
     known: FxHashMap<(usize, usize), Known>,
+    /// The counter of a loop, by its first block.
+    counts: FxHashMap<usize, Value>,
 }
 
 impl Walker<'_> {
@@ -159,8 +184,20 @@ impl Walker<'_> {
     fn block(&mut self, block: usize) {
         let graph = self.graph;
         let own = &graph.blocks[block];
-        for &register in &own.phis {
-            let content = self.phi(block, register);
+        let counter = self.counter(block);
+        for &register in counter.iter().chain(&own.phis) {
+            let content = match counter {
+                Some(counter) if counter != register => {
+                    self.counted(block, register, counter).unwrap_or_else(|| self.phi(block, register))
+                }
+                Some(_) if self.counts.contains_key(&block) => continue,
+                _ => self.phi(block, register),
+            };
+            if counter == Some(register)
+                && let Content::Value(value) = content
+            {
+                self.counts.insert(block, value);
+            }
             self.set(register, content);
         }
         for index in own.ops.clone() {
@@ -181,15 +218,43 @@ impl Walker<'_> {
         }
     }
 
+    /// Of the registers to which each round of a loop adds a number, the one with the least.
+    fn counter(&self, block: usize) -> Option<usize> {
+        let step = |register: usize| self.known.get(&(block, register)).and_then(|known| known.step);
+        let steps = self.graph.blocks[block].phis.iter().filter_map(|register| Some((step(*register)?, *register)));
+        steps.min_by_key(|(step, register)| (step.unsigned_abs(), *register)).map(|(_, register)| register)
+    }
+
+    /// A register that counts as the counter of its loop does.
+    fn counted(&mut self, block: usize, register: usize, counter: usize) -> Option<Content> {
+        let step = |register: usize| self.known.get(&(block, register)).and_then(|known| known.step);
+        let (own, unit) = (step(register)?, step(counter)?);
+        let first = |register: usize| match self.walked.meetings.get(&(block, register))?.first()?.0 {
+            Content::Value(value) => Some(value),
+            _ => None,
+        };
+        let (from, unit_from) = (first(register)?, first(counter)?);
+        let count = *self.counts.get(&block)?;
+        if own % unit != 0 {
+            return None;
+        }
+        let bits = if self.code.widths.get(register) == Some(&32) { 32 } else { 64 };
+        let rounds = self.terms.subtract(count, unit_from, bits);
+        let added = self.terms.scale(rounds, own / unit, bits);
+        Some(Content::Value(self.terms.add(from, added, bits)))
+    }
+
     /// What a register holds where values meet.
     fn phi(&mut self, block: usize, register: usize) -> Content {
         if self.graph.given_up[register] {
             return Content::Unset;
         }
         let own = &self.graph.blocks[block];
-        let met: Vec<Content> = self.walked.meetings.get(&(block, register)).map_or_else(Vec::new, |met| {
-            met.iter().map(|(content, _)| *content).collect()
-        });
+        let met: Vec<Content> = self
+            .walked
+            .meetings
+            .get(&(block, register))
+            .map_or_else(Vec::new, |met| met.iter().map(|(content, _)| *content).collect());
         let known = self.known.get(&(block, register)).copied();
         let is_complete = met.len() == own.previous.len();
         let mut set = met.iter().copied().filter(|content| *content != Content::Unset);
