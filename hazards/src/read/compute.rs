@@ -2,7 +2,7 @@
 
 use ptx_isa::{AluOp, Type, arithmetic};
 
-use super::terms::{Content, Facts, Literal, Says, Terms, Value, What, ones, wrapped};
+use super::terms::{Content, Facts, Literal, Says, Sum, Terms, Value, What, ones, wrapped};
 use crate::kernel::Varies;
 
 /// What an operand holds.
@@ -452,12 +452,26 @@ fn compare(terms: &mut Terms, cmp: &str, ty: Type, a: Value, b: Value) -> Litera
             };
             opposite.opposite()
         }
+        _ if is_signed || terms.facts(a).low >= 0 && terms.facts(b).low >= 0 => by_difference(terms, cmp == "lt", a, b),
         _ => {
             let word = format!("{cmp}{}", if is_signed { "" } else { ".u" });
             said(terms, &word, &[Content::Value(a), Content::Value(b)])
         }
     };
     literal.if_(holds)
+}
+
+/// Whether one value is less than another, or not more, as a test of their difference: so tests of `i < n` and of `i + 64 < n` are of
+/// one value. No sum of a kernel is taken to overflow.
+fn by_difference(terms: &mut Terms, is_less: bool, a: Value, b: Value) -> Literal {
+    let difference = terms.subtract(a, b, 64);
+    let is_backward = terms.sum(difference).terms.first().is_some_and(|(_, factor)| *factor < 0);
+    let difference = if is_backward { terms.subtract(b, a, 64) } else { difference };
+    let sum = terms.sum(difference).clone();
+    let value = terms.value(Sum { terms: sum.terms, constant: 0 });
+    // `a - b <= -1`, or the opposite of `b - a <= 0`.
+    let limit = i64::from(is_less == is_backward) - 1;
+    terms.within(value, i64::MIN, limit.wrapping_sub(sum.constant)).if_(!is_backward)
 }
 
 fn equal(terms: &mut Terms, value: Value, number: i64, ty: Type) -> Literal {

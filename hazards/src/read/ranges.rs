@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::terms::{Literal, Meetings, Content, Says, Terms, Value, What, ones};
+use super::terms::{Content, Literal, Meetings, Says, Terms, Value, What, ones};
 
 type Range = (i64, i64);
 
@@ -14,7 +14,7 @@ type Range = (i64, i64);
 const ROUNDS: [usize; 3] = [4, 10, 40];
 
 /// The ranges of what meets at a block in a register.
-pub fn ranges(terms: &Terms, meetings: &Meetings) -> FxHashMap<(usize, usize), Range> {
+pub fn ranges(terms: &Terms, meetings: &Meetings, widths: &[u32]) -> FxHashMap<(usize, usize), Range> {
     let mut compared: Vec<i64> = Vec::new();
     for (says, _) in &terms.predicates {
         if let Says::Within(_, low, high) = says {
@@ -32,6 +32,11 @@ pub fn ranges(terms: &Terms, meetings: &Meetings) -> FxHashMap<(usize, usize), R
             let mut now = join(old, finder.atom(index));
             if matches!(what, What::Phi(..)) && old.is_some() && now != old && round >= ROUNDS[0] {
                 now = now.map(|now| widened(old.unwrap_or(now), now, (round < ROUNDS[1]).then_some(&compared)));
+            }
+            if let (What::Phi(_, register), Some((low @ 0.., high))) = (what, now) {
+                // A counter of 32 bits is taken not to become negative.
+                let most = if widths.get(*register) == Some(&32) { i64::from(i32::MAX).max(low) } else { i64::MAX };
+                now = Some((low, high.min(most)));
             }
             changed |= std::mem::replace(&mut finder.ranges[index], now) != now;
         }
@@ -101,9 +106,7 @@ impl Finder<'_> {
                 };
                 met.iter().map(one).fold(None, join)
             }
-            What::Select(literal, a, b) => {
-                join(self.where_(*a, *literal), self.where_(*b, literal.opposite()))
-            }
+            What::Select(literal, a, b) => join(self.where_(*a, *literal), self.where_(*b, literal.opposite())),
             What::Field(value, low, bits) => {
                 let (from, to) = self.value(*value)?;
                 let most = ones(*bits).cast_signed().max(0);
