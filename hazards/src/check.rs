@@ -62,7 +62,7 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
         graph.kernel.blocks[block].events.iter().enumerate().map(move |(index, event)| ((block, index), event))
     });
     let mut tokens = Vec::new();
-    for (place, event) in places {
+    for (place, event) in places.filter(|(place, event)| event.guard.is_empty() || !graph.is_dead(*place)) {
         let new = Token::of(graph, place, event);
         for token in new {
             if !extends(graph, &mut tokens, &token) {
@@ -286,6 +286,9 @@ impl<'k> Search<'k> {
 /// What an event does that needs something of earlier accesses.
 fn seconds<'k>(graph: &Graph<'k>, place: Place) -> Vec<Token<'k>> {
     let event = &graph.kernel.blocks[place.0].events[place.1];
+    if !event.guard.is_empty() && graph.is_dead(place) {
+        return Vec::new();
+    }
     let mut seconds = Token::of(graph, place, event);
     if matches!(event.kind, Kind::Initialize { .. } | Kind::Allocate { .. }) {
         seconds.clear();

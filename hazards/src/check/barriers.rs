@@ -58,7 +58,7 @@ impl Barriers {
         let mut names: Vec<&Name> = arrivals.iter().chain(&waits).map(|(_, name)| name).collect();
         names.sort_unstable_by_key(|name| format!("{name:?}"));
         names.dedup();
-        let same = Names::new(names.iter().copied());
+        let same = Names::new(graph.kernel, names.iter().copied());
         // Phases are counted where nothing of a barrier is in a loop.
         let looped: Vec<&Name> = arrivals
             .iter()
@@ -227,10 +227,17 @@ fn counts_one(graph: &Graph<'_>, same: &Names, of: &Name) -> bool {
 struct Names {
     /// The objects and places at which arrays begin.
     arrays: Vec<(usize, i64)>,
+    /// The objects and places that are initialized.
+    initialized: Vec<(usize, i64)>,
 }
 
 impl Names {
-    fn new<'n>(names: impl Iterator<Item = &'n Name>) -> Self {
+    fn new<'n>(kernel: &Kernel, names: impl Iterator<Item = &'n Name>) -> Self {
+        let events = kernel.blocks.iter().flat_map(|block| &block.events);
+        let initialized = events.filter_map(|event| match &event.kind {
+            Kind::Initialize { barrier, .. } => Some((barrier.object, barrier.offset.constant)),
+            _ => None,
+        });
         let begin = |name: &Name| match name {
             Name::Mbarrier { object, constant, factors } if !factors.is_empty() => Some((*object, *constant)),
             _ => None,
@@ -238,7 +245,7 @@ impl Names {
         let mut arrays: Vec<_> = names.filter_map(begin).collect();
         arrays.sort_unstable();
         arrays.dedup();
-        Self { arrays }
+        Self { arrays, initialized: initialized.collect() }
     }
 
     fn may_match(&self, a: &Name, b: &Name) -> bool {
@@ -253,11 +260,19 @@ impl Names {
             ) => {
                 a == b
                     && (at == other
+                        || self.is_anywhere(*a, *at, factors)
+                        || self.is_anywhere(*b, *other, others)
                         || self.is_element(*a, *at, factors, *other, others)
                         || self.is_element(*a, *other, others, *at, factors))
             }
             _ => false,
         }
+    }
+
+    /// Whether an index is counted from somewhere else than the first of an array, so that it cannot be told which one it is.
+    fn is_anywhere(&self, object: usize, at: i64, factors: &[i64]) -> bool {
+        let in_object = self.initialized.iter().any(|&(of, _)| of == object);
+        !factors.is_empty() && in_object && !self.initialized.contains(&(object, at))
     }
 
     /// Whether the second is an element of the array that begins at the first, as its index leads so far and to no other array.

@@ -42,10 +42,10 @@ pub type Coverage = FxHashMap<(usize, Signals), Cover>;
 /// How an access of another role comes to be in flight again.
 #[derive(Clone, Debug, Default)]
 pub struct Foreign {
-    /// For each signal that tells of it: whether it may begin again without asking, or else the signals that permit it.
-    pub again: FxHashMap<Signals, Option<Signals>>,
-    /// The signals behind which it may begin.
-    pub permits: Signals,
+    /// The signals that tell of it, but behind which it may begin again without asking.
+    pub again: FxHashSet<Signals>,
+    /// The events behind which it may begin.
+    pub permits: FxHashSet<Place>,
     /// Whether it is done at most once.
     pub once: bool,
 }
@@ -162,7 +162,7 @@ impl<'k> Flow<'k> {
                     self.follow(number, state, event, &step, foreign, coverage, &mut new);
                 }
                 if let Some(foreign) = foreign
-                    && foreign.permits & step.signal != 0
+                    && foreign.permits.contains(&place)
                     && !foreign.once
                 {
                     let progress = Progress { foreign: true, ..Progress::NEW };
@@ -174,10 +174,9 @@ impl<'k> Flow<'k> {
             }
         }
         if let Mode::Foreign(table) = mode {
-            let signal = self.barriers.signal(place);
-            if signal != 0 {
+            if self.barriers.signal(place) != 0 {
                 for (&number, foreign) in table.iter() {
-                    if foreign.permits & signal != 0 && !states.contains_key(&number) {
+                    if foreign.permits.contains(&place) && !states.contains_key(&number) {
                         let progress = Progress { foreign: true, ..Progress::NEW };
                         states.insert(number, vec![State { progress, assumed: self.graph.known_at(place) }]);
                     }
@@ -383,7 +382,9 @@ impl<'k> Flow<'k> {
             now.is_done(token) && (!is_reader || self.is_lenient(Ambiguity::ProxyFenceAtWriter) || !token.is_generic());
         match fence {
             ProxyFence::Async(space) if space.is_none_or(|space| space == token.access.space) && counts => {
-                now.fenced = true
+                // What starts behind the fence must itself wait for the fence.
+                now.after &= now.fenced;
+                now.fenced = true;
             }
             ProxyFence::AsyncRelease | ProxyFence::TensormapRelease if now.is_done(token) && !now.shared => {
                 now.half_fenced = true
@@ -446,8 +447,7 @@ impl<'k> Flow<'k> {
         } else if now.foreign {
             let good: Vec<_> = covers.by_ref().filter(|(_, cover)| cover.good || cover.handed).collect();
             let Some(&(bit, cover)) = good.iter().find(|(_, cover)| cover.good).or(good.first()) else { return };
-            let again = foreign.and_then(|foreign| foreign.again.get(&bit).copied());
-            changed.also_before = again == Some(None);
+            changed.also_before = foreign.is_some_and(|foreign| foreign.again.contains(&bit));
             now.foreign = false;
             now.doubt |= cover.bad && cover.good || bit & !self.barriers.doubtful == 0;
             if cover.good {

@@ -41,6 +41,12 @@ impl<'k> Graph<'k> {
         self.closed(known)
     }
 
+    /// Whether no thread does an event.
+    pub fn is_dead(&self, place: Place) -> bool {
+        let known = self.known_at(place);
+        known.iter().any(|literal| self.contradict(&known, *literal))
+    }
+
     /// Whether a block is in a loop.
     pub fn is_in_loop(&self, block: usize) -> bool {
         self.loops[block].is_some()
@@ -85,6 +91,8 @@ impl<'k> Graph<'k> {
     /// Whether threads of which the first holds are none of which the second does.
     pub fn contradict(&self, known: &[Literal], literal: Literal) -> bool {
         known.iter().any(|&other| self.excludes(other, literal))
+            || matches!(self.kernel.predicates[literal.predicate].test, Test::All(_) | Test::Any(_))
+                && self.implied(known, Literal { holds: !literal.holds, ..literal })
     }
 
     /// Whether a literal follows from others.

@@ -109,7 +109,8 @@ impl Flow<'_> {
     /// Whether one thread issues both, as code that elects it again and again means.
     fn is_one_issuer(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
         let (a, b) = (self.graph.varying(&first.literals), self.graph.varying(&second.literals));
-        a == b || first.is_single && a.iter().all(|literal| self.graph.implied(&second.literals, *literal))
+        let follows = |of: &[Literal], from: &[Literal]| of.iter().all(|literal| self.graph.implied(from, *literal));
+        follows(&a, &second.literals) || follows(&b, &first.literals)
     }
 
     /// Whether an access belongs to a tcgen05 operation that is asynchronous.
@@ -137,7 +138,7 @@ impl Flow<'_> {
             (Operation::TensorCopy { .. } | Operation::TensorShift { .. }, Operation::TensorMatrix { .. })
             | (Operation::TensorMatrix { .. }, Operation::TensorShift { .. })
             | (Operation::TensorShift { .. }, Operation::TensorCopy { is_4x256b: true, .. }) => true,
-            (Operation::TensorMatrix { .. }, Operation::TensorCopy { .. }) => self.is_lenient(Ambiguity::CopyAfterMma),
+            (Operation::TensorMatrix { .. } | Operation::TensorCopy { .. }, Operation::TensorCopy { .. }) => self.is_lenient(Ambiguity::CopyAfterMma),
             _ => false,
         }
     }

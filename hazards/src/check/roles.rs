@@ -3,7 +3,7 @@
 //! A fork is a block behind which threads of a CTA may go different ways. What threads of one side do is followed on the other side:
 //! it may be in flight from the beginning, or from where this side permits it, until a wait observes that it is complete.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use super::{
     barriers::{Barriers, Signals},
@@ -97,26 +97,39 @@ impl Fork {
         let within = |block: usize| self.theirs[block];
         let reach = |from: Place| reaches(graph, from, place, &within, &gate);
         let from_start = reach((self.begin, 0));
-        let mut permits = 0;
+        let mut permits = FxHashSet::default();
         for block in (0..self.theirs.len()).filter(|block| self.theirs[*block]) {
             for (index, event) in graph.kernel.blocks[block].events.iter().enumerate() {
                 if gate((block, index), event) && reach((block, index + 1)) {
-                    permits |= barriers.observed((block, index)) & given;
+                    permits.extend(self.permits(graph, barriers, barriers.observed((block, index)) & given));
                 }
             }
         }
-        let mut again: FxHashMap<Signals, Option<Signals>> = FxHashMap::default();
+        let mut again = FxHashSet::default();
         for (_, signal) in coverage.keys().filter(|(of, _)| *of == number) {
-            let sites = barriers.givers(*signal);
-            let mut theirs = sites.into_iter().filter(|(block, _)| self.theirs[*block]);
-            let is_always = theirs.any(|(block, index)| {
-                (block, index) != place && reach((block, index + 1))
-                    || (block, index) == place && reach((block, index + 1))
-            });
-            again.insert(*signal, if is_always { None } else { Some(permits) });
+            let mut theirs = barriers.givers(*signal).into_iter().filter(|(block, _)| self.theirs[*block]);
+            if theirs.any(|(block, index)| reach((block, index + 1))) {
+                again.insert(*signal);
+            }
         }
         let once = !graph.is_in_loop(place.0);
         (Foreign { again, permits, once }, from_start)
+    }
+
+    /// Where this side lets a wait go on. A phase that copies end goes on behind the last of them.
+    fn permits(&self, graph: &Graph<'_>, barriers: &Barriers, signals: Signals) -> Vec<Place> {
+        let ours: Vec<_> = barriers.givers(signals).into_iter().filter(|(block, _)| self.ours[*block]).collect();
+        let copies = |place: &Place| matches!(graph.kernel.blocks[place.0].events[place.1].kind, Kind::Start(_));
+        if !ours.iter().any(copies) {
+            return ours;
+        }
+        let ends = |event: &Event| matches!(event.kind, Kind::Arrive { .. } | Kind::Wait { .. });
+        let within = |block: usize| self.ours[block];
+        let last = |&(block, index): &Place| {
+            let mut others = ours.iter().filter(|place| copies(place) && **place != (block, index));
+            !others.any(|other| reaches(graph, (block, index + 1), *other, &within, &|_, event| ends(event)))
+        };
+        ours.iter().filter(|place| copies(place)).filter(|place| last(place)).copied().collect()
     }
 
     /// The signals that the second side gives.

@@ -150,7 +150,7 @@ pub(super) fn pipelined(x: &Skeleton<Ptx>, first: usize, second: usize, readings
             let operand = readings.is_lenient(Ambiguity::MmaOperandOfMma) && accumulates(x.reads);
             n == m && (same || operand || readings.is_lenient(Ambiguity::MmaOfOtherShape))
         }
-        (Mma { cta_group: n, .. }, TensorCopy { cta_group: m, .. }) => {
+        (Mma { cta_group: n, .. } | TensorCopy { cta_group: n, .. }, TensorCopy { cta_group: m, .. }) => {
             n == m && readings.is_lenient(Ambiguity::CopyAfterMma)
         }
         (TensorCopy { cta_group: n, .. } | Shift { cta_group: n }, Mma { cta_group: m, .. })

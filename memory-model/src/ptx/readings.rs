@@ -85,7 +85,7 @@ impl Ambiguity {
             Self::CopyAfterMma => (
                 "A4",
                 "9.7.16.6.2",
-                "Are a tcgen05.mma and a later tcgen05.cp of the same thread pipelined?",
+                "Are a tcgen05.mma or tcgen05.cp and a later tcgen05.cp of the same thread pipelined?",
                 "they are not in the list",
                 "they execute in their order",
             ),

@@ -227,7 +227,7 @@ impl Graph<'_, '_> {
             (Some(TensorCopy { .. } | Shift { .. }), Some(Mma { .. })) => true,
             (Some(Shift { .. }), Some(TensorCopy { is_4x256b, .. })) => is_4x256b,
             (Some(Mma { .. }), Some(Shift { .. })) => true,
-            (Some(Mma { .. }), Some(TensorCopy { .. })) => self.lenient(Ambiguity::CopyAfterMma),
+            (Some(Mma { .. } | TensorCopy { .. }), Some(TensorCopy { .. })) => self.lenient(Ambiguity::CopyAfterMma),
             (Some(Mma { shape, .. }), Some(Mma { shape: other, .. })) => {
                 let written = accumulators(a, x.writes);
                 let same = shape == other && accumulators(b, x.writes) == written;
