@@ -85,7 +85,8 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
                         || alias::overlap(graph.kernel, &other.access, Round::Earlier, &token.access) != Overlap::No)
             })
     };
-    tokens.retain(matters);
+    // When a copy has read its tensor map, no manual says; a map that is written under copies in flight is not looked at.
+    tokens.retain(|token| matters(token) && token.access.proxy != Proxy::Tensormap);
     tokens
 }
 

@@ -42,6 +42,11 @@ pub fn overlap(kernel: &Kernel, first: &Access, round: Round, second: &Access) -
     if a.is_remote || b.is_remote {
         return Overlap::No;
     }
+    // Accumulators of 64 rows lie in the lower or the upper half of the lanes of each warp.
+    let lane = |address: &Address| address.offset.constant >> 16 & 31;
+    if first.space == Space::Tensor && lane(a) != lane(b) {
+        return Overlap::No;
+    }
     let (of_a, of_b) = (offset(first), offset(second));
     if let (Some(a), Some(b)) = (bounds(kernel, &of_a), bounds(kernel, &of_b))
         && !meet(a, first.extent, b, second.extent)

@@ -11,7 +11,7 @@ use super::{
     graph::{Graph, Place},
     token::{Done, Progress, Token, What},
 };
-use crate::kernel::{Event, Kind, Literal, ProxyFence, Side, Space};
+use crate::kernel::{Event, Kind, Literal, ProxyFence, Side, Space, Test};
 
 /// What is known of an access along a path, and what holds of the thread that is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,7 +207,7 @@ impl<'k> Flow<'k> {
             let mut kept = Vec::with_capacity(states.len());
             for state in states {
                 if let Some(when) = edge.when
-                    && self.graph.contradict(&state.assumed, when)
+                    && (self.graph.contradict(&state.assumed, when) || self.is_other_warp(token, when))
                 {
                     continue;
                 }
@@ -228,6 +228,19 @@ impl<'k> Flow<'k> {
             }
         }
         there
+    }
+
+    /// Whether threads that take an edge are of another warp than the one that runs tensor operations. Where code elects a thread of
+    /// any warp for them, and asks later whether the warp is a certain one, it means this one.
+    fn is_other_warp(&self, token: &Token<'_>, when: Literal) -> bool {
+        let is_elected = |literal: &Literal| {
+            literal.holds && self.graph.kernel.predicates[literal.predicate].test == Test::OneOfWarp
+        };
+        token.commit_group().is_some()
+            && !when.holds
+            && self.graph.warp(&[Literal { holds: true, ..when }]).is_some()
+            && self.graph.warp(&token.literals).is_none()
+            && token.literals.iter().any(is_elected)
     }
 
     /// What becomes of one state: it goes two ways where it is not known if its thread does the event.
