@@ -122,7 +122,8 @@ impl Barriers {
             let apart = rivals
                 .filter(|(other, _)| !behind.is(*place, *other) && !behind.is(*other, *place))
                 .collect::<Vec<_>>();
-            if counts_one(graph, &same, name) && !apart.is_empty() {
+            // In loops, that a wait means the arrivals of its own round is not checked.
+            if counts_one(graph, &same, name) && phase(*place, name, &arrivals).is_some() && !apart.is_empty() {
                 doubtful |= signals[place] | apart.iter().fold(0, |mask, (other, _)| mask | signals[other]);
             }
         }

@@ -37,7 +37,44 @@ pub struct Cover {
 }
 
 /// What each signal tells of each access.
-pub type Coverage = FxHashMap<(usize, Signals), Cover>;
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    /// By the arrivals that give the signal.
+    covers: FxHashMap<(usize, Signals), Vec<(Place, Cover)>>,
+}
+
+impl Coverage {
+    fn entry(&mut self, number: usize, signal: Signals, place: Place) -> &mut Cover {
+        let covers = self.covers.entry((number, signal)).or_default();
+        let at = covers.iter().position(|(other, _)| *other == place).unwrap_or_else(|| {
+            covers.push((place, Cover::default()));
+            covers.len() - 1
+        });
+        &mut covers[at].1
+    }
+
+    /// What a signal tells. An arrival that may come too early tells nothing.
+    fn get(&self, number: usize, signal: Signals) -> Option<Cover> {
+        let covers = self.covers.get(&(number, signal))?;
+        let good = covers.iter().filter(|(_, cover)| cover.good && !cover.bad);
+        Some(Cover {
+            good: good.clone().next().is_some(),
+            bad: covers.iter().any(|(_, cover)| cover.bad),
+            handed: covers.iter().any(|(_, cover)| cover.handed),
+            unfenced: good.into_iter().any(|(_, cover)| cover.unfenced),
+        })
+    }
+
+    /// The signals that tell something of an access.
+    pub fn signals(&self, number: usize) -> impl Iterator<Item = Signals> {
+        self.covers.keys().filter(move |(of, _)| *of == number).map(|(_, signal)| *signal)
+    }
+
+    /// How much is known.
+    pub fn len(&self) -> usize {
+        self.covers.values().map(Vec::len).sum()
+    }
+}
 
 /// How an access of another role comes to be in flight again.
 #[derive(Clone, Debug, Default)]
@@ -189,7 +226,7 @@ impl<'k> Flow<'k> {
             let signal = self.barriers.signal(place);
             let progress = token.issued(signal);
             if progress.completes != 0 {
-                coverage.entry((number, signal)).or_default().good = true;
+                coverage.entry(number, signal, place).good = true;
             }
             let assumed = limited(token.literals.clone());
             insert(states.entry(number).or_default(), State { progress, assumed });
@@ -344,11 +381,11 @@ impl<'k> Flow<'k> {
             Kind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
             Kind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
                 now.completes |= step.signal;
-                coverage.entry((number, step.signal)).or_default().good = true;
+                coverage.entry(number, step.signal, step.place).good = true;
             }
             Kind::CopyArrive(_) if own && token.operation() == Some(&crate::kernel::Operation::Copy) => {
                 now.completes |= step.signal;
-                coverage.entry((number, step.signal)).or_default().good = true;
+                coverage.entry(number, step.signal, step.place).good = true;
             }
             Kind::CommitGroup(of) if own && token.groups() == Some(*of) => now.age = (now.age + 1).min(64),
             Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
@@ -410,7 +447,7 @@ impl<'k> Flow<'k> {
     /// Its thread arrives somewhere.
     fn tell(&self, number: usize, now: &mut Progress, step: &Step, releases: bool, coverage: &mut Coverage) {
         let token = &self.tokens[number];
-        let cover = coverage.entry((number, step.signal)).or_default();
+        let cover = coverage.entry(number, step.signal, step.place);
         if now.is_done(token) {
             if releases || now.released || token.access.space == Space::Tensor {
                 now.told |= step.signal;
@@ -422,7 +459,8 @@ impl<'k> Flow<'k> {
                 }
             }
         } else {
-            cover.bad = true;
+            // What tells of itself is not told of by others.
+            cover.bad |= now.completes & step.signal == 0;
             if token.is_tensor() && (now.before || releases && self.is_lenient(Ambiguity::FenceBesidesRelease)) {
                 now.handed |= step.signal;
                 cover.handed = true;
@@ -450,7 +488,7 @@ impl<'k> Flow<'k> {
         let mut covers = (0..128)
             .map(|bit| 1 << bit)
             .filter(|bit| step.observed & bit != 0)
-            .filter_map(|bit| Some((bit, coverage.get(&(number, bit))?)));
+            .filter_map(|bit| Some((bit, coverage.get(number, bit)?)));
         if completes | told != 0 {
             now.done = Done::Yes;
             now.doubt |= (completes | told) & !self.barriers.doubtful == 0;
@@ -461,9 +499,9 @@ impl<'k> Flow<'k> {
             let good: Vec<_> = covers.by_ref().filter(|(_, cover)| cover.good || cover.handed).collect();
             let Some(&(bit, cover)) = good.iter().find(|(_, cover)| cover.good).or(good.first()) else { return };
             changed.also_before = foreign.is_some_and(|foreign| foreign.again.contains(&bit));
-            now.foreign = false;
-            now.doubt |= cover.bad && cover.good || bit & !self.barriers.doubtful == 0;
             if cover.good {
+                now.doubt |= cover.bad || bit & !self.barriers.doubtful == 0;
+                now.foreign = false;
                 now.done = Done::Yes;
                 now.fenced = !cover.unfenced;
             } else {

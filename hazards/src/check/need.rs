@@ -56,7 +56,7 @@ impl Flow<'_> {
                 false => Some((rule, Lack::Wait)),
             };
         }
-        if !complete {
+        if !complete || now.doubt {
             let lack = if now.is_done(first) { Lack::Sharing } else { Lack::Wait };
             return Some((rule, lack));
         }
@@ -100,6 +100,11 @@ impl Flow<'_> {
         // Each warp has its own lanes.
         if first.direction().is_some() && second.direction().is_some() {
             return true;
+        }
+        // A warp frees tensor memory together.
+        let warp = self.graph.warp(&first.literals);
+        if second.operation().is_none() && first.direction().is_some() && warp.is_some() {
+            return warp == self.graph.warp(&second.literals);
         }
         let (a, b) = (&first.access.address, &second.access.address);
         let per_thread = |(value, _): &(usize, i64)| kernel.values[*value].varies == Varies::Thread;

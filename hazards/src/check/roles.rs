@@ -106,10 +106,10 @@ impl Fork {
             }
         }
         let mut again = FxHashSet::default();
-        for (_, signal) in coverage.keys().filter(|(of, _)| *of == number) {
-            let mut theirs = barriers.givers(*signal).into_iter().filter(|(block, _)| self.theirs[*block]);
+        for signal in coverage.signals(number) {
+            let mut theirs = barriers.givers(signal).into_iter().filter(|(block, _)| self.theirs[*block]);
             if theirs.any(|(block, index)| reach((block, index + 1))) {
-                again.insert(*signal);
+                again.insert(signal);
             }
         }
         let once = !graph.is_in_loop(place.0);
