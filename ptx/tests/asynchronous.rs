@@ -87,6 +87,12 @@ fn reasons() -> Result<(), Failed> {
         "cp.async.bulk.global.shared::cluster.mbarrier::complete_tx::bytes [x], [y], 16, [z]",
         "'cp.async.bulk' has .shared::cluster in front of .global",
     );
+    let vector =
+        |elements: &str| format!("clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {elements}, q");
+    check(&vector("{_, _, _, _}"), "`{_, _, _, _}` stands where a vector of 4 .b32 (destination) is needed");
+    // As CUTLASS has it.
+    let first: Asynchronous = vector("{x, y, z, _}").parse()?;
+    assert_eq!(first.to_string(), vector("{x, y, z, _}"));
     Ok(())
 }
 

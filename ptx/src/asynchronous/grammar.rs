@@ -11,6 +11,7 @@
 //! | `[b64]`, `[b32]` | an address, in a register of this width |
 //! | `[tensor]` | a tensor map with coordinates |
 //! | `<b32*4>`, `<b32*registers>` | a vector, whose length is a number or follows from the modifiers |
+//! | `<b32/_*4>` | some of its elements may be `_`, but not all |
 //! | `_` | the sink |
 //!
 //! A `?` behind it says that it may be left out, `@word` that it stands there exactly if the modifier does.
@@ -173,7 +174,12 @@ enum ParameterType {
     Address(String),
     Tensor,
     Value(String),
-    Vector(String, String),
+    Vector {
+        ty: String,
+        length: String,
+        /// Whether some elements may be `_`.
+        sinks: bool,
+    },
 }
 
 impl Parameter {
@@ -216,8 +222,9 @@ impl ParameterType {
                 ),
                 (_, Some(register), _) => Self::Address(register.to_owned()),
                 (_, _, Some(vector)) => {
-                    let (ty, count) = vector.split_once('*')?;
-                    Self::Vector(ty.to_owned(), count.to_owned())
+                    let (ty, length) = vector.split_once('*')?;
+                    let (ty, sinks) = ty.strip_suffix("/_").map_or((ty, false), |ty| (ty, true));
+                    Self::Vector { ty: ty.to_owned(), length: length.to_owned(), sinks }
                 }
                 _ => Self::Value(text.to_owned()),
             },
@@ -256,8 +263,18 @@ impl ParameterType {
                 _ => return None,
             },
             (Self::Value(_), _) => Argument::Value(value(operand)?),
-            (Self::Vector(_, length), Shape::Vector(elements)) if Some(elements.len()) == count(length, words) => {
-                Argument::Value(Operand::Vector(elements.iter().map(value).collect::<Option<_>>()?))
+            (Self::Vector { length, sinks, .. }, Shape::Vector(elements))
+                if Some(elements.len()) == count(length, words) =>
+            {
+                let element = |operand: &syntax::Operand<'_>| match operand.shape {
+                    Shape::Sink if *sinks => Some(Operand::Sink),
+                    _ => value(operand),
+                };
+                let elements: Vec<_> = elements.iter().map(element).collect::<Option<_>>()?;
+                if *sinks && elements.iter().all(|element| *element == Operand::Sink) {
+                    return None;
+                }
+                Argument::Value(Operand::Vector(elements))
             }
             _ => return None,
         })
@@ -284,7 +301,7 @@ impl ParameterType {
                     .collect::<Option<_>>()?,
             },
             Self::Value(ty) => Argument::Value(register(ty, index)?),
-            Self::Vector(ty, length) => {
+            Self::Vector { ty, length, .. } => {
                 let elements = (0..count(length, words)?).map(|index| register(ty, index)).collect::<Option<_>>()?;
                 Argument::Value(Operand::Vector(elements))
             }
@@ -306,7 +323,7 @@ impl ParameterType {
             Self::Address(_) => "an address".into(),
             Self::Tensor => format!("a tensor map with {} coordinates", length("coordinates")),
             Self::Value(name) => format!("a value of type .{}", ty(name)),
-            Self::Vector(name, count) => format!("a vector of {} .{}", length(count), ty(name)),
+            Self::Vector { ty: name, length: count, .. } => format!("a vector of {} .{}", length(count), ty(name)),
         }
     }
 }

@@ -323,7 +323,7 @@ pub(super) const FORMS: &[Forms] = {
             "{shared::cta} TX {multicast::cluster::all} b128",
         ]),
         (ClusterlaunchcontrolQueryCancel, since(100, 8, 6), "done:pred source:b128", &["is_canceled pred b128"]),
-        (ClusterlaunchcontrolQueryCancel, since(100, 8, 6), "destination:<b32*4> source:b128", &[
+        (ClusterlaunchcontrolQueryCancel, since(100, 8, 6), "destination:<b32/_*4> source:b128", &[
             "get_first_ctaid v4 b32 b128",
         ]),
         (ClusterlaunchcontrolQueryCancel, since(100, 8, 6), "destination:b32 source:b128", &[
