@@ -7,6 +7,8 @@ use ptx_atomics_llvm::{
 
 /// Lowers a module of LLVM IR, text or bitcode, to PTX text.
 ///
+/// What asynchronous operations lack is inserted, or an error, if the options say so.
+///
 /// LLVM's backend ends the process on what it cannot select; none of that is an atomic any more.
 ///
 /// # Errors
@@ -18,6 +20,7 @@ pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Err
     llvm::expand(&module)?;
     llvm::relax_cuda(&module, || Ok(options.cuda_atomics))?;
     llvm::check(&module, input, options)?;
+    llvm::asynchronous(&module, input, options)?;
     llvm::prepare(&module, &machine, None)?;
     llvm::lower(&module, input, options)?;
     llvm::ptx(&module, &machine, &options.target)

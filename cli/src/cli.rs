@@ -19,7 +19,7 @@ use ptx_atomics::{
 };
 use ptx_atomics::{
     llvm::{
-        FpChoice,
+        Asynchronous, FpChoice,
         settings::{self, Features, Settings},
     },
     lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
@@ -115,6 +115,11 @@ pub struct LowerArgs {
     /// are taken from all
     #[arg(long, value_name = "REWRITES", value_parser = rewrites, allow_hyphen_values = true)]
     pub optimize_atomics: Option<String>,
+    /// What is done about waits and proxy fences that asynchronous operations lack [default: that of the module, or else
+    /// check]: off, check (a warning), deny (an error), insert (what can be inserted is, before LLVM's optimizer; the rest is
+    /// a warning)
+    #[arg(long = "async", value_name = "MODE", value_parser = settings::asynchronous)]
+    pub asynchronous: Option<Asynchronous>,
     /// Run LLVM's optimization pipeline of this level first, and generate code at it. Without it: no pipeline, code
     /// generation at 2
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
@@ -532,6 +537,7 @@ impl LowerArgs {
             set("cuda-atomics", self.cuda_atomics.map(on)),
             // Commas stand between options.
             set("optimize", self.optimize_atomics.as_ref().map(|list| list.replace(',', "+"))),
+            set("async", self.asynchronous.map(|asynchronous| asynchronous.to_string())),
         ];
         let others = others.into_iter().flatten().chain(self.strategy.options());
         self.target.options().chain(others).collect::<Vec<_>>().join(",")

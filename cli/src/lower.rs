@@ -97,7 +97,12 @@ fn lower(args: &LowerArgs, path: &Path, into_folder: bool) -> Result<Done, (Erro
         }
         Ok(lowered)
     });
-    let lowered = lowered.map_err(|errors| (errors, Some(job.input)))?;
+    let lowered = match lowered {
+        Ok(lowered) => lowered,
+        Err(errors) => return Err((errors, Some(job.input))),
+    };
+    let warnings = lowered.iter().flat_map(|lowered| &lowered.warnings);
+    warnings.for_each(|warning| render::warning(warning, Some(&job.input)));
     if args.verbose {
         lowered.iter().flat_map(|lowered| &lowered.report).for_each(|line| render::say(line));
     }

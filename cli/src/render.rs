@@ -56,10 +56,18 @@ pub fn errors(diagnostics: &[Diagnostic], input: Option<&Input>, lost: Lost<'_>)
 
 /// Prints one error to standard error, up to the limit.
 pub fn error(diagnostic: &Diagnostic, input: Option<&Input>) {
-    if ERRORS.fetch_add(1, Relaxed) >= LIMIT.load(Relaxed) {
-        return;
+    if ERRORS.fetch_add(1, Relaxed) < LIMIT.load(Relaxed) {
+        show(Level::ERROR, diagnostic, input);
     }
-    let mut group = Group::with_title(Level::ERROR.primary_title(&diagnostic.message));
+}
+
+/// Prints one warning to standard error.
+pub fn warning(diagnostic: &Diagnostic, input: Option<&Input>) {
+    show(Level::WARNING, diagnostic, input);
+}
+
+fn show(level: Level<'_>, diagnostic: &Diagnostic, input: Option<&Input>) {
+    let mut group = Group::with_title(level.primary_title(&diagnostic.message));
     let line = diagnostic.location.as_ref().and_then(|location| source_line(location, input));
     let in_function = diagnostic.function.as_ref().map(|name| format!("in function '{name}'"));
     let mut notes = Vec::new();

@@ -249,7 +249,8 @@ impl<'k> Search<'k> {
                 continue;
             }
             for state in states {
-                let overlap = alias::overlap(self.flow.graph.kernel, &first.access, state.progress.round(), &second.access);
+                let overlap =
+                    alias::overlap(self.flow.graph.kernel, &first.access, state.progress.round(), &second.access);
                 if overlap == Overlap::No {
                     continue;
                 }

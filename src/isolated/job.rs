@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use ptx_atomics_llvm::{Errors, Input, Outcome, Remark, Settings, remarks};
+use ptx_atomics_llvm::{AsynchronousLines, Diagnostic, Errors, Input, Location, Outcome, Remark, Settings, remarks};
 use ptx_atomics_lowering::Target;
 use ptx_atomics_optimize::Rewrites;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, VariantNames};
+
+use super::data::{diagnostics, location};
 
 /// A module to lower, and how: what `ptx-atomics lower` is asked for by its arguments.
 ///
@@ -80,6 +82,51 @@ pub struct Lowered {
     pub remarks: String,
     /// The same in lines for people, and how many operations there were.
     pub report: Vec<String>,
+    /// What asynchronous operations lack, or why they were not checked.
+    #[serde(with = "diagnostics")]
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The PTX of one module before LLVM's optimizer, and where each of its lines comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Unoptimized {
+    /// The name of the `gpu.module`.
+    pub name: Option<String>,
+    /// The PTX.
+    pub ptx: String,
+    /// For each line of the PTX the function, and the place in the source program or in the input, as far as they are known.
+    pub places: Vec<Option<Place>>,
+}
+
+/// Where something stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The function.
+    pub function: String,
+    /// The place in the source program, or in the input.
+    #[serde(with = "location")]
+    pub location: Option<Location>,
+}
+
+impl Unoptimized {
+    pub(super) fn new(name: Option<String>, lines: AsynchronousLines) -> Self {
+        let AsynchronousLines { ptx, places } = lines;
+        let place = |(function, location)| Place { function, location };
+        Self { name, ptx, places: places.into_iter().map(|at| at.map(place)).collect() }
+    }
+
+    /// A message about lines of the PTX, as that of a finding on a line of it, with places of the source in their stead.
+    pub fn relocated(&self, message: &str, finding: u32) -> String {
+        let location = |line| self.place(line)?.location.as_ref();
+        let file = location(finding).map(|at| at.file.as_str());
+        ptx_atomics_llvm::relocated(message, |line| Some(location(line)?.beside(file)))
+    }
+
+    /// Where a line comes from, counted from 1.
+    pub fn place(&self, line: u32) -> Option<&Place> {
+        self.places.get((line as usize).checked_sub(1)?)?.as_ref()
+    }
 }
 
 /// How MLIR's bytecode begins.
@@ -99,7 +146,7 @@ impl Lowered {
         let module = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let lowered = made.iter().filter(|remark| matches!(remark.outcome, Outcome::Lowered { .. })).count();
         report.push(format!("{module}{lowered} atomics and fences lowered{target}"));
-        Self { name, bytes, remarks: remarks::yaml(made), report }
+        Self { name, bytes, remarks: remarks::yaml(made), report, warnings: Vec::new() }
     }
 }
 
@@ -153,6 +200,11 @@ impl Job {
     /// The same job, whose input keeps its lines.
     pub(super) fn keeping_lines(self) -> Self {
         Self { input: self.input.keeping_lines(), ..self }
+    }
+
+    /// The same job, without the check of asynchronous operations.
+    pub(super) fn unchecked(&self) -> Self {
+        Self { options: format!("{},async=off", self.options), ..self.clone() }
     }
 
     /// What is asked for, over what a module asks for itself. What is to be optimized by LLVM is optimized by us, too, unless

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Display};
 
 use ptx_atomics_llvm::{
-    self as llvm, Diagnostic, Errors, Options, Remark, Settings,
+    self as llvm, Checked, Diagnostic, Errors, Options, Remark, Settings,
     inkwell::{
         OptimizationLevel,
         context::Context,
@@ -15,7 +15,7 @@ use ptx_atomics_llvm::{
 use ptx_atomics_lowering::{PtxVersion, Target};
 
 use super::{
-    job::{Emit, Job, Lowered, Part},
+    job::{Emit, Job, Lowered, Part, Unoptimized},
     process::{self, Functions, Stage},
 };
 
@@ -28,6 +28,30 @@ pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered,
         return Err(Diagnostic::new("--module is for MLIR, and the input is LLVM IR").into());
     }
     let input = &job.input;
+    let (module, machine, options) = checked(job, context)?;
+    match finish(job, &module, &machine, &options, Lines::OfTheModule, only.clone()) {
+        Ok(Finished { bytes, remarks, warnings }) => {
+            std::mem::forget(module);
+            Ok(Lowered { warnings, ..Lowered::new(None, bytes, &remarks, Some(options.target)) })
+        }
+        // What only optimization brought to light has no line yet.
+        Err(_) if !input.keep_lines => work(&job.clone().keeping_lines(), context, only),
+        Err(errors) => Err(errors),
+    }
+}
+
+/// The PTX of the module as it is.
+pub fn unoptimized(job: &Job, context: &Context) -> Result<Unoptimized, Errors> {
+    let (module, _, options) = checked(job, context)?;
+    process::stage(Stage::Check);
+    let lines = llvm::asynchronous_lines(&module, &job.input, &options)?;
+    std::mem::forget(module);
+    Ok(Unoptimized::new(None, lines))
+}
+
+/// Reads and checks a module.
+fn checked<'c>(job: &Job, context: &'c Context) -> Result<(Module<'c>, TargetMachine, Options), Errors> {
+    let input = &job.input;
     let module = llvm::read(context, input)?;
     if job.own_lines {
         llvm::show_own_lines(&module);
@@ -39,15 +63,7 @@ pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered,
     llvm::expand(&module)?;
     llvm::relax_cuda(&module, || Ok(options.cuda_atomics))?;
     llvm::check(&module, input, &options)?;
-    match finish(job, &module, &machine, &options, Lines::OfTheModule, only.clone()) {
-        Ok((bytes, remarks)) => {
-            std::mem::forget(module);
-            Ok(Lowered::new(None, bytes, &remarks, Some(options.target)))
-        }
-        // What only optimization brought to light has no line yet.
-        Err(_) if !input.keep_lines => work(&job.clone().keeping_lines(), context, only),
-        Err(errors) => Err(errors),
-    }
+    Ok((module, machine, options))
 }
 
 /// What the lines of a module's debug information are for.
@@ -59,6 +75,13 @@ pub enum Lines {
     ForMessages,
 }
 
+/// What became of a module.
+pub struct Finished {
+    pub bytes: Vec<u8>,
+    pub remarks: Vec<Remark>,
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// Lowers a module that was checked, and generates code.
 pub fn finish(
     job: &Job,
@@ -67,14 +90,16 @@ pub fn finish(
     options: &Options,
     lines: Lines,
     only: Option<Part>,
-) -> Result<(Vec<u8>, Vec<Remark>), Errors> {
+) -> Result<Finished, Errors> {
+    process::stage(Stage::Check);
+    let Checked { warnings, mut remarks } = llvm::asynchronous(module, &job.input, options)?;
     process::stage(Stage::Prepare);
     llvm::prepare(module, machine, job.level)?;
     process::stage(Stage::Lower);
     if job.emit == Emit::Ptx {
         llvm::discard_names(module);
     }
-    let remarks = llvm::lower(module, &job.input, options)?;
+    remarks.extend(llvm::lower(module, &job.input, options)?);
     if lines == Lines::ForMessages {
         llvm::strip_debug_info(module);
     }
@@ -85,7 +110,7 @@ pub fn finish(
         Emit::LlvmBc => llvm::bitcode(module),
         _ => llvm::ptx(module, machine, &options.target)?,
     };
-    Ok((bytes, remarks))
+    Ok(Finished { bytes, remarks, warnings })
 }
 
 /// LLVM's code generator, at its own level, or else at that of the pipeline.

@@ -2,15 +2,16 @@
 
 use std::io;
 
-use ptx_atomics_llvm::{Diagnostic, Errors, Location};
+use ptx_atomics_llvm::{Diagnostic, Errors};
 use serde::{Deserialize, Serialize};
 
 use super::{
     backend,
-    job::{Job, Lowered},
+    data::ErrorAsData,
+    job::{Job, Lowered, Unoptimized},
     obituary::obituary,
-    process::{self, Quiet, Returned},
-    work::work,
+    process::{self, Quiet, Returned, Stage},
+    work::{self, work},
 };
 
 /// Does a job in a fork of this process, which must have one thread. LLVM's warnings go to `warn`.
@@ -19,10 +20,37 @@ use super::{
 /// Everything in the input that is wrong or has no lowering; what ended LLVM or MLIR; and that this process has several
 /// threads.
 pub fn lower(job: &Job, mut warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
-    match process::run(Quiet::No, &mut warn, || Answer::of(work(job, None))).map_err(no_process)? {
+    forked(job, &mut warn)
+}
+
+fn forked(job: &Job, warn: &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
+    match process::run(Quiet::No, warn, || Answer::of(work(job, None))).map_err(no_process)? {
         Ok((answer, bytes)) => answer.with(bytes),
+        // What only a check cannot compile is no error.
+        Err(death) if death.stage == Some(Stage::Check) => {
+            let mut lowered = forked(&job.unchecked(), warn)?;
+            let reason = obituary(death, None).message;
+            let warning = Diagnostic::new(format!("asynchronous operations are not checked: {reason}"));
+            lowered.iter_mut().take(1).for_each(|lowered| lowered.warnings.push(warning.clone()));
+            Ok(lowered)
+        }
         Err(death) => Err(backend::explain(job, death).into()),
     }
+}
+
+/// The PTX of each module of a job before LLVM's optimizer, for checks that read PTX, in a fork of this process, which must have
+/// one thread.
+///
+/// # Errors
+/// As of [`lower`].
+pub fn unoptimized(job: &Job) -> Result<Vec<Unoptimized>, Errors> {
+    let work = || {
+        let errors = |errors: Errors| errors.into_iter().map(ErrorAsData).collect::<Vec<_>>();
+        (work::unoptimized(job).map_err(errors), Vec::new())
+    };
+    let (done, _) =
+        process::run(Quiet::No, &mut |_| {}, work).map_err(no_process)?.map_err(|death| obituary(death, None))?;
+    done.map_err(|errors| errors.into_iter().map(|error| error.0).collect())
 }
 
 /// Does other work with LLVM or MLIR in a fork of this process, which must have one thread. The work says by
@@ -64,34 +92,5 @@ impl Answer {
             }
             Self::Errors(errors) => Err(errors.into_iter().map(|error| error.0).collect()),
         }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub struct ErrorAsData(#[serde(with = "DiagnosticAsData")] Diagnostic);
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Diagnostic")]
-struct DiagnosticAsData {
-    message: String,
-    function: Option<String>,
-    #[serde(with = "location")]
-    location: Option<Location>,
-    operation: Option<String>,
-    notes: Vec<String>,
-    help: Option<String>,
-}
-
-mod location {
-    use ptx_atomics_llvm::Location;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(location: &Option<Location>, to: S) -> Result<S::Ok, S::Error> {
-        location.as_ref().map(|at| (&at.file, at.line, at.column)).serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Location>, D::Error> {
-        let place = Option::<(String, u32, u32)>::deserialize(from)?;
-        Ok(place.map(|(file, line, column)| Location { file, line, column }))
     }
 }

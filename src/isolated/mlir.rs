@@ -7,8 +7,8 @@ use ptx_atomics_mlir::{
 };
 
 use super::{
-    job::{Emit, Job, Lowered, Part},
-    llvm_ir::{self, Lines},
+    job::{Emit, Job, Lowered, Part, Unoptimized},
+    llvm_ir::{self, Finished, Lines},
     process::{self, Stage},
 };
 
@@ -19,11 +19,35 @@ pub fn work(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered
     })
 }
 
+/// The PTX of each module as it is.
+pub fn unoptimized(job: &Job, llvm: &Context) -> Result<Vec<Unoptimized>, Errors> {
+    let job = &job.clone().keeping_lines();
+    let context = mlir::context();
+    let mut module = mlir::read(&context, &job.input)?;
+    process::stage(Stage::Convert);
+    let device = translated(&job.input, &mut module, job.module.as_deref(), llvm, |op| options(job, op))?;
+    each(device, |Device { name, options, translated }| {
+        // Only that registers LLVM's code generator.
+        llvm_ir::machine(job, &translated.module, &options.target)?;
+        process::stage(Stage::Check);
+        let mut lines = llvm::asynchronous_lines(&translated.module, &job.input, &options)?;
+        std::mem::forget(translated.module);
+        let locations = lines.places.iter_mut().flatten();
+        locations.for_each(|(_, location)| named(location, &job.input));
+        Ok(Unoptimized::new(name, lines))
+    })
+}
+
 /// Text in memory has no name for MLIR.
 pub fn named(location: &mut Option<Location>, input: &Input) {
     if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
         location.file = input.name().to_owned();
     }
+}
+
+fn all_named(mut diagnostics: Vec<Diagnostic>, input: &Input) -> Vec<Diagnostic> {
+    diagnostics.iter_mut().for_each(|diagnostic| named(&mut diagnostic.location, input));
+    diagnostics
 }
 
 /// A device module as LLVM IR, before any of it is lowered, and what is asked of it.
@@ -62,27 +86,39 @@ fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, 
     };
     process::stage(Stage::Convert);
     if job.emit.is_mlir() {
+        process::stage(Stage::Check);
+        let checked = mlir::asynchronous(&mut module, wanted, llvm, |op| options(job, op))?;
         process::stage(Stage::Lower);
         let device = selected(wanted, mlir::device_code(&mut module))?;
         let mut device = each(device, |device| Ok((options(job, device.op())?, device)))?;
         each(&device, |(options, device)| mlir::check_lower(device.op(), options))?;
-        let remarks = each(&mut device, |(options, device)| mlir::lower(device, options))?.concat();
+        let lowered_ops = each(&mut device, |(options, device)| mlir::lower(device, options))?.concat();
+        let remarks = checked.remarks.into_iter().chain(lowered_ops).collect();
         let target = device.first().map(|(options, _)| options.target);
         let bytes = if job.emit == Emit::Mlir { mlir::text(&module) } else { mlir::bytecode(&module) };
-        return Ok(vec![lowered(None, bytes, remarks, target)]);
+        let warnings = all_named(checked.warnings, &job.input);
+        return Ok(vec![Lowered { warnings, ..lowered(None, bytes, remarks, target) }]);
     }
     let device = translated(&job.input, &mut module, wanted, llvm, |op| options(job, op))?;
     let all = each(device, |Device { name, options, translated }| {
         let Translated { module, has_lines_for_us } = translated;
         let machine = llvm_ir::machine(job, &module, &options.target)?;
         let lines = if has_lines_for_us { Lines::ForMessages } else { Lines::OfTheModule };
-        let (bytes, remarks) = llvm_ir::finish(job, &module, &machine, &options, lines, only.clone())?;
+        let Finished { bytes, remarks, warnings } =
+            llvm_ir::finish(job, &module, &machine, &options, lines, only.clone())?;
         std::mem::forget(module);
-        Ok(lowered(name, bytes, remarks, Some(options.target)))
+        let warnings = all_named(warnings, &job.input);
+        Ok(Lowered { warnings, ..lowered(name, bytes, remarks, Some(options.target)) })
     });
     match all {
         // What only LLVM brought to light has no line yet.
         Err(_) if !job.input.keep_lines => lower(&job.clone().keeping_lines(), llvm, only),
+        // Nor has a warning.
+        Ok(all) if !job.input.keep_lines && all.iter().any(|lowered| !lowered.warnings.is_empty()) => {
+            let with_lines = lower(&job.clone().keeping_lines(), llvm, only)?;
+            let both = all.into_iter().zip(with_lines);
+            Ok(both.map(|(lowered, Lowered { warnings, .. })| Lowered { warnings, ..lowered }).collect())
+        }
         all => all,
     }
 }

@@ -25,6 +25,7 @@
 //! A program that has one thread needs no helper: [`lower`] forks it. It is what the command does. Linux only.
 
 mod backend;
+mod data;
 mod helper;
 mod job;
 mod llvm_ir;
@@ -39,8 +40,8 @@ mod work;
 pub use self::mlir::{Device, named, translated};
 pub use self::{
     helper::{Helper, serve},
-    job::{Emit, Job, Language, Lowered},
-    lower::{lower, run},
+    job::{Emit, Job, Language, Lowered, Place, Unoptimized},
+    lower::{lower, run, unoptimized},
     process::{Stage, fatal, out_of_memory, stage},
 };
 

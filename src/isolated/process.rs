@@ -37,6 +37,8 @@ pub enum Stage {
     ReadMlir,
     #[strum(serialize = "converting the module", message = "MLIR")]
     Convert,
+    #[strum(serialize = "checking asynchronous operations", message = "LLVM")]
+    Check,
     #[strum(serialize = "optimizing the module", message = "LLVM")]
     Prepare,
     #[strum(serialize = "lowering the atomics", message = "LLVM")]

@@ -218,7 +218,7 @@ const EVERY: &str = "llvm.func @f(%p: !llvm.ptr<1>, %g: !llvm.ptr, %s: !llvm.ptr
 
 /// Each option: right, and what then stands in the IR, which is not there without it; wrong, and what is said.
 #[rustfmt::skip]
-const SETTING: [(&str, &str, &str, &str, &str); 11] = [
+const SETTING: [(&str, &str, &str, &str, &str); 12] = [
     ("mcpu",                 "sm_60",     "membar.sys;",                          "sm_91",   "unknown GPU 'sm_91'"),
     ("chip",                 "sm_60",     "membar.sys;",                          "sm_91",   "unknown GPU 'sm_91'"),
     ("mattr",                "+ptx86",    "fence.acquire.sys;",                   "+ptx1",   "unknown PTX version 'ptx1'"),
@@ -229,6 +229,8 @@ const SETTING: [(&str, &str, &str, &str, &str); 11] = [
     ("generic-may-be-local", "true",      "isspacep.local",                       "perhaps", "'perhaps' is "),
     ("volatile-as-mmio",     "true",      "ld.mmio.relaxed.sys.global.b32",       "perhaps", "'perhaps' is "),
     ("optimize",             "scope",     "atom.acq_rel.cluster.shared.add.u32",  "fast",    "unknown rewrite 'fast'"),
+    // Nothing here is asynchronous.
+    ("async",                "off",       "",                                     "never",   "'never' is none of off, check, deny, insert"),
     ("remarks",              "/dev/null", "",                                     "/none/x", "cannot write remarks to '/none/x'"),
 ];
 

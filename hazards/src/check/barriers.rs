@@ -51,8 +51,10 @@ impl Barriers {
                 events.iter().enumerate().map(move |(index, event)| ((block, index), event))
             })
         };
-        let arrivals: Vec<_> = events().filter_map(|(place, event)| Some((place, arrival(graph.kernel, event)?))).collect();
-        let completions: Vec<_> = events().filter_map(|(place, event)| Some((place, completion(graph.kernel, event)?))).collect();
+        let arrivals: Vec<_> =
+            events().filter_map(|(place, event)| Some((place, arrival(graph.kernel, event)?))).collect();
+        let completions: Vec<_> =
+            events().filter_map(|(place, event)| Some((place, completion(graph.kernel, event)?))).collect();
         let waits: Vec<_> = events().filter_map(|(place, event)| Some((place, wait(graph.kernel, event)?))).collect();
 
         let mut names: Vec<&Name> = arrivals.iter().chain(&waits).map(|(_, name)| name).collect();
@@ -172,7 +174,9 @@ impl<'g> Behind<'g> {
 
 /// A pointer that is carried from round to round begins where it is lowest.
 fn name(kernel: &Kernel, address: &Address) -> Name {
-    let lowest = |(value, factor): &(usize, i64)| kernel.values[*value].range.filter(|_| *factor == 1).map_or(0, |range| range.0);
+    let lowest = |(value, factor): &(usize, i64)| {
+        kernel.values[*value].range.filter(|_| *factor == 1).map_or(0, |range| range.0)
+    };
     let constant = address.offset.terms.iter().map(lowest).fold(address.offset.constant, i64::saturating_add);
     let mut factors: Vec<_> = address.offset.terms.iter().map(|(_, factor)| *factor).collect();
     factors.sort_unstable();
@@ -284,4 +288,3 @@ impl Names {
             && !self.arrays.iter().any(|&(of, begin)| of == object && at < begin && begin <= other)
     }
 }
-

@@ -143,7 +143,9 @@ impl Flow<'_> {
             (Operation::TensorCopy { .. } | Operation::TensorShift { .. }, Operation::TensorMatrix { .. })
             | (Operation::TensorMatrix { .. }, Operation::TensorShift { .. })
             | (Operation::TensorShift { .. }, Operation::TensorCopy { is_4x256b: true, .. }) => true,
-            (Operation::TensorMatrix { .. } | Operation::TensorCopy { .. }, Operation::TensorCopy { .. }) => self.is_lenient(Ambiguity::CopyAfterMma),
+            (Operation::TensorMatrix { .. } | Operation::TensorCopy { .. }, Operation::TensorCopy { .. }) => {
+                self.is_lenient(Ambiguity::CopyAfterMma)
+            }
             _ => false,
         }
     }

@@ -28,13 +28,19 @@ pub fn stays_in_cta(text: &str) -> bool {
     !text.contains("::cluster") && Mnemonic::all_in(text).all(stays)
 }
 
+/// Whether it starts what completes later.
+pub fn is_asynchronous(text: &str) -> bool {
+    Mnemonic::all_in(text).any(|row| row.is_asynchronous)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// The predicates that hold, by their first letters.
     fn check(text: &str, expected: &str) {
-        let all = [("q", is_quiet(text)), ("b", is_barrier(text)), ("s", stays_in_cta(text))];
+        let all =
+            [("q", is_quiet(text)), ("b", is_barrier(text)), ("s", stays_in_cta(text)), ("a", is_asynchronous(text))];
         let holds: String = all.into_iter().filter(|(_, holds)| *holds).map(|(letter, _)| letter).collect();
         assert_eq!(holds, expected, "{text}");
     }
@@ -49,9 +55,9 @@ mod tests {
         check("barrier.sync 0;", "bs");
         check("mov.u32 $0, 0; bar.sync $0; st.u32 [$1], 0;", "s");
         check("fence.acq_rel.gpu;", "s");
-        check("cp.async.ca.shared.global [$0], [$1], 4;", "s");
-        check("cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], 16;", "");
-        check("st.async.b32 [$0], $1, [$2];", "");
+        check("cp.async.ca.shared.global [$0], [$1], 4;", "sa");
+        check("cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], 16;", "a");
+        check("st.async.b32 [$0], $1, [$2];", "a");
         check("call f;", "");
         check("exit;", "s");
     }

@@ -71,12 +71,21 @@ const REMOTE: &str = "llvm.nvvm.mapa";
 /// The beginning of the names of LLVM's intrinsics for NVIDIA GPUs.
 pub const OF_NVIDIA: &str = "llvm.nvvm.";
 
+/// Beginnings of the names of intrinsics that start what completes later, behind [`OF_NVIDIA`].
+const ASYNCHRONOUS: [&str; 4] = ["clusterlaunchcontrol.try_cancel.", "cp.async.", "tcgen05.", "wgmma."];
+
 /// Functions that every CUDA device has.
 const OF_THE_DEVICE: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", "__nvvm_reflect"];
 
 /// What a function does, if its name says it.
 pub fn effect(name: &str) -> Option<Effect> {
     EFFECTS.iter().find(|(known, _)| name.starts_with(known)).map(|(_, effect)| *effect)
+}
+
+/// Whether an intrinsic starts what completes later, or belongs to what does.
+pub fn is_asynchronous(name: &str) -> bool {
+    let of_nvidia = name.strip_prefix(OF_NVIDIA);
+    of_nvidia.is_some_and(|name| ASYNCHRONOUS.iter().any(|known| name.starts_with(known)))
 }
 
 /// Whether a function is known to reach no shared memory of other CTAs but by pointers that it is given. `computes` says
@@ -111,6 +120,8 @@ mod tests {
         check("llvm.nvvm.cp.async.bulk.shared.cta.to.global", None, false);
         check("llvm.nvvm.tcgen05.commit.cg1", None, false);
         check("llvm.nvvm.sqrt.rn.f", None, false);
+        assert!(is_asynchronous("llvm.nvvm.tcgen05.ld.16x64b.x1") && is_asynchronous("llvm.nvvm.cp.async.wait.all"));
+        assert!(!is_asynchronous("llvm.nvvm.mapa") && !is_asynchronous("tcgen05.ld"));
         assert!(stays_in_cta("llvm.nvvm.sqrt.rn.f", true));
         assert!(!stays_in_cta("llvm.nvvm.mapa", true) && !stays_in_cta("g", true));
     }

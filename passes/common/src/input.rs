@@ -23,7 +23,12 @@ struct Lines {
     atomics: Vec<u32>,
     /// The lines of the calls of each intrinsic for NVIDIA's GPUs.
     calls: HashMap<String, Vec<u32>>,
+    /// The lines of words that are nothing but an opcode or a part of one, by the word.
+    opcodes: HashMap<&'static str, Vec<u32>>,
 }
+
+/// Words that [`Input::opcode_location`] finds.
+const OPCODES: [&str; 4] = ["asm", "load", "ret", "store"];
 
 impl Input {
     /// `name` is that of a file, or another by which a user knows the input.
@@ -80,10 +85,17 @@ impl Input {
         Some(Location { file: self.name.clone(), line, column: 0 })
     }
 
+    /// The line of an instruction, by a word of it (`load`, `store`, `ret`, or `asm` for a call of inline assembly) and its number
+    /// among the `count` that have the word, from 0. Nothing if the text has another number of them.
+    pub fn opcode_location(&self, word: &str, count: usize, number: usize) -> Option<Location> {
+        let lines = self.lines().opcodes.get(word).filter(|lines| lines.len() == count)?;
+        Some(Location { file: self.name.clone(), line: *lines.get(number)?, column: 0 })
+    }
+
     fn lines(&self) -> &Lines {
         self.lines.get_or_init(|| {
             let words = words(self.text().unwrap_or(""));
-            Box::new(Lines { atomics: atomic_lines(&words), calls: call_lines(&words) })
+            Box::new(Lines { atomics: atomic_lines(&words), calls: call_lines(&words), opcodes: opcode_lines(&words) })
         })
     }
 }
@@ -116,6 +128,20 @@ fn call_lines(words: &[(&str, u32)]) -> HashMap<String, Vec<u32>> {
         // The first name behind the word is the declared one.
         if !std::mem::take(&mut declared) && name.starts_with(OF_NVIDIA) {
             lines.entry(name.to_owned()).or_default().push(*line);
+        }
+    }
+    lines
+}
+
+/// The lines of a module's text on which [`OPCODES`] stand.
+fn opcode_lines(words: &[(&str, u32)]) -> HashMap<&'static str, Vec<u32>> {
+    let mut lines: HashMap<_, Vec<_>> = HashMap::new();
+    let mut of_module = false;
+    for (word, line) in words {
+        // `module asm` is no instruction.
+        let is_module = std::mem::replace(&mut of_module, *word == "module");
+        if let Some(opcode) = OPCODES.into_iter().find(|opcode| opcode == word).filter(|_| !is_module) {
+            lines.entry(opcode).or_default().push(*line);
         }
     }
     lines
@@ -186,5 +212,18 @@ define void @f() {
 declare void @llvm.nvvm.b() #0";
         let expected = [("llvm.nvvm.a", vec![3, 5]), ("llvm.nvvm.b", vec![7])];
         assert_eq!(call_lines(&words(text)), HashMap::from(expected.map(|(name, lines)| (name.to_owned(), lines))));
+    }
+
+    #[test]
+    fn lines_of_opcodes() {
+        let text = "module asm \".global .u32 g;\"
+define void @f() {
+  call void asm sideeffect \"store;\", \"\"()
+  %a = load i32, ptr %load
+  store i32 0, ptr %p store atomic i32 0, ptr %p monotonic, align 4
+  ret void
+}";
+        let expected = [("asm", vec![3]), ("load", vec![4]), ("store", vec![5, 5]), ("ret", vec![6])];
+        assert_eq!(opcode_lines(&words(text)), HashMap::from(expected));
     }
 }

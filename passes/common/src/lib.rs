@@ -37,7 +37,7 @@ pub mod settings;
 pub use self::{
     fp_atomics::FpChoice,
     input::Input,
-    message::{Diagnostic, Errors, Location, Outcome, Remark, each},
-    options::Options,
+    message::{Diagnostic, Errors, Location, Outcome, Remark, each, relocated},
+    options::{Asynchronous, Options},
     settings::Settings,
 };

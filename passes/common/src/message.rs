@@ -29,6 +29,31 @@ impl fmt::Display for Location {
     }
 }
 
+impl Location {
+    /// As it is called in a message about a file: by its line, or with its file, if that is another.
+    pub fn beside(&self, file: Option<&str>) -> String {
+        if file == Some(self.file.as_str()) { format!("on line {}", self.line) } else { format!("at {self}") }
+    }
+}
+
+/// A message about lines of a text that its reader does not have, about the places that they come from: "on line 7" is what `place`
+/// says of the line, and nothing where it does not know any.
+pub fn relocated(message: &str, place: impl Fn(u32) -> Option<String>) -> String {
+    const LINE: &str = " on line ";
+    let mut pieces = message.split(LINE);
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let digits = piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len());
+        let (number, rest) = piece.split_at(digits);
+        match number.parse() {
+            Ok(line) => text.extend(place(line).map(|place| format!(" {place}"))),
+            Err(_) => text.extend([LINE, number]),
+        }
+        text.push_str(rest);
+    }
+    text
+}
+
 /// An error: what, where, why, and what to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -218,6 +243,7 @@ impl Remark {
         match &self.outcome {
             Outcome::Lowered { .. } => "Lowered",
             Outcome::Optimized { rewrite, .. } => rewrite.into(),
+            Outcome::Inserted { .. } => "Inserted",
         }
     }
 
@@ -244,6 +270,17 @@ pub enum Outcome {
         /// Whether it was done.
         applied: bool,
         /// What was done and why, or what stood in the way.
+        message: String,
+    },
+    /// It is asynchronous, or beside something that is, and something was missing.
+    Inserted {
+        /// What was inserted, as PTX.
+        instruction: String,
+        /// On which side: "in front of" or "behind".
+        side: &'static str,
+        /// The rule that asks for it, as "R4".
+        rule: String,
+        /// What was wrong.
         message: String,
     },
 }
@@ -274,6 +311,19 @@ mod tests {
         check(None, None, "'a' is empty", None, "'a' is empty");
         check(Some(("a.ll", 3, 5)), Some("f"), "m", Some("h"), "a.ll:3:5: in function f: m; help: h");
         check(Some(("a.ll", 3, 0)), None, "two\nlines", None, "a.ll:3: two lines");
+    }
+
+    #[test]
+    fn lines_of_another_text_are_places() {
+        let place = |line| {
+            (line != 3).then(|| Location { file: "a.cu".into(), line: line + 1, column: 2 }.beside(Some("a.cu")))
+        };
+        let check = |message: &str, expected: &str| assert_eq!(relocated(message, place), expected);
+        check("the ld on line 7 and on line 8", "the ld on line 8 and on line 9");
+        check("the ld on line 3 is late", "the ld is late");
+        check("it stands on line x", "it stands on line x");
+        let other = Location { file: "b.h".into(), line: 4, column: 2 }.beside(Some("a.cu"));
+        assert_eq!(other, "at b.h:4:2");
     }
 
     #[test]

@@ -2,6 +2,22 @@
 
 use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 use ptx_atomics_optimize::Rewrites;
+use strum::{Display, EnumString, VariantNames};
+
+/// What is done about waits and proxy fences that asynchronous operations lack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Asynchronous {
+    /// Nothing is looked for.
+    Off,
+    /// What is missing is a warning.
+    #[default]
+    Check,
+    /// What is missing is an error.
+    Deny,
+    /// What is missing is inserted. What cannot be is a warning.
+    Insert,
+}
 
 /// What the pass needs to know besides the module.
 #[derive(Clone, Debug)]
@@ -19,6 +35,8 @@ pub struct Options {
     pub cuda_atomics: bool,
     /// What is made cheaper before it is lowered.
     pub optimize: Rewrites,
+    /// What is done about asynchronous operations.
+    pub asynchronous: Asynchronous,
     /// Whether the pass says what became of each operation.
     pub remarks: bool,
 }
@@ -33,6 +51,7 @@ impl Options {
             generic_may_be_local: false,
             cuda_atomics: true,
             optimize: Rewrites::NONE,
+            asynchronous: Asynchronous::default(),
             remarks: false,
         }
     }

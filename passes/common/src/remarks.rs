@@ -57,6 +57,14 @@ fn document(yaml: &mut String, remark: &Remark) -> std::fmt::Result {
             argument("String", ": ")?;
             argument("Reason", message)?;
         }
+        Outcome::Inserted { instruction, side, rule, message } => {
+            argument("String", " has ")?;
+            argument("Instruction", instruction)?;
+            argument("String", &format!(" {side} it by "))?;
+            argument("Rule", rule)?;
+            argument("String", ": ")?;
+            argument("Reason", message)?;
+        }
     }
     writeln!(yaml, "...")
 }
@@ -77,6 +85,9 @@ pub fn lines(remark: &Remark) -> Vec<String> {
         }
         Outcome::Optimized { rewrite, applied, message } => {
             vec![format!("{operation}{}{rewrite}: {message}", optimized(*applied))]
+        }
+        Outcome::Inserted { instruction, side, rule, message } => {
+            vec![format!("{operation} has {instruction} {side} it by {rule}: {message}")]
         }
     }
 }
@@ -123,6 +134,14 @@ mod tests {
         );
         let passed = "--- !Passed\nPass:            ptx-atomics\nName:            scope\n";
         check(optimized(true), passed, "fence acquire optimized by scope: of \"m\"");
+        let inserted = Outcome::Inserted {
+            instruction: "fence.proxy.async".into(),
+            side: "behind",
+            rule: "R4".into(),
+            message: "\"m\" is read".into(),
+        };
+        let passed = "--- !Passed\nPass:            ptx-atomics\nName:            Inserted\n";
+        check(inserted, passed, "fence acquire has fence.proxy.async behind it by R4: \"m\" is read");
         let missed = "--- !Missed\nPass:            ptx-atomics\nName:            scope\n";
         check(optimized(false), missed, "fence acquire not optimized by scope: of \"m\"");
     }

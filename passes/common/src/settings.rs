@@ -8,11 +8,12 @@ use std::path::PathBuf;
 
 use ptx_atomics_lowering::{Policy, PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope};
 use ptx_atomics_optimize::{Rewrites, UnknownRewrite};
+use strum::VariantNames;
 
 use crate::{
     fp_atomics::FpChoice,
     message::{Diagnostic, Errors},
-    options::Options,
+    options::{Asynchronous, Options},
 };
 
 /// The key of the module flag, a string.
@@ -39,6 +40,8 @@ pub struct Settings {
     pub cuda_atomics: Option<bool>,
     /// As [`Options::optimize`].
     pub optimize: Option<Rewrites>,
+    /// As [`Options::asynchronous`].
+    pub asynchronous: Option<Asynchronous>,
     /// The file for remarks.
     pub remarks: Option<PathBuf>,
 }
@@ -70,7 +73,7 @@ pub enum Takes {
 
 /// Every option.
 #[rustfmt::skip]
-pub const SETTINGS: [Setting; 12] = {
+pub const SETTINGS: [Setting; 13] = {
     use Takes::{Flag, List, One};
     const fn setting(
         name: &'static str,
@@ -99,6 +102,8 @@ pub const SETTINGS: [Setting; 12] = {
             |to, value| set(&mut to.cuda_atomics, on(value))).in_llvm_ir(),
         setting("optimize", One, "on, all, off, or rewrites, as scope+loops: what makes atomics and fences cheaper",
             |to, value| set(&mut to.optimize, rewrites(value))),
+        setting("async", One, "off, check, deny, insert: waits and proxy fences that asynchronous operations lack",
+            |to, value| set(&mut to.asynchronous, asynchronous(value))),
         setting("remarks", One, "The file to which a remark for each operation is added, in LLVM's YAML",
             |to, value| set(&mut to.remarks, Ok(value.into()))),
     ]
@@ -186,6 +191,7 @@ impl Settings {
             generic_may_be_local: self.generic_may_be_local.unwrap_or(defaults.generic_may_be_local),
             cuda_atomics: self.cuda_atomics.unwrap_or(defaults.cuda_atomics),
             optimize: self.optimize.unwrap_or(defaults.optimize),
+            asynchronous: self.asynchronous.unwrap_or(defaults.asynchronous),
             ..defaults
         }
     }
@@ -247,6 +253,11 @@ pub fn scope(name: &str) -> Result<Scope, String> {
 /// Rewrites, by their names.
 pub fn rewrites(list: &str) -> Result<Rewrites, String> {
     list.parse().map_err(|error: UnknownRewrite| error.to_string())
+}
+
+/// What is done about asynchronous operations.
+pub fn asynchronous(value: &str) -> Result<Asynchronous, String> {
+    value.parse().map_err(|_| format!("'{value}' is none of {}", Asynchronous::VARIANTS.join(", ")))
 }
 
 /// Whether something is on.

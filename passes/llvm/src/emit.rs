@@ -48,6 +48,14 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
 /// If LLVM's backend reports one. On what it cannot select it ends the process instead.
 pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Errors> {
     discard_names(module);
+    text(module, machine, target)
+}
+
+/// The same, where values keep their names.
+///
+/// # Errors
+/// As above.
+pub(crate) fn text(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Errors> {
     let buffer: MemoryBuffer<'_> = machine
         .write_to_memory_buffer(module, FileType::Assembly)
         .map_err(|error| Diagnostic::new(format!("LLVM's NVPTX backend failed: {}", error.to_string_lossy())))?;

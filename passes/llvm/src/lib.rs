@@ -41,12 +41,14 @@
 
 #![warn(missing_docs)]
 
+mod asynchronous;
 mod cuda;
 mod effects;
 mod embed;
 mod emit;
 mod fatal;
 mod instruction;
+mod lower;
 mod machine;
 mod memory;
 mod module_flag;
@@ -63,14 +65,17 @@ mod version;
 use inkwell::module::Module;
 #[cfg(test)]
 use ptx_atomics_link as _;
-use ptx_atomics_optimize::Rewrites;
 
-use self::recognize::{Lines, Planned};
 pub use self::{
+    asynchronous::{
+        Checked, Lines as AsynchronousLines, Listing, Subject, asynchronous, check_subject, debug_locations, found,
+        has_asynchronous, is_checked, lines as asynchronous_lines, set_checked,
+    },
     cuda::relax_cuda,
     effects::{begin, end},
     emit::{RESOLVE, bitcode, discard_names, ir, prepare, ptx, strip_debug_info},
     fatal::{Handlers, install_handlers},
+    lower::{check, lower, optimize},
     machine::{data_layout, machine, requested_gpus, requested_versions, require_nvptx64},
     memory::show_global_pointers,
     module_flag::settings_of,
@@ -86,48 +91,9 @@ pub use inkwell;
 pub use ptx_atomics_llvm_version::MAJOR as LLVM_VERSION;
 #[doc(no_inline)]
 pub use ptx_atomics_pass::{
-    Diagnostic, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, remarks, settings,
+    Asynchronous, Diagnostic, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, relocated,
+    remarks, settings,
 };
-
-/// Lowers every atomic and fence of the module, in place, after [`optimize`]. The remarks say what became of each, if the
-/// options ask for them.
-///
-/// # Errors
-/// Everything in the module that has no lowering, and what [`require_selectable`] reports. The module is then unchanged.
-pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
-    let mut remarks = optimize(module, input, options)?;
-    let planned = plan(module, input, options)?;
-    let reported = if options.remarks { &planned[..] } else { &[] };
-    remarks.extend(reported.iter().map(|plan| plan.remark(input)));
-    if !planned.is_empty() {
-        embed::spell_symbols_plainly(module);
-    }
-    let embedder = embed::Embedder::new(&module.get_context());
-    planned.iter().for_each(|plan| embedder.embed(plan));
-    if input.keep_lines {
-        source::forget_calls(module);
-    }
-    Ok(remarks)
-}
-
-/// Makes the atomics and fences of the module cheaper, as the options say. The remarks say what was done, and what stood in the
-/// way, if the options ask for them.
-///
-/// # Errors
-/// Everything in the module that has no lowering. The module is then unchanged.
-pub fn optimize(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
-    if options.optimize == Rewrites::NONE {
-        return Ok(Vec::new());
-    }
-    Ok(optimize::optimize(module, input, options, &plan(module, input, options)?))
-}
-
-fn plan<'c>(module: &Module<'c>, input: &Input, options: &Options) -> Result<Vec<Planned<'c>>, Errors> {
-    let (mut planned, mut errors) = (Vec::new(), Errors::new());
-    errors.keep(recognize::plan(module, input, options, Lines::ByNumber, |plan| planned.push(plan)));
-    errors.keep(require_selectable(module, input, &options.target));
-    errors.or(planned)
-}
 
 /// Whether the module has anything to lower, or is not yet what it was before [`begin`].
 pub fn is_pending(module: &Module<'_>) -> bool {
@@ -136,19 +102,4 @@ pub fn is_pending(module: &Module<'_>) -> bool {
         || has_markers(module)
         || cuda::is_pending(module)
         || all.any(|i| instruction::Instruction::atomic(i).is_some())
-}
-
-/// Reports the atomics that [`lower`] would reject, and changes nothing. For a module as [`read`] and [`expand`] left it.
-///
-/// Calls that LLVM cannot select are reported along with them; alone they are no error yet, since an optimizer may show that they
-/// are never reached.
-///
-/// # Errors
-/// Everything in the module that has no lowering.
-pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Errors> {
-    recognize::plan(module, input, options, Lines::InOrder, drop).map_err(|mut errors| {
-        source::number_calls(module, input);
-        errors.keep(require_selectable(module, input, &options.target));
-        errors
-    })
 }

@@ -52,8 +52,21 @@ pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -
     Ok(machine)
 }
 
+/// The same, where somebody has registered LLVM's code generators, as the host of a plugin has. The module has a layout of data.
+///
+/// # Errors
+/// If there is none for the target.
+pub fn registered(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
+    let triple = triple(module);
+    create(&TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple }), target, level)
+}
+
 fn code_generator(triple: &TargetTriple, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     LlvmTarget::initialize_nvptx(&InitializationConfig::default());
+    create(triple, target, level)
+}
+
+fn create(triple: &TargetTriple, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     let llvm = LlvmTarget::from_triple(triple).map_err(|error| Diagnostic::new(error.to_string_lossy()))?;
     let features = format!("+{}", target.ptx.min(NEWEST).feature());
     let machine = llvm.create_target_machine(

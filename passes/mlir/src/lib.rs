@@ -30,6 +30,7 @@
 
 #![warn(missing_docs)]
 
+mod asynchronous;
 mod device;
 mod diagnostic;
 mod embed;
@@ -60,10 +61,11 @@ use ptx_atomics_link as _;
 pub use ptx_atomics_pass::each;
 
 pub use self::{
+    asynchronous::{asynchronous, has_asynchronous},
     device::{DeviceModule, device_code, device_modules},
     emit::{Translated, bytecode, llvm_ir, text},
     lower::{check, check_lower, expand, lower},
     options::{options, requested_targets, settings_of},
-    pass::{ARGUMENT, DESCRIPTION, pass, run, validate},
+    pass::{ARGUMENT, DESCRIPTION, pass, run, unchecked, validate},
     source::{BUILT, BYTECODE, context, read},
 };

@@ -10,9 +10,10 @@ use melior::{
     pass::{ExternalPass, Pass, create_external},
 };
 use mlir_sys::*;
-use ptx_atomics_pass::{Diagnostic, Errors, Settings, each, remarks};
+use ptx_atomics_pass::{Asynchronous, Diagnostic, Errors, Settings, each, remarks};
 
 use crate::{
+    asynchronous::has_asynchronous,
     device::device_ops,
     ir::{self, Op},
     lower::{check_lower, lower_op},
@@ -104,6 +105,22 @@ pub unsafe fn run(op: OperationRef<'_, '_>, options: &str) -> bool {
     let errors = done.unwrap_or_else(|panic| Err(Diagnostic::of_panic(&*panic).into())).err().unwrap_or_default();
     errors.iter().for_each(|error| report(op, error));
     errors.is_empty()
+}
+
+/// Why asynchronous operations of the device code in an op are not checked, if they were to be.
+///
+/// What finds out reads PTX, and hosts as mlir-opt have no function of MLIR's C API that translates to LLVM IR.
+pub fn unchecked(op: OperationRef<'_, '_>, options: &str) -> Option<&'static str> {
+    let is_asked = |op: Op<'_, '_>| {
+        let mut settings = options::settings_of(op).ok()?;
+        settings.override_with(options, PLACE).ok()?;
+        (settings.asynchronous != Some(Asynchronous::Off)).then_some(())
+    };
+    let mut device = device_ops(op).into_iter().filter(|op| !is_of_host(*op));
+    device.any(|op| has_asynchronous(op) && is_asked(op).is_some()).then_some(
+        "ptx-atomics: asynchronous operations are not checked in MLIR's own passes; \
+         `ptx-atomics lower` checks them, and so does the plugin in LLVM's passes (async=off says that none is to be checked)",
+    )
 }
 
 /// All or none of what is in the op.

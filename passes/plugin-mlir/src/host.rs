@@ -27,6 +27,7 @@ pub struct Callbacks {
     pub insert_dialects: unsafe extern "C" fn(MlirDialectRegistry),
     pub validate: unsafe extern "C" fn(options: Text, say: Say, to: *mut c_void),
     pub run: unsafe extern "C" fn(MlirOperation, options: Text) -> bool,
+    pub unchecked: unsafe extern "C" fn(MlirOperation, options: Text) -> Text,
 }
 
 // SAFETY: its texts are constants.

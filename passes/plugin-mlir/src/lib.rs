@@ -5,7 +5,7 @@
 
 mod host;
 
-use std::ffi::c_void;
+use std::{ffi::c_void, panic::catch_unwind};
 
 use host::{Callbacks, Say, Setting};
 use mlir::melior::ir::OperationRef;
@@ -21,6 +21,7 @@ static CALLBACKS: Callbacks = Callbacks {
     insert_dialects,
     validate,
     run,
+    unchecked,
 };
 
 /// The entry point of a pass plugin (`mlir/Tools/Plugins/PassPlugin.h`).
@@ -69,4 +70,13 @@ unsafe extern "C" fn validate(options: Text, say: Say, to: *mut c_void) {
 unsafe extern "C" fn run(op: MlirOperation, options: Text) -> bool {
     // SAFETY: op and text are the host's, and live during the call; MLIR runs the pass.
     unsafe { mlir::run(OperationRef::from_raw(op), &options.get().unwrap_or_default()) }
+}
+
+/// Why asynchronous operations are not checked, or nothing.
+unsafe extern "C" fn unchecked(op: MlirOperation, options: Text) -> Text {
+    let reason = || {
+        // SAFETY: op and text are the host's, and live during the call; nothing changes the op.
+        unsafe { mlir::unchecked(OperationRef::from_raw(op), &options.get().unwrap_or_default()) }
+    };
+    Text::new(catch_unwind(reason).ok().flatten().unwrap_or(""))
 }

@@ -41,6 +41,8 @@ struct Callbacks {
   void (*validate)(Text options, void (*say)(void *, Text), void *to);
   // The pass itself; whether it succeeded.
   bool (*run)(MlirOperation, Text options);
+  // Why asynchronous operations are not checked; empty if there is nothing to say.
+  Text (*unchecked)(MlirOperation, Text options);
 };
 
 const Callbacks *callbacks;
@@ -130,6 +132,9 @@ public:
 
   void runOnOperation() override {
     std::string options = text();
+    StringRef unchecked = callbacks->unchecked(wrap(getOperation()), StringRef(options));
+    if (!unchecked.empty())
+      emitWarning(getOperation()->getLoc()) << unchecked;
     if (!callbacks->run(wrap(getOperation()), StringRef(options)))
       signalPassFailure();
   }

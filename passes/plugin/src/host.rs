@@ -10,6 +10,7 @@ use ptx_atomics_plugin_common::Text;
 pub struct Callbacks {
     pub resolve: Text,
     pub start: unsafe extern "C" fn(LLVMModuleRef, parameters: Text),
+    pub asynchronous: unsafe extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
     pub pending: unsafe extern "C" fn(LLVMModuleRef) -> bool,
     pub lower: unsafe extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text, optimize: bool),
     pub check: unsafe extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
@@ -33,6 +34,14 @@ unsafe extern "C" {
     /// Whether the host handles it. The line is one of the function's file; 0 if it is not known. The function has code.
     pub fn ptx_atomics_error(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint) -> bool;
     pub fn ptx_atomics_module_error(module: LLVMModuleRef, message: Text) -> bool;
+    /// The function has code, or is null.
+    pub fn ptx_atomics_warning(
+        module: LLVMModuleRef,
+        function: LLVMValueRef,
+        message: Text,
+        line: c_uint,
+        column: c_uint,
+    );
     pub fn ptx_atomics_wants_remarks(module: LLVMModuleRef) -> bool;
     pub fn ptx_atomics_remark(
         function: LLVMValueRef,

@@ -26,13 +26,16 @@ use ptx_atomics_llvm::{
 };
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 use ptx_atomics_optimize::Rewrites;
-use ptx_atomics_pass::{Diagnostic, Errors, Input, Location, Options, Settings, remarks, settings::ptx_feature};
+use ptx_atomics_pass::{
+    Asynchronous, Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings::ptx_feature,
+};
 use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Plugin, Text};
 
 /// Options in the environment, for hosts that cannot pass any.
 const VARIABLE: &str = "PTX_ATOMICS";
 
-static CALLBACKS: Callbacks = Callbacks { resolve: Text::new(llvm::RESOLVE), start, pending, lower, check };
+static CALLBACKS: Callbacks =
+    Callbacks { resolve: Text::new(llvm::RESOLVE), start, asynchronous, pending, lower, check };
 
 /// The entry point of a pass plugin (`llvm/Plugins/PassPlugin.h`).
 ///
@@ -65,6 +68,32 @@ unsafe extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
     unsafe { guarded(module, work) };
 }
 
+/// Checks asynchronous operations before LLVM's optimizer, or as early as the GPU is known. Once, in all steps from the source
+/// program to the machine code: the module says so.
+unsafe extern "C" fn asynchronous(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
+    let work = |module: &Module<'_>| {
+        if !llvm::has_asynchronous(module) || llvm::is_checked(module) {
+            return Ok(());
+        }
+        // SAFETY: the shim's texts live during the call.
+        let (parameters, machine) = unsafe { (parameters.get(), gpu.get().zip(features.get())) };
+        let settings = settings(module, &parameters.unwrap_or_default())?;
+        if settings.asynchronous == Some(Asynchronous::Off) {
+            return Ok(());
+        }
+        // Without a GPU there is no code generator yet; an unknown one is an error of the pass.
+        let Ok(target) = target(&settings, module, machine) else { return Ok(()) };
+        let for_host = unsafe { host::ptx_atomics_wants_remarks(module.as_mut_ptr()) };
+        let options = Options { remarks: for_host || settings.remarks.is_some(), ..settings.options(target) };
+        let checked = llvm::asynchronous(module, &Input::new("", ""), &options)?;
+        llvm::set_checked(module);
+        checked.warnings.iter().for_each(|warning| warn(module, warning));
+        remark(module, &settings, &checked.remarks)
+    };
+    // SAFETY: the module is live.
+    unsafe { guarded(module, work) };
+}
+
 /// Whether the pass has anything to do.
 unsafe extern "C" fn pending(module: LLVMModuleRef) -> bool {
     let mut pending = false;
@@ -92,18 +121,7 @@ unsafe extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, f
         let for_host = unsafe { host::ptx_atomics_wants_remarks(module.as_mut_ptr()) };
         let options = Options { remarks: for_host || settings.remarks.is_some(), ..settings.options(target) };
         let remarks = llvm::lower(module, &Input::new("", ""), &options)?;
-        if for_host {
-            for remark in &remarks {
-                if let Some((function, line, column)) = place(module, &remark.function, remark.location.as_ref()) {
-                    let (name, text) = (Text::new(remark.name()), remarks::line(remark));
-                    // SAFETY: the function is one of a live module, with code, and the text lives during the call.
-                    unsafe {
-                        host::ptx_atomics_remark(function, name, remark.is_missed(), Text::new(&text), line, column);
-                    }
-                }
-            }
-        }
-        settings.remarks.map_or(Ok(()), |path| remarks::append(&path, &remarks))
+        remark(module, &settings, &remarks)
     };
     // SAFETY: the module is live.
     unsafe { guarded(module, work) };
@@ -203,6 +221,34 @@ fn place(module: &Module<'_>, function: &str, location: Option<&Location>) -> Op
     let named = module.get_function(function).filter(|function| function.count_basic_blocks() > 0)?;
     let (line, column) = location.map_or((0, 0), |at| (at.line, at.column));
     Some((named.as_value_ref(), line, column))
+}
+
+/// Gives remarks to those who want them.
+fn remark(module: &Module<'_>, settings: &Settings, remarks: &[Remark]) -> Result<(), Errors> {
+    // SAFETY: the module is live.
+    if unsafe { host::ptx_atomics_wants_remarks(module.as_mut_ptr()) } {
+        for remark in remarks {
+            if let Some((function, line, column)) = place(module, &remark.function, remark.location.as_ref()) {
+                let (name, text) = (Text::new(remark.name()), remarks::line(remark));
+                // SAFETY: the function is one of a live module, with code, and the text lives during the call.
+                unsafe {
+                    host::ptx_atomics_remark(function, name, remark.is_missed(), Text::new(&text), line, column);
+                }
+            }
+        }
+    }
+    settings.remarks.as_ref().map_or(Ok(()), |path| remarks::append(path, remarks))
+}
+
+/// Tells the host a warning. rustc takes those of functions for errors.
+fn warn(module: &Module<'_>, warning: &Diagnostic) {
+    let place = warning.function.as_ref().filter(|_| !is_of_rustc(module));
+    let place = place.and_then(|function| self::place(module, function, warning.location.as_ref()));
+    let text =
+        if place.is_some() { warning.text() } else { format!("ptx-atomics: {}{}", warning.place(), warning.text()) };
+    let (function, line, column) = place.unwrap_or((std::ptr::null_mut(), 0, 0));
+    // SAFETY: module and function are live, the function has code, and the text lives during the call.
+    unsafe { host::ptx_atomics_warning(module.as_mut_ptr(), function, Text::new(&text), line, column) };
 }
 
 /// Whether the host handles an error. One of no function, as of an option, has our name in front.

@@ -20,6 +20,7 @@ using namespace llvm;
 asm(".weak _ZN4llvm17PreservedAnalyses14AllAnalysesKeyE\n"
     ".weak _ZN4llvm30DiagnosticInfoWithLocationBase6anchorEv\n"
     ".weak _ZTVN4llvm22DroppedVariableStatsIRE\n"
+    ".weak _ZTVN4llvm24DiagnosticInfoPGOProfileE\n"
     ".weak _ZTVN4llvm25DiagnosticInfoUnsupportedE\n"
     ".weak _ZTVN4llvm27DiagnosticPrinterRawOStreamE\n"
     ".weak _ZTVN4llvm30DiagnosticInfoOptimizationBaseE\n");
@@ -41,6 +42,8 @@ struct Callbacks {
   Text resolve;
   // Protects a module from the passes that follow.
   void (*start)(LLVMModuleRef, Text parameters);
+  // Checks asynchronous operations, unless that was done. The GPU and its features are null where the host does not tell.
+  void (*asynchronous)(LLVMModuleRef, Text parameters, Text gpu, Text features);
   // Whether there is anything to lower.
   bool (*pending)(LLVMModuleRef);
   // The pass itself. The GPU and its features are null where the host does not tell; `optimize` says whether it optimizes.
@@ -61,6 +64,12 @@ void check(Module &M, StringRef Parameters, const TargetMachine *TM) {
                      TM ? TM->getTargetFeatureString() : StringRef());
 }
 
+void checkAsynchronous(Module &M, StringRef Parameters, const TargetMachine *TM) {
+  if (isForNvidia(M))
+    callbacks->asynchronous(wrap(&M), Parameters, TM ? TM->getTargetCPU() : StringRef(),
+                            TM ? TM->getTargetFeatureString() : StringRef());
+}
+
 // At the start of a pipeline, before LLVM moves anything.
 class Start : public PassInfoMixin<Start> {
   std::string Parameters;
@@ -73,6 +82,7 @@ public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     if (!isForNvidia(M))
       return PreservedAnalyses::all();
+    checkAsynchronous(M, Parameters, nullptr);
     callbacks->start(wrap(&M), StringRef(Parameters));
     return PreservedAnalyses::none();
   }
@@ -96,9 +106,10 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &AM) {
+    checkAsynchronous(M, Parameters, TM);
     if (!isPending(M)) {
       check(M, Parameters, TM);
-      return PreservedAnalyses::all();
+      return PreservedAnalyses::none();
     }
     // No pipeline may have started before, or one without the plugin.
     callbacks->start(wrap(&M), StringRef(Parameters));
@@ -164,6 +175,7 @@ void registerPasses(PassBuilder &PB) {
 
 // The only extension point of llc. Where an optimizer ran before, nothing is pending any more.
 bool beforeCodeGen(Module &M, TargetMachine &TM, CodeGenFileType, raw_pwrite_stream &) {
+  checkAsynchronous(M, "", &TM);
   if (!isPending(M)) {
     check(M, "", &TM);
     return false;
@@ -250,6 +262,18 @@ bool ptx_atomics_module_error(LLVMModuleRef module, Text message) {
   bool handled = diagnose(Context, ModuleError(*none, text));
   delete none;
   return handled;
+}
+
+// Reports a warning of a function, or of the whole module if there is none.
+void ptx_atomics_warning(LLVMModuleRef module, LLVMValueRef function, Text message, unsigned line, unsigned column) {
+  Twine text{StringRef(message)};
+  if (!function) {
+    // Of what is no error, rustc hears by this kind only.
+    unwrap(module)->getContext().diagnose(DiagnosticInfoPGOProfile(/*FileName=*/nullptr, text, DS_Warning));
+    return;
+  }
+  const Function &F = *unwrap<Function>(function);
+  F.getContext().diagnose(DiagnosticInfoUnsupported(F, text, locate(F, line, column), DS_Warning));
 }
 
 bool ptx_atomics_wants_remarks(LLVMModuleRef module) {

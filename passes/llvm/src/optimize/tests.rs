@@ -44,7 +44,7 @@ fn parse<'c>(context: &'c Context, text: &str) -> (Module<'c>, Input) {
 
 /// Every function with atomics, as it is fed.
 fn fed<'c>(module: &Module<'c>, input: &Input, options: &Options) -> Vec<feed::Fed<'c>> {
-    let planned = crate::plan(module, input, options).expect("it has a lowering");
+    let planned = crate::lower::plan(module, input, options).expect("it has a lowering");
     let obstacles = Obstacles::of(module, &options.target);
     let by_function = planned.chunk_by(|one, next| one.function == next.function);
     let feed = |planned: &[Planned<'c>]| {
@@ -288,7 +288,7 @@ fn optimized(text: &str) -> (String, Vec<Remark>) {
     let context = Context::create();
     let (module, input) = parse(&context, text);
     let options = options("sm_90");
-    let planned = crate::plan(&module, &input, &options).expect("it has a lowering");
+    let planned = crate::lower::plan(&module, &input, &options).expect("it has a lowering");
     let remarks = optimize(&module, &input, &options, &planned);
     module.verify().unwrap_or_else(|error| panic!("{}\n{text}", error.to_string_lossy()));
     (module.print_to_string().to_string(), remarks)

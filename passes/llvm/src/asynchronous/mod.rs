@@ -1,0 +1,136 @@
+//! What asynchronous operations lack: waits, proxy fences, barriers.
+//!
+//! `ptx-hazards` finds it in PTX. Here the PTX of the module as it is is made ([`listing`]), what is found is said of the
+//! instructions that it comes from, and what is missing is put in front of them or behind them ([`insert`]). All of this comes
+//! before LLVM's optimizer, which would delete stores that an asynchronous operation reads.
+
+mod insert;
+mod listing;
+mod mend;
+mod place;
+#[cfg(test)]
+mod tests;
+
+use inkwell::{
+    llvm_sys::core::{LLVMGetNamedMetadata, LLVMGetOrInsertNamedMetadata},
+    module::Module,
+    values::{BasicValue, FunctionValue, InstructionValue},
+};
+use ptx_atomics_pass::{Asynchronous, Errors, Input, Location, Options, assembly, callee::is_asynchronous};
+use ptx_hazards::Position;
+
+pub use self::{
+    listing::Listing,
+    mend::{Checked, Subject, check as check_subject, found},
+};
+use self::{mend::Find, place::Places};
+use crate::value::{Value, debug_location, inline_assembly, instructions, name};
+
+/// The PTX of a module before LLVM's optimizer, and where its lines come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// The PTX.
+    pub ptx: String,
+    /// Of each line the function, and the place in the source program or in the input.
+    pub places: Vec<Option<(String, Option<Location>)>>,
+}
+
+/// Looks for what asynchronous operations lack, and does about it what the options say. For a module in front of LLVM's optimizer,
+/// where LLVM's code generator is registered, as [`crate::machine`] does it.
+///
+/// # Errors
+/// What is wrong, if that is denied.
+pub fn asynchronous(module: &Module<'_>, input: &Input, options: &Options) -> Result<Checked, Errors> {
+    with(module, input, options, &mend::found)
+}
+
+/// Whether a module has asynchronous operations.
+pub fn has_asynchronous(module: &Module<'_>) -> bool {
+    let is_called =
+        |function: &FunctionValue<'_>| function.as_global_value().as_pointer_value().get_first_use().is_some();
+    module.get_functions().any(|function| is_asynchronous(&name(&function)) && is_called(&function))
+        || module
+            .get_functions()
+            .flat_map(instructions)
+            .any(|call| inline_assembly(call).is_some_and(|text| assembly::is_asynchronous(&text)))
+}
+
+/// The named metadata, without a node, of a module whose asynchronous operations were checked.
+const CHECKED: &str = "ptx-atomics.asynchronous";
+
+/// Says in the module that it was checked, for those who see it again after LLVM's optimizer.
+pub fn set_checked(module: &Module<'_>) {
+    // SAFETY: the module is live, and the name is given with its length.
+    unsafe { LLVMGetOrInsertNamedMetadata(module.as_mut_ptr(), CHECKED.as_ptr().cast(), CHECKED.len()) };
+}
+
+/// Whether the module says so.
+pub fn is_checked(module: &Module<'_>) -> bool {
+    // SAFETY: the module is live, and the name is given with its length.
+    unsafe { !LLVMGetNamedMetadata(module.as_mut_ptr(), CHECKED.as_ptr().cast(), CHECKED.len()).is_null() }
+}
+
+/// The PTX that is checked, for those who check it themselves.
+///
+/// # Errors
+/// If this LLVM cannot compile for the target, and everything in the module that has no lowering.
+pub fn lines(module: &Module<'_>, input: &Input, options: &Options) -> Result<Lines, Errors> {
+    let listing = Listing::of(module, options)?;
+    let (places, all) = (Places::of(module, input), all(module));
+    let place = |line| all.get(listing.origin(line)?).map(|of| (place::function(*of), places.location(*of)));
+    let places = listing.lines().map(place).collect();
+    Ok(Lines { ptx: listing.ptx, places })
+}
+
+fn with(module: &Module<'_>, input: &Input, options: &Options, find: Find<'_>) -> Result<Checked, Errors> {
+    if options.asynchronous == Asynchronous::Off || !has_asynchronous(module) {
+        return Ok(Checked::default());
+    }
+    let subject = LlvmIr { module, options, places: Places::of(module, input) };
+    mend::check(&subject, options.asynchronous, options.remarks, find)
+}
+
+/// The place in the source program of each instruction of a module, in their order.
+pub fn debug_locations(module: &Module<'_>) -> impl Iterator<Item = Option<Location>> {
+    all(module).into_iter().map(debug_location)
+}
+
+/// LLVM IR.
+struct LlvmIr<'a, 'c> {
+    module: &'a Module<'c>,
+    options: &'a Options,
+    places: Places<'a>,
+}
+
+impl<'c> Subject for LlvmIr<'_, 'c> {
+    type Instruction = InstructionValue<'c>;
+
+    fn listing(&self) -> Result<(Listing, Vec<InstructionValue<'c>>), Errors> {
+        Ok((Listing::of(self.module, self.options)?, all(self.module)))
+    }
+
+    fn insert(&self, beside: InstructionValue<'c>, position: Position, ptx: &str) -> Option<InstructionValue<'c>> {
+        insert::insert(self.module, beside, position, ptx)
+    }
+
+    fn erase(&self, instruction: InstructionValue<'c>) {
+        instruction.erase_from_basic_block();
+    }
+
+    fn function(&self, instruction: InstructionValue<'c>) -> String {
+        place::function(instruction)
+    }
+
+    fn location(&self, instruction: InstructionValue<'c>) -> Option<Location> {
+        self.places.location(instruction)
+    }
+
+    fn text(&self, instruction: InstructionValue<'c>) -> String {
+        Value::from(instruction).text()
+    }
+}
+
+/// All instructions of a module, by their numbers.
+fn all<'c>(module: &Module<'c>) -> Vec<InstructionValue<'c>> {
+    module.get_functions().flat_map(instructions).collect()
+}

@@ -1,0 +1,67 @@
+//! The pass itself, all or nothing.
+
+use inkwell::module::Module;
+use ptx_atomics_optimize::Rewrites;
+use ptx_atomics_pass::{Errors, Input, Options, Remark};
+
+use crate::{
+    embed, optimize as rewrites,
+    recognize::{self, Lines, Planned},
+    selection::require_selectable,
+    source,
+};
+
+/// Lowers every atomic and fence of the module, in place, after [`optimize`]. The remarks say what became of each, if the
+/// options ask for them.
+///
+/// # Errors
+/// Everything in the module that has no lowering, and what [`require_selectable`] reports. The module is then unchanged.
+pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
+    let mut remarks = optimize(module, input, options)?;
+    let planned = plan(module, input, options)?;
+    let reported = if options.remarks { &planned[..] } else { &[] };
+    remarks.extend(reported.iter().map(|plan| plan.remark(input)));
+    if !planned.is_empty() {
+        embed::spell_symbols_plainly(module);
+    }
+    let embedder = embed::Embedder::new(&module.get_context());
+    planned.iter().for_each(|plan| embedder.embed(plan));
+    if input.keep_lines {
+        source::forget_calls(module);
+    }
+    Ok(remarks)
+}
+
+/// Makes the atomics and fences of the module cheaper, as the options say. The remarks say what was done, and what stood in the
+/// way, if the options ask for them.
+///
+/// # Errors
+/// Everything in the module that has no lowering. The module is then unchanged.
+pub fn optimize(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
+    if options.optimize == Rewrites::NONE {
+        return Ok(Vec::new());
+    }
+    Ok(rewrites::optimize(module, input, options, &plan(module, input, options)?))
+}
+
+pub(crate) fn plan<'c>(module: &Module<'c>, input: &Input, options: &Options) -> Result<Vec<Planned<'c>>, Errors> {
+    let (mut planned, mut errors) = (Vec::new(), Errors::new());
+    errors.keep(recognize::plan(module, input, options, Lines::ByNumber, |plan| planned.push(plan)));
+    errors.keep(require_selectable(module, input, &options.target));
+    errors.or(planned)
+}
+
+/// Reports the atomics that [`lower`] would reject, and changes nothing. For a module as [`read`] and [`expand`] left it.
+///
+/// Calls that LLVM cannot select are reported along with them; alone they are no error yet, since an optimizer may show that they
+/// are never reached.
+///
+/// # Errors
+/// Everything in the module that has no lowering.
+pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Errors> {
+    recognize::plan(module, input, options, Lines::InOrder, drop).map_err(|mut errors| {
+        source::number_calls(module, input);
+        errors.keep(require_selectable(module, input, &options.target));
+        errors
+    })
+}
