@@ -266,7 +266,7 @@ fn races() -> Result<(), Failed> {
     check(file, 0, &["mma, then st.shared holds"], &[])?;
     let race = [
         "mma, then st.shared races",
-        "[d], a, b, 0, 1 (P0, line 4) and st.weak a, 5 (P0, line 8) have a data race.",
+        "[d], a, b, 0, 1 (P0, line 5) and st.weak a, 5 (P0, line 9) have a data race.",
         "needs a proxy fence on the way from one to the other (section 8.9.5 of the PTX manual, profile strict). An execution:",
         "starts\n",
         "its completion\n",
@@ -293,7 +293,7 @@ fn races() -> Result<(), Failed> {
     let race = &found[file]["race"];
     assert_eq!(
         (&found[file]["holds"], &race["first"]["line"], &race["second"]["line"]),
-        (&false.into(), &4.into(), &8.into())
+        (&false.into(), &5.into(), &9.into())
     );
     assert_eq!((&race["section"], &race["profile"]), (&"8.9.5".into(), &"strict".into()));
     // Where a test has nothing asynchronous, the profile is nothing to it.

@@ -20,11 +20,12 @@ use self::{
     alias::{Overlap, Round},
     barriers::Barriers,
     flow::{Coverage, Flow, Foreign, Mode, State, States, TooLarge},
-    graph::{Graph, Place},
+    graph::Place,
     need::Lack,
     roles::Fork,
     token::{Token, What},
 };
+pub use self::graph::Graph;
 use crate::{
     finding::{Finding, Report, Rule, Verdict},
     kernel::{Access, Kernel, Kind, Proxy, Start},

@@ -6,11 +6,13 @@
 mod check;
 mod finding;
 mod kernel;
+mod litmus;
 mod read;
 
 pub use self::{
     check::check,
     finding::{Edit, Finding, Position, Remedy, Report, Rule, Verdict},
     kernel::*,
+    litmus::litmus,
     read::read,
 };

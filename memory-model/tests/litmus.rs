@@ -6,7 +6,7 @@ use std::{
 };
 
 use proptest::prelude::*;
-use ptx_memory_model::litmus::{Dialect, Litmus};
+use ptx_memory_model::litmus::{Dialect, Litmus, Read};
 use testing::random;
 
 /// The litmus files below a folder.
@@ -31,6 +31,14 @@ fn round_trip(litmus: &Litmus, name: &str) {
     let (again, warnings) = again.unwrap_or_else(|error| panic!("{name}: {error} in\n{printed}"));
     assert_eq!(&again, litmus, "{name}:\n{printed}");
     assert_eq!(warnings, [], "{name}: what is printed is declared");
+}
+
+/// The line of each statement, in each column.
+#[test]
+fn lines_of_statements() {
+    let text = "PTX lines\n{ x=0; }\n P0 | P1 ;\n L: | st.relaxed.gpu x, 1 ;\n\n ld.relaxed.gpu r0, x | ;\n beq r0, 0, L | ret ;\nexists (true)";
+    let Read { lines, .. } = Litmus::read_with_lines(text, Dialect::Ptx).expect("a test");
+    assert_eq!(lines, [vec![4, 6, 7], vec![4, 7]]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod answer;
 mod diagram;
 mod dot;
 mod failure;
+mod finding;
 mod from_source;
 mod kernel;
 mod orderings;
@@ -59,6 +60,7 @@ const COUNTED: u64 = 200_000;
 /// Deep conditions and many threads are recursions of the search.
 const STACK: usize = 64 << 20;
 
+pub use finding::shown as of_finding;
 pub use from_source::read as read_sources;
 
 pub fn run(args: &LitmusArgs) -> ExitCode {

@@ -305,8 +305,10 @@ impl<'t> Reader<'t> {
             Err((at, message)) => return self.columns.errors.push(Error::at(self.text, at, message)),
         };
         let (before, breaks) = self.columns.counted;
-        let breaks = breaks + self.text[before..text.start].matches('\n').count();
-        self.columns.counted = (text.start, breaks);
+        // The first cell of a row begins behind the semicolon of the row before it.
+        let start = text.start + text.text.len() - text.text.trim_start().len();
+        let breaks = breaks + self.text[before..start].matches('\n').count();
+        self.columns.counted = (start, breaks);
         self.columns.lines[column].resize(self.program.threads[column].code.len(), breaks + 1);
         for Cell { at, is_shared, uses, undeclared, placed, of_pair, constant, mapped, branch } in cells {
             for name in undeclared {

@@ -1,0 +1,71 @@
+//! All programs of two threads up to five instructions: what the check says of each, against the memory model.
+//!
+//! - What the model calls a race is reported: as wrong, or as not checked.
+//! - What it does not call a race is not reported as wrong.
+//! - What is put in mends: behind it, the model has no race.
+//!
+//! `PROGRAMS_SHARD=K/N` checks every N-th program from the K-th on, in place of a sample: `1/1` all of them.
+
+mod alphabet;
+mod compare;
+mod program;
+
+use std::{
+    env,
+    sync::{Arc, Mutex},
+};
+
+use compare::Counts;
+use libtest_mimic::{Arguments, Trial};
+
+/// So many parts of the programs are looked at side by side.
+const PARTS: u64 = 8;
+/// The sample has all programs of two and three instructions, which have the numbers below this one.
+const SHORT: u64 = 22_264;
+/// Of the longer ones, it has every so many.
+const STRIDE: u64 = 2_003;
+
+/// The numbers of programs: all below the first, and then every so many.
+#[derive(Clone, Copy)]
+struct Numbers {
+    below: u64,
+    from: u64,
+    stride: u64,
+}
+
+impl Numbers {
+    fn all(self) -> impl Iterator<Item = u64> {
+        (0..self.below).chain((self.from..program::count()).step_by(self.stride as usize))
+    }
+}
+
+/// Every N-th from the K-th on.
+fn shard(words: &str) -> Option<Numbers> {
+    let (k, n) = words.split_once('/')?;
+    let (k, n): (u64, u64) = (k.parse().ok()?, n.parse().ok()?);
+    (1..=n).contains(&k).then_some(Numbers { below: 0, from: k - 1, stride: n })
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let numbers = match env::var("PROGRAMS_SHARD") {
+        Ok(words) => shard(&words).expect("PROGRAMS_SHARD is K/N, as 1/4"),
+        Err(_) => Numbers { below: SHORT, from: SHORT, stride: STRIDE },
+    };
+    let total = Arc::new(Mutex::new(Counts::default()));
+    let trials = (0..PARTS).map(|part| {
+        let total = total.clone();
+        Trial::test(format!("programs, part {} of {PARTS}", part + 1), move || {
+            let mut counts = Counts::default();
+            numbers.all().skip(part as usize).step_by(PARTS as usize).for_each(|number| counts.compare(number));
+            let result = counts.result();
+            total.lock().map_err(|_| "another part has failed")?.add(&counts);
+            result
+        })
+    });
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    if let Ok(total) = total.lock() {
+        println!("{total}");
+    }
+    conclusion.exit();
+}

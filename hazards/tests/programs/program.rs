@@ -1,0 +1,228 @@
+//! All programs of two threads, and each as a litmus test and as a kernel.
+
+use std::fmt::Write;
+
+use ptx_hazards::{Edit, Position};
+
+use crate::alphabet::{ALPHABET, Letter, Role};
+
+/// Programs have so many instructions at most, of both threads together.
+pub const LENGTH: u32 = 5;
+
+/// For each thread, numbers of letters.
+pub type Program = [Vec<usize>; 2];
+
+/// How many there are, with those that say nothing new.
+pub fn count() -> u64 {
+    shapes().map(|(first, second)| of_shape(first + second)).sum()
+}
+
+/// How many instructions the threads have. The first has no fewer.
+fn shapes() -> impl Iterator<Item = (u32, u32)> {
+    (2..=LENGTH).flat_map(|length| (length.div_ceil(2)..=length).map(move |first| (first, length - first)))
+}
+
+fn of_shape(length: u32) -> u64 {
+    (ALPHABET.len() as u64).pow(length)
+}
+
+/// The program of a number, short ones first. Nothing where another one says the same: the threads in the other order,
+/// waits for what never comes, or no two accesses of which one is asynchronous.
+pub fn program(mut number: u64) -> Option<Program> {
+    for (first, second) in shapes() {
+        let all = of_shape(first + second);
+        if number >= all {
+            number -= all;
+            continue;
+        }
+        let mut letter = || {
+            let letter = number % ALPHABET.len() as u64;
+            number /= ALPHABET.len() as u64;
+            letter as usize
+        };
+        let program = [first, second].map(|length| (0..length).map(|_| letter()).collect::<Vec<_>>());
+        let is_first = first != second || program[0] <= program[1];
+        return Some(program).filter(|program| is_first && is_wanted(program));
+    }
+    None
+}
+
+/// Whether there is something to be asked of it: two accesses of which one is asynchronous. An mbarrier has one phase, and
+/// who waits does not wait in vain.
+fn is_wanted(program: &Program) -> bool {
+    let count = |thread: usize, role: Role| program[thread].iter().filter(|&&at| ALPHABET[at].role == role).count();
+    let both = |role: Role| count(0, role) + count(1, role);
+    let (arrivals, fills) = (both(Role::Arrives), both(Role::Fills));
+    if arrivals > 1 || fills > 1 || count(0, Role::Barrier) != count(1, Role::Barrier) {
+        return false;
+    }
+    if both(Role::Waits) > 0 && arrivals == 0 || both(Role::WaitsForFull) > 0 && fills == 0 {
+        return false;
+    }
+    let letters: Vec<&Letter> = program.iter().flatten().map(|&at| &ALPHABET[at]).collect();
+    letters.iter().enumerate().any(|(index, one)| {
+        let conflicts = |other: &&Letter| one.tensor.conflicts(other.tensor) || one.shared.conflicts(other.shared);
+        letters[index + 1..].iter().any(conflicts)
+    })
+}
+
+/// A line of a kernel.
+#[derive(Clone, Debug)]
+struct Line {
+    ptx: String,
+    /// Its thread, and the cell of the litmus test, where it is of one.
+    cell: Option<(usize, String)>,
+}
+
+/// A program as both have it, line by line.
+#[derive(Clone, Debug)]
+pub struct Text(Vec<Line>);
+
+/// The lines of a litmus test in front of its first cells.
+const HEAD: usize = 3;
+
+/// What stands in front of the two threads: they are the first of two warps.
+const BEGINNING: &str = "\
+.version 8.8
+.target sm_100a
+.address_size 64
+.visible .entry program(.param .u64 .ptr .global .align 16 from, .param .u64 .ptr .global .align 16 to, .param .b32 form)
+{
+.reg .pred %first, %other, %true, %p<8>;
+.reg .b32 %thread, %warp, %at, %t, %shape, %q, %r<8>;
+.reg .b64 %a, %b, %x, %y, %y<8>, %v<8>;
+.shared .align 128 .b8 a[4096];
+.shared .align 128 .b8 b[4096];
+.shared .align 8 .b64 m;
+.shared .align 8 .b64 full;
+.shared .align 4 .b32 address;
+mov.u32 %thread, %tid.x;
+shr.u32 %warp, %thread, 5;
+setp.ne.u32 %other, %warp, 0;
+@%other bra READY;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 32;
+setp.ne.u32 %other, %thread, 0;
+@%other bra READY;
+mbarrier.init.shared::cta.b64 [m], 1;
+mbarrier.init.shared::cta.b64 [full], 1;
+fence.mbarrier_init.release.cluster;
+READY:
+tcgen05.fence::before_thread_sync;
+bar.sync 0;
+tcgen05.fence::after_thread_sync;
+ld.shared.b32 %t, [address];
+ld.param.b32 %shape, [form];
+ld.param.u64 %x, [from];
+cvta.to.global.u64 %x, %x;
+ld.param.u64 %y, [to];
+cvta.to.global.u64 %y, %y;
+setp.eq.u32 %true, 0, 0;
+mov.u32 %q, 7;
+mov.u32 %at, a;
+shr.u32 %at, %at, 4;
+and.b32 %at, %at, 16383;
+cvt.u64.u32 %a, %at;
+or.b64 %a, %a, 4611756662317416448;
+mov.u32 %at, b;
+shr.u32 %at, %at, 4;
+and.b32 %at, %at, 16383;
+cvt.u64.u32 %b, %at;
+or.b64 %b, %b, 4611756662317416448;";
+
+const THREADS: &str = "\
+setp.eq.u32 %first, %thread, 0;
+@%first bra THREAD0;
+setp.eq.u32 %other, %thread, 32;
+@%other bra THREAD1;
+bra END;";
+
+impl Text {
+    /// A program as text.
+    pub fn new(program: &Program) -> Self {
+        let plain = |ptx: &str| Line { ptx: ptx.to_owned(), cell: None };
+        let mut lines: Vec<Line> = BEGINNING.lines().map(plain).collect();
+        // The addresses that copies go to.
+        lines.extend((0..8).map(|number| plain(&format!("add.u64 %y{number}, %y, {};", number * 16))));
+        lines.extend(THREADS.lines().map(plain));
+        let mut number = 0;
+        for (thread, letters) in program.iter().enumerate() {
+            lines.push(plain(&format!("THREAD{thread}:")));
+            for &letter in letters {
+                let Letter { litmus, ptx, .. } = &ALPHABET[letter];
+                let named = |text: &str| text.replace('#', &number.to_string());
+                for (litmus, ptx) in litmus.split("; ").zip(ptx.split("; ")) {
+                    let end = if ptx.ends_with(':') { "" } else { ";" };
+                    lines.push(Line { ptx: named(ptx) + end, cell: Some((thread, named(litmus))) });
+                }
+                number += 1;
+            }
+            lines.push(plain("bra END;"));
+        }
+        lines.extend(["END:", "ret;", "}"].map(plain));
+        Self(lines)
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> String {
+        self.0.iter().flat_map(|line| [&line.ptx, "\n"]).collect()
+    }
+
+    /// The litmus test.
+    pub fn litmus(&self) -> String {
+        let cells = |thread: usize| -> Vec<&str> {
+            let of = |line: &'_ Line| line.cell.as_ref().is_some_and(|(of, _)| *of == thread);
+            self.0.iter().filter(|line| of(line)).filter_map(|line| Some(&line.cell.as_ref()?.1[..])).collect()
+        };
+        let threads = [cells(0), cells(1)];
+        // As many lines as HEAD says.
+        let mut text = "PTX program\n{ .shared m=1; .shared full=1; .shared a=2; .shared b=3; .tensor t=4; x=6; P0:q=7; P1:q=7; }\n".to_owned();
+        text += " P0 | P1 ;\n";
+        for row in 0..threads[0].len().max(threads[1].len()) {
+            let cell = |thread: usize| threads[thread].get(row).copied().unwrap_or_default();
+            // Nothing fails when it writes to a string.
+            let _ = writeln!(text, " {} | {} ;", cell(0), cell(1));
+        }
+        text + "exists (true)\n"
+    }
+
+    /// The thread of a line of the kernel, which is counted from 1.
+    pub fn thread(&self, line: u32) -> Option<usize> {
+        let line = self.0.get((line as usize).checked_sub(1)?)?;
+        line.cell.as_ref().map(|(thread, _)| *thread)
+    }
+
+    /// The line of the kernel for a line of the litmus test, where it is in the column of a thread.
+    pub fn line(&self, thread: usize, litmus: usize) -> Option<u32> {
+        let of = |(_, line): &(usize, &Line)| line.cell.as_ref().is_some_and(|(of, _)| *of == thread);
+        let (index, _) = self.0.iter().enumerate().filter(of).nth(litmus.checked_sub(HEAD + 1)?)?;
+        Some(index as u32 + 1)
+    }
+
+    /// The instruction of a line.
+    pub fn instruction(&self, line: u32) -> &str {
+        self.0.get(line as usize - 1).map_or("", |line| &line.ptx)
+    }
+
+    /// The same with instructions put in, each as often as it is asked for at a place once. Nothing where a line is not of
+    /// a thread.
+    pub fn with(&self, edits: &[Edit]) -> Option<Self> {
+        let mut edits: Vec<&Edit> = edits.iter().collect();
+        edits.sort();
+        edits.dedup();
+        let mut lines = Vec::new();
+        for (index, line) in self.0.iter().enumerate() {
+            let here = |position: Position| {
+                let here = edits.iter().filter(move |edit| edit.line as usize == index + 1);
+                here.filter(move |edit| edit.position == position)
+            };
+            let put_in = |edit: &&&Edit| {
+                let thread = line.cell.as_ref()?.0;
+                Some(Line { ptx: format!("{};", edit.instruction), cell: Some((thread, edit.instruction.clone())) })
+            };
+            lines.extend(here(Position::Before).map(|edit| put_in(&edit)).collect::<Option<Vec<_>>>()?);
+            lines.push(line.clone());
+            lines.extend(here(Position::After).map(|edit| put_in(&edit)).collect::<Option<Vec<_>>>()?);
+        }
+        Some(Self(lines))
+    }
+}
