@@ -227,6 +227,10 @@ impl<'k> Search<'k> {
             }
             let mut states = before[block].clone();
             for index in 0..graph.kernel.blocks[block].events.len() {
+                if let Ok(line) = std::env::var("HAZ") {
+                    let line: u32 = line.parse().unwrap();
+                    for (n, st) in &states { let t = &self.flow.tokens[*n]; if t.line == line && t.number == 0 { eprintln!("{} block {block} at {} : {:?}", if within.is_some() {"foreign"} else {"own"}, graph.kernel.blocks[block].events[index].line, st.iter().map(|s| (&s.progress.done, s.progress.shared, s.progress.among, s.progress.foreign, s.progress.doubt, s.progress.completes, s.progress.told, &s.assumed)).collect::<Vec<_>>()); } }
+                }
                 if !states.is_empty() {
                     for second in seconds(graph, (block, index)) {
                         self.compare(&states, &second);

@@ -283,8 +283,18 @@ impl Names {
     /// Whether the second is an element of the array that begins at the first, as its index leads so far and to no other array.
     fn is_element(&self, object: usize, at: i64, factors: &[i64], other: i64, others: &[i64]) -> bool {
         let distance = other - at;
+        let has_gap = |factor: i64| {
+            let between = (1..distance / factor).map(|index| at + index * factor);
+            self.initialized.contains(&(object, at))
+                && between.into_iter().any(|place| !self.initialized.contains(&(object, place)))
+        };
+        // A pointer that is carried along moves by whole mbarriers.
+        let leads = |&factor: &i64| {
+            let factor = factor.max(8);
+            distance > 0 && distance % factor == 0 && !has_gap(factor)
+        };
         others.is_empty()
-            && factors.iter().any(|&factor| factor != 0 && distance % factor == 0 && distance / factor > 0)
+            && factors.iter().any(leads)
             && !self.arrays.iter().any(|&(of, begin)| of == object && at < begin && begin <= other)
     }
 }

@@ -83,8 +83,22 @@ pub struct Foreign {
     pub again: FxHashSet<Signals>,
     /// The events behind which it may begin.
     pub permits: FxHashSet<Place>,
+    /// Those behind which it may begin if it has not yet: barriers of the CTA, by which roles meet more than once.
+    pub first_permits: FxHashSet<Place>,
     /// Whether it is done at most once.
     pub once: bool,
+}
+
+impl Foreign {
+    /// Whether it may begin behind an event.
+    fn permits_at(&self, place: Place, is_first: bool) -> bool {
+        self.permits.contains(&place) && (is_first || !self.once) || is_first && self.first_permits.contains(&place)
+    }
+
+    /// Whether it matters that it is over.
+    fn is_remembered(&self) -> bool {
+        self.once || !self.first_permits.is_empty()
+    }
 }
 
 /// What is followed.
@@ -199,8 +213,7 @@ impl<'k> Flow<'k> {
                     self.follow(number, state, event, &step, foreign, coverage, &mut new);
                 }
                 if let Some(foreign) = foreign
-                    && foreign.permits.contains(&place)
-                    && !foreign.once
+                    && foreign.permits_at(place, new.is_empty())
                 {
                     let progress = Progress { foreign: true, ..Progress::NEW };
                     insert(&mut new, State { progress, assumed: step.known.clone() });
@@ -213,7 +226,7 @@ impl<'k> Flow<'k> {
         if let Mode::Foreign(table) = mode {
             if self.barriers.signal(place) != 0 {
                 for (&number, foreign) in table.iter() {
-                    if foreign.permits.contains(&place) && !states.contains_key(&number) {
+                    if foreign.permits_at(place, true) && !states.contains_key(&number) {
                         let progress = Progress { foreign: true, ..Progress::NEW };
                         states.insert(number, vec![State { progress, assumed: self.graph.known_at(place) }]);
                     }
@@ -326,7 +339,7 @@ impl<'k> Flow<'k> {
             let progress = Progress { foreign: true, ..Progress::NEW };
             insert(new, State { progress, assumed: state.assumed.clone() });
         }
-        if foreign.is_some_and(|foreign| foreign.once) || !self.is_over(token, &state.progress) {
+        if foreign.is_some_and(Foreign::is_remembered) || !self.is_over(token, &state.progress) {
             insert(new, state);
         }
     }

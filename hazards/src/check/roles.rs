@@ -97,11 +97,12 @@ impl Fork {
         let within = |block: usize| self.theirs[block];
         let reach = |from: Place| reaches(graph, from, place, &within, &gate);
         let from_start = reach((self.begin, 0));
-        let mut permits = FxHashSet::default();
+        let (mut permits, mut first_permits) = (FxHashSet::default(), FxHashSet::default());
         for block in (0..self.theirs.len()).filter(|block| self.theirs[*block]) {
             for (index, event) in graph.kernel.blocks[block].events.iter().enumerate() {
                 if gate((block, index), event) && reach((block, index + 1)) {
-                    permits.extend(self.permits(graph, barriers, barriers.observed((block, index)) & given));
+                    let into = if matches!(event.kind, Kind::Wait { .. }) { &mut permits } else { &mut first_permits };
+                    into.extend(self.permits(graph, barriers, barriers.observed((block, index)) & given));
                 }
             }
         }
@@ -113,7 +114,7 @@ impl Fork {
             }
         }
         let once = !graph.is_in_loop(place.0);
-        (Foreign { again, permits, once }, from_start)
+        (Foreign { again, permits, first_permits, once }, from_start)
     }
 
     /// Where this side lets a wait go on. A phase that copies end goes on behind the last of them.
