@@ -141,10 +141,9 @@ struct Search<'k> {
 impl<'k> Search<'k> {
     fn all(&mut self) -> Result<(), TooLarge> {
         let mut coverage = Coverage::default();
-        let own = self.flow.run(Vec::new(), None, &Mode::Own, &mut coverage)?;
-        self.look(&own, &Mode::Own, &mut coverage.clone())?;
         let forks = roles::forks(self.flow.graph);
-        // What one role tells another, the other may tell a third.
+        // What one role tells another, the other may tell a third, or the first again.
+        let mut own = self.flow.run(Vec::new(), None, &Mode::Own, &mut coverage)?;
         for _ in 0..4 {
             let known = coverage.len();
             for fork in &forks {
@@ -153,7 +152,9 @@ impl<'k> Search<'k> {
             if coverage.len() == known {
                 break;
             }
+            own = self.flow.run(Vec::new(), None, &Mode::Own, &mut coverage)?;
         }
+        self.look_within(&own, None, &Mode::Own, &mut coverage)?;
         for fork in &forks {
             self.fork(fork, &own, &mut coverage, true)?;
         }
@@ -204,12 +205,11 @@ impl<'k> Search<'k> {
             return Ok(());
         }
         let mode = Mode::Foreign(&table);
+        self.flow.role = Some(fork.ours.clone());
         let states = self.flow.run(vec![(begin, start)], Some(&fork.ours), &mode, coverage)?;
-        if look { self.look_within(&states, Some(&fork.ours), &mode, coverage) } else { Ok(()) }
-    }
-
-    fn look(&mut self, before: &[States], mode: &Mode<'_>, coverage: &mut Coverage) -> Result<(), TooLarge> {
-        self.look_within(before, None, mode, coverage)
+        let looked = if look { self.look_within(&states, Some(&fork.ours), &mode, coverage) } else { Ok(()) };
+        self.flow.role = None;
+        looked
     }
 
     /// Looks at every access, with what is in flight in front of it.

@@ -35,6 +35,8 @@ pub struct Barriers {
     observed: FxHashMap<Place, Signals>,
     /// Signals of which arrivals of several roles each end a phase: which one a wait observed is not known.
     pub doubtful: Signals,
+    /// Signals of barriers of the CTA and the cluster, at which all that take part arrive.
+    pub hardware: Signals,
     /// Waits on a barrier that nothing arrives at.
     pub silent: Vec<Place>,
     /// Arrivals and waits whose barrier is not known.
@@ -129,7 +131,9 @@ impl Barriers {
                 doubtful |= signals[place] | apart.iter().fold(0, |mask, (other, _)| mask | signals[other]);
             }
         }
-        Self { signals, observed, doubtful, silent, unknown, too_many }
+        let is_hardware = |(_, signal): &(usize, &Signal)| matches!(signal.name, Name::Hardware(_));
+        let hardware = known.iter().enumerate().take(128).filter(is_hardware).fold(0, |mask, (at, _)| mask | 1 << at);
+        Self { signals, observed, doubtful, hardware, silent, unknown, too_many }
     }
 
     /// What an arrival, or an operation that signals a barrier, gives.

@@ -34,6 +34,8 @@ pub struct Cover {
     pub handed: bool,
     /// Some arrival comes without a proxy fence in front of it.
     pub unfenced: bool,
+    /// It is that of a role that did not do the access.
+    pub passed_on: bool,
 }
 
 /// What each signal tells of each access.
@@ -44,24 +46,31 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    fn entry(&mut self, number: usize, signal: Signals, place: Place) -> &mut Cover {
+    fn entry(&mut self, number: usize, signal: Signals, place: Place, passed_on: bool) -> &mut Cover {
         let covers = self.covers.entry((number, signal)).or_default();
-        let at = covers.iter().position(|(other, _)| *other == place).unwrap_or_else(|| {
-            covers.push((place, Cover::default()));
+        let is_it = |(other, cover): &(Place, Cover)| *other == place && cover.passed_on == passed_on;
+        let at = covers.iter().position(is_it).unwrap_or_else(|| {
+            covers.push((place, Cover { passed_on, ..Cover::default() }));
             covers.len() - 1
         });
         &mut covers[at].1
     }
 
-    /// What a signal tells. An arrival that may come too early tells nothing.
-    fn get(&self, number: usize, signal: Signals) -> Option<Cover> {
-        let covers = self.covers.get(&(number, signal))?;
-        let good = covers.iter().filter(|(_, cover)| cover.good && !cover.bad);
+    /// What a signal tells those that are no part of it: a role, or the one that did the access. An arrival that may come too early
+    /// tells nothing.
+    fn get(&self, number: usize, signal: Signals, role: Option<&[bool]>) -> Option<Cover> {
+        let is_other = |(place, cover): &&(Place, Cover)| match role {
+            Some(role) => !role[place.0],
+            None => cover.passed_on,
+        };
+        let covers = self.covers.get(&(number, signal))?.iter().filter(is_other);
+        let good = covers.clone().filter(|(_, cover)| cover.good && !cover.bad);
         Some(Cover {
             good: good.clone().next().is_some(),
-            bad: covers.iter().any(|(_, cover)| cover.bad),
-            handed: covers.iter().any(|(_, cover)| cover.handed),
+            bad: covers.clone().any(|(_, cover)| cover.bad),
+            handed: covers.clone().any(|(_, cover)| cover.handed),
             unfenced: good.into_iter().any(|(_, cover)| cover.unfenced),
+            passed_on: false,
         })
     }
 
@@ -94,11 +103,6 @@ impl Foreign {
     fn permits_at(&self, place: Place, is_first: bool) -> bool {
         self.permits.contains(&place) && (is_first || !self.once) || is_first && self.first_permits.contains(&place)
     }
-
-    /// Whether it matters that it is over.
-    fn is_remembered(&self) -> bool {
-        self.once || !self.first_permits.is_empty()
-    }
 }
 
 /// What is followed.
@@ -127,6 +131,8 @@ pub struct Flow<'k> {
     pub among: Vec<Vec<Literal>>,
     /// Waits and fences that some access needs to be as far as it is behind them, with the spaces of these accesses.
     pub useful: FxHashMap<Place, FxHashSet<Space>>,
+    /// The blocks of the role that is followed, where it is one that did not do the accesses.
+    pub role: Option<Vec<bool>>,
     work: usize,
 }
 
@@ -142,6 +148,7 @@ impl<'k> Flow<'k> {
             begins,
             among: vec![Vec::new()],
             useful: FxHashMap::default(),
+            role: None,
             work: 0,
         }
     }
@@ -163,9 +170,8 @@ impl<'k> Flow<'k> {
             join(&mut before[block], states);
             open.insert(position[block]);
         }
-        if matches!(mode, Mode::Own) {
-            open.extend(0..self.graph.order.len());
-        }
+        let is_within = |at: &usize| within.is_none_or(|within| within[self.graph.order[*at]]);
+        open.extend((0..self.graph.order.len()).filter(is_within));
         while let Some(at) = open.pop_first() {
             let block = self.graph.order[at];
             let mut states = before[block].clone();
@@ -239,7 +245,7 @@ impl<'k> Flow<'k> {
             let signal = self.barriers.signal(place);
             let progress = token.issued(signal);
             if progress.completes != 0 {
-                coverage.entry(number, signal, place).good = true;
+                coverage.entry(number, signal, place, false).good = true;
             }
             let assumed = limited(token.literals.clone());
             insert(states.entry(number).or_default(), State { progress, assumed });
@@ -339,7 +345,8 @@ impl<'k> Flow<'k> {
             let progress = Progress { foreign: true, ..Progress::NEW };
             insert(new, State { progress, assumed: state.assumed.clone() });
         }
-        if foreign.is_some_and(Foreign::is_remembered) || !self.is_over(token, &state.progress) {
+        // Of another role's access it matters that it is over: threads that know it may tell others.
+        if foreign.is_some() || !self.is_over(token, &state.progress) {
             insert(new, state);
         }
     }
@@ -394,11 +401,11 @@ impl<'k> Flow<'k> {
             Kind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
             Kind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
                 now.completes |= step.signal;
-                coverage.entry(number, step.signal, step.place).good = true;
+                coverage.entry(number, step.signal, step.place, false).good = true;
             }
             Kind::CopyArrive(_) if own && token.operation() == Some(&crate::kernel::Operation::Copy) => {
                 now.completes |= step.signal;
-                coverage.entry(number, step.signal, step.place).good = true;
+                coverage.entry(number, step.signal, step.place, false).good = true;
             }
             Kind::CommitGroup(of) if own && token.groups() == Some(*of) => now.age = (now.age + 1).min(64),
             Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
@@ -460,7 +467,7 @@ impl<'k> Flow<'k> {
     /// Its thread arrives somewhere.
     fn tell(&self, number: usize, now: &mut Progress, step: &Step, releases: bool, coverage: &mut Coverage) {
         let token = &self.tokens[number];
-        let cover = coverage.entry(number, step.signal, step.place);
+        let cover = coverage.entry(number, step.signal, step.place, self.role.is_some());
         if now.is_done(token) {
             if releases || now.released || token.access.space == Space::Tensor {
                 now.told |= step.signal;
@@ -501,7 +508,7 @@ impl<'k> Flow<'k> {
         let mut covers = (0..128)
             .map(|bit| 1 << bit)
             .filter(|bit| step.observed & bit != 0)
-            .filter_map(|bit| Some((bit, coverage.get(number, bit)?)));
+            .filter_map(|bit| Some((bit, coverage.get(number, bit, self.role.as_deref())?)));
         if completes | told != 0 {
             now.done = Done::Yes;
             now.doubt |= (completes | told) & !self.barriers.doubtful == 0;
@@ -513,7 +520,7 @@ impl<'k> Flow<'k> {
             let Some(&(bit, cover)) = good.iter().find(|(_, cover)| cover.good).or(good.first()) else { return };
             changed.also_before = foreign.is_some_and(|foreign| foreign.again.contains(&bit));
             if cover.good {
-                now.doubt |= cover.bad || bit & !self.barriers.doubtful == 0;
+                now.doubt |= cover.bad && bit & self.barriers.hardware == 0 || bit & !self.barriers.doubtful == 0;
                 now.foreign = false;
                 now.done = Done::Yes;
                 now.fenced = !cover.unfenced;
@@ -523,6 +530,11 @@ impl<'k> Flow<'k> {
                 state.assumed = step.known.clone();
                 return;
             }
+        } else if let Some((bit, cover)) = covers.find(|(_, cover)| cover.good) {
+            // Those that waited for it tell its own thread.
+            now.doubt |= bit & !self.barriers.doubtful == 0;
+            now.done = Done::Yes;
+            now.fenced |= !cover.unfenced;
         } else if handed != 0 {
             // Its own thread goes on.
             now.started = true;
