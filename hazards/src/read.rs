@@ -12,6 +12,7 @@ mod places;
 mod print;
 mod ranges;
 mod terms;
+mod waits;
 mod walk;
 
 use ptx_isa::Module;

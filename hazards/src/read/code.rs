@@ -14,7 +14,7 @@ const DEPTH: usize = 16;
 /// How many instructions the functions that are called may have together, each as often as it is called.
 const INLINED: usize = 400_000;
 
-/// Declares state spaces of symbols.
+/// Where a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     Shared,
@@ -232,10 +232,10 @@ fn head(text: &str) -> Head {
     while let Some(token) = tokens.next() {
         match (token.kind, token.text.text) {
             (TokenKind::Dotted, "entry") => head.is_entry = true,
-            (TokenKind::Dotted, word @ ("reqntid" | "maxntid")) if depth == 0 => {
-                if !matches!(dimensions, Some((_, true))) {
-                    dimensions = Some((Vec::new(), word == "reqntid"));
-                }
+            (TokenKind::Dotted, word @ ("reqntid" | "maxntid"))
+                if depth == 0 && !matches!(dimensions, Some((_, true))) =>
+            {
+                dimensions = Some((Vec::new(), word == "reqntid"));
             }
             (TokenKind::Dotted, "align") => {
                 if let Some(Number::Integer(number)) = tokens.next().and_then(|token| Number::parse(token.text.text)) {

@@ -156,7 +156,7 @@ pub fn compute(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: u
             };
             let (low, length) = (low.clamp(0, 255) as u32, length.clamp(0, 255) as u32);
             let x = value(0)?;
-            if is_signed && (low + length >= bits && terms.facts(x).low < 0 || low + length < bits) {
+            if is_signed && (low + length < bits || terms.facts(x).low < 0) {
                 return pure(terms, mnemonic, sources, results);
             }
             let result = terms.field(x, low, length.min(bits.saturating_sub(low)));

@@ -9,6 +9,7 @@ use super::{
     graph::Graph,
     places::{Base, Parts, Places},
     terms::{Atom, Content, Facts, Literal as Own, Says, Sum as OwnSum, Terms, Value as Number, What},
+    waits::{Wait, implied},
     walk::{Step, Walked, address},
 };
 use crate::kernel::{
@@ -226,6 +227,9 @@ impl<'w> Maker<'w> {
 
     /// The register that an atom is first written to.
     fn atom_name(&self, atom: Atom) -> String {
+        if let What::Param(symbol, ..) = self.terms().what(atom) {
+            return self.name(&Thing::Base(Base::Symbol(*symbol)));
+        }
         let register = match self.terms().what(atom) {
             What::Phi(_, register) | What::Unset(register) => Some(*register),
             What::Result(op, index, _) => {
@@ -260,7 +264,7 @@ impl<'w> Maker<'w> {
     }
 
     fn placed(&mut self, parts: Parts, space: Space, is_cluster: bool) -> Address {
-        let Parts { base, mut offset, is_remote } = parts;
+        let Parts { base, alone, mut offset, is_remote } = parts;
         let base = base.filter(|base| match (space, base) {
             (Space::Tensor, Base::Allocation(_)) => true,
             (Space::Tensor, _) | (_, Base::Allocation(_)) => false,
@@ -270,6 +274,9 @@ impl<'w> Maker<'w> {
             (Space::Shared, Base::Param(_)) => false,
             (Space::Global, _) => true,
         });
+        if let (None, Some(atom)) = (base, alone) {
+            offset = offset.plus(&OwnSum { terms: vec![(atom, 1)], constant: 0 }, 1);
+        }
         let thing = match base {
             Some(base) => Thing::Base(base),
             None if space == Space::Tensor && self.allocations.len() == 1 => {
@@ -320,10 +327,11 @@ impl<'w> Maker<'w> {
     fn step(&mut self, step: &Step, events: &mut Vec<Event>) {
         let code = self.code;
         let op = &code.ops[step.op];
-        for wait in self.implied(step.guard) {
+        for wait in implied(self.walked, step.guard) {
+            let line = code.ops[wait.0].line;
             let kind = self.wait(wait);
             let guard = self.guard(step.guard);
-            events.push(Event { line: code.ops[wait.0].line, guard, kind });
+            events.push(Event { line, guard, kind });
         }
         let mut kinds = Vec::new();
         match &op.action {
@@ -389,8 +397,6 @@ impl<'w> Maker<'w> {
         let spaces: Vec<Named> = form.spaces().collect();
         let scope = form.scope().unwrap_or(Scope::Cta);
         let is_relaxed = form.has("relaxed");
-        let line = self.code.ops[step.op].line;
-        let _ = line;
         match form.family() {
             FenceProxyAlias
             | MembarProxyAlias
@@ -666,7 +672,6 @@ impl<'w> Maker<'w> {
         let shape = descriptor.map(|value| self.sum(terms.sum(value)));
         let what = Operation::TensorMatrix { group, shape };
         kinds.push(Kind::Start(Start { what, accesses, barrier: None }));
-        let _ = Modifier::Other;
     }
 
     fn access(&mut self, value: Option<Number>, space: Space, proxy: Proxy, (reads, writes): (bool, bool)) -> Access {
@@ -682,47 +687,16 @@ impl<'w> Maker<'w> {
 
     // Waits and edges.
 
-    fn wait(&mut self, (op, barrier): (usize, Number)) -> Kind {
+    fn wait(&mut self, (op, barrier): Wait) -> Kind {
         let (mut is_relaxed, mut scope, mut is_cluster) = (false, Scope::Cta, false);
         if let Action::Asynchronous(form, _) = &self.code.ops[op].action {
             is_relaxed = form.has("relaxed");
             scope = form.scope().unwrap_or(Scope::Cta);
             is_cluster = form.spaces().any(|space| space == Named::SharedCluster);
         }
-        let barrier = self.address(Some(barrier), Space::Shared, is_cluster);
+        let parts = self.places.parts_of(self.terms(), &barrier);
+        let barrier = self.placed(parts, Space::Shared, is_cluster);
         Kind::Wait { barrier, semantics: Semantics { acquires: !is_relaxed, releases: false }, scope }
-    }
-
-    /// The waits that have succeeded where a literal holds.
-    fn implied(&self, literal: Own) -> Vec<(usize, Number)> {
-        let terms = self.terms();
-        let (mut work, mut found) = (vec![literal], Vec::new());
-        let mut seen = FxHashSet::default();
-        while let Some(next) = work.pop() {
-            if !next.holds || !seen.insert(next) {
-                continue;
-            }
-            match &terms.predicates[next.predicate as usize].0 {
-                Says::All(list) => work.extend(list),
-                Says::Result(..) => found.extend(self.walked.waits.get(&next.predicate)),
-                Says::Phi(block, register) => {
-                    let met = self.walked.meetings.get(&(*block, *register)).map_or(&[][..], |met| met);
-                    let one = |(content, _): &(Content, Own)| match content {
-                        Content::Literal(literal) => Some(*literal),
-                        _ => None,
-                    };
-                    let literals: Option<Vec<Own>> = met.iter().map(one).collect();
-                    let literals = literals.unwrap_or_default();
-                    if !literals.contains(&Own::TRUE) {
-                        work.extend(literals);
-                    }
-                }
-                _ => {}
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
     }
 
     fn edges(&mut self, graph: &Graph, block: usize) {
@@ -735,15 +709,15 @@ impl<'w> Maker<'w> {
                 continue;
             }
             let literal = literal.filter(|literal| *literal != Own::TRUE);
-            let waits = literal.map_or(Vec::new(), |literal| self.implied(literal));
+            let waits = literal.map_or(Vec::new(), |literal| implied(self.walked, literal));
             let when = literal.map(|literal| self.literal(literal));
             if waits.is_empty() {
                 self.kernel.blocks[block].next.push(Edge { to, when });
                 continue;
             }
-            let event = |wait: (usize, Number)| {
-                let kind = self.wait(wait);
-                Event { line: self.code.ops[wait.0].line, guard: Vec::new(), kind }
+            let event = |wait: Wait| {
+                let line = self.code.ops[wait.0].line;
+                Event { line, guard: Vec::new(), kind: self.wait(wait) }
             };
             let events = waits.into_iter().map(event).collect();
             let between = self.kernel.blocks.len();

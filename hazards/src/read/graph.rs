@@ -5,8 +5,10 @@ use rustc_hash::FxHashMap;
 
 use super::code::{Action, Code};
 
-/// How many places where values meet are kept; registers beyond have no known value.
-const PHIS: usize = 4_000_000;
+/// How many values may meet, besides some for each instruction; registers beyond have no known value.
+const MEETING: usize = 200_000;
+/// How many more for each instruction.
+const MEETING_EACH: usize = 4;
 
 /// A basic block.
 #[derive(Debug, Default)]
@@ -238,7 +240,7 @@ fn phis(code: &Code, blocks: &mut [Block]) -> Vec<bool> {
         definitions.into_iter().filter(|(register, _)| is_read_elsewhere[*register]).collect();
     definitions.sort_unstable_by_key(|(register, _)| *register);
     for (register, mut work) in definitions {
-        if total > PHIS {
+        if total > MEETING + MEETING_EACH * code.ops.len() {
             given_up[register] = true;
             continue;
         }
@@ -247,7 +249,7 @@ fn phis(code: &Code, blocks: &mut [Block]) -> Vec<bool> {
                 if std::mem::replace(&mut seen[meeting], register) != register {
                     blocks[meeting].phis.push(register);
                     work.push(meeting);
-                    total += 1;
+                    total += blocks[meeting].previous.len();
                 }
             }
         }

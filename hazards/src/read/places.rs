@@ -26,6 +26,8 @@ enum Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     pub base: Option<Base>,
+    /// The atom that is the base alone, which the offset does not have.
+    pub alone: Option<Atom>,
     /// What is added.
     pub offset: Sum,
     pub is_remote: bool,
@@ -74,7 +76,9 @@ impl Places {
                 met.iter().map(one).reduce(join).unwrap_or(Origin::None)
             }
             // Swizzles of an address.
-            What::Computed(_, values) if values.len() == 2 => {
+            What::Computed(word, values)
+                if values.len() == 2 && matches!(terms.word_of(*word), "and" | "or" | "xor") =>
+            {
                 match (self.of_value(terms, values[0]), self.of_value(terms, values[1])) {
                     (Origin::Base(base), Origin::None) | (Origin::None, Origin::Base(base)) => Origin::Base(base),
                     (Origin::Open, _) | (_, Origin::Open) => Origin::Open,
@@ -102,9 +106,17 @@ impl Places {
 
     /// An address, taken apart.
     pub fn parts(&self, terms: &Terms, value: Value) -> Parts {
-        let sum = terms.sum(value);
-        let mut parts =
-            Parts { base: None, offset: Sum { terms: Vec::new(), constant: sum.constant }, is_remote: false };
+        self.parts_of(terms, terms.sum(value))
+    }
+
+    /// A sum that is an address, taken apart.
+    pub fn parts_of(&self, terms: &Terms, sum: &Sum) -> Parts {
+        let mut parts = Parts {
+            base: None,
+            alone: None,
+            offset: Sum { terms: Vec::new(), constant: sum.constant },
+            is_remote: false,
+        };
         for (atom, factor) in &sum.terms {
             let what = terms.what(*atom);
             if matches!(what, What::Remote(_)) && *factor == 1 {
@@ -117,6 +129,7 @@ impl Places {
             {
                 parts.base = Some(base);
                 if matches!(what, What::Symbol(_) | What::Allocation(_) | What::Param(..)) {
+                    parts.alone = Some(*atom);
                     continue;
                 }
             }
@@ -139,6 +152,7 @@ impl Places {
                     found = Some(match self.of_value(terms, *inner) {
                         Origin::Base(base) if !is_aligned => Parts {
                             base: Some(base),
+                            alone: None,
                             offset: Sum { terms: vec![(*atom, factor.wrapping_mul(16))], constant: 0 },
                             is_remote: false,
                         },
@@ -151,6 +165,7 @@ impl Places {
                     let Origin::Base(base) = self.0[atom.0 as usize] else { continue };
                     found = Some(Parts {
                         base: Some(base),
+                        alone: None,
                         offset: Sum { terms: vec![(*atom, 16)], constant: 0 },
                         is_remote: false,
                     });

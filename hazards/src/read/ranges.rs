@@ -84,8 +84,8 @@ impl Finder<'_> {
         for (atom, factor) in &sum.terms {
             let range = self.ranges[atom.0 as usize]?;
             let ends = [range.0, range.1].map(|end| i128::from(end) * i128::from(*factor));
-            low += ends[0].min(ends[1]);
-            high += ends[0].max(ends[1]);
+            low = low.saturating_add(ends[0].min(ends[1]));
+            high = high.saturating_add(ends[0].max(ends[1]));
         }
         match (i64::try_from(low), i64::try_from(high)) {
             (Ok(low), Ok(high)) => Some((low, high)),

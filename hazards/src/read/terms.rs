@@ -60,6 +60,22 @@ pub struct Sum {
     pub constant: i64,
 }
 
+impl Sum {
+    /// The sum and another one, times a number.
+    pub fn plus(&self, other: &Self, factor: i64) -> Self {
+        let mut terms = self.terms.clone();
+        for (atom, number) in &other.terms {
+            let number = number.wrapping_mul(factor);
+            match terms.binary_search_by_key(atom, |(own, _)| *own) {
+                Ok(index) => terms[index].1 = terms[index].1.wrapping_add(number),
+                Err(index) => terms.insert(index, (*atom, number)),
+            }
+        }
+        terms.retain(|(_, number)| *number != 0);
+        Self { terms, constant: self.constant.wrapping_add(other.constant.wrapping_mul(factor)) }
+    }
+}
+
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -308,8 +324,8 @@ impl Terms {
         for (atom, factor) in &sum.terms {
             let facts = self.atoms[atom.0 as usize].1;
             let ends = [facts.low, facts.high].map(|end| i128::from(end) * i128::from(*factor));
-            low += ends[0].min(ends[1]);
-            high += ends[0].max(ends[1]);
+            low = low.saturating_add(ends[0].min(ends[1]));
+            high = high.saturating_add(ends[0].max(ends[1]));
             let shift = factor.trailing_zeros();
             let shifted = facts.mask.checked_shl(shift).unwrap_or(0);
             masks.push(if factor.count_ones() == 1 { shifted } else { !ones(shifted.trailing_zeros()) });
@@ -536,10 +552,17 @@ impl Terms {
                 return self.field(upper, 0, bits);
             }
         }
-        let kept = Sum {
+        let mut kept = Sum {
             terms: sum.terms.iter().copied().filter(|(_, factor)| !is_above(*factor)).collect(),
             constant: sum.constant,
         };
+        // What is above in the number is left out, if the rest does not reach as far.
+        let whole = ones(low.saturating_add(bits));
+        let below = Sum { constant: (kept.constant.cast_unsigned() & whole).cast_signed(), ..kept.clone() };
+        let facts = self.facts_of(&below);
+        if facts.low >= 0 && facts.high.cast_unsigned() <= whole {
+            kept = below;
+        }
         if kept.terms.is_empty() {
             let value = self.value(kept);
             return self.field(value, low, bits);
@@ -548,6 +571,11 @@ impl Terms {
         let facts = self.facts(value);
         if low == 0 && facts.low >= 0 && facts.high.cast_unsigned() <= ones(bits) {
             return value;
+        }
+        if let Some((inner, inner_low, rest)) = self.shifted(value) {
+            let rest = self.scale(rest, 1 << inner_low, 64);
+            let inner = self.add(inner, rest, 64);
+            return self.field(inner, inner_low + low, bits);
         }
         if let Some(What::Computed(word, values)) = self.only(value)
             && let &[dividend, by] = &values[..]
@@ -580,6 +608,24 @@ impl Terms {
         self.atom(What::Field(value, low, bits), Facts { low: 0, high, mask, block: facts.block })
     }
 
+    /// A value that is shifted, with something added behind the shift: what is shifted, by how much, and what is added.
+    fn shifted(&mut self, value: Value) -> Option<(Value, u32, Value)> {
+        let sum = self.sum(value);
+        if sum.terms.len() == 1 && sum.constant == 0 {
+            return None;
+        }
+        let (atom, inner, low) = sum.terms.iter().find_map(|(atom, factor)| match self.what(*atom) {
+            What::Field(inner, low @ 1..32, bits) if *factor == 1 => {
+                let facts = self.facts(*inner);
+                let is_whole = facts.low >= 0 && facts.high >> low <= ones(*bits).min(i64::MAX as u64).cast_signed();
+                is_whole.then_some((*atom, *inner, *low))
+            }
+            _ => None,
+        })?;
+        let rest = sum.plus(&Sum { terms: vec![(atom, 1)], constant: 0 }, -1);
+        Some((inner, low, self.value(rest)))
+    }
+
     pub fn and(&mut self, a: Value, b: Value, bits: u32) -> Value {
         let (a, b) = if self.known(a).is_some() { (b, a) } else { (a, b) };
         let Some(mask) = self.known(b) else {
@@ -599,19 +645,19 @@ impl Terms {
         if let Some(number) = self.known(a) {
             return self.constant(wrapped((number.cast_unsigned() & mask).cast_signed(), bits));
         }
-        let facts = self.facts(a);
-        if facts.low >= 0 && facts.mask & !mask == 0 {
-            return a;
-        }
-        if mask == 0 {
-            return self.constant(0);
-        }
         // The first CTA of a pair is found so: its shared memory is that whose addresses have no bit 24.
         if bits >= 32 && mask >> 24 == 0xfe {
             let kept = self.constant(wrapped((mask | 1 << 24).cast_signed(), 32));
             let a = self.and(a, kept, 32);
             let remote = self.atom(What::Remote(None), Facts::UNKNOWN);
             return self.add(a, remote, bits);
+        }
+        let facts = self.facts(a);
+        if facts.low >= 0 && facts.mask & !mask == 0 {
+            return a;
+        }
+        if mask == 0 {
+            return self.constant(0);
         }
         if mask == ones(32) && bits == 64 {
             return self.narrowed(a, 32);

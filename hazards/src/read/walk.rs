@@ -39,6 +39,8 @@ pub struct Walked {
     pub waits: FxHashMap<u32, (usize, Value)>,
     /// What meets at a block in a register.
     pub meetings: Meetings,
+    /// What registers hold at the beginning of each block where they meet.
+    pub met: FxHashMap<usize, Vec<(usize, Content)>>,
 }
 
 /// What an earlier walk has found of what meets at a block in a register.
@@ -50,11 +52,13 @@ struct Known {
     is_copy: bool,
     /// What is added in every round of a loop.
     step: Option<i64>,
+    /// Another register that has always the same value here.
+    twin: Option<usize>,
 }
 
 /// Walks the code twice: what meets in loops is known at the second time.
 pub fn walk(code: &Code, graph: &Graph) -> Walked {
-    let first = pass(code, graph, FxHashMap::default());
+    let first = pass(code, graph, FxHashMap::default(), &[]);
     let ranges = ranges(&first.terms, &first.meetings, &code.widths);
     let mut known = FxHashMap::default();
     for (&place, met) in &first.meetings {
@@ -69,9 +73,41 @@ pub fn walk(code: &Code, graph: &Graph) -> Walked {
         let is_copy = others.next().is_some_and(|one| others.all(|other| other == one));
         let varies = met.iter().map(|(content, _)| first.terms.content_varies(*content)).max().unwrap_or(Varies::No);
         let range = ranges.get(&place).copied();
-        known.insert(place, Known { range, varies, is_copy, step: step(&first.terms, place, met) });
+        known.insert(place, Known { range, varies, is_copy, step: step(&first.terms, place, met), twin: None });
     }
-    if known.is_empty() { first } else { pass(code, graph, known) }
+    for (block, own) in graph.blocks.iter().enumerate() {
+        let mut seen: FxHashMap<Vec<Content>, usize> = FxHashMap::default();
+        for &register in &own.phis {
+            let Some(met) = first.meetings.get(&(block, register)) else { continue };
+            let contents = met.iter().map(|(content, _)| *content).collect();
+            let twin = *seen.entry(contents).or_insert(register);
+            if let Some(known) = known.get_mut(&(block, register)).filter(|_| twin != register) {
+                known.twin = Some(twin);
+            }
+        }
+    }
+    // A load may stand in front of the `tcgen05.alloc` of another warp.
+    let allocations = allocations(code, &first);
+    if known.is_empty() && allocations.is_empty() { first } else { pass(code, graph, known, &allocations) }
+}
+
+/// The addresses to which `tcgen05.alloc` writes, where they are those of variables.
+fn allocations(code: &Code, walked: &Walked) -> Vec<(usize, i64)> {
+    let mut found = Vec::new();
+    for step in walked.steps.iter().flatten() {
+        if let Action::Asynchronous(form, _) = &code.ops[step.op].action
+            && form.family() == Family::Tcgen05Alloc
+            && let Some(address) = address(&step.operands, Role::Destination)
+        {
+            let sum = walked.terms.sum(address);
+            if let [(atom, 1)] = sum.terms[..]
+                && let What::Symbol(symbol) = walked.terms.what(atom)
+            {
+                found.push((*symbol, sum.constant));
+            }
+        }
+    }
+    found
 }
 
 /// What is added in every round of a loop to a register that begins with one value.
@@ -82,9 +118,8 @@ fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Liter
         let sum = terms.sum(*value);
         match sum.terms[..] {
             [(atom, 1)] if *terms.what(atom) == What::Phi(block, register) => {
-                if *step.get_or_insert(sum.constant) != sum.constant {
-                    return None;
-                }
+                let is_one = *step.get_or_insert(sum.constant) == sum.constant;
+                is_one.then_some(())?;
             }
             _ if *first.get_or_insert(*value) != *value => return None,
             _ => {}
@@ -94,7 +129,7 @@ fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Liter
 }
 
 /// Walks the tree of dominators: when a block is met, what comes to it along the flow of control has been met.
-fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>) -> Walked {
+fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>, allocations: &[(usize, i64)]) -> Walked {
     let mut depths = vec![0; graph.blocks.len()];
     for block in 1..graph.blocks.len() {
         depths[block] = depths[graph.blocks[block].dominator] + 1;
@@ -111,10 +146,17 @@ fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>) -> 
             branches: vec![None; graph.blocks.len()],
             waits: FxHashMap::default(),
             meetings: Meetings::default(),
+            met: FxHashMap::default(),
         },
         known,
         counts: FxHashMap::default(),
+        at: (0, 0),
     };
+    for (symbol, offset) in allocations {
+        let address = Operand::Address(Box::new(Operand::Symbol(*symbol)), *offset);
+        let address = walker.value(&address);
+        walker.allocations.extend(address);
+    }
     // A block, how much there was to undo in front of it, and how many of those that it dominates are done.
     let mut stack = vec![(0, 0, 0)];
     walker.block(0);
@@ -132,9 +174,9 @@ fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>) -> 
             }
         }
     }
-    let Walker { mut terms, walked: Parts { steps, branches, waits, meetings }, .. } = walker;
+    let Walker { mut terms, walked: Parts { steps, branches, waits, meetings, met }, .. } = walker;
     terms.settle(&meetings);
-    Walked { terms, steps, branches, waits, meetings }
+    Walked { terms, steps, branches, waits, meetings, met }
 }
 
 /// Whether the threads of a CTA have one dimension: the kernel says it, or reads no other.
@@ -158,6 +200,7 @@ struct Parts {
     branches: Vec<Option<Literal>>,
     waits: FxHashMap<u32, (usize, Value)>,
     meetings: Meetings,
+    met: FxHashMap<usize, Vec<(usize, Content)>>,
 }
 
 struct Walker<'c> {
@@ -171,12 +214,17 @@ struct Walker<'c> {
     allocations: Vec<Value>,
     walked: Parts,
     known: FxHashMap<(usize, usize), Known>,
+    /// The block and the instruction that is met.
+    at: (usize, usize),
     /// The counter of a loop, by its first block.
     counts: FxHashMap<usize, Value>,
 }
 
 impl Walker<'_> {
     fn set(&mut self, register: usize, content: Content) {
+        if self.graph.given_up[register] {
+            return;
+        }
         let old = std::mem::replace(&mut self.contents[register], content);
         self.undo.push((register, old));
     }
@@ -186,11 +234,15 @@ impl Walker<'_> {
         let own = &graph.blocks[block];
         let counter = self.counter(block);
         for &register in counter.iter().chain(&own.phis) {
-            let content = match counter {
-                Some(counter) if counter != register => {
+            let twin = self.known.get(&(block, register)).and_then(|known| known.twin);
+            let met = self.walked.met.get(&block).map_or(&[][..], |met| met);
+            let twin = met.iter().find(|(own, _)| Some(*own) == twin).map(|(_, content)| *content);
+            let content = match (twin, counter) {
+                (Some(content), _) => content,
+                (None, Some(counter)) if counter != register => {
                     self.counted(block, register, counter).unwrap_or_else(|| self.phi(block, register))
                 }
-                Some(_) if self.counts.contains_key(&block) => continue,
+                (None, Some(_)) if self.counts.contains_key(&block) => continue,
                 _ => self.phi(block, register),
             };
             if counter == Some(register)
@@ -198,6 +250,7 @@ impl Walker<'_> {
             {
                 self.counts.insert(block, value);
             }
+            self.walked.met.entry(block).or_default().push((register, content));
             self.set(register, content);
         }
         for index in own.ops.clone() {
@@ -218,9 +271,16 @@ impl Walker<'_> {
         }
     }
 
-    /// Of the registers to which each round of a loop adds a number, the one with the least.
+    /// Of the registers that begin with a number and to which each round of a loop adds one, that to which the least is added.
     fn counter(&self, block: usize) -> Option<usize> {
-        let step = |register: usize| self.known.get(&(block, register)).and_then(|known| known.step);
+        let begins = |register: usize| match self.walked.meetings.get(&(block, register))?.first()?.0 {
+            Content::Value(value) => self.terms.known(value),
+            _ => None,
+        };
+        let step = |register: usize| {
+            begins(register)?;
+            self.known.get(&(block, register))?.step
+        };
         let steps = self.graph.blocks[block].phis.iter().filter_map(|register| Some((step(*register)?, *register)));
         steps.min_by_key(|(step, register)| (step.unsigned_abs(), *register)).map(|(_, register)| register)
     }
@@ -246,9 +306,6 @@ impl Walker<'_> {
 
     /// What a register holds where values meet.
     fn phi(&mut self, block: usize, register: usize) -> Content {
-        if self.graph.given_up[register] {
-            return Content::Unset;
-        }
         let own = &self.graph.blocks[block];
         let met: Vec<Content> = self
             .walked
@@ -314,6 +371,12 @@ impl Walker<'_> {
 
     fn literal(&mut self, register: usize) -> Literal {
         match self.contents[register] {
+            Content::Unset if self.graph.given_up[register] => {
+                let says = Says::Result(usize::MAX - register, self.at.1);
+                let block = self.at.0;
+                let block = self.graph.blocks[block].is_in_loop.then_some(block);
+                self.terms.varying_predicate(says, block, Varies::Thread)
+            }
             Content::Literal(literal) => literal,
             Content::Value(value) => match self.terms.known(value) {
                 Some(number) => Literal::TRUE.if_(number != 0),
@@ -325,6 +388,13 @@ impl Walker<'_> {
 
     fn read(&mut self, register: usize) -> Content {
         match self.contents[register] {
+            // Each reading of what is not followed is another value.
+            Content::Unset if self.graph.given_up[register] => {
+                let (block, at) = self.at;
+                let block = self.graph.blocks[block].is_in_loop.then_some(block);
+                let what = What::Result(usize::MAX - register, at, None);
+                Content::Value(self.terms.varying(what, Facts { block, ..Facts::UNKNOWN }, Varies::Thread))
+            }
             Content::Unset => Content::Value(self.terms.atom(What::Unset(register), Facts::UNKNOWN)),
             content => content,
         }
@@ -391,6 +461,7 @@ impl Walker<'_> {
     }
 
     fn op(&mut self, block: usize, index: usize) {
+        self.at = (block, index);
         let code = self.code;
         let op = &code.ops[index];
         if let (Action::Nothing | Action::Jump(_) | Action::Leave | Action::Trap, []) = (&op.action, &op.writes[..]) {
@@ -435,7 +506,7 @@ impl Walker<'_> {
                     let block_of = self.graph.blocks[block].is_in_loop.then_some(block);
                     let literal = self.terms.varying_predicate(Says::Result(index, 0), block_of, Varies::No);
                     self.walked.waits.insert(literal.predicate, (index, barrier));
-                    self.assign(*register, Content::Literal(literal), guard, true);
+                    self.assign(*register, Content::Literal(literal), guard);
                     return;
                 }
                 if form.family() == Family::Tcgen05Alloc
@@ -490,7 +561,7 @@ impl Walker<'_> {
                     Content::Value(self.terms.varying(what, facts, Varies::Thread))
                 }
             };
-            self.assign(register, content, guard, results.is_some());
+            self.assign(register, content, guard);
         }
     }
 
@@ -527,7 +598,7 @@ impl Walker<'_> {
     }
 
     /// Writes a register, where the guard holds.
-    fn assign(&mut self, register: usize, content: Content, guard: Literal, _is_known: bool) {
+    fn assign(&mut self, register: usize, content: Content, guard: Literal) {
         let content = match (guard, self.contents[register], content) {
             (Literal::TRUE, ..) | (_, Content::Unset, _) => content,
             (_, Content::Value(old), Content::Value(new)) => Content::Value(self.terms.select(guard, new, old)),

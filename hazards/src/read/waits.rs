@@ -1,0 +1,169 @@
+//! Which waits on mbarriers have succeeded where a predicate holds.
+//!
+//! The result of a `try_wait` may go a long way before it is tested: through a number that is 1 or 0, and through a loop, whose rounds
+//! each try the wait of the next one in advance.
+
+use super::{
+    terms::{Content, Literal, Says, Sum, What},
+    walk::Walked,
+};
+
+/// Through how many places a result is followed where values meet.
+const MEETINGS: usize = 3;
+/// How many ways may lead to such a place.
+const WAYS: usize = 32;
+
+/// A wait: its instruction, and the address of its mbarrier where it is tested.
+pub type Wait = (usize, Sum);
+
+/// The waits that have succeeded where a literal holds.
+pub fn implied(walked: &Walked, literal: Literal) -> Vec<Wait> {
+    let mut found = through(walked, literal, MEETINGS);
+    found.sort_unstable_by(|a, b| (a.0, &a.1.terms, a.1.constant).cmp(&(b.0, &b.1.terms, b.1.constant)));
+    found.dedup();
+    // Of the waits on one mbarrier one is enough.
+    let mut seen: Vec<Sum> = Vec::new();
+    found.retain(|(_, barrier)| {
+        let is_new = !seen.contains(barrier);
+        seen.push(barrier.clone());
+        is_new
+    });
+    found
+}
+
+fn through(walked: &Walked, literal: Literal, meetings: usize) -> Vec<Wait> {
+    let terms = &walked.terms;
+    let says = |literal: Literal| &terms.predicates[literal.predicate as usize].0;
+    let all = match says(literal) {
+        Says::All(list) if literal.holds => list.clone(),
+        _ => vec![literal],
+    };
+    let mut found = Vec::new();
+    for literal in all {
+        match says(literal) {
+            Says::Result(..) if literal.holds => {
+                let wait = walked.waits.get(&literal.predicate);
+                found.extend(wait.map(|(op, barrier)| (*op, terms.sum(*barrier).clone())));
+            }
+            Says::Phi(block, register) if meetings > 0 => {
+                let met = |content: Content| match content {
+                    Content::Literal(met) => Some(Way::Literal(met.if_(literal.holds))),
+                    _ => None,
+                };
+                found.extend(meeting(walked, (*block, *register), &met, meetings));
+            }
+            Says::Within(value, low, high) if meetings > 0 => {
+                if let Some(&What::Phi(block, register)) = terms.only(*value) {
+                    let met = |content: Content| tested(walked, content, *low, *high, literal.holds);
+                    found.extend(meeting(walked, (block, register), &met, meetings));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What must hold of something that comes to a block.
+enum Way {
+    Literal(Literal),
+    /// The same of what comes to another block.
+    Meeting(usize, usize),
+}
+
+/// When a number, or one of two numbers, is in a range, or is not.
+fn tested(walked: &Walked, content: Content, low: i64, high: i64, holds: bool) -> Option<Way> {
+    let terms = &walked.terms;
+    let Content::Value(value) = content else { return None };
+    let is_meant = |number: i64| (low <= number && number <= high) == holds;
+    if let Some(number) = terms.known(value) {
+        return Some(Way::Literal(Literal::TRUE.if_(is_meant(number))));
+    }
+    match terms.only(value)? {
+        What::Select(literal, a, b) => {
+            Some(Way::Literal(match (is_meant(terms.known(*a)?), is_meant(terms.known(*b)?)) {
+                (true, true) => Literal::TRUE,
+                (false, false) => Literal::FALSE,
+                (first, _) => literal.if_(first),
+            }))
+        }
+        What::Phi(block, register) => Some(Way::Meeting(*block, *register)),
+        _ => None,
+    }
+}
+
+/// The waits behind what meets at a block: on each way one must have succeeded, but for those where a constant comes.
+fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Option<Way>, meetings: usize) -> Vec<Wait> {
+    let mut ways: Vec<(usize, Vec<Wait>)> = Vec::new();
+    let all = walked.meetings.get(&place).map_or(&[][..], |met| met);
+    if all.len() > WAYS {
+        return Vec::new();
+    }
+    for (way, (content, _)) in all.iter().enumerate() {
+        let waits = match met(*content) {
+            _ if *content == Content::Unset => continue,
+            // Where a program says that it need not wait, it has another reason, as that no round follows.
+            Some(Way::Literal(Literal::FALSE | Literal::TRUE)) => continue,
+            Some(Way::Literal(literal)) => through(walked, literal, meetings - 1),
+            Some(Way::Meeting(..)) if meetings <= 1 => Vec::new(),
+            Some(Way::Meeting(block, register)) => meeting(walked, (block, register), met, meetings - 1),
+            None => Vec::new(),
+        };
+        if waits.is_empty() {
+            return Vec::new();
+        }
+        ways.push((way, waits));
+    }
+    if let [(_, waits)] = &ways[..] {
+        return waits.clone();
+    }
+    // The address may be another one on each way, and the same in terms of what meets there too.
+    let unified = ways.iter().flat_map(|(way, waits)| waits.iter().map(move |wait| (*way, wait)));
+    let unified: Vec<Wait> = unified
+        .filter_map(|(way, (op, barrier))| {
+            let unified = lifted(walked, place.0, way, barrier);
+            let is_same = |(way, waits): &(usize, Vec<Wait>)| {
+                waits.iter().any(|(_, other)| lowered(walked, place.0, *way, &unified) == *other)
+            };
+            ways.iter().all(is_same).then_some((*op, unified))
+        })
+        .collect();
+    if unified.is_empty() { ways.into_iter().flat_map(|(_, waits)| waits).collect() } else { unified }
+}
+
+/// The numbers that meet at a block: what they are there, and what comes on one way.
+fn pairs(walked: &Walked, block: usize, way: usize) -> Vec<(Sum, Sum)> {
+    let terms = &walked.terms;
+    let pair = |(register, content): &(usize, Content)| {
+        let Content::Value(there) = content else { return None };
+        match walked.meetings.get(&(block, *register))?.get(way)?.0 {
+            Content::Value(comes) if comes != *there => Some((terms.sum(*there).clone(), terms.sum(comes).clone())),
+            _ => None,
+        }
+    };
+    walked.met.get(&block).map_or(&[][..], |met| met).iter().filter_map(pair).collect()
+}
+
+/// A sum behind a block in terms of what comes to the block.
+fn lowered(walked: &Walked, block: usize, way: usize, sum: &Sum) -> Sum {
+    replaced(sum, pairs(walked, block, way).iter().map(|(there, comes)| (there, comes)))
+}
+
+/// A sum of what comes to a block in terms of what it is there.
+fn lifted(walked: &Walked, block: usize, way: usize, sum: &Sum) -> Sum {
+    replaced(sum, pairs(walked, block, way).iter().map(|(there, comes)| (comes, there)))
+}
+
+/// Puts one sum in place of another, each time that it occurs.
+fn replaced<'s>(sum: &Sum, pairs: impl Iterator<Item = (&'s Sum, &'s Sum)>) -> Sum {
+    let mut result = sum.clone();
+    for (old, new) in pairs {
+        let Some(&(atom, unit)) = old.terms.last() else { continue };
+        let factor = result.terms.iter().find(|(own, _)| *own == atom).map_or(0, |(_, factor)| *factor);
+        if factor != 0 && factor % unit == 0 {
+            let times = factor / unit;
+            result = result.plus(old, times.wrapping_neg()).plus(new, times);
+        }
+    }
+    result
+}
