@@ -21,6 +21,8 @@ pub struct Kernel {
     pub predicates: Vec<Predicate>,
     /// What addresses are relative to.
     pub objects: Vec<Object>,
+    /// What comes to values where paths meet.
+    pub meetings: Vec<Meeting>,
     /// How many threads a CTA has, where the kernel says it.
     pub threads: Option<u32>,
     /// What is not understood: a line, and why in words that follow "not checked:", as "the call to `g`, whose code is not here".
@@ -111,6 +113,21 @@ pub struct Value {
     pub block: Option<usize>,
     /// The lowest and the highest that it can be, if that is known.
     pub range: Option<(i64, i64)>,
+}
+
+/// What a value is behind an edge: another one, or itself in the round before, and a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Meeting {
+    /// The block in front of the edge.
+    pub from: usize,
+    /// The block behind it.
+    pub to: usize,
+    /// The value.
+    pub value: usize,
+    /// What it was in front of the edge; nothing if it becomes the number.
+    pub base: Option<usize>,
+    /// What is added.
+    pub constant: i64,
 }
 
 /// What a value is.

@@ -274,7 +274,9 @@ impl<'k> Flow<'k> {
                     state.assumed.extend(self.graph.closed(vec![when]));
                     state.assumed = limited(state.assumed);
                 }
+                let before = state.assumed.clone();
                 state.assumed.retain(|literal| kernel.predicates[literal.predicate].block != Some(edge.to));
+                state.assumed = limited(self.graph.met(block, edge.to, state.assumed, &before));
                 let computed = |(value, _): &(usize, i64)| kernel.values[*value].block == Some(edge.to);
                 state.progress.stale |= token.access.address.offset.terms.iter().any(computed);
                 insert(&mut kept, state);

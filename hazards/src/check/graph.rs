@@ -1,6 +1,8 @@
 //! The blocks of a kernel: what holds of the threads that come to each, and which blocks are in loops.
 
-use crate::kernel::{Kernel, Literal, Test, ValueKind, Varies};
+use rustc_hash::FxHashMap;
+
+use crate::kernel::{Kernel, Literal, Meeting, Test, ValueKind, Varies};
 
 /// What is asked of a kernel's blocks.
 pub struct Graph<'k> {
@@ -13,6 +15,10 @@ pub struct Graph<'k> {
     known: Vec<Vec<Literal>>,
     /// The loop that a block is in, as a number.
     loops: Vec<Option<usize>>,
+    /// What comes to values along each edge.
+    meetings: FxHashMap<(usize, usize), Vec<Meeting>>,
+    /// The predicates that test each value for a range.
+    tests: FxHashMap<usize, Vec<usize>>,
 }
 
 impl<'k> Graph<'k> {
@@ -26,7 +32,15 @@ impl<'k> Graph<'k> {
         }
         let known = known(kernel, &order);
         let loops = loops(kernel, &order);
-        Self { kernel, previous, order, known, loops }
+        let mut meetings: FxHashMap<(usize, usize), Vec<Meeting>> = FxHashMap::default();
+        kernel.meetings.iter().for_each(|met| meetings.entry((met.from, met.to)).or_default().push(*met));
+        let mut tests: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for (number, predicate) in kernel.predicates.iter().enumerate() {
+            if let Test::Within { value, .. } = predicate.test {
+                tests.entry(value).or_default().push(number);
+            }
+        }
+        Self { kernel, previous, order, known, loops, meetings, tests }
     }
 
     /// What holds of a thread at the beginning of a block.
@@ -137,6 +151,47 @@ impl<'k> Graph<'k> {
             Some(thread) => Some((thread, low.saturating_mul(32), high.saturating_mul(32).saturating_add(31))),
             None => Some((value, low, high)),
         }
+    }
+
+    /// What holds behind an edge, with what follows for values that meet there from what held in front of it.
+    pub fn met(&self, from: usize, to: usize, mut known: Vec<Literal>, before: &[Literal]) -> Vec<Literal> {
+        for meeting in self.meetings.get(&(from, to)).map_or(&[][..], |meetings| meetings) {
+            let (low, high) = match meeting.base {
+                None => (meeting.constant, meeting.constant),
+                Some(base) => {
+                    let (low, high) = self.bounds(base, before);
+                    let shifted = |end: i64| if end == i64::MIN || end == i64::MAX { end } else { end.saturating_add(meeting.constant) };
+                    (shifted(low), shifted(high))
+                }
+            };
+            for &predicate in self.tests.get(&meeting.value).map_or(&[][..], |tests| tests) {
+                let Test::Within { low: least, high: most, .. } = self.kernel.predicates[predicate].test else { continue };
+                if least <= low && high <= most {
+                    known.push(Literal { predicate, holds: true });
+                } else if high < least || most < low {
+                    known.push(Literal { predicate, holds: false });
+                }
+            }
+        }
+        known
+    }
+
+    /// The lowest and the highest that a value can be where literals hold.
+    fn bounds(&self, value: usize, known: &[Literal]) -> (i64, i64) {
+        let (mut low, mut high) = self.kernel.values[value].range.unwrap_or((i64::MIN, i64::MAX));
+        for literal in known {
+            let Test::Within { value: tested, low: least, high: most } = self.kernel.predicates[literal.predicate].test else {
+                continue;
+            };
+            match literal.holds {
+                _ if tested != value => {}
+                true => (low, high) = (low.max(least), high.min(most)),
+                false if least <= low => low = low.max(most.saturating_add(1)),
+                false if most >= high => high = high.min(least.saturating_sub(1)),
+                false => {}
+            }
+        }
+        (low, high)
     }
 
     /// The literals of which threads of a CTA may differ.

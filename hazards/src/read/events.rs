@@ -13,7 +13,7 @@ use super::{
     walk::{Step, Walked, address},
 };
 use crate::kernel::{
-    Access, Address, Barrier, BarrierId, Block, Direction, Edge, Event, Groups, Kernel, Kind, Literal, Object,
+    Access, Address, Barrier, BarrierId, Block, Direction, Edge, Event, Groups, Kernel, Kind, Literal, Meeting, Object,
     ObjectKind, Operation, Predicate, Proxy, ProxyFence, Semantics, Side, Space, Start, Sum, Test, Value, ValueKind,
 };
 
@@ -40,6 +40,7 @@ pub fn kernel(code: &Code, graph: &Graph, walked: &Walked) -> Kernel {
     for block in 0..graph.blocks.len() {
         maker.edges(graph, block);
     }
+    maker.meetings();
     maker.finish();
     maker.kernel
 }
@@ -728,6 +729,68 @@ impl<'w> Maker<'w> {
         if let Some(last) = last {
             self.kernel.blocks[block].is_dead_end = matches!(last.action, Action::Trap) && last.guard.is_none();
         }
+    }
+
+    /// What comes to the values of tests where paths meet.
+    fn meetings(&mut self) {
+        let terms = self.terms();
+        let mut tested: Vec<_> = self.values.iter().map(|(valued, index)| (valued.clone(), *index)).collect();
+        tested.sort_unstable_by_key(|(_, index)| *index);
+        let is_tested = |index: usize| {
+            let tests = self.kernel.predicates.iter().map(|predicate| &predicate.test);
+            tests.into_iter().any(|test| matches!(test, Test::Within { value, .. } if *value == index))
+        };
+        tested.retain(|(_, index)| is_tested(*index));
+        for (valued, value) in tested {
+            let sum = match valued {
+                Valued::Atom(atom) => OwnSum { terms: vec![(atom, 1)], constant: 0 },
+                Valued::Sum(number) => terms.sum(number).clone(),
+            };
+            let Some(to) = self.kernel.values[value].block else { continue };
+            let origins = self.walked.origins.get(&to).map_or(&[][..], |origins| origins);
+            for (index, &origin) in origins.iter().enumerate() {
+                let Some(came) = self.came(&sum, to, index) else { continue };
+                let base = match came.terms[..] {
+                    [] => None,
+                    [(atom, 1)] => self.values.get(&Valued::Atom(atom)).copied(),
+                    _ => terms.find(&came.terms).and_then(|number| self.values.get(&Valued::Sum(number)).copied()),
+                };
+                if base.is_none() && !came.terms.is_empty() {
+                    continue;
+                }
+                let leads = |from: &usize| self.kernel.blocks[*from].next.iter().any(|edge| edge.to == to);
+                let between = self.kernel.blocks[origin].next.iter().map(|edge| edge.to);
+                let between = between.filter(|block| *block >= self.walked.steps.len());
+                let froms: Vec<_> = std::iter::once(origin).chain(between).filter(leads).collect();
+                let meeting = |from| Meeting { from, to, value, base, constant: came.constant };
+                self.kernel.meetings.extend(froms.into_iter().map(meeting));
+            }
+        }
+        self.kernel.meetings.sort_unstable();
+        self.kernel.meetings.dedup();
+    }
+
+    /// A sum with what comes to a block by one of the edges in place of what meets there.
+    fn came(&self, sum: &OwnSum, to: usize, index: usize) -> Option<OwnSum> {
+        let terms = self.terms();
+        let mut came: std::collections::BTreeMap<Atom, i64> = std::collections::BTreeMap::new();
+        let mut constant = sum.constant;
+        for (atom, factor) in &sum.terms {
+            match terms.what(*atom) {
+                What::Phi(block, register) if *block == to => {
+                    let (Content::Value(value), _) = self.walked.meetings.get(&(to, *register))?.get(index)? else {
+                        return None;
+                    };
+                    let own = terms.sum(*value);
+                    constant = constant.checked_add(own.constant.checked_mul(*factor)?)?;
+                    for (atom, own) in &own.terms {
+                        *came.entry(*atom).or_insert(0) += own.checked_mul(*factor)?;
+                    }
+                }
+                _ => *came.entry(*atom).or_insert(0) += factor,
+            }
+        }
+        Some(OwnSum { terms: came.into_iter().filter(|(_, factor)| *factor != 0).collect(), constant })
     }
 
     /// Leaves out what cannot be reached, and plain accesses of global memory that nothing else concerns.

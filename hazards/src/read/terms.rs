@@ -261,6 +261,11 @@ impl Terms {
         value
     }
 
+    /// The value of a sum without a number, if there is one.
+    pub fn find(&self, terms: &[(Atom, i64)]) -> Option<Value> {
+        self.value_numbers.get(&Sum { terms: terms.to_vec(), constant: 0 }).copied()
+    }
+
     pub fn constant(&mut self, constant: i64) -> Value {
         self.value(Sum { terms: Vec::new(), constant })
     }

@@ -39,6 +39,8 @@ pub struct Walked {
     pub waits: FxHashMap<u32, (usize, Value)>,
     /// What meets at a block in a register.
     pub meetings: Meetings,
+    /// From which blocks that comes, in the same order.
+    pub origins: FxHashMap<usize, Vec<usize>>,
     /// What registers hold at the beginning of each block where they meet.
     pub met: FxHashMap<usize, Vec<(usize, Content)>>,
 }
@@ -146,6 +148,7 @@ fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>, all
             branches: vec![None; graph.blocks.len()],
             waits: FxHashMap::default(),
             meetings: Meetings::default(),
+            origins: FxHashMap::default(),
             met: FxHashMap::default(),
         },
         known,
@@ -174,9 +177,9 @@ fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>, all
             }
         }
     }
-    let Walker { mut terms, walked: Parts { steps, branches, waits, meetings, met }, .. } = walker;
+    let Walker { mut terms, walked: Parts { steps, branches, waits, meetings, origins, met }, .. } = walker;
     terms.settle(&meetings);
-    Walked { terms, steps, branches, waits, meetings, met }
+    Walked { terms, steps, branches, waits, meetings, origins, met }
 }
 
 /// Whether the threads of a CTA have one dimension: the kernel says it, or reads no other.
@@ -200,6 +203,7 @@ struct Parts {
     branches: Vec<Option<Literal>>,
     waits: FxHashMap<u32, (usize, Value)>,
     meetings: Meetings,
+    origins: FxHashMap<usize, Vec<usize>>,
     met: FxHashMap<usize, Vec<(usize, Content)>>,
 }
 
@@ -264,6 +268,7 @@ impl Walker<'_> {
         let branch = self.walked.branches[block];
         for (index, &next) in own.next.iter().enumerate() {
             let when = branch.map_or(Literal::TRUE, |literal| literal.if_(own.is_taken(self.code, index)));
+            self.walked.origins.entry(next).or_default().push(block);
             for &register in &graph.blocks[next].phis {
                 let content = if when == Literal::FALSE { Content::Unset } else { self.contents[register] };
                 self.walked.meetings.entry((next, register)).or_default().push((content, when));
