@@ -305,8 +305,10 @@ pub enum Kind {
     Invalidate(Address),
     /// `fence.mbarrier_init`
     InitializeFence,
-    /// `mbarrier.arrive`, `.arrive_drop`, with or without `.expect_tx`. `mbarrier.expect_tx` alone is no event.
+    /// `mbarrier.arrive`, `.arrive_drop`. `mbarrier.expect_tx` alone is no event.
     Arrive {
+        /// Whether it expects bytes of copies, too: `.expect_tx`.
+        expects: bool,
         /// The mbarrier.
         barrier: Address,
         /// Release or relaxed.

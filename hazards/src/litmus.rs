@@ -332,7 +332,7 @@ impl<'k> Test<'k> {
                 vec![format!("mbarrier.init.shared::cta.b64 [{name}], {}", arrivals.unwrap_or(0).max(1))]
             }
             Kind::InitializeFence => vec!["fence.mbarrier_init.release.cluster".into()],
-            Kind::Arrive { barrier, semantics, scope } => {
+            Kind::Arrive { barrier, semantics, scope, .. } => {
                 let index = self.barrier(barrier);
                 let sem = if semantics.releases { "release" } else { "relaxed" };
                 vec![format!(

@@ -11,7 +11,7 @@ use super::{
     graph::{Graph, Place},
     token::{Done, Progress, Token, What},
 };
-use crate::kernel::{Event, Kind, Literal, ProxyFence, Side, Space, Test};
+use crate::kernel::{BarrierId, Event, Kind, Literal, ProxyFence, Side, Space, Test};
 
 /// What is known of an access along a path, and what holds of the thread that is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,12 @@ impl Coverage {
     /// The signals that tell something of an access.
     pub fn signals(&self, number: usize) -> impl Iterator<Item = Signals> {
         self.covers.keys().filter(move |(of, _)| *of == number).map(|(_, signal)| *signal)
+    }
+
+    /// The arrivals that give a signal when an access is complete.
+    pub fn good(&self, number: usize, signal: Signals) -> impl Iterator<Item = Place> {
+        let covers = self.covers.get(&(number, signal)).into_iter().flatten();
+        covers.filter(|(_, cover)| cover.good && !cover.bad && !cover.passed_on).map(|(place, _)| *place)
     }
 
     /// How much is known.
@@ -430,13 +436,16 @@ impl<'k> Flow<'k> {
                 self.observe(number, state, step, semantics.acquires, foreign, coverage, &mut changed)
             }
             Kind::Barrier(barrier) => {
-                if barrier.of == crate::kernel::BarrierId::Warp {
+                if barrier.of == BarrierId::Warp {
                     now.warp |= own && now.is_done(token);
                 } else {
                     if barrier.arrives && own {
                         self.tell(number, now, step, barrier.orders, coverage);
                     }
-                    if barrier.waits {
+                    if barrier.of == BarrierId::Cluster && self.is_waited_elsewhere(token) && barrier.waits {
+                        now.done = Done::Yes;
+                        self.share(now, step);
+                    } else if barrier.waits {
                         self.observe(number, state, step, true, foreign, coverage, &mut changed);
                     }
                 }
@@ -446,6 +455,11 @@ impl<'k> Flow<'k> {
             _ => {}
         }
         changed
+    }
+
+    /// Whether the mbarrier of a copy is in another CTA of the cluster, which waits for it and tells this one at a cluster barrier.
+    fn is_waited_elsewhere(&self, token: &Token<'_>) -> bool {
+        matches!(token.what, What::Started(start) if start.barrier.as_ref().is_some_and(|barrier| barrier.is_remote))
     }
 
     fn fence(&self, token: &Token<'_>, now: &mut Progress, fence: ProxyFence) {

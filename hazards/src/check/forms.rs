@@ -62,7 +62,10 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     for &place in &places {
         let event = event(graph, place);
         match &event.kind {
-            Kind::Arrive { barrier, scope, .. } if barrier.is_remote && *scope == ptx_isa::Scope::Cta => {
+            // What only expects bytes tells of nothing else.
+            Kind::Arrive { barrier, scope, semantics, expects: false }
+                if barrier.is_remote && *scope == ptx_isa::Scope::Cta && semantics.releases =>
+            {
                 findings.push(wrong(
                     event.line,
                     Rule::R8,

@@ -108,7 +108,7 @@ impl Fork {
         }
         let mut again = FxHashSet::default();
         for signal in coverage.signals(number) {
-            let mut theirs = barriers.givers(signal).into_iter().filter(|(block, _)| self.theirs[*block]);
+            let mut theirs = coverage.good(number, signal).filter(|(block, _)| self.theirs[*block]);
             if theirs.any(|(block, index)| reach((block, index + 1))) {
                 again.insert(signal);
             }

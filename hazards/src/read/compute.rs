@@ -476,6 +476,14 @@ fn by_difference(terms: &mut Terms, is_less: bool, a: Value, b: Value) -> Litera
 
 fn equal(terms: &mut Terms, value: Value, number: i64, ty: Type) -> Literal {
     let unsigned = (number.cast_unsigned() & ones(ty.bits())).cast_signed();
+    if number == 0
+        && let Some(What::Computed(word, values)) = terms.only(value).cloned()
+        && let &[a, b] = &values[..]
+        && terms.word_of(word) == "or"
+    {
+        let both = [terms.within(a, 0, 0), terms.within(b, 0, 0)];
+        return terms.all(&both);
+    }
     let facts = terms.facts(value);
     // A constant with its sign set is compared with a value that has none, where that fits.
     let number = if facts.low >= 0 && number < 0 && unsigned >= 0 { unsigned } else { number };

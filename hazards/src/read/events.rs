@@ -452,7 +452,8 @@ impl<'w> Maker<'w> {
             | MbarrierArriveDropNoComplete => {
                 let barrier = self.barrier(form, step);
                 let semantics = Semantics { acquires: false, releases: !is_relaxed };
-                kinds.push(Kind::Arrive { barrier, semantics, scope });
+                let expects = matches!(form.family(), MbarrierArriveExpectTx | MbarrierArriveDropExpectTx);
+                kinds.push(Kind::Arrive { expects, barrier, semantics, scope });
             }
             CpAsync => {
                 let written = self.access(operand(Role::Destination), Space::Shared, Proxy::Generic, (false, true));

@@ -177,7 +177,7 @@ impl Kernel {
             }
             Kind::Invalidate(barrier) => format!("invalidate {}", self.address(barrier)),
             Kind::InitializeFence => "initialize fence".into(),
-            Kind::Arrive { barrier, semantics: own, scope } => {
+            Kind::Arrive { barrier, semantics: own, scope, .. } => {
                 format!("arrive {}.{scope} {}", semantics(*own), self.address(barrier))
             }
             Kind::Wait { barrier, semantics: own, scope } => {
