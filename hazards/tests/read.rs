@@ -224,7 +224,8 @@ fn remainders() {
          to 2 when !p0
          block 2
          v0 = value in 0..=2 in block 1
-         p0 = unknown in block 1",
+         v1 = value in block 1
+         p0 = v1 <= -2 in block 1",
     );
 }
 
@@ -321,8 +322,8 @@ fn a_wait_that_is_tried_a_round_in_advance() {
          block 3
          to 2
          block 4
-         to 1 when !p2
-         to 5 when p2
+         to 1 when p2
+         to 5 when !p2
          block 5
          block 6
          24: wait acquire.cta sm+8*v1+64
@@ -332,9 +333,10 @@ fn a_wait_that_is_tried_a_round_in_advance() {
          to 4
          v0 = value in 0..=1 in block 1
          v1 = value in 0..=3 in block 1
+         v2 = value in block 1
          p0 = v0 == 0 in block 1
          p1 = unknown in block 2
-         p2 = unknown in block 1",
+         p2 = v2 <= -2 in block 1",
     );
 }
 
@@ -928,12 +930,13 @@ fn counters_that_count_together() {
          block 1
          17: arrive release.cta sm+8*v0+64
          25: arrive release.cta sm+8*v1
-         to 1 when p0
-         to 2 when !p0
+         to 1 when !p0
+         to 2 when p0
          block 2
          v0 = value in 0..=1 in block 1
          v1 = value in 0..=2 in block 1
-         p0 = unknown in block 1",
+         v2 = value in block 1
+         p0 = v2 <= 1 in block 1",
     );
 }
 
