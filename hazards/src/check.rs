@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use self::graph::Graph;
 use self::{
     alias::{Overlap, Round},
     barriers::Barriers,
@@ -25,7 +26,6 @@ use self::{
     roles::Fork,
     token::{Token, What},
 };
-pub use self::graph::Graph;
 use crate::{
     finding::{Finding, Report, Rule, Verdict},
     kernel::{Access, Kernel, Kind, Proxy, Start},
@@ -229,7 +229,28 @@ impl<'k> Search<'k> {
             for index in 0..graph.kernel.blocks[block].events.len() {
                 if let Ok(line) = std::env::var("HAZ") {
                     let line: u32 = line.parse().unwrap();
-                    for (n, st) in &states { let t = &self.flow.tokens[*n]; if t.line == line && t.number == 0 { eprintln!("{} block {block} at {} : {:?}", if within.is_some() {"foreign"} else {"own"}, graph.kernel.blocks[block].events[index].line, st.iter().map(|s| (&s.progress.done, s.progress.shared, s.progress.among, s.progress.foreign, s.progress.doubt, s.progress.completes, s.progress.told, &s.assumed)).collect::<Vec<_>>()); } }
+                    for (n, st) in &states {
+                        let t = &self.flow.tokens[*n];
+                        if t.line == line && t.number == 0 {
+                            eprintln!(
+                                "{} block {block} at {} : {:?}",
+                                if within.is_some() { "foreign" } else { "own" },
+                                graph.kernel.blocks[block].events[index].line,
+                                st.iter()
+                                    .map(|s| (
+                                        &s.progress.done,
+                                        s.progress.shared,
+                                        s.progress.among,
+                                        s.progress.foreign,
+                                        s.progress.doubt,
+                                        s.progress.completes,
+                                        s.progress.told,
+                                        &s.assumed
+                                    ))
+                                    .collect::<Vec<_>>()
+                            );
+                        }
+                    }
                 }
                 if !states.is_empty() {
                     for second in seconds(graph, (block, index)) {

@@ -185,9 +185,11 @@ fn build<'c, 'a>(at: Builder<'c, 'a>, ptx: &str) -> Op<'c, 'a> {
     at.op("llvm.inline_asm", &[], &attributes, &[])
 }
 
-/// Instructions without operands but a number, and the ops that are the same, with the text of their attributes.
+/// An instruction without operands but a number, and the op that is the same, with the text of its attributes.
+type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 #[rustfmt::skip]
-const OPS: [(&str, &str, &[(&str, &str)]); 17] = [
+const OPS: [Row; 17] = [
     ("cp.async.bulk.commit_group",          "nvvm.cp.async.bulk.commit.group", &[]),
     ("cp.async.bulk.wait_group",            "nvvm.cp.async.bulk.wait_group", &[("group", "{} : i32")]),
     ("cp.async.bulk.wait_group.read",       "nvvm.cp.async.bulk.wait_group", &[("group", "{} : i32"), ("read", "unit")]),
@@ -206,3 +208,37 @@ const OPS: [(&str, &str, &[(&str, &str)]); 17] = [
     ("wgmma.fence.sync.aligned",            "nvvm.wgmma.fence.aligned", &[]),
     ("wgmma.wait_group.sync.aligned",       "nvvm.wgmma.wait.group.sync.aligned", &[("group", "{} : i64")]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use ptx_atomics_lowering::Target;
+    use ptx_atomics_pass::Settings;
+
+    use super::*;
+    use crate::{context, read};
+
+    /// Every op becomes its instruction, and so does what is no op.
+    #[test]
+    fn ops_are_the_instructions() {
+        let llvm = LlvmContext::create();
+        let others = [("fence.proxy.async.shared::cta.new", "", &[][..])];
+        for (words, _, attributes) in OPS.into_iter().chain(others) {
+            let takes_number = attributes.iter().any(|(_, text)| text.contains("{}"));
+            let ptx = format!("{words}{}", if takes_number { " 3" } else { "" });
+            let gpu = if words.starts_with("wgmma") { "sm_90a" } else { "sm_100a" };
+            let target: Target = Settings::default().target(gpu.parse().ok(), None).expect("a target");
+            let context = context();
+            let text = "gpu.module @m { llvm.func @f() { llvm.return } }";
+            let mut module = read(&context, &Input::new("f.mlir", text)).expect("MLIR");
+            let device = device_modules(&mut module).expect("a module").remove(0);
+            let ret = ir::all(device.op()).into_iter().find(|op| ir::name(*op) == "llvm.return").expect("an op");
+            let built = build(Builder::before(ret), &ptx);
+            assert_eq!(ir::name(built) == "llvm.inline_asm", words.ends_with(".new"), "{ptx}");
+            let mut device = device_modules(&mut module).expect("a module").remove(0);
+            let translated = emit::llvm_ir(&mut device, &llvm, &Input::new("", "")).expect("it is translated").module;
+            let listing = Listing::of(&translated, &Options::new(target)).expect("it is compiled");
+            let written = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") == format!("{ptx};");
+            assert!(listing.ptx.lines().any(written), "{ptx}:\n{}", listing.ptx);
+        }
+    }
+}

@@ -101,3 +101,34 @@ fn assembly<'c>(module: &Module<'c>, builder: &Builder<'c>, instruction: &str) -
     }
     call
 }
+
+#[cfg(test)]
+mod tests {
+    use inkwell::{OptimizationLevel, context::Context};
+    use ptx_atomics_pass::{Input, Options, Settings};
+
+    use super::*;
+    use crate::{asynchronous::listing::Listing, value::instructions};
+
+    /// Every intrinsic becomes its instruction, and so does what is no intrinsic.
+    #[test]
+    fn calls_are_the_instructions() {
+        let context = Context::create();
+        let input = Input::new("f.ll", "define void @f() { ret void }");
+        for words in INTRINSICS.into_iter().map(|(words, _)| words).chain(["fence.proxy.async.shared::cta.new"]) {
+            let takes_number = words.ends_with("wait_group") || words.contains("wait_group.");
+            let ptx = format!("{words}{}", if takes_number { " 3" } else { "" });
+            let gpu = if words.starts_with("wgmma") { "sm_90a" } else { "sm_100a" };
+            let target = Settings::default().target(gpu.parse().ok(), None).expect("a target");
+            let module = crate::read(&context, &input).expect("LLVM IR");
+            crate::machine(&module, &target, OptimizationLevel::None).expect("a code generator");
+            let ret = module.get_functions().flat_map(instructions).next().expect("an instruction");
+            assert!(insert(&module, ret, Position::After, &ptx).is_none(), "nothing stands behind the end");
+            let call = insert(&module, ret, Position::Before, &ptx).expect("there is a place");
+            assert_eq!(crate::value::inline_assembly(call).is_some(), words.ends_with(".new"), "{ptx}");
+            let listing = Listing::of(&module, &Options::new(target)).expect("it is compiled");
+            let written = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") == format!("{ptx};");
+            assert!(listing.ptx.lines().any(written), "{ptx}:\n{}", listing.ptx);
+        }
+    }
+}

@@ -3,7 +3,7 @@
 //! A copy of the module is compiled without LLVM's optimizer, and the lines of its debug information are the numbers of its
 //! instructions. Stack slots become registers, so that addresses can be read; no other access is moved or removed.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use inkwell::{
     OptimizationLevel,
@@ -68,10 +68,19 @@ impl Listing {
         self.origins.get(index).copied().flatten().map(|number| number as usize)
     }
 
-    /// The text without an instruction. Its lines have the same numbers.
-    pub fn without(&self, instruction: usize) -> Self {
+    /// The kernel in which an instruction is; nothing if it is in another function.
+    pub fn entry(&self, instruction: usize) -> Option<&str> {
+        let line =
+            self.origins.iter().position(|origin| origin.is_some_and(|number| number as usize == instruction))?;
+        let heads = self.ptx.lines().take(line).filter(|line| line.contains(".entry ") || line.contains(".func "));
+        let (_, name) = heads.last()?.split_once(".entry ")?;
+        Some(name.split('(').next().unwrap_or(name).trim())
+    }
+
+    /// The text without some instructions. Its lines have the same numbers.
+    pub fn without(&self, instructions: &HashSet<usize>) -> Self {
         let keeps = |line: &str, origin: &Option<u32>| {
-            origin.is_none_or(|number| number as usize != instruction) || line.trim_start().starts_with('.')
+            origin.is_none_or(|number| !instructions.contains(&(number as usize))) || line.trim_start().starts_with('.')
         };
         let lines = self.ptx.lines().zip(&self.origins);
         let ptx = lines.flat_map(|(line, origin)| [if keeps(line, origin) { line } else { "" }, "\n"]).collect();
@@ -123,7 +132,12 @@ mod tests {
             Listing::read("{\n\tret;\n\t.loc\t1 3 0\n\tadd;\n\tsub;\n\t.loc 1 0 0\n\tmul;\n\t.section .debug\n\tx\n");
         let origins: Vec<_> = listing.lines().map(|line| listing.origin(line)).collect();
         assert_eq!(origins, [None, None, Some(2), Some(2), Some(2), None, None]);
-        assert_eq!(listing.without(2).ptx, "{\n\tret;\n\t.loc\t1 3 0\n\n\n\t.loc 1 0 0\n\tmul;\n");
+        assert_eq!(listing.without(&HashSet::from([2])).ptx, "{\n\tret;\n\t.loc\t1 3 0\n\n\n\t.loc 1 0 0\n\tmul;\n");
         assert_eq!(listing.origin(0), None);
+        assert_eq!(listing.entry(2), None);
+        let listing = Listing::read(
+            ".visible .entry k(\n\t.param .b32 k_0\n)\n{\n\t.loc\t1 1 0\n\tret;\n}\n.func f()\n{\n\t.loc 1 2 0\n",
+        );
+        assert_eq!([0, 1, 2].map(|number| listing.entry(number)), [Some("k"), None, None]);
     }
 }

@@ -50,7 +50,7 @@ pub trait Subject {
 }
 
 /// What is wrong in PTX, or why that is not known.
-pub type Find<'a> = &'a dyn Fn(&str, Readings) -> Result<Vec<Finding>, Diagnostic>;
+pub type Find<'a> = &'a dyn Fn(&str, Readings) -> Result<Vec<Finding>, Errors>;
 
 /// Whether an instruction of PTX can stand elsewhere than in its text: it names no register and no variable.
 pub fn is_portable(ptx: &str) -> bool {
@@ -92,7 +92,7 @@ fn unchecked(mut errors: Errors) -> Checked {
 ///
 /// # Errors
 /// If it is not read.
-pub fn found(ptx: &str, readings: Readings) -> Result<Vec<Finding>, Diagnostic> {
+pub fn found(ptx: &str, readings: Readings) -> Result<Vec<Finding>, Errors> {
     let error = |error| Diagnostic::new(format!("LLVM's PTX is not read: {error}"));
     let module: ptx_isa::Module = ptx.parse().map_err(error)?;
     Ok(ptx_hazards::read(&module).iter().flat_map(|kernel| ptx_hazards::check(kernel, readings).findings).collect())
@@ -133,7 +133,7 @@ impl<S: Subject> Pass<'_, S> {
         Ok(wrong.iter().map(|finding| self.diagnostic(finding, &listing, &all)).collect())
     }
 
-    fn wrong(&self, listing: &Listing, readings: Readings) -> Result<Vec<Finding>, Diagnostic> {
+    fn wrong(&self, listing: &Listing, readings: Readings) -> Result<Vec<Finding>, Errors> {
         let found = (self.find)(&listing.ptx, readings)?;
         Ok(found.into_iter().filter(|finding| finding.verdict == Verdict::Wrong).collect())
     }
@@ -195,15 +195,24 @@ impl<S: Subject> Pass<'_, S> {
         let key = |finding: Finding| (finding.kernel, finding.line, finding.first, finding.message);
         let known: HashSet<_> = self.wrong(&listing, of_inserter())?.into_iter().map(key).collect();
         let mut needless = HashSet::new();
-        for (number, instruction) in all.iter().enumerate() {
-            if !inserted.iter().any(|one| one.itself == *instruction) {
-                continue;
-            }
-            let without = listing.without(number);
-            if self.wrong(&without, of_inserter())?.into_iter().all(|finding| known.contains(&key(finding))) {
-                needless.insert(number);
-                listing = without;
-            }
+        let is_inserted = |number: &usize| inserted.iter().any(|one| one.itself == all[*number]);
+        let numbers = (0..all.len()).filter(is_inserted);
+        let mut open: Vec<_> = numbers.map(|number| (number, listing.entry(number).map(str::to_owned))).collect();
+        while let Some((_, first)) = open.first() {
+            // One of each kernel, which says nothing of other kernels. What kernels may call is tried alone.
+            let (alone, mut kernels) = (first.is_none(), HashSet::new());
+            let tries = |(_, kernel): &mut (usize, Option<String>)| match kernel {
+                Some(kernel) => !alone && kernels.insert(kernel.clone()),
+                None => alone && kernels.insert(String::new()),
+            };
+            let tried: Vec<_> = open.extract_if(.., tries).collect();
+            let numbers: HashSet<_> = tried.iter().map(|(number, _)| *number).collect();
+            let found = self.wrong(&listing.without(&numbers), of_inserter())?.into_iter().map(key);
+            let wrong: HashSet<_> = found.filter(|found| !known.contains(found)).map(|(kernel, ..)| kernel).collect();
+            let elsewhere = wrong.iter().any(|kernel| !kernels.contains(kernel));
+            let needs = |kernel: &Option<String>| elsewhere || kernel.as_ref().is_some_and(|name| wrong.contains(name));
+            needless.extend(tried.iter().filter(|(_, kernel)| !needs(kernel)).map(|(number, _)| *number));
+            listing = listing.without(&needless);
         }
         let is_needless = |itself| needless.iter().any(|number| all[*number] == itself);
         let taken: Vec<_> = inserted.extract_if(.., |one| is_needless(one.itself)).collect();

@@ -173,7 +173,7 @@ fn what_is_not_checked_says_so() {
     let context = Context::create();
     let module = crate::read(&context, &input).unwrap();
     crate::machine(&module, &options.target, OptimizationLevel::Default).unwrap();
-    let find = |_: &str, _| Err(Diagnostic::new("it is not read"));
+    let find = |_: &str, _| Err(Diagnostic::new("it is not read").into());
     let checked = with(&module, &input, &options, &find).expect("it is no error");
     assert_eq!(Errors::from(checked.warnings).to_string(), "asynchronous operations are not checked: it is not read");
 }

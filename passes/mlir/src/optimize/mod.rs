@@ -107,7 +107,7 @@ mod tests {
         let said: Vec<_> = remarks.into_iter().filter(Remark::is_missed).map(|remark| remark.outcome).collect();
         let said = said.iter().map(|outcome| match outcome {
             Outcome::Optimized { message, .. } => message.as_str(),
-            Outcome::Lowered { .. } => "",
+            Outcome::Lowered { .. } | Outcome::Inserted { .. } => "",
         });
         assert_eq!(said.collect::<Vec<_>>(), missed, "{ops}");
         assert!(module.as_operation().verify(), "{ops}");
