@@ -12,9 +12,12 @@ pub const LENGTH: u32 = 5;
 /// For each thread, numbers of letters.
 pub type Program = [Vec<usize>; 2];
 
-/// How many there are, with those that say nothing new.
-pub fn count() -> u64 {
-    shapes().map(|(first, second)| of_shape(first + second)).sum()
+/// How many have no more instructions, with those that say nothing new.
+pub fn count(length: u32) -> u64 {
+    shapes()
+        .take_while(|(first, second)| first + second <= length)
+        .map(|(first, second)| of_shape(first + second))
+        .sum()
 }
 
 /// How many instructions the threads have. The first has no fewer.
@@ -88,9 +91,9 @@ const BEGINNING: &str = "\
 .address_size 64
 .visible .entry program(.param .u64 .ptr .global .align 16 from, .param .u64 .ptr .global .align 16 to, .param .b32 form)
 {
-.reg .pred %first, %other, %true, %p<8>;
-.reg .b32 %thread, %warp, %at, %t, %shape, %q, %r<8>;
-.reg .b64 %a, %b, %x, %y, %y<8>, %v<8>;
+.reg .pred %first, %other, %true, %p<32>;
+.reg .b32 %thread, %warp, %at, %t, %shape, %q, %r<32>;
+.reg .b64 %a, %b, %x, %y, %y<32>, %v<32>;
 .shared .align 128 .b8 a[4096];
 .shared .align 128 .b8 b[4096];
 .shared .align 8 .b64 m;
@@ -142,7 +145,8 @@ impl Text {
         let plain = |ptx: &str| Line { ptx: ptx.to_owned(), cell: None };
         let mut lines: Vec<Line> = BEGINNING.lines().map(plain).collect();
         // The addresses that copies go to.
-        lines.extend((0..8).map(|number| plain(&format!("add.u64 %y{number}, %y, {};", number * 16))));
+        let count = program.iter().map(Vec::len).sum();
+        lines.extend((0..count).map(|number| plain(&format!("add.u64 %y{number}, %y, {};", number * 16))));
         lines.extend(THREADS.lines().map(plain));
         let mut number = 0;
         for (thread, letters) in program.iter().enumerate() {
