@@ -21,9 +21,9 @@ use ptx_atomics::{
     llvm::{self, Diagnostic, Errors, Handlers, Input, Options, inkwell::OptimizationLevel, inkwell::context::Context},
     lowering::{
         Target,
-        ptx::{Module, ModuleError},
+        ptx::{Module, ModuleError, ModuleErrors},
     },
-    memory_model::litmus::Litmus,
+    memory_model::{litmus::Litmus, ptx::readings::Readings},
     mlir, ptx_from_llvm_ir,
 };
 use testing::{ptx_atomics, root};
@@ -43,7 +43,7 @@ struct InputKind {
 }
 
 #[rustfmt::skip]
-const KINDS: [InputKind; 5] = [
+const KINDS: [InputKind; 6] = [
     InputKind { name: "ll", sources: &[("tests/inputs", "ll"), ("tests/bad", "ll")], work: Some(llvm_ir), command: lower },
     InputKind { name: "bc", sources: &[("tests/inputs", "ll")], work: Some(llvm_ir), command: lower },
     InputKind {
@@ -53,6 +53,12 @@ const KINDS: [InputKind; 5] = [
         command: lower,
     },
     InputKind { name: "ptx", sources: &[("tests/inputs", ".ll")], work: Some(ptx), command: check },
+    InputKind {
+        name: "kernel",
+        sources: &[("tests/async", ".ptx"), ("tests/async/reported", ".ptx")],
+        work: Some(kernel),
+        command: check_async,
+    },
     InputKind {
         name: "litmus",
         sources: &[("memory-model/litmus", "litmus"), ("examples/litmus", "litmus")],
@@ -84,6 +90,10 @@ fn lower(command: &mut Command, path: &Path) {
 
 fn check(command: &mut Command, path: &Path) {
     command.args(["check", "--ir", "tests/inputs/cmpxchg.ll", "--ptx"]).arg(path);
+}
+
+fn check_async(command: &mut Command, path: &Path) {
+    command.args(["check", "--async"]).arg(path).args(["--explain", "--error-limit", "0"]);
 }
 
 fn litmus(command: &mut Command, path: &Path) {
@@ -413,15 +423,24 @@ fn mlir_module(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     .map(drop)
 }
 
+/// Checked in both profiles, with what can be read of it.
+fn kernel(path: &str, bytes: &[u8]) -> Result<(), Errors> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
+    let (module, errors) = Module::read_partly(text);
+    for kernel in ptx_hazards::read(&module) {
+        for readings in [Readings::DEFAULT, Readings::STRICT] {
+            ptx_hazards::check(&kernel, readings);
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors.iter().map(|error| diagnostic(path, error)).collect()) }
+}
+
 /// Judged as the PTX of every function of its name in the inputs.
 fn ptx(path: &str, bytes: &[u8]) -> Result<(), Errors> {
-    let at = |line| Some(llvm::Location { file: path.to_owned(), line, column: 0 });
     let module: Module = match std::str::from_utf8(bytes) {
-        Ok(text) => text.parse().map_err(|errors: ptx_atomics::lowering::ptx::ModuleErrors| {
-            let diagnostic =
-                |error: &ModuleError| Diagnostic { location: at(error.line), ..Diagnostic::new(error.reason.clone()) };
-            errors.0.iter().map(diagnostic).collect::<Vec<_>>()
-        })?,
+        Ok(text) => text
+            .parse()
+            .map_err(|errors: ModuleErrors| errors.0.iter().map(|error| diagnostic(path, error)).collect::<Vec<_>>())?,
         Err(_) => return Ok(()),
     };
     thread_local! {
@@ -436,6 +455,11 @@ fn ptx(path: &str, bytes: &[u8]) -> Result<(), Errors> {
         }
     });
     Ok(())
+}
+
+fn diagnostic(path: &str, error: &ModuleError) -> Diagnostic {
+    let location = Some(llvm::Location { file: path.to_owned(), line: error.line, column: 0 });
+    Diagnostic { location, ..Diagnostic::new(error.reason.clone()) }
 }
 
 fn operations() -> Vec<llvm::Recognized> {

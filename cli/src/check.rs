@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    path::Path,
     process::ExitCode,
 };
 
@@ -15,7 +16,7 @@ use ptx_atomics::{
 use serde::Serialize;
 use strum::EnumMessage;
 
-use crate::{cli::CheckArgs, input::read, render};
+use crate::{cli::CheckArgs, hazards, input::read, render};
 
 /// What became of one operation, for a machine.
 #[derive(Serialize)]
@@ -31,7 +32,15 @@ struct JsonLine<'a> {
 }
 
 pub fn run(args: &CheckArgs) -> ExitCode {
-    let result = read(&args.ir).and_then(|ir| Ok((ir, read(&args.ptx)?))).and_then(|(ir, ptx)| {
+    match (&args.ir, &args.ptx) {
+        (Some(ir), Some(ptx)) => compare(args, ir, ptx),
+        _ => hazards::run(args),
+    }
+}
+
+/// Judges PTX by the IR that it was made of.
+fn compare(args: &CheckArgs, ir: &Path, ptx: &Path) -> ExitCode {
+    let result = read(ir).and_then(|ir| Ok((ir, read(ptx)?))).and_then(|(ir, ptx)| {
         let work = || {
             let kept = check(args, &ir, &ptx).unwrap_or_else(|errors| fail(&errors, &ir));
             render::omitted();

@@ -9,7 +9,7 @@ use clap::{
 use clap_complete::Shell;
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::{
-    ptx::readings::{Ambiguity, Reading},
+    ptx::readings::{Ambiguity, Reading, Readings},
     source::{Races, ReleaseSequences},
 };
 use ptx_atomics::{
@@ -156,28 +156,37 @@ pub struct TableArgs {
     pub sass: bool,
 }
 
-/// Check that the PTX of any compiler keeps the order and the scope of each atomic and fence
+/// Check that the PTX of any compiler keeps the order and the scope of each atomic and fence, or that asynchronous operations wait
 ///
-/// Reads LLVM IR or MLIR, and the PTX that a compiler made of it. What the PTX guarantees is computed from its instructions
-/// alone. The values that it computes are not checked. docs/check.md says more.
+/// With --ir and --ptx: reads LLVM IR or MLIR, and the PTX that a compiler made of it. What the PTX guarantees is computed from its
+/// instructions alone. The values that it computes are not checked. docs/check.md says more.
+///
+/// With --async: finds the waits, barriers and proxy fences that asynchronous operations of kernels lack (tcgen05, wgmma, cp.async,
+/// bulk copies, mbarrier). docs/async.md says more.
 #[derive(Args)]
 #[command(after_help = "Example:
   llc-22 -mcpu=sm_90 kernel.ll -o kernel.ptx; ptx-atomics check --ir kernel.ll --ptx kernel.ptx
+  ptx-atomics check --async kernel.ptx
 
-Exit status: 0 all are kept, 1 one is not, there is none, or an input is wrong, 2 wrong usage.")]
+Exit status: 0 all are kept, and nothing is wrong, 1 one is not, there is none, or an input is wrong, 2 wrong usage.")]
 pub struct CheckArgs {
     /// LLVM IR or MLIR, as text or bitcode; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub ir: PathBuf,
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "asynchronous",
+        conflicts_with_all = ["kernels", "profile", "readings", "format", "mcpu", "mattr"]
+    )]
+    pub ir: Option<PathBuf>,
     /// What the IR is [default: as of lower]
     #[arg(long = "input", value_name = "LANGUAGE", value_parser = one_of::<Language>())]
     pub language: Option<Language>,
-    /// The gpu.module of MLIR that became the PTX
+    /// The gpu.module of MLIR that became the PTX, or that is checked
     #[arg(long, value_name = "NAME")]
     pub module: Option<String>,
     /// The PTX; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub ptx: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "asynchronous")]
+    pub ptx: Option<PathBuf>,
     /// What LLVM's default synchronization scope stands for
     #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = settings::scope)]
     pub default_scope: Scope,
@@ -193,6 +202,39 @@ pub struct CheckArgs {
     /// Print one JSON object for each operation
     #[arg(long)]
     pub json: bool,
+    /// Find what asynchronous operations lack
+    #[arg(
+        long = "async",
+        requires = "kernels",
+        conflicts_with_all = ["ir", "ptx", "default_scope", "allow_empty", "cuda_atomics", "optimize_atomics", "json"],
+        help_heading = "Asynchronous operations"
+    )]
+    pub asynchronous: bool,
+    /// Kernels: PTX of any compiler; .ll, .bc and .mlir, which are compiled first; - is standard input
+    #[arg(value_name = "KERNEL", requires = "asynchronous", help_heading = "Asynchronous operations")]
+    pub kernels: Vec<PathBuf>,
+    #[command(flatten)]
+    pub readings: ReadingArgs,
+    /// How to say it; sarif is for viewers of code [default: text]
+    #[arg(long, value_enum, requires = "asynchronous", help_heading = "Asynchronous operations")]
+    pub format: Option<CheckFormat>,
+    /// Show a litmus test of what is wrong, and an execution in which it goes wrong, where there is a small one
+    #[arg(long, requires = "asynchronous", help_heading = "Asynchronous operations")]
+    pub explain: bool,
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+/// How the manual is read.
+#[derive(Args, Clone)]
+pub struct ReadingArgs {
+    /// How the manual is read where it leaves room about asynchronous operations: default (as libraries and compilers rely on
+    /// it), strict (what its text says)
+    #[arg(long, value_enum, default_value_t = Profile::Default, help_heading = "Asynchronous operations")]
+    pub profile: Profile,
+    /// One question read otherwise than in the profile, as 'A2=strict' or 'fence-besides-release=lenient'
+    #[arg(long = "reading", value_name = "QUESTION=READING", value_parser = reading, help_heading = "Asynchronous operations")]
+    pub readings: Vec<(Ambiguity, Reading)>,
 }
 
 /// Measure which atomics and fences a compiler gets right
@@ -304,7 +346,7 @@ pub struct LitmusArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "from_source", help_heading = "Kernels")]
     pub ptx: Option<PathBuf>,
     /// Programs in scoped C++: each is lowered, printed as a litmus test, and its outcomes compared with those of the source
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "dot", "svg", "format", "convention"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "dot", "svg", "format", "convention", "profile", "readings"])]
     pub from_source: Option<PathBuf>,
     #[command(flatten)]
     pub strategy: StrategyArgs,
@@ -314,13 +356,8 @@ pub struct LitmusArgs {
     /// later writes of the thread, too)
     #[arg(long, value_name = "RULE", default_value = "c++20", value_parser = named::<ReleaseSequences>)]
     pub rule: ReleaseSequences,
-    /// How the manual is read where it leaves room about asynchronous operations: default (as libraries and compilers rely on
-    /// it), strict (what its text says)
-    #[arg(long, value_enum, default_value_t = Profile::Default, conflicts_with = "from_source", help_heading = "Asynchronous operations")]
-    pub profile: Profile,
-    /// One question read otherwise than in the profile, as 'A2=strict' or 'fence-besides-release=lenient'
-    #[arg(long = "reading", value_name = "QUESTION=READING", value_parser = reading, conflicts_with = "from_source", help_heading = "Asynchronous operations")]
-    pub readings: Vec<(Ambiguity, Reading)>,
+    #[command(flatten)]
+    pub readings: ReadingArgs,
     /// Print every outcome
     #[arg(long)]
     pub outcomes: bool,
@@ -492,6 +529,13 @@ pub enum LitmusFormat {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    Text,
+    Json,
+    Sarif,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ConformanceFormat {
     Text,
     Json,
@@ -548,6 +592,23 @@ impl LitmusArgs {
     /// What the flags set for the lowering of kernels.
     pub fn options(&self) -> String {
         self.target.options().chain(self.strategy.options()).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl CheckArgs {
+    /// What the flags set for the lowering of kernels.
+    pub fn options(&self) -> String {
+        self.target.options().collect::<Vec<_>>().join(",")
+    }
+}
+
+impl ReadingArgs {
+    pub fn readings(&self) -> Readings {
+        let profile = match self.profile {
+            Profile::Default => Readings::DEFAULT,
+            Profile::Strict => Readings::STRICT,
+        };
+        self.readings.iter().fold(profile, |readings, (of, reading)| readings.with(*of, *reading))
     }
 }
 

@@ -5,6 +5,7 @@ mod cli;
 mod conditions;
 mod conformance;
 mod format;
+mod hazards;
 mod input;
 mod litmus;
 mod lower;

@@ -5,12 +5,12 @@ use std::{
     collections::HashMap,
     fs,
     io::Write,
-    ops::Range,
+    ops::{Range, RangeInclusive},
     path::Path,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use ptx_atomics::llvm::{Diagnostic, Input, Location};
 
 /// How many errors are shown.
@@ -56,26 +56,62 @@ pub fn errors(diagnostics: &[Diagnostic], input: Option<&Input>, lost: Lost<'_>)
 
 /// Prints one error to standard error, up to the limit.
 pub fn error(diagnostic: &Diagnostic, input: Option<&Input>) {
-    if ERRORS.fetch_add(1, Relaxed) < LIMIT.load(Relaxed) {
-        show(Level::ERROR, diagnostic, input);
-    }
+    message(&Message { level: Level::ERROR, id: None, diagnostic, first: None }, input);
 }
 
 /// Prints one warning to standard error.
 pub fn warning(diagnostic: &Diagnostic, input: Option<&Input>) {
-    show(Level::WARNING, diagnostic, input);
+    message(&Message { level: Level::WARNING, id: None, diagnostic, first: None }, input);
 }
 
-fn show(level: Level<'_>, diagnostic: &Diagnostic, input: Option<&Input>) {
-    let mut group = Group::with_title(level.primary_title(&diagnostic.message));
-    let line = diagnostic.location.as_ref().and_then(|location| source_line(location, input));
+/// What is said about a place.
+pub struct Message<'a> {
+    pub level: Level<'static>,
+    /// What is behind the level, in brackets.
+    pub id: Option<&'a str>,
+    pub diagnostic: &'a Diagnostic,
+    /// The place of the access that comes before the one at the place of the diagnostic.
+    pub first: Option<&'a Location>,
+}
+
+/// Lines that stand so far from each other are shown in one piece.
+const NEAR: u32 = 1000;
+
+/// Prints a message to standard error; of errors, as many as the limit says.
+pub fn message(Message { level, id, diagnostic, first }: &Message<'_>, input: Option<&Input>) {
+    let is_error = level.clone() == Level::ERROR;
+    if is_error && ERRORS.fetch_add(1, Relaxed) >= LIMIT.load(Relaxed) {
+        return;
+    }
+    let title = level.clone().primary_title(&diagnostic.message);
+    let mut group = Group::with_title(match id {
+        Some(id) => title.id(*id),
+        None => title,
+    });
     let in_function = diagnostic.function.as_ref().map(|name| format!("in function '{name}'"));
     let mut notes = Vec::new();
+    let line = diagnostic.location.as_ref().and_then(|at| Some((at, source(at, at.line..=at.line, input)?)));
     match (&diagnostic.location, line) {
-        (Some(location), Some(line)) => {
-            let annotation = AnnotationKind::Primary.span(span(&line, location.column)).label(in_function);
-            let snippet = Snippet::source(line).path(&location.file).line_start(location.line as usize);
-            group = group.element(snippet.annotation(annotation));
+        (Some(_), Some((location, line))) => {
+            let first = first.filter(|first| first.line != location.line || first.file != location.file);
+            let near = first.filter(|first| first.file == location.file && first.line.abs_diff(location.line) <= NEAR);
+            let from = near.map_or(location.line, |near| near.line.min(location.line));
+            let to = near.map_or(location.line, |near| near.line.max(location.line));
+            let text = source(location, from..=to, input).unwrap_or_else(|| line.clone());
+            let mut snippet = Snippet::source(text.clone()).path(&location.file).line_start(from as usize);
+            snippet = snippet.annotation(annotation(AnnotationKind::Primary, &text, from, location, in_function));
+            if let Some(near) = near {
+                let label = Some("the first access".to_owned());
+                snippet = snippet.annotation(annotation(AnnotationKind::Context, &text, from, near, label));
+            }
+            group = group.element(snippet);
+            let far = first.filter(|_| near.is_none());
+            if let Some((far, text)) = far.and_then(|far| Some((far, source(far, far.line..=far.line, input)?))) {
+                let label = Some("the first access".to_owned());
+                let annotation = annotation(AnnotationKind::Context, &text, far.line, far, label);
+                let snippet = Snippet::source(text.clone()).path(&far.file).line_start(far.line as usize);
+                group = group.element(snippet.annotation(annotation));
+            }
         }
         (Some(location), None) => {
             let origin = Origin::path(&location.file).line(location.line as usize);
@@ -119,6 +155,24 @@ fn span(line: &str, column: u32) -> Range<usize> {
     start..start + word.max(first)
 }
 
+/// What points to a place in a text that begins with a line.
+fn annotation(
+    kind: AnnotationKind,
+    text: &str,
+    from: u32,
+    place: &Location,
+    label: Option<String>,
+) -> Annotation<'static> {
+    let mut start = 0;
+    let mut lines = text.split_inclusive('\n');
+    for line in lines.by_ref().take((place.line - from) as usize) {
+        start += line.len();
+    }
+    let line = lines.next().unwrap_or_default();
+    let Range { start: a, end: b } = span(line.trim_end_matches(['\r', '\n']), place.column);
+    kind.span(start + a..start + b).label(label)
+}
+
 /// The lines of a file.
 struct Lines {
     text: String,
@@ -133,16 +187,17 @@ impl Lines {
         Self { text, starts }
     }
 
-    /// By its number, from 1.
-    fn get(&self, number: u32) -> Option<&str> {
-        let index = number.checked_sub(1)? as usize;
-        let line = self.text.get(*self.starts.get(index)?..*self.starts.get(index + 1)?)?;
-        line.lines().next().or(Some(""))
+    /// By their numbers, from 1, without the end of the last line.
+    fn get(&self, numbers: RangeInclusive<u32>) -> Option<&str> {
+        let (first, last) = (numbers.start().checked_sub(1)? as usize, *numbers.end() as usize);
+        let lines = self.text.get(*self.starts.get(first)?..*self.starts.get(last)?)?;
+        let lines = lines.strip_suffix('\n').unwrap_or(lines);
+        Some(lines.strip_suffix('\r').unwrap_or(lines))
     }
 }
 
-/// The line in the input or in a file that the debug information names.
-fn source_line(location: &Location, input: Option<&Input>) -> Option<String> {
+/// Lines of the input or of a file that the debug information names.
+fn source(location: &Location, numbers: RangeInclusive<u32>, input: Option<&Input>) -> Option<String> {
     thread_local! {
         /// Errors come in thousands; their files are read once. By name, and whether it is that of the input.
         static FILES: RefCell<HashMap<(String, bool), Option<Lines>>> = RefCell::default();
@@ -156,7 +211,7 @@ fn source_line(location: &Location, input: Option<&Input>) -> Option<String> {
     };
     FILES.with_borrow_mut(|files| {
         let lines = files.entry((location.file.clone(), input.is_some())).or_insert_with(|| read().map(Lines::new));
-        lines.as_ref()?.get(location.line).map(str::to_owned)
+        lines.as_ref()?.get(numbers).map(str::to_owned)
     })
 }
 
@@ -168,9 +223,9 @@ mod tests {
     fn lines() {
         for text in ["", "a", "a\n", "a\r\n\n b", "\n\n", "\u{e4}\n\u{f6}"] {
             let lines = Lines::new(text.to_owned());
-            let found: Vec<_> = (1..).map_while(|number| lines.get(number)).collect();
+            let found: Vec<_> = (1..).map_while(|number| lines.get(number..=number)).collect();
             assert_eq!(found, text.lines().collect::<Vec<_>>(), "{text:?}");
-            assert_eq!(lines.get(0), None);
+            assert_eq!(lines.get(0..=0), None);
         }
     }
 }

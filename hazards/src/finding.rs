@@ -90,6 +90,23 @@ pub enum Rule {
     R12,
 }
 
+impl Rule {
+    /// The section of the PTX ISA manual that the rule is from.
+    pub fn section(self) -> &'static str {
+        match self {
+            Self::R1 | Self::R2 => "9.7.16.6.2.1.2",
+            Self::R3 | Self::R9 => "9.7.16.6.2.1.1",
+            Self::R4 => "8.9.5",
+            Self::R5 => "9.7.15.7",
+            Self::R6 => "9.7.16.1",
+            Self::R7 => "9.7.9.25",
+            Self::R8 => "9.7.13.15",
+            Self::R10 | Self::R12 => "9.7.13.5",
+            Self::R11 => "9.7.16.6.3",
+        }
+    }
+}
+
 /// What would mend a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Remedy {

@@ -145,6 +145,31 @@ impl Module {
         })
     }
 
+    /// Reads what can be read, with all errors in their order. Of a function that has an error, the body is left out, and so it is
+    /// a declaration.
+    pub fn read_partly(text: &str) -> (Self, Vec<ModuleError>) {
+        let (statements, errors) = syntax::statements(text);
+        let mut reader =
+            Reader { lines: Lines::of(text), errors, noreturn: HashSet::new(), mark: mark(text), bodies: Vec::new() };
+        let mut module = reader.module(&statements);
+        let Reader { lines, mut errors, bodies, .. } = reader;
+        errors.sort_by_key(|error| error.span.start);
+        let mut bodies = bodies.into_iter();
+        for function in module.functions_mut().filter(|function| function.body.is_some()) {
+            let Some(span) = bodies.next() else { break };
+            let first = errors.partition_point(|error| error.span.start < span.start);
+            if errors.get(first).is_some_and(|error| error.span.start <= span.end) {
+                function.body = None;
+            }
+        }
+        if module.version.is_empty() || module.target.is_empty() {
+            let error = SyntaxError { span: 0..0, reason: "no `.version` and `.target`: this is no PTX".into() };
+            errors.insert(0, error);
+        }
+        let error = |SyntaxError { span, reason }| ModuleError { line: lines.number(span.start), span, reason };
+        (module, errors.into_iter().map(error).collect())
+    }
+
     /// The functions, to be changed.
     pub fn functions_mut(&mut self) -> impl Iterator<Item = &mut Function> {
         self.items.iter_mut().filter_map(|item| match item {
@@ -174,19 +199,8 @@ impl FromStr for Module {
     type Err = ModuleErrors;
 
     fn from_str(text: &str) -> Result<Self, ModuleErrors> {
-        let (statements, errors) = syntax::statements(text);
-        let mut reader = Reader { lines: Lines::of(text), errors, noreturn: HashSet::new(), mark: mark(text) };
-        let module = reader.module(&statements);
-        let Reader { lines, mut errors, .. } = reader;
-        if module.version.is_empty() || module.target.is_empty() {
-            errors.push(SyntaxError { span: 0..0, reason: "no `.version` and `.target`: this is no PTX".into() });
-        }
-        if errors.is_empty() {
-            return Ok(module);
-        }
-        errors.sort_by_key(|error| error.span.start);
-        let error = |SyntaxError { span, reason }| ModuleError { line: lines.number(span.start), span, reason };
-        Err(ModuleErrors(errors.into_iter().map(error).collect()))
+        let (module, errors) = Self::read_partly(text);
+        if errors.is_empty() { Ok(module) } else { Err(ModuleErrors(errors)) }
     }
 }
 
@@ -220,6 +234,8 @@ struct Reader {
     noreturn: HashSet<String>,
     /// What tells names of different blocks apart.
     mark: String,
+    /// Where the functions that have a body stand, in bytes.
+    bodies: Vec<Range<usize>>,
 }
 
 impl Reader {
@@ -233,6 +249,10 @@ impl Reader {
         while let Some(statement) = rest.next() {
             let syntax::Statement::Directive(directive) = statement else {
                 self.error(statement.text(), "code outside of a function");
+                // It may belong to the function in front of it, whose braces are damaged.
+                if let Some(body) = self.bodies.last_mut() {
+                    body.end = statement.text().span().end;
+                }
                 continue;
             };
             match directive.keyword.text {
@@ -248,13 +268,14 @@ impl Reader {
                         }
                         let body = directive.is_head.then(|| {
                             let behind = rest.as_slice();
-                            let length = body_length(behind);
-                            let body = &behind[..length.unwrap_or(behind.len())];
-                            rest = behind[body.len()..].iter();
+                            let (length, is_closed) = body_length(behind);
+                            let (body, others) = behind.split_at(length);
+                            rest = others.iter();
+                            let last = body.last().map_or(directive.text, syntax::Statement::text);
+                            self.bodies.push(directive.text.start..last.span().end);
                             match body {
-                                [_, body @ .., _] if length.is_some() => self.body(body),
+                                [_, body @ .., _] if is_closed => self.body(body),
                                 _ => {
-                                    let last = body.last().map_or(directive.text, syntax::Statement::text);
                                     self.error(last, format!("the end of function '{name}' is missing"));
                                     self.body(body.get(1..).unwrap_or_default())
                                 }
@@ -295,10 +316,6 @@ impl Reader {
                 syntax::Statement::Open(_) => Code::Open,
                 syntax::Statement::Close(_) => Code::Close,
                 syntax::Statement::Label(name) => Code::Label(scopes.name(*name, block)),
-                syntax::Statement::Directive(directive) if directive.is_head => {
-                    errors.push((text, "a function within a function"));
-                    continue;
-                }
                 syntax::Statement::Directive(directive) => {
                     Code::Directive(with_semicolon(directive, scopes.directive(directive, block)))
                 }
@@ -330,18 +347,20 @@ fn with_semicolon(directive: &Directive<'_>, text: String) -> String {
     if directive.is_complete() { text } else { text + ";" }
 }
 
-/// The number of statements from the brace that opens a block to the one that closes it; `None` if none does.
-fn body_length(statements: &[syntax::Statement<'_>]) -> Option<usize> {
+/// The number of statements from the brace that opens a block to the one that closes it, and whether one does. Where none does, the
+/// block ends in front of the next function, or with the text.
+fn body_length(statements: &[syntax::Statement<'_>]) -> (usize, bool) {
     let mut depth = 0usize;
     for (index, statement) in statements.iter().enumerate() {
         match statement {
             syntax::Statement::Open(_) => depth += 1,
-            syntax::Statement::Close(_) if depth == 1 => return Some(index + 1),
+            syntax::Statement::Close(_) if depth == 1 => return (index + 1, true),
             syntax::Statement::Close(_) => depth = depth.saturating_sub(1),
+            syntax::Statement::Directive(directive) if directive.is_head => return (index, false),
             _ => {}
         }
     }
-    None
+    (statements.len(), false)
 }
 
 /// The name behind `.func` or `.entry`, and behind the results of a `.func`.
@@ -773,5 +792,22 @@ mod tests {
         check(&format!("{HEAD}ret"), 4, "the text ends within a statement");
         check(&format!("{HEAD}ret;"), 4, "code outside of a function");
         check(&format!("{HEAD}/* "), 4, "the end of a comment is missing");
+    }
+
+    #[test]
+    fn what_is_damaged_costs_no_other_function() {
+        let check = |damaged: &str, lines: &[u32]| {
+            let text = format!("{HEAD}.func f() {{\nret;\n}}\n.func g() {{\n{damaged}\n}}\n.func h() {{\nret;\n}}\n");
+            let (module, errors) = Module::read_partly(&text);
+            let read = module.functions().map(|function| (&*function.name, function.body.is_some()));
+            assert_eq!(read.collect::<Vec<_>>(), [("f", true), ("g", lines.is_empty()), ("h", true)], "{damaged}");
+            assert_eq!(errors.iter().map(|error| error.line).collect::<Vec<_>>(), lines, "{damaged}: {errors:?}");
+        };
+        check("ret;", &[]);
+        check("ret", &[9]);
+        check("ret; { ret;", &[9]);
+        check("ret; } ret;\n", &[8, 10]);
+        check("add.u32 %r, {{ %x;\nret;", &[8]);
+        check("add.u32 (;\nret; )(;\nret;", &[8, 9]);
     }
 }

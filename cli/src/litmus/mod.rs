@@ -29,7 +29,6 @@ use ptx_atomics::{
         outcome::{Layout, Limits},
         ptx::{
             Conventions,
-            readings::Readings,
             search::{self, Decision},
         },
         unfold::Limit,
@@ -39,7 +38,7 @@ use rayon::prelude::*;
 use walkdir::WalkDir;
 
 use crate::{
-    cli::{Cli, Convention, LitmusArgs, LitmusFormat, Profile},
+    cli::{Cli, Convention, LitmusArgs, LitmusFormat},
     format,
     input::{cannot, read},
     output, progress, render,
@@ -62,6 +61,7 @@ const STACK: usize = 64 << 20;
 
 pub use finding::shown as of_finding;
 pub use from_source::read as read_sources;
+pub use race::profile;
 
 pub fn run(args: &LitmusArgs) -> ExitCode {
     if let Some(path) = &args.from_source {
@@ -199,11 +199,7 @@ fn conventions(args: &LitmusArgs) -> (Conventions, Dialect) {
         Convention::Manual => (Conventions::MANUAL, Dialect::Ptx),
         Convention::Dat3m => (Conventions::DAT3M, Dialect::Dat3m),
     };
-    let profile = match args.profile {
-        Profile::Default => Readings::DEFAULT,
-        Profile::Strict => Readings::STRICT,
-    };
-    let readings = args.readings.iter().fold(profile, |readings, (of, reading)| readings.with(*of, *reading));
+    let readings = args.readings.readings();
     (Conventions { readings, ..conventions }, dialect)
 }
 

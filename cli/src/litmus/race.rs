@@ -89,7 +89,7 @@ pub fn diagram(subject: &Subject, race: &Race, conventions: Conventions, caption
 }
 
 /// The profile, and the questions that are read otherwise.
-fn profile(readings: Readings) -> String {
+pub fn profile(readings: Readings) -> String {
     let others =
         |of: Readings| Ambiguity::iter().filter(move |question| of.reading(*question) != readings.reading(*question));
     let strict = others(Readings::STRICT).count() < others(Readings::DEFAULT).count();

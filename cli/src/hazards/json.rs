@@ -1,0 +1,62 @@
+//! Findings as one JSON array.
+
+use ptx_hazards::{Edit, Position};
+use serde::Serialize;
+
+use super::placed::Placed;
+use crate::format;
+
+#[derive(Serialize)]
+struct Found<'a> {
+    file: &'a str,
+    kernel: &'a str,
+    /// From 1; nothing where debug information has no place.
+    line: Option<u32>,
+    rule: Option<&'static str>,
+    /// `wrong`, `not-checked` or `note`.
+    verdict: &'static str,
+    profile: &'a str,
+    message: &'a str,
+    /// The line of the first of two accesses, if it is in the same file.
+    first: Option<u32>,
+    help: Option<&'a str>,
+    edits: Vec<Insertion<'a>>,
+}
+
+/// An instruction to be put in.
+#[derive(Serialize)]
+struct Insertion<'a> {
+    line: u32,
+    /// `before` or `after` the line.
+    position: &'static str,
+    instruction: &'a str,
+}
+
+pub fn array(findings: &[Placed], profile: &str) -> String {
+    let found = |placed| found(placed, profile);
+    format::json(&findings.iter().map(found).collect::<Vec<_>>())
+}
+
+fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
+    let first = placed.first.as_ref().filter(|first| first.file == placed.file);
+    Found {
+        file: &placed.file,
+        kernel: &placed.kernel,
+        line: placed.place.as_ref().map(|place| place.line),
+        rule: placed.rule.map(Into::into),
+        verdict: placed.verdict.into(),
+        profile,
+        message: &placed.message,
+        first: first.map(|first| first.line),
+        help: placed.help.as_deref(),
+        edits: placed.edits.iter().map(insertion).collect(),
+    }
+}
+
+fn insertion(Edit { line, position, instruction }: &Edit) -> Insertion<'_> {
+    let position = match position {
+        Position::Before => "before",
+        Position::After => "after",
+    };
+    Insertion { line: *line, position, instruction }
+}

@@ -1,0 +1,132 @@
+//! What is checked: PTX, or what becomes PTX.
+
+use std::path::Path;
+
+use ptx_atomics::{
+    isolated::{self, Job, Language, Unoptimized},
+    llvm::{Diagnostic, Errors, Input, Location},
+    ptx::{Module as Ptx, ModuleError},
+};
+use ptx_hazards::{Finding, Kernel, Report, Verdict};
+
+use crate::{
+    cli::{CheckArgs, CheckFormat},
+    input, litmus,
+};
+
+/// What a file has.
+pub struct Read {
+    /// Nothing if it cannot be read.
+    pub input: Option<Input>,
+    /// What of it is not checked, but for what is only not known.
+    pub errors: Vec<Diagnostic>,
+    pub modules: Vec<Module>,
+}
+
+/// A module that is checked.
+pub struct Module {
+    /// Of IR, its PTX and where the lines of it come from. The lines of PTX are those of the input.
+    pub lines: Option<Unoptimized>,
+    pub kernels: Vec<Checked>,
+}
+
+/// What is known of a kernel.
+pub struct Checked {
+    pub report: Report,
+    /// For each finding a litmus test with an execution, where these are asked for and there are any.
+    pub explained: Vec<Option<String>>,
+}
+
+/// Reads and checks the kernels of a file.
+pub fn read(args: &CheckArgs, path: &Path) -> Read {
+    let input = match input::read(path) {
+        Ok(input) => input,
+        Err(errors) => return Read { input: None, errors: errors.into_iter().collect(), modules: Vec::new() },
+    };
+    let (errors, modules) = match language(args, path) {
+        None => of_ptx(args, &input),
+        Some(language) => {
+            of_ir(args, &input, language).unwrap_or_else(|errors| (errors.into_iter().collect(), Vec::new()))
+        }
+    };
+    Read { input: Some(input), errors, modules }
+}
+
+/// What a file is written in; nothing if it is PTX.
+fn language(args: &CheckArgs, path: &Path) -> Option<Language> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("ptx") => None,
+        Some("ll" | "bc") => args.language.or(Some(Language::Llvm)),
+        Some("mlir" | "mlirbc") => args.language.or(Some(Language::Mlir)),
+        _ => args.language,
+    }
+}
+
+fn of_ptx(args: &CheckArgs, input: &Input) -> (Vec<Diagnostic>, Vec<Module>) {
+    let Some(text) = input.text() else {
+        let help = "give PTX, or .ll, .bc or .mlir";
+        return (vec![Diagnostic::new(format!("'{}' is no text", input.name())).help(help)], Vec::new());
+    };
+    let (module, errors) = Ptx::read_partly(text);
+    let error = |ModuleError { line, reason, .. }| Diagnostic {
+        location: Some(Location { file: input.name().to_owned(), line, column: 0 }),
+        ..Diagnostic::new(reason)
+    };
+    let errors = errors.into_iter().map(error).collect();
+    (errors, vec![Module { lines: None, kernels: checked(args, &module) }])
+}
+
+fn of_ir(args: &CheckArgs, input: &Input, language: Language) -> Result<(Vec<Diagnostic>, Vec<Module>), Errors> {
+    let mut job = Job::new(input.clone());
+    job.language = language;
+    job.module.clone_from(&args.module);
+    job.options = args.options();
+    let (mut errors, mut modules) = (Vec::new(), Vec::new());
+    for lines in isolated::unoptimized(&job)? {
+        let (module, unread) = Ptx::read_partly(&lines.ptx);
+        let error = |ModuleError { reason, .. }| {
+            Diagnostic::new(format!("the PTX of '{}' cannot be read: {reason}", input.name()))
+        };
+        errors.extend(unread.into_iter().map(error));
+        let kernels = checked(args, &module);
+        modules.push(Module { lines: Some(lines), kernels });
+    }
+    Ok((errors, modules))
+}
+
+fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
+    let damaged = module.functions().filter(|function| function.body.is_none() && function.head.contains(".entry"));
+    let damaged = damaged.map(|function| not_checked(&function.name));
+    ptx_hazards::read(module).iter().map(|kernel| of_kernel(args, kernel)).chain(damaged).collect()
+}
+
+fn of_kernel(args: &CheckArgs, kernel: &Kernel) -> Checked {
+    let readings = args.readings.readings();
+    let mut report = ptx_hazards::check(kernel, readings);
+    // An instruction that comes to several places of memory says the same of each.
+    report.findings.dedup_by(|a, b| {
+        (a.line, a.first, a.rule, a.verdict, &a.message) == (b.line, b.first, b.rule, b.verdict, &b.message)
+    });
+    let wanted = args.explain && args.format.is_none_or(|format| format == CheckFormat::Text);
+    let explain = |finding: &Finding| {
+        let test = ptx_hazards::litmus(kernel, finding, readings).filter(|_| finding.verdict != Verdict::NotChecked)?;
+        litmus::of_finding(&test, readings)
+    };
+    let explained = report.findings.iter().map(|finding| if wanted { explain(finding) } else { None }).collect();
+    Checked { report, explained }
+}
+
+/// A kernel that is not read.
+fn not_checked(kernel: &str) -> Checked {
+    let finding = Finding {
+        kernel: kernel.to_owned(),
+        line: 0,
+        first: None,
+        rule: None,
+        verdict: Verdict::NotChecked,
+        message: format!("not checked: kernel '{kernel}', which has errors"),
+        remedy: None,
+        path: Vec::new(),
+    };
+    Checked { report: Report { findings: vec![finding], ..Report::default() }, explained: vec![None] }
+}

@@ -1,0 +1,81 @@
+//! Findings as rustc prints errors.
+
+use std::collections::HashMap;
+
+use annotate_snippets::Level;
+use ptx_atomics::llvm::{Diagnostic, Input};
+use ptx_hazards::{Rule, Verdict};
+
+use super::placed::Placed;
+use crate::render::{self, Message};
+
+/// How many lines of findings that say the same are named.
+const NAMED: usize = 10;
+
+/// Findings that say the same of other lines of a kernel. What is wrong stands alone.
+struct Group<'a> {
+    first: &'a Placed,
+    others: Vec<&'a Placed>,
+}
+
+pub fn print(findings: &[Placed], input: &Input, profile: &str) {
+    for Group { first, others } in groups(findings) {
+        let level = match first.verdict {
+            Verdict::Wrong => Level::ERROR,
+            _ if first.is_warning() => Level::WARNING,
+            _ => Level::NOTE,
+        };
+        let rule = first.rule.filter(|_| first.verdict != Verdict::NotChecked);
+        let rule =
+            rule.map(|rule| format!("rule {rule}, section {} of the PTX manual, profile {profile}", rule.section()));
+        let diagnostic = Diagnostic {
+            function: Some(first.kernel.clone()),
+            location: first.place.clone(),
+            operation: None,
+            notes: rule.into_iter().chain(also(&others)).collect(),
+            help: first.help.clone(),
+            ..Diagnostic::new(&*first.message)
+        };
+        let message =
+            Message { level, id: first.rule.map(Into::into), diagnostic: &diagnostic, first: first.first.as_ref() };
+        render::message(&message, Some(input));
+        first.explained.iter().for_each(|test| render::say(test));
+    }
+}
+
+fn groups(findings: &[Placed]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut known: HashMap<(&str, Option<Rule>, String), usize> = HashMap::new();
+    for placed in findings {
+        if placed.verdict != Verdict::Wrong {
+            let key = (&*placed.kernel, placed.rule, without_numbers(&placed.message));
+            if let Some(group) = known.get(&key) {
+                groups[*group].others.push(placed);
+                continue;
+            }
+            known.insert(key, groups.len());
+        }
+        groups.push(Group { first: placed, others: Vec::new() });
+    }
+    groups
+}
+
+/// A message without the lines that it names.
+fn without_numbers(message: &str) -> String {
+    let mut pieces = message.split(" on line ");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |all, piece| all + piece.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+fn also(others: &[&Placed]) -> Option<String> {
+    let mut lines: Vec<_> = others.iter().filter_map(|placed| Some(placed.place.as_ref()?.line)).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let named: Vec<_> = lines.iter().take(NAMED).map(u32::to_string).collect();
+    let more = match lines.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let s = if lines.len() == 1 { "" } else { "s" };
+    (!lines.is_empty()).then(|| format!("the same on line{s} {}{more}", named.join(", ")))
+}

@@ -1,0 +1,351 @@
+//! `ptx-atomics check --async`: each rule on a kernel that breaks it and on the same kernel mended, every format, and what is no kernel.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+use itertools::Itertools;
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+use testing::{ptx_atomics, root, snapshot};
+
+/// Kernels, the rule that their `wrong` one breaks, and the options that it takes to see it.
+#[rustfmt::skip]
+const RULES: [(&str, &[&str]); 12] = [
+    ("R1", &[]), ("R2", &[]), ("R3", &[]), ("R4", &[]), ("R5", &[]), ("R6", &[]), ("R7", &[]), ("R8", &[]), ("R9", &[]),
+    ("R10", &[]), ("R11", &["--profile", "strict"]), ("R12", &[]),
+];
+
+fn main() {
+    let rules = RULES.map(|(rule, options)| Trial::test(format!("rule {rule}"), move || follows(rule, options)));
+    let others = [
+        Trial::test("every rule has its kernels", no_other_rule),
+        Trial::test("JSON", json),
+        Trial::test("SARIF", sarif),
+        Trial::test("profiles", profiles),
+        Trial::test("several files, and standard input", several),
+        Trial::test("LLVM IR", llvm_ir),
+        Trial::test("a litmus test and an execution", explained),
+        Trial::test("what is damaged costs nothing else", damaged),
+        Trial::test("what is no PTX is an error", no_ptx),
+        Trial::test("instructions that are not known are not checked", unknown),
+        Trial::test("recursion and loops with two entries", control_flow),
+        Trial::test("many kernels", many),
+        Trial::test("wrong usage is exit status 2", usage),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), rules.into_iter().chain(others).collect()).exit();
+}
+
+/// What a run gives.
+struct Done {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+/// Checks files with options, and text that comes on standard input.
+fn check(arguments: &[&str], stdin: &str) -> Result<Done, Failed> {
+    let mut command = ptx_atomics();
+    command.args(["check", "--async"]).args(arguments).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    // Who reads nothing of it has ended.
+    let _ = child.stdin.take().ok_or("no standard input")?.write_all(stdin.as_bytes());
+    let Output { status, stdout, stderr } = child.wait_with_output()?;
+    Ok(Done {
+        status: status.code().unwrap_or(-1),
+        stdout: String::from_utf8(stdout)?,
+        stderr: String::from_utf8(stderr)?,
+    })
+}
+
+/// The findings in a text that comes on standard input.
+fn findings(ptx: &str, options: &[&str]) -> Result<Vec<Value>, Failed> {
+    let Done { stdout, .. } = check(&[&["-", "--format", "json"], options].concat(), ptx)?;
+    Ok(serde_json::from_str(&stdout)?)
+}
+
+fn path(rule: &str) -> String {
+    format!("tests/async/{}.ptx", rule.to_lowercase())
+}
+
+fn kernels(rule: &str) -> Result<String, Failed> {
+    Ok(fs::read_to_string(root().join(path(rule)))?)
+}
+
+fn follows(rule: &str, options: &[&str]) -> Result<(), Failed> {
+    let found = findings(&kernels(rule)?, options)?;
+    let of = |kernel: &str| found.iter().filter(|finding| finding["kernel"] == kernel).collect_vec();
+    let breaks = |finding: &&Value| finding["verdict"] == "wrong" && finding["rule"] == rule;
+    assert_eq!(of("wrong").iter().filter(|finding| breaks(finding)).count(), 1, "{found:#?}");
+    assert!(of("right").is_empty(), "{found:#?}");
+    let Done { status, stdout, stderr } = check(&[&[&*path(rule)], options].concat(), "")?;
+    assert_eq!((status, &*stdout), (1, ""), "{stderr}");
+    snapshot::pin("tests/async", &rule.to_lowercase(), &stderr)
+}
+
+fn no_other_rule() -> Result<(), Failed> {
+    let names = RULES.iter().map(|(rule, _)| rule.to_lowercase()).collect::<BTreeSet<_>>();
+    snapshot::none_left("tests/async", &names)?;
+    let files = fs::read_dir(root().join("tests/async"))?.flatten().map(|entry| entry.path());
+    let stem = |file: PathBuf| Some(file.file_stem()?.to_str()?.to_owned());
+    let files = files.filter(|file| file.extension().is_some_and(|ending| ending == "ptx")).filter_map(stem);
+    assert_eq!(files.collect::<BTreeSet<_>>(), names);
+    Ok(())
+}
+
+fn json() -> Result<(), Failed> {
+    let Done { status, stdout, stderr } = check(&[&path("R7"), "--format", "json"], "")?;
+    assert_eq!((status, &*stderr), (1, ""));
+    let found: Vec<Value> = serde_json::from_str(&stdout)?;
+    let [finding] = &found[..] else { panic!("{stdout}") };
+    let expected = serde_json::json!({
+        "file": path("R7"), "kernel": "wrong", "line": 21, "rule": "R7", "verdict": "wrong", "profile": "default",
+        "message": "the cp.async on line 20 may be in flight when the read comes to the same shared memory",
+        "first": 20, "help": "insert cp.async.wait_all in front of line 21",
+        "edits": [{ "line": 21, "position": "before", "instruction": "cp.async.wait_all" }],
+    });
+    assert_eq!(*finding, expected);
+    let Done { status, stdout, .. } = check(&["-", "--format", "json"], HEAD)?;
+    assert_eq!((status, &*stdout), (0, "[]\n"));
+    Ok(())
+}
+
+/// By the schema of SARIF 2.1.0: what it requires, and which words it has.
+fn sarif() -> Result<(), Failed> {
+    let files = RULES.map(|(rule, _)| path(rule));
+    let options = ["--format", "sarif", "--profile", "strict"];
+    let Done { status, stdout, stderr } = check(&files.iter().map(|file| &**file).chain(options).collect_vec(), "")?;
+    assert_eq!((status, &*stderr), (1, ""));
+    let log: Value = serde_json::from_str(&stdout)?;
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().ok_or("no rules")?;
+    assert_eq!(rules.iter().filter_map(|rule| rule["id"].as_str()).collect_vec(), RULES.map(|(rule, _)| rule));
+    assert!(rules.iter().all(|rule| rule["shortDescription"]["text"].as_str().is_some_and(|text| text.len() > 10)));
+    let docs = fs::read_to_string(root().join("docs/async.md"))?;
+    let missing = rules.iter().filter(|rule| {
+        let (id, text) = (rule["id"].as_str().unwrap_or_default(), rule["shortDescription"]["text"].as_str());
+        !docs.contains(&format!("| {id} | {} | ", text.unwrap_or_default()))
+    });
+    assert_eq!(missing.collect_vec(), [&Value::Null; 0], "the table in docs/async.md");
+    let results = run["results"].as_array().ok_or("no results")?;
+    for result in results {
+        let levels = ["fail error", "fail warning", "fail note", "open none"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let level = format!("{} {}", text(&result["kind"]), text(&result["level"]));
+        assert!(levels.contains(&&*level), "{result}");
+        assert!(text(&result["message"]["text"]).ends_with('.'), "{result}");
+        let place = &result["locations"][0]["physicalLocation"];
+        assert!(place["region"]["startLine"].as_u64().is_some_and(|line| line > 0), "{result}");
+        assert!(files.contains(&text(&place["artifactLocation"]["uri"])), "{result}");
+        if let Some(index) = result["ruleIndex"].as_u64() {
+            assert_eq!(rules[index as usize]["id"], result["ruleId"], "{result}");
+        }
+        for replacement in result["fixes"][0]["artifactChanges"][0]["replacements"].as_array().into_iter().flatten() {
+            assert!(text(&replacement["insertedContent"]["text"]).ends_with(";\n"), "{result}");
+            assert!(replacement["deletedRegion"]["startLine"].is_u64(), "{result}");
+        }
+    }
+    let broken: BTreeSet<_> = results.iter().filter_map(|result| result["ruleId"].as_str()).collect();
+    assert_eq!(broken, RULES.map(|(rule, _)| rule).into());
+    Ok(())
+}
+
+fn profiles() -> Result<(), Failed> {
+    let ptx = kernels("R11")?;
+    let profiles = |options: &[&str]| -> Result<Vec<String>, Failed> {
+        let found = findings(&ptx, options)?;
+        let broken = found.iter().filter(|finding| finding["rule"] == "R11");
+        Ok(broken.filter_map(|finding| Some(finding["profile"].as_str()?.to_owned())).collect())
+    };
+    assert_eq!(profiles(&[])?, [""; 0]);
+    assert_eq!(profiles(&["--profile", "strict"])?, ["strict"]);
+    assert_eq!(profiles(&["--reading", "A1=strict"])?, ["default, A1=strict"]);
+    assert_eq!(profiles(&["--profile", "strict", "--reading", "start-after-earlier=lenient"])?, [""; 0]);
+    Ok(())
+}
+
+fn several() -> Result<(), Failed> {
+    let Done { status, stderr, .. } = check(&[&path("R5"), "-", &path("R8")], &kernels("R7")?)?;
+    assert_eq!(status, 1);
+    let places = stderr.lines().filter_map(|line| line.trim_start().strip_prefix("--> ")).collect_vec();
+    assert_eq!(places, ["tests/async/r5.ptx:23:2", "<stdin>:21:2", "tests/async/r8.ptx:22:2"], "{stderr}");
+    assert!(stderr.contains("\n6 kernels, "), "{stderr}");
+    // What cannot be read keeps nothing else from being checked.
+    let Done { status, stderr, .. } = check(&["tests/async/none.ptx", &path("R7")], "")?;
+    assert_eq!(status, 1);
+    assert!(stderr.contains("cannot read 'tests/async/none.ptx'") && stderr.contains("error[R7]"), "{stderr}");
+    Ok(())
+}
+
+const LLVM_IR: &str = r#"target triple = "nvptx64-nvidia-cuda"
+@tile = internal addrspace(3) global [256 x i32] undef, align 128
+declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) @tile, ptr addrspace(1) %in)
+  %v = load i32, ptr addrspace(3) @tile
+  store i32 %v, ptr addrspace(1) %out
+  ret void
+}
+"#;
+
+fn llvm_ir() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("a.ll");
+    fs::write(&file, LLVM_IR)?;
+    let name = file.to_str().ok_or("a path that is no text")?;
+    let Done { status, stderr, .. } = check(&[name, "--mcpu", "sm_80"], "")?;
+    assert_eq!(status, 1, "{stderr}");
+    let expected = "\
+error[R7]: the cp.async on line 5 may be in flight when the read comes to the same shared memory
+ --> a.ll:6:3
+  |
+5 |   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) @tile, ptr addrspace(1) %in)
+  |   ---------------------------------------------------------------------------------------------- the first access
+6 |   %v = load i32, ptr addrspace(3) @tile
+  |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in function 'k'
+  |
+  = note: rule R7, section 9.7.9.25 of the PTX manual, profile default
+  = help: insert cp.async.wait_all in front of line 6
+
+1 kernel, 0 synchronizations: 1 wrong, 0 not checked
+";
+    let place = format!("{}/", folder.path().display());
+    assert_eq!(stderr.replace(&place, ""), expected);
+    // The same on standard input.
+    let Done { status, stderr, .. } = check(&["-", "--input", "llvm", "--mcpu", "sm_80"], LLVM_IR)?;
+    assert_eq!(status, 1);
+    assert!(stderr.contains("--> <stdin>:6:3"), "{stderr}");
+    Ok(())
+}
+
+fn explained() -> Result<(), Failed> {
+    let Done { stderr, .. } = check(&[&path("R1"), "--explain"], "")?;
+    assert!(stderr.contains("\nPTX wrong") && stderr.contains(" have a data race. "), "{stderr}");
+    let Done { stderr, .. } = check(&[&path("R1")], "")?;
+    assert!(!stderr.contains("data race"), "{stderr}");
+    Ok(())
+}
+
+const HEAD: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
+
+fn damaged() -> Result<(), Failed> {
+    let text = kernels("R7")?;
+    let other = text.replace("right", "third").replace("wrong", "fourth");
+    let other = other.split_once(".visible").ok_or("no kernel")?.1;
+    for wrong in ["(((;", "{ ret;", "} ret;", "add.u32 %r, [;"] {
+        // In the first kernel, behind its declarations.
+        let text = text.replacen("mov.u32", &format!("{wrong}\n\tmov.u32"), 1) + "\n.visible" + other;
+        let Done { status, stdout, stderr } = check(&["-", "--format", "json"], &text)?;
+        assert_eq!(status, 1);
+        assert!(stderr.contains("--> <stdin>:"), "{wrong}: {stderr}");
+        let found: Vec<Value> = serde_json::from_str(&stdout)?;
+        let found = found.iter().map(|finding| (finding["kernel"].clone(), finding["verdict"].clone())).collect_vec();
+        assert_eq!(found, [("fourth".into(), "wrong".into()), ("wrong".into(), "not-checked".into())], "{wrong}");
+    }
+    Ok(())
+}
+
+fn no_ptx() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let refuses = |bytes: &[u8], expected: &str| -> Result<(), Failed> {
+        let file = folder.path().join("a.ptx");
+        fs::write(&file, bytes)?;
+        let Done { status, stdout, stderr } = check(&[&file.display().to_string()], "")?;
+        assert_eq!((status, &*stdout), (1, ""));
+        assert!(stderr.contains(expected), "{stderr}");
+        assert!(stderr.ends_with("\n0 kernels, 0 synchronizations: 0 wrong, 0 not checked\n"), "{stderr}");
+        Ok(())
+    };
+    refuses(b"", "error: no `.version` and `.target`: this is no PTX")?;
+    refuses(b"\x7fELF\x02\x01\x00\xff\xfe", "a.ptx' is no text")?;
+    refuses(b"fn main() {}\n", "this is no PTX")?;
+    refuses(&[0; 4096], "error: ")?;
+    // No text of our own kernels, cut off anywhere, ends the process.
+    for (rule, _) in RULES {
+        let text = kernels(rule)?;
+        for end in (0..text.len()).step_by(397) {
+            let Done { status, stderr, .. } = check(&["-"], &text[..end])?;
+            assert!((0..=1).contains(&status), "{rule} up to {end}: {stderr}");
+        }
+    }
+    Ok(())
+}
+
+fn unknown() -> Result<(), Failed> {
+    let text = kernels("R7")?.replacen("cp.async.cg", "frobnicate.now %x, [%at];\n\tcp.async.cg", 1);
+    let found = findings(&text, &[])?;
+    let named = |finding: &&Value| {
+        let message = finding["message"].as_str().unwrap_or_default();
+        finding["verdict"] == "not-checked" && message.starts_with("not checked: ") && message.contains("frobnicate")
+    };
+    assert_eq!(found.iter().filter(named).count(), 1, "{found:#?}");
+    let Done { stderr, .. } = check(&["-"], &text)?;
+    assert!(stderr.contains("note: not checked: "), "{stderr}");
+    Ok(())
+}
+
+fn control_flow() -> Result<(), Failed> {
+    let copy = "cp.async.ca.shared.global [tile], [%in], 4;";
+    let head = format!("{HEAD}.shared .align 16 .b8 tile[64];\n");
+    let recursive = format!(
+        "{head}.func f(.param .u64 p) {{ .reg .b64 %in; ld.param.u64 %in, [p]; {copy} call.uni f, (p); ret; }}\n\
+         .entry k(.param .u64 q) {{ call.uni f, (q); ret; }}\n"
+    );
+    let irreducible = format!(
+        "{head}.entry k(.param .u64 q) {{ .reg .b64 %in; .reg .pred %p; .reg .b32 %x; ld.param.u64 %in, [q];\n\
+         setp.eq.u64 %p, %in, 0; @%p bra B;\nA: {copy} @%p bra B; ret;\nB: ld.shared.b32 %x, [tile]; bra A;\n}}\n"
+    );
+    let Done { status, stderr, .. } = check(&["-"], &recursive)?;
+    assert!((0..=1).contains(&status) && stderr.contains("1 kernel, "), "{stderr}");
+    let Done { status, stderr, .. } = check(&["-"], &irreducible)?;
+    assert!(status == 1 && stderr.contains("error[R7]"), "{stderr}");
+    Ok(())
+}
+
+/// All kernels of all rules, many times. `CHECK_ASYNC_BYTES` says how large the file is.
+fn many() -> Result<(), Failed> {
+    let bytes = std::env::var("CHECK_ASYNC_BYTES").map_or(Ok(1 << 18), |bytes| bytes.parse::<usize>())?;
+    let mut text = HEAD.to_owned();
+    let mut count = 0;
+    while text.len() < bytes {
+        for (rule, _) in RULES {
+            let kernels = kernels(rule)?;
+            let (_, kernels) = kernels.split_once(".visible").ok_or("no kernel")?;
+            let named = |old: &str| format!(".entry {old}{count}_{rule}(");
+            text += ".visible";
+            text += &kernels.replace(".entry wrong(", &named("wrong")).replace(".entry right(", &named("right"));
+        }
+        count += 1;
+    }
+    let found = findings(&text, &[])?;
+    let wrong = found.iter().filter(|finding| finding["verdict"] == "wrong");
+    let kernels: BTreeSet<_> = wrong.filter_map(|finding| finding["kernel"].as_str()).collect();
+    // All but that of the strict profile.
+    assert_eq!(kernels.len(), count * (RULES.len() - 1));
+    assert!(kernels.iter().all(|kernel| kernel.starts_with("wrong")));
+    Ok(())
+}
+
+fn usage() -> Result<(), Failed> {
+    let refuses = |arguments: &[&str]| -> Result<(), Failed> {
+        let mut command: Command = ptx_atomics();
+        let Output { status, stderr, .. } = command.arg("check").args(arguments).output()?;
+        assert_eq!(status.code(), Some(2), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
+        Ok(())
+    };
+    refuses(&["--async"])?;
+    refuses(&["a.ptx"])?;
+    refuses(&["--async", "a.ptx", "--profile", "lax"])?;
+    refuses(&["--async", "a.ptx", "--reading", "A99=strict"])?;
+    refuses(&["--async", "a.ptx", "--format", "xml"])?;
+    refuses(&["--async", "a.ptx", "--json"])?;
+    refuses(&["--async", "a.ptx", "--ir", "a.ll"])?;
+    refuses(&["--ir", "a.ll", "--ptx", "a.ptx", "--profile", "strict"])?;
+    refuses(&["--ir", "a.ll", "--ptx", "a.ptx", "--mcpu", "sm_90"])?;
+    refuses(&["--ir", "a.ll", "--ptx", "a.ptx", "--format", "json"])
+}
