@@ -27,7 +27,7 @@ use self::{
     token::{Token, What},
 };
 use crate::{
-    finding::{Finding, Report, Rule, Verdict},
+    finding::{Report, Rule, Verdict},
     kernel::{Access, Kernel, Kind, Proxy, Start},
 };
 
@@ -42,14 +42,15 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     let graph = Graph::new(kernel);
     let barriers = Barriers::new(&graph);
     let tokens = tokens(&graph);
-    let mut search = Search { flow: Flow::new(&graph, &barriers, readings, tokens), found: BTreeMap::new() };
+    let partners = partners(&graph, &tokens);
+    let mut search = Search { flow: Flow::new(&graph, &barriers, readings, tokens), partners, found: BTreeMap::new() };
     let too_large = barriers.too_many || search.all().is_err();
     if too_large {
         report.findings.push(forms::too_large(kernel));
         report.unchecked = synchronizations;
         return report;
     }
-    let Search { flow, found } = search;
+    let Search { flow, found, .. } = search;
     report.findings = found.into_iter().map(|(key, found)| remedy::finding(&flow, &key, &found)).collect();
     report.findings.extend(forms::findings(&flow));
     report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first));
@@ -91,6 +92,28 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
     tokens
 }
 
+/// The blocks in which something may need something of each access.
+fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> Vec<Vec<usize>> {
+    let mut seen = FxHashSet::default();
+    let mut all = Vec::new();
+    for &block in &graph.order {
+        for index in 0..graph.kernel.blocks[block].events.len() {
+            let new = seconds(graph, (block, index)).into_iter();
+            all.extend(new.filter(|second| seen.insert((block, second.access.clone()))));
+        }
+    }
+    let of = |token: &Token<'_>| {
+        let meets = |second: &&Token<'_>| {
+            need::conflict(token, second)
+                && alias::overlap(graph.kernel, &token.access, Round::Earlier, &second.access) != Overlap::No
+        };
+        let mut blocks: Vec<_> = all.iter().filter(meets).map(|second| second.place.0).collect();
+        blocks.dedup();
+        blocks
+    };
+    tokens.iter().map(of).collect()
+}
+
 /// Whether a plain access goes on where the one before it ended, so that both are one.
 fn extends<'k>(graph: &Graph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -> bool {
     let Some(last) = tokens.last_mut() else { return false };
@@ -129,12 +152,12 @@ pub struct Key {
 pub struct Found<'k> {
     verdict: Verdict,
     second: Token<'k>,
-    /// Whether the first access is that of another role.
-    foreign: bool,
 }
 
 struct Search<'k> {
     flow: Flow<'k>,
+    /// The blocks with what may need something of each access.
+    partners: Vec<Vec<usize>>,
     found: BTreeMap<Key, Found<'k>>,
 }
 
@@ -169,7 +192,12 @@ impl<'k> Search<'k> {
         let mut table: FxHashMap<usize, Foreign> = FxHashMap::default();
         let known = flow.graph.known(begin).to_vec();
         for (number, token) in flow.tokens.iter().enumerate() {
-            if !fork.theirs[token.place.0] || matches!(token.what, What::Initialized | What::Allocated) {
+            // What no other role comes to is no matter of roles.
+            let elsewhere = |block: &usize| !fork.theirs[*block];
+            if !fork.theirs[token.place.0]
+                || !self.partners[number].iter().any(elsewhere)
+                || matches!(token.what, What::Initialized | What::Allocated)
+            {
                 continue;
             }
             let (foreign, from_start) = fork.foreign(flow.graph, flow.barriers, coverage, number, token.place);
@@ -227,31 +255,6 @@ impl<'k> Search<'k> {
             }
             let mut states = before[block].clone();
             for index in 0..graph.kernel.blocks[block].events.len() {
-                if let Ok(line) = std::env::var("HAZ") {
-                    let line: u32 = line.parse().unwrap();
-                    for (n, st) in &states {
-                        let t = &self.flow.tokens[*n];
-                        if t.line == line && t.number == 0 {
-                            eprintln!(
-                                "{} block {block} at {} : {:?}",
-                                if within.is_some() { "foreign" } else { "own" },
-                                graph.kernel.blocks[block].events[index].line,
-                                st.iter()
-                                    .map(|s| (
-                                        &s.progress.done,
-                                        s.progress.shared,
-                                        s.progress.among,
-                                        s.progress.foreign,
-                                        s.progress.doubt,
-                                        s.progress.completes,
-                                        s.progress.told,
-                                        &s.assumed
-                                    ))
-                                    .collect::<Vec<_>>()
-                            );
-                        }
-                    }
-                }
                 if !states.is_empty() {
                     for second in seconds(graph, (block, index)) {
                         self.compare(&states, &second);
@@ -288,7 +291,7 @@ impl<'k> Search<'k> {
                     false => Verdict::NotChecked,
                 };
                 let key = Key { first: number, rule, lack };
-                let found = Found { verdict, second: second.clone(), foreign: state.progress.foreign };
+                let found = Found { verdict, second: second.clone() };
                 match self.found.get_mut(&key) {
                     Some(old) if (old.verdict, old.second.line) <= (verdict, found.second.line) => {}
                     Some(old) => *old = found,
@@ -305,7 +308,7 @@ impl<'k> Search<'k> {
             if first.what == What::Allocated {
                 let key = Key { first: number, rule: Rule::R6, lack: Lack::Wait };
                 let second = Token { place: (block, usize::MAX), ..first.clone() };
-                self.found.entry(key).or_insert(Found { verdict: Verdict::Wrong, second, foreign: false });
+                self.found.entry(key).or_insert(Found { verdict: Verdict::Wrong, second });
             }
         }
     }

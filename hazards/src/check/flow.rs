@@ -120,7 +120,7 @@ pub enum Mode<'f> {
 }
 
 /// How much work a kernel may take, in accesses times events.
-const WORK: usize = 60_000_000;
+const WORK: usize = 1_000_000;
 
 /// Too much work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,6 +197,12 @@ impl<'k> Flow<'k> {
         Ok(before)
     }
 
+    /// Counts work.
+    pub fn spend(&mut self, work: usize) -> Result<(), TooLarge> {
+        self.work += work + 1;
+        if self.work > WORK { Err(TooLarge) } else { Ok(()) }
+    }
+
     /// What is in flight behind an event, of what was in front of it.
     pub fn pass(
         &mut self,
@@ -207,10 +213,7 @@ impl<'k> Flow<'k> {
     ) -> Result<(), TooLarge> {
         let event = &self.graph.kernel.blocks[place.0].events[place.1];
         if !matches!(event.kind, Kind::Access(_)) && !states.is_empty() {
-            self.work += states.len() + 1;
-            if self.work > WORK {
-                return Err(TooLarge);
-            }
+            self.spend(states.values().map(Vec::len).sum())?;
             let step = Step::new(self, place, event);
             let mut numbers: Vec<_> = states.keys().copied().collect();
             numbers.sort_unstable();

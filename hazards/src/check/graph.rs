@@ -160,12 +160,16 @@ impl<'k> Graph<'k> {
                 None => (meeting.constant, meeting.constant),
                 Some(base) => {
                     let (low, high) = self.bounds(base, before);
-                    let shifted = |end: i64| if end == i64::MIN || end == i64::MAX { end } else { end.saturating_add(meeting.constant) };
+                    let shifted = |end: i64| {
+                        if end == i64::MIN || end == i64::MAX { end } else { end.saturating_add(meeting.constant) }
+                    };
                     (shifted(low), shifted(high))
                 }
             };
             for &predicate in self.tests.get(&meeting.value).map_or(&[][..], |tests| tests) {
-                let Test::Within { low: least, high: most, .. } = self.kernel.predicates[predicate].test else { continue };
+                let Test::Within { low: least, high: most, .. } = self.kernel.predicates[predicate].test else {
+                    continue;
+                };
                 if least <= low && high <= most {
                     known.push(Literal { predicate, holds: true });
                 } else if high < least || most < low {
@@ -180,7 +184,8 @@ impl<'k> Graph<'k> {
     fn bounds(&self, value: usize, known: &[Literal]) -> (i64, i64) {
         let (mut low, mut high) = self.kernel.values[value].range.unwrap_or((i64::MIN, i64::MAX));
         for literal in known {
-            let Test::Within { value: tested, low: least, high: most } = self.kernel.predicates[literal.predicate].test else {
+            let Test::Within { value: tested, low: least, high: most } = self.kernel.predicates[literal.predicate].test
+            else {
                 continue;
             };
             match literal.holds {

@@ -58,7 +58,6 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
         Lack::Wait => format!("{a} on line {line} may be in flight when {b} comes to the same {what}"),
         Lack::Sharing => format!("nothing tells the thread of {b} that {a} on line {line} to the same {what} is over"),
         Lack::Fence => format!("no proxy fence stands between {a} on line {line} and {b} of the same {what}"),
-        Lack::Before => format!("no tcgen05.fence::before_thread_sync stands behind {a} on line {line}"),
         Lack::After => format!(
             "no tcgen05.fence::after_thread_sync stands in front of {b}, behind what orders it after {a} on line {line}"
         ),

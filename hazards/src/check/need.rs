@@ -20,8 +20,6 @@ pub enum Lack {
     Sharing,
     /// A fence between proxies.
     Fence,
-    /// `tcgen05.fence::before_thread_sync`
-    Before,
     /// `tcgen05.fence::after_thread_sync`
     After,
 }

@@ -49,7 +49,6 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
             (&["fence.mbarrier_init.release.cluster"], "")
         }
         Lack::Fence => (&["fence.proxy.async.shared::cta"], ""),
-        Lack::Before => (&["tcgen05.fence::before_thread_sync"], ""),
         Lack::After => (&["tcgen05.fence::after_thread_sync"], ""),
     };
     if instructions.is_empty() {
