@@ -232,6 +232,7 @@ impl<'k> Search<'k> {
         if table.is_empty() {
             return Ok(());
         }
+        if std::env::var("FORK").is_ok() { eprintln!("fork {} edge {} look {look} start {:?} table {:?}", fork.block, fork.edge, start.keys().map(|n| self.flow.tokens[*n].line).collect::<Vec<_>>(), table.iter().map(|(n, f)| (self.flow.tokens[*n].line, &f.again, &f.permits, &f.first_permits, f.once)).collect::<Vec<_>>()); }
         let mode = Mode::Foreign(&table);
         self.flow.role = Some(fork.ours.clone());
         let states = self.flow.run(vec![(begin, start)], Some(&fork.ours), &mode, coverage)?;
@@ -257,7 +258,7 @@ impl<'k> Search<'k> {
             for index in 0..graph.kernel.blocks[block].events.len() {
                 if !states.is_empty() {
                     for second in seconds(graph, (block, index)) {
-                        self.compare(&states, &second);
+                        self.compare(&states, &second, matches!(mode, Mode::Foreign(_)));
                     }
                 }
                 self.flow.pass((block, index), &mut states, mode, coverage)?;
@@ -270,7 +271,7 @@ impl<'k> Search<'k> {
         Ok(())
     }
 
-    fn compare(&mut self, states: &States, second: &Token<'k>) {
+    fn compare(&mut self, states: &States, second: &Token<'k>, is_foreign: bool) {
         for (&number, states) in states {
             let first = &self.flow.tokens[number];
             let initialized = first.what == What::Initialized && second.what == What::Initialized;
@@ -278,12 +279,15 @@ impl<'k> Search<'k> {
                 continue;
             }
             for state in states {
+                // Two roles are in rounds of their own.
+                let round = if is_foreign { Round::Earlier } else { state.progress.round() };
                 let overlap =
-                    alias::overlap(self.flow.graph.kernel, &first.access, state.progress.round(), &second.access);
+                    alias::overlap(self.flow.graph.kernel, &first.access, round, &second.access);
                 if overlap == Overlap::No {
                     continue;
                 }
                 let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
+                if std::env::var("FORK").is_ok() { eprintln!("found {} -> {} {rule:?} {lack:?} foreign {is_foreign} {:?}", first.line, second.line, state); }
                 let certain = overlap == Overlap::Yes && !state.progress.doubt;
                 let verdict = match certain {
                     true if self.flow.is_warning(first, second, lack) => Verdict::Note,

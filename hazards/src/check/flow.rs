@@ -11,7 +11,7 @@ use super::{
     graph::{Graph, Place},
     token::{Done, Progress, Token, What},
 };
-use crate::kernel::{BarrierId, Event, Kind, Literal, ProxyFence, Side, Space, Test};
+use crate::kernel::{BarrierId, Event, Kind, Literal, Operation, ProxyFence, Side, Space, Test};
 
 /// What is known of an access along a path, and what holds of the thread that is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub enum Mode<'f> {
 }
 
 /// How much work a kernel may take, in accesses times events.
-const WORK: usize = 1_000_000;
+const WORK: usize = 4_000_000;
 
 /// Too much work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -414,7 +414,7 @@ impl<'k> Flow<'k> {
                 now.completes |= step.signal;
                 coverage.entry(number, step.signal, step.place, false).good = true;
             }
-            Kind::CopyArrive(_) if own && token.operation() == Some(&crate::kernel::Operation::Copy) => {
+            Kind::CopyArrive(_) if own && token.operation() == Some(&Operation::Copy) => {
                 now.completes |= step.signal;
                 coverage.entry(number, step.signal, step.place, false).good = true;
             }
@@ -486,6 +486,10 @@ impl<'k> Flow<'k> {
     /// Its thread arrives somewhere.
     fn tell(&self, number: usize, now: &mut Progress, step: &Step, releases: bool, coverage: &mut Coverage) {
         let token = &self.tokens[number];
+        // An arrival on the mbarrier of a copy ends no phase without the copy.
+        if token.operation() == Some(&Operation::BulkLoad) && self.barriers.signal(token.place) & step.signal != 0 {
+            return;
+        }
         let cover = coverage.entry(number, step.signal, step.place, self.role.is_some());
         if now.is_done(token) {
             if releases || now.released || token.access.space == Space::Tensor {
