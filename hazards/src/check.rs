@@ -28,7 +28,7 @@ use self::{
 };
 use crate::{
     finding::{Report, Rule, Verdict},
-    kernel::{Access, Kernel, Kind, Proxy, Start},
+    kernel::{Access, Kernel, Kind, Proxy, Space, Start},
 };
 
 /// What is wrong with a kernel, as the readings have it.
@@ -232,10 +232,9 @@ impl<'k> Search<'k> {
         if table.is_empty() {
             return Ok(());
         }
-        if std::env::var("FORK").is_ok() { eprintln!("fork {} edge {} look {look} start {:?} table {:?}", fork.block, fork.edge, start.keys().map(|n| self.flow.tokens[*n].line).collect::<Vec<_>>(), table.iter().map(|(n, f)| (self.flow.tokens[*n].line, &f.again, &f.permits, &f.first_permits, f.once)).collect::<Vec<_>>()); }
         let mode = Mode::Foreign(&table);
         self.flow.role = Some(fork.ours.clone());
-        let states = self.flow.run(vec![(begin, start)], Some(&fork.ours), &mode, coverage)?;
+        let states = self.flow.run(vec![(begin, start)], Some(&fork.followed), &mode, coverage)?;
         let looked = if look { self.look_within(&states, Some(&fork.ours), &mode, coverage) } else { Ok(()) };
         self.flow.role = None;
         looked
@@ -280,14 +279,20 @@ impl<'k> Search<'k> {
             }
             for state in states {
                 // Two roles are in rounds of their own.
-                let round = if is_foreign { Round::Earlier } else { state.progress.round() };
-                let overlap =
-                    alias::overlap(self.flow.graph.kernel, &first.access, round, &second.access);
+                // A place that plain accesses of one role alone use is no element of another's ring. Tensor memory is read one element
+                // behind the one that is written.
+                let is_own_place = first.operation().is_none() && first.access.address.offset.terms.is_empty();
+                let round = match is_foreign {
+                    true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
+                    true if is_own_place => Round::Same,
+                    true => Round::Earlier,
+                    false => state.progress.round(),
+                };
+                let overlap = alias::overlap(self.flow.graph.kernel, &first.access, round, &second.access);
                 if overlap == Overlap::No {
                     continue;
                 }
                 let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
-                if std::env::var("FORK").is_ok() { eprintln!("found {} -> {} {rule:?} {lack:?} foreign {is_foreign} {:?}", first.line, second.line, state); }
                 let certain = overlap == Overlap::Yes && !state.progress.doubt;
                 let verdict = match certain {
                     true if self.flow.is_warning(first, second, lack) => Verdict::Note,

@@ -230,7 +230,9 @@ impl<'k> Flow<'k> {
                 if let Some(foreign) = foreign
                     && foreign.permits_at(place, new.is_empty())
                 {
-                    let progress = Progress { foreign: true, ..Progress::NEW };
+                    let ahead =
+                        !new.is_empty() && new.iter().all(|state| !state.progress.foreign || state.progress.ahead);
+                    let progress = Progress { foreign: true, ahead, ..Progress::NEW };
                     insert(&mut new, State { progress, assumed: step.known.clone() });
                 }
                 if !new.is_empty() {

@@ -24,6 +24,8 @@ pub struct Fork {
     pub theirs: Vec<bool>,
     /// The blocks of the second side alone.
     pub ours: Vec<bool>,
+    /// These, and those behind where the sides meet, as far as to a barrier: there one side tells the other.
+    pub followed: Vec<bool>,
 }
 
 /// More ways than this are no roles.
@@ -64,8 +66,9 @@ pub fn forks(graph: &Graph<'_>) -> Vec<Fork> {
                     continue;
                 }
                 let alone = |a: &[bool], b: &[bool]| a.iter().zip(b).map(|(a, b)| *a && !*b).collect::<Vec<_>>();
-                let fork =
-                    Fork { block, edge, begin: next[first].to, theirs: alone(theirs, ours), ours: alone(ours, theirs) };
+                let (theirs, ours) = (alone(theirs, ours), alone(ours, theirs));
+                let followed = followed(graph, &ours, end);
+                let fork = Fork { block, edge, begin: next[first].to, theirs, ours, followed };
                 if has_events(graph, &fork.theirs) && has_events(graph, &fork.ours) {
                     forks.push(fork);
                 }
@@ -73,6 +76,22 @@ pub fn forks(graph: &Graph<'_>) -> Vec<Fork> {
         }
     }
     forks
+}
+
+fn followed(graph: &Graph<'_>, ours: &[bool], end: Option<usize>) -> Vec<bool> {
+    let mut followed = ours.to_vec();
+    if let Some(end) = end {
+        let meets = |block: usize| {
+            let events = &graph.kernel.blocks[block].events;
+            events.iter().any(|event| matches!(event.kind, Kind::Barrier(_)))
+        };
+        followed[end] = true;
+        if !meets(end) {
+            let behind = graph.reached(&[end], meets);
+            followed.iter_mut().zip(behind).for_each(|(followed, behind)| *followed |= behind);
+        }
+    }
+    followed
 }
 
 fn has_events(graph: &Graph<'_>, side: &[bool]) -> bool {

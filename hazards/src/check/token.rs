@@ -86,7 +86,8 @@ pub struct Progress {
     pub after: bool,
     /// Whether values in its address may be those of an earlier round.
     pub stale: bool,
-    /// Whether it passed a wait that leaves the latest groups in flight, as a pipeline does.
+    /// Whether it passed a wait that leaves the latest groups in flight, as a pipeline does; or is what another role does next, behind
+    /// what was waited for.
     pub ahead: bool,
     /// Whether it cannot be told if what was waited for was this.
     pub doubt: bool,
