@@ -1,0 +1,128 @@
+//! Bugs that others reported, reduced: found before their fix, silent after.
+//!
+//! A file of `tests/async/reported` is the fixed form. Without the lines that end in `// the fix`, and with those behind
+//! `// before: `, it is the form before.
+
+use std::fs;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_hazards::{Finding, Rule, Verdict, check, read};
+use ptx_isa::Module;
+use ptx_memory_model::ptx::readings::Readings;
+use testing::root;
+
+/// How the form before the fix is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Wrong,
+    /// Of a read that a copy overwrites, `default` only warns.
+    Warning,
+    /// `default` takes it.
+    Strict,
+}
+
+use Found::{Strict, Warning, Wrong};
+
+#[rustfmt::skip]
+const REPORTED: [(&str, Rule, Found); 23] = [
+    ("cudnn_784",              Rule::R4,  Wrong),
+    ("cula_114",               Rule::R4,  Wrong),
+    ("cutlass_3647",           Rule::R8,  Wrong),
+    ("cutlass_3652",           Rule::R1,  Wrong),
+    ("cutlass_3653",           Rule::R2,  Wrong),
+    ("deepep_642",             Rule::R4,  Warning),
+    ("deepep_657",             Rule::R7,  Wrong),
+    ("deepgemm_389",           Rule::R4,  Warning),
+    ("facebook_triton_1723",   Rule::R4,  Warning),
+    ("facebook_triton_2024",   Rule::R1,  Wrong),
+    ("fastvideo_1819",         Rule::R1,  Wrong),
+    ("flashinfer_5334",        Rule::R1,  Wrong),
+    ("flashkda_24_empty",      Rule::R4,  Wrong),
+    ("flashkda_24_init",       Rule::R10, Strict),
+    ("flashkda_24_store",      Rule::R4,  Wrong),
+    ("sglang_39124",           Rule::R4,  Wrong),
+    ("tilelang_2634",          Rule::R4,  Wrong),
+    ("transformerengine_2695", Rule::R4,  Warning),
+    ("triton_6061",            Rule::R4,  Wrong),
+    ("triton_7293",            Rule::R12, Wrong),
+    ("triton_9871",            Rule::R1,  Wrong),
+    ("tvm_20074",              Rule::R8,  Wrong),
+    ("vllm_182",               Rule::R1,  Wrong),
+];
+
+/// Those of which the check says something else yet. A file that it is right about leaves the list.
+const OPEN: [&str; 12] = [
+    "cula_114",
+    "cutlass_3647",
+    "deepep_642",
+    "deepep_657",
+    "deepgemm_389",
+    "facebook_triton_2024",
+    "fastvideo_1819",
+    "flashinfer_5334",
+    "flashkda_24_empty",
+    "flashkda_24_init",
+    "flashkda_24_store",
+    "triton_9871",
+];
+
+fn main() {
+    let mut files: Vec<_> = fs::read_dir(root().join("tests/async/reported"))
+        .expect("the folder of reported bugs")
+        .map(|entry| entry.expect("a file of the folder").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    files.sort();
+    assert!(files.iter().eq(REPORTED.iter().map(|(name, ..)| name)), "the table does not have these files: {files:?}");
+    let trials = REPORTED.into_iter().map(|(name, rule, found)| Trial::test(name, move || ratchet(name, rule, found)));
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+}
+
+fn ratchet(name: &str, rule: Rule, found: Found) -> Result<(), Failed> {
+    match (trial(name, rule, found), OPEN.contains(&name)) {
+        (Ok(()), true) => Err("it is right now: take it off OPEN".into()),
+        (Err(_), true) => Ok(()),
+        (result, false) => result,
+    }
+}
+
+fn trial(name: &str, rule: Rule, found: Found) -> Result<(), Failed> {
+    let text = fs::read_to_string(root().join(format!("tests/async/reported/{name}.ptx")))?;
+    let fixed = findings(&text, Readings::DEFAULT)?;
+    let said = |of: &[Finding]| of.iter().map(|of| format!("\n  {}: {}", of.line, of.message)).collect::<String>();
+    if !fixed.is_empty() {
+        return Err(format!("after the fix:{}", said(&fixed)).into());
+    }
+    let before = before(&text).ok_or("no line is the fix")?;
+    let (default, strict) = (findings(&before, Readings::DEFAULT)?, findings(&before, Readings::STRICT)?);
+    let has = |of: &[Finding], verdict| of.iter().any(|of| of.rule == Some(rule) && of.verdict == verdict);
+    let as_expected = has(&strict, Verdict::Wrong)
+        && match found {
+            Wrong => has(&default, Verdict::Wrong),
+            Warning => has(&default, Verdict::Note) && !has(&default, Verdict::Wrong),
+            Strict => default.is_empty(),
+        };
+    if as_expected {
+        return Ok(());
+    }
+    Err(format!("no {rule} before the fix, default:{}\nstrict:{}", said(&default), said(&strict)).into())
+}
+
+/// What is wrong, and the warnings.
+fn findings(text: &str, readings: Readings) -> Result<Vec<Finding>, Failed> {
+    let module: Module = text.parse()?;
+    let all = read(&module).into_iter().flat_map(|kernel| check(&kernel, readings).findings);
+    let matters = |of: &Finding| of.verdict == Verdict::Wrong || of.verdict == Verdict::Note && of.first.is_some();
+    Ok(all.filter(matters).collect())
+}
+
+/// The form before the fix.
+fn before(text: &str) -> Option<String> {
+    let form: Vec<_> = text
+        .lines()
+        .filter(|line| !line.trim_end().ends_with("// the fix"))
+        .map(|line| line.replacen("// before: ", "", 1))
+        .collect();
+    (!form.iter().map(String::as_str).eq(text.lines())).then(|| form.join("\n") + "\n")
+}
