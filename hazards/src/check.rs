@@ -345,10 +345,9 @@ fn seconds<'k>(graph: &Graph<'k>, place: Place) -> Vec<Token<'k>> {
         }
         Kind::Arrive { barrier, .. }
         | Kind::Wait { barrier, .. }
-        | Kind::CopyArrive(barrier)
-        | Kind::TensorCommit { barrier, .. }
-        | Kind::Start(Start { barrier: Some(barrier), .. }) => {
-            seconds.push(other(token::mbarrier(barrier), What::Initialized));
+        | Kind::CopyArrive(barrier) => seconds.push(other(token::mbarrier(barrier), What::Initialized)),
+        Kind::TensorCommit { barrier, .. } | Kind::Start(Start { barrier: Some(barrier), .. }) => {
+            seconds.push(other(Access { proxy: Proxy::Async, ..token::mbarrier(barrier) }, What::Initialized));
         }
         _ => {}
     }

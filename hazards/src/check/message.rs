@@ -57,6 +57,9 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
         Lack::Wait if first.what == What::Allocated => "tensor memory is not freed where the kernel ends".into(),
         Lack::Wait => format!("{a} on line {line} may be in flight when {b} comes to the same {what}"),
         Lack::Sharing => format!("nothing tells the thread of {b} that {a} on line {line} to the same {what} is over"),
+        Lack::Fence if first.what == What::Initialized => {
+            format!("no fence.mbarrier_init stands between {a} on line {line} and what uses it asynchronously")
+        }
         Lack::Fence => format!("no proxy fence stands between {a} on line {line} and {b} of the same {what}"),
         Lack::After => format!(
             "no tcgen05.fence::after_thread_sync stands in front of {b}, behind what orders it after {a} on line {line}"

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     finding::Rule,
-    kernel::{Literal, Operation, Proxy, Space, Sum, Varies},
+    kernel::{Literal, Operation, Proxy, Space, Sum, Test, Varies},
 };
 
 /// What is missing.
@@ -40,8 +40,7 @@ impl Flow<'_> {
         }
         let same = !now.foreign && self.is_same_thread(first, second, state);
         let reaches = self.among[now.among].iter().all(|literal| self.graph.implied(ours, *literal));
-        let warp = self.graph.warp(&first.literals);
-        let in_warp = now.warp && warp.is_some() && warp == self.graph.warp(ours);
+        let in_warp = now.warp && self.is_same_warp(first, second);
         let complete = now.is_done(first) && (same || now.shared && reaches || in_warp);
         let rule = rule(first);
         let later = self.starts_tensor(second) && !self.is_lenient(Ambiguity::StartAfterEarlier) && !now.after;
@@ -59,6 +58,10 @@ impl Flow<'_> {
             return Some((rule, lack));
         }
         let fenced = match (first.access.proxy, second.access.proxy) {
+            // The patterns of the manual have a fence behind an initialization; kernels of one CTA do without.
+            (Proxy::Generic, Proxy::Async) if first.what == What::Initialized => {
+                now.fenced || self.readings != Readings::STRICT
+            }
             (Proxy::Generic, Proxy::Async) if !first.access.writes => {
                 now.fenced || self.is_lenient(Ambiguity::ProxyFenceAfterRead)
             }
@@ -70,6 +73,7 @@ impl Flow<'_> {
         };
         if !fenced {
             let rule = match second.access.proxy {
+                _ if first.what == What::Initialized => Rule::R10,
                 Proxy::Tensormap => Rule::R12,
                 _ => Rule::R4,
             };
@@ -105,8 +109,21 @@ impl Flow<'_> {
             return warp == self.graph.warp(&second.literals);
         }
         let (a, b) = (&first.access.address, &second.access.address);
-        let per_thread = |(value, _): &(usize, i64)| kernel.values[*value].varies == Varies::Thread;
-        !state.progress.stale && a == b && a.offset.terms.iter().any(per_thread)
+        let varies = |with: Varies| a.offset.terms.iter().any(|(value, _)| kernel.values[*value].varies == with);
+        let elected = |literal: &Literal| literal.holds && kernel.predicates[literal.predicate].test == Test::OneOfWarp;
+        let are_elected = first.literals.iter().any(elected) && second.literals.iter().any(elected);
+        !state.progress.stale && a == b && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
+    }
+
+    /// Whether the second is done by the warp that did the first: both are of one warp, or each warp has a place of its own.
+    fn is_same_warp(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
+        let warp = self.graph.warp(&first.literals);
+        let of_warp = |token: &Token<'_>| {
+            let terms = token.access.address.offset.terms.iter().copied();
+            terms.filter(|(value, _)| self.graph.kernel.values[*value].varies == Varies::Warp).collect::<Vec<_>>()
+        };
+        let own = of_warp(first);
+        warp.is_some() && warp == self.graph.warp(&second.literals) || !own.is_empty() && own == of_warp(second)
     }
 
     /// Whether one thread issues both, as code that elects it again and again means.

@@ -1,6 +1,6 @@
 //! What would mend a finding: where a wait or a fence is missing, it goes as late as it can.
 
-use super::{Found, Key, flow::Flow, forms, graph::Place, message, need::Lack, token::Token};
+use super::{Found, Key, flow::Flow, forms, graph::Place, message, need::Lack, token::{Token, What}};
 use crate::{
     finding::{Edit, Finding, Position, Remedy, Verdict},
     kernel::{Event, Kind, Operation, Proxy, Space},
@@ -44,8 +44,9 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
         Lack::Fence if second.access.proxy == Proxy::Tensormap => {
             (&[], "put fence.proxy.tensormap::generic.release behind the write, and .acquire in front of the use")
         }
+        Lack::Fence if found.second.what == What::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
         Lack::Fence if first.access.space == Space::Global => (&["fence.proxy.async.global"], ""),
-        Lack::Fence if found.second.what == super::token::What::Initialized => {
+        Lack::Fence if found.second.what == What::Initialized => {
             (&["fence.mbarrier_init.release.cluster"], "")
         }
         Lack::Fence => (&["fence.proxy.async.shared::cta"], ""),
