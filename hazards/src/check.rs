@@ -281,10 +281,12 @@ impl<'k> Search<'k> {
                 // Two roles are in rounds of their own.
                 // A place that plain accesses of one role alone use is no element of another's ring. Tensor memory is read one element
                 // behind the one that is written.
+                let is_itself = first.place == second.place && !first.access.address.offset.terms.is_empty();
                 let is_own_place = first.operation().is_none() && first.access.address.offset.terms.is_empty();
                 let round = match is_foreign {
                     true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
                     true if is_own_place => Round::Same,
+                    false if is_itself => Round::Ahead,
                     true => Round::Earlier,
                     false => state.progress.round(),
                 };
