@@ -24,11 +24,11 @@ use self::{
     graph::Place,
     need::Lack,
     roles::Fork,
-    token::{Token, What},
+    token::{Done, Token, What},
 };
 use crate::{
     finding::{Report, Rule, Verdict},
-    kernel::{Access, Kernel, Kind, Proxy, Space, Start},
+    kernel::{Access, Kernel, Kind, Operation, Proxy, Space, Start},
 };
 
 /// What is wrong with a kernel, as the readings have it.
@@ -284,6 +284,8 @@ impl<'k> Search<'k> {
                 let is_itself = first.place == second.place && !first.access.address.offset.terms.is_empty();
                 let is_own_place = first.operation().is_none() && first.access.address.offset.terms.is_empty();
                 let round = match is_foreign {
+                    // Any element of an array may be the one that is initialized.
+                    _ if first.what == What::Initialized => Round::Earlier,
                     true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
                     true if is_own_place => Round::Same,
                     false if is_itself => Round::Ahead,
@@ -321,6 +323,13 @@ impl<'k> Search<'k> {
                 let second = Token { place: (block, usize::MAX), ..first.clone() };
                 self.found.entry(key).or_insert(Found { verdict: Verdict::Wrong, second });
             }
+            let is_read = |state: &State| state.progress.done != Done::No || state.progress.doubt;
+            let reads = first.operation() == Some(&Operation::BulkStore) && first.access.space == Space::Shared;
+            if reads && !states[&number].iter().all(is_read) {
+                let key = Key { first: number, rule: Rule::R7, lack: Lack::Wait };
+                let second = Token { place: (block, usize::MAX), ..first.clone() };
+                self.found.entry(key).or_insert(Found { verdict: Verdict::Note, second });
+            }
         }
     }
 }
@@ -345,9 +354,9 @@ fn seconds<'k>(graph: &Graph<'k>, place: Place) -> Vec<Token<'k>> {
         Kind::Deallocate(access) => {
             seconds.push(other(Access { writes: true, proxy: Proxy::Tensor, ..access.clone() }, What::Plain));
         }
-        Kind::Arrive { barrier, .. }
-        | Kind::Wait { barrier, .. }
-        | Kind::CopyArrive(barrier) => seconds.push(other(token::mbarrier(barrier), What::Initialized)),
+        Kind::Arrive { barrier, .. } | Kind::Wait { barrier, .. } | Kind::CopyArrive(barrier) => {
+            seconds.push(other(token::mbarrier(barrier), What::Initialized))
+        }
         Kind::TensorCommit { barrier, .. } | Kind::Start(Start { barrier: Some(barrier), .. }) => {
             seconds.push(other(Access { proxy: Proxy::Async, ..token::mbarrier(barrier) }, What::Initialized));
         }

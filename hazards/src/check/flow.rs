@@ -429,7 +429,9 @@ impl<'k> Flow<'k> {
                 }
             }
             Kind::ProxyFence(fence) if own => self.fence(token, now, *fence),
-            Kind::InitializeFence if own && token.what == What::Initialized => (now.released, now.fenced) = (true, true),
+            Kind::InitializeFence if own && token.what == What::Initialized => {
+                (now.released, now.fenced) = (true, true)
+            }
             Kind::Fence { semantics, .. } if own => {
                 now.released |= semantics.releases && now.is_done(token);
                 if semantics.acquires && now.seen {

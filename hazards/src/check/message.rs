@@ -55,6 +55,9 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
     let what = memory(first);
     let said = match lack {
         Lack::Wait if first.what == What::Allocated => "tensor memory is not freed where the kernel ends".into(),
+        Lack::Wait if found.second.place.1 == usize::MAX => {
+            format!("{a} on line {line} may still read {what} when the CTA ends, and its memory with it")
+        }
         Lack::Wait => format!("{a} on line {line} may be in flight when {b} comes to the same {what}"),
         Lack::Sharing => format!("nothing tells the thread of {b} that {a} on line {line} to the same {what} is over"),
         Lack::Fence if first.what == What::Initialized => {

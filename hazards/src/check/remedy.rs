@@ -1,8 +1,16 @@
 //! What would mend a finding: where a wait or a fence is missing, it goes as late as it can.
 
-use super::{Found, Key, flow::Flow, forms, graph::Place, message, need::Lack, token::{Token, What}};
+use super::{
+    Found, Key,
+    flow::Flow,
+    forms,
+    graph::Place,
+    message,
+    need::Lack,
+    token::{Token, What},
+};
 use crate::{
-    finding::{Edit, Finding, Position, Remedy, Verdict},
+    finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
     kernel::{Event, Kind, Operation, Proxy, Space},
 };
 
@@ -13,7 +21,7 @@ pub fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
     Finding {
         kernel: flow.graph.kernel.name.clone(),
         line: if ended { first.line } else { found.second.line },
-        first: (!ended).then_some(first.line),
+        first: (!ended || key.rule == Rule::R7).then_some(first.line),
         rule: Some(key.rule),
         verdict: found.verdict,
         message: message::message(first, key.lack, found),
@@ -46,9 +54,7 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
         }
         Lack::Fence if found.second.what == What::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
         Lack::Fence if first.access.space == Space::Global => (&["fence.proxy.async.global"], ""),
-        Lack::Fence if found.second.what == What::Initialized => {
-            (&["fence.mbarrier_init.release.cluster"], "")
-        }
+        Lack::Fence if found.second.what == What::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
         Lack::Fence => (&["fence.proxy.async.shared::cta"], ""),
         Lack::After => (&["tcgen05.fence::after_thread_sync"], ""),
     };
