@@ -5,7 +5,7 @@ use super::{
     graph::{Graph, Place},
 };
 use crate::{
-    finding::{Finding, Rule, Verdict},
+    finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
     kernel::{Barrier, BarrierId, Event, Kernel, Kind, Operation, ProxyFence, Space},
 };
 
@@ -118,7 +118,13 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     let entry = (graph.order.first().copied().unwrap_or(0), 0);
     let wgmma = |event: &Event| matches!(&event.kind, Kind::Start(start) if start.what == Operation::Wgmma);
     let unfenced = from(graph, entry, wgmma, |event| matches!(event.kind, Kind::MatrixFence));
-    findings.extend(unfenced.map(|line| wrong(line, Rule::R5, "no wgmma.fence stands in front of the first wgmma")));
+    findings.extend(unfenced.map(|line| {
+        let instruction = "wgmma.fence.sync.aligned";
+        let edit = Edit { line, position: Position::Before, instruction: instruction.into() };
+        let help = format!("insert {instruction} in front of line {line}");
+        let finding = wrong(line, Rule::R5, "no wgmma.fence stands in front of the first wgmma");
+        Finding { remedy: Some(Remedy { help, edits: vec![edit] }), ..finding }
+    }));
     findings
 }
 
