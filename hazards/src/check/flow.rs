@@ -410,15 +410,20 @@ impl<'k> Flow<'k> {
                 now.after |= now.is_done(token);
             }
             Kind::Allocate { .. } | Kind::Deallocate(_) if own => now.after |= now.is_done(token),
-            Kind::TensorFence(Side::Before) if own => now.before |= token.is_tensor(),
+            Kind::TensorFence(Side::Before) if own => {
+                now.before |= token.is_tensor();
+                now.after |= now.is_done(token);
+            }
             Kind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
             Kind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
                 now.completes |= step.signal;
-                coverage.entry(number, step.signal, step.place, false).good = true;
+                let cover = coverage.entry(number, step.signal, step.place, false);
+                (cover.good, cover.unfenced) = (true, true);
             }
             Kind::CopyArrive(_) if own && token.operation() == Some(&Operation::Copy) => {
                 now.completes |= step.signal;
-                coverage.entry(number, step.signal, step.place, false).good = true;
+                let cover = coverage.entry(number, step.signal, step.place, false);
+                (cover.good, cover.unfenced) = (true, true);
             }
             Kind::CommitGroup(of) if own && token.groups() == Some(*of) => now.age = (now.age + 1).min(64),
             Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
@@ -435,6 +440,7 @@ impl<'k> Flow<'k> {
             Kind::Fence { semantics, .. } if own => {
                 now.released |= semantics.releases && now.is_done(token);
                 if semantics.acquires && now.seen {
+                    now.done = Done::Yes;
                     self.share(now, step);
                 }
             }
@@ -470,7 +476,7 @@ impl<'k> Flow<'k> {
     }
 
     fn fence(&self, token: &Token<'_>, now: &mut Progress, fence: ProxyFence) {
-        let is_reader = now.shared && now.among != usize::MAX;
+        let is_reader = now.shared;
         let counts =
             now.is_done(token) && (!is_reader || self.is_lenient(Ambiguity::ProxyFenceAtWriter) || !token.is_generic());
         match fence {
@@ -537,6 +543,10 @@ impl<'k> Flow<'k> {
             .filter(|bit| step.observed & bit != 0)
             .filter_map(|bit| Some((bit, coverage.get(number, bit, self.role.as_deref())?)));
         if completes | told != 0 {
+            if !acquires && !tensor {
+                now.seen = true;
+                return;
+            }
             now.done = Done::Yes;
             now.doubt |= (completes | told) & !self.barriers.doubtful == 0;
             if told != 0 && completes == 0 && !now.shared {
