@@ -402,6 +402,10 @@ impl<'k> Flow<'k> {
         }
         // What its thread, or one that knows of it, does here.
         let own = !now.foreign;
+        // What starts behind such an instruction starts behind all that is over in front of it (A1, in the strict reading).
+        if own && matches!(event.kind, Kind::TensorCommit { .. } | Kind::Relinquish) {
+            now.after |= now.is_done(token);
+        }
         match &event.kind {
             Kind::TensorWait(direction) if own => {
                 if token.direction() == Some(*direction) && !now.shared {
