@@ -29,10 +29,10 @@ impl Flow<'_> {
     pub fn lack(&self, first: &Token<'_>, state: &State, second: &Token<'_>) -> Option<(Rule, Lack)> {
         let now = &state.progress;
         let ours = &second.literals;
-        let contradicted = |literal: &&Literal| self.graph.contradict(&state.assumed, **literal);
-        if let Some(literal) = ours.iter().find(contradicted)
-            && self.graph.kernel.predicates[literal.predicate].varies == Varies::No
-        {
+        // What all threads of the CTA have alike holds of both.
+        let alike = |literal: &Literal| self.graph.kernel.predicates[literal.predicate].varies == Varies::No;
+        let both: Vec<_> = ours.iter().chain(&state.assumed).copied().filter(alike).collect();
+        if both.iter().any(|literal| self.graph.contradict(&both, *literal)) {
             return None;
         }
         if second.what == What::Plain && second.access.proxy == Proxy::Tensor && first.what == What::Allocated {
