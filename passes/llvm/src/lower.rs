@@ -51,7 +51,7 @@ pub(crate) fn plan<'c>(module: &Module<'c>, input: &Input, options: &Options) ->
     errors.or(planned)
 }
 
-/// Reports the atomics that [`lower`] would reject, and changes nothing. For a module as [`read`] and [`expand`] left it.
+/// Reports the atomics that [`lower`] would reject, and changes nothing. For a module as `read` and `expand` left it.
 ///
 /// Calls that LLVM cannot select are reported along with them; alone they are no error yet, since an optimizer may show that they
 /// are never reached.

@@ -32,7 +32,7 @@ pub trait Subject {
     /// Whatever keeps it from being compiled.
     fn listing(&self) -> Result<(Listing, Vec<Self::Instruction>), Errors>;
 
-    /// Puts an instruction of PTX that [`is_portable`] next to one of the module; nothing where there is no place, as behind the
+    /// Puts an instruction of PTX that `is_portable` next to one of the module; nothing where there is no place, as behind the
     /// end of a block.
     fn insert(&self, beside: Self::Instruction, position: Position, ptx: &str) -> Option<Self::Instruction>;
 
