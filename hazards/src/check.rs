@@ -31,12 +31,22 @@ use crate::{
     kernel::{Access, Kernel, Kind, Operation, Proxy, Space, Start},
 };
 
-/// What is wrong with a kernel, as the readings have it.
+/// How many events a kernel may have, and how many of them may synchronize: each is compared with each.
+const EVENTS: usize = 20_000;
+const SYNCHRONIZATIONS: usize = 2_000;
+
+/// What is wrong with a kernel, as the readings have it. One that is too large is not checked.
 pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     let synchronizations =
         kernel.blocks.iter().flat_map(|block| &block.events).filter(|event| forms::synchronizes(event)).count();
     let mut report = Report { synchronizations, ..Report::default() };
     if !token::is_asynchronous(kernel) {
+        return report;
+    }
+    let events: usize = kernel.blocks.iter().map(|block| block.events.len()).sum();
+    if events > EVENTS || synchronizations > SYNCHRONIZATIONS {
+        report.findings.push(forms::too_large(kernel));
+        report.unchecked = synchronizations;
         return report;
     }
     let graph = Graph::new(kernel);

@@ -313,7 +313,7 @@ impl<'k> Flow<'k> {
     }
 
     /// What becomes of one state: it goes two ways where it is not known if its thread does the event.
-    #[expect(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "a state, what happens, and where both are noted")]
     fn follow(
         &mut self,
         number: usize,
@@ -526,7 +526,7 @@ impl<'k> Flow<'k> {
     }
 
     /// The thread that is followed has waited.
-    #[expect(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "a state, what happens, and where both are noted")]
     fn observe(
         &self,
         number: usize,

@@ -589,7 +589,7 @@ impl<'p> Builder<'_, 'p> {
         self.push(line, guard, writes, Action::Unknown(what));
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "an instruction, and what is known where it stands")]
     fn action(
         &mut self,
         frame: &mut Frame,
