@@ -3,7 +3,7 @@
 //! - What the model calls a race is reported: as wrong, as a warning, or as not checked.
 //! - What it does not call a race is not reported as wrong.
 //! - Each thing that is wrong has a litmus test.
-//! - What is put in mends: behind it, the model has no race.
+//! - What is put in mends: behind it, the model has no race. Nothing of it can be left out: then the model has one.
 //!
 //! Races of two accesses of which neither is asynchronous are not what the check is about.
 //!

@@ -75,6 +75,8 @@ struct Line {
     ptx: String,
     /// Its thread, and the cell of the litmus test, where it is of one.
     cell: Option<(usize, String)>,
+    /// Whether it was put in.
+    is_put_in: bool,
 }
 
 /// A program as both have it, line by line.
@@ -142,7 +144,7 @@ bra END;";
 impl Text {
     /// A program as text.
     pub fn new(program: &Program) -> Self {
-        let plain = |ptx: &str| Line { ptx: ptx.to_owned(), cell: None };
+        let plain = |ptx: &str| Line { ptx: ptx.to_owned(), cell: None, is_put_in: false };
         let mut lines: Vec<Line> = BEGINNING.lines().map(plain).collect();
         // The addresses that copies go to.
         let count = program.iter().map(Vec::len).sum();
@@ -156,7 +158,8 @@ impl Text {
                 let named = |text: &str| text.replace('#', &number.to_string());
                 for (litmus, ptx) in litmus.split("; ").zip(ptx.split("; ")) {
                     let end = if ptx.ends_with(':') { "" } else { ";" };
-                    lines.push(Line { ptx: named(ptx) + end, cell: Some((thread, named(litmus))) });
+                    let cell = Some((thread, named(litmus)));
+                    lines.push(Line { ptx: named(ptx) + end, cell, is_put_in: false });
                 }
                 number += 1;
             }
@@ -221,12 +224,22 @@ impl Text {
             };
             let put_in = |edit: &&&Edit| {
                 let thread = line.cell.as_ref()?.0;
-                Some(Line { ptx: format!("{};", edit.instruction), cell: Some((thread, edit.instruction.clone())) })
+                let cell = Some((thread, edit.instruction.clone()));
+                Some(Line { ptx: format!("{};", edit.instruction), cell, is_put_in: true })
             };
             lines.extend(here(Position::Before).map(|edit| put_in(&edit)).collect::<Option<Vec<_>>>()?);
             lines.push(line.clone());
             lines.extend(here(Position::After).map(|edit| put_in(&edit)).collect::<Option<Vec<_>>>()?);
         }
         Some(Self(lines))
+    }
+    /// The same with each of the instructions that were put in left out alone, the last one first.
+    pub fn without_each(&self) -> impl Iterator<Item = Self> {
+        let put_in = (0..self.0.len()).rev().filter(|&index| self.0[index].is_put_in);
+        put_in.map(|index| {
+            let mut without = self.clone();
+            without.0.remove(index);
+            without
+        })
     }
 }
