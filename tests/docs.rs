@@ -12,7 +12,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics_lowering::{Change, Strategy};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use strum::IntoEnumIterator;
-use testing::success;
+use testing::{ptx_atomics, success};
 use walkdir::WalkDir;
 
 fn main() {
@@ -28,6 +28,7 @@ fn main() {
         Trial::test("strategies and changes are explained", || check(names)),
         Trial::test("the action for GitHub takes what it uses", action),
         Trial::test("the scoreboard's picture and table are those of its page", drawn),
+        Trial::test("the patterns and their drawings are those of the litmus tests", patterns),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
 }
@@ -344,6 +345,22 @@ fn drawn() -> Result<(), Failed> {
     for name in drawn {
         let same = fs::read_to_string(root().join(name))? == fs::read_to_string(copy.path().join(name))?;
         assert!(same, "{name} is not what scripts/scoreboard --draw makes of docs/scoreboard.md");
+    }
+    Ok(())
+}
+
+/// What `scripts/patterns` makes of the litmus tests is what stands in the repository.
+fn patterns() -> Result<(), Failed> {
+    let made = tempfile::tempdir()?;
+    success(Command::new(root().join("scripts/patterns")).arg(made.path()).env("PTX_ATOMICS", ptx_atomics().get_program()))?;
+    let mut names = vec![PathBuf::from("patterns.md")];
+    for file in fs::read_dir(made.path().join("patterns"))?.chain(fs::read_dir(root().join("docs/patterns"))?) {
+        names.push(Path::new("patterns").join(file?.file_name()));
+    }
+    assert!(names.len() > 1, "no drawing");
+    for name in names {
+        let same = fs::read(root().join("docs").join(&name)).ok() == fs::read(made.path().join(&name)).ok();
+        assert!(same, "docs/{} is not what scripts/patterns makes", name.display());
     }
     Ok(())
 }
