@@ -352,7 +352,9 @@ fn drawn() -> Result<(), Failed> {
 /// What `scripts/patterns` makes of the litmus tests is what stands in the repository.
 fn patterns() -> Result<(), Failed> {
     let made = tempfile::tempdir()?;
-    success(Command::new(root().join("scripts/patterns")).arg(made.path()).env("PTX_ATOMICS", ptx_atomics().get_program()))?;
+    success(
+        Command::new(root().join("scripts/patterns")).arg(made.path()).env("PTX_ATOMICS", ptx_atomics().get_program()),
+    )?;
     let mut names = vec![PathBuf::from("patterns.md")];
     for file in fs::read_dir(made.path().join("patterns"))?.chain(fs::read_dir(root().join("docs/patterns"))?) {
         names.push(Path::new("patterns").join(file?.file_name()));

@@ -328,7 +328,7 @@ impl<'k> Search<'k> {
     fn ended(&mut self, block: usize, states: &States) {
         for &number in states.keys() {
             let first = &self.flow.tokens[number];
-            if first.what == What::Allocated {
+            if first.what == What::Allocated && !self.flow.is_freed_by_others(first) {
                 let key = Key { first: number, rule: Rule::R6, lack: Lack::Wait };
                 let second = Token { place: (block, usize::MAX), ..first.clone() };
                 self.found.entry(key).or_insert(Found { verdict: Verdict::Wrong, second });

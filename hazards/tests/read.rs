@@ -229,6 +229,97 @@ fn remainders() {
     );
 }
 
+/// An index that is carried through a loop, `(index + 1) % 7`, as compilers write it.
+#[test]
+fn remainders_that_are_carried() {
+    let idioms = [
+        "rem.u32 %r4, %r2, 7;",
+        "cvt.u64.u32 %rd1, %r2;
+         mul.hi.u64 %rd2, %rd1, 2635249153617166336;
+         cvt.u32.u64 %r3, %rd2;
+         mul.lo.s32 %r3, %r3, 7;
+         sub.s32 %r4, %r2, %r3;",
+        "mul.hi.u32 %r3, %r2, 613566757;
+         sub.s32 %r4, %r2, %r3;
+         shr.u32 %r4, %r4, 1;
+         add.s32 %r4, %r4, %r3;
+         shr.u32 %r4, %r4, 2;
+         mul.lo.s32 %r4, %r4, 7;
+         sub.s32 %r4, %r2, %r4;",
+        "mul.hi.s32 %r3, %r2, -1840700269;
+         add.s32 %r3, %r3, %r2;
+         shr.u32 %r4, %r3, 31;
+         shr.s32 %r3, %r3, 2;
+         add.s32 %r3, %r3, %r4;
+         mul.lo.s32 %r3, %r3, 7;
+         sub.s32 %r4, %r2, %r3;",
+    ];
+    for idiom in idioms {
+        let line = 15 + idiom.lines().count();
+        check(
+            &format!(
+                ".reg .b32 %r<10>;
+                 mov.b32 %r0, sm;
+                 mov.b32 %r1, 0;
+                 ld.param.u32 %r9, [n];
+                 $again:
+                 shl.b32 %r5, %r1, 3;
+                 add.s32 %r5, %r5, %r0;
+                 add.s32 %r2, %r1, 1;
+                 {idiom}
+                 mov.b32 %r1, %r4;
+                 mbarrier.arrive.shared::cta.b64 _, [%r5];
+                 setp.lt.s32 %p2, %r2, %r9;
+                 @%p2 bra $again;"
+            ),
+            &format!(
+                "threads 128
+                 block 0
+                 to 1
+                 block 1
+                 {line}: arrive release.cta sm+8*v0
+                 to 1 when !p0
+                 to 2 when p0
+                 block 2
+                 v0 = value in 0..=6 in block 1
+                 v1 = value in block 1
+                 p0 = v1 <= 1 in block 1"
+            ),
+        );
+    }
+}
+
+#[test]
+fn registers_of_a_loop_that_differ_by_a_number() {
+    check(
+        ".reg .b32 %r<10>;
+         mov.b32 %r0, sm;
+         mov.b32 %r1, 0;
+         mov.b32 %r2, -3;
+         ld.param.u32 %r9, [n];
+         $again:
+         shl.b32 %r3, %r1, 3;
+         add.s32 %r3, %r3, %r0;
+         shl.b32 %r4, %r2, 3;
+         sub.s32 %r3, %r3, %r4;
+         mbarrier.arrive.shared::cta.b64 _, [%r3];
+         add.s32 %r1, %r2, 7;
+         add.s32 %r2, %r2, 4;
+         setp.lt.s32 %p2, %r1, %r9;
+         @%p2 bra $again;",
+        "threads 128
+         block 0
+         to 1
+         block 1
+         16: arrive release.cta sm+24
+         to 1 when !p0
+         to 2 when p0
+         block 2
+         v0 = value in block 1
+         p0 = v0 <= 4 in block 1",
+    );
+}
+
 #[test]
 fn a_wait_stands_where_it_has_succeeded() {
     check(

@@ -11,7 +11,9 @@ use super::{
     graph::{Graph, Place},
     token::{Done, Progress, Token, What},
 };
-use crate::kernel::{BarrierId, Event, Kind, Literal, Operation, ProxyFence, Side, Space, Test};
+use crate::kernel::{
+    Access, BarrierId, Event, Kind, Literal, ObjectKind, Operation, ProxyFence, Side, Space, Test, Varies,
+};
 
 /// What is known of an access along a path, and what holds of the thread that is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -278,6 +280,9 @@ impl<'k> Flow<'k> {
                 {
                     continue;
                 }
+                if token.what == What::Allocated && self.frees_elsewhere(block, edge.to, token) {
+                    continue;
+                }
                 let mut state = state.clone();
                 if let Some(when) = edge.when
                     && !state.assumed.contains(&when)
@@ -312,6 +317,39 @@ impl<'k> Flow<'k> {
             && token.literals.iter().any(is_elected)
     }
 
+    /// Whether it may be what is allocated that is freed there.
+    fn frees(&self, access: &Access, token: &Token<'_>) -> bool {
+        let object = access.address.object;
+        object == token.access.address.object || self.graph.kernel.objects[object].kind == ObjectKind::Unknown
+    }
+
+    /// Whether threads free it that do not come from where it is allocated.
+    pub fn is_freed_by_others(&self, token: &Token<'_>) -> bool {
+        let reached = self.graph.reached(&[token.place.0], |_| false);
+        let elsewhere = |block: &usize| *block != token.place.0 && !reached[*block];
+        let mut events = self.graph.order.iter().filter(|block| elsewhere(block));
+        events.any(|block| self.has_free(*block, token))
+    }
+
+    fn has_free(&self, block: usize, token: &Token<'_>) -> bool {
+        let is_it = |event: &Event| matches!(&event.kind, Kind::Deallocate(access) if self.frees(access, token));
+        self.graph.kernel.blocks[block].events.iter().any(is_it)
+    }
+
+    /// Whether threads that go elsewhere free what is allocated, and those that go here do not: any warp may free it.
+    fn frees_elsewhere(&self, block: usize, to: usize, token: &Token<'_>) -> bool {
+        let frees = |from: usize| {
+            let mut reached = self.graph.reached(&[from], |_| false);
+            reached[from] = true;
+            (0..reached.len()).any(|block| reached[block] && self.has_free(block, token))
+        };
+        let varies = |when: Option<Literal>| {
+            when.is_some_and(|when| self.graph.kernel.predicates[when.predicate].varies != Varies::No)
+        };
+        let mut others = self.graph.kernel.blocks[block].next.iter().filter(|edge| edge.to != to);
+        others.any(|edge| varies(edge.when) && frees(edge.to)) && !frees(to)
+    }
+
     /// What becomes of one state: it goes two ways where it is not known if its thread does the event.
     #[expect(clippy::too_many_arguments, reason = "a state, what happens, and where both are noted")]
     fn follow(
@@ -343,7 +381,7 @@ impl<'k> Flow<'k> {
         let token = &self.tokens[number];
         if let Kind::Deallocate(access) = &event.kind
             && token.what == What::Allocated
-            && access.address.object == token.access.address.object
+            && self.frees(access, token)
         {
             return;
         }

@@ -112,6 +112,13 @@ pub fn compute(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: u
             let result = terms.multiplied_high(a, by, is_signed);
             number(result)
         }
+        "mul" if has("hi") && bits == 64 && !is_signed => {
+            let by = terms.known(value(1)?);
+            match by.and_then(|by| terms.multiplied_higher(value(0)?, by)) {
+                Some(result) => number(result),
+                None => pure(terms, mnemonic, sources, results),
+            }
+        }
         "neg" => {
             let result = terms.scale(value(0)?, -1, bits);
             number(result)

@@ -13,6 +13,12 @@ type Range = (i64, i64);
 /// before all is given up.
 const ROUNDS: [usize; 3] = [4, 10, 40];
 
+/// So often are ranges narrowed again, at most.
+const NARROWINGS: usize = 3;
+
+/// Where loops are unrolled, their counters may begin below 0.
+const FEW: i64 = -64;
+
 /// The ranges of what meets at a block in a register.
 pub fn ranges(terms: &Terms, meetings: &Meetings, widths: &[u32]) -> FxHashMap<(usize, usize), Range> {
     let mut compared: Vec<i64> = Vec::new();
@@ -33,14 +39,15 @@ pub fn ranges(terms: &Terms, meetings: &Meetings, widths: &[u32]) -> FxHashMap<(
             if matches!(what, What::Phi(..)) && old.is_some() && now != old && round >= ROUNDS[0] {
                 now = now.map(|now| widened(old.unwrap_or(now), now, (round < ROUNDS[1]).then_some(&compared)));
             }
-            if let (What::Phi(_, register), Some((low @ 0.., high))) = (what, now) {
-                // A counter of 32 bits is taken not to become negative.
+            if let (What::Phi(_, register), Some((low @ FEW.., high))) = (what, now) {
+                // A counter of 32 bits that begins at a small number is taken not to overflow.
                 let most = if widths.get(*register) == Some(&32) { i64::from(i32::MAX).max(low) } else { i64::MAX };
                 now = Some((low, high.min(most)));
             }
             changed |= std::mem::replace(&mut finder.ranges[index], now) != now;
         }
         if !changed {
+            finder.narrow();
             let met = |(index, (what, _)): (usize, &(What, _))| match what {
                 What::Phi(block, register) => Some(((*block, *register), finder.ranges[index]?)),
                 _ => None,
@@ -78,6 +85,17 @@ struct Finder<'t> {
 }
 
 impl Finder<'_> {
+    /// What was widened may be narrowed by what is computed of it: a remainder is less than what divides.
+    fn narrow(&mut self) {
+        for _ in 0..NARROWINGS {
+            for index in 0..self.ranges.len() {
+                if let (Some(old), Some(new)) = (self.ranges[index], self.atom(index)) {
+                    self.ranges[index] = Some((old.0.max(new.0), old.1.min(new.1)));
+                }
+            }
+        }
+    }
+
     fn value(&self, value: Value) -> Option<Range> {
         let sum = self.terms.sum(value);
         let (mut low, mut high) = (i128::from(sum.constant), i128::from(sum.constant));

@@ -425,10 +425,41 @@ impl Terms {
         }
         let constant = wrapped(a_sum.constant.wrapping_add(b_sum.constant.wrapping_mul(factor)), bits);
         let sum = Sum { terms, constant };
+        if let Some((dividend, by)) = self.divided_with_sign(&sum) {
+            return self.divided(dividend, by);
+        }
         match self.remainder(&sum) {
             Some((value, by, factor)) => self.with_remainder(&sum, value, by, factor),
             None => self.value(sum),
         }
+    }
+
+    /// What is divided, and by what, in a shifted product and its sign, which compilers add for what may be negative. An index is not.
+    fn divided_with_sign(&self, sum: &Sum) -> Option<(Value, i64)> {
+        let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
+        let shifted = |quotient: Atom, sign: Atom| match (self.what(quotient), self.what(sign)) {
+            (What::Computed(word, of), &What::Field(signed, 31, 1)) if self.word_of(*word) == "sar" => {
+                let &[product, shift] = &of[..] else { return None };
+                Some((product, u32::try_from(self.known(shift)?).ok()?)).filter(|_| product == signed)
+            }
+            _ => None,
+        };
+        let (product, shift) =
+            shifted(a, b).or_else(|| shifted(b, a)).filter(|(_, shift)| sum.constant == 0 && *shift < 31)?;
+        // Of a negative constant the factor itself is added, as it stands for one that is larger by 2^32.
+        let upper = |atom: Atom| match self.what(atom) {
+            What::Computed(word, of) if self.word_of(*word) == "mulhi.s" => {
+                Some((*of.first()?, self.known(*of.get(1)?)?))
+            }
+            _ => None,
+        };
+        let terms = &self.sum(product).terms;
+        let (atom, (dividend, by)) =
+            terms.iter().find_map(|(atom, factor)| Some((*atom, upper(*atom).filter(|_| *factor == 1)?)))?;
+        let rest = self.sum(product).plus(&Sum { terms: vec![(atom, 1)], constant: 0 }, -1);
+        let by = by.cast_unsigned() & ones(32);
+        let is_whole = if by >> 31 == 1 { rest == *self.sum(dividend) } else { rest == Sum::default() };
+        Some((dividend, divisor(by.cast_signed(), shift, true).filter(|_| is_whole)?))
     }
 
     /// The quotient in a sum that stands with its dividend, as `x - x / 3 * 3`: the dividend, the divisor, and the factor.
@@ -486,6 +517,15 @@ impl Terms {
         };
         let divisor = self.constant(by);
         self.computed("div", &[value, divisor], facts)
+    }
+
+    /// The upper half of a product of 64 bits, of 32 bits without sign and a constant, if it is a quotient.
+    pub fn multiplied_higher(&mut self, value: Value, by: i64) -> Option<Value> {
+        let (by, power) = (u128::from(by.cast_unsigned()), 1u128 << 64);
+        let divisor = power.checked_div(by)? + u128::from(!power.is_multiple_of(by));
+        let is_exact = by * divisor - power <= 1 << 32;
+        let divisor = i64::try_from(divisor).ok().filter(|divisor| is_exact && *divisor > 1)?;
+        Some(self.divided(value, divisor))
     }
 
     /// The upper half of a product of 32 bits with a constant.
@@ -577,6 +617,10 @@ impl Terms {
         if low == 0 && facts.low >= 0 && facts.high.cast_unsigned() <= ones(bits) {
             return value;
         }
+        if let Some((dividend, by)) = self.divided_by_halves(value, low) {
+            let quotient = self.divided(dividend, by);
+            return self.field(quotient, 0, bits);
+        }
         if let Some((inner, inner_low, rest)) = self.shifted(value) {
             let rest = self.scale(rest, 1 << inner_low, 64);
             let inner = self.add(inner, rest, 64);
@@ -611,6 +655,24 @@ impl Terms {
         }
         let mask = (facts.mask >> low) & ones(bits) & Facts::range(0, high).mask;
         self.atom(What::Field(value, low, bits), Facts { low: 0, high, mask, block: facts.block })
+    }
+
+    /// What is divided, and by what, in `(x - y) / 2 + y` that is shifted to the right by so many bits, where `y` is the upper half of
+    /// the product of `x` and a constant: so compilers divide 32 bits where the constant would need 33.
+    fn divided_by_halves(&mut self, value: Value, shift: u32) -> Option<(Value, i64)> {
+        let sum = self.sum(value);
+        let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
+        let halves = |half: Atom, upper: Atom| match (self.what(half), self.what(upper)) {
+            (What::Field(apart, 1, 31), What::Computed(word, of)) if self.word_of(*word) == "mulhi.u" => {
+                let &[dividend, by] = &of[..] else { return None };
+                let is_apart =
+                    self.sum(dividend).plus(&Sum { terms: vec![(upper, 1)], constant: 0 }, -1) == *self.sum(*apart);
+                Some((dividend, self.known(by).filter(|_| is_apart)?))
+            }
+            _ => None,
+        };
+        let (dividend, by) = halves(a, b).or_else(|| halves(b, a)).filter(|_| sum.constant == 0 && shift < 31)?;
+        Some((dividend, divisor(by + (1 << 32), shift + 1, false)?))
     }
 
     /// A value that is shifted, with something added behind the shift: what is shifted, by how much, and what is added.

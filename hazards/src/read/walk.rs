@@ -8,7 +8,7 @@ use super::{
     compute::{Source, compute},
     graph::Graph,
     ranges::ranges,
-    terms::{Content, Facts, Literal, Meetings, Says, Terms, Value, What},
+    terms::{Content, Facts, Literal, Meetings, Says, Sum, Terms, Value, What},
 };
 use crate::kernel::Varies;
 
@@ -54,13 +54,13 @@ struct Known {
     is_copy: bool,
     /// What is added in every round of a loop.
     step: Option<i64>,
-    /// Another register that has always the same value here.
-    twin: Option<usize>,
+    /// Another register that has always the same value here, but for a number that is added.
+    twin: Option<(usize, i64)>,
 }
 
 /// Walks the code twice: what meets in loops is known at the second time.
 pub fn walk(code: &Code, graph: &Graph) -> Walked {
-    let first = pass(code, graph, FxHashMap::default(), &[]);
+    let mut first = pass(code, graph, FxHashMap::default(), &[]);
     let ranges = ranges(&first.terms, &first.meetings, &code.widths);
     let mut known = FxHashMap::default();
     for (&place, met) in &first.meetings {
@@ -78,19 +78,36 @@ pub fn walk(code: &Code, graph: &Graph) -> Walked {
         known.insert(place, Known { range, varies, is_copy, step: step(&first.terms, place, met), twin: None });
     }
     for (block, own) in graph.blocks.iter().enumerate() {
-        let mut seen: FxHashMap<Vec<Content>, usize> = FxHashMap::default();
+        let mut seen: FxHashMap<Vec<Content>, (usize, i64)> = FxHashMap::default();
         for &register in &own.phis {
             let Some(met) = first.meetings.get(&(block, register)) else { continue };
-            let contents = met.iter().map(|(content, _)| *content).collect();
-            let twin = *seen.entry(contents).or_insert(register);
+            let contents: Vec<Content> = met.iter().map(|(content, _)| *content).collect();
+            let (contents, begin) = from_zero(&mut first.terms, &contents);
+            let (twin, other) = *seen.entry(contents).or_insert((register, begin));
             if let Some(known) = known.get_mut(&(block, register)).filter(|_| twin != register) {
-                known.twin = Some(twin);
+                known.twin = Some((twin, begin.wrapping_sub(other)));
             }
         }
     }
     // A load may stand in front of the `tcgen05.alloc` of another warp.
     let allocations = allocations(code, &first);
     if known.is_empty() && allocations.is_empty() { first } else { pass(code, graph, known, &allocations) }
+}
+
+/// The same less a number, so that the first has none; and the number.
+fn from_zero(terms: &mut Terms, contents: &[Content]) -> (Vec<Content>, i64) {
+    let begin = match contents.first() {
+        Some(Content::Value(value)) => terms.sum(*value).constant,
+        _ => 0,
+    };
+    let shifted = |content: &Content| match content {
+        Content::Value(value) => {
+            let sum = terms.sum(*value).clone();
+            Content::Value(terms.value(Sum { constant: sum.constant.wrapping_sub(begin), ..sum }))
+        }
+        other => *other,
+    };
+    (contents.iter().map(shifted).collect(), begin)
 }
 
 /// The addresses to which `tcgen05.alloc` writes, where they are those of variables.
@@ -240,7 +257,8 @@ impl Walker<'_> {
         for &register in counter.iter().chain(&own.phis) {
             let twin = self.known.get(&(block, register)).and_then(|known| known.twin);
             let met = self.walked.met.get(&block).map_or(&[][..], |met| met);
-            let twin = met.iter().find(|(own, _)| Some(*own) == twin).map(|(_, content)| *content);
+            let twin = twin.and_then(|(twin, apart)| Some((met.iter().find(|(own, _)| *own == twin)?.1, apart)));
+            let twin = twin.map(|(content, apart)| self.apart(content, apart));
             let content = match (twin, counter) {
                 (Some(content), _) => content,
                 (None, Some(counter)) if counter != register => {
@@ -273,6 +291,17 @@ impl Walker<'_> {
                 let content = if when == Literal::FALSE { Content::Unset } else { self.contents[register] };
                 self.walked.meetings.entry((next, register)).or_default().push((content, when));
             }
+        }
+    }
+
+    /// The same, and a number that is added.
+    fn apart(&mut self, content: Content, number: i64) -> Content {
+        match content {
+            Content::Value(value) if number != 0 => {
+                let number = self.terms.constant(number);
+                Content::Value(self.terms.add(value, number, 64))
+            }
+            content => content,
         }
     }
 
