@@ -769,6 +769,31 @@ fn control_flow() {
 }
 
 #[test]
+fn functions_of_the_runtime_synchronize_nothing() {
+    check_module(
+        ".extern .func __assertfail();
+         .extern .func (.param .b32 r) vprintf();
+         .visible .entry k() {
+         .reg .pred %p<1>;
+         .reg .b32 %r<1>;
+         call.uni (%r0), vprintf, ();
+         @%p0 bra $on;
+         call.uni __assertfail, ();
+         $on:
+         st.shared.b32 [sm], 0;
+         ret;
+         }",
+        "block 0
+         to 2 when p0
+         to 1 when !p0
+         block 1 (dead end)
+         block 2
+         14: write shared sm[..4]
+         p0 = unknown",
+    );
+}
+
+#[test]
 fn functions_in_place_of_their_calls() {
     check_module(
         ".func (.param .b64 r) at(.param .b32 i, .param .b64 base) {
