@@ -37,8 +37,7 @@ const SYNCHRONIZATIONS: usize = 2_000;
 
 /// What is wrong with a kernel, as the readings have it. One that is too large is not checked.
 pub fn check(kernel: &Kernel, readings: Readings) -> Report {
-    let synchronizations =
-        kernel.blocks.iter().flat_map(|block| &block.events).filter(|event| forms::synchronizes(event)).count();
+    let synchronizations = forms::synchronizations(kernel);
     let mut report = Report { synchronizations, ..Report::default() };
     if !token::is_asynchronous(kernel) {
         return report;
@@ -52,8 +51,9 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     let graph = Graph::new(kernel);
     let barriers = Barriers::new(&graph);
     let tokens = tokens(&graph);
-    let partners = partners(&graph, &tokens);
-    let mut search = Search { flow: Flow::new(&graph, &barriers, readings, tokens), partners, found: BTreeMap::new() };
+    let (partners, crosses) = partners(&graph, &tokens);
+    let flow = Flow::new(&graph, &barriers, readings, tokens, crosses);
+    let mut search = Search { flow, partners, found: BTreeMap::new() };
     let too_large = barriers.too_many || search.all().is_err();
     if too_large {
         report.findings.push(forms::too_large(kernel));
@@ -63,7 +63,11 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     let Search { flow, found, .. } = search;
     report.findings = found.into_iter().map(|(key, found)| remedy::finding(&flow, &key, &found)).collect();
     report.findings.extend(forms::findings(&flow));
-    report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first));
+    report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first, finding.verdict));
+    // Rounds of a loop show the same.
+    report.findings.dedup_by(|next, one| {
+        (next.line, next.rule, next.first, &next.message) == (one.line, one.rule, one.first, &one.message)
+    });
     report.unchecked = forms::unchecked(&flow, &report.findings);
     report
 }
@@ -102,8 +106,8 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
     tokens
 }
 
-/// The blocks in which something may need something of each access.
-fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> Vec<Vec<usize>> {
+/// The blocks in which something may need something of each access; and whether some of it is of another proxy.
+fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bool>) {
     let mut seen = FxHashSet::default();
     let mut all = Vec::new();
     for &block in &graph.order {
@@ -117,11 +121,16 @@ fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> Vec<Vec<usize>> {
             need::conflict(token, second)
                 && alias::overlap(graph.kernel, &token.access, Round::Earlier, &second.access) != Overlap::No
         };
-        let mut blocks: Vec<_> = all.iter().filter(meets).map(|second| second.place.0).collect();
+        let mut crosses = matches!(token.what, What::Initialized | What::Allocated);
+        let mut blocks = Vec::new();
+        for second in all.iter().filter(meets) {
+            crosses |= second.access.proxy != token.access.proxy;
+            blocks.push(second.place.0);
+        }
         blocks.dedup();
-        blocks
+        (blocks, crosses)
     };
-    tokens.iter().map(of).collect()
+    tokens.iter().map(of).unzip()
 }
 
 /// Whether a plain access goes on where the one before it ended, so that both are one.
@@ -202,11 +211,12 @@ impl<'k> Search<'k> {
         let mut table: FxHashMap<usize, Foreign> = FxHashMap::default();
         let known = flow.graph.known(begin).to_vec();
         for (number, token) in flow.tokens.iter().enumerate() {
-            // What no other role comes to is no matter of roles.
+            // What no other role comes to is no matter of roles, and registers are none of them.
             let elsewhere = |block: &usize| !fork.theirs[*block];
             if !fork.theirs[token.place.0]
                 || !self.partners[number].iter().any(elsewhere)
                 || matches!(token.what, What::Initialized | What::Allocated)
+                || token.access.space == Space::Register
             {
                 continue;
             }
@@ -224,6 +234,7 @@ impl<'k> Search<'k> {
         }
         let flow = &self.flow;
         if let Some(when) = flow.graph.kernel.blocks[fork.block].next[fork.edge].when {
+            behind.retain(|number, _| flow.tokens[*number].access.space != Space::Register);
             for (number, states) in behind {
                 let gone = states.into_iter().filter(|state| flow.graph.contradict(&state.assumed, when));
                 for mut state in gone {

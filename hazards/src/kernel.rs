@@ -38,6 +38,8 @@ pub struct Block {
     pub next: Vec<Edge>,
     /// Whether it is not left: it traps, or cannot be reached.
     pub is_dead_end: bool,
+    /// Whether it is one of the first rounds of a loop that stands elsewhere, too.
+    pub is_copy: bool,
 }
 
 /// A step from a block to another.
@@ -213,6 +215,8 @@ pub enum Space {
     Shared,
     /// The memory of the tensor cores.
     Tensor,
+    /// The registers of a thread, as far as a `wgmma` reads or writes them. An address is a number of the kernel's own.
+    Register,
 }
 
 /// A method of access (section 8.3 of the manual).

@@ -66,7 +66,13 @@ pub fn litmus(kernel: &Kernel, finding: &Finding, readings: Readings) -> Option<
 
 /// What a line has, with where that is.
 fn events(kernel: &Kernel, line: u32) -> Vec<((usize, usize), &Event)> {
-    let blocks = kernel.blocks.iter().enumerate();
+    // Another round of a loop shows nothing more.
+    let is_elsewhere = |copy: bool| {
+        let blocks = kernel.blocks.iter().filter(|block| block.is_copy == copy);
+        blocks.flat_map(|block| &block.events).any(|event| event.line == line)
+    };
+    let copies = !is_elsewhere(false);
+    let blocks = kernel.blocks.iter().enumerate().filter(|(_, block)| block.is_copy == copies);
     let all = blocks.flat_map(|(block, of)| of.events.iter().enumerate().map(move |(at, event)| ((block, at), event)));
     all.filter(|(_, event)| event.line == line).collect()
 }
@@ -228,6 +234,7 @@ impl<'k> Test<'k> {
                 Some(Object { name, kind: ObjectKind::Variable }) => name.rsplit(' ').next().unwrap_or(name),
                 _ => match space {
                     Space::Tensor => "t",
+                    Space::Register => "r",
                     Space::Shared => "s",
                     Space::Global => "g",
                 },
@@ -373,7 +380,7 @@ impl<'k> Test<'k> {
     }
 
     fn plain(&mut self, access: &'k Access) -> Option<String> {
-        if access.address.is_remote || access.space == Space::Tensor {
+        if access.address.is_remote || matches!(access.space, Space::Tensor | Space::Register) {
             return None;
         }
         let (space, name) = (space(access.space), self.name_of(access));
@@ -472,7 +479,7 @@ impl<'k> Test<'k> {
             let space = match variable.space {
                 Space::Global => "",
                 Space::Shared => ".shared ",
-                Space::Tensor => ".tensor ",
+                Space::Tensor | Space::Register => ".tensor ",
             };
             format!("{space}{}={value};", variable.name)
         });
@@ -556,7 +563,7 @@ fn barrier(barrier: &Barrier) -> Option<Vec<String>> {
 fn space(space: Space) -> &'static str {
     match space {
         Space::Global => "global",
-        Space::Shared | Space::Tensor => "shared",
+        Space::Shared | Space::Tensor | Space::Register => "shared",
     }
 }
 

@@ -11,7 +11,10 @@ mod graph;
 mod places;
 mod print;
 mod ranges;
+mod registers;
+mod rounds;
 mod terms;
+mod threads;
 mod waits;
 mod walk;
 

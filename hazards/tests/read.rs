@@ -719,9 +719,11 @@ fn wgmmas() {
          wgmma.wait_group.sync.aligned 0;",
         "threads 128
          block 0
+         7: write register registers+1[..1]
+         8: read register registers+1[..1]
          11: matrix fence
-         12: start wgmma: async read shared sm[..?], async read shared sm+8192[..?]
-         13: start wgmma: async read shared sm+8192[..?]
+         12: start wgmma: async read shared sm[..?], async read shared sm+8192[..?], write register registers+5[..4]
+         13: start wgmma: async read shared sm+8192[..?], read register registers+1[..1], read register registers+9[..3], write register registers+5[..4]
          14: commit group wgmma
          15: wait group wgmma 0",
     );
@@ -869,8 +871,8 @@ fn descriptors_of_sums() {
          wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd7, %rd9, 1, 1, 1, 0, 0;",
         "threads 128
          block 0
-         21: start wgmma: async read shared sm+16384[..?], async read shared sm+16384*v0+16384[..?]
-         22: start wgmma: async read shared sm+64*v1[..?], async read shared ?what a descriptor of an unknown address means+v2[..?]
+         21: start wgmma: async read shared sm+16384[..?], async read shared sm+16384*v0+16384[..?], write register registers+16[..4]
+         22: start wgmma: async read shared sm+64*v1[..?], async read shared ?what a descriptor of an unknown address means+v2[..?], write register registers+16[..4]
          v0 = value
          v1 = value in 0..=4095
          v2 = value",

@@ -133,6 +133,8 @@ pub struct Flow<'k> {
     pub barriers: &'k Barriers,
     pub readings: Readings,
     pub tokens: Vec<Token<'k>>,
+    /// Whether each meets some access through another proxy.
+    crosses: Vec<bool>,
     /// The accesses that begin at an event.
     begins: FxHashMap<Place, Vec<usize>>,
     /// Sets of literals, which [`Progress::among`] counts. The first has none.
@@ -145,7 +147,13 @@ pub struct Flow<'k> {
 }
 
 impl<'k> Flow<'k> {
-    pub fn new(graph: &'k Graph<'k>, barriers: &'k Barriers, readings: Readings, tokens: Vec<Token<'k>>) -> Self {
+    pub fn new(
+        graph: &'k Graph<'k>,
+        barriers: &'k Barriers,
+        readings: Readings,
+        tokens: Vec<Token<'k>>,
+        crosses: Vec<bool>,
+    ) -> Self {
         let mut begins: FxHashMap<Place, Vec<usize>> = FxHashMap::default();
         tokens.iter().enumerate().for_each(|(number, token)| begins.entry(token.place).or_default().push(number));
         Self {
@@ -153,6 +161,7 @@ impl<'k> Flow<'k> {
             barriers,
             readings,
             tokens,
+            crosses,
             begins,
             among: vec![Vec::new()],
             useful: FxHashMap::default(),
@@ -391,20 +400,24 @@ impl<'k> Flow<'k> {
             let space = token.access.space;
             self.useful.entry(step.place).or_default().insert(space);
         }
-        let token = &self.tokens[number];
         if changed.also_before {
             let progress = Progress { foreign: true, ..Progress::NEW };
             insert(new, State { progress, assumed: state.assumed.clone() });
         }
         // Of another role's access it matters that it is over: threads that know it may tell others.
-        if foreign.is_some() || !self.is_over(token, &state.progress) {
+        if foreign.is_some() || !self.is_over(number, &state.progress) {
             insert(new, state);
         }
     }
 
     /// Whether nothing more is needed of an access, whatever follows.
-    fn is_over(&self, token: &Token<'_>, progress: &Progress) -> bool {
+    fn is_over(&self, number: usize, progress: &Progress) -> bool {
+        let token = &self.tokens[number];
+        if token.access.space == Space::Register {
+            return progress.is_done(token) && (progress.matrix || token.operation().is_some());
+        }
         let fenced = progress.fenced
+            || !self.crosses[number]
             || !token.is_generic()
                 && (token.fences_itself()
                     || self.is_lenient(Ambiguity::ProxyFenceAfterCommit)
@@ -436,6 +449,12 @@ impl<'k> Flow<'k> {
         let now = &mut state.progress;
         let mut changed = Changed::default();
         if token.what == What::Allocated {
+            return changed;
+        }
+        // Registers are no other thread's matter.
+        if token.access.space == Space::Register
+            && !matches!(event.kind, Kind::CommitGroup(_) | Kind::WaitGroup { .. } | Kind::MatrixFence)
+        {
             return changed;
         }
         // What its thread, or one that knows of it, does here.
@@ -475,6 +494,7 @@ impl<'k> Flow<'k> {
                     now.ahead |= now.age > 0;
                 }
             }
+            Kind::MatrixFence if own => now.matrix = true,
             Kind::ProxyFence(fence) if own => self.fence(token, now, *fence),
             Kind::InitializeFence if own && token.what == What::Initialized => {
                 (now.released, now.fenced) = (true, true)

@@ -1,5 +1,7 @@
 //! What can be told from instructions alone, or from which come behind which.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::{
     flow::Flow,
     graph::{Graph, Place},
@@ -27,6 +29,15 @@ pub fn synchronizes(event: &Event) -> bool {
         Kind::Barrier(Barrier { of, .. }) => *of != BarrierId::Warp,
         _ => false,
     }
+}
+
+/// How many events order others. In the first rounds of a loop they stand again.
+pub fn synchronizations(kernel: &Kernel) -> usize {
+    let of = |is_copy: bool| kernel.blocks.iter().filter(move |block| block.is_copy == is_copy);
+    let lines = |is_copy: bool| of(is_copy).flat_map(|block| &block.events).filter(|event| synchronizes(event));
+    let own: FxHashSet<u32> = lines(false).map(|event| event.line).collect();
+    let others: FxHashSet<u32> = lines(true).map(|event| event.line).filter(|line| !own.contains(line)).collect();
+    lines(false).count() + others.len()
 }
 
 /// A kernel of which the check would take too long.
@@ -58,6 +69,10 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         .iter()
         .flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |index| (block, index)))
         .collect();
+    let mut useful: FxHashMap<u32, FxHashSet<Space>> = FxHashMap::default();
+    for (place, spaces) in &flow.useful {
+        useful.entry(event(graph, *place).line).or_default().extend(spaces);
+    }
     let groups: Vec<u8> = places.iter().filter_map(|place| group(event(graph, *place))).collect();
     for &place in &places {
         let event = event(graph, place);
@@ -86,7 +101,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                 }));
             }
             Kind::ProxyFence(ProxyFence::Async(space)) => {
-                let useful = flow.useful.get(&place);
+                let useful = useful.get(&event.line);
                 let narrow = useful.is_some_and(|spaces| spaces.iter().all(|space| *space == Space::Shared));
                 let message = match (useful, space) {
                     (None, _) => "no access needs this fence",
@@ -97,7 +112,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                 };
                 findings.push(finding(kernel, event.line, Some(Rule::R4), Verdict::Note, message.into()));
             }
-            Kind::TensorWait(direction) if !flow.useful.contains_key(&place) => {
+            Kind::TensorWait(direction) if !useful.contains_key(&event.line) => {
                 let (rule, what) = match direction {
                     crate::kernel::Direction::Load => (Rule::R1, "load"),
                     crate::kernel::Direction::Store => (Rule::R2, "store"),

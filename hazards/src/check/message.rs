@@ -44,6 +44,7 @@ fn second(token: &Token<'_>) -> &'static str {
 fn memory(token: &Token<'_>) -> &'static str {
     match token.access.space {
         Space::Tensor => "tensor memory",
+        Space::Register => "registers",
         Space::Shared => "shared memory",
         Space::Global => "global memory",
     }
@@ -62,6 +63,9 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
         Lack::Sharing => format!("nothing tells the thread of {b} that {a} on line {line} to the same {what} is over"),
         Lack::Fence if first.what == What::Initialized => {
             format!("no fence.mbarrier_init stands between {a} on line {line} and what uses it asynchronously")
+        }
+        Lack::Fence if first.access.space == Space::Register => {
+            format!("no wgmma.fence stands between {a} on line {line} and {b} of the same registers")
         }
         Lack::Fence => format!("no proxy fence stands between {a} on line {line} and {b} of the same {what}"),
         Lack::After => format!(

@@ -35,6 +35,14 @@ impl Flow<'_> {
         if both.iter().any(|literal| self.graph.contradict(&both, *literal)) {
             return None;
         }
+        if first.access.space == Space::Register {
+            return match (first.operation(), second.operation()) {
+                // Products with the same accumulator execute in their order.
+                (Some(_), Some(_)) => None,
+                (Some(_), None) => (!now.is_done(first)).then_some((Rule::R7, Lack::Wait)),
+                (None, _) => (!now.matrix).then_some((Rule::R5, Lack::Fence)),
+            };
+        }
         if second.what == What::Plain && second.access.proxy == Proxy::Tensor && first.what == What::Allocated {
             return None;
         }

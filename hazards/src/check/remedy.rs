@@ -53,6 +53,7 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
             (&[], "put fence.proxy.tensormap::generic.release behind the write, and .acquire in front of the use")
         }
         Lack::Fence if found.second.what == What::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
+        Lack::Fence if first.access.space == Space::Register => (&["wgmma.fence.sync.aligned"], ""),
         Lack::Fence if first.access.space == Space::Global => (&["fence.proxy.async.global"], ""),
         Lack::Fence if found.second.what == What::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
         Lack::Fence => (&["fence.proxy.async.shared::cta"], ""),
@@ -63,6 +64,7 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
     }
     let lines = match lack {
         Lack::After => vec![second.line],
+        Lack::Fence if first.access.space == Space::Register => vec![second.line],
         _ => boundaries(flow, first.place, second.place),
     };
     let edits: Vec<_> = lines

@@ -84,6 +84,8 @@ pub struct Progress {
     pub before: bool,
     /// Whether `tcgen05.fence::after_thread_sync`, or what does as much, stands behind what ordered it.
     pub after: bool,
+    /// Whether `wgmma.fence` stands behind it.
+    pub matrix: bool,
     /// Whether values in its address may be those of an earlier round.
     pub stale: bool,
     /// Whether it passed a wait that leaves the latest groups in flight, as a pipeline does; or is what another role does next, behind
@@ -200,6 +202,7 @@ impl Progress {
         seen: false,
         before: false,
         after: false,
+        matrix: false,
         stale: false,
         ahead: false,
         doubt: false,

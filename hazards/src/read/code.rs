@@ -59,6 +59,8 @@ pub struct Touch {
     pub bytes: Option<u64>,
     pub reads: bool,
     pub writes: bool,
+    /// The registers that are written to memory.
+    pub data: Vec<usize>,
     /// Of a strong one.
     pub strong: Option<(Semantics, Scope)>,
 }
@@ -626,7 +628,15 @@ impl<'p> Builder<'_, 'p> {
                 let address = operands.iter().find(|operand| matches!(operand.shape, Shape::Memory { .. }));
                 let address = address.map_or(Operand::Nothing, |operand| self.operand(frame, operand));
                 let space = words.iter().find_map(|word| word.parse().ok());
-                Action::Touch(Touch { address, space, bytes: None, reads: row.reads, writes: row.writes, strong: None })
+                Action::Touch(Touch {
+                    address,
+                    space,
+                    bytes: None,
+                    reads: row.reads,
+                    writes: row.writes,
+                    data: Vec::new(),
+                    strong: None,
+                })
             }
             _ if row.memory.contains(&Memory::Texture)
                 || matches!(first, "multimem" | "discard") && !row.is_asynchronous =>
@@ -737,7 +747,11 @@ impl<'p> Builder<'_, 'p> {
             "ldmatrix" | "stmatrix" => Some(16),
             _ => bytes.map(|bytes| bytes * elements),
         };
-        Action::Touch(Touch { address, space, bytes, reads: row.reads, writes: row.writes, strong })
+        let is_data = |operand: &&Syntax<'_>| row.writes && !matches!(operand.shape, Shape::Memory { .. });
+        let from = if matches!(operands.first().map(|first| &first.shape), Some(Shape::Memory { .. })) { 0 } else { 1 };
+        let data: Vec<&Syntax<'_>> = operands.iter().skip(from).filter(is_data).collect();
+        let data = data.into_iter().flat_map(|operand| self.written(frame, operand)).flatten().collect();
+        Action::Touch(Touch { address, space, bytes, reads: row.reads, writes: row.writes, data, strong })
     }
 
     fn param(

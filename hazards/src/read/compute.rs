@@ -109,6 +109,12 @@ pub fn compute(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: u
                 None => (value(0)?, value(1)?),
             };
             let Some(by) = terms.known(b) else { return pure(terms, mnemonic, sources, results) };
+            if let Some(own) = terms.known(a) {
+                let of = |number: i64| if is_signed { wrapped(number, 32) } else { number & ones(32).cast_signed() };
+                let upper = (i128::from(of(own)) * i128::from(of(by))) >> 32;
+                let result = terms.constant(wrapped(upper as i64, 32));
+                return number(result);
+            }
             let result = terms.multiplied_high(a, by, is_signed);
             number(result)
         }
@@ -218,6 +224,10 @@ pub fn compute(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: u
             let (a, b) = (value(0)?, value(1)?);
             let facts = terms.facts(a);
             match terms.known(b) {
+                Some(by) if by > 0 && facts.low >= 0 && facts.low == facts.high => {
+                    let result = terms.constant(if base == "div" { facts.low / by } else { facts.low % by });
+                    number(result)
+                }
                 Some(by) if by > 0 && (facts.low >= 0 || !is_signed) => {
                     let power = (by.count_ones() == 1).then(|| by.trailing_zeros());
                     let result = match (base, power) {

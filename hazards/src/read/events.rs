@@ -8,7 +8,9 @@ use super::{
     compute::Source,
     graph::Graph,
     places::{Base, Parts, Places},
+    registers::{Registers, Run, is_matrix},
     terms::{Atom, Content, Facts, Literal as Own, Says, Sum as OwnSum, Terms, Value as Number, What},
+    threads::Threads,
     waits::{Wait, implied},
     walk::{Step, Walked, address},
 };
@@ -24,18 +26,25 @@ pub fn kernel(code: &Code, graph: &Graph, walked: &Walked) -> Kernel {
         code,
         walked,
         places,
+        threads: Threads::new(&walked.terms, code.threads),
+        touched: Vec::new(),
         kernel: Kernel::default(),
         objects: FxHashMap::default(),
         values: FxHashMap::default(),
         predicates: FxHashMap::default(),
         allocations: allocations(code, walked),
     };
+    let registers = Registers::of(code);
     for block in 0..graph.blocks.len() {
         let mut events = Vec::new();
-        for step in &walked.steps[block] {
-            maker.step(step, &mut events);
+        let mut steps = walked.steps[block].iter().peekable();
+        for op in graph.blocks[block].ops.clone() {
+            maker.registers(&registers, &code.ops[op], &mut events);
+            while let Some(step) = steps.next_if(|step| step.op == op) {
+                maker.step(step, &mut events);
+            }
         }
-        maker.kernel.blocks.push(Block { events, ..Block::default() });
+        maker.kernel.blocks.push(Block { events, is_copy: graph.blocks[block].round > 0, ..Block::default() });
     }
     for block in 0..graph.blocks.len() {
         maker.edges(graph, block);
@@ -70,6 +79,8 @@ enum Thing {
     Unknown(Space, Option<Atom>),
     /// What a descriptor of an unknown address means.
     Described,
+    /// The registers of matrices.
+    Registers,
 }
 
 /// A sum or an atom, for values.
@@ -83,6 +94,9 @@ struct Maker<'w> {
     code: &'w Code,
     walked: &'w Walked,
     places: Places,
+    threads: Threads,
+    /// What the instruction that is met touches of the registers of matrices.
+    touched: Vec<Access>,
     kernel: Kernel,
     objects: FxHashMap<Thing, usize>,
     values: FxHashMap<Valued, usize>,
@@ -107,7 +121,11 @@ impl<'w> Maker<'w> {
             Valued::Sum(number) => (ValueKind::Other, terms.facts(*number), terms.varies(*number)),
         };
         let is_known = facts.low != i64::MIN || facts.high != i64::MAX;
-        let range = is_known.then_some((facts.low, facts.high));
+        let of_threads = match valued {
+            Valued::Atom(atom) => self.threads.range(terms, atom),
+            Valued::Sum(_) => None,
+        };
+        let range = of_threads.or(is_known.then_some((facts.low, facts.high)));
         self.kernel.values.push(Value { kind, varies, block: facts.block, range });
         self.values.insert(valued, self.kernel.values.len() - 1);
         self.kernel.values.len() - 1
@@ -196,7 +214,7 @@ impl<'w> Maker<'w> {
         let name = self.name(&thing);
         let kind = match &thing {
             Thing::Base(Base::Allocation(_)) => ObjectKind::Allocation,
-            Thing::Base(_) | Thing::Tensor(_) => ObjectKind::Variable,
+            Thing::Base(_) | Thing::Tensor(_) | Thing::Registers => ObjectKind::Variable,
             Thing::Unknown(..) | Thing::Described => ObjectKind::Unknown,
         };
         self.kernel.objects.push(Object { name, kind });
@@ -222,6 +240,8 @@ impl<'w> Maker<'w> {
             Thing::Unknown(Space::Global, None) => "global memory".into(),
             Thing::Unknown(Space::Shared, None) => "shared memory".into(),
             Thing::Unknown(Space::Tensor, None) => "tensor memory".into(),
+            Thing::Registers => "registers".into(),
+            Thing::Unknown(Space::Register, None) => "registers".into(),
             Thing::Described => "what a descriptor of an unknown address means".into(),
         }
     }
@@ -234,7 +254,7 @@ impl<'w> Maker<'w> {
         let register = match self.terms().what(atom) {
             What::Phi(_, register) | What::Unset(register) => Some(*register),
             What::Result(op, index, _) => {
-                self.code.ops.get(*op).and_then(|op| op.writes.get(*index).copied().flatten())
+                self.code.ops.get(op % self.code.ops.len()).and_then(|op| op.writes.get(*index).copied().flatten())
             }
             _ => None,
         };
@@ -272,7 +292,7 @@ impl<'w> Maker<'w> {
             (Space::Shared, Base::Symbol(symbol)) => {
                 self.code.symbols.get(*symbol).is_some_and(|symbol| symbol.place == Place::Shared)
             }
-            (Space::Shared, Base::Param(_)) => false,
+            (Space::Shared, Base::Param(_)) | (Space::Register, _) => false,
             (Space::Global, _) => true,
         });
         if let (None, Some(atom)) = (base, alone) {
@@ -321,6 +341,40 @@ impl<'w> Maker<'w> {
             }
         };
         Access { address, extent: None, space: Space::Shared, proxy: Proxy::Async, reads: true, writes: false }
+    }
+
+    // Registers.
+
+    fn registers(&mut self, registers: &Registers, op: &super::code::Op, events: &mut Vec<Event>) {
+        self.touched.clear();
+        let [read, written] = registers.touched(op);
+        for (runs, reads) in [(read, true), (written, false)] {
+            for run in runs {
+                let access = self.run(run, reads, !reads);
+                self.touched.push(access);
+            }
+        }
+        if !is_matrix(op) {
+            let accesses = self.touched.drain(..);
+            events.extend(accesses.map(|access| Event {
+                line: op.line,
+                guard: Vec::new(),
+                kind: Kind::Access(access),
+            }));
+        }
+    }
+
+    fn run(&mut self, (first, count): Run, reads: bool, writes: bool) -> Access {
+        let object = self.object(Thing::Registers);
+        let offset = Sum { terms: Vec::new(), constant: first as i64 };
+        Access {
+            address: Address { object, offset, is_remote: false },
+            extent: Some(count as u64),
+            space: Space::Register,
+            proxy: Proxy::Generic,
+            reads,
+            writes,
+        }
     }
 
     // Events.
@@ -571,6 +625,7 @@ impl<'w> Maker<'w> {
                     accesses.push(self.described(Some(*a)));
                 }
                 accesses.push(self.described(operand(Role::B)));
+                accesses.append(&mut self.touched);
                 kinds.push(Kind::Start(Start { what: Operation::Wgmma, accesses, barrier: None }));
             }
             Tcgen05Alloc => {
@@ -723,7 +778,9 @@ impl<'w> Maker<'w> {
             };
             let events = waits.into_iter().map(event).collect();
             let between = self.kernel.blocks.len();
-            self.kernel.blocks.push(Block { events, next: vec![Edge { to, when: None }], is_dead_end: false });
+            let is_copy = graph.blocks[block].round > 0;
+            let next = vec![Edge { to, when: None }];
+            self.kernel.blocks.push(Block { events, next, is_copy, ..Block::default() });
             self.kernel.blocks[block].next.push(Edge { to: between, when });
         }
         let last = graph.blocks[block].ops.clone().last().map(|last| &self.code.ops[last]);

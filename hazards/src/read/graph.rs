@@ -1,9 +1,12 @@
 //! The blocks of a kernel's code: which follow which, which dominate which, and where values of registers meet.
 
-use ptx_isa::flow::reverse_post_order;
+use ptx_isa::{Family, flow::reverse_post_order};
 use rustc_hash::FxHashMap;
 
-use super::code::{Action, Code};
+use super::{
+    code::{Action, Code, Op},
+    rounds::{Content, first_rounds},
+};
 
 /// How many values may meet, besides some for each instruction; registers beyond have no known value.
 const MEETING: usize = 200_000;
@@ -15,6 +18,8 @@ const MEETING_EACH: usize = 4;
 pub struct Block {
     /// Its instructions.
     pub ops: std::ops::Range<usize>,
+    /// Of a round of a loop that stands alone, which one; 0 of all else.
+    pub round: usize,
     /// The blocks that follow; of a guarded branch, the last is where the guard does not hold.
     pub next: Vec<usize>,
     pub previous: Vec<usize>,
@@ -105,15 +110,38 @@ fn reached(code: &Code) -> Vec<Block> {
     if starts.is_empty() {
         return vec![Block::default()];
     }
-    let order = reverse_post_order(starts.len(), |block| &next[block]);
-    let mut renamed = vec![usize::MAX; starts.len()];
+    let ends = |block: usize| starts.get(block + 1).copied().unwrap_or(length);
+    let blocks = in_order(&next, |block| (starts[block]..ends(block), 0));
+    let content: Vec<_> = blocks.iter().map(|block| content(&code.ops[block.ops.clone()])).collect();
+    let rounds = first_rounds(blocks.iter().map(|block| block.next.clone()).collect(), &content);
+    if rounds.of.len() == blocks.len() {
+        return blocks;
+    }
+    in_order(&rounds.next, |block| {
+        let (of, round) = rounds.of[block];
+        (blocks[of].ops.clone(), round)
+    })
+}
+
+/// Blocks in reverse post-order, each with its instructions and its round.
+fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>, usize)) -> Vec<Block> {
+    let order = reverse_post_order(next.len(), |block| &next[block]);
+    let mut renamed = vec![usize::MAX; next.len()];
     order.iter().enumerate().for_each(|(new, old)| renamed[*old] = new);
-    let block = |old: &usize| Block {
-        ops: starts[*old]..starts.get(old + 1).copied().unwrap_or(length),
-        next: next[*old].iter().map(|next| renamed[*next]).collect(),
-        ..Block::default()
+    let block = |old: &usize| {
+        let (ops, round) = own(*old);
+        Block { ops, round, next: next[*old].iter().map(|next| renamed[*next]).collect(), ..Block::default() }
     };
     order.iter().map(block).collect()
+}
+
+/// How much a block is, and whether it waits for copies.
+fn content(ops: &[Op]) -> Content {
+    let waits = |op: &Op| match &op.action {
+        Action::Asynchronous(form, _) => matches!(form.family(), Family::CpAsyncWaitGroup | Family::CpAsyncWaitAll),
+        _ => false,
+    };
+    Content { instructions: ops.len(), waits_for_group: ops.iter().any(waits) }
 }
 
 /// Cooper, Harvey and Kennedy's way.
@@ -194,7 +222,7 @@ fn phis(code: &Code, blocks: &mut [Block]) -> Vec<bool> {
     let (mut writers, mut is_read_elsewhere) = (vec![0u8; registers], vec![false; registers]);
     let mut written_in = vec![usize::MAX; registers];
     let mut definitions: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-    for op in &code.ops {
+    for op in blocks.iter().flat_map(|block| &code.ops[block.ops.clone()]) {
         for register in op.writes.iter().flatten() {
             // A guarded instruction leaves the old value where it is not executed.
             writers[*register] = writers[*register].saturating_add(1);

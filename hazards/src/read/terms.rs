@@ -510,6 +510,9 @@ impl Terms {
 
     /// A quotient of what is not negative.
     pub fn divided(&mut self, value: Value, by: i64) -> Value {
+        if let Some(number) = self.known(value).filter(|number| *number >= 0) {
+            return self.constant(number / by);
+        }
         let facts = self.facts(value);
         let facts = match facts.low >= 0 {
             true => Facts::range(facts.low / by, facts.high / by),

@@ -250,6 +250,12 @@ impl Walker<'_> {
         self.undo.push((register, old));
     }
 
+    /// The number of the instruction that is met: in each round of a loop that stands alone it is another one.
+    fn here(&self) -> usize {
+        let (block, index) = self.at;
+        index + self.graph.blocks[block].round * self.code.ops.len()
+    }
+
     fn block(&mut self, block: usize) {
         let graph = self.graph;
         let own = &graph.blocks[block];
@@ -406,7 +412,7 @@ impl Walker<'_> {
     fn literal(&mut self, register: usize) -> Literal {
         match self.contents[register] {
             Content::Unset if self.graph.given_up[register] => {
-                let says = Says::Result(usize::MAX - register, self.at.1);
+                let says = Says::Result(usize::MAX - register, self.here());
                 let block = self.at.0;
                 let block = self.graph.blocks[block].is_in_loop.then_some(block);
                 self.terms.varying_predicate(says, block, Varies::Thread)
@@ -424,9 +430,9 @@ impl Walker<'_> {
         match self.contents[register] {
             // Each reading of what is not followed is another value.
             Content::Unset if self.graph.given_up[register] => {
-                let (block, at) = self.at;
+                let block = self.at.0;
                 let block = self.graph.blocks[block].is_in_loop.then_some(block);
-                let what = What::Result(usize::MAX - register, at, None);
+                let what = What::Result(usize::MAX - register, self.here(), None);
                 Content::Value(self.terms.varying(what, Facts { block, ..Facts::UNKNOWN }, Varies::Thread))
             }
             Content::Unset => Content::Value(self.terms.atom(What::Unset(register), Facts::UNKNOWN)),
@@ -538,7 +544,7 @@ impl Walker<'_> {
                     && let (Some(barrier), [Some(register), ..]) = (barrier, &op.writes[..])
                 {
                     let block_of = self.graph.blocks[block].is_in_loop.then_some(block);
-                    let literal = self.terms.varying_predicate(Says::Result(index, 0), block_of, Varies::No);
+                    let literal = self.terms.varying_predicate(Says::Result(self.here(), 0), block_of, Varies::No);
                     self.walked.waits.insert(literal.predicate, (index, barrier));
                     self.assign(*register, Content::Literal(literal), guard);
                     return;
@@ -585,11 +591,11 @@ impl Walker<'_> {
             let content = match results.as_ref().and_then(|results| results.get(number)) {
                 Some(content) if *content != Content::Unset => *content,
                 _ if self.is_predicate(&op.action, number) => {
-                    let says = Says::Result(index, number);
+                    let says = Says::Result(self.here(), number);
                     Content::Literal(self.terms.varying_predicate(says, block_of, Varies::Thread))
                 }
                 _ => {
-                    let what = What::Result(index, number, loaded_from);
+                    let what = What::Result(self.here(), number, loaded_from);
                     let facts = self.loaded(&op.action, op.writes.len());
                     let facts = Facts { block: block_of, ..facts };
                     Content::Value(self.terms.varying(what, facts, Varies::Thread))

@@ -1,0 +1,80 @@
+//! The registers of matrices: those that a `wgmma` reads and writes while its thread goes on.
+
+use ptx_isa::{Family, Role};
+
+use super::code::{Action, Code, Op, Operand};
+
+/// Registers in a row: the first, and how many.
+pub type Run = (usize, usize);
+
+/// The registers that instructions of matrices touch.
+pub struct Registers {
+    /// By their numbers; empty if there are none.
+    is_of_matrix: Vec<bool>,
+}
+
+impl Registers {
+    pub fn of(code: &Code) -> Self {
+        let mut is_of_matrix = Vec::new();
+        for op in code.ops.iter().filter(|op| is_matrix(op)) {
+            is_of_matrix.resize(code.registers.len(), false);
+            read(op).into_iter().chain(op.writes.iter().copied().flatten()).for_each(|own| is_of_matrix[own] = true);
+        }
+        Self { is_of_matrix }
+    }
+
+    /// Which of them an instruction reads and which it writes. Where a register is only renamed, nothing is said: compilers put copies
+    /// between the parts of an accumulator's life, which the hardware never makes.
+    pub fn touched(&self, op: &Op) -> [Vec<Run>; 2] {
+        let is_copy = matches!(&op.action, Action::Compute(mnemonic, _) if mnemonic.starts_with("mov"));
+        if self.is_of_matrix.is_empty() || is_copy || !is_matrix(op) && op.guard.is_some() {
+            return [Vec::new(), Vec::new()];
+        }
+        [self.runs(read(op)), self.runs(op.writes.iter().copied().flatten().collect())]
+    }
+
+    fn runs(&self, mut registers: Vec<usize>) -> Vec<Run> {
+        registers.retain(|register| self.is_of_matrix.get(*register) == Some(&true));
+        registers.sort_unstable();
+        registers.dedup();
+        let mut runs: Vec<Run> = Vec::new();
+        for register in registers {
+            match runs.last_mut() {
+                Some((first, count)) if *first + *count == register => *count += 1,
+                _ => runs.push((register, 1)),
+            }
+        }
+        runs
+    }
+}
+
+/// Whether it is a `wgmma.mma_async`.
+pub fn is_matrix(op: &Op) -> bool {
+    let Action::Asynchronous(form, _) = &op.action else { return false };
+    matches!(form.family(), Family::WgmmaMmaAsync | Family::WgmmaMmaAsyncSp)
+}
+
+/// The registers that an instruction reads. Of a `wgmma`, those of its operand A.
+fn read(op: &Op) -> Vec<usize> {
+    let mut found = Vec::new();
+    match &op.action {
+        Action::Compute(_, sources) => sources.iter().for_each(|source| collect(source, &mut found)),
+        Action::Touch(touch) => found.extend(&touch.data),
+        Action::Asynchronous(_, operands) => {
+            let of_a = operands
+                .iter()
+                .filter(|(role, operand)| *role == Role::A && matches!(operand, Operand::Vector(_)) || !is_matrix(op));
+            of_a.for_each(|(_, operand)| collect(operand, &mut found));
+        }
+        _ => {}
+    }
+    found
+}
+
+fn collect(operand: &Operand, found: &mut Vec<usize>) {
+    match operand {
+        Operand::Register(register) => found.push(*register),
+        Operand::Vector(elements) => elements.iter().for_each(|element| collect(element, found)),
+        _ => {}
+    }
+}

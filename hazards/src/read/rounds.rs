@@ -1,0 +1,102 @@
+//! The first rounds of loops that wait for groups of copies, each as blocks of its own.
+//!
+//! Such a loop works on the elements of a ring: what one round copies, a later one reads. In the first rounds all indexes are numbers,
+//! so that it is known which round uses which element. Behind them the loop stands as it was.
+
+/// How many rounds stand alone: rings have seldom more elements.
+const ROUNDS: usize = 4;
+
+/// How many instructions the rounds that stand alone may have together.
+const LIMIT: usize = 40_000;
+
+/// Blocks, each with those that follow.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    pub next: Vec<Vec<usize>>,
+    /// Which block of the code it is, and in which round; 0 is what is no round that stands alone.
+    pub of: Vec<(usize, usize)>,
+}
+
+/// What decides whether a loop is taken apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Content {
+    pub instructions: usize,
+    pub waits_for_group: bool,
+}
+
+/// Puts the first rounds of such loops in front of them. The blocks come in reverse post-order, the first is the entry.
+pub fn first_rounds(next: Vec<Vec<usize>>, content: &[Content]) -> Blocks {
+    let waits = |block: usize| content[block].waits_for_group;
+    let loops = if (0..next.len()).any(waits) { loops(&next, waits) } else { Vec::new() };
+    let mut blocks = Blocks { of: (0..next.len()).map(|block| (block, 0)).collect(), next };
+    let mut left = LIMIT;
+    for (head, body) in loops {
+        let size = ROUNDS * body.iter().map(|block| content[*block].instructions).sum::<usize>();
+        if size <= left {
+            left -= size;
+            take_apart(&mut blocks, head, &body);
+        }
+    }
+    blocks
+}
+
+/// The innermost loops that wait, each with the block at which it begins.
+fn loops(next: &[Vec<usize>], waits: impl Fn(usize) -> bool) -> Vec<(usize, Vec<usize>)> {
+    let mut previous = vec![Vec::new(); next.len()];
+    let mut ends: Vec<Vec<usize>> = vec![Vec::new(); next.len()];
+    for (block, next) in next.iter().enumerate() {
+        for &to in next {
+            previous[to].push(block);
+            if to <= block {
+                ends[to].push(block);
+            }
+        }
+    }
+    let mut loops: Vec<(usize, Vec<usize>)> = Vec::new();
+    // The head of the loop that each block was last found in.
+    let mut within = vec![usize::MAX; next.len()];
+    let mut is_taken = vec![false; next.len()];
+    // Those within others come first.
+    for head in (1..next.len()).rev().filter(|head| !ends[*head].is_empty()) {
+        within[head] = head;
+        let (mut body, mut open) = (vec![head], ends[head].clone());
+        while let Some(block) = open.pop() {
+            if std::mem::replace(&mut within[block], head) != head {
+                body.push(block);
+                open.extend(&previous[block]);
+            }
+        }
+        // One that is entered elsewhere, too, leads back to the entry.
+        if within[0] != head && body.iter().any(|block| waits(*block)) && !body.iter().any(|block| is_taken[*block]) {
+            body.iter().for_each(|block| is_taken[*block] = true);
+            body.sort_unstable();
+            loops.push((head, body));
+        }
+    }
+    loops
+}
+
+fn take_apart(blocks: &mut Blocks, head: usize, body: &[usize]) {
+    let first = blocks.next.len();
+    let place = |block: usize| body.binary_search(&block).ok();
+    let copy = |round: usize, at: usize| first + round * body.len() + at;
+    let begin = place(head).map(|at| copy(0, at)).unwrap_or(head);
+    for block in (0..first).filter(|block| place(*block).is_none()) {
+        for to in blocks.next[block].iter_mut().filter(|to| **to == head) {
+            *to = begin;
+        }
+    }
+    for round in 0..ROUNDS {
+        for &block in body {
+            let next = blocks.next[block].iter().map(|&to| match place(to) {
+                Some(_) if to == head && round + 1 == ROUNDS => head,
+                Some(at) if to == head => copy(round + 1, at),
+                Some(at) => copy(round, at),
+                None => to,
+            });
+            let next = next.collect();
+            blocks.next.push(next);
+            blocks.of.push((block, round + 1));
+        }
+    }
+}

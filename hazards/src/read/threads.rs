@@ -1,0 +1,126 @@
+//! What each thread of a CTA has of a value that depends on nothing but its number.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::terms::{Atom, Literal, Says, Terms, Value, What, ones};
+
+/// How deep expressions are looked at.
+const DEPTH: usize = 64;
+
+/// How many numbers are kept of all atoms together.
+const NUMBERS: usize = 4_000_000;
+
+/// The values of the threads, in the order of their numbers.
+type Each = Rc<[i64]>;
+
+/// What is known of each thread.
+pub struct Threads {
+    /// How many there are, if they are numbered by one register.
+    count: usize,
+    known: FxHashMap<Atom, Option<Each>>,
+}
+
+impl Threads {
+    pub fn new(terms: &Terms, threads: Option<[u32; 3]>) -> Self {
+        let count = threads.map_or(1024, |threads| threads[0] as usize);
+        Self { count: if terms.is_flat() && count <= 1024 { count } else { 0 }, known: FxHashMap::default() }
+    }
+
+    /// The lowest and the highest that some thread has.
+    pub fn range(&mut self, terms: &Terms, atom: Atom) -> Option<(i64, i64)> {
+        let each = self.atom(terms, atom, DEPTH)?;
+        Some((*each.iter().min()?, *each.iter().max()?))
+    }
+
+    fn atom(&mut self, terms: &Terms, atom: Atom, depth: usize) -> Option<Each> {
+        if let Some(known) = self.known.get(&atom) {
+            return known.clone();
+        }
+        if depth == 0 || (self.known.len() + 1).saturating_mul(self.count) > NUMBERS {
+            return None;
+        }
+        let each = self.computed(terms, atom, depth - 1).map(Each::from);
+        // What has another range is not understood.
+        let facts = terms.atoms[atom.0 as usize].1;
+        let fits = |each: &Each| each.iter().all(|number| facts.low <= *number && *number <= facts.high);
+        let each = each.filter(fits);
+        self.known.insert(atom, each.clone());
+        each
+    }
+
+    fn computed(&mut self, terms: &Terms, atom: Atom, depth: usize) -> Option<Vec<i64>> {
+        let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
+        match terms.what(atom) {
+            What::Special(name) => match name.as_str() {
+                "tid.x" => Some((0..count).collect()),
+                "laneid" => Some((0..count).map(|thread| thread % 32).collect()),
+                _ => None,
+            },
+            What::Field(value, low, bits) => {
+                let each = self.value(terms, *value, depth)?;
+                let field = |number: &i64| (number >> low) & ones(*bits).cast_signed();
+                (*low < 64).then(|| each.iter().map(field).collect())
+            }
+            What::Select(literal, a, b) => {
+                let holds = self.literal(terms, *literal, depth)?;
+                let (a, b) = (self.value(terms, *a, depth)?, self.value(terms, *b, depth)?);
+                Some(holds.iter().zip(a.iter().zip(&b)).map(|(holds, (a, b))| if *holds { *a } else { *b }).collect())
+            }
+            What::Computed(word, values) => {
+                let &[a, b] = &values[..] else { return None };
+                let operation = operation(terms.word_of(*word))?;
+                let (a, b) = (self.value(terms, a, depth)?, self.value(terms, b, depth)?);
+                a.iter().zip(&b).map(|(a, b)| operation(*a, *b)).collect()
+            }
+            _ => None,
+        }
+    }
+
+    fn value(&mut self, terms: &Terms, value: Value, depth: usize) -> Option<Vec<i64>> {
+        let sum = terms.sum(value);
+        let mut all = vec![sum.constant; self.count];
+        for (atom, factor) in &sum.terms {
+            let each = self.atom(terms, *atom, depth)?;
+            all.iter_mut().zip(each.iter()).for_each(|(sum, own)| *sum = sum.wrapping_add(own.wrapping_mul(*factor)));
+        }
+        Some(all)
+    }
+
+    fn literal(&mut self, terms: &Terms, literal: Literal, depth: usize) -> Option<Vec<bool>> {
+        let depth = depth.checked_sub(1)?;
+        let mut holds = match &terms.predicates[literal.predicate as usize].0 {
+            Says::Within(value, low, high) => {
+                let each = self.value(terms, *value, depth)?;
+                each.iter().map(|number| low <= number && number <= high).collect()
+            }
+            Says::All(list) => {
+                let mut all = vec![true; self.count];
+                for literal in list {
+                    let own = self.literal(terms, *literal, depth)?;
+                    all.iter_mut().zip(own).for_each(|(all, own)| *all &= own);
+                }
+                all
+            }
+            _ => return None,
+        };
+        if !literal.holds {
+            holds.iter_mut().for_each(|holds| *holds = !*holds);
+        }
+        Some(holds)
+    }
+}
+
+/// What is computed of two numbers.
+fn operation(word: &str) -> Option<fn(i64, i64) -> Option<i64>> {
+    Some(match word {
+        "and" => |a, b| Some(a & b),
+        "or" => |a, b| Some(a | b),
+        "xor" => |a, b| Some(a ^ b),
+        "mul" => |a, b| a.checked_mul(b),
+        "div" => |a, b| (a >= 0 && b > 0).then(|| a / b),
+        "rem" => |a, b| (a >= 0 && b > 0).then(|| a % b),
+        _ => return None,
+    })
+}

@@ -1,0 +1,215 @@
+//! Groups of copies and of products, in loops over rings: nothing is wrong with a kernel, and without a line that ends in
+//! `// R7` or another rule, this rule says so. A line that ends in `// not needed` may go.
+
+use ptx_hazards::{Verdict, check, read};
+use ptx_isa::Module;
+
+const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 sm[];\n\
+                    .visible .entry k(.param .u64 .ptr .global p, .param .u32 n) .reqntid 128 {\n";
+
+/// What is wrong with a kernel: rules and lines.
+fn wrong(text: &str) -> Vec<(String, u32, u32)> {
+    let module: Module = text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+    let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Default::default()).findings);
+    let found = found.filter(|finding| finding.verdict != Verdict::Note);
+    found
+        .map(|finding| {
+            let rule = finding.rule.map_or_else(|| finding.message.clone(), |rule| rule.to_string());
+            (rule, finding.first.unwrap_or(0), finding.line)
+        })
+        .collect()
+}
+
+#[track_caller]
+fn each_is_needed(body: &str) {
+    let text = format!("{HEAD}{body}\n}}\n");
+    assert_eq!(wrong(&text), [], "{text}");
+    for (at, line) in text.lines().enumerate() {
+        let Some((_, mark)) = line.split_once("// ") else { continue };
+        let without: Vec<&str> =
+            text.lines().enumerate().map(|(own, line)| if own == at { "" } else { line }).collect();
+        let found = wrong(&without.join("\n"));
+        match mark {
+            "not needed" => assert_eq!(found, [], "without {line}"),
+            rule => assert!(found.iter().any(|(own, ..)| own == rule), "without {line}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_ring_of_three() {
+    each_is_needed(
+        "ld.param.u64 %rd0, [p];
+         ld.param.u32 %n, [n];
+         mov.u32 %tid, %tid.x;
+         mov.b32 %base, sm;
+         mad.lo.s32 %own, %tid, 16, %base;
+         xor.b32 %other, %tid, 64;
+         mad.lo.s32 %read, %other, 16, %base;
+         cp.async.cg.shared.global [%own], [%rd0], 16;
+         cp.async.commit_group; // R7
+         cp.async.cg.shared.global [%own+2048], [%rd0], 16;
+         cp.async.commit_group; // R7
+         mov.b32 %i, 0;
+         mov.b32 %in, 1;
+         mov.b32 %out, -1;
+         setp.lt.s32 %none, %n, 1;
+         @%none bra END;
+         LOOP:
+         add.s32 %out, %out, 1;
+         setp.gt.s32 %p0, %out, 2;
+         selp.b32 %out, 0, %out, %p0;
+         cp.async.wait_group 1; // R7
+         bar.sync 0; // R7
+         mad.lo.s32 %at, %out, 2048, %read;
+         ld.shared.b32 %value, [%at];
+         add.s32 %in, %in, 1;
+         setp.gt.s32 %p1, %in, 2;
+         selp.b32 %in, 0, %in, %p1;
+         mad.lo.s32 %to, %in, 2048, %own;
+         cp.async.cg.shared.global [%to], [%rd0], 16;
+         cp.async.commit_group; // R7
+         add.s32 %i, %i, 1;
+         setp.lt.s32 %p2, %i, %n;
+         @%p2 bra LOOP;
+         END:
+         cp.async.wait_group 0; // not needed
+         bar.sync 0; // not needed
+         ret;",
+    );
+}
+
+/// The stage is a remainder, and the pointer goes on. Of two groups of a stage, the first may be one with the second.
+#[test]
+fn a_ring_by_remainders() {
+    each_is_needed(
+        "ld.param.u64 %rd0, [p];
+         ld.param.u32 %n, [n];
+         mov.u32 %tid, %tid.x;
+         mov.b32 %base, sm;
+         mad.lo.s32 %own, %tid, 16, %base;
+         cp.async.cg.shared.global [%own], [%rd0], 16;
+         cp.async.commit_group; // not needed
+         cp.async.cg.shared.global [%own+8192], [%rd0], 16;
+         cp.async.commit_group; // R7
+         cp.async.cg.shared.global [%own+2048], [%rd0], 16;
+         cp.async.commit_group; // R7
+         cp.async.cg.shared.global [%own+10240], [%rd0], 16;
+         cp.async.commit_group; // R7
+         mov.b32 %i, 0;
+         mov.b32 %k, 2;
+         setp.lt.s32 %none, %n, 1;
+         @%none bra END;
+         LOOP:
+         cp.async.wait_group 2; // R7
+         bar.sync 0; // R7
+         mul.hi.u32 %q, %i, -1431655765;
+         shr.u32 %q, %q, 1;
+         mul.lo.s32 %q, %q, 6144;
+         mad.lo.s32 %at, %i, 2048, %base;
+         sub.s32 %at, %at, %q;
+         ld.shared.b32 %value, [%at];
+         ld.shared.b32 %value, [%at+8192];
+         mul.hi.u32 %r, %k, -1431655765;
+         shr.u32 %r, %r, 1;
+         mul.lo.s32 %r, %r, 6144;
+         mad.lo.s32 %to, %k, 2048, %own;
+         sub.s32 %to, %to, %r;
+         cp.async.cg.shared.global [%to], [%rd0], 16;
+         cp.async.commit_group; // R7
+         cp.async.cg.shared.global [%to+8192], [%rd0], 16;
+         cp.async.commit_group; // R7
+         add.s32 %i, %i, 1;
+         add.s32 %k, %k, 1;
+         setp.lt.s32 %p2, %i, %n;
+         @%p2 bra LOOP;
+         END:
+         ret;",
+    );
+}
+
+/// A barrier stands between the reads of a stage and the copy of the next round to it.
+#[test]
+fn a_ring_of_two() {
+    each_is_needed(
+        "ld.param.u64 %rd0, [p];
+         ld.param.u32 %n, [n];
+         mov.u32 %tid, %tid.x;
+         mov.b32 %base, sm;
+         mad.lo.s32 %own, %tid, 16, %base;
+         cp.async.cg.shared.global [%own], [%rd0], 16;
+         cp.async.commit_group; // R7
+         mov.b32 %i, 0;
+         mov.b32 %stage, 0;
+         setp.lt.s32 %none, %n, 1;
+         @%none bra END;
+         LOOP:
+         xor.b32 %next, %stage, 1;
+         mad.lo.s32 %to, %next, 2048, %own;
+         cp.async.cg.shared.global [%to], [%rd0], 16;
+         cp.async.commit_group; // R7
+         cp.async.wait_group 1; // R7
+         bar.sync 0; // R7
+         mad.lo.s32 %at, %stage, 2048, %base;
+         ld.shared.b32 %value, [%at];
+         bar.sync 0; // R4
+         mov.b32 %stage, %next;
+         add.s32 %i, %i, 1;
+         setp.lt.s32 %p2, %i, %n;
+         @%p2 bra LOOP;
+         END:
+         ret;",
+    );
+}
+
+/// No thread's number makes its address reach the next stage, though the bits that it may have would.
+#[test]
+fn what_no_thread_reaches() {
+    each_is_needed(
+        "ld.param.u64 %rd0, [p];
+         mov.u32 %tid, %tid.x;
+         mov.b32 %base, sm;
+         and.b32 %low, %tid, 3;
+         mul.lo.s32 %row, %low, 288;
+         and.b32 %high, %tid, 60;
+         xor.b32 %swizzled, %row, %high;
+         add.s32 %at, %base, %swizzled;
+         cp.async.cg.shared.global [%base+1024], [%rd0], 16;
+         ld.shared.b32 %value, [%at+128];
+         cp.async.wait_all; // R7
+         bar.sync 0; // R7
+         ld.shared.b32 %value, [%base+1024];
+         ret;",
+    );
+}
+
+/// Accumulators are read behind the wait, and changed in front of a fence.
+#[test]
+fn registers_of_products() {
+    each_is_needed(
+        "ld.param.u32 %n, [n];
+         mov.b32 %c0, 0f00000000;
+         mov.b32 %c1, 0f00000000;
+         mov.b32 %c2, 0f00000000;
+         mov.b32 %c3, 0f00000000;
+         mov.b32 %i, 0;
+         LOOP:
+         mul.f32 %c0, %c0, 0f3F000000;
+         mul.f32 %c1, %c1, 0f3F000000;
+         wgmma.fence.sync.aligned; // R5
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%c0, %c1, %c2, %c3}, %a, %b, 1, 1, 1, 0, 0;
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%c0, %c1, %c2, %c3}, %a, %b, 1, 1, 1, 0, 0;
+         wgmma.commit_group.sync.aligned; // R7
+         wgmma.wait_group.sync.aligned 0; // R7
+         add.s32 %i, %i, 1;
+         setp.lt.s32 %p2, %i, %n;
+         @%p2 bra LOOP;
+         wgmma.fence.sync.aligned; // not needed
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%c0, %c1, %c2, %c3}, %a, %b, 1, 1, 1, 0, 0;
+         wgmma.commit_group.sync.aligned; // R7
+         wgmma.wait_group.sync.aligned 0; // R7
+         ld.param.u64 %rd0, [p];
+         st.global.v2.b32 [%rd0], {%c0, %c1};
+         ret;",
+    );
+}
