@@ -208,6 +208,7 @@ impl<'k> Search<'k> {
         let flow = &self.flow;
         let begin = flow.graph.kernel.blocks[fork.block].next[fork.edge].to;
         let mut start = States::default();
+        let mut parted: FxHashMap<usize, States> = FxHashMap::default();
         let mut table: FxHashMap<usize, Foreign> = FxHashMap::default();
         let known = flow.graph.known(begin).to_vec();
         for (number, token) in flow.tokens.iter().enumerate() {
@@ -222,8 +223,13 @@ impl<'k> Search<'k> {
             }
             let (foreign, from_start) = fork.foreign(flow.graph, flow.barriers, coverage, number, token.place);
             if from_start {
-                let progress = token::Progress { foreign: true, ..token::Progress::NEW };
-                start.insert(number, vec![State { progress, assumed: known.clone() }]);
+                start.insert(number, vec![flow.begun(number, &known)]);
+            }
+            if !from_start {
+                for to in fork.parted(flow.graph, &foreign.permits) {
+                    let state = flow.begun(number, flow.graph.known(to));
+                    parted.entry(to).or_default().insert(number, vec![state]);
+                }
             }
             table.insert(number, foreign);
         }
@@ -253,9 +259,10 @@ impl<'k> Search<'k> {
         if table.is_empty() {
             return Ok(());
         }
+        let starts = std::iter::once((begin, start)).chain(parted).collect();
         let mode = Mode::Foreign(&table);
         self.flow.role = Some(fork.ours.clone());
-        let states = self.flow.run(vec![(begin, start)], Some(&fork.followed), &mode, coverage)?;
+        let states = self.flow.run(starts, Some(&fork.followed), &mode, coverage)?;
         let looked = if look { self.look_within(&states, Some(&fork.ours), &mode, coverage) } else { Ok(()) };
         self.flow.role = None;
         looked
@@ -292,6 +299,7 @@ impl<'k> Search<'k> {
     }
 
     fn compare(&mut self, states: &States, second: &Token<'k>, is_foreign: bool) {
+        let kernel = self.flow.graph.kernel;
         for (&number, states) in states {
             let first = &self.flow.tokens[number];
             let initialized = first.what == What::Initialized && second.what == What::Initialized;
@@ -300,20 +308,19 @@ impl<'k> Search<'k> {
             }
             for state in states {
                 // Two roles are in rounds of their own.
-                // A place that plain accesses of one role alone use is no element of another's ring. Tensor memory is read one element
-                // behind the one that is written.
                 let is_itself = first.place == second.place && !first.access.address.offset.terms.is_empty();
-                let is_own_place = first.operation().is_none() && first.access.address.offset.terms.is_empty();
+                let is_own_place =
+                    first.operation().is_none() && alias::is_own_place(kernel, &first.access, &second.access);
                 let round = match is_foreign {
                     // Any element of an array may be the one that is initialized.
                     _ if first.what == What::Initialized => Round::Earlier,
-                    true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
+                    true if state.progress.ahead => Round::Ahead,
                     true if is_own_place => Round::Same,
                     false if is_itself => Round::Ahead,
                     true => Round::Earlier,
                     false => state.progress.round(),
                 };
-                let overlap = alias::overlap(self.flow.graph.kernel, &first.access, round, &second.access);
+                let overlap = alias::overlap(kernel, &first.access, round, &second.access);
                 if overlap == Overlap::No {
                     continue;
                 }

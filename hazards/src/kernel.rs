@@ -454,7 +454,7 @@ pub struct Barrier {
     pub arrives: bool,
     /// Whether the thread waits.
     pub waits: bool,
-    /// How many threads take part; nothing if all of the CTA or of the cluster do, or if that is not known.
+    /// How many threads take part; nothing if all of the CTA or of the cluster do, and 0 if that is not known.
     pub threads: Option<u32>,
     /// Whether it orders memory: not `barrier.cluster.arrive.relaxed`.
     pub orders: bool,

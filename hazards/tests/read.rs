@@ -1200,3 +1200,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn tests_of_a_multiple_and_of_a_number_more_are_of_one_value() {
+    check(
+        "mov.u32 %r0, %ctaid.x;
+         shl.b32 %r1, %r0, 7;
+         add.s32 %r2, %r1, 128;
+         setp.gt.s32 %p0, %r2, 192;
+         setp.gt.s32 %p1, %r1, 64;
+         @%p0 st.shared.b32 [sm], 0;
+         @%p1 st.shared.b32 [sm+4], 0;",
+        "threads 128
+         block 0
+         11: @!p0 write shared sm[..4]
+         12: @!p0 write shared sm+4[..4]
+         v0 = value in 0..=549755813760
+         p0 = v0 in 0..=64",
+    );
+}

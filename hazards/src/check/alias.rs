@@ -53,6 +53,11 @@ pub fn overlap(kernel: &Kernel, first: &Access, round: Round, second: &Access) -
     {
         return Overlap::No;
     }
+    if let (Some(a), Some(b)) = (first.extent, second.extent)
+        && are_interleaved(&of_a, a, &of_b, b)
+    {
+        return Overlap::No;
+    }
     let ((index, a), (other, b)) = (parts(kernel, of_a), parts(kernel, of_b));
     let of_array = !(index.is_empty() && other.is_empty());
     match round {
@@ -69,6 +74,13 @@ pub fn overlap(kernel: &Kernel, first: &Access, round: Round, second: &Access) -
         _ if a.terms == b.terms => Overlap::Yes,
         _ => Overlap::Unknown,
     }
+}
+
+/// Whether the first, which its role alone does, is no element of the ring that another role accesses: it has no index; and where its
+/// threads have places of their own, nothing is known of how far the ring goes.
+pub fn is_own_place(kernel: &Kernel, first: &Access, second: &Access) -> bool {
+    let (index, own) = parts(kernel, offset(first));
+    index.is_empty() && (own.terms.is_empty() || bounds(kernel, &offset(second)).is_none())
 }
 
 /// Terms of a sum.
@@ -98,6 +110,23 @@ fn bounds(kernel: &Kernel, sum: &Sum) -> Option<(i64, i64)> {
         let (from, to) = (from.checked_mul(*factor)?, to.checked_mul(*factor)?);
         Some((low.checked_add(from.min(to))?, high.checked_add(from.max(to))?))
     })
+}
+
+/// Whether all that is added is a multiple of a number, and the accesses lie beside each other between its multiples, as two
+/// members of the elements of an array do.
+fn are_interleaved(a: &Sum, a_extent: u64, b: &Sum, b_extent: u64) -> bool {
+    let factors = a.terms.iter().chain(&b.terms).map(|(_, factor)| factor.unsigned_abs());
+    let stride = factors.fold(0, gcd);
+    if stride == 0 {
+        return false;
+    }
+    let apart = i128::from(b.constant) - i128::from(a.constant);
+    let apart = apart.rem_euclid(i128::from(stride));
+    i128::from(a_extent) <= apart && apart + i128::from(b_extent) <= i128::from(stride)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Whether two accesses that begin within bounds overlap. One of unknown extent is taken to end where the next one begins.

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Place};
-use crate::kernel::{Address, BarrierId, Event, Kernel, Kind, ObjectKind, Operation};
+use crate::kernel::{Address, Barrier, BarrierId, Event, Kernel, Kind, ObjectKind, Operation};
 
 /// A set of signals, as bits.
 pub type Signals = u128;
@@ -14,10 +14,10 @@ pub type Signals = u128;
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Name {
-    /// An mbarrier: its object, its place in it, and the factors of what is added.
-    Mbarrier { object: usize, constant: i64, factors: Vec<i64> },
-    /// A barrier of the CTA or the cluster.
-    Hardware(BarrierId),
+    /// An mbarrier: its object, its place in it, the factors of what is added, and the last place where that may lead.
+    Mbarrier { object: usize, constant: i64, factors: Vec<i64>, last: Option<i64> },
+    /// A barrier of the CTA or the cluster, and how many threads take part, where that is known.
+    Hardware(BarrierId, Option<u32>),
 }
 
 /// An arrival as waits see it: on which barrier, and in which phase where that is known.
@@ -72,7 +72,7 @@ impl Barriers {
             .map(|(_, name)| name)
             .collect();
         let counted = |name: &Name| {
-            (matches!(name, Name::Hardware(_)) || counts_one(graph, &same, name))
+            (matches!(name, Name::Hardware(..)) || counts_one(graph, &same, name))
                 && !looped.iter().any(|other| same.may_match(other, name))
         };
         let behind = Behind::new(graph);
@@ -131,7 +131,7 @@ impl Barriers {
                 doubtful |= signals[place] | apart.iter().fold(0, |mask, (other, _)| mask | signals[other]);
             }
         }
-        let is_hardware = |(_, signal): &(usize, &Signal)| matches!(signal.name, Name::Hardware(_));
+        let is_hardware = |(_, signal): &(usize, &Signal)| matches!(signal.name, Name::Hardware(..));
         let hardware = known.iter().enumerate().take(128).filter(is_hardware).fold(0, |mask, (at, _)| mask | 1 << at);
         Self { signals, observed, doubtful, hardware, silent, unknown, too_many }
     }
@@ -184,7 +184,19 @@ fn name(kernel: &Kernel, address: &Address) -> Name {
     let constant = address.offset.terms.iter().map(lowest).fold(address.offset.constant, i64::saturating_add);
     let mut factors: Vec<_> = address.offset.terms.iter().map(|(_, factor)| *factor).collect();
     factors.sort_unstable();
-    Name::Mbarrier { object: address.object, constant, factors }
+    let last = address.offset.terms.iter().try_fold(address.offset.constant, |last, (value, factor)| {
+        let (low, high) = kernel.values[*value].range?;
+        last.checked_add(low.checked_mul(*factor)?.max(high.checked_mul(*factor)?))
+    });
+    Name::Mbarrier { object: address.object, constant, factors, last }
+}
+
+fn hardware(kernel: &Kernel, barrier: &Barrier) -> Name {
+    let threads = match barrier.of {
+        BarrierId::Cta(_) | BarrierId::SomeCta => barrier.threads.or(kernel.threads).filter(|threads| *threads > 0),
+        BarrierId::Warp | BarrierId::Cluster => None,
+    };
+    Name::Hardware(barrier.of, threads)
 }
 
 fn arrival(kernel: &Kernel, event: &Event) -> Option<Name> {
@@ -192,7 +204,7 @@ fn arrival(kernel: &Kernel, event: &Event) -> Option<Name> {
         Kind::Arrive { barrier, .. } | Kind::TensorCommit { barrier, .. } | Kind::CopyArrive(barrier) => {
             Some(name(kernel, barrier))
         }
-        Kind::Barrier(barrier) if barrier.arrives => Some(Name::Hardware(barrier.of)),
+        Kind::Barrier(barrier) if barrier.arrives => Some(hardware(kernel, barrier)),
         _ => None,
     }
 }
@@ -210,7 +222,7 @@ fn completion(kernel: &Kernel, event: &Event) -> Option<Name> {
 fn wait(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
         Kind::Wait { barrier, .. } => Some(name(kernel, barrier)),
-        Kind::Barrier(barrier) if barrier.waits => Some(Name::Hardware(barrier.of)),
+        Kind::Barrier(barrier) if barrier.waits => Some(hardware(kernel, barrier)),
         _ => None,
     }
 }
@@ -218,7 +230,7 @@ fn wait(kernel: &Kernel, event: &Event) -> Option<Name> {
 fn is_unknown(graph: &Graph<'_>, name: &Name) -> bool {
     match name {
         Name::Mbarrier { object, .. } => graph.kernel.objects[*object].kind == ObjectKind::Unknown,
-        Name::Hardware(id) => *id == BarrierId::SomeCta,
+        Name::Hardware(id, _) => *id == BarrierId::SomeCta,
     }
 }
 
@@ -248,7 +260,7 @@ impl Names {
             _ => None,
         });
         let begin = |name: &Name| match name {
-            Name::Mbarrier { object, constant, factors } if !factors.is_empty() => Some((*object, *constant)),
+            Name::Mbarrier { object, constant, factors, .. } if !factors.is_empty() => Some((*object, *constant)),
             _ => None,
         };
         let mut arrays: Vec<_> = names.filter_map(begin).collect();
@@ -259,20 +271,23 @@ impl Names {
 
     fn may_match(&self, a: &Name, b: &Name) -> bool {
         match (a, b) {
-            (Name::Hardware(a), Name::Hardware(b)) => {
+            // All that take part in a phase say the same number of threads.
+            (Name::Hardware(_, Some(a)), Name::Hardware(_, Some(b))) if a != b => false,
+            (Name::Hardware(a, _), Name::Hardware(b, _)) => {
                 let other = |id: &BarrierId| matches!(id, BarrierId::Cluster | BarrierId::Warp);
                 a == b || [a, b].contains(&&BarrierId::SomeCta) && !other(a) && !other(b)
             }
             (
-                Name::Mbarrier { object: a, constant: at, factors },
-                Name::Mbarrier { object: b, constant: other, factors: others },
+                Name::Mbarrier { object: a, constant: at, factors, last },
+                Name::Mbarrier { object: b, constant: other, factors: others, last: last_other },
             ) => {
                 a == b
                     && (at == other
                         || self.is_anywhere(*a, *at, factors)
                         || self.is_anywhere(*b, *other, others)
-                        || self.is_element(*a, *at, factors, *other, others)
-                        || self.is_element(*a, *other, others, *at, factors))
+                        || last.is_none_or(|last| *other <= last) && self.is_element(*a, *at, factors, *other, others)
+                        || last_other.is_none_or(|last| *at <= last)
+                            && self.is_element(*a, *other, others, *at, factors))
             }
             _ => false,
         }

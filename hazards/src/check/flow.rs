@@ -58,11 +58,17 @@ impl Coverage {
         &mut covers[at].1
     }
 
-    /// What a signal tells those that are no part of it: a role, or the one that did the access. An arrival that may come too early
-    /// tells nothing.
-    fn get(&self, number: usize, signal: Signals, role: Option<&[bool]>) -> Option<Cover> {
+    /// What a signal tells those that are no part of it: a role, or the one that did the access. Of a role, some threads tell others.
+    /// An arrival that may come too early tells nothing.
+    fn get(
+        &self,
+        number: usize,
+        signal: Signals,
+        role: Option<&[bool]>,
+        is_of_others: &dyn Fn(Place) -> bool,
+    ) -> Option<Cover> {
         let is_other = |(place, cover): &&(Place, Cover)| match role {
-            Some(role) => !role[place.0],
+            Some(role) => !role[place.0] || cover.passed_on && is_of_others(*place),
             None => cover.passed_on,
         };
         let covers = self.covers.get(&(number, signal))?.iter().filter(is_other);
@@ -208,6 +214,18 @@ impl<'k> Flow<'k> {
         Ok(before)
     }
 
+    /// An access of another role that has begun where something holds. What is the same in all of the kernel holds of both.
+    pub fn begun(&self, number: usize, known: &[Literal]) -> State {
+        let predicates = &self.graph.kernel.predicates;
+        let is_alike = |literal: &&Literal| {
+            let predicate = &predicates[literal.predicate];
+            predicate.varies == Varies::No && predicate.block.is_none()
+        };
+        let alike = self.tokens[number].literals.iter().filter(is_alike);
+        let assumed = limited(known.iter().chain(alike).copied().collect());
+        State { progress: Progress { foreign: true, ..Progress::NEW }, assumed }
+    }
+
     /// Counts work.
     pub fn spend(&mut self, work: usize) -> Result<(), TooLarge> {
         self.work += work + 1;
@@ -243,8 +261,8 @@ impl<'k> Flow<'k> {
                 {
                     let ahead =
                         !new.is_empty() && new.iter().all(|state| !state.progress.foreign || state.progress.ahead);
-                    let progress = Progress { foreign: true, ahead, ..Progress::NEW };
-                    insert(&mut new, State { progress, assumed: step.known.clone() });
+                    let begun = self.begun(number, &step.known);
+                    insert(&mut new, State { progress: Progress { ahead, ..begun.progress }, ..begun });
                 }
                 if !new.is_empty() {
                     states.insert(number, new);
@@ -255,8 +273,7 @@ impl<'k> Flow<'k> {
             if self.barriers.signal(place) != 0 {
                 for (&number, foreign) in table.iter() {
                     if foreign.permits_at(place, true) && !states.contains_key(&number) {
-                        let progress = Progress { foreign: true, ..Progress::NEW };
-                        states.insert(number, vec![State { progress, assumed: self.graph.known_at(place) }]);
+                        states.insert(number, vec![self.begun(number, &self.graph.known_at(place))]);
                     }
                 }
             }
@@ -401,8 +418,7 @@ impl<'k> Flow<'k> {
             self.useful.entry(step.place).or_default().insert(space);
         }
         if changed.also_before {
-            let progress = Progress { foreign: true, ..Progress::NEW };
-            insert(new, State { progress, assumed: state.assumed.clone() });
+            insert(new, self.begun(number, &state.assumed));
         }
         // Of another role's access it matters that it is over: threads that know it may tell others.
         if foreign.is_some() || !self.is_over(number, &state.progress) {
@@ -481,6 +497,8 @@ impl<'k> Flow<'k> {
                 let cover = coverage.entry(number, step.signal, step.place, false);
                 (cover.good, cover.unfenced) = (true, true);
             }
+            // What was over when a product began is over when that is.
+            Kind::TensorCommit { .. } if own && now.is_done(token) => self.tell(number, now, step, true, coverage),
             Kind::CopyArrive(_) if own && token.operation() == Some(&Operation::Copy) => {
                 now.completes |= step.signal;
                 let cover = coverage.entry(number, step.signal, step.place, false);
@@ -563,10 +581,13 @@ impl<'k> Flow<'k> {
             return;
         }
         let cover = coverage.entry(number, step.signal, step.place, self.role.is_some());
-        if now.is_done(token) {
+        if now.is_done(token) && !now.shared && self.is_of_few(token, now, step.place) {
+            // It comes before what other threads did is over.
+            cover.bad = true;
+        } else if now.is_done(token) {
             if releases || now.released || token.access.space == Space::Tensor {
                 now.told |= step.signal;
-                cover.good = true;
+                cover.good |= now.early & step.signal == 0;
                 if now.fenced {
                     now.told_fenced |= step.signal;
                 } else {
@@ -574,12 +595,24 @@ impl<'k> Flow<'k> {
                 }
             }
         } else {
+            now.early |= step.signal & self.barriers.hardware;
             // What tells of itself is not told of by others.
             cover.bad |= now.completes & step.signal == 0;
             if token.is_tensor() && (now.before || releases && self.is_lenient(Ambiguity::FenceBesidesRelease)) {
                 now.handed |= step.signal;
                 cover.handed = true;
             }
+        }
+    }
+
+    /// Whether one thread or warp does an event, and did not do the access alone: it knows of its own access.
+    fn is_of_few(&self, token: &Token<'_>, now: &Progress, place: Place) -> bool {
+        let known = self.graph.known_at(place);
+        let own: Vec<_> = known.iter().filter(|literal| !token.literals.contains(literal)).copied().collect();
+        let is_one = self.graph.is_one_of_many(&own);
+        match token.direction().is_some() || now.warp {
+            true => self.graph.warp(&token.literals).is_none() && (is_one || self.graph.warp(&known).is_some()),
+            false => !token.is_single && (is_one || self.graph.is_single(&known)),
         }
     }
 
@@ -600,10 +633,14 @@ impl<'k> Flow<'k> {
         let tensor = token.access.space == Space::Tensor;
         let (completes, told, handed) =
             (now.completes & step.observed, now.told & step.observed, now.handed & step.observed);
+        let is_of_others = |place: Place| {
+            let known = self.graph.varying(&self.graph.known_at(place));
+            known.iter().any(|literal| self.graph.contradict(&step.known, *literal))
+        };
         let mut covers = (0..128)
             .map(|bit| 1 << bit)
             .filter(|bit| step.observed & bit != 0)
-            .filter_map(|bit| Some((bit, coverage.get(number, bit, self.role.as_deref())?)));
+            .filter_map(|bit| Some((bit, coverage.get(number, bit, self.role.as_deref(), &is_of_others)?)));
         if completes | told != 0 {
             if !acquires && !tensor {
                 now.seen = true;

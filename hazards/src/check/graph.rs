@@ -222,6 +222,18 @@ impl<'k> Graph<'k> {
         .next()
     }
 
+    /// Whether any of these holds for one thread of several warps.
+    pub fn is_one_of_many(&self, literals: &[Literal]) -> bool {
+        literals.iter().filter(|literal| literal.holds).any(|literal| {
+            let Test::Within { value, low, high } = self.kernel.predicates[literal.predicate].test else {
+                return false;
+            };
+            let value = &self.kernel.values[value];
+            let is_of_many = value.range.is_some_and(|(first, last)| last.saturating_sub(first) >= 63);
+            low == high && value.varies == Varies::Thread && is_of_many
+        })
+    }
+
     /// Whether these hold for at most one thread of a CTA.
     pub fn is_single(&self, literals: &[Literal]) -> bool {
         if self.kernel.threads == Some(1) {

@@ -107,9 +107,9 @@ impl Flow<'_> {
         if first.is_single && self.graph.varying(&first.literals).iter().all(implied) {
             return true;
         }
-        // Each warp has its own lanes.
+        // Each warp has its own lanes; of every fourth one they are the same.
         if first.direction().is_some() && second.direction().is_some() {
-            return true;
+            return !self.meet_across_warps(first, second);
         }
         // A warp frees tensor memory together.
         let warp = self.graph.warp(&first.literals);
@@ -121,6 +121,32 @@ impl Flow<'_> {
         let elected = |literal: &Literal| literal.holds && kernel.predicates[literal.predicate].test == Test::OneOfWarp;
         let are_elected = first.literals.iter().any(elected) && second.literals.iter().any(elected);
         !state.progress.stale && a == b && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
+    }
+
+    /// Whether groups of four warps have columns of their own, and those of one group in the first access are those of another in the
+    /// second.
+    fn meet_across_warps(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
+        let groups = i64::from(self.graph.kernel.threads.unwrap_or(0)) / 128;
+        let columns = |token: &Token<'_>| {
+            let terms = token.access.address.offset.terms.iter().copied().filter(|(_, factor)| factor % 65536 != 0);
+            let is_group = |(value, _): &(usize, i64)| {
+                let value = &self.graph.kernel.values[*value];
+                value.varies == Varies::Warp && value.range == Some((0, groups - 1))
+            };
+            match terms.collect::<Vec<_>>()[..] {
+                [term] if is_group(&term) => Some((term, token.access.address.offset.constant & 0xffff)),
+                _ => None,
+            }
+        };
+        let (Some(((value, a), begin)), Some(((other, b), other_begin))) = (columns(first), columns(second)) else {
+            return false;
+        };
+        let (Some(width), Some(other_width)) = (first.access.extent, second.access.extent) else { return false };
+        let meet = |one: i64, two: i64| {
+            let (one, two) = (begin + one * a, other_begin + two * b);
+            one < two + other_width.cast_signed() && two < one + width.cast_signed()
+        };
+        groups > 1 && value == other && (0..groups).any(|one| (0..groups).any(|two| one != two && meet(one, two)))
     }
 
     /// Whether the second is done by the warp that did the first: both are of one warp, or each warp has a place of its own.

@@ -10,7 +10,7 @@ use super::{
     flow::{Coverage, Foreign},
     graph::{Graph, Place},
 };
-use crate::kernel::{Event, Kind, Varies};
+use crate::kernel::{Event, Kind, Literal, Varies};
 
 /// Two sides of a fork, seen from the second.
 pub struct Fork {
@@ -109,21 +109,30 @@ impl Fork {
         number: usize,
         place: Place,
     ) -> (Foreign, bool) {
-        let given = self.given(graph, barriers);
+        let asked = self.asked(graph, barriers);
         // What waits for this side.
-        let gate =
-            |at: Place, event: &Event| is_wait(event) && event.guard.is_empty() && barriers.observed(at) & given != 0;
+        let gate = |at: Place, event: &Event| asked.is_gate(barriers, at, event);
         let within = |block: usize| self.theirs[block];
         let reach = |from: Place| reaches(graph, from, place, &within, &gate);
         let from_start = reach((self.begin, 0));
         let (mut permits, mut first_permits) = (FxHashSet::default(), FxHashSet::default());
-        for block in (0..self.theirs.len()).filter(|block| self.theirs[*block]) {
-            for (index, event) in graph.kernel.blocks[block].events.iter().enumerate() {
-                if gate((block, index), event) && reach((block, index + 1)) {
-                    let into = if matches!(event.kind, Kind::Wait { .. }) { &mut permits } else { &mut first_permits };
-                    into.extend(self.permits(graph, barriers, barriers.observed((block, index)) & given));
-                }
+        let theirs = || {
+            let blocks = (0..self.theirs.len()).filter(|block| self.theirs[*block]);
+            let events = |block: usize| graph.kernel.blocks[block].events.iter().enumerate();
+            blocks.flat_map(move |block| events(block).map(move |(index, event)| ((block, index), event)))
+        };
+        let gates: Vec<_> = theirs().filter(|(at, event)| gate(*at, event)).collect();
+        for &(at, event) in gates.iter().filter(|((block, index), _)| reach((*block, index + 1))) {
+            // What is waited for once behind a loop that waits for the same is the last round, of which nothing is known.
+            let observed = barriers.observed(at);
+            let in_loop = |(other, _): &(Place, &Event)| {
+                graph.is_in_loop(other.0) && barriers.observed(*other) == observed && *other != at
+            };
+            if matches!(event.kind, Kind::Wait { .. }) && !graph.is_in_loop(at.0) && gates.iter().any(in_loop) {
+                continue;
             }
+            let into = if matches!(event.kind, Kind::Wait { .. }) { &mut permits } else { &mut first_permits };
+            into.extend(self.permits(graph, barriers, asked.own(observed)));
         }
         let mut again = FxHashSet::default();
         for signal in coverage.signals(number) {
@@ -134,6 +143,19 @@ impl Fork {
         }
         let once = !graph.is_in_loop(place.0);
         (Foreign { again, permits, first_permits, once }, from_start)
+    }
+
+    /// Where threads of this side part from those of it that let the other side begin: to them it may have begun at any time.
+    pub fn parted(&self, graph: &Graph<'_>, permits: &FxHashSet<Place>) -> Vec<usize> {
+        let permitting: Vec<_> = permits.iter().map(|place| graph.varying(&graph.known_at(*place))).collect();
+        let apart = |block: usize| {
+            let known = graph.known(block);
+            let is_other = |permit: &Vec<Literal>| permit.iter().any(|literal| graph.contradict(known, *literal));
+            !permitting.is_empty() && permitting.iter().all(is_other)
+        };
+        let ours = |block: &usize| self.ours[*block] && apart(*block);
+        let is_first = |block: &usize| graph.previous[*block].iter().any(|previous| !apart(*previous));
+        (0..self.ours.len()).filter(ours).filter(is_first).collect()
     }
 
     /// Where this side lets a wait go on. A phase that copies end goes on behind the last of them.
@@ -152,12 +174,58 @@ impl Fork {
         ours.iter().filter(|place| copies(place)).filter(|place| last(place)).copied().collect()
     }
 
-    /// The signals that the second side gives.
-    fn given(&self, graph: &Graph<'_>, barriers: &Barriers) -> Signals {
-        let blocks = (0..self.ours.len()).filter(|block| self.ours[*block]);
-        let places =
-            blocks.flat_map(|block| (0..graph.kernel.blocks[block].events.len()).map(move |index| (block, index)));
-        places.fold(0, |mask, place| mask | barriers.signal(place))
+    /// What waits of the first side let it go on only behind the second.
+    fn asked(&self, graph: &Graph<'_>, barriers: &Barriers) -> Asked {
+        let places = |side: &[bool]| {
+            let blocks = (0..side.len()).filter(|block| side[*block]).collect::<Vec<_>>();
+            blocks.into_iter().flat_map(|block| (0..graph.kernel.blocks[block].events.len()).map(move |at| (block, at)))
+        };
+        let event = |(block, index): Place| &graph.kernel.blocks[block].events[index];
+        let given = places(&self.ours).fold(0, |mask, place| mask | barriers.signal(place));
+        let mut asked = Asked { signals: given, given, relays: Vec::new() };
+        // Some threads of the first side may wait for the second, and tell others of the first.
+        let within = |block: usize| self.theirs[block];
+        let arrives = |place: &Place| matches!(event(*place).kind, Kind::Arrive { .. });
+        let arrivals: Vec<_> = places(&self.theirs).filter(arrives).collect();
+        loop {
+            // Barriers of the CTA are met by all.
+            let gate = |at: Place, event: &Event| {
+                matches!(event.kind, Kind::Wait { .. }) && asked.is_gate(barriers, at, event)
+            };
+            let waits = |place: &Place| {
+                barriers.signal(*place) & !asked.signals != 0
+                    && !reaches(graph, (self.begin, 0), *place, &within, &gate)
+            };
+            let Some(&arrival) = arrivals.iter().find(|place| waits(place)) else { return asked };
+            let gates = places(&self.theirs).filter(|at| gate(*at, event(*at)));
+            let before = gates.filter(|(block, index)| reaches(graph, (*block, index + 1), arrival, &within, &gate));
+            let own = before.fold(0, |mask, at| mask | asked.own(barriers.observed(at)));
+            let signal = barriers.signal(arrival) & !asked.signals;
+            asked.signals |= signal;
+            asked.relays.push((signal, own));
+        }
+    }
+}
+
+/// What one side of a fork waits for that comes from the other.
+struct Asked {
+    /// All signals behind which the other side was asked.
+    signals: Signals,
+    /// Those that the other side gives.
+    given: Signals,
+    /// Those that this side gives when it has waited for the other: the signals, and those of the other side that it waited for.
+    relays: Vec<(Signals, Signals)>,
+}
+
+impl Asked {
+    fn is_gate(&self, barriers: &Barriers, at: Place, event: &Event) -> bool {
+        is_wait(event) && event.guard.is_empty() && barriers.observed(at) & self.signals != 0
+    }
+
+    /// The signals of the other side that stand behind some signals.
+    fn own(&self, signals: Signals) -> Signals {
+        let relayed = self.relays.iter().filter(|(signal, _)| signal & signals != 0);
+        relayed.fold(signals & self.given, |mask, (_, own)| mask | own)
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Progress {
     pub told_fenced: Signals,
     /// The signals that its thread gave when it had started, and a fence in front of them said so.
     pub handed: Signals,
+    /// The barriers of the CTA at which its thread arrived when it was in flight.
+    pub early: Signals,
     /// Whether all threads that are here know it is complete.
     pub shared: bool,
     /// Whether all threads that are here know it has started.
@@ -192,6 +194,7 @@ impl Progress {
         told: 0,
         told_fenced: 0,
         handed: 0,
+        early: 0,
         shared: false,
         started: false,
         warp: false,

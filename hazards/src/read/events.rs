@@ -400,7 +400,7 @@ impl<'w> Maker<'w> {
                     (false, None) => BarrierId::SomeCta,
                 };
                 let number = known(step.second).and_then(|number| u32::try_from(number).ok());
-                let threads = threads.as_ref().and(number);
+                let threads = threads.as_ref().map(|_| number.unwrap_or(0));
                 kinds.push(Kind::Barrier(Barrier { of, arrives: *arrives, waits: *waits, threads, orders: true }));
             }
             Action::Fence(semantics, scope) => kinds.push(Kind::Fence { semantics: *semantics, scope: *scope }),

@@ -891,12 +891,13 @@ impl Terms {
                     (false, false) => Literal::FALSE,
                 };
             }
-            if factor == 1 && sum.constant != 0 {
-                let shifted =
-                    |end: i64| if end == i64::MIN || end == i64::MAX { end } else { end.saturating_sub(sum.constant) };
-                let value = self.value(Sum { terms: sum.terms, constant: 0 });
-                return self.within(value, shifted(low), shifted(high));
-            }
+        }
+        // Tests of `n` and of `n + 64` are of one value.
+        if !sum.terms.is_empty() && sum.constant != 0 {
+            let shifted =
+                |end: i64| if end == i64::MIN || end == i64::MAX { end } else { end.saturating_sub(sum.constant) };
+            let value = self.value(Sum { terms: sum.terms, constant: 0 });
+            return self.within(value, shifted(low), shifted(high));
         }
         let facts = self.facts(value);
         let (low, high) = (low.max(facts.low), high.min(facts.high));

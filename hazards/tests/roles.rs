@@ -1,0 +1,237 @@
+//! Roles of warps: what one role tells another, in the smallest kernels.
+//!
+//! Each kernel is silent as it is, and without the lines that end in `// needed` there is an error of a rule.
+
+use ptx_hazards::{Rule, Verdict, check, read};
+use ptx_isa::Module;
+use ptx_memory_model::ptx::readings::Readings;
+
+const HEAD: &str = ".version 8.7
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .u32 n, .param .u64 .ptr .global out) .reqntid 256 {
+.reg .pred %p<9>, %elected;
+.reg .b32 %r<20>, %thread, %warp, %tmem, %n, %round, %phase;
+.reg .b64 %rd<4>, %left, %right;
+.shared .align 1024 .b8 tile[4096];
+.shared .align 8 .b64 bars[8];
+.shared .align 4 .b32 columns;
+mov.u32 %thread, %tid.x;
+shr.u32 %warp, %thread, 5;
+ld.param.u32 %n, [n];
+mov.b32 %round, 0;
+mov.b32 %phase, 0;
+mov.b64 %rd0, map;
+setp.eq.u32 %p0, %thread, 0;
+setp.eq.u32 %p1, %warp, 0;
+";
+
+/// Three mbarriers at the beginning of `bars`, initialized for all.
+const BARRIERS: &str = "@%p0 mbarrier.init.shared::cta.b64 [bars], 1;
+@%p0 mbarrier.init.shared::cta.b64 [bars+8], 1;
+@%p0 mbarrier.init.shared::cta.b64 [bars+16], 1;
+@%p0 fence.mbarrier_init.release.cluster;
+bar.sync 0;
+";
+
+fn wrong(text: &str) -> Vec<(Rule, u32, String)> {
+    let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Readings::DEFAULT).findings);
+    let wrong = found.filter(|finding| finding.verdict == Verdict::Wrong);
+    wrong.filter_map(|finding| Some((finding.rule?, finding.line, finding.message))).collect()
+}
+
+#[track_caller]
+fn needs(body: &str, rule: Rule) {
+    let text = format!("{HEAD}{body}\n}}\n");
+    assert_eq!(wrong(&text), [], "{text}");
+    let without: Vec<_> = text.lines().filter(|line| !line.ends_with("// needed")).collect();
+    let without = without.join("\n");
+    let found = wrong(&without);
+    assert!(found.iter().any(|(own, ..)| *own == rule), "{rule} is not found: {found:?}\n{without}");
+}
+
+#[test]
+fn an_array_of_mbarriers_ends_with_the_range_of_its_index() {
+    needs(
+        &format!(
+            "{BARRIERS}
+            and.b32 %r0, %n, 1;
+            shl.b32 %r0, %r0, 3;
+            mov.b32 %r1, bars;
+            add.u32 %r1, %r1, %r0;
+            @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 128;
+            @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 128, [%r1];
+            @%p0 mbarrier.arrive.shared::cta.b64 _, [bars+16];
+            one:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1], 0; // needed
+            @!%p3 bra one; // needed
+            other:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+16], 0;
+            @!%p3 bra other;
+            ld.shared.b32 %r2, [tile];
+            st.global.b32 [%rd2], %r2;"
+        ),
+        Rule::R7,
+    );
+}
+
+#[test]
+fn each_warp_has_two_mbarriers_of_its_own() {
+    let text = format!(
+        "{HEAD}
+        and.b32 %r0, %thread, 31;
+        setp.eq.u32 %p2, %r0, 0;
+        shl.b32 %r1, %warp, 4;
+        mov.b32 %r2, bars;
+        add.u32 %r2, %r2, %r1;
+        @%p2 mbarrier.init.shared::cta.b64 [%r2], 1;
+        @%p2 mbarrier.init.shared::cta.b64 [%r2+8], 1;
+        @%p2 mbarrier.arrive.shared::cta.b64 _, [%r2];
+        @%p2 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 128, [%r2+8];
+        }}\n"
+    );
+    let found = wrong(&text);
+    assert!(!found.iter().any(|(rule, ..)| *rule == Rule::R10), "{found:?}");
+}
+
+/// Warp 1 copies, warp 2 waits and tells warp 0.
+#[test]
+fn a_role_tells_another_what_a_third_did() {
+    needs(
+        &format!(
+            "{BARRIERS}
+            setp.eq.u32 %p2, %warp, 1;
+            @%p2 bra copy;
+            setp.eq.u32 %p2, %warp, 2;
+            @%p2 bra relay;
+            @!%p1 bra end;
+            wait:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+8], %phase;
+            @!%p3 bra wait;
+            ld.shared.b32 %r2, [tile];
+            st.global.b32 [%rd2], %r2;
+            bra.uni end;
+            copy:
+            elect.sync _|%elected, -1;
+            @!%elected bra end;
+            mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 128;
+            cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 128, [bars];
+            bra.uni end;
+            relay:
+            elect.sync _|%elected, -1;
+            @!%elected bra end;
+            again: // needed
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars], 0; // needed
+            @!%p3 bra again; // needed
+            mbarrier.arrive.shared::cta.b64 _, [bars+8];
+            end: ret;"
+        ),
+        Rule::R7,
+    );
+}
+
+const ALLOCATE: &str = "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [columns], 64;
+bar.sync 0;
+ld.shared.b32 %tmem, [columns];
+";
+
+/// Warps 4 to 7 wait at barrier 1 for work, again and again; one of them multiplies.
+#[test]
+fn a_barrier_that_was_passed_too_early_tells_nothing_later() {
+    needs(
+        &format!(
+            "{BARRIERS}{ALLOCATE}
+            setp.gt.u32 %p2, %thread, 127;
+            @%p2 bra dispatch;
+            barrier.sync 1;
+            barrier.sync 1;
+            wait: // needed
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars], 0; // needed
+            @!%p3 bra wait; // needed
+            and.b32 %r1, %thread, 96;
+            shl.b32 %r1, %r1, 16;
+            add.u32 %r1, %r1, %tmem;
+            tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r2}}, [%r1];
+            tcgen05.wait::ld.sync.aligned;
+            barrier.sync 1;
+            bar.sync 0;
+            @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64;
+            bra.uni end;
+            dispatch:
+            barrier.sync 1;
+            ld.shared.b32 %r3, [tile];
+            setp.eq.u32 %p3, %r3, 0;
+            @%p3 bra done;
+            setp.eq.u32 %p4, %r3, 1;
+            @%p4 bra multiply;
+            wait_too:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars], 0;
+            @!%p3 bra wait_too;
+            barrier.sync 1;
+            bra.uni dispatch;
+            multiply:
+            setp.ne.u32 %p5, %warp, 4;
+            @%p5 bra multiplied;
+            elect.sync _|%elected, -1;
+            @%elected tcgen05.mma.cta_group::1.kind::f16 [%tmem], %left, %right, %r4, 0;
+            @%elected tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bars];
+            multiplied:
+            barrier.sync 1;
+            bra.uni dispatch;
+            done:
+            bar.sync 0;
+            end: ret;"
+        ),
+        Rule::R3,
+    );
+}
+
+/// Warps 0 to 3 read what one thread multiplies, and one of their threads says so, in each of several rounds.
+#[test]
+fn one_of_many_threads_says_that_all_have_read() {
+    needs(
+        &format!(
+            "{BARRIERS}{ALLOCATE}
+            setp.gt.u32 %p2, %thread, 127;
+            @%p2 bra multiply;
+            and.b32 %r0, %thread, 127;
+            setp.eq.u32 %p4, %r0, 0;
+            wait:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars], %phase;
+            @!%p3 bra wait;
+            and.b32 %r1, %thread, 96;
+            shl.b32 %r1, %r1, 16;
+            add.u32 %r1, %r1, %tmem;
+            tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r2}}, [%r1];
+            tcgen05.wait::ld.sync.aligned;
+            bar.sync 0, 128; // needed
+            @%p4 mbarrier.arrive.shared::cta.b64 _, [bars+8];
+            bar.sync 0, 128;
+            xor.b32 %phase, %phase, 1;
+            add.u32 %round, %round, 1;
+            setp.lt.u32 %p3, %round, %n;
+            @%p3 bra wait;
+            bra.uni end;
+            multiply:
+            setp.ne.u32 %p5, %warp, 4;
+            @%p5 bra end;
+            elect.sync _|%elected, -1;
+            @!%elected bra end;
+            empty:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+8], %phase;
+            @!%p3 bra empty;
+            tcgen05.mma.cta_group::1.kind::f16 [%tmem], %left, %right, %r4, 0;
+            tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bars];
+            xor.b32 %phase, %phase, 1;
+            add.u32 %round, %round, 1;
+            setp.lt.u32 %p3, %round, %n;
+            @%p3 bra empty;
+            end:
+            bar.sync 0;
+            @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64;
+            ret;"
+        ),
+        Rule::R1,
+    );
+}
