@@ -876,21 +876,20 @@ impl Terms {
     /// Whether a value is within a range.
     pub fn within(&mut self, value: Value, low: i64, high: i64) -> Literal {
         let sum = self.sum(value).clone();
-        if let &[(atom, factor)] = &sum.terms[..] {
-            if let What::Select(literal, a, b) = self.what(atom).clone()
-                && let (Some(a), Some(b)) = (self.known(a), self.known(b))
-            {
-                let holds = |number: i64| {
-                    let number = number.wrapping_mul(factor).wrapping_add(sum.constant);
-                    low <= number && number <= high
-                };
-                return match (holds(a), holds(b)) {
-                    (true, true) => Literal::TRUE,
-                    (true, false) => literal,
-                    (false, true) => literal.opposite(),
-                    (false, false) => Literal::FALSE,
-                };
-            }
+        if let &[(atom, factor)] = &sum.terms[..]
+            && let What::Select(literal, a, b) = self.what(atom).clone()
+            && let (Some(a), Some(b)) = (self.known(a), self.known(b))
+        {
+            let holds = |number: i64| {
+                let number = number.wrapping_mul(factor).wrapping_add(sum.constant);
+                low <= number && number <= high
+            };
+            return match (holds(a), holds(b)) {
+                (true, true) => Literal::TRUE,
+                (true, false) => literal,
+                (false, true) => literal.opposite(),
+                (false, false) => Literal::FALSE,
+            };
         }
         // Tests of `n` and of `n + 64` are of one value.
         if !sum.terms.is_empty() && sum.constant != 0 {

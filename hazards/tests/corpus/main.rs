@@ -1,10 +1,12 @@
 //! The check on kernels of compilers: how much it finds, and whether it finds what is deleted.
 //!
 //! Every wait, fence, commit and barrier is deleted, one by one. What the check says then and did not say before, is found.
+//! Of what is not found, executions of the kernel say whether anything races: `execute` knows nothing of the check.
 //! The kernels are those of `tests/async/reported`, and those of the folders that `ASYNC_CORPUS` names, with `:` between them.
 
 mod deletion;
-mod redundant;
+#[path = "../execute/mod.rs"]
+mod execute;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +25,7 @@ use testing::root;
 
 use self::{
     deletion::{Deletion, Kind},
-    redundant::GENERIC,
+    execute::{Class, INPUTS, Judgement, Oracle, Race},
 };
 
 /// What is found in kernels of others, and is there: the file, the kernel's name or a part of it, the rule, and why.
@@ -39,7 +41,7 @@ const KNOWN: [(&str, &str, Rule, &str); 4] = [
 const FALSE: [&str; 0] = [];
 
 /// Of the deletions in `tests/async/reported`, so many percent are found yet; 95 are wanted, there and in all others.
-const FLOOR: usize = 75;
+const FLOOR: usize = 90;
 
 /// Where all deletions would take longer, nothing is deleted.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -88,8 +90,18 @@ enum Outcome {
     Strict,
     /// It says that it cannot tell.
     NotChecked,
-    Redundant(&'static str),
+    /// An asynchronous operation races, or tensor memory stays allocated.
     Missed,
+    /// Who makes or ends an mbarrier races with who uses it.
+    Barrier,
+    /// Only ordinary accesses race, which the check is not for.
+    Ordinary,
+    /// Threads wait for ever, and nothing races.
+    Hangs,
+    /// Nothing races.
+    Redundant,
+    /// Executions do not tell.
+    Unclear,
 }
 
 #[derive(Default)]
@@ -97,6 +109,7 @@ struct Total {
     /// By folder.
     kernels: BTreeMap<String, Counts>,
     deleted: BTreeMap<(String, Kind), BTreeMap<Outcome, usize>>,
+    /// What is not found, and is no redundancy.
     missed: Vec<String>,
 }
 
@@ -150,13 +163,28 @@ fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(
                 continue;
             }
         }
+        let mut oracle = None;
         let before = [Readings::DEFAULT, Readings::STRICT].map(|readings| keys(&kernel, readings));
         for deletion in deletions {
-            let outcome = outcome(&alone, function, &kernel, &deletion, &before);
+            let (outcome, why) = match found(&alone, function, &deletion, &before) {
+                Some(outcome) => (outcome, None),
+                None => {
+                    let oracle = oracle.get_or_insert_with(|| Oracle::new(&alone, function, &INPUTS));
+                    let judgement = oracle.judge(&without(&alone, function, &deletion), &function.name);
+                    (judged(&judgement), Some(judgement))
+                }
+            };
             let mut total = total.lock().expect("no trial panics with it");
-            if outcome == Outcome::Missed && !deletion.kind.hangs() {
+            if let Some(why) = why.filter(|_| outcome != Outcome::Redundant) {
                 let line = deletion.lines(function)[0];
-                total.missed.push(format!("{}: {name}.ptx:{}: {}", deletion.kind, line.number, line.text));
+                let why = told(&why);
+                total.missed.push(format!(
+                    "{}: {}: {name}.ptx:{}: {}: {why}",
+                    said(&outcome),
+                    deletion.kind,
+                    line.number,
+                    line.text
+                ));
             }
             *total.deleted.entry((of.to_owned(), deletion.kind)).or_default().entry(outcome).or_default() += 1;
         }
@@ -206,39 +234,64 @@ fn keys(kernel: &Kernel, readings: Readings) -> BTreeSet<Key> {
     check(kernel, readings).findings.iter().map(key).collect()
 }
 
-/// `before` is what is found with nothing deleted, in `default` and in `strict`.
-fn outcome(
-    alone: &Module,
-    function: &Function,
-    kernel: &Kernel,
-    deletion: &Deletion,
-    before: &[BTreeSet<Key>; 2],
-) -> Outcome {
-    let [default, strict] = before;
-    let (readings, before) =
-        if deletion.kind.is_strict() { (Readings::STRICT, strict) } else { (Readings::DEFAULT, default) };
+fn without(alone: &Module, function: &Function, deletion: &Deletion) -> Module {
     let mut without = alone.clone();
     let changed = without.functions_mut().find(|other| other.name == function.name).expect("it is there");
     deletion.apply(changed);
-    let kernels = read(&without);
-    let Some(without) = kernels.iter().find(|kernel| kernel.name == function.name) else { return Outcome::Missed };
+    without
+}
+
+/// What the check says of it, if it says anything. `before` is what is found with nothing deleted, in `default` and in `strict`.
+fn found(alone: &Module, function: &Function, deletion: &Deletion, before: &[BTreeSet<Key>; 2]) -> Option<Outcome> {
+    let [default, strict] = before;
+    let (readings, before) =
+        if deletion.kind.is_strict() { (Readings::STRICT, strict) } else { (Readings::DEFAULT, default) };
+    let kernels = read(&without(alone, function, deletion));
+    let without = kernels.iter().find(|kernel| kernel.name == function.name)?;
     let mut new = check(without, readings).findings;
     new.retain(|finding| !before.contains(&key(finding)));
     let is_found = |finding: &Finding| {
         finding.verdict == Verdict::Wrong || finding.verdict == Verdict::Note && finding.first.is_some()
     };
     if new.iter().any(is_found) {
-        return Outcome::Found;
-    }
-    let lines: Vec<_> = deletion.lines(function).iter().map(|line| line.number).collect();
-    if let Some(why) = redundant::reason(kernel, &lines) {
-        return Outcome::Redundant(why);
+        return Some(Outcome::Found);
     }
     if check(without, Readings::STRICT).findings.iter().any(|new| is_found(new) && !strict.contains(&key(new))) {
-        return Outcome::Strict;
+        return Some(Outcome::Strict);
     }
     let not_checked = new.iter().any(|finding| finding.verdict == Verdict::NotChecked);
-    if not_checked { Outcome::NotChecked } else { Outcome::Missed }
+    not_checked.then_some(Outcome::NotChecked)
+}
+
+fn judged(judgement: &Judgement) -> Outcome {
+    match judgement {
+        Judgement::Races(Race { class: Class::Asynchronous, .. }) | Judgement::Leaks => Outcome::Missed,
+        Judgement::Races(Race { class: Class::Barrier, .. }) => Outcome::Barrier,
+        Judgement::Races(Race { class: Class::Ordinary, .. }) => Outcome::Ordinary,
+        Judgement::Hangs(_) => Outcome::Hangs,
+        Judgement::Redundant => Outcome::Redundant,
+        Judgement::Unclear(..) => Outcome::Unclear,
+    }
+}
+
+fn said(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Missed => "missed",
+        Outcome::Barrier => "mbarrier",
+        Outcome::Ordinary => "ordinary",
+        Outcome::Hangs => "hangs",
+        _ => "unclear",
+    }
+}
+
+fn told(judgement: &Judgement) -> String {
+    match judgement {
+        Judgement::Races(Race { first, second, .. }) => format!("lines {first} and {second} race"),
+        Judgement::Hangs(line) => format!("line {line} waits for ever"),
+        Judgement::Leaks => "tensor memory stays allocated".into(),
+        Judgement::Redundant => String::new(),
+        Judgement::Unclear(line, why) => format!("line {line}: {why}"),
+    }
 }
 
 impl Total {
@@ -248,8 +301,8 @@ impl Total {
         let outcomes = counted.flat_map(|(_, outcomes)| outcomes);
         outcomes.fold((0, 0), |(found, needed), (outcome, count)| match outcome {
             Outcome::Found | Outcome::Strict => (found + count, needed + count),
-            Outcome::Redundant(_) => (found, needed),
-            Outcome::NotChecked | Outcome::Missed => (found, needed + count),
+            Outcome::NotChecked | Outcome::Missed | Outcome::Barrier => (found, needed + count),
+            _ => (found, needed),
         })
     }
 
@@ -277,9 +330,9 @@ impl Total {
         let folders: BTreeSet<_> = self.deleted.keys().map(|(of, _)| of).collect();
         for of in folders {
             println!(
-                "\n| deleted in {of} | number | found | found in `strict` | not checked | another does the same | {GENERIC} | missed | found of what is needed |"
+                "\n| deleted in {of} | number | found | found in `strict` | not checked | missed | at an mbarrier | only ordinary | hangs | redundant | unclear | found of what is needed |"
             );
-            println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+            println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
             for kind in Kind::iter() {
                 if let Some(outcomes) = self.deleted.get(&(of.clone(), kind)) {
                     println!("| {kind} {}", row(outcomes));
@@ -289,25 +342,20 @@ impl Total {
         println!();
         let mut missed = self.missed.clone();
         missed.sort();
-        missed.iter().for_each(|line| println!("missed: {line}"));
+        missed.iter().for_each(|line| println!("{line}"));
         let (found, needed) = self.found();
         println!("{found} of {needed} found, {:.1} percent", percent(found, needed));
     }
 }
 
 fn row(outcomes: &BTreeMap<Outcome, usize>) -> String {
-    let of = |is: &dyn Fn(&Outcome) -> bool| -> usize {
-        outcomes.iter().filter(|(outcome, _)| is(outcome)).map(|(_, count)| count).sum()
-    };
-    let all = of(&|_| true);
-    let found = of(&|outcome| *outcome == Outcome::Found);
-    let strict = of(&|outcome| *outcome == Outcome::Strict);
-    let not_checked = of(&|outcome| *outcome == Outcome::NotChecked);
-    let generic = of(&|outcome| *outcome == Outcome::Redundant(GENERIC));
-    let redundant = of(&|outcome| matches!(outcome, Outcome::Redundant(_))) - generic;
-    let missed = of(&|outcome| *outcome == Outcome::Missed);
-    let percent = percent(found + strict, found + strict + not_checked + missed);
-    format!("| {all} | {found} | {strict} | {not_checked} | {redundant} | {generic} | {missed} | {percent:.1} % |")
+    use Outcome::{Barrier, Found, Hangs, Missed, NotChecked, Ordinary, Redundant, Strict, Unclear};
+    let of = |outcome: &Outcome| outcomes.get(outcome).copied().unwrap_or(0);
+    let columns = [Found, Strict, NotChecked, Missed, Barrier, Ordinary, Hangs, Redundant, Unclear];
+    let numbers: String = columns.iter().map(|outcome| format!(" {} |", of(outcome))).collect();
+    let found = of(&Found) + of(&Strict);
+    let percent = percent(found, found + of(&NotChecked) + of(&Missed) + of(&Barrier));
+    format!("| {} |{numbers} {percent:.1} % |", outcomes.values().sum::<usize>())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the numbers are small")]

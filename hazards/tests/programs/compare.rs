@@ -23,7 +23,7 @@ const PROFILES: [(&str, Readings); 2] = [("strict", Readings::STRICT), ("default
 const ROUNDS: usize = 6;
 
 /// What the memory model says of a program.
-enum Model {
+pub enum Model {
     /// Two lines race.
     Races {
         lines: [Option<u32>; 2],
@@ -74,7 +74,7 @@ struct OfProfile {
     needed: u64,
 }
 
-fn model(text: &Text, readings: Readings) -> Result<Model, String> {
+pub fn model(text: &Text, readings: Readings) -> Result<Model, String> {
     let litmus = text.litmus();
     let Read { litmus, lines, .. } =
         Litmus::read_with_lines(&litmus, Default::default()).map_err(|error| format!("{litmus}{error}"))?;
@@ -317,6 +317,6 @@ impl Display for Counts {
 }
 
 /// The first word of an instruction, behind its guard, without the modifiers that all have.
-fn word(instruction: &str) -> &str {
+pub fn word(instruction: &str) -> &str {
     instruction.split([' ', ';']).find(|word| !word.starts_with('@')).unwrap_or_default()
 }

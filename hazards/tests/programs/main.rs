@@ -7,10 +7,15 @@
 //!
 //! Races of two accesses of which neither is asynchronous are not what the check is about.
 //!
+//! The executor that judges deletions in the kernels of compilers is compared with the model, too.
+//!
 //! `PROGRAMS_SHARD=K/N` checks every N-th program from the K-th on, in place of a sample: `1/1` all of them.
 
 mod alphabet;
 mod compare;
+#[path = "../execute/mod.rs"]
+mod execute;
+mod oracle;
 mod program;
 
 use std::{
@@ -68,11 +73,12 @@ fn main() {
         })
     });
     let assembler = ASSEMBLERS.into_iter().find(|assembler| assembler.name == "ptxas-13.5").expect("one of ours");
+    let executed = Trial::test("programs, executed", move || oracle::compare(numbers.all()));
     let assembled = trial("ptxas takes the instructions".into(), assembler.missing(), move || {
         let all = [(0..alphabet::ALPHABET.len()).collect(), Vec::new()];
         assembler.assemble(&target("sm_100a", Some("ptx88")), program::Text::new(&all).kernel().as_bytes())
     });
-    let conclusion = libtest_mimic::run(&arguments, trials.chain([assembled]).collect());
+    let conclusion = libtest_mimic::run(&arguments, trials.chain([executed, assembled]).collect());
     if let Ok(total) = total.lock() {
         println!("{total}");
     }
