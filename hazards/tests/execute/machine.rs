@@ -808,7 +808,7 @@ impl Machine<'_> {
 
     fn value(&self, place: u64, bytes: u64) -> Option<u64> {
         let range = place as usize..(place + bytes.min(8)) as usize;
-        let bytes = self.memory.get(range)?.iter().rev();
+        let mut bytes = self.memory.get(range)?.iter().rev();
         bytes.try_fold(0, |value, byte| Some(value << 8 | u64::from((*byte)?)))
     }
 
