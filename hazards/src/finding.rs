@@ -70,7 +70,7 @@ pub enum Rule {
     /// Tensor memory is freed.
     #[strum(message = "tcgen05.dealloc")]
     R6,
-    /// A copy is waited for before its memory is used.
+    /// A copy is waited for before its memory is used, and a wgmma before its registers are.
     #[strum(message = "a wait for the copy")]
     R7,
     /// What arrives on a barrier of another CTA does so at cluster scope.
