@@ -314,7 +314,8 @@ impl<'k> Search<'k> {
                 let round = match is_foreign {
                     // Any element of an array may be the one that is initialized.
                     _ if first.what == What::Initialized => Round::Earlier,
-                    true if state.progress.ahead => Round::Ahead,
+                    // Tensor memory is read one element behind the one that is written.
+                    true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
                     true if is_own_place => Round::Same,
                     false if is_itself => Round::Ahead,
                     true => Round::Earlier,
