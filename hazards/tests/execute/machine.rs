@@ -7,11 +7,10 @@ use super::{
     barrier::{Copy, CtaBarrier, Groups, Mbarrier},
     clock::{Agents, Chain, Clock, Message},
     code::{Address, Op, Program, Register, SHARED, Shuffle, Source, Step, WINDOW},
-    race::{Access, Class, Pipe, PipeKind, Race, Races, Shadow},
-    tensor::{Dimensions, Product, Slice},
+    race::{Access, Class, PipeKind, Race, Races, Shadow},
 };
 
-const LANES: usize = 32;
+pub const LANES: usize = 32;
 const COLUMNS: u32 = 512;
 
 /// A warp that has done so many instructions does them for ever.
@@ -64,7 +63,7 @@ pub enum Guess {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub enum State {
     Ready,
     /// For an mbarrier, that has not changed since.
     Waits(u64),
@@ -77,54 +76,54 @@ enum State {
 
 /// What is in flight to and from registers of a warp.
 #[derive(Default)]
-struct InFlight {
+pub struct InFlight {
     /// By register, the operation that writes it, and its line.
-    writes: HashMap<Register, (u32, u32)>,
-    reads: HashMap<Register, (u32, u32)>,
-    done: u32,
+    pub writes: HashMap<Register, (u32, u32)>,
+    pub reads: HashMap<Register, (u32, u32)>,
+    pub done: u32,
 }
 
-struct Warp {
-    pc: [usize; LANES],
-    state: [State; LANES],
-    values: Vec<[u64; LANES]>,
-    known: Vec<u32>,
-    wgmma: Groups,
-    multiplies: InFlight,
-    loads: u32,
-    stores: u32,
-    allocations: u32,
+pub struct Warp {
+    pub pc: [usize; LANES],
+    pub state: [State; LANES],
+    pub values: Vec<[u64; LANES]>,
+    pub known: Vec<u32>,
+    pub wgmma: Groups,
+    pub multiplies: InFlight,
+    pub loads: u32,
+    pub stores: u32,
+    pub allocations: u32,
     /// When a register was written, and when the last `wgmma.fence` was; and the line.
-    written: Vec<(u64, u32)>,
-    fenced: u64,
-    steps: u64,
+    pub written: Vec<(u64, u32)>,
+    pub fenced: u64,
+    pub steps: u64,
 }
 
-struct Machine<'p> {
-    program: &'p Program,
-    choice: &'p Choice,
-    extents: &'p mut Extents,
-    warps: Vec<Warp>,
-    clocks: Vec<Clock>,
-    agents: Agents,
-    shared: Shadow,
-    tensor: Shadow,
-    memory: Vec<Option<u8>>,
-    barriers: BTreeMap<u64, CtaBarrier>,
-    mbarriers: BTreeMap<u64, Mbarrier>,
-    initialized: u32,
-    copies: HashMap<usize, Groups>,
-    bulk: HashMap<usize, Groups>,
+pub struct Machine<'p> {
+    pub program: &'p Program,
+    pub choice: &'p Choice,
+    pub extents: &'p mut Extents,
+    pub warps: Vec<Warp>,
+    pub clocks: Vec<Clock>,
+    pub agents: Agents,
+    pub shared: Shadow,
+    pub tensor: Shadow,
+    pub memory: Vec<Option<u8>>,
+    pub barriers: BTreeMap<u64, CtaBarrier>,
+    pub mbarriers: BTreeMap<u64, Mbarrier>,
+    pub initialized: u32,
+    pub copies: HashMap<usize, Groups>,
+    pub bulk: HashMap<usize, Groups>,
     /// By thread, how many operations a `tcgen05.commit` tracks, and the start of the last.
-    tracked: HashMap<usize, (u32, Clock)>,
-    columns: Vec<bool>,
-    races: Races,
-    version: u64,
-    time: u64,
-    exited: u32,
-    lines: HashMap<u32, u32>,
+    pub tracked: HashMap<usize, (u32, Clock)>,
+    pub columns: Vec<bool>,
+    pub races: Races,
+    pub version: u64,
+    pub time: u64,
+    pub exited: u32,
+    pub lines: HashMap<u32, u32>,
     /// What went wrong, which ends it.
-    unclear: Option<(u32, String)>,
+    pub unclear: Option<(u32, String)>,
 }
 
 pub fn execute(program: &Program, choice: &Choice, extents: &mut Extents) -> Execution {
@@ -256,7 +255,7 @@ impl Machine<'_> {
         moved
     }
 
-    fn get(&self, w: usize, lane: usize, source: Source) -> Option<u64> {
+    pub fn get(&self, w: usize, lane: usize, source: Source) -> Option<u64> {
         let warp = &self.warps[w];
         let of = |register: Register| (warp.known[register] >> lane & 1 == 1).then(|| warp.values[register][lane]);
         match source {
@@ -284,12 +283,12 @@ impl Machine<'_> {
         }
     }
 
-    fn address(&mut self, w: usize, lane: usize, address: Address) -> Option<u64> {
+    pub fn address(&mut self, w: usize, lane: usize, address: Address) -> Option<u64> {
         Some(self.get(w, lane, address.base)?.wrapping_add_signed(address.offset))
     }
 
     /// A place in shared memory; of other memory, nothing.
-    fn place(&mut self, w: usize, lane: usize, address: Address, step: &Step) -> Option<u64> {
+    pub fn place(&mut self, w: usize, lane: usize, address: Address, step: &Step) -> Option<u64> {
         match self.address(w, lane, address) {
             Some(place) if place < SHARED => Some(place),
             Some(place) if (WINDOW..WINDOW + SHARED).contains(&place) => Some(place - WINDOW),
@@ -301,7 +300,7 @@ impl Machine<'_> {
         }
     }
 
-    fn fail(&mut self, step: &Step, why: &str) {
+    pub fn fail(&mut self, step: &Step, why: &str) {
         self.unclear.get_or_insert((step.line, why.into()));
     }
 
@@ -827,11 +826,11 @@ impl Machine<'_> {
         touch(&mut self.shared, range, clock, &access, &mut self.races);
     }
 
-    fn touch_shared(&mut self, range: (u64, u64), clock: &Clock, access: &Access) {
+    pub fn touch_shared(&mut self, range: (u64, u64), clock: &Clock, access: &Access) {
         touch(&mut self.shared, range, clock, access, &mut self.races);
     }
 
-    fn touch_tensor(&mut self, t: u64, lanes: u32, columns: u32, clock: &Clock, access: &Access) {
+    pub fn touch_tensor(&mut self, t: u64, lanes: u32, columns: u32, clock: &Clock, access: &Access) {
         let (lane, column) = ((t >> 16) as u32 & 0x7f, t as u32 & 0xffff);
         for group in lane / 16..(lane + lanes).div_ceil(16).min(8) {
             for column in column..(column + columns).min(COLUMNS) {
@@ -969,198 +968,6 @@ impl Machine<'_> {
         }
         (cell * 16).saturating_sub(place).max(16)
     }
-
-    fn wgmma(&mut self, w: usize, step: &Step, active: u32) {
-        let Op::Wgmma(wgmma) = &step.op else { return };
-        let lane = active.trailing_zeros() as usize;
-        let warp = &mut self.warps[w];
-        let number = warp.wgmma.start();
-        let mut found = Vec::new();
-        for register in wgmma.d.iter().chain(&wgmma.a_registers) {
-            let (at, line) = warp.written[*register];
-            if at > warp.fenced || warp.fenced == 0 {
-                found.push(line);
-            }
-        }
-        for register in &wgmma.a_registers {
-            if let Some((other, line)) = warp.multiplies.writes.get(register)
-                && *other > warp.multiplies.done
-            {
-                found.push(*line);
-            }
-        }
-        for register in &wgmma.d {
-            warp.multiplies.writes.insert(*register, (number, step.line));
-            warp.known[*register] &= !active;
-        }
-        for register in &wgmma.a_registers {
-            warp.multiplies.reads.insert(*register, (number, step.line));
-        }
-        self.races.extend(found.into_iter().map(|first| Race { class: Class::Asynchronous, first, second: step.line }));
-        let clock = self.joined(w, active);
-        let agent = self.agents.of(Chain::Wgmma(w as u32));
-        let access = Access {
-            line: step.line,
-            agent,
-            epoch: number,
-            writes: false,
-            proxy: true,
-            class: Class::Asynchronous,
-            pipe: None,
-        };
-        for (descriptor, matrix) in wgmma.a.iter().chain([&wgmma.b]) {
-            let Some(descriptor) = self.get(w, lane, *descriptor) else {
-                return self.fail(step, "a descriptor that is not known");
-            };
-            for part in matrix.parts(descriptor) {
-                self.touch_shared(part, &clock, &access);
-            }
-        }
-    }
-
-    /// The start of what lanes do together.
-    fn joined(&self, w: usize, active: u32) -> Clock {
-        let mut message = Message::default();
-        each(active).for_each(|lane| message.join(&self.clocks[w * LANES + lane]));
-        message.clock()
-    }
-
-    fn move_tensor(&mut self, w: usize, step: &Step, active: u32, t: Address, slice: Slice, access: Access) {
-        let lane = active.trailing_zeros() as usize;
-        let Some(t) = self.address(w, lane, t) else { return self.fail(step, "an address that is not known") };
-        let clock = self.joined(w, active);
-        self.touch_tensor(t, slice.lanes, slice.columns, &clock, &access);
-        if let Some(apart) = slice.apart {
-            let second = t.wrapping_add((16 << 16) + u64::from(apart));
-            self.touch_tensor(second, slice.lanes, slice.columns, &clock, &access);
-        }
-    }
-
-    fn allocation(&mut self, w: usize, step: &Step, active: u32, t: u64, columns: u32) {
-        self.warps[w].allocations += 1;
-        let epoch = self.warps[w].allocations;
-        let agent = self.agents.of(Chain::Allocation(w as u32));
-        let clock = self.joined(w, active);
-        let access = Access {
-            line: step.line,
-            agent,
-            epoch,
-            writes: true,
-            proxy: false,
-            class: Class::Asynchronous,
-            pipe: None,
-        };
-        self.touch_tensor(t, 128, columns, &clock, &access);
-        each(active).for_each(|lane| self.clocks[w * LANES + lane].see(agent, epoch));
-    }
-
-    fn allocate(&mut self, w: usize, step: &Step, active: u32, to: Address, columns: Source) -> bool {
-        let lane = active.trailing_zeros() as usize;
-        let Some(columns) = self.get(w, lane, columns) else {
-            self.fail(step, "a count that is not known");
-            return true;
-        };
-        let columns = columns as usize;
-        let is_free = |at: &usize| self.columns.get(*at..at + columns).is_some_and(|range| !range.contains(&true));
-        let Some(at) = (0..self.columns.len()).step_by(columns.max(32)).find(is_free) else {
-            each(active).for_each(|lane| {
-                self.warps[w].pc[lane] -= 1;
-                self.warps[w].state[lane] = State::Waits(self.version);
-            });
-            return false;
-        };
-        self.columns[at..at + columns].fill(true);
-        let Some(place) = self.place(w, lane, to, step) else { return true };
-        for (byte, cell) in (at as u32).to_le_bytes().into_iter().zip(&mut self.memory[place as usize..]) {
-            *cell = Some(byte);
-        }
-        self.allocation(w, step, active, at as u64, columns as u32);
-        let epoch = self.warps[w].allocations;
-        let agent = self.agents.of(Chain::Allocation(w as u32));
-        let clock = self.joined(w, active);
-        let access = Access {
-            line: step.line,
-            agent,
-            epoch,
-            writes: true,
-            proxy: false,
-            class: Class::Asynchronous,
-            pipe: None,
-        };
-        self.touch_shared((place, 4), &clock, &access);
-        true
-    }
-
-    fn deallocate(&mut self, w: usize, step: &Step, active: u32, t: Source, columns: Source) {
-        let lane = active.trailing_zeros() as usize;
-        let (Some(t), Some(columns)) = (self.get(w, lane, t), self.get(w, lane, columns)) else {
-            return self.fail(step, "an address that is not known");
-        };
-        let (at, columns) = (t as usize & 0xffff, columns as usize);
-        if let Some(range) = self.columns.get_mut(at..at + columns) {
-            range.fill(false);
-        }
-        self.version += 1;
-        self.allocation(w, step, active, t, columns as u32);
-    }
-
-    /// A new operation that the thread's next `tcgen05.commit` tracks: its start, and what its accesses have in common.
-    fn track(&mut self, w: usize, lane: usize, step: &Step, kind: PipeKind) -> (Clock, Access) {
-        let thread = w * LANES + lane;
-        let clock = self.clocks[thread].clone();
-        let tracked = self.tracked.entry(thread).or_insert_with(|| (0, clock.clone()));
-        *tracked = (tracked.0 + 1, clock.clone());
-        let epoch = tracked.0;
-        let agent = self.agents.of(Chain::Tensor(thread as u32));
-        let pipe = Some(Pipe { kind, thread: clock.agent, epoch: clock.own });
-        let access =
-            Access { line: step.line, agent, epoch, writes: false, proxy: false, class: Class::Asynchronous, pipe };
-        (clock, access)
-    }
-
-    fn product(&mut self, w: usize, lane: usize, step: &Step, product: &Product) {
-        use super::tensor::Matrix;
-        let (d, shape) = (self.address(w, lane, product.d), self.get(w, lane, product.shape));
-        let (Some(d), Some(shape)) = (d, shape) else {
-            return self.fail(step, "an operand that is not known");
-        };
-        let size = Dimensions::of(shape, product.scaled);
-        let (m, n) = (if size.m == 0 { 128 } else { size.m }, size.n.max(8));
-        let is = |kind: fn(u32, u64) -> PipeKind| kind(d as u32, u64::from(m) << 32 | u64::from(n));
-        let (clock, access) = self.track(w, lane, step, is(PipeKind::Product));
-        let read = Access {
-            pipe: Some(Pipe { kind: is(PipeKind::Operand), thread: clock.agent, epoch: clock.own }),
-            ..access
-        };
-        let matrices = [(product.a, m.min(128), size.a_across), (Some(product.b), n, size.b_across)];
-        for (source, rows, across) in matrices {
-            let Some(source) = source else { continue };
-            let Some(descriptor) = self.get(w, lane, source) else {
-                return self.fail(step, "a descriptor that is not known");
-            };
-            for part in (Matrix { rows, across, tensor: true }).parts(descriptor) {
-                self.touch_shared(part, &clock, &Access { proxy: true, pipe: None, ..access });
-            }
-        }
-        if let Some(a) = product.a_tensor {
-            let Some(a) = self.address(w, lane, a) else { return self.fail(step, "an address that is not known") };
-            self.touch_tensor(a, 128, 8, &clock, &read);
-        }
-        for (scale, columns) in product.scales.iter().zip([4, n.div_ceil(32)]) {
-            let Some(scale) = self.address(w, lane, *scale) else {
-                return self.fail(step, "an address that is not known");
-            };
-            self.touch_tensor(scale & !0xffff_0000, 128, columns, &clock, &read);
-        }
-        let written = Access { writes: true, ..access };
-        if m == 64 {
-            for quarter in 0..4 {
-                self.touch_tensor(d + (quarter << 21), 16, n, &clock, &written);
-            }
-        } else {
-            self.touch_tensor(d, 128, n, &clock, &written);
-        }
-    }
 }
 
 fn touch(shadow: &mut Shadow, (place, bytes): (u64, u64), clock: &Clock, access: &Access, races: &mut Races) {
@@ -1175,7 +982,7 @@ fn touch(shadow: &mut Shadow, (place, bytes): (u64, u64), clock: &Clock, access:
     }
 }
 
-fn each(lanes: u32) -> impl Iterator<Item = usize> {
+pub fn each(lanes: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| lanes >> lane & 1 == 1)
 }
 

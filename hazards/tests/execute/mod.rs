@@ -9,6 +9,7 @@ mod barrier;
 mod clock;
 mod code;
 mod machine;
+mod matrices;
 mod race;
 mod tensor;
 
