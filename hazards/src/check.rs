@@ -94,7 +94,7 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
         .collect();
     let matters = |token: &Token<'_>| {
         token.operation().is_some()
-            || matches!(token.what, What::Initialized | What::Allocated)
+            || matches!(token.what, What::Initialized | What::Allocated | What::Addressed)
             || others.iter().any(|other| {
                 (token.access.writes || other.access.writes)
                     && (alias::overlap(graph.kernel, &token.access, Round::Earlier, &other.access) != Overlap::No

@@ -213,3 +213,54 @@ fn registers_of_products() {
          ret;",
     );
 }
+
+/// Two elements of a ring are stored in turn: the one that is filled was read two rounds before, and one thread knows that.
+#[test]
+fn a_ring_of_two_that_is_stored() {
+    each_is_needed(
+        "ld.param.u64 %rd0, [p];
+         ld.param.u32 %n, [n];
+         mov.u32 %tid, %tid.x;
+         setp.eq.u32 %leader, %tid, 0;
+         mov.b32 %i, 0;
+         LOOP:
+         and.b32 %stage, %i, 1;
+         mov.b32 %base, sm;
+         mad.lo.s32 %from, %stage, 2048, %base;
+         mad.lo.s32 %own, %tid, 16, %from;
+         @%leader cp.async.bulk.wait_group.read 1; // R7
+         bar.sync 0; // R7
+         st.shared.b32 [%own], %i;
+         fence.proxy.async.shared::cta; // R4
+         bar.sync 0; // R4
+         @%leader cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%from], 2048;
+         @%leader cp.async.bulk.commit_group; // R7
+         add.u64 %rd0, %rd0, 2048;
+         add.s32 %i, %i, 1;
+         setp.lt.s32 %p2, %i, %n;
+         @%p2 bra LOOP;
+         @%leader cp.async.bulk.wait_group.read 0;
+         ret;",
+    );
+}
+
+/// The fences of a tensor map are none of shared memory.
+#[test]
+fn a_tensor_map_and_a_tile() {
+    each_is_needed(
+        "ld.param.u64 %rd0, [p];
+         mov.u32 %tid, %tid.x;
+         setp.eq.u32 %leader, %tid, 0;
+         mov.b32 %base, sm;
+         mad.lo.s32 %own, %tid, 16, %base;
+         st.shared.b32 [%own], %tid;
+         tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd0], [sm+4096], 128;
+         fence.proxy.tensormap::generic.acquire.gpu [%rd0], 128;
+         fence.proxy.async.shared::cta; // R4
+         bar.sync 0; // R4
+         @%leader cp.async.bulk.global.shared::cta.bulk_group [%rd0+1024], [%base], 2048;
+         @%leader cp.async.bulk.commit_group;
+         @%leader cp.async.bulk.wait_group.read 0;
+         ret;",
+    );
+}

@@ -136,6 +136,25 @@ bar.sync 0;
 ld.shared.b32 %tmem, [columns];
 ";
 
+#[test]
+fn the_address_of_tensor_memory_is_read_behind_a_barrier() {
+    let body = ALLOCATE.replace("bar.sync 0;", "bar.sync 0; // needed");
+    needs(&format!("{body}@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64;"), Rule::R4);
+}
+
+/// The warp that allocates needs no barrier.
+#[test]
+fn the_address_of_tensor_memory_is_known_to_its_warp() {
+    let body = format!(
+        "{HEAD}@!%p1 bra end;
+        tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [columns], 64;
+        ld.shared.b32 %tmem, [columns];
+        tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64;
+        end: ret; }}"
+    );
+    assert_eq!(wrong(&body), []);
+}
+
 /// Warps 4 to 7 wait at barrier 1 for work, again and again; one of them multiplies.
 #[test]
 fn a_barrier_that_was_passed_too_early_tells_nothing_later() {

@@ -508,6 +508,8 @@ impl<'k> Flow<'k> {
             Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
                 if now.age > 0 && u32::from(now.age) > *pending {
                     now.done = now.done.max(if *reads_only { Done::Reads } else { Done::Yes });
+                    // The ring has come round: its element is the next one to be used.
+                    now.ahead = false;
                 } else {
                     now.ahead |= now.age > 0;
                 }
@@ -565,6 +567,8 @@ impl<'k> Flow<'k> {
                 now.after &= now.fenced;
                 now.fenced = true;
             }
+            // Tensor maps are in global memory.
+            ProxyFence::TensormapRelease | ProxyFence::TensormapAcquire if token.access.space != Space::Global => {}
             ProxyFence::AsyncRelease | ProxyFence::TensormapRelease if now.is_done(token) && !now.shared => {
                 now.half_fenced = true
             }

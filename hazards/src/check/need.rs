@@ -104,7 +104,9 @@ impl Flow<'_> {
             return true;
         }
         let implied = |literal: &Literal| self.graph.implied(&second.literals, *literal);
-        if first.is_single && self.graph.varying(&first.literals).iter().all(implied) {
+        // One warp allocates tensor memory.
+        let is_of_one = first.is_single || first.what == What::Addressed;
+        if is_of_one && self.graph.varying(&first.literals).iter().all(implied) {
             return true;
         }
         // Each warp has its own lanes; of every fourth one they are the same.
@@ -210,6 +212,10 @@ fn sizes(descriptor: &Option<Sum>) -> Option<(&[(usize, i64)], i64)> {
 /// Whether two accesses may need an order that this check is about.
 pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
     let asynchronous = |token: &Token<'_>| token.operation().is_some() || token.access.proxy != Proxy::Generic;
+    // Of the address of tensor memory, it matters who reads it.
+    if first.what == What::Addressed {
+        return second.what == What::Plain && second.access.proxy == Proxy::Generic;
+    }
     let initialized = first.what == What::Initialized || second.what == What::Initialized;
     (first.access.writes || second.access.writes)
         && (asynchronous(first) || asynchronous(second))

@@ -39,6 +39,8 @@ pub enum What<'k> {
     Initialized,
     /// The tensor memory that an allocation gives.
     Allocated,
+    /// The write of its address, by a warp.
+    Addressed,
 }
 
 /// How far an access is.
@@ -106,7 +108,9 @@ impl<'k> Token<'k> {
             Kind::Access(access) | Kind::Atomic { access, .. } => vec![(access.clone(), What::Plain)],
             Kind::Start(start) => start.accesses.iter().map(|access| (access.clone(), What::Started(start))).collect(),
             Kind::Initialize { barrier, .. } => vec![(mbarrier(barrier), What::Initialized)],
-            Kind::Allocate { object, .. } => vec![(columns(*object), What::Allocated)],
+            Kind::Allocate { object, access } => {
+                vec![(columns(*object), What::Allocated), (access.clone(), What::Addressed)]
+            }
             _ => Vec::new(),
         };
         if accesses.is_empty() {
