@@ -92,14 +92,16 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
         .filter(|token| token.operation().is_some() && seen.insert((token.access.clone(), token.place.0)))
         .cloned()
         .collect();
-    let matters = |token: &Token<'_>| {
-        token.operation().is_some()
-            || matches!(token.what, What::Initialized | What::Allocated | What::Addressed)
-            || others.iter().any(|other| {
-                (token.access.writes || other.access.writes)
-                    && (alias::overlap(graph.kernel, &token.access, Round::Earlier, &other.access) != Overlap::No
-                        || alias::overlap(graph.kernel, &other.access, Round::Earlier, &token.access) != Overlap::No)
-            })
+    let ends: Vec<_> = tokens.iter().filter(|token| token.what == What::Invalidated).cloned().collect();
+    let meet = |one: &Token<'_>, other: &Token<'_>| {
+        alias::overlap(graph.kernel, &one.access, Round::Earlier, &other.access) != Overlap::No
+    };
+    let matters = |token: &Token<'_>| match token.what {
+        What::Started(_) | What::Initialized | What::Allocated | What::Addressed => true,
+        What::Waited => ends.iter().any(|end| meet(token, end)),
+        What::Plain | What::Invalidated => others
+            .iter()
+            .any(|other| (token.access.writes || other.access.writes) && (meet(token, other) || meet(other, token))),
     };
     // When a copy has read its tensor map, no manual says; a map that is written under copies in flight is not looked at.
     tokens.retain(|token| matters(token) && token.access.proxy != Proxy::Tensormap);
@@ -216,7 +218,7 @@ impl<'k> Search<'k> {
             let elsewhere = |block: &usize| !fork.theirs[*block];
             if !fork.theirs[token.place.0]
                 || !self.partners[number].iter().any(elsewhere)
-                || matches!(token.what, What::Initialized | What::Allocated)
+                || matches!(token.what, What::Initialized | What::Allocated | What::Waited)
                 || token.access.space == Space::Register
             {
                 continue;

@@ -131,6 +131,38 @@ fn a_role_tells_another_what_a_third_did() {
     );
 }
 
+/// All threads wait, and one ends the mbarrier.
+#[test]
+fn an_mbarrier_ends_behind_all_waits() {
+    needs(
+        &format!(
+            "{BARRIERS}
+            @%p0 mbarrier.arrive.shared::cta.b64 _, [bars];
+            wait:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars], 0;
+            @!%p3 bra wait;
+            bar.sync 0; // needed
+            @%p0 mbarrier.inval.shared::cta.b64 [bars];"
+        ),
+        Rule::R10,
+    );
+}
+
+/// What was an mbarrier has been written by the thread that ended it.
+#[test]
+fn a_copy_to_where_an_mbarrier_was() {
+    needs(
+        &format!(
+            "{BARRIERS}
+            @%p0 mbarrier.inval.shared::cta.b64 [bars];
+            fence.proxy.async.shared::cta; // needed
+            @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars+16], 16;
+            @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [bars], [%rd1], 16, [bars+16];"
+        ),
+        Rule::R4,
+    );
+}
+
 const ALLOCATE: &str = "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [columns], 64;
 bar.sync 0;
 ld.shared.b32 %tmem, [columns];

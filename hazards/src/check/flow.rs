@@ -589,7 +589,9 @@ impl<'k> Flow<'k> {
             // It comes before what other threads did is over.
             cover.bad = true;
         } else if now.is_done(token) {
-            if releases || now.released || token.access.space == Space::Tensor {
+            // A wait that has been observed is over, whatever is released.
+            let is_known = token.access.space == Space::Tensor || token.what == What::Waited;
+            if releases || now.released || is_known {
                 now.told |= step.signal;
                 cover.good |= now.early & step.signal == 0;
                 if now.fenced {

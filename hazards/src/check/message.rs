@@ -16,6 +16,8 @@ fn name(token: &Token<'_>) -> &'static str {
         return match (token.what, token.access.writes) {
             (What::Initialized, _) => "the initialization of the mbarrier",
             (What::Allocated, _) => "the allocation",
+            (What::Waited, _) => "the wait on the mbarrier",
+            (What::Invalidated, _) => "the mbarrier.inval",
             (_, true) => "the write",
             (_, false) => "the read",
         };

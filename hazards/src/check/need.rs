@@ -212,9 +212,12 @@ fn sizes(descriptor: &Option<Sum>) -> Option<(&[(usize, i64)], i64)> {
 /// Whether two accesses may need an order that this check is about.
 pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
     let asynchronous = |token: &Token<'_>| token.operation().is_some() || token.access.proxy != Proxy::Generic;
-    // Of the address of tensor memory, it matters who reads it.
-    if first.what == What::Addressed {
-        return second.what == What::Plain && second.access.proxy == Proxy::Generic;
+    match first.what {
+        // Of the address of tensor memory, it matters who reads it.
+        What::Addressed => return second.what == What::Plain && second.access.proxy == Proxy::Generic,
+        What::Waited => return second.what == What::Invalidated,
+        _ if second.what == What::Waited => return false,
+        _ => {}
     }
     let initialized = first.what == What::Initialized || second.what == What::Initialized;
     (first.access.writes || second.access.writes)
@@ -238,7 +241,7 @@ fn rule(first: &Token<'_>) -> Rule {
         Some(Operation::TensorStore) => Rule::R2,
         Some(Operation::TensorMatrix { .. } | Operation::TensorCopy { .. } | Operation::TensorShift { .. }) => Rule::R3,
         Some(Operation::Copy | Operation::BulkLoad | Operation::BulkStore | Operation::Wgmma) => Rule::R7,
-        None if first.what == What::Initialized => Rule::R10,
+        None if matches!(first.what, What::Initialized | What::Waited) => Rule::R10,
         None => Rule::R4,
     }
 }

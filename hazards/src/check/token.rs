@@ -41,6 +41,10 @@ pub enum What<'k> {
     Allocated,
     /// The write of its address, by a warp.
     Addressed,
+    /// A wait on an mbarrier.
+    Waited,
+    /// The end of an mbarrier, which is a write like any other.
+    Invalidated,
 }
 
 /// How far an access is.
@@ -108,6 +112,8 @@ impl<'k> Token<'k> {
             Kind::Access(access) | Kind::Atomic { access, .. } => vec![(access.clone(), What::Plain)],
             Kind::Start(start) => start.accesses.iter().map(|access| (access.clone(), What::Started(start))).collect(),
             Kind::Initialize { barrier, .. } => vec![(mbarrier(barrier), What::Initialized)],
+            Kind::Wait { barrier, .. } => vec![(mbarrier(barrier), What::Waited)],
+            Kind::Invalidate(barrier) => vec![(mbarrier(barrier), What::Invalidated)],
             Kind::Allocate { object, access } => {
                 vec![(columns(*object), What::Allocated), (access.clone(), What::Addressed)]
             }
