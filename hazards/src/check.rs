@@ -265,7 +265,7 @@ impl<'k> Search<'k> {
         let mode = Mode::Foreign(&table);
         self.flow.role = Some(fork.ours.clone());
         let states = self.flow.run(starts, Some(&fork.followed), &mode, coverage)?;
-        let looked = if look { self.look_within(&states, Some(&fork.ours), &mode, coverage) } else { Ok(()) };
+        let looked = if look { self.look_within(&states, Some(&fork.followed), &mode, coverage) } else { Ok(()) };
         self.flow.role = None;
         looked
     }
@@ -306,6 +306,11 @@ impl<'k> Search<'k> {
             let first = &self.flow.tokens[number];
             let initialized = first.what == What::Initialized && second.what == What::Initialized;
             if !need::conflict(first, second) && !initialized {
+                continue;
+            }
+            // Where the sides of a fork have met, the thread that did the first may do the second.
+            let have_met = self.flow.role.as_ref().is_some_and(|ours| !ours[second.place.0]);
+            if have_met && !self.flow.graph.is_of_others(&first.literals, &second.literals) {
                 continue;
             }
             for state in states {

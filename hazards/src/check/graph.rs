@@ -205,6 +205,11 @@ impl<'k> Graph<'k> {
         literals.iter().copied().filter(varies).collect()
     }
 
+    /// Whether threads of which the first hold are none of which the others do.
+    pub fn is_of_others(&self, literals: &[Literal], others: &[Literal]) -> bool {
+        self.varying(literals).iter().any(|literal| self.contradict(others, *literal))
+    }
+
     /// The warp that all threads are in of which these hold.
     pub fn warp(&self, literals: &[Literal]) -> Option<i64> {
         if self.kernel.threads.is_some_and(|threads| threads <= 32) {

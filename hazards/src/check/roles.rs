@@ -24,7 +24,7 @@ pub struct Fork {
     pub theirs: Vec<bool>,
     /// The blocks of the second side alone.
     pub ours: Vec<bool>,
-    /// These, and those behind where the sides meet, as far as to a barrier: there one side tells the other.
+    /// These, and those behind where the sides meet.
     pub followed: Vec<bool>,
 }
 
@@ -81,15 +81,9 @@ pub fn forks(graph: &Graph<'_>) -> Vec<Fork> {
 fn followed(graph: &Graph<'_>, ours: &[bool], end: Option<usize>) -> Vec<bool> {
     let mut followed = ours.to_vec();
     if let Some(end) = end {
-        let meets = |block: usize| {
-            let events = &graph.kernel.blocks[block].events;
-            events.iter().any(|event| matches!(event.kind, Kind::Barrier(_)))
-        };
         followed[end] = true;
-        if !meets(end) {
-            let behind = graph.reached(&[end], meets);
-            followed.iter_mut().zip(behind).for_each(|(followed, behind)| *followed |= behind);
-        }
+        let behind = graph.reached(&[end], |_| false);
+        followed.iter_mut().zip(behind).for_each(|(followed, behind)| *followed |= behind);
     }
     followed
 }

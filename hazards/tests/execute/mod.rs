@@ -147,7 +147,8 @@ impl Oracle {
             let after = execute(&program, &base.choice, &mut base.extents.clone());
             // What is in flight at the wrong time as the kernel is, is so wherever it meets something.
             let is_old = |race: &&Race| {
-                let same = |old: &Race| old.class == Class::Asynchronous && old.first == race.first;
+                let meets = |line: u32| line == race.first || line == race.second;
+                let same = |old: &Race| old.class == Class::Asynchronous && meets(old.first);
                 base.races.contains(race) || base.races.iter().any(same)
             };
             let new = after.races.iter().find(|race| !is_old(race));
