@@ -286,3 +286,94 @@ fn one_of_many_threads_says_that_all_have_read() {
         Rule::R1,
     );
 }
+
+/// Warps 0 to 3 store what warp 7 multiplies. They tell warps 4 to 6 before they do, and these tell warp 7.
+#[test]
+fn a_role_tells_another_what_a_third_did_a_round_before() {
+    needs(
+        &format!(
+            "{BARRIERS}@%p0 mbarrier.init.shared::cta.b64 [bars+24], 1;
+            {ALLOCATE}
+            setp.eq.u32 %p2, %warp, 7;
+            @%p2 bra multiply;
+            setp.gt.u32 %p2, %warp, 3;
+            @%p2 bra relay;
+            and.b32 %r1, %thread, 96;
+            shl.b32 %r1, %r1, 16;
+            add.u32 %r1, %r1, %tmem;
+            go:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+24], %phase;
+            @!%p3 bra go;
+            mbarrier.arrive.shared::cta.b64 _, [bars];
+            tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1+32], {{%r2}};
+            tcgen05.wait::st.sync.aligned;
+            mbarrier.arrive.shared::cta.b64 _, [bars+8];
+            xor.b32 %phase, %phase, 1;
+            add.u32 %round, %round, 1;
+            setp.lt.u32 %p3, %round, %n;
+            @%p3 bra go;
+            bra.uni end;
+            relay:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars], %phase;
+            @!%p3 bra relay;
+            mbarrier.arrive.shared::cta.b64 _, [bars+16];
+            xor.b32 %phase, %phase, 1;
+            add.u32 %round, %round, 1;
+            setp.lt.u32 %p3, %round, %n;
+            @%p3 bra relay;
+            bra.uni end;
+            multiply:
+            elect.sync _|%elected, -1;
+            @!%elected bra end;
+            next:
+            stored: // needed
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+8], %phase; // needed
+            @!%p3 bra stored; // needed
+            relayed:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+16], %phase;
+            @!%p3 bra relayed;
+            add.u32 %r3, %tmem, 32;
+            tcgen05.mma.cta_group::1.kind::f16 [%tmem], [%r3], %right, %r4, 0;
+            tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bars+24];
+            xor.b32 %phase, %phase, 1;
+            add.u32 %round, %round, 1;
+            setp.lt.u32 %p3, %round, %n;
+            @%p3 bra next;
+            finish:
+            mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+24], %phase;
+            @!%p3 bra finish;
+            end:
+            bar.sync 0;
+            @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64;
+            ret;"
+        ),
+        Rule::R2,
+    );
+}
+
+/// Four warps read what a fifth frees behind a barrier.
+#[test]
+fn what_is_read_before_roles_join() {
+    needs(
+        &format!(
+            "{BARRIERS}{ALLOCATE}
+            setp.gt.u32 %p2, %thread, 127;
+            @!%p2 bra read;
+            mbarrier.arrive.shared::cta.b64 _, [bars];
+            bra.uni end;
+            read:
+            and.b32 %r1, %thread, 96;
+            shl.b32 %r1, %r1, 16;
+            add.u32 %r1, %r1, %tmem;
+            tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r2}}, [%r1];
+            tcgen05.wait::ld.sync.aligned; // needed
+            end:
+            bar.sync 0;
+            setp.ne.u32 %p4, %warp, 5;
+            @%p4 bra out;
+            tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64;
+            out: ret;"
+        ),
+        Rule::R1,
+    );
+}

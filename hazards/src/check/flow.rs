@@ -38,6 +38,8 @@ pub struct Cover {
     pub unfenced: bool,
     /// It is that of a role that did not do the access.
     pub passed_on: bool,
+    /// Some arrival comes when it may have begun again.
+    pub again: bool,
 }
 
 /// What each signal tells of each access.
@@ -77,8 +79,9 @@ impl Coverage {
             good: good.clone().next().is_some(),
             bad: covers.clone().any(|(_, cover)| cover.bad),
             handed: covers.clone().any(|(_, cover)| cover.handed),
-            unfenced: good.into_iter().any(|(_, cover)| cover.unfenced),
+            unfenced: good.clone().any(|(_, cover)| cover.unfenced),
             passed_on: false,
+            again: good.into_iter().any(|(_, cover)| cover.again),
         })
     }
 
@@ -594,6 +597,7 @@ impl<'k> Flow<'k> {
             if releases || now.released || is_known {
                 now.told |= step.signal;
                 cover.good |= now.early & step.signal == 0;
+                cover.again |= now.again;
                 if now.fenced {
                     now.told_fenced |= step.signal;
                 } else {
@@ -660,7 +664,8 @@ impl<'k> Flow<'k> {
         } else if now.foreign {
             let good: Vec<_> = covers.by_ref().filter(|(_, cover)| cover.good || cover.handed).collect();
             let Some(&(bit, cover)) = good.iter().find(|(_, cover)| cover.good).or(good.first()) else { return };
-            changed.also_before = foreign.is_some_and(|foreign| foreign.again.contains(&bit));
+            changed.also_before = cover.again || foreign.is_some_and(|foreign| foreign.again.contains(&bit));
+            now.again = changed.also_before;
             if cover.good {
                 now.doubt |= cover.bad && bit & self.barriers.hardware == 0 || bit & !self.barriers.doubtful == 0;
                 now.foreign = false;
@@ -677,6 +682,7 @@ impl<'k> Flow<'k> {
             now.doubt |= bit & !self.barriers.doubtful == 0;
             now.done = Done::Yes;
             now.fenced |= !cover.unfenced;
+            now.again &= cover.again || foreign.is_some_and(|foreign| foreign.again.contains(&bit));
         } else if handed != 0 {
             // Its own thread goes on.
             now.started = true;

@@ -103,6 +103,8 @@ pub struct Progress {
     pub doubt: bool,
     /// Whether another role did it, and nothing told the threads that are here.
     pub foreign: bool,
+    /// Whether what told them of it told of an earlier round.
+    pub again: bool,
 }
 
 impl<'k> Token<'k> {
@@ -220,6 +222,7 @@ impl Progress {
         ahead: false,
         doubt: false,
         foreign: false,
+        again: false,
     };
 
     /// The round of a loop in which it was done.
