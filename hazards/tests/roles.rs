@@ -377,3 +377,21 @@ fn what_is_read_before_roles_join() {
         Rule::R1,
     );
 }
+
+/// No thread of the other side is of the warp that frees.
+#[test]
+fn tensor_memory_is_freed_by_a_warp_of_its_side() {
+    needs(
+        &format!(
+            "{BARRIERS}{ALLOCATE}
+            setp.lt.u32 %p2, %thread, 128;
+            @!%p2 bra other;
+            @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64; // needed
+            bra.uni end;
+            other:
+            @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64;
+            end: ret;"
+        ),
+        Rule::R6,
+    );
+}

@@ -361,8 +361,11 @@ impl<'k> Flow<'k> {
     }
 
     fn has_free(&self, block: usize, token: &Token<'_>) -> bool {
-        let is_it = |event: &Event| matches!(&event.kind, Kind::Deallocate(access) if self.frees(access, token));
-        self.graph.kernel.blocks[block].events.iter().any(is_it)
+        let is_it = |(index, event): (usize, &Event)| {
+            let is_free = matches!(&event.kind, Kind::Deallocate(access) if self.frees(access, token));
+            is_free && !self.graph.is_dead((block, index))
+        };
+        self.graph.kernel.blocks[block].events.iter().enumerate().any(is_it)
     }
 
     /// Whether threads that go elsewhere free what is allocated, and those that go here do not: any warp may free it.
