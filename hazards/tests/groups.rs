@@ -264,3 +264,29 @@ fn a_tensor_map_and_a_tile() {
          ret;",
     );
 }
+
+/// A product reads registers that a move fills, in every round.
+#[test]
+fn registers_that_products_read() {
+    each_is_needed(
+        "ld.param.u32 %n, [n];
+         mov.b32 %c0, 0f00000000;
+         mov.b32 %c1, 0f00000000;
+         mov.b32 %c2, 0f00000000;
+         mov.b32 %c3, 0f00000000;
+         mov.b32 %i, 0;
+         LOOP:
+         mov.b32 %a0, %i;
+         mov.b32 %a1, %i;
+         mov.b32 %a2, %i;
+         mov.b32 %a3, %i;
+         wgmma.fence.sync.aligned; // R5
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%c0, %c1, %c2, %c3}, {%a0, %a1, %a2, %a3}, %b, 1, 1, 1, 0;
+         wgmma.commit_group.sync.aligned; // R7
+         wgmma.wait_group.sync.aligned 0; // R7
+         add.s32 %i, %i, 1;
+         setp.lt.s32 %p2, %i, %n;
+         @%p2 bra LOOP;
+         ret;",
+    );
+}

@@ -11,26 +11,36 @@ pub type Run = (usize, usize);
 pub struct Registers {
     /// By their numbers; empty if there are none.
     is_of_matrix: Vec<bool>,
+    /// Those that are written.
+    is_accumulator: Vec<bool>,
 }
 
 impl Registers {
     pub fn of(code: &Code) -> Self {
-        let mut is_of_matrix = Vec::new();
+        let (mut is_of_matrix, mut is_accumulator) = (Vec::new(), Vec::new());
         for op in code.ops.iter().filter(|op| is_matrix(op)) {
             is_of_matrix.resize(code.registers.len(), false);
-            read(op).into_iter().chain(op.writes.iter().copied().flatten()).for_each(|own| is_of_matrix[own] = true);
+            is_accumulator.resize(code.registers.len(), false);
+            let written = op.writes.iter().copied().flatten();
+            written.clone().for_each(|own| is_accumulator[own] = true);
+            read(op).into_iter().chain(written).for_each(|own| is_of_matrix[own] = true);
         }
-        Self { is_of_matrix }
+        Self { is_of_matrix, is_accumulator }
     }
 
-    /// Which of them an instruction reads and which it writes. Where a register is only renamed, nothing is said: compilers put copies
-    /// between the parts of an accumulator's life, which the hardware never makes.
+    /// Which of them an instruction reads and which it writes. Where an accumulator is only renamed, nothing is said: compilers put
+    /// copies between the parts of its life, which the hardware never makes.
     pub fn touched(&self, op: &Op) -> [Vec<Run>; 2] {
         let is_copy = matches!(&op.action, Action::Compute(mnemonic, _) if mnemonic.starts_with("mov"));
-        if self.is_of_matrix.is_empty() || is_copy || !is_matrix(op) && op.guard.is_some() {
+        if self.is_of_matrix.is_empty() || !is_matrix(op) && op.guard.is_some() {
             return [Vec::new(), Vec::new()];
         }
-        [self.runs(read(op)), self.runs(op.writes.iter().copied().flatten().collect())]
+        let mut written: Vec<_> = op.writes.iter().copied().flatten().collect();
+        if is_copy {
+            written.retain(|register| !self.is_accumulator[*register]);
+            return [Vec::new(), self.runs(written)];
+        }
+        [self.runs(read(op)), self.runs(written)]
     }
 
     fn runs(&self, mut registers: Vec<usize>) -> Vec<Run> {
