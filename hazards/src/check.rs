@@ -61,7 +61,7 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
         return report;
     }
     let Search { flow, found, .. } = search;
-    report.findings = found.into_iter().map(|(key, found)| remedy::finding(&flow, &key, &found)).collect();
+    report.findings = remedy::findings(&flow, &found);
     report.findings.extend(forms::findings(&flow));
     report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first, finding.verdict));
     // Rounds of a loop show the same.
@@ -93,9 +93,8 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
         .cloned()
         .collect();
     let ends: Vec<_> = tokens.iter().filter(|token| token.what == What::Invalidated).cloned().collect();
-    let meet = |one: &Token<'_>, other: &Token<'_>| {
-        alias::overlap(graph.kernel, &one.access, Round::Earlier, &other.access) != Overlap::No
-    };
+    let meet =
+        |one: &Token<'_>, other: &Token<'_>| alias::overlap(graph.kernel, one, Round::Earlier, other) != Overlap::No;
     let matters = |token: &Token<'_>| match token.what {
         What::Started(_) | What::Initialized | What::Allocated | What::Addressed => true,
         What::Waited => ends.iter().any(|end| meet(token, end)),
@@ -120,8 +119,7 @@ fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bo
     }
     let of = |token: &Token<'_>| {
         let meets = |second: &&Token<'_>| {
-            need::conflict(token, second)
-                && alias::overlap(graph.kernel, &token.access, Round::Earlier, &second.access) != Overlap::No
+            need::conflict(token, second) && alias::overlap(graph.kernel, token, Round::Earlier, second) != Overlap::No
         };
         let mut crosses = matches!(token.what, What::Initialized | What::Allocated);
         let mut blocks = Vec::new();
@@ -328,7 +326,7 @@ impl<'k> Search<'k> {
                     true => Round::Earlier,
                     false => state.progress.round(),
                 };
-                let overlap = alias::overlap(kernel, &first.access, round, &second.access);
+                let overlap = alias::overlap(kernel, first, round, second);
                 if overlap == Overlap::No {
                     continue;
                 }
@@ -380,12 +378,7 @@ fn seconds<'k>(graph: &Graph<'k>, place: Place) -> Vec<Token<'k>> {
     if matches!(event.kind, Kind::Initialize { .. } | Kind::Allocate { .. }) {
         seconds.clear();
     }
-    let literals = || graph.known_at(place);
-    let other = |access: Access, what: What<'k>| {
-        let literals = literals();
-        let is_single = graph.is_single(&literals);
-        Token { place, line: event.line, access, number: 0, what, literals, is_single }
-    };
+    let other = |access: Access, what: What<'k>| Token::new(graph, place, access, what, graph.known_at(place));
     match &event.kind {
         Kind::Deallocate(access) => {
             seconds.push(other(Access { writes: true, proxy: Proxy::Tensor, ..access.clone() }, What::Plain));

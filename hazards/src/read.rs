@@ -39,6 +39,7 @@ pub fn read(module: &Module) -> Vec<Kernel> {
             name: function.name.clone(),
             line,
             threads,
+            most: code.most,
             unread: code.unread.clone(),
             ..events::kernel(&code, &graph, &walked)
         }

@@ -29,3 +29,18 @@ fn too_many_events_are_not_checked() {
         assert_eq!(large.unchecked, large.synchronizations);
     }
 }
+
+#[test]
+fn groups_that_are_over_cost_no_more_in_every_round() {
+    let copies: String =
+        (0..64).map(|at| format!("cp.async.cg.shared.global [tile+{}], [%from], 16;\n", 16 * at)).collect();
+    let fences = "membar.cta;\n".repeat(64);
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.shared .align 16 .b8 tile[16384];\n\
+         .visible .entry kernel(.param .u64 from, .param .u32 n) .reqntid 128 {{\nld.param.u64 %from, [from];\n\
+         ld.param.u32 %n, [n];\nLOOP:\n{copies}\
+         cp.async.commit_group;\ncp.async.wait_group 0;\n{fences}sub.u32 %n, %n, 1;\nsetp.ne.u32 %p, %n, 0;\n@%p bra LOOP;\nret;\n}}\n"
+    );
+    let module: Module = text.parse().expect("a module");
+    assert_eq!(check(&read(&module)[0], Default::default()).findings, []);
+}

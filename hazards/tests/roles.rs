@@ -395,3 +395,74 @@ fn tensor_memory_is_freed_by_a_warp_of_its_side() {
         Rule::R6,
     );
 }
+
+#[test]
+fn one_thread_of_a_warpgroup_says_that_its_products_are_over() {
+    needs(
+        &format!(
+            "{BARRIERS}
+            and.b32 %r0, %thread, 127;
+            setp.eq.u32 %p2, %r0, 0;
+            setp.lt.u32 %p3, %thread, 128;
+            @%p3 bra PRODUCER;
+            CONSUMER:
+            mbarrier.try_wait.parity.shared::cta.b64 %p4, [bars], %phase;
+            @!%p4 bra CONSUMER;
+            wgmma.fence.sync.aligned;
+            mov.b32 %r1, tile;
+            shr.u32 %r1, %r1, 4;
+            cvt.u64.u32 %left, %r1;
+            wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %left, %left, 1, 1, 1, 0, 0;
+            wgmma.commit_group.sync.aligned;
+            wgmma.wait_group.sync.aligned 0; // needed
+            @%p2 mbarrier.arrive.shared::cta.b64 _, [bars+8];
+            xor.b32 %phase, %phase, 1;
+            add.u32 %round, %round, 1;
+            setp.lt.u32 %p4, %round, %n;
+            @%p4 bra CONSUMER;
+            bra END;
+            PRODUCER:
+            @!%p0 bra END;
+            xor.b32 %phase, %phase, 1;
+            NEXT:
+            mbarrier.try_wait.parity.shared::cta.b64 %p5, [bars+8], %phase;
+            @!%p5 bra NEXT;
+            mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 4096;
+            cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 4096, [bars];
+            xor.b32 %phase, %phase, 1;
+            add.u32 %round, %round, 1;
+            setp.lt.u32 %p5, %round, %n;
+            @%p5 bra NEXT;
+            END:"
+        ),
+        Rule::R7,
+    );
+}
+
+#[test]
+fn what_is_asserted_holds_of_all_threads() {
+    needs(
+        &format!(
+            "{BARRIERS}
+            LOOP:
+            setp.ge.u32 %p3, %round, %n;
+            @%p3 bra END;
+            setp.lt.u32 %p4, %thread, 200;
+            @%p4 bra GOOD;
+            trap;
+            GOOD:
+            @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 128;
+            @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 128, [bars];
+            WAIT: // needed
+            mbarrier.try_wait.parity.shared::cta.b64 %p6, [bars], %phase; // needed
+            @!%p6 bra WAIT; // needed
+            xor.b32 %phase, %phase, 1;
+            add.u32 %round, %round, 1;
+            bra LOOP;
+            END:
+            ld.shared.b32 %r2, [tile];
+            st.global.b32 [%rd2], %r2;"
+        ),
+        Rule::R7,
+    );
+}

@@ -1,5 +1,6 @@
 //! Whether two accesses touch the same memory.
 
+use super::token::Token;
 use crate::kernel::{Access, Address, Kernel, ObjectKind, Space, Sum, Varies};
 
 /// What is known of two accesses.
@@ -25,7 +26,10 @@ pub enum Round {
 }
 
 /// Whether two accesses overlap.
-pub fn overlap(kernel: &Kernel, first: &Access, round: Round, second: &Access) -> Overlap {
+pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>) -> Overlap {
+    let (first, second) = (&one.access, &other.access);
+    let of_one = |sum: &Sum| bounds(kernel, &one.narrowed, sum);
+    let of_other = |sum: &Sum| bounds(kernel, &other.narrowed, sum);
     if first.space != second.space {
         return Overlap::No;
     }
@@ -48,7 +52,7 @@ pub fn overlap(kernel: &Kernel, first: &Access, round: Round, second: &Access) -
         return Overlap::No;
     }
     let (of_a, of_b) = (offset(first), offset(second));
-    if let (Some(a), Some(b)) = (bounds(kernel, &of_a), bounds(kernel, &of_b))
+    if let (Some(a), Some(b)) = (of_one(&of_a), of_other(&of_b))
         && !meet(a, first.extent, b, second.extent)
     {
         return Overlap::No;
@@ -58,17 +62,17 @@ pub fn overlap(kernel: &Kernel, first: &Access, round: Round, second: &Access) -
     {
         return Overlap::No;
     }
-    let ((index, a), (other, b)) = (parts(kernel, of_a), parts(kernel, of_b));
-    let of_array = !(index.is_empty() && other.is_empty());
+    let ((index, a), (other_index, b)) = (parts(kernel, of_a), parts(kernel, of_b));
+    let of_array = !(index.is_empty() && other_index.is_empty());
     match round {
         // Two elements of an array, each by its own index: programs mean different ones.
-        Round::Same if index != other => return Overlap::No,
+        Round::Same if index != other_index => return Overlap::No,
         Round::Ahead if of_array => return Overlap::No,
         // Some round has both.
         Round::Earlier if of_array => return Overlap::Yes,
         _ => {}
     }
-    match (bounds(kernel, &a), bounds(kernel, &b)) {
+    match (of_one(&a), of_other(&b)) {
         (Some(a), Some(b)) if meet(a, first.extent, b, second.extent) => Overlap::Yes,
         (Some(_), Some(_)) => Overlap::No,
         _ if a.terms == b.terms => Overlap::Yes,
@@ -80,7 +84,7 @@ pub fn overlap(kernel: &Kernel, first: &Access, round: Round, second: &Access) -
 /// threads have places of their own, nothing is known of how far the ring goes.
 pub fn is_own_place(kernel: &Kernel, first: &Access, second: &Access) -> bool {
     let (index, own) = parts(kernel, offset(first));
-    index.is_empty() && (own.terms.is_empty() || bounds(kernel, &offset(second)).is_none())
+    index.is_empty() && (own.terms.is_empty() || bounds(kernel, &[], &offset(second)).is_none())
 }
 
 /// Terms of a sum.
@@ -103,10 +107,11 @@ fn offset(access: &Access) -> Sum {
     Sum { terms, constant: offset.constant & 0xffff }
 }
 
-/// The lowest and the highest that a sum can be.
-fn bounds(kernel: &Kernel, sum: &Sum) -> Option<(i64, i64)> {
+/// The lowest and the highest that a sum can be, where some values have smaller ranges.
+fn bounds(kernel: &Kernel, narrowed: &[(usize, (i64, i64))], sum: &Sum) -> Option<(i64, i64)> {
     sum.terms.iter().try_fold((sum.constant, sum.constant), |(low, high), (value, factor)| {
-        let (from, to) = kernel.values[*value].range?;
+        let narrowed = narrowed.iter().find(|(own, _)| own == value).map(|(_, range)| *range);
+        let (from, to) = narrowed.or(kernel.values[*value].range)?;
         let (from, to) = (from.checked_mul(*factor)?, to.checked_mul(*factor)?);
         Some((low.checked_add(from.min(to))?, high.checked_add(from.max(to))?))
     })

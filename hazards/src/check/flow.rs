@@ -510,12 +510,16 @@ impl<'k> Flow<'k> {
                 let cover = coverage.entry(number, step.signal, step.place, false);
                 (cover.good, cover.unfenced) = (true, true);
             }
-            Kind::CommitGroup(of) if own && token.groups() == Some(*of) => now.age = (now.age + 1).min(64),
+            Kind::CommitGroup(of) if own && token.groups() == Some(*of) && !now.is_done(token) => {
+                now.age = (now.age + 1).min(64);
+            }
             Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
                 if now.age > 0 && u32::from(now.age) > *pending {
                     now.done = now.done.max(if *reads_only { Done::Reads } else { Done::Yes });
                     // The ring has come round: its element is the next one to be used.
                     now.ahead = false;
+                    // Of what is over, the groups behind it are no matter.
+                    now.age *= u8::from(!now.is_done(token));
                 } else {
                     now.ahead |= now.age > 0;
                 }
@@ -622,6 +626,10 @@ impl<'k> Flow<'k> {
     fn is_of_few(&self, token: &Token<'_>, now: &Progress, place: Place) -> bool {
         let known = self.graph.known_at(place);
         let own: Vec<_> = known.iter().filter(|literal| !token.literals.contains(literal)).copied().collect();
+        // Any thread of a warpgroup knows what all of it does.
+        if token.operation() == Some(&Operation::Wgmma) {
+            return !self.graph.is_one_warpgroup(&token.literals) && self.graph.warp(&own).is_some();
+        }
         let is_one = self.graph.is_one_of_many(&own);
         match token.direction().is_some() || now.warp {
             true => self.graph.warp(&token.literals).is_none() && (is_one || self.graph.warp(&known).is_some()),

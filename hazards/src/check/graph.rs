@@ -1,8 +1,11 @@
 //! The blocks of a kernel: what holds of the threads that come to each, and which blocks are in loops.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::{Kernel, Literal, Meeting, Test, ValueKind, Varies};
+
+/// So many threads run a `wgmma` together.
+const WARPGROUP: u32 = 128;
 
 /// What is asked of a kernel's blocks.
 pub struct Graph<'k> {
@@ -19,6 +22,8 @@ pub struct Graph<'k> {
     meetings: FxHashMap<(usize, usize), Vec<Meeting>>,
     /// The predicates that test each value for a range.
     tests: FxHashMap<usize, Vec<usize>>,
+    /// What is asserted: it holds of all threads that go on.
+    asserted: FxHashSet<Literal>,
 }
 
 impl<'k> Graph<'k> {
@@ -40,7 +45,12 @@ impl<'k> Graph<'k> {
                 tests.entry(value).or_default().push(number);
             }
         }
-        Self { kernel, previous, order, known, loops, meetings, tests }
+        let asserted = kernel.blocks.iter().flat_map(|block| {
+            let fails = block.next.iter().any(|edge| kernel.blocks[edge.to].is_dead_end);
+            block.next.iter().filter(move |edge| fails && !kernel.blocks[edge.to].is_dead_end)
+        });
+        let asserted = asserted.filter_map(|edge| edge.when).collect();
+        Self { kernel, previous, order, known, loops, meetings, tests, asserted }
     }
 
     /// What holds of a thread at the beginning of a block.
@@ -181,7 +191,7 @@ impl<'k> Graph<'k> {
     }
 
     /// The lowest and the highest that a value can be where literals hold.
-    fn bounds(&self, value: usize, known: &[Literal]) -> (i64, i64) {
+    pub fn bounds(&self, value: usize, known: &[Literal]) -> (i64, i64) {
         let (mut low, mut high) = self.kernel.values[value].range.unwrap_or((i64::MIN, i64::MAX));
         for literal in known {
             let Test::Within { value: tested, low: least, high: most } = self.kernel.predicates[literal.predicate].test
@@ -199,9 +209,11 @@ impl<'k> Graph<'k> {
         (low, high)
     }
 
-    /// The literals of which threads of a CTA may differ.
+    /// The literals of which threads of a CTA may differ that go on.
     pub fn varying(&self, literals: &[Literal]) -> Vec<Literal> {
-        let varies = |literal: &Literal| self.kernel.predicates[literal.predicate].varies != Varies::No;
+        let varies = |literal: &Literal| {
+            self.kernel.predicates[literal.predicate].varies != Varies::No && !self.asserted.contains(literal)
+        };
         literals.iter().copied().filter(varies).collect()
     }
 
@@ -212,7 +224,7 @@ impl<'k> Graph<'k> {
 
     /// The warp that all threads are in of which these hold.
     pub fn warp(&self, literals: &[Literal]) -> Option<i64> {
-        if self.kernel.threads.is_some_and(|threads| threads <= 32) {
+        if self.kernel.most.is_some_and(|threads| threads <= 32) {
             return Some(0);
         }
         let held = literals.iter().filter(|literal| literal.holds);
@@ -225,6 +237,26 @@ impl<'k> Graph<'k> {
             }
         })
         .next()
+    }
+
+    /// Whether all threads of which these hold are of one warpgroup. Where a number that warps have alike is tested for one value, it is
+    /// taken to be that of the warpgroup.
+    pub fn is_one_warpgroup(&self, literals: &[Literal]) -> bool {
+        let group = i64::from(WARPGROUP);
+        let held = literals.iter().filter(|literal| literal.holds);
+        self.kernel.most.is_some_and(|threads| threads <= WARPGROUP)
+            || held.into_iter().any(|&literal| {
+                let Test::Within { value, low, high } = self.kernel.predicates[literal.predicate].test else {
+                    return false;
+                };
+                let value = &self.kernel.values[value];
+                match (value.kind, self.range(literal)) {
+                    (ValueKind::Thread | ValueKind::Warp, Some((_, low, high))) => {
+                        low >= 0 && low / group == high / group
+                    }
+                    _ => low == high && value.varies == Varies::Warp,
+                }
+            })
     }
 
     /// Whether any of these holds for one thread of several warps.
@@ -241,7 +273,7 @@ impl<'k> Graph<'k> {
 
     /// Whether these hold for at most one thread of a CTA.
     pub fn is_single(&self, literals: &[Literal]) -> bool {
-        if self.kernel.threads == Some(1) {
+        if self.kernel.most == Some(1) {
             return true;
         }
         let one = |literal: &Literal| match self.kernel.predicates[literal.predicate].test {

@@ -76,3 +76,12 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
     };
     if found.verdict == Verdict::NotChecked { format!("not checked: it cannot be told whether {said}") } else { said }
 }
+
+/// How many more accesses lack what one does, as the end of its sentence.
+pub fn others(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "; 1 other access lacks the same".into(),
+        _ => format!("; {count} other accesses lack the same"),
+    }
+}

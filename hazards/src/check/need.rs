@@ -100,12 +100,13 @@ impl Flow<'_> {
     /// Whether each thread that does the second is the one that did the first.
     fn is_same_thread(&self, first: &Token<'_>, second: &Token<'_>, state: &State) -> bool {
         let kernel = self.graph.kernel;
-        if kernel.threads == Some(1) {
+        if kernel.most == Some(1) {
             return true;
         }
         let implied = |literal: &Literal| self.graph.implied(&second.literals, *literal);
-        // One warp allocates tensor memory.
-        let is_of_one = first.is_single || first.what == What::Addressed;
+        // One warp allocates tensor memory. A group of products is one of the warpgroup, which any of its threads waits for.
+        let is_of_group = first.operation() == Some(&Operation::Wgmma) && self.graph.is_one_warpgroup(&first.literals);
+        let is_of_one = first.is_single || first.what == What::Addressed || is_of_group;
         if is_of_one && self.graph.varying(&first.literals).iter().all(implied) {
             return true;
         }

@@ -1,5 +1,9 @@
 //! What would mend a finding: where a wait or a fence is missing, it goes as late as it can.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
 use super::{
     Found, Key,
     flow::Flow,
@@ -14,8 +18,37 @@ use crate::{
     kernel::{Event, Kind, Operation, Proxy, Space},
 };
 
+const SYNCHRONIZE: &str = "synchronize the threads between the two, by a barrier or by an mbarrier";
+
+/// One finding of each missing thing: that of the earliest access which lacks it, and how many more do.
+pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut missing: FxHashMap<_, (Finding, BTreeSet<Option<u32>>)> = FxHashMap::default();
+    for (key, found) in found {
+        let finding = finding(flow, key, found);
+        let Some(remedy) = finding.remedy.clone() else {
+            findings.push(finding);
+            continue;
+        };
+        // What is not inserted is missing in front of the access: a wait for one barrier, or for all threads.
+        let place = remedy.edits.is_empty().then(|| (finding.line, flow.tokens[key.first].barrier()));
+        let (first, all) = missing
+            .entry((key.rule, key.lack, finding.verdict, remedy, place))
+            .or_insert_with(|| (finding.clone(), BTreeSet::new()));
+        all.insert(finding.first);
+        if (finding.line, finding.first) < (first.line, first.first) {
+            *first = finding;
+        }
+    }
+    findings.extend(missing.into_values().map(|(first, all)| {
+        let others = message::others(all.len() - 1);
+        Finding { message: first.message + &others, ..first }
+    }));
+    findings
+}
+
 /// A finding, with its remedy and what stands between the accesses.
-pub fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
+fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
     let first = &flow.tokens[key.first];
     let ended = found.second.place.1 == usize::MAX;
     Finding {
@@ -46,9 +79,10 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
             Some(_) => {
                 (&[], "commit it with tcgen05.commit behind it, and wait for that mbarrier in front of the access")
             }
-            None => (&[], "free it with tcgen05.dealloc on every path"),
+            None if first.what == What::Allocated => (&[], "free it with tcgen05.dealloc on every path"),
+            None => (&[], SYNCHRONIZE),
         },
-        Lack::Sharing => (&[], "synchronize the threads between the two, by a barrier or by an mbarrier"),
+        Lack::Sharing => (&[], SYNCHRONIZE),
         Lack::Fence if second.access.proxy == Proxy::Tensormap => {
             (&[], "put fence.proxy.tensormap::generic.release behind the write, and .acquire in front of the use")
         }

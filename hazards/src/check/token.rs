@@ -24,6 +24,8 @@ pub struct Token<'k> {
     pub what: What<'k>,
     /// What holds of the thread that does it.
     pub literals: Vec<Literal>,
+    /// Values of its address that have a smaller range there, and this.
+    pub narrowed: Vec<(usize, (i64, i64))>,
     /// Whether one thread of a CTA does it, and not more.
     pub is_single: bool,
 }
@@ -125,23 +127,35 @@ impl<'k> Token<'k> {
             return Vec::new();
         }
         let literals = graph.known_at(place);
+        let of = |(number, (access, what))| Self { number, ..Self::new(graph, place, access, what, literals.clone()) };
+        accesses.into_iter().enumerate().map(of).collect()
+    }
+
+    /// An access of an event, of whose threads literals hold.
+    pub fn new(graph: &Graph<'k>, place: Place, access: Access, what: What<'k>, literals: Vec<Literal>) -> Self {
+        let narrowed = access.address.offset.terms.iter().filter_map(|(value, _)| {
+            let bounds = graph.bounds(*value, &literals);
+            let is_bounded = i64::MIN < bounds.0 && bounds.0 <= bounds.1 && bounds.1 < i64::MAX;
+            (is_bounded && graph.kernel.values[*value].range != Some(bounds)).then_some((*value, bounds))
+        });
+        let narrowed = narrowed.collect();
         let is_single = graph.is_single(&literals);
-        let token = |(number, (access, what))| Self {
-            place,
-            line: event.line,
-            access,
-            number,
-            what,
-            literals: literals.clone(),
-            is_single,
-        };
-        accesses.into_iter().enumerate().map(token).collect()
+        let line = graph.kernel.blocks[place.0].events[place.1].line;
+        Self { place, line, access, number: 0, what, literals, narrowed, is_single }
     }
 
     /// The operation that it belongs to.
     pub fn operation(&self) -> Option<&'k Operation> {
         match self.what {
             What::Started(start) => Some(&start.what),
+            _ => None,
+        }
+    }
+
+    /// The mbarrier that learns of its completion by itself.
+    pub fn barrier(&self) -> Option<&'k Address> {
+        match self.what {
+            What::Started(start) => start.barrier.as_ref(),
             _ => None,
         }
     }

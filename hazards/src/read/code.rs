@@ -117,6 +117,8 @@ pub struct Code {
     pub unread: Vec<(u32, String)>,
     /// The number of threads in each direction.
     pub threads: Option<[u32; 3]>,
+    /// The most that there may be.
+    pub most: Option<u32>,
 }
 
 /// What the functions of a module are, and its variables.
@@ -124,11 +126,17 @@ pub struct Library<'p> {
     functions: FxHashMap<&'p str, &'p Function>,
     symbols: Vec<Symbol>,
     by_name: FxHashMap<String, usize>,
+    /// The number of all dynamic shared memory.
+    dynamic: Option<usize>,
 }
+
+/// How dynamic shared memory is aligned, whatever a module says.
+const DYNAMIC_ALIGN: u64 = 16;
 
 impl<'p> Library<'p> {
     pub fn of(module: &'p Module) -> Self {
-        let mut library = Self { functions: FxHashMap::default(), symbols: Vec::new(), by_name: FxHashMap::default() };
+        let mut library =
+            Self { functions: FxHashMap::default(), symbols: Vec::new(), by_name: FxHashMap::default(), dynamic: None };
         for item in &module.items {
             match item {
                 Item::Function(function) => {
@@ -145,17 +153,18 @@ impl<'p> Library<'p> {
 
     fn declare(&mut self, text: &str) {
         for (symbol, is_extern) in variables(text) {
-            let dynamic = |own: &Symbol| own.place == Place::Shared && own.align == 0;
-            // All dynamic shared memory begins at the same place. It is aligned to 16 bytes at least.
-            let known =
-                (is_extern && symbol.place == Place::Shared).then(|| self.symbols.iter().position(dynamic)).flatten();
-            let name = symbol.name.clone();
-            let index = known.unwrap_or(self.symbols.len());
-            if known.is_none() {
-                let align = if is_extern && symbol.place == Place::Shared { 0 } else { symbol.align };
-                self.symbols.push(Symbol { align, ..symbol });
+            // All dynamic shared memory begins at the same place, which is aligned to 16 bytes at least.
+            let is_dynamic = is_extern && symbol.place == Place::Shared;
+            let least = if is_dynamic { DYNAMIC_ALIGN.max(symbol.align) } else { symbol.align };
+            let index = self.dynamic.filter(|_| is_dynamic).unwrap_or(self.symbols.len());
+            self.by_name.insert(symbol.name.clone(), index);
+            match self.symbols.get_mut(index) {
+                Some(known) => known.align = known.align.max(least),
+                None => self.symbols.push(Symbol { align: least, ..symbol }),
             }
-            self.by_name.insert(name, index);
+            if is_dynamic {
+                self.dynamic = Some(index);
+            }
         }
     }
 
@@ -223,6 +232,7 @@ struct Head {
     parameters: Vec<String>,
     aligns: Vec<u64>,
     threads: Option<[u32; 3]>,
+    most: Option<u32>,
 }
 
 fn head(text: &str) -> Head {
@@ -234,21 +244,14 @@ fn head(text: &str) -> Head {
     while let Some(token) = tokens.next() {
         match (token.kind, token.text.text) {
             (TokenKind::Dotted, "entry") => head.is_entry = true,
-            (TokenKind::Dotted, word @ ("reqntid" | "maxntid"))
-                if depth == 0 && !matches!(dimensions, Some((_, true))) =>
-            {
-                dimensions = Some((Vec::new(), word == "reqntid"));
-            }
             (TokenKind::Dotted, "align") => {
                 if let Some(Number::Integer(number)) = tokens.next().and_then(|token| Number::parse(token.text.text)) {
                     align = number.max(1);
                 }
             }
-            (TokenKind::Dotted, _) if depth == 0 => {
-                head.threads = head.threads.or_else(|| threads(dimensions.as_ref()));
-                if head.threads.is_some() {
-                    dimensions = None;
-                }
+            (TokenKind::Dotted, word) if depth == 0 => {
+                head.limit(dimensions.take());
+                dimensions = matches!(word, "reqntid" | "maxntid").then(|| (Vec::new(), word == "reqntid"));
             }
             (TokenKind::Number, number) if depth == 0 => {
                 if let (Some((list, _)), Some(Number::Integer(number))) = (&mut dimensions, Number::parse(number)) {
@@ -273,18 +276,24 @@ fn head(text: &str) -> Head {
             _ => {}
         }
     }
-    head.threads = head.threads.or_else(|| threads(dimensions.as_ref()));
+    head.limit(dimensions);
     let behind = lists.split_off(named_at.min(lists.len()));
     head.results = lists.into_iter().flatten().map(|(name, _)| name).collect();
     (head.parameters, head.aligns) = behind.into_iter().next().unwrap_or_default().into_iter().unzip();
     head
 }
 
-/// A bound on the number is none.
-fn threads(dimensions: Option<&(Vec<u32>, bool)>) -> Option<[u32; 3]> {
-    let (list, is_exact) = dimensions?;
-    let at = |index: usize| list.get(index).copied().unwrap_or(1);
-    (*is_exact && !list.is_empty()).then(|| [at(0), at(1), at(2)])
+impl Head {
+    /// A directive says how many threads there are in each direction, or that there are no more of them than in a CTA of that size.
+    fn limit(&mut self, dimensions: Option<(Vec<u32>, bool)>) {
+        let Some((list, is_exact)) = dimensions.filter(|(list, _)| !list.is_empty()) else { return };
+        let at = |index: usize| list.get(index).copied().unwrap_or(1);
+        if is_exact {
+            self.threads = Some([at(0), at(1), at(2)]);
+        }
+        let all = list.iter().fold(1, |all: u32, threads| all.saturating_mul(*threads));
+        self.most = Some(all.min(self.most.unwrap_or(all)));
+    }
 }
 
 /// Whether it is a kernel.
@@ -297,7 +306,7 @@ pub fn code<'p>(library: &Library<'p>, function: &'p Function) -> Code {
     let head = head(&function.head);
     let mut builder = Builder {
         library,
-        code: Code { symbols: library.symbols.clone(), threads: head.threads, ..Code::default() },
+        code: Code { symbols: library.symbols.clone(), threads: head.threads, most: head.most, ..Code::default() },
         stored: FxHashMap::default(),
         locals: FxHashMap::default(),
         inlined: 0,
@@ -314,9 +323,6 @@ pub fn code<'p>(library: &Library<'p>, function: &'p Function) -> Code {
     builder.push(0, None, Vec::new(), Action::Leave);
     let end = builder.code.ops.len() - 1;
     builder.code.labels.iter_mut().for_each(|label| *label = (*label).min(end));
-    for symbol in &mut builder.code.symbols {
-        symbol.align = if symbol.align == 0 { 16 } else { symbol.align };
-    }
     builder.code
 }
 

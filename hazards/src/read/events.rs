@@ -26,7 +26,7 @@ pub fn kernel(code: &Code, graph: &Graph, walked: &Walked) -> Kernel {
         code,
         walked,
         places,
-        threads: Threads::new(&walked.terms, code.threads),
+        threads: Threads::new(&walked.terms, code.most),
         touched: Vec::new(),
         kernel: Kernel::default(),
         objects: FxHashMap::default(),
@@ -125,7 +125,9 @@ impl<'w> Maker<'w> {
             Valued::Atom(atom) => self.threads.range(terms, atom),
             Valued::Sum(_) => None,
         };
-        let range = of_threads.or(is_known.then_some((facts.low, facts.high)));
+        // Of a swizzled address it is not known how far it is from its base.
+        let is_address = matches!(valued, Valued::Atom(atom) if self.places.is_swizzled(terms, atom));
+        let range = of_threads.or(is_known.then_some((facts.low, facts.high))).filter(|_| !is_address);
         self.kernel.values.push(Value { kind, varies, block: facts.block, range });
         self.values.insert(valued, self.kernel.values.len() - 1);
         self.kernel.values.len() - 1

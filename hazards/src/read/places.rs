@@ -89,6 +89,11 @@ impl Places {
         }
     }
 
+    /// Whether an atom is computed of the bits of an address.
+    pub fn is_swizzled(&self, terms: &Terms, atom: Atom) -> bool {
+        matches!(terms.what(atom), What::Computed(..)) && matches!(self.0[atom.0 as usize], Origin::Base(_))
+    }
+
     fn of_value(&self, terms: &Terms, value: Value) -> Origin {
         let mut open = false;
         for (atom, factor) in &terms.sum(value).terms {

@@ -428,10 +428,36 @@ impl Terms {
         if let Some((dividend, by)) = self.divided_with_sign(&sum) {
             return self.divided(dividend, by);
         }
+        if let Some((sum, value, low, bits, factor)) = self.lower_bits(&sum) {
+            let (sum, field) = (self.value(sum), self.field(value, low, bits));
+            let field = self.scale(field, factor, 64);
+            return self.add(sum, field, 64);
+        }
         match self.remainder(&sum) {
             Some((value, by, factor)) => self.with_remainder(&sum, value, by, factor),
             None => self.value(sum),
         }
+    }
+
+    /// Bits of a value without the upper ones of them, as `(x & 31) - (x >> 4 & 1) * 16`: the rest of the sum, the bits that are left,
+    /// and their factor.
+    fn lower_bits(&self, sum: &Sum) -> Option<(Sum, Value, u32, u32, i64)> {
+        let fields = || {
+            sum.terms.iter().filter_map(|(atom, factor)| match *self.what(*atom) {
+                What::Field(value, low, bits) => Some((*atom, *factor, value, low, bits)),
+                _ => None,
+            })
+        };
+        fields().find_map(|(all, factor, value, low, bits)| {
+            let (upper, times, from) = fields().find_map(|(upper, times, other, from, count)| {
+                let is_upper = other == value && from > low && from - low < 32 && from + count == low + bits;
+                (is_upper && times == -(factor << (from - low))).then_some((upper, times, from))
+            })?;
+            let mut both = [(all, factor), (upper, times)];
+            both.sort_unstable();
+            let rest = sum.plus(&Sum { terms: both.to_vec(), constant: 0 }, -1);
+            Some((rest, value, low, from - low, factor))
+        })
     }
 
     /// What is divided, and by what, in a shifted product and its sign, which compilers add for what may be negative. An index is not.
@@ -615,8 +641,19 @@ impl Terms {
             let value = self.value(kept);
             return self.field(value, low, bits);
         }
+        // Of a multiple it is one of what is multiplied.
+        let power = kept.terms.iter().map(|(_, factor)| *factor).chain([kept.constant]);
+        let power = power.map(i64::trailing_zeros).fold(low, u32::min);
+        if power > 0 {
+            let terms = kept.terms.into_iter().map(|(atom, factor)| (atom, factor >> power)).collect();
+            let value = self.value(Sum { terms, constant: kept.constant >> power });
+            return self.field(value, low - power, bits);
+        }
         let value = self.value(kept);
         let facts = self.facts(value);
+        // Bits above the highest that may be set tell nothing.
+        let bits =
+            if facts.low >= 0 { bits.min((64 - facts.high.leading_zeros()).saturating_sub(low).max(1)) } else { bits };
         if low == 0 && facts.low >= 0 && facts.high.cast_unsigned() <= ones(bits) {
             return value;
         }
@@ -775,10 +812,7 @@ impl Terms {
 
     /// The sum of values that have no bit in common.
     fn disjoint(&mut self, a: Value, b: Value, bits: u32) -> Option<Value> {
-        let (x, y) = (self.facts(a), self.facts(b));
-        // A constant may have its sign set, as the upper half of a descriptor.
-        let is_plain = |facts: Facts, value: Value| facts.low >= 0 || self.known(value).is_some();
-        (x.mask & y.mask == 0 && is_plain(x, a) && is_plain(y, b)).then(|| self.add(a, b, bits))
+        (self.facts(a).mask & self.facts(b).mask == 0).then(|| self.add(a, b, bits))
     }
 
     fn mixed(&mut self, word: &str, a: Value, b: Value) -> Value {

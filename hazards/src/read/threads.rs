@@ -17,14 +17,14 @@ type Each = Rc<[i64]>;
 
 /// What is known of each thread.
 pub struct Threads {
-    /// How many there are, if they are numbered by one register.
+    /// How many there are at most, if they are numbered by one register.
     count: usize,
     known: FxHashMap<Atom, Option<Each>>,
 }
 
 impl Threads {
-    pub fn new(terms: &Terms, threads: Option<[u32; 3]>) -> Self {
-        let count = threads.map_or(1024, |threads| threads[0] as usize);
+    pub fn new(terms: &Terms, most: Option<u32>) -> Self {
+        let count = most.unwrap_or(1024) as usize;
         Self { count: if terms.is_flat() && count <= 1024 { count } else { 0 }, known: FxHashMap::default() }
     }
 

@@ -478,8 +478,8 @@ impl Walker<'_> {
 
     fn special(&self, name: &str) -> Facts {
         let threads = |index: usize| {
-            let high = self.code.threads.map_or(1023, |threads| i64::from(threads[index]).max(1) - 1);
-            Facts::range(0, high)
+            let most = self.code.threads.map(|threads| threads[index]).or(self.code.most).unwrap_or(1024);
+            Facts::range(0, i64::from(most).max(1) - 1)
         };
         match name {
             "tid.x" => threads(0),

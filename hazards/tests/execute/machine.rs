@@ -617,13 +617,7 @@ impl Machine<'_> {
             Op::Wgmma(_) => self.wgmma(w, step, active),
             Op::WgmmaFence => self.warps[w].fenced = self.warps[w].steps,
             Op::WgmmaCommit => self.warps[w].wgmma.commit(),
-            Op::WgmmaWait(pending) => {
-                let warp = &mut self.warps[w];
-                let epoch = warp.wgmma.complete(*pending);
-                warp.multiplies.done = warp.multiplies.done.max(epoch);
-                let agent = self.agents.of(Chain::Wgmma(w as u32));
-                each(active).for_each(|lane| self.clocks[w * LANES + lane].see(agent, epoch));
-            }
+            Op::WgmmaWait(pending) => return self.wait_for_wgmma(w, active, *pending),
             Op::Allocate { to, columns } => return self.allocate(w, step, active, *to, *columns),
             Op::Deallocate { t, columns } => self.deallocate(w, step, active, *t, *columns),
             Op::TensorLoad { t, slice } => {

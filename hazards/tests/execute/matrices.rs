@@ -8,10 +8,14 @@ use super::{
     tensor::{Dimensions, Matrix, Product, Slice},
 };
 
+/// So many warps multiply together.
+const WARPGROUP: usize = 4;
+
 impl Machine<'_> {
     pub fn wgmma(&mut self, w: usize, step: &Step, active: u32) {
         let Op::Wgmma(wgmma) = &step.op else { return };
         let lane = active.trailing_zeros() as usize;
+        self.version += 1;
         let warp = &mut self.warps[w];
         let number = warp.wgmma.start();
         let mut found = Vec::new();
@@ -55,6 +59,32 @@ impl Machine<'_> {
                 self.touch_shared(part, &clock, &access);
             }
         }
+    }
+
+    /// Groups are those of a warpgroup: what is waited for is complete for all of its warps, each of which has started it.
+    pub fn wait_for_wgmma(&mut self, w: usize, active: u32, pending: u32) -> bool {
+        let epoch = self.warps[w].wgmma.complete(pending);
+        let first = w / WARPGROUP * WARPGROUP;
+        let group = first..(first + WARPGROUP).min(self.warps.len());
+        if group.clone().any(|warp| self.warps[warp].wgmma.started < epoch) {
+            self.wait_here(w, active);
+            return false;
+        }
+        let done = &mut self.warps[w].multiplies.done;
+        *done = epoch.max(*done);
+        for warp in group {
+            let agent = self.agents.of(Chain::Wgmma(warp as u32));
+            each(active).for_each(|lane| self.clocks[w * LANES + lane].see(agent, epoch));
+        }
+        true
+    }
+
+    /// Lanes come to the same instruction again when something has changed.
+    fn wait_here(&mut self, w: usize, lanes: u32) {
+        each(lanes).for_each(|lane| {
+            self.warps[w].pc[lane] -= 1;
+            self.warps[w].state[lane] = State::Waits(self.version);
+        });
     }
 
     /// The start of what lanes do together.
@@ -102,10 +132,7 @@ impl Machine<'_> {
         let columns = columns as usize;
         let is_free = |at: &usize| self.columns.get(*at..at + columns).is_some_and(|range| !range.contains(&true));
         let Some(at) = (0..self.columns.len()).step_by(columns.max(32)).find(is_free) else {
-            each(active).for_each(|lane| {
-                self.warps[w].pc[lane] -= 1;
-                self.warps[w].state[lane] = State::Waits(self.version);
-            });
+            self.wait_here(w, active);
             return false;
         };
         self.columns[at..at + columns].fill(true);

@@ -1,0 +1,109 @@
+//! Accesses that lie apart: nothing is wrong with these kernels.
+
+use ptx_hazards::{Finding, Verdict, check, read};
+use ptx_isa::Module;
+
+const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 128 .b8 sm[];\n\
+                    .visible .entry k(.param .u64 .ptr .global p, .param .u32 n) .maxntid 384 {\n\
+                    ld.param.u64 %to, [p];\nld.param.u32 %n, [n];\nmov.u32 %tid, %tid.x;\nshr.u32 %group, %tid, 7;\nmov.u32 %sm, sm;\n";
+
+#[track_caller]
+fn are_apart(body: &str) {
+    assert_eq!(findings(body), [], "{body}");
+}
+
+fn findings(body: &str) -> Vec<Finding> {
+    let text = format!("{HEAD}{body}\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n}}\n");
+    let module: Module = text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+    read(&module).into_iter().flat_map(|kernel| check(&kernel, Default::default()).findings).collect()
+}
+
+#[test]
+fn what_is_aligned_keeps_its_place_in_a_descriptor() {
+    are_apart(
+        "st.shared.b32 [%sm+65536], %n;
+         bar.sync 0;
+         shl.b32 %at, %group, 14;
+         add.u32 %at, %at, %sm;
+         and.b32 %at, %at, 262016;
+         shr.u32 %at, %at, 4;
+         cvt.u64.u32 %low, %at;
+         or.b64 %tile, %low, 4611686293305360384;
+         wgmma.fence.sync.aligned;
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %tile, %tile, 0, 1, 1, 0, 0;
+         wgmma.commit_group.sync.aligned;
+         wgmma.wait_group.sync.aligned 0;",
+    );
+}
+
+#[test]
+fn there_are_no_more_threads_than_maxntid() {
+    are_apart(
+        "shl.b32 %at, %tid, 2;
+         add.u32 %at, %at, %sm;
+         st.shared.b32 [%at], %n;
+         bar.sync 0;
+         cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+1536], 128;",
+    );
+}
+
+#[test]
+fn what_holds_of_threads_bounds_their_addresses() {
+    are_apart(
+        "setp.eq.u32 %p0, %group, 0;
+         @%p0 bra END;
+         shl.b32 %at, %group, 10;
+         add.u32 %at, %at, %sm;
+         st.shared.b32 [%at], %n;
+         END:
+         bar.sync 0;
+         cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm], 1024;",
+    );
+}
+
+#[test]
+fn the_number_of_a_warpgroup_is_the_same_however_it_is_computed() {
+    are_apart(
+        "setp.eq.u32 %p0, %group, 0;
+         @%p0 bra END;
+         shl.b32 %at, %tid, 7;
+         and.b32 %at, %at, 2147467264;
+         add.s32 %at, %at, -16384;
+         and.b32 %lane, %tid, 31;
+         or.b32 %at, %at, %lane;
+         add.u32 %at, %at, %sm;
+         st.shared.b8 [%at+16384], %n;
+         END:
+         bar.sync 0;
+         cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm], 16384;",
+    );
+}
+
+#[test]
+fn bits_without_the_upper_ones_are_the_lower_ones() {
+    are_apart(
+        "and.b32 %lane, %tid, 31;
+         shr.u32 %half, %lane, 4;
+         shl.b32 %at, %lane, 4;
+         shl.b32 %half, %half, 8;
+         sub.u32 %at, %at, %half;
+         add.u32 %at, %at, %sm;
+         st.shared.b32 [%at+256], %n;
+         bar.sync 0;
+         cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm], 256;",
+    );
+}
+
+#[test]
+fn of_a_swizzled_address_nothing_is_wrong() {
+    let found = findings(
+        "shl.b32 %at, %tid, 4;
+         add.u32 %at, %at, %sm;
+         add.u32 %at, %at, 8192;
+         xor.b32 %at, %at, 32;
+         st.shared.b32 [%at], %n;
+         bar.sync 0;
+         cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm], 1024;",
+    );
+    assert!(found.iter().all(|finding| finding.verdict == Verdict::NotChecked), "{found:?}");
+}
