@@ -9,7 +9,7 @@ use clap::{
 use clap_complete::Shell;
 use ptx_atomics::mapping::{programs::Set, verify::EXPANSIONS};
 use ptx_atomics::memory_model::{
-    ptx::readings::{Ambiguity, Reading, Readings},
+    ptx::readings::{self, Ambiguity, Reading, Readings},
     source::{Races, ReleaseSequences},
 };
 use ptx_atomics::{
@@ -26,7 +26,7 @@ use ptx_atomics::{
 };
 use ptx_atomics_conformance as conformance;
 use regex::Regex;
-use strum::{IntoEnumIterator, VariantNames};
+use strum::VariantNames;
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
 #[derive(Parser)]
@@ -233,7 +233,7 @@ pub struct ReadingArgs {
     #[arg(long, value_enum, default_value_t = Profile::Default, help_heading = "Asynchronous operations")]
     pub profile: Profile,
     /// One question read otherwise than in the profile, as 'A2=strict' or 'fence-besides-release=lenient'
-    #[arg(long = "reading", value_name = "QUESTION=READING", value_parser = reading, help_heading = "Asynchronous operations")]
+    #[arg(long = "reading", value_name = "QUESTION=READING", value_parser = readings::read, help_heading = "Asynchronous operations")]
     pub readings: Vec<(Ambiguity, Reading)>,
 }
 
@@ -549,17 +549,6 @@ pub enum ConformanceFormat {
 pub enum Profile {
     Default,
     Strict,
-}
-
-/// `A2=strict`
-fn reading(text: &str) -> Result<(Ambiguity, Reading), String> {
-    let (of, reading) = text.split_once('=').unwrap_or((text, ""));
-    let Some(of) = Ambiguity::named(of) else {
-        let known = Ambiguity::iter().map(|of| format!("{} ({of})", of.question().name)).collect::<Vec<_>>();
-        return Err(format!("there is no question '{of}': {}", known.join(", ")));
-    };
-    let reading = reading.parse().map_err(|_| format!("'{reading}' is no reading: strict, lenient"))?;
-    Ok((of, reading))
 }
 
 #[derive(Clone, Copy, ValueEnum)]

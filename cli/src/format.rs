@@ -1,5 +1,6 @@
 //! Tables as text, as markdown and as JSON.
 
+pub use ptx_atomics_litmus::columns;
 use serde::Serialize;
 
 pub fn json(table: &impl Serialize) -> String {
@@ -11,16 +12,4 @@ pub fn markdown_table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) 
     let header_line = line(&header.iter().map(ToString::to_string).collect::<Vec<_>>());
     let rule = line(&vec!["---".to_owned(); header.len()]);
     header_line + &rule + &rows.map(|cells| line(&cells)).collect::<String>()
-}
-
-/// Left-aligned columns, indented by two.
-pub fn columns(rows: impl Iterator<Item = Vec<String>>) -> String {
-    let rows: Vec<_> = rows.collect();
-    let width = |column: usize| rows.iter().map(|cells| cells[column].len()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
-    let line = |cells: &Vec<String>| {
-        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        format!("  {}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
 }

@@ -1,6 +1,8 @@
 //! Final states, and what is known about all of them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use web_time::Instant;
 
 pub use crate::layout::Layout;
 use crate::{

@@ -12,11 +12,12 @@ use std::process::ExitCode;
 use self::{kernels::Read, placed::Placed, summary::Summary};
 use crate::{
     cli::{CheckArgs, CheckFormat},
-    litmus, output, render,
+    output, render,
 };
 
 pub fn run(args: &CheckArgs) -> ExitCode {
-    let (format, profile) = (args.format.unwrap_or(CheckFormat::Text), litmus::profile(args.readings.readings()));
+    let (format, profile) =
+        (args.format.unwrap_or(CheckFormat::Text), ptx_atomics_litmus::profile(args.readings.readings()));
     let mut summary = Summary::default();
     let mut all = Vec::new();
     for path in &args.kernels {

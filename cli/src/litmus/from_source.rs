@@ -22,8 +22,9 @@ use ptx_atomics::{
     },
 };
 
-use super::report::why;
-use crate::{cli::LitmusArgs, format::columns, input};
+use ptx_atomics_litmus::{columns, why};
+
+use crate::{cli::LitmusArgs, input};
 
 /// What is printed, and whether every program ends only as its source may.
 pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bool), Errors> {

@@ -1,22 +1,12 @@
 //! `ptx-atomics litmus`.
 
-mod answer;
-mod diagram;
-mod dot;
 mod failure;
-mod finding;
 mod from_source;
 mod kernel;
-mod orderings;
-mod race;
-mod report;
-mod subject;
-mod svg;
 
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
-    time::Instant,
 };
 
 use clap::{CommandFactory, error::ErrorKind};
@@ -26,14 +16,11 @@ use ptx_atomics::{
     memory_model::{
         kernel::Compiled,
         litmus::{self, Dialect, Litmus},
-        outcome::{Layout, Limits},
-        ptx::{
-            Conventions,
-            search::{self, Decision},
-        },
-        unfold::Limit,
+        outcome::Limits,
+        ptx::Conventions,
     },
 };
+use ptx_atomics_litmus::{Answer, Diagram, Question, Subject, TestReport, dot, svg, text, why};
 use rayon::prelude::*;
 use walkdir::WalkDir;
 
@@ -43,25 +30,15 @@ use crate::{
     input::{cannot, read},
     output, progress, render,
 };
-use answer::{Answer, TestReport};
-use diagram::Diagram;
 use failure::{Failure, diagnostic};
-use race::DataRace;
-use report::{Shown, show};
-use subject::Subject;
 
 /// The tests of a file.
 type Subjects = Result<Vec<Subject>, Failure>;
 
-/// The choices that are tried to count all final states, before the condition alone is decided.
-const COUNTED: u64 = 200_000;
-
 /// Deep conditions and many threads are recursions of the search.
 const STACK: usize = 64 << 20;
 
-pub use finding::shown as of_finding;
 pub use from_source::read as read_sources;
-pub use race::profile;
 
 pub fn run(args: &LitmusArgs) -> ExitCode {
     if let Some(path) = &args.from_source {
@@ -74,13 +51,22 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     errors.iter().for_each(|error| render::error(error, None));
     let explain = args.explain || args.format == LitmusFormat::Text && paths.len() == 1;
 
+    let question = Question {
+        conventions: conventions(args).0,
+        limits: limits(args),
+        outcomes: args.outcomes,
+        explain,
+        draw: args.dot.is_some() || args.svg.is_some(),
+        minimize: args.minimize,
+    };
+
     let bar = progress::bar(paths.len(), "tests");
     // LLVM works in another process, which a process of one thread can start.
     let prepared: Vec<(&PathBuf, Option<Subjects>)> =
         paths.iter().map(|path| (path, kernel::is_kernel(path).then(|| kernels(args, path)))).collect();
     let one = |(path, subjects): (&PathBuf, Option<Subjects>)| {
         let subjects = subjects.unwrap_or_else(|| litmus(args, path).map(|subject| vec![subject]))?;
-        Ok(all_answered(args, subjects, explain))
+        Ok(question.ask(subjects))
     };
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
     let judged: Vec<Result<Vec<TestReport>, Failure>> = match pool {
@@ -110,12 +96,12 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
         LitmusFormat::Json => {
             let answers: Vec<&Answer> = good.iter().map(|judged| &judged.answer).collect();
             for Answer { file, unknown, .. } in &answers {
-                let why = unknown.iter().map(|limit| report::why(*limit));
+                let why = unknown.iter().map(|limit| why(*limit));
                 why.for_each(|why| render::say(&format!("warning: {file}: the verdict is unknown: {why}")));
             }
             format::json(&answers)
         }
-        LitmusFormat::Text => report::text(&good, good.len() + wrong, explain || args.outcomes),
+        LitmusFormat::Text => text(&good, good.len() + wrong, explain || args.outcomes),
     };
     // A drawing on standard output has it for itself.
     let drawn_there = [&args.dot, &args.svg].into_iter().flatten().any(|path| path == Path::new("-"));
@@ -220,79 +206,10 @@ fn litmus(args: &LitmusArgs, path: &Path) -> Result<Subject, Failure> {
     Ok(Subject { file: input.name().to_owned(), litmus, compiled: None, lines, warnings })
 }
 
-/// The answers to the tests of a file.
-fn all_answered(args: &LitmusArgs, subjects: Vec<Subject>, explain: bool) -> Vec<TestReport> {
-    let conventions = conventions(args).0;
-    let weaker = args.minimize.then(|| {
-        let all: Vec<&Subject> = subjects.iter().collect();
-        orderings::minimized(&all, conventions, limits(args))
-    });
-    let mut answers: Vec<TestReport> =
-        subjects.into_iter().map(|subject| answered(args, subject, conventions, explain)).collect();
-    // It is about all tests of the file, and stands behind the last.
-    if let (Some(last), Some(weaker)) = (answers.last_mut(), weaker) {
-        last.text += &report::weaker(&weaker);
-        last.answer.weaker = Some(weaker);
-    }
-    answers
-}
-
-fn answered(args: &LitmusArgs, subject: Subject, conventions: Conventions, explain: bool) -> TestReport {
-    let limits = limits(args);
-    let litmus = &subject.litmus;
-
-    let start = Instant::now();
-    // Where there are many final states, the condition is decided without them.
-    let counted = if args.outcomes { limits } else { Limits { choices: limits.choices.min(COUNTED), ..limits } };
-    let outcomes = search::outcomes(&litmus.program, conventions, counted);
-    let verdict = outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program));
-    let found = match verdict {
-        Err(limit) if limit == Limit::States || limit == Limit::Choices && counted != limits => {
-            search::decide(&litmus.program, &litmus.condition, conventions, limits)
-        }
-        verdict => Decision { verdict, candidates: 0, execution: None },
-    };
-    // Where there is a data race, or may be one, no condition is known to hold.
-    let (race, found) = match race::of(&subject, conventions, limits) {
-        Ok(race) => (race, found),
-        Err(limit) => (None, Decision { verdict: Err(limit), ..found }),
-    };
-    let mut answer = Answer {
-        file: subject.file.clone(),
-        name: litmus.name.clone(),
-        holds: if race.is_some() { Some(false) } else { found.verdict.ok() },
-        race: race.as_ref().map(|race| DataRace::new(&subject, race, conventions)),
-        outcomes: (!matches!(outcomes.unknown, Some(Limit::Choices | Limit::States))).then(|| outcomes.states.len()),
-        candidates: outcomes.candidates + found.candidates,
-        time: start.elapsed(),
-        unknown: found.verdict.err().filter(|_| race.is_none()),
-        weaker: None,
-        remedies: Vec::new(),
-    };
-    let wanted = explain || args.dot.is_some() || args.svg.is_some();
-    let shown = wanted.then(|| match (&race, &answer.race) {
-        (Some(race), Some(known)) => Shown::race(&subject, race, known, conventions),
-        _ => show(&subject, &found, conventions, limits),
-    });
-    let mut text = report::heading(&answer, &subject, conventions, limits);
-    if args.outcomes {
-        text += &report::outcomes(litmus, &outcomes);
-    }
-    if let Some(shown) = shown.as_ref().filter(|_| explain) {
-        text += &report::execution(shown);
-    }
-    if subject.compiled.is_some() && found.verdict == Ok(false) {
-        answer.remedies = orderings::remedies(&subject, conventions, limits);
-        text += &report::remedies(&answer.remedies);
-    }
-    let diagram = shown.and_then(|Shown { diagram, .. }| diagram);
-    TestReport { answer, text, diagram, warnings: subject.warnings }
-}
-
 /// Draws the one test; nothing is drawn where there is none.
 fn draw(args: &LitmusArgs, judged: &[TestReport]) -> Result<(), Errors> {
     let [judged] = judged else { return Ok(()) };
-    let drawings = [(&args.dot, dot::dot as fn(&Diagram) -> String), (&args.svg, svg::svg)];
+    let drawings = [(&args.dot, dot as fn(&Diagram) -> String), (&args.svg, svg)];
     for (path, drawing) in drawings.iter().filter_map(|(path, drawing)| Some((path.as_deref()?, drawing))) {
         let diagram = judged.diagram.as_ref().ok_or_else(|| {
             Diagnostic::new(format!("cannot draw '{}': no execution was found", path.display()))

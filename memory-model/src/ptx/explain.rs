@@ -6,9 +6,8 @@ use super::{
     relations,
     search::{combinations, decide},
 };
-use std::time::Instant;
-
 use strum::IntoEnumIterator;
+use web_time::Instant;
 
 use crate::{
     barrier::Phases,

@@ -155,6 +155,20 @@ impl Ambiguity {
     }
 }
 
+/// Reads `A2=strict`, or with the question's own name `fence-besides-release=strict`.
+///
+/// # Errors
+/// If there is no such question or reading.
+pub fn read(text: &str) -> Result<(Ambiguity, Reading), String> {
+    let (of, reading) = text.split_once('=').unwrap_or((text, ""));
+    let Some(of) = Ambiguity::named(of) else {
+        let known = Ambiguity::iter().map(|of| format!("{} ({of})", of.question().name)).collect::<Vec<_>>();
+        return Err(format!("there is no question '{of}': {}", known.join(", ")));
+    };
+    let reading = reading.parse().map_err(|_| format!("'{reading}' is no reading: strict, lenient"))?;
+    Ok((of, reading))
+}
+
 /// How each question is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Readings {

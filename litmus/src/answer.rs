@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ptx_atomics::memory_model::unfold::Limit;
+use ptx_memory_model::unfold::Limit;
 use serde::{Serialize, Serializer};
 
-use super::{diagram::Diagram, orderings::Other, race::DataRace};
+use crate::{diagram::Diagram, orderings::Other, race::DataRace};
 
 /// What is known of one test.
 #[derive(Serialize)]

@@ -1,6 +1,6 @@
 //! Data races of asynchronous operations, as they are reported.
 
-use ptx_atomics::memory_model::{
+use ptx_memory_model::{
     outcome::Limits,
     ptx::{
         Conventions,
@@ -15,7 +15,7 @@ use ptx_atomics::memory_model::{
 use serde::Serialize;
 use strum::IntoEnumIterator;
 
-use super::{diagram::Diagram, subject::Subject};
+use crate::{diagram::Diagram, subject::Subject};
 
 /// Two operations that nothing orders, and what would order them.
 #[derive(Serialize)]

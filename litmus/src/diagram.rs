@@ -1,6 +1,6 @@
 //! An execution as a picture has it: instructions, and the relations between them that a reader wants to see.
 
-use ptx_atomics::memory_model::{
+use ptx_memory_model::{
     asynchronous::Step,
     execution::Execution,
     litmus::{self, Litmus},
@@ -16,7 +16,7 @@ use ptx_atomics::memory_model::{
 
 use strum::Display;
 
-use super::subject::Subject;
+use crate::subject::Subject;
 
 pub struct Diagram {
     pub name: String,

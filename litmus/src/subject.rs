@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ptx_atomics::memory_model::{
+use ptx_memory_model::{
     kernel::{Compiled, Line},
     litmus::{self, Litmus},
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptx_atomics::memory_model::{
+use ptx_memory_model::{
     condition::Quantifier,
     litmus,
     outcome::Limits,
@@ -16,8 +16,7 @@ use ptx_atomics::memory_model::{
 };
 use serde::Serialize;
 
-use super::subject::Subject;
-use crate::format::columns;
+use crate::{columns::columns, subject::Subject};
 
 /// An instruction that may be another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

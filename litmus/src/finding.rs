@@ -1,12 +1,12 @@
 //! The litmus test of a finding in a kernel, and the execution that shows it.
 
-use ptx_atomics::memory_model::{
+use ptx_memory_model::{
     litmus::{Litmus, Read},
     outcome::Limits,
     ptx::{Conventions, readings::Readings},
 };
 
-use super::{
+use crate::{
     race::{self, DataRace},
     report::{self, Shown},
     subject::Subject,

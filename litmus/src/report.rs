@@ -1,6 +1,6 @@
 //! What is known of litmus tests, as text.
 
-use ptx_atomics::memory_model::{
+use ptx_memory_model::{
     condition::{Formula, Quantifier},
     execution::Execution,
     litmus::{self, Litmus},
@@ -16,14 +16,14 @@ use ptx_atomics::memory_model::{
     unfold::Limit,
 };
 
-use super::{
+use crate::{
     answer::{Answer, TestReport},
+    columns::columns,
     diagram::{Diagram, Marked},
     orderings::{self, Other},
     race::{self, DataRace},
     subject::{Subject, source},
 };
-use crate::format::columns;
 
 /// The execution that decides the condition.
 pub struct Shown {

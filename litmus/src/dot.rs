@@ -1,6 +1,6 @@
 //! The picture as a graph for graphviz.
 
-use super::diagram::{Diagram, LEVELS, Relations};
+use crate::diagram::{Diagram, LEVELS, Relations};
 
 pub fn dot(diagram: &Diagram) -> String {
     let mut text = format!("digraph {} {{\n", quoted(&diagram.name));

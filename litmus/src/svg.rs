@@ -4,7 +4,7 @@
 //! between rows, so that none crosses an instruction: an edge leaves the side of one, runs along a lane of its own, and
 //! enters the side of another. Its name stands where it leaves.
 
-use super::diagram::{Diagram, Edge, LEVELS, Level, Node, Relations};
+use crate::diagram::{Diagram, Edge, LEVELS, Level, Node, Relations};
 
 /// Of a character of the monospaced fonts that browsers have, at 12 px.
 const CHARACTER: f64 = 7.3;

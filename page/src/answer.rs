@@ -1,0 +1,45 @@
+//! Questions and answers as JSON.
+
+use serde::{Deserialize, Serialize};
+
+/// What is wrong with a field of a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Wrong {
+    /// The name of the field; of what concerns several, the first.
+    pub field: &'static str,
+    /// Where in the field, from 1, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The character of the line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// The message of the command.
+    pub message: String,
+}
+
+impl Wrong {
+    /// An error about a whole field.
+    pub fn new(field: &'static str, message: impl ToString) -> Self {
+        Self { field, line: None, column: None, message: message.to_string() }
+    }
+}
+
+/// What a page gets.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer<T> {
+    Answer(T),
+    Errors(Vec<Wrong>),
+}
+
+/// Reads a question, and writes the answer.
+pub fn answer<'q, Q: Deserialize<'q>, A: Serialize>(
+    question: &'q str,
+    of: impl FnOnce(&Q) -> Result<A, Vec<Wrong>>,
+) -> String {
+    let answer = match serde_json::from_str(question) {
+        Ok(question) => of(&question).map_or_else(Answer::Errors, Answer::Answer),
+        Err(error) => Answer::Errors(vec![Wrong::new("question", error)]),
+    };
+    serde_json::to_string(&answer).expect("an answer has only strings and numbers")
+}

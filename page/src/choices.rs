@@ -1,0 +1,33 @@
+//! What the fields of the pages may hold, for their lists.
+
+use ptx_atomics_lowering::{
+    FpAtomics, Ordering, PtxVersion, RmwOp, Sm, Strategy, Type,
+    ptx::{Scope, Space},
+};
+use ptx_memory_model::ptx::readings::Ambiguity;
+use serde_json::json;
+use strum::IntoEnumIterator;
+
+use crate::explorer::PLAIN;
+
+/// The values of the fields, as JSON.
+pub fn choices() -> String {
+    let names = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>();
+    let readings = Ambiguity::iter().map(|of| {
+        let question = of.question();
+        json!({ "name": question.name, "asked": question.asked, "strict": question.strict, "lenient": question.lenient })
+    });
+    json!({
+        "operation": names(&mut PLAIN.iter().map(ToString::to_string).chain(RmwOp::iter().map(|op| op.to_string()))),
+        "ordering": names(&mut Ordering::iter().map(|ordering| ordering.to_string())),
+        "scope": names(&mut ["singlethread".to_owned()].into_iter().chain(Scope::iter().map(|scope| scope.to_string()))),
+        "type": names(&mut Type::iter().map(|ty| ty.to_string())),
+        "space": names(&mut Space::iter().map(|space| space.to_string())),
+        "mcpu": names(&mut Sm::all().map(|sm| sm.name().to_owned())),
+        "mattr": names(&mut PtxVersion::all().map(|version| format!("+{}", version.feature()))),
+        "strategy": names(&mut Strategy::iter().map(|strategy| strategy.to_string())),
+        "fp-atomics": names(&mut FpAtomics::iter().map(|fp| fp.to_string())),
+        "readings": readings.collect::<Vec<_>>(),
+    })
+    .to_string()
+}

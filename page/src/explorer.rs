@@ -1,0 +1,257 @@
+//! The PTX of one operation: what it is, what it differs in, what it needs and costs.
+
+use ptx_atomics_lowering::{
+    Access, AtomicOp, Change, Lowering, Operation, Ordering, RmwOp, SyncScope, Target, Type,
+    abi::{ABI, RowKind, Step},
+    lower,
+    ptx::{Instruction, Space},
+    sass::{Family, LaneOperands, ResultUse, Sass, combines, leader_orders, loses_ordering},
+};
+use ptx_atomics_pass::settings::{self, Settings};
+use serde::{Deserialize, Serialize};
+use strum::{EnumMessage, IntoEnumIterator};
+
+use crate::answer::{self, Wrong};
+
+/// The operations that are no read-modify-write of `atomicrmw`.
+pub const PLAIN: [&str; 4] = ["load", "store", "cmpxchg", "fence"];
+
+/// An operation and what decides its lowering, as the fields of the page have them. Text that is empty is not set.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct Question {
+    operation: String,
+    ordering: String,
+    /// Of `cmpxchg`.
+    failure: String,
+    scope: String,
+    #[serde(rename = "type")]
+    ty: String,
+    space: String,
+    /// As of the command line, like all that follow.
+    mcpu: String,
+    mattr: String,
+    strategy: String,
+    fp_atomics: String,
+    volatile: bool,
+    generic_may_be_local: bool,
+    volatile_as_mmio: bool,
+}
+
+/// What is known of the lowering of one operation.
+#[derive(Serialize)]
+pub struct Explored {
+    target: String,
+    /// A statement a line; nothing for an operation that needs no instruction.
+    ptx: String,
+    /// How it differs from the words of the operation and of the ABI's row.
+    changes: Vec<Explained>,
+    /// The ABI's row, and its sequences.
+    row: Option<Row>,
+    /// What the forms of the instructions need.
+    requires: Vec<Required>,
+    sass: Option<Measured>,
+}
+
+#[derive(Serialize)]
+struct Explained {
+    name: &'static str,
+    message: &'static str,
+}
+
+#[derive(Serialize)]
+struct Row {
+    /// As the strategies on the command line name it.
+    name: String,
+    /// In the words of the document.
+    words: String,
+    sequences: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Required {
+    form: String,
+    requirement: String,
+}
+
+/// What ptxas was measured to make of it.
+#[derive(Serialize)]
+struct Measured {
+    family: String,
+    ptxas: &'static str,
+    opcodes: Vec<String>,
+    membar: usize,
+    errbar: usize,
+    cctl: usize,
+    /// What ptxas does with it beyond that.
+    notes: Vec<&'static str>,
+}
+
+/// Reads a [`Question`] as JSON, and gives an [`Explored`], or what is wrong with its fields.
+pub fn answer(question: &str) -> String {
+    answer::answer(question, Question::explore)
+}
+
+/// A value by its name.
+fn named<T: ToString>(field: &'static str, name: &str, all: impl Iterator<Item = T>) -> Result<T, Wrong> {
+    let mut known = Vec::new();
+    for value in all {
+        if value.to_string() == name {
+            return Ok(value);
+        }
+        known.push(value.to_string());
+    }
+    Err(Wrong::new(field, format!("unknown {field} '{name}'; the known ones are {}", known.join(", "))))
+}
+
+/// Takes the value of a field, or keeps its error.
+fn kept<T>(errors: &mut Vec<Wrong>, value: Result<T, Wrong>) -> Option<T> {
+    value.map_err(|wrong| errors.push(wrong)).ok()
+}
+
+impl Question {
+    fn explore(&self) -> Result<Explored, Vec<Wrong>> {
+        let mut errors = Vec::new();
+        let op = self.op(&mut errors);
+        let settings = self.settings(&mut errors);
+        let target = kept(&mut errors, settings.target(None, None).map_err(|error| Wrong::new("mattr", error)));
+        let (Some(op), Some(target), true) = (op, target, errors.is_empty()) else { return Err(errors) };
+        let policy = settings.options(target).policy;
+        let lowered = lower(&op, &policy, &target);
+        let lowering = lowered
+            .map_err(|errors| errors.into_iter().map(|error| Wrong::new("operation", error)).collect::<Vec<_>>())?;
+        Ok(Explored::new(&op, &lowering, &target))
+    }
+
+    fn op(&self, errors: &mut Vec<Wrong>) -> Option<AtomicOp> {
+        let ordering = kept(errors, named("ordering", &self.ordering, Ordering::iter()));
+        let scope = match &self.scope[..] {
+            "singlethread" => Some(SyncScope::SingleThread),
+            name => {
+                kept(errors, settings::scope(name).map_err(|error| Wrong::new("scope", error))).map(SyncScope::Threads)
+            }
+        };
+        let operation = self.operation(errors);
+        Some(AtomicOp { operation: operation?, ordering: ordering?, scope: scope? })
+    }
+
+    fn operation(&self, errors: &mut Vec<Wrong>) -> Option<Operation> {
+        if self.operation == "fence" {
+            return Some(Operation::Fence);
+        }
+        let ty = kept(errors, named("type", &self.ty, Type::iter()));
+        let space = kept(errors, named("space", &self.space, Space::iter()));
+        let failure = match (&self.operation[..], &self.failure[..]) {
+            ("cmpxchg", name @ ("" | "relaxed" | "acquire" | "seq_cst")) => name.parse().unwrap_or(Ordering::Relaxed),
+            ("cmpxchg", name) => {
+                let message = format!("cmpxchg cannot fail with '{name}'; it can with relaxed, acquire and seq_cst");
+                errors.push(Wrong::new("failure", message));
+                return None;
+            }
+            _ => Ordering::Relaxed,
+        };
+        let rmw = match &self.operation[..] {
+            "load" | "store" | "cmpxchg" => None,
+            name => Some(kept(errors, named("operation", name, RmwOp::iter()))?),
+        };
+        let mut access = Access::new(space?, ty?);
+        access.volatile = self.volatile;
+        access.may_be_local = self.generic_may_be_local && access.space == Space::Generic;
+        Some(match (&self.operation[..], rmw) {
+            (_, Some(op)) => Operation::Rmw(op, access),
+            ("load", None) => Operation::Load(access),
+            ("store", None) => Operation::Store(access),
+            (_, None) => Operation::CmpXchg { access, failure },
+        })
+    }
+
+    /// The options of the command that are set.
+    fn settings(&self, errors: &mut Vec<Wrong>) -> Settings {
+        let mut settings = Settings { volatile_as_mmio: Some(self.volatile_as_mmio), ..Settings::default() };
+        let mut set = |field, value: &str, read: &dyn Fn(&mut Settings, &str) -> Result<(), String>| {
+            if !value.is_empty()
+                && let Err(message) = read(&mut settings, value)
+            {
+                errors.push(Wrong::new(field, message));
+            }
+        };
+        set("mcpu", &self.mcpu, &|to, name| Ok(to.mcpu = Some(settings::sm(name)?)));
+        set("mattr", &self.mattr, &|to, list| Ok(to.mattr = settings::features(list)?.ptx));
+        set("strategy", &self.strategy, &|to, list| Ok(to.strategies = settings::strategies(list)?));
+        set("fp-atomics", &self.fp_atomics, &|to, list| Ok(to.fp_atomics = list.parse()?));
+        settings
+    }
+}
+
+impl Explored {
+    fn new(op: &AtomicOp, lowering: &Lowering, target: &Target) -> Self {
+        let statements = lowering.sequence.statements();
+        let explained =
+            |change: &Change| Explained { name: change.into(), message: change.get_message().unwrap_or_default() };
+        let mut requires: Vec<Required> = Vec::new();
+        for form in lowering.sequence.instructions().flat_map(Instruction::forms) {
+            let required = Required { form: form.to_string(), requirement: form.requirement().to_string() };
+            if !requires.iter().any(|known| known.form == required.form) {
+                requires.push(required);
+            }
+        }
+        Self {
+            target: target.to_string(),
+            ptx: statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+            changes: lowering.changes.iter().map(explained).collect(),
+            row: Row::of(op),
+            requires,
+            sass: Measured::of(lowering, target),
+        }
+    }
+}
+
+impl Row {
+    fn of(op: &AtomicOp) -> Option<Self> {
+        let kind = match op.operation {
+            Operation::Fence => RowKind::Fence,
+            Operation::Load(_) => RowKind::Load,
+            Operation::Store(_) => RowKind::Store,
+            Operation::Rmw(..) | Operation::CmpXchg { .. } => RowKind::Rmw,
+        };
+        let ordering = match op.operation {
+            Operation::CmpXchg { failure, .. } => op.ordering.join(failure),
+            _ if op.ordering == Ordering::Unordered => Ordering::Relaxed,
+            _ => op.ordering,
+        };
+        let row = ABI.iter().find(|row| row.kind == kind && row.ordering == ordering)?;
+        let words = |steps: &&[Step]| steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        Some(Self {
+            name: row.name().to_string(),
+            words: row.to_string(),
+            sequences: row.sequences.iter().map(words).collect(),
+        })
+    }
+}
+
+impl Measured {
+    fn of(lowering: &Lowering, target: &Target) -> Option<Self> {
+        let family = Family::of(target.sm)?;
+        let sass = Sass::of_sequence(&lowering.sequence, family)?;
+        let any = |is: &dyn Fn(&Instruction) -> bool| lowering.sequence.instructions().any(is);
+        #[rustfmt::skip]
+        let notes = [
+            (any(&|one| loses_ordering(one, family)),
+                "ptxas drops the ordering of this instruction where it makes a loop of it"),
+            (any(&|one| combines(one, LaneOperands::Equal, ResultUse::Read, family)),
+                "ptxas has one lane of a warp do it for all lanes that share the address and the operand"),
+            (any(&|one| leader_orders(one, family)),
+                "that lane alone executes the barriers"),
+        ];
+        let counts = sass.counts();
+        Some(Self {
+            family: family.to_string(),
+            ptxas: family.assembler(),
+            membar: counts.membar,
+            errbar: counts.errbar,
+            cctl: counts.cctl,
+            opcodes: sass.opcodes().to_vec(),
+            notes: notes.into_iter().filter_map(|(is, note)| is.then_some(note)).collect(),
+        })
+    }
+}

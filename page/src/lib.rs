@@ -1,0 +1,35 @@
+//! The lowering and the memory model for the browser.
+//!
+//! A page sends a question as JSON, all of whose fields are text as the user typed it, and gets an answer as JSON: what the
+//! command `ptx-atomics` says, or its errors with the fields they are about. `scripts/book` puts all of it together.
+
+mod answer;
+mod choices;
+pub mod explorer;
+pub mod litmus;
+
+pub use choices::choices;
+
+/// What the pages call.
+#[cfg(target_arch = "wasm32")]
+mod exports {
+    use wasm_bindgen::prelude::wasm_bindgen;
+
+    /// The PTX of an operation: [`crate::explorer`].
+    #[wasm_bindgen]
+    pub fn explore(question: &str) -> String {
+        crate::explorer::answer(question)
+    }
+
+    /// The answer to a litmus test: [`crate::litmus`].
+    #[wasm_bindgen]
+    pub fn litmus(question: &str) -> String {
+        crate::litmus::answer(question)
+    }
+
+    /// The values that the fields may have: [`crate::choices`].
+    #[wasm_bindgen]
+    pub fn choices() -> String {
+        crate::choices()
+    }
+}

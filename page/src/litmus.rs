@@ -1,0 +1,125 @@
+//! The answer to a litmus test, as `ptx-atomics litmus` gives it.
+
+use std::time::Duration;
+
+use ptx_atomics_litmus::{Question as Asked, Subject, TestReport, svg};
+use ptx_memory_model::{
+    litmus::{self, Dialect, Litmus},
+    outcome::Limits,
+    ptx::{
+        Conventions,
+        readings::{self, Readings},
+    },
+};
+use serde::{Deserialize, Serialize};
+
+use crate::answer::{self, Wrong};
+
+/// The seconds that a search takes at most, where the question says nothing.
+const PATIENCE: f64 = 10.0;
+
+/// A test, and how it is asked, as the fields of the page have them. Text that is empty is not set.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct Question {
+    /// The litmus test.
+    text: String,
+    /// As of the command line, like all that follow.
+    convention: String,
+    profile: String,
+    /// Between commas, as `A2=strict`.
+    readings: String,
+    rounds: String,
+    choices: String,
+    /// In seconds.
+    time_limit: String,
+}
+
+/// What is known of a test.
+#[derive(Serialize)]
+pub struct Known {
+    /// What the command's JSON has of it.
+    answer: ptx_atomics_litmus::Answer,
+    /// What the command prints of it with `--explain --outcomes`.
+    text: String,
+    /// What it draws; nothing where there is no execution.
+    svg: Option<String>,
+    /// What may be a mistake.
+    warnings: Vec<Wrong>,
+}
+
+/// Reads a [`Question`] as JSON, and gives a [`Known`], or what is wrong with its fields.
+pub fn answer(question: &str) -> String {
+    answer::answer(question, Question::ask)
+}
+
+fn wrong(error: litmus::Error) -> Wrong {
+    Wrong { field: "text", line: Some(error.line), column: Some(error.column), message: error.message }
+}
+
+impl Question {
+    fn ask(&self) -> Result<Known, Vec<Wrong>> {
+        let mut errors = Vec::new();
+        let (conventions, dialect) = self.conventions(&mut errors);
+        let limits = self.limits(&mut errors);
+        let read = Litmus::read_with_lines(&self.text, dialect);
+        let litmus::Read { litmus, warnings, lines } = match read {
+            Ok(read) if errors.is_empty() => read,
+            read => {
+                let of_text = read.err().into_iter().flat_map(|errors| errors.0).map(wrong);
+                return Err(of_text.chain(errors).collect());
+            }
+        };
+        let name = litmus.name.clone();
+        let subject = Subject { file: format!("{name}.litmus"), litmus, compiled: None, lines, warnings: Vec::new() };
+        let asked = Asked { conventions, limits, outcomes: true, explain: true, draw: true, minimize: false };
+        let report = asked.ask(vec![subject]).pop();
+        let TestReport { answer, text, diagram, .. } = report.ok_or_else(Vec::new)?;
+        let warnings = warnings.into_iter().map(wrong).collect();
+        Ok(Known { answer, text, svg: diagram.as_ref().map(svg), warnings })
+    }
+
+    fn conventions(&self, errors: &mut Vec<Wrong>) -> (Conventions, Dialect) {
+        let (conventions, dialect) = match &self.convention[..] {
+            "" | "manual" => (Conventions::MANUAL, Dialect::Ptx),
+            "dat3m" => (Conventions::DAT3M, Dialect::Dat3m),
+            other => {
+                let message = format!("unknown convention '{other}'; the known ones are manual, dat3m");
+                errors.push(Wrong::new("convention", message));
+                (Conventions::MANUAL, Dialect::Ptx)
+            }
+        };
+        let mut readings = match &self.profile[..] {
+            "" | "default" => Readings::DEFAULT,
+            "strict" => Readings::STRICT,
+            other => {
+                let message = format!("unknown profile '{other}'; the known ones are default, strict");
+                errors.push(Wrong::new("profile", message));
+                Readings::DEFAULT
+            }
+        };
+        for word in self.readings.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            match readings::read(word) {
+                Ok((of, reading)) => readings = readings.with(of, reading),
+                Err(message) => errors.push(Wrong::new("readings", message)),
+            }
+        }
+        (Conventions { readings, ..conventions }, dialect)
+    }
+
+    fn limits(&self, errors: &mut Vec<Wrong>) -> Limits {
+        let defaults = Limits::default();
+        let mut number = |field, text: &str, default: f64, least: f64| match text.parse::<f64>() {
+            Ok(number) if (least..=1e9).contains(&number) => number,
+            _ if text.is_empty() => default,
+            _ => {
+                errors.push(Wrong::new(field, format!("'{text}' is no number from {least} to 1000000000")));
+                default
+            }
+        };
+        let rounds = number("rounds", &self.rounds, defaults.rounds as f64, 1.0) as usize;
+        let choices = number("choices", &self.choices, defaults.choices as f64, 0.0) as u64;
+        let seconds = number("time-limit", &self.time_limit, PATIENCE, 0.0);
+        Limits { rounds, choices, time: Some(Duration::from_secs_f64(seconds)), ..defaults }
+    }
+}
