@@ -7,8 +7,10 @@ mod answer;
 mod choices;
 pub mod explorer;
 pub mod litmus;
+mod placement;
 
 pub use choices::choices;
+pub use placement::placed;
 
 /// What the pages call.
 #[cfg(target_arch = "wasm32")]
@@ -25,6 +27,12 @@ mod exports {
     #[wasm_bindgen]
     pub fn litmus(question: &str) -> String {
         crate::litmus::answer(question)
+    }
+
+    /// The text of a test with a thread at another place; nothing if there is no such thread.
+    #[wasm_bindgen]
+    pub fn placed(text: &str, thread: usize, gpu: u32, cluster: Option<u32>, cta: u32) -> Option<String> {
+        crate::placed(text, thread, ptx_memory_model::place::Place { gpu, cluster, cta })
     }
 
     /// The values that the fields may have: [`crate::choices`].

@@ -6,6 +6,7 @@ use ptx_atomics_litmus::{Question as Asked, Subject, TestReport, svg};
 use ptx_memory_model::{
     litmus::{self, Dialect, Litmus},
     outcome::Limits,
+    place::Place,
     ptx::{
         Conventions,
         readings::{self, Readings},
@@ -44,8 +45,18 @@ pub struct Known {
     text: String,
     /// What it draws; nothing where there is no execution.
     svg: Option<String>,
+    /// Where its threads run.
+    threads: Vec<Placed>,
     /// What may be a mistake.
     warnings: Vec<Wrong>,
+}
+
+/// Where a thread runs, as the test says it.
+#[derive(Serialize)]
+struct Placed {
+    gpu: u32,
+    cluster: Option<u32>,
+    cta: u32,
 }
 
 /// Reads a [`Question`] as JSON, and gives a [`Known`], or what is wrong with its fields.
@@ -70,13 +81,15 @@ impl Question {
                 return Err(of_text.chain(errors).collect());
             }
         };
+        let threads = litmus.program.threads.iter().map(|thread| thread.place);
+        let threads = threads.map(|Place { gpu, cluster, cta }| Placed { gpu, cluster, cta }).collect();
         let name = litmus.name.clone();
         let subject = Subject { file: format!("{name}.litmus"), litmus, compiled: None, lines, warnings: Vec::new() };
         let asked = Asked { conventions, limits, outcomes: true, explain: true, draw: true, minimize: false };
         let report = asked.ask(vec![subject]).pop();
         let TestReport { answer, text, diagram, .. } = report.ok_or_else(Vec::new)?;
         let warnings = warnings.into_iter().map(wrong).collect();
-        Ok(Known { answer, text, svg: diagram.as_ref().map(svg), warnings })
+        Ok(Known { answer, text, svg: diagram.as_ref().map(svg), threads, warnings })
     }
 
     fn conventions(&self, errors: &mut Vec<Wrong>) -> (Conventions, Dialect) {

@@ -1,0 +1,103 @@
+// The explorer: one operation, on one or two targets.
+import { Engine, copied, element, keepKeys, mark, question, remember, restore, table } from "./page.js";
+
+const form = document.querySelector("#explorer");
+const engine = new Engine();
+const SIDES = ["a", "b"];
+// The fields of a side; all others are of both.
+const OF_A_SIDE = ["mcpu", "mattr", "strategy"];
+let latest = 0;
+
+function lists(choices) {
+  for (const field of form.querySelectorAll("select[data-list]")) {
+    const first = field.dataset.first;
+    const wanted = field.dataset.value;
+    field.append(...(first === undefined ? [] : [element("option", { value: "" }, first)]));
+    field.append(...choices[field.dataset.list].map((value) => element("option", { value, selected: value === wanted }, value)));
+  }
+  for (const list of form.querySelectorAll("datalist")) {
+    list.append(...choices[list.dataset.list].map((value) => element("option", { value })));
+  }
+}
+
+function asked(side) {
+  const { compare, ...all } = question(form);
+  const both = Object.entries(all).filter(([name]) => !/^[ab][.]/.test(name));
+  return { ...Object.fromEntries(both), ...question(form, `${side}.`) };
+}
+
+async function show() {
+  remember(form);
+  const own = ++latest;
+  const compared = form.elements.compare.checked;
+  document.querySelector("#side-b").hidden = !compared;
+  const { operation } = form.elements;
+  form.elements.failure.disabled = operation.value !== "cmpxchg";
+  for (const name of ["type", "space", "volatile"]) form.elements[name].disabled = operation.value === "fence";
+  const sides = compared ? SIDES : SIDES.slice(0, 1);
+  let answers;
+  try {
+    answers = await Promise.all(sides.map(async (side) => JSON.parse(await engine.call("explore", JSON.stringify(asked(side))))));
+  } catch (error) {
+    document.querySelector("#answers").replaceChildren(element("p", { class: "wrong" }, error.message));
+    return;
+  }
+  if (own !== latest) return;
+  const wrong = sides.flatMap((side, index) =>
+    (answers[index].errors ?? []).map((one) => ({ ...one, field: OF_A_SIDE.includes(one.field) ? `${side}.${one.field}` : one.field })));
+  mark(form, wrong.filter((one, index) => wrong.findIndex((other) => other.field === one.field && other.message === one.message) === index));
+  const texts = answers.map(({ answer }) => answer?.ptx.split("\n") ?? []);
+  const shown = answers.map(({ answer, errors }, index) => (answer ? known(answer, texts[1 - index]) : refused(errors)));
+  document.querySelector("#answers").replaceChildren(...shown);
+}
+
+function refused(errors) {
+  return element("section", { class: "answer" }, ...errors.map((one) => element("p", { class: "wrong" }, `error: ${one.message}`)));
+}
+
+/** What is known of one side. Lines that the other side lacks are marked. */
+function known({ target, ptx, changes, row, requires, sass }, other) {
+  const lines = ptx === "" ? [] : ptx.split("\n");
+  const differs = (line) => other && other.length > 0 && !other.includes(line);
+  const code = lines.flatMap((line) => [differs(line) ? element("mark", {}, line) : line, "\n"]);
+  const parts = [
+    element("h3", {}, target),
+    lines.length > 0 ? element("pre", {}, element("code", {}, ...code)) : element("p", {}, "No instruction: nothing is left to do."),
+    copied(ptx),
+  ];
+  const part = (title, ...body) => parts.push(element("h4", {}, title), ...body);
+  if (changes.length > 0) {
+    part("What is otherwise", element("ul", {}, ...changes.map(({ name, message }) => element("li", {}, element("code", {}, name), `: ${message}`))));
+  }
+  if (row) {
+    const sequences = row.sequences.map((words) => element("li", {}, element("code", {}, words)));
+    part("Why it is right", element("p", {}, "NVIDIA's Atomics ABI, row ", element("code", {}, row.name), ": ", element("code", {}, row.words)), element("ul", {}, ...sequences));
+  }
+  if (requires.length > 0) {
+    part("What it needs", table(["form", "requires"], requires.map(({ form, requirement }) => [form, requirement])));
+  }
+  if (sass) {
+    const { family, ptxas, opcodes, membar, errbar, cctl, notes } = sass;
+    part(
+      "What it costs",
+      table(["MEMBAR", "ERRBAR", "CCTL", "all"], [[membar, errbar, cctl, opcodes.length].map(String)]),
+      element("pre", {}, element("code", {}, opcodes.join("\n"))),
+      element("p", {}, `Machine code of ${family}, by ptxas ${ptxas}. ${notes.map((note) => `${note}. `).join("")}`),
+    );
+  } else {
+    part("What it costs", element("p", {}, "Not measured for this GPU or form."));
+  }
+  return element("section", { class: "answer" }, ...parts);
+}
+
+keepKeys(form);
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("input", show);
+addEventListener("hashchange", () => {
+  restore(form);
+  show();
+});
+lists(JSON.parse(await engine.call("choices")));
+restore(form);
+await show();
+form.dataset.ready = "";

@@ -1,0 +1,184 @@
+// Litmus tests: an editor, and what the command says and draws of them.
+import { Engine, copied, element, keepKeys, mark, question, remember, restore } from "./page.js";
+
+const form = document.querySelector("#litmus");
+const shown = document.querySelector("#shown");
+const status = document.querySelector("#status");
+const text = form.elements.text;
+const engine = new Engine();
+let places = [];
+
+/** Beyond the time limit of the search, for the drawing. */
+const GRACE = 2000;
+const PATIENCE = 10;
+
+async function run() {
+  remember(form);
+  const started = performance.now();
+  const limit = Number(form.elements["time-limit"].value) || PATIENCE;
+  const timer = setTimeout(() => engine.stop(`stopped after ${limit} seconds`), limit * 1000 + GRACE);
+  busy(true);
+  status.textContent = "Running…";
+  try {
+    const { answer, errors } = JSON.parse(await engine.call("litmus", JSON.stringify(question(form))));
+    const took = performance.now() - started;
+    answer ? say(answer) : refuse(errors);
+    form.dataset.took = took.toFixed(1);
+  } catch (error) {
+    status.textContent = `No verdict: ${error.message}.`;
+  } finally {
+    clearTimeout(timer);
+    busy(false);
+  }
+}
+
+function busy(is) {
+  form.elements.run.disabled = is;
+  form.elements.stop.disabled = !is;
+  form.toggleAttribute("aria-busy", is);
+}
+
+function say({ answer, text, svg, threads, warnings }) {
+  mark(form, []);
+  listed(warnings, "warning");
+  placement(threads);
+  const verdict = text.slice(0, text.indexOf("\n")).split(" ").slice(1).join(" ");
+  status.textContent = verdict;
+  status.dataset.verdict = verdict.slice(answer.name.length + 1);
+  const drawing = element("figure", { class: "drawing" });
+  if (svg) {
+    // An image has no scripts, and its text is found in the text below.
+    const image = element("img", { alt: `The execution of ${answer.name}: the text below says the same` });
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+    drawing.append(image);
+  }
+  shown.replaceChildren(...(svg ? [drawing] : []), element("pre", { tabindex: "0" }, element("code", {}, text)));
+}
+
+function refuse(errors) {
+  mark(form, errors.filter((one) => one.field !== "text"));
+  listed(errors.filter((one) => one.field === "text"), "error");
+  text.toggleAttribute("aria-invalid", errors.some((one) => one.field === "text"));
+  status.textContent = `${errors.length} error${errors.length === 1 ? "" : "s"}: nothing was run.`;
+  delete status.dataset.verdict;
+  shown.replaceChildren();
+}
+
+/** Errors and warnings about the text, each with its line and a mark below its place, as the command has them. */
+function listed(wrong, level) {
+  const list = document.querySelector("#messages");
+  const lines = text.value.split("\n");
+  list.replaceChildren(...wrong.map(({ line, column, message }) => {
+    const go = element("button", { type: "button", class: level }, `${level}: ${message} (line ${line}, column ${column})`);
+    go.onclick = () => select(lines, line, column);
+    const code = lines[line - 1] ?? "";
+    const mark = " ".repeat(Math.max(0, column - 1)) + "^";
+    return element("li", {}, go, element("pre", {}, element("code", {}, `${code}\n${mark}`)));
+  }));
+}
+
+function select(lines, line, column) {
+  const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  // Columns count characters, and selections units of UTF-16.
+  const at = before + [...(lines[line - 1] ?? "")].slice(0, column - 1).join("").length;
+  text.focus();
+  text.setSelectionRange(at, at + 1);
+}
+
+/** A list of numbers for each thread's GPU, cluster and CTA. */
+function placement(threads) {
+  places = threads;
+  const fieldset = document.querySelector("#places");
+  const levels = ["gpu", "cluster", "cta"];
+  const rows = threads.map((place, thread) => {
+    const lists = levels.map((level) => {
+      const values = level === "cluster" ? [null, 0, 1, 2, 3] : [0, 1, 2, 3];
+      if (!values.includes(place[level])) values.push(place[level]);
+      const options = values.map((value) => element("option", { value: value ?? "", selected: value === place[level] }, value === null ? "none" : String(value)));
+      const list = element("select", { "aria-label": `${level} of P${thread}` }, ...options);
+      list.onchange = () => move(thread, level, list.value === "" ? undefined : Number(list.value));
+      return element("td", {}, list);
+    });
+    return element("tr", {}, element("th", { scope: "row" }, `P${thread}`), ...lists);
+  });
+  const names = ["thread", ...levels].map((name) => element("th", { scope: "col" }, name));
+  fieldset.replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...names)), element("tbody", {}, ...rows)));
+}
+
+async function move(thread, level, number) {
+  const { gpu, cluster, cta } = { ...places[thread], [level]: number };
+  const placed = await engine.call("placed", text.value, thread, gpu, cluster ?? undefined, cta);
+  if (placed !== undefined) {
+    text.value = placed;
+    await run();
+    document.querySelector(`[aria-label="${level} of P${thread}"]`).focus();
+  }
+}
+
+/** The name of the test's file. */
+function file() {
+  const name = /^\s*PTX[ \t]+(\S+)/.exec(text.value)?.[1] ?? "test";
+  return `${name.replaceAll(/[^\w.+-]/g, "_")}.litmus`;
+}
+
+function command() {
+  const { convention, profile, readings, rounds, choices, "time-limit": time } = question(form);
+  const set = (option, value) => (value === "" || value === undefined ? [] : [`--${option} ${value}`]);
+  const options = [
+    ...set("convention", convention === "manual" ? "" : convention),
+    ...set("profile", profile === "default" ? "" : profile),
+    ...readings.split(",").map((one) => one.trim()).filter(Boolean).flatMap((one) => set("reading", one)),
+    ...set("rounds", rounds),
+    ...set("choices", choices),
+    ...set("time-limit", time),
+  ];
+  return ["ptx-atomics litmus", file(), ...options, "--outcomes --explain --svg execution.svg"].join(" ");
+}
+
+function asFile() {
+  const link = element("a", { download: file() });
+  link.href = URL.createObjectURL(new Blob([text.value], { type: "text/plain" }));
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function asCommand() {
+  const line = command();
+  document.querySelector("#command").replaceChildren(element("code", {}, line), " ", copied(line));
+}
+
+async function examples() {
+  const all = await (await fetch(new URL("examples.json", import.meta.url))).json();
+  const list = form.elements.example;
+  for (const [folder, tests] of Object.entries(all)) {
+    const names = Object.keys(tests);
+    list.append(element("optgroup", { label: folder }, ...names.map((name) => element("option", { value: `${folder}/${name}` }, name))));
+  }
+  list.onchange = () => {
+    const [, folder, name] = /^(.*)[/](.*)$/.exec(list.value) ?? [];
+    if (name === undefined) return;
+    text.value = all[folder][name];
+    run();
+  };
+  return all;
+}
+
+keepKeys(form);
+form.addEventListener("submit", (event) => event.preventDefault());
+form.elements.run.onclick = run;
+form.elements.stop.onclick = () => engine.stop();
+form.elements.save.onclick = asFile;
+form.elements.show.onclick = asCommand;
+form.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+});
+text.addEventListener("input", () => remember(form));
+addEventListener("hashchange", () => {
+  restore(form);
+  run();
+});
+const all = await examples();
+text.value = Object.values(all)[0].message_passing;
+restore(form);
+await run();
+form.dataset.ready = "";

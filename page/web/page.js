@@ -1,0 +1,131 @@
+// What the pages share: the worker, the state in the address, and small pieces of HTML.
+
+/** A worker that can be stopped; a new one takes its place. */
+export class Engine {
+  #worker;
+  #pending = new Map();
+  #next = 0;
+
+  constructor() {
+    this.#start();
+  }
+
+  #start() {
+    this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    this.#worker.onmessage = ({ data: { id, value, error } }) => {
+      const { resolve, reject } = this.#pending.get(id);
+      this.#pending.delete(id);
+      error === undefined ? resolve(value) : reject(new Error(error));
+    };
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      this.stop(event.message || "the worker could not be loaded");
+    };
+  }
+
+  /** Calls a function of the library. */
+  call(name, ...args) {
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, name, args });
+    });
+  }
+
+  /** Ends all calls. */
+  stop(why = "stopped") {
+    this.#worker.terminate();
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    this.#start();
+    pending.forEach(({ reject }) => reject(new Error(why)));
+  }
+}
+
+/** An element with attributes and children; text is text, never HTML. */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** The fields of a form that are not at their defaults, in the address. */
+export function remember(form) {
+  const state = new URLSearchParams();
+  for (const field of fields(form)) {
+    if (value(field) !== field.dataset.default) state.set(field.name, value(field));
+  }
+  const hash = state.toString();
+  history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+}
+
+/** Sets the fields to what the address says, and all others to their defaults. */
+export function restore(form) {
+  const state = new URLSearchParams(location.hash.slice(1));
+  for (const field of fields(form)) {
+    field.dataset.default ??= value(field);
+    const wanted = state.get(field.name) ?? field.dataset.default;
+    if (field.type === "checkbox") {
+      field.checked = wanted === "true";
+      continue;
+    }
+    // What somebody linked is shown, though no list has it: its error says so.
+    if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === wanted)) {
+      field.append(element("option", { value: wanted }, wanted));
+    }
+    field.value = wanted;
+  }
+}
+
+/** The values of the fields whose names begin with a prefix, under the rest of the name. */
+export function question(form, prefix = "") {
+  const named = fields(form).filter((field) => field.name.startsWith(prefix));
+  return Object.fromEntries(named.map((field) => [field.name.slice(prefix.length), field.type === "checkbox" ? field.checked : field.value]));
+}
+
+function fields(form) {
+  return [...form.elements].filter((field) => field.name);
+}
+
+function value(field) {
+  return field.type === "checkbox" ? String(field.checked) : field.value;
+}
+
+/** Says of each field what is wrong with it, and of all fields that nothing is wrong any more. */
+export function mark(form, wrong) {
+  form.querySelectorAll(".wrong").forEach((message) => message.remove());
+  for (const field of fields(form)) {
+    const messages = wrong.filter((one) => one.field === field.name);
+    field.toggleAttribute("aria-invalid", messages.length > 0);
+    field.removeAttribute("aria-describedby");
+    if (messages.length === 0) continue;
+    field.setAttribute("aria-describedby", `${field.id}-wrong`);
+    const text = messages.map((one) => one.message).join("; ");
+    field.closest("label, .editor").after(element("p", { class: "wrong", id: `${field.id}-wrong` }, text));
+  }
+}
+
+/** A table with a line of names. */
+export function table(names, rows) {
+  const cells = (kind, row) => element("tr", {}, ...row.map((cell) => element(kind, kind === "th" ? { scope: "col" } : {}, cell)));
+  return element("table", {}, element("thead", {}, cells("th", names)), element("tbody", {}, ...rows.map((row) => cells("td", row))));
+}
+
+/** A button that copies a text. */
+export function copied(text) {
+  const button = element("button", { type: "button" }, "Copy");
+  button.onclick = async () => {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  };
+  return button;
+}
+
+/** Keys that are typed into a form are not the book's, which turns pages with the arrows. */
+export function keepKeys(form) {
+  form.addEventListener("keydown", (event) => event.stopPropagation());
+}
