@@ -1,5 +1,5 @@
 // Litmus tests: an editor, and what the command says and draws of them.
-import { Engine, copied, element, keepKeys, mark, question, remember, restore } from "./page.js";
+import { Engine, copied, element, keepKeys, mark, question, remember, restore, state } from "./page.js";
 
 const form = document.querySelector("#litmus");
 const shown = document.querySelector("#shown");
@@ -35,7 +35,7 @@ async function run() {
 function busy(is) {
   form.elements.run.disabled = is;
   form.elements.stop.disabled = !is;
-  form.toggleAttribute("aria-busy", is);
+  state(form, "aria-busy", is);
 }
 
 function say({ answer, text, svg, threads, warnings }) {
@@ -58,7 +58,7 @@ function say({ answer, text, svg, threads, warnings }) {
 function refuse(errors) {
   mark(form, errors.filter((one) => one.field !== "text"));
   listed(errors.filter((one) => one.field === "text"), "error");
-  text.toggleAttribute("aria-invalid", errors.some((one) => one.field === "text"));
+  state(text, "aria-invalid", errors.some((one) => one.field === "text"));
   status.textContent = `${errors.length} error${errors.length === 1 ? "" : "s"}: nothing was run.`;
   delete status.dataset.verdict;
   shown.replaceChildren();

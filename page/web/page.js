@@ -54,20 +54,20 @@ export function element(name, attributes = {}, ...children) {
 
 /** The fields of a form that are not at their defaults, in the address. */
 export function remember(form) {
-  const state = new URLSearchParams();
+  const chosen = new URLSearchParams();
   for (const field of fields(form)) {
-    if (value(field) !== field.dataset.default) state.set(field.name, value(field));
+    if (value(field) !== field.dataset.default) chosen.set(field.name, value(field));
   }
-  const hash = state.toString();
+  const hash = chosen.toString();
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
 }
 
 /** Sets the fields to what the address says, and all others to their defaults. */
 export function restore(form) {
-  const state = new URLSearchParams(location.hash.slice(1));
+  const chosen = new URLSearchParams(location.hash.slice(1));
   for (const field of fields(form)) {
     field.dataset.default ??= value(field);
-    const wanted = state.get(field.name) ?? field.dataset.default;
+    const wanted = chosen.get(field.name) ?? field.dataset.default;
     if (field.type === "checkbox") {
       field.checked = wanted === "true";
       continue;
@@ -99,13 +99,18 @@ export function mark(form, wrong) {
   form.querySelectorAll(".wrong").forEach((message) => message.remove());
   for (const field of fields(form)) {
     const messages = wrong.filter((one) => one.field === field.name);
-    field.toggleAttribute("aria-invalid", messages.length > 0);
+    state(field, "aria-invalid", messages.length > 0);
     field.removeAttribute("aria-describedby");
     if (messages.length === 0) continue;
     field.setAttribute("aria-describedby", `${field.id}-wrong`);
     const text = messages.map((one) => one.message).join("; ");
     field.closest("label, .editor").after(element("p", { class: "wrong", id: `${field.id}-wrong` }, text));
   }
+}
+
+/** An ARIA state that is true or not there. */
+export function state(of, name, is) {
+  is ? of.setAttribute(name, "true") : of.removeAttribute(name);
 }
 
 /** A table with a line of names. */

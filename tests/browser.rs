@@ -1,0 +1,557 @@
+//! The pages that answer, in a real browser: what they say is what the command says, links restore what was chosen, a heavy test can
+//! be stopped, wrong input is told at its place and kept, and nothing leaves the page.
+//!
+//! `BROWSER_SHOTS=FOLDER` keeps a picture of each page, for people to look at.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::{BufRead, BufReader, Write},
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::LazyLock,
+    thread,
+    time::{Duration, Instant},
+};
+
+use fantoccini::{Client, ClientBuilder, Locator, error::CmdError, key::Key, wd::Capabilities};
+use hyper_util::client::legacy::connect::HttpConnector;
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::{Value, json};
+use testing::{binary, exists, ptx_atomics, root, success, trial};
+use tokio::{runtime::Builder, time::sleep};
+
+const DRIVER: &str = "chromedriver";
+
+fn main() {
+    let missing = (!exists(DRIVER)).then_some("chromium-driver");
+    macro_rules! tests {
+        ($($page:literal, $name:literal => $test:expr;)*) => {
+            vec![$(trial(concat!($page, ": ", $name).into(), missing, || run($page, $name, async |client: &Client| $test(client).await)),)*]
+        };
+    }
+    let tests = tests! {
+        "litmus", "every verdict, outcome and drawing is the command's" => verdicts;
+        "litmus", "a link has the test" => litmus_link;
+        "litmus", "a heavy test can be stopped" => stopped;
+        "litmus", "a time limit ends a heavy test" => limited;
+        "litmus", "wrong input is told at its place and kept" => wrong_test;
+        "litmus", "keys are the editor's" => keys;
+        "litmus", "threads are placed by lists" => placed;
+        "litmus", "the test as a command" => as_command;
+        "litmus", "every control has a name, and nothing is wider than a telephone" => usable;
+        "explorer", "every answer is the library's" => explored;
+        "explorer", "a link has the choices" => explorer_link;
+        "explorer", "wrong input is told at its field and kept" => wrong_choice;
+        "explorer", "every control has a name, and nothing is wider than a telephone" => usable;
+    };
+    libtest_mimic::run(&Arguments { test_threads: Some(1), ..Arguments::from_args() }, tests).exit();
+}
+
+/// The book, built once.
+fn book() -> Result<&'static Path, Failed> {
+    static BOOK: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let target = binary().ancestors().nth(2).expect("a folder of cargo's");
+        let mut build = Command::new(root().join("scripts/book"));
+        let built = success(build.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS"));
+        built
+            .map(|_| target.join("book"))
+            .map_err(|failed| failed.message().unwrap_or("scripts/book failed").to_owned())
+    });
+    BOOK.as_deref().map_err(Failed::from)
+}
+
+/// What a page may load: nothing from elsewhere. What it tries to load beyond is an error in the console.
+const POLICY: &str = "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; \
+                      img-src 'self' data: blob:";
+
+/// Keeps what goes wrong in a page, from its first line on.
+const WATCH: &str = "<head><script>window.wrong = []; const keep = (what) => window.wrong.push(String(what)); \
+    addEventListener('error', (event) => keep(event.message ?? `cannot load ${event.target.src ?? event.target.href}`), true); \
+    addEventListener('unhandledrejection', (event) => keep(event.reason)); \
+    addEventListener('securitypolicyviolation', (event) => keep(`${event.violatedDirective}: ${event.blockedURI}`)); \
+    console.error = (...all) => keep(all.join(' '));</script>";
+
+/// Serves a folder, until the test ends.
+fn serve(folder: &'static Path) -> Result<u16, Failed> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    let port = listener.local_addr()?.port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || answer(&stream, folder));
+        }
+    });
+    Ok(port)
+}
+
+fn answer(stream: &TcpStream, folder: &Path) -> Option<()> {
+    let mut lines = BufReader::new(stream).lines();
+    let request = lines.next()?.ok()?;
+    let path = request.split(' ').nth(1)?.split(['?', '#']).next()?.trim_start_matches('/').to_owned();
+    let file = folder.join(&path);
+    let kind = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("html") => "text/html",
+        Some("js") => "text/javascript",
+        Some("css") => "text/css",
+        Some("wasm") => "application/wasm",
+        Some("json") => "application/json",
+        Some("svg") => "image/svg+xml",
+        _ => "application/octet-stream",
+    };
+    let (status, body) = match fs::read(&file) {
+        Ok(body) if kind == "text/html" => {
+            ("200 OK", String::from_utf8(body).ok()?.replacen("<head>", WATCH, 1).into())
+        }
+        Ok(body) => ("200 OK", body),
+        Err(_) => ("404 Not Found", Vec::new()),
+    };
+    let length = body.len();
+    let mut stream = stream;
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nContent-Security-Policy: {POLICY}\r\nConnection: close\r\n\r\n"
+    )
+    .ok()?;
+    stream.write_all(&body).ok()
+}
+
+/// The driver of a browser, which ends with it.
+struct Driver {
+    process: Child,
+    port: u16,
+}
+
+impl Driver {
+    fn start() -> Result<Self, Failed> {
+        let mut process = Command::new(DRIVER)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut lines = BufReader::new(process.stdout.take().ok_or("no standard output")?).lines();
+        let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            line.contains("started successfully")
+                .then(|| line.trim_end_matches('.').rsplit(' ').next()?.parse().ok())?
+        });
+        // What it says later must go somewhere.
+        thread::spawn(move || lines.for_each(drop));
+        Ok(Self { process, port: port.ok_or("the driver says no port")? })
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Opens a page of the book, waits until it answers, and does a test there.
+fn run(page: &str, name: &str, test: impl AsyncFnOnce(&Client) -> Result<(), Failed>) -> Result<(), Failed> {
+    let site = format!("http://localhost:{}/docs", serve(book()?)?);
+    let driver = Driver::start()?;
+    let profile = tempfile::tempdir()?;
+    let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"].map(str::to_owned);
+    let folder = format!("--user-data-dir={}", profile.path().display());
+    let options = json!({ "args": [&arguments[..], &[folder]].concat() });
+    let capabilities: Capabilities = [("goog:chromeOptions".to_owned(), options)].into_iter().collect();
+    Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        let client = builder.capabilities(capabilities).connect(&format!("http://localhost:{}", driver.port)).await?;
+        let outcome = async {
+            client.goto(&format!("{site}/{page}.html")).await?;
+            ready(&client).await?;
+            test(&client).await?;
+            quiet(&client).await
+        }
+        .await;
+        if let Some(folder) = env::var_os("BROWSER_SHOTS") {
+            let words = name.replace(|letter: char| !letter.is_alphanumeric(), "-");
+            fs::create_dir_all(&folder)?;
+            fs::write(Path::new(&folder).join(format!("{page}-{words}.png")), client.screenshot().await?)?;
+        }
+        client.close().await?;
+        outcome
+    })
+}
+
+/// Waits for a condition, in JavaScript.
+async fn wait(client: &Client, condition: &str) -> Result<(), Failed> {
+    let start = Instant::now();
+    while client.execute(&format!("return Boolean({condition})"), Vec::new()).await? != Value::Bool(true) {
+        if start.elapsed() > Duration::from_secs(60) {
+            return Err(format!("this never holds: {condition}").into());
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+async fn ready(client: &Client) -> Result<(), Failed> {
+    wait(client, "document.querySelector('form[data-ready]')").await
+}
+
+/// Nothing went wrong in the page, and all that it loaded is its own.
+async fn quiet(client: &Client) -> Result<(), Failed> {
+    let others = "return [...window.wrong, ...performance.getEntriesByType('resource').map((one) => one.name)
+        .filter((name) => !name.startsWith(location.origin) && !name.startsWith('data:') && !name.startsWith('blob:'))]";
+    let wrong = client.execute(others, Vec::new()).await?;
+    if wrong == json!([]) { Ok(()) } else { Err(format!("in the console, or from elsewhere: {wrong}").into()) }
+}
+
+fn same(page: impl Into<Value>, expected: impl Into<Value>, what: &str) -> Result<(), Failed> {
+    let (page, expected) = (page.into(), expected.into());
+    if page == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: the page has\n{page:#}\nand expected is\n{expected:#}").into())
+    }
+}
+
+/// Runs JavaScript that may wait.
+async fn script(client: &Client, body: &str, arguments: Vec<Value>) -> Result<Value, Failed> {
+    let whole = format!(
+        "const done = arguments[arguments.length - 1], args = [...arguments].slice(0, -1);
+         const form = document.querySelector('form.ask');
+         const idle = async () => {{ do await new Promise((next) => setTimeout(next, 1)); while (form.hasAttribute('aria-busy')); }};
+         (async () => {{ {body} }})().then((value) => done({{ value }}), (error) => done({{ error: String(error) }}))"
+    );
+    let answer = client.execute_async(&whole, arguments).await?;
+    match answer.get("error") {
+        Some(error) => Err(format!("{error}").into()),
+        None => Ok(answer["value"].clone()),
+    }
+}
+
+/// Sets fields, as a user does, and waits for the answer.
+async fn set(client: &Client, fields: &[(&str, &str)]) -> Result<(), Failed> {
+    let fields: BTreeMap<_, _> = fields.iter().copied().collect();
+    let body = "for (const [name, value] of Object.entries(args[0])) {
+            const field = form.elements[name];
+            if (field.type === 'checkbox') { if (String(field.checked) !== value) field.click(); continue; }
+            field.value = value;
+            field.dispatchEvent(new Event('input', { bubbles: true }));
+            field.dispatchEvent(new Event('change', { bubbles: true }));
+        }
+        form.elements.run?.click();
+        await idle();";
+    script(client, body, vec![json!(fields)]).await.map(drop)
+}
+
+async fn text(client: &Client, selector: &str) -> Result<String, Failed> {
+    Ok(client.find(Locator::Css(selector)).await?.prop("textContent").await?.unwrap_or_default())
+}
+
+/// The tests of the list, and the same where scopes are narrower.
+fn examples() -> Result<Vec<String>, Failed> {
+    let all: BTreeMap<String, BTreeMap<String, String>> =
+        serde_json::from_slice(&fs::read(book()?.join("docs/page/examples.json"))?)?;
+    let tests: Vec<String> = all.into_values().flat_map(BTreeMap::into_values).collect();
+    let narrow = tests.iter().map(|test| test.replace(".gpu", ".cta").replace(".sys", ".gpu"));
+    let narrow: Vec<String> = narrow.filter(|test| !tests.contains(test)).collect();
+    Ok([tests, narrow].concat())
+}
+
+/// The text without the file and the time, which differ.
+fn timeless(text: &str) -> String {
+    let line = |(number, line): (usize, &str)| match line.strip_suffix(" ms") {
+        _ if number == 0 => line.split_once(": ").map_or(line, |(_, rest)| rest).to_owned(),
+        Some(counts) => counts.rsplit_once(", ").map_or(counts, |(counts, _)| counts).to_owned(),
+        None => line.to_owned(),
+    };
+    text.lines().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
+async fn verdicts(client: &Client) -> Result<(), Failed> {
+    let tests = examples()?;
+    assert!(tests.len() >= 200, "only {} tests", tests.len());
+    let folder = tempfile::tempdir()?;
+    let (file, svg) = (folder.path().join("test.litmus"), folder.path().join("test.svg"));
+    let mut races = 0;
+    for test in &tests {
+        for profile in ["default", "strict"] {
+            fs::write(&file, test)?;
+            let mut command = ptx_atomics();
+            command.arg("litmus").arg(&file).args(["--outcomes", "--explain", "--profile", profile]);
+            let output = command.arg("--svg").arg(&svg).output()?;
+            let said = String::from_utf8(output.stdout)?;
+            set(client, &[("text", test), ("profile", profile)]).await?;
+            let shown = script(
+                client,
+                "return [document.querySelector('#shown pre')?.textContent ?? '', \
+                decodeURIComponent((document.querySelector('#shown img')?.src ?? '').replace(/^[^,]*,/, ''))]",
+                vec![],
+            )
+            .await?;
+            same(timeless(shown[0].as_str().unwrap_or_default()), timeless(&said), test)?;
+            same(shown[1].clone(), fs::read_to_string(&svg).unwrap_or_default(), test)?;
+            let _ = fs::remove_file(&svg);
+            races += usize::from(said.contains(" races\n"));
+        }
+    }
+    assert!(races >= 20, "only {races} tests with a race");
+    Ok(())
+}
+
+const TEST: &str =
+    "PTX linked\n{ x=0; }\n P0 | P1@cta 1,gpu 0 ;\n st.weak x, 1 | ld.weak r0, x ;\nexists (P1:r0 == 1)\n";
+
+async fn litmus_link(client: &Client) -> Result<(), Failed> {
+    set(client, &[("text", TEST), ("profile", "strict"), ("rounds", "7")]).await?;
+    let said = text(client, "#status").await?;
+    let link = client.current_url().await?;
+    client.goto("about:blank").await?;
+    client.goto(link.as_str()).await?;
+    ready(client).await?;
+    let fields = client.execute(
+        "return ['text', 'profile', 'rounds'].map((name) => document.querySelector('form.ask').elements[name].value)",
+        vec![],
+    );
+    same(fields.await?, json!([TEST, "strict", "7"]), "the fields")?;
+    same(text(client, "#status").await?, said, "the verdict")
+}
+
+/// A test that takes long: many threads that write, and read what all others write.
+fn heavy() -> String {
+    let threads = 8;
+    let cells = |cell: &dyn Fn(usize) -> String| (0..threads).map(cell).collect::<Vec<_>>().join(" | ") + " ;\n";
+    let header = cells(&|thread| format!("P{thread}@cta {thread},gpu 0"));
+    let rounds = (0..4).map(|round| {
+        cells(&|thread| format!("st.relaxed.gpu x{round}, {thread}"))
+            + &cells(&|thread| format!("ld.relaxed.gpu r{round}, x{}", (thread + round) % 4))
+    });
+    format!(
+        "PTX heavy\n{{ x0=0; x1=0; x2=0; x3=0; }}\n{header}{}exists (P0:r0 == 1 /\\ P1:r1 == 2)\n",
+        rounds.collect::<String>()
+    )
+}
+
+async fn stopped(client: &Client) -> Result<(), Failed> {
+    let body =
+        "form.elements.text.value = args[0]; form.elements['time-limit'].value = '50'; form.elements.run.click();";
+    script(client, body, vec![json!(heavy())]).await?;
+    sleep(Duration::from_millis(500)).await;
+    same(text(client, "#status").await?, "Running…", "the page answers while the test runs")?;
+    client.find(Locator::Css("#stop")).await?.click().await?;
+    wait(client, "!document.querySelector('form.ask').hasAttribute('aria-busy')").await?;
+    same(text(client, "#status").await?, "No verdict: stopped.", "it is stopped")?;
+    same(client.find(Locator::Css("#text")).await?.prop("value").await?, heavy(), "the text is kept")?;
+    set(client, &[("text", TEST)]).await?;
+    same(text(client, "#status").await?, "linked holds", "the next test runs")
+}
+
+async fn limited(client: &Client) -> Result<(), Failed> {
+    set(client, &[("text", &heavy()), ("time-limit", "1")]).await?;
+    same(text(client, "#status").await?, "heavy unknown", "the verdict")?;
+    if text(client, "#shown").await?.contains("--time-limit") { Ok(()) } else { Err("it does not say why".into()) }
+}
+
+/// Litmus tests that are none.
+const WRONG: [&str; 7] = [
+    "",
+    "no litmus test",
+    "PTX a\n{ x=0; }\n P0 ;\n st.wek x, 1 ;\nexists (x == 1)\n",
+    "PTX a\n{ x=0; }\n P0 | P1 ;\n st.weak x, 1 ;\nexists (x == 1)\n",
+    "PTX a\n{ x=0; }\n P0@cta a,gpu 0 ;\n st.weak x, 1 ;\nexists (x == 1)\n",
+    "PTX a\n{ x=0; }\n P0 ;\n st.weak x, 1 ; \n\u{e4}\u{1d11e} st.weak y 1 ;\nexists (x == 1\n",
+    "PTX a\n{ x=0; }\n P0 ;\n ld.weak r0, y ;\nexists (P3:r9 == 1)\n",
+];
+
+async fn wrong_test(client: &Client) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("test.litmus");
+    for wrong in WRONG {
+        fs::write(&file, wrong)?;
+        let output = ptx_atomics().arg("litmus").arg(&file).output()?;
+        assert_eq!(output.status.code(), Some(1), "{wrong}");
+        let said = String::from_utf8(output.stderr)?;
+        set(client, &[("text", wrong)]).await?;
+        let listed = script(
+            client,
+            "return [...document.querySelectorAll('#messages button')].map((one) => one.textContent)",
+            vec![],
+        );
+        let listed = listed.await?;
+        let listed: Vec<&str> = listed.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        same(listed.len(), said.matches("error: ").count(), wrong)?;
+        for line in listed {
+            let (message, place) = line.rsplit_once(" (line ").ok_or("no place")?;
+            let place = place.trim_end_matches(')').replace(", column ", ":");
+            let is_there = said.contains(message) && said.contains(&format!("test.litmus:{place}\n"));
+            if !is_there {
+                return Err(format!("of {wrong:?} the page says\n{line}\nand the command\n{said}").into());
+            }
+        }
+        same(client.find(Locator::Css("#text")).await?.prop("value").await?, wrong, "the text is kept")?;
+    }
+    let fields = [
+        ("rounds", "0"),
+        ("rounds", "many"),
+        ("choices", "-1"),
+        ("time-limit", "x"),
+        ("readings", "A99=strict"),
+        ("readings", "A2=odd"),
+    ];
+    for (field, wrong) in fields {
+        set(client, &[("text", TEST), (field, wrong)]).await?;
+        let said = text(client, &format!("#{field}-wrong")).await?;
+        assert!(!said.is_empty());
+        same(client.find(Locator::Css(&format!("#{field}"))).await?.prop("value").await?, wrong, &said)?;
+        if field == "readings" {
+            command_says(&["litmus", "--reading", wrong, "-"], &said)?;
+        }
+        set(client, &[(field, "")]).await?;
+        same(text(client, "#status").await?, "linked holds", "what is right again runs")?;
+    }
+    Ok(())
+}
+
+/// The command ends with status 2, and says this.
+fn command_says(arguments: &[&str], message: &str) -> Result<(), Failed> {
+    let output = ptx_atomics().args(arguments).output()?;
+    let said = String::from_utf8(output.stderr)?;
+    let is_same = output.status.code() == Some(2) && said.contains(message);
+    if is_same { Ok(()) } else { Err(format!("the page says\n{message}\nand the command\n{said}").into()) }
+}
+
+async fn keys(client: &Client) -> Result<(), Failed> {
+    let before = client.current_url().await?.path().to_owned();
+    set(client, &[("text", "")]).await?;
+    let editor = client.find(Locator::Css("#text")).await?;
+    // The book turns pages with the arrows, and searches with s and a slash.
+    editor.send_keys(&format!("{}{}s/?", char::from(Key::Right), char::from(Key::Left))).await?;
+    same(editor.prop("value").await?, "s/?", "what is typed is text")?;
+    same(client.current_url().await?.path(), &*before, "the page stays")?;
+    set(client, &[("text", "")]).await?;
+    editor.send_keys(TEST).await?;
+    editor.send_keys(&format!("{}{}", char::from(Key::Control), char::from(Key::Enter))).await?;
+    wait(client, "document.querySelector('#status').textContent === 'linked holds'").await?;
+    editor.send_keys(&char::from(Key::Tab).to_string()).await?;
+    same(client.active_element().await?.attr("id").await?, "run", "Tab leads on")
+}
+
+async fn placed(client: &Client) -> Result<(), Failed> {
+    let racing = TEST.replace("st.weak", "st.relaxed.cta").replace("ld.weak", "ld.relaxed.cta");
+    set(client, &[("text", &racing)]).await?;
+    let body = "const list = document.querySelector('[aria-label=\"gpu of P1\"]'); list.value = '2'; \
+        list.dispatchEvent(new Event('change')); await idle(); await idle(); return form.elements.text.value";
+    let moved = script(client, body, vec![]).await?;
+    same(moved, racing.replace("P1@cta 1,gpu 0", "P1@cta 1,gpu 2"), "the text")
+}
+
+async fn as_command(client: &Client) -> Result<(), Failed> {
+    set(client, &[("text", TEST), ("profile", "strict"), ("readings", "A2=lenient, A5=lenient"), ("rounds", "3")])
+        .await?;
+    client.find(Locator::Css("#show")).await?.click().await?;
+    let line = text(client, "#command code").await?;
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("linked.litmus"), TEST)?;
+    let words: Vec<&str> = line.split(' ').skip(1).collect();
+    let said = success(Command::new(binary()).args(words).current_dir(folder.path()))?;
+    same(timeless(&said), timeless(&text(client, "#shown pre").await?), &line)
+}
+
+async fn usable(client: &Client) -> Result<(), Failed> {
+    let nameless = "return [...document.querySelectorAll('form.ask :is(input, select, textarea, button, img)')]
+        .filter((one) => !(one.labels?.[0]?.textContent ?? one.getAttribute('aria-label') ?? (one.alt || one.textContent)).trim())
+        .map((one) => one.outerHTML)";
+    same(client.execute(nameless, vec![]).await?, json!([]), "controls without a name")?;
+    let live = client
+        .execute("return document.querySelectorAll('form.ask :is([role=status], [aria-live])').length > 0", vec![])
+        .await?;
+    same(live, true, "what changes is said")?;
+    for theme in ["light", "navy"] {
+        for width in [360, 1280] {
+            client.execute("document.documentElement.className = document.documentElement.className.replace(/light|navy/, arguments[0])", vec![json!(theme)]).await?;
+            client.set_window_size(width, 900).await?;
+            let wide = "return [...document.querySelectorAll('main form.ask *')].filter((one) => !one.closest('pre, figure, table')
+                && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((one) => one.outerHTML.slice(0, 80))";
+            same(client.execute(wide, vec![]).await?, json!([]), &format!("too wide for {width}"))?;
+            shot(client, &format!("{theme}-{width}")).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A picture of the page as it is.
+async fn shot(client: &Client, name: &str) -> Result<(), Failed> {
+    let Some(folder) = env::var_os("BROWSER_SHOTS") else { return Ok(()) };
+    fs::create_dir_all(&folder)?;
+    let page = client
+        .current_url()
+        .await?
+        .path_segments()
+        .and_then(|mut parts| parts.next_back())
+        .unwrap_or_default()
+        .to_owned();
+    fs::write(Path::new(&folder).join(format!("{page}-{name}.png")), client.screenshot().await?)?;
+    Ok(())
+}
+
+async fn explored(client: &Client) -> Result<(), Failed> {
+    let choices: Value = serde_json::from_str(&ptx_atomics_page::choices())?;
+    let list = |name: &str| choices[name].as_array().cloned().unwrap_or_default();
+    let lists = ["operation", "ordering", "scope", "type", "space", "mcpu", "strategy", "fp-atomics"]
+        .map(|name| (name, list(name)));
+    // Each value is met many times; steps without a common divisor meet them in all combinations.
+    let questions = (0..2000usize).map(|index| {
+        let fields = lists.iter().enumerate().map(|(step, (name, values))| {
+            ((*name).to_owned(), values[index * (2 * step + 1) / (step + 1) % values.len()].clone())
+        });
+        Value::Object(fields.collect())
+    });
+    let questions: Vec<String> = questions.map(|question| question.to_string()).collect();
+    let expected: Vec<String> = questions.iter().map(|question| ptx_atomics_page::explorer::answer(question)).collect();
+    let right = expected.iter().filter(|answer| answer.starts_with("{\"answer\"")).count();
+    assert!(right > 200 && right < expected.len(), "{right} of {} are answered", expected.len());
+    let body = "const { Engine } = await import('/docs/page/page.js'); const engine = new Engine();
+        return Promise.all(args[0].map((question) => engine.call('explore', question)))";
+    same(script(client, body, vec![json!(questions)]).await?, json!(expected), "the answers")
+}
+
+async fn explorer_link(client: &Client) -> Result<(), Failed> {
+    let chosen = [
+        ("operation", "max"),
+        ("type", "f32"),
+        ("ordering", "seq_cst"),
+        ("a.mcpu", "sm_80"),
+        ("volatile", "true"),
+        ("compare", "true"),
+        ("b.strategy", "fence"),
+    ];
+    set(client, &chosen).await?;
+    sleep(Duration::from_millis(200)).await;
+    let shown = text(client, "#answers").await?;
+    assert!(shown.contains("sm_80") && shown.contains("cas"), "{shown}");
+    let link = client.current_url().await?;
+    client.goto("about:blank").await?;
+    client.goto(link.as_str()).await?;
+    ready(client).await?;
+    same(text(client, "#answers").await?, shown, "the answer")
+}
+
+async fn wrong_choice(client: &Client) -> Result<(), Failed> {
+    for (field, id, option, wrong) in [
+        ("a.mcpu", "a-mcpu", "--mcpu", "sm_9x"),
+        ("a.mattr", "a-mattr", "--mattr", "+ptx999"),
+        ("a.strategy", "a-strategy", "--strategy", "fence,rmw.odd=fence"),
+        ("fp-atomics", "fp-atomics", "--fp-atomics", "exact"),
+    ] {
+        set(client, &[(field, wrong)]).await?;
+        wait(client, &format!("document.querySelector('#{id}-wrong')")).await?;
+        let said = text(client, &format!("#{id}-wrong")).await?;
+        command_says(&["table", option, wrong], &said)?;
+        same(client.find(Locator::Css(&format!("#{id}"))).await?.prop("value").await?, wrong, &said)?;
+        set(client, &[(field, "")]).await?;
+        wait(client, &format!("!document.querySelector('#{id}-wrong')")).await?;
+    }
+    // What no list has is told where somebody linked it.
+    let link = client.current_url().await?;
+    let hash = "#operation=nothing&ordering=odd&scope=all&type=i7&space=outer";
+    client.execute("location.hash = arguments[0]", vec![json!(hash)]).await?;
+    wait(client, "document.querySelectorAll('.wrong[id]').length === 5").await?;
+    assert_eq!(client.current_url().await?.path(), link.path());
+    Ok(())
+}
