@@ -8,6 +8,7 @@ mod choices;
 pub mod explorer;
 pub mod litmus;
 mod placement;
+pub mod reference;
 
 pub use choices::choices;
 pub use placement::placed;

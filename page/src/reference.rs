@@ -1,0 +1,275 @@
+//! The reference of the book: every operation, type, ordering, scope, state space, strategy and family of GPUs, with the PTX that it
+//! becomes. What agrees stands in one row.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
+
+use ptx_atomics_lowering::{
+    Access, AtomicOp, Operation, Ordering, Requirement, RmwOp, Strategy, SyncScope, Target, Type, lower,
+    ptx::{Instruction, Scope, Space},
+    sass::{Family, Sass, loses_ordering},
+};
+use strum::IntoEnumIterator;
+
+use crate::explorer::PLAIN;
+
+/// The families of GPUs, each by its first one and the PTX version from which on it is so.
+pub const TARGETS: [(&str, &str); 9] = [
+    ("sm_20", "ptx32"),
+    ("sm_32", "ptx40"),
+    ("sm_50", "ptx40"),
+    ("sm_60", "ptx50"),
+    ("sm_70", "ptx60"),
+    ("sm_80", "ptx70"),
+    ("sm_90", "ptx78"),
+    ("sm_90", "ptx86"),
+    ("sm_100", "ptx86"),
+];
+
+/// The scopes: that of one thread, then PTX's.
+fn scopes() -> Vec<SyncScope> {
+    [SyncScope::SingleThread].into_iter().chain(Scope::iter().map(SyncScope::Threads)).collect()
+}
+
+/// A chapter.
+pub struct Chapter {
+    /// The name of its file, without `.md`.
+    pub name: String,
+    /// Its Markdown.
+    pub text: String,
+}
+
+/// What rows are grouped by: ordering, scope, space, strategy, target, each as an index.
+type Place = [u8; 5];
+/// The values of each that a row stands for.
+type Row = [BTreeSet<u8>; 5];
+
+/// What an operation becomes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Becomes {
+    /// PTX, with `<scope>` and `<space>` where those of the operation stand; or why there is none.
+    text: Result<String, String>,
+    /// What its instructions require.
+    requires: String,
+    /// What is otherwise than in the words of the operation.
+    changes: String,
+}
+
+/// The names of the chapters.
+pub fn names() -> impl Iterator<Item = String> {
+    PLAIN.iter().map(ToString::to_string).chain(RmwOp::iter().map(|op| op.to_string()))
+}
+
+/// The operation of a chapter on a type.
+fn operation(chapter: &str, access: Access) -> Option<Operation> {
+    Some(match chapter {
+        "fence" => Operation::Fence,
+        "load" => Operation::Load(access),
+        "store" => Operation::Store(access),
+        "cmpxchg" if access.ty.is_float() => return None,
+        "cmpxchg" => Operation::CmpXchg { access, failure: Ordering::Relaxed },
+        name => Operation::Rmw(name.parse().ok().filter(|op: &RmwOp| op.takes(access.ty))?, access),
+    })
+}
+
+/// A chapter by its name.
+pub fn chapter(name: &str) -> Chapter {
+    let mut text = format!(
+        "# {name}\n\n[How to read this](../reference.md). The result is in `%d`, the address in `%a`, the value in `%b`{}.\n",
+        if name == "cmpxchg" { ", which is compared, and the new one in `%c`" } else { "" }
+    );
+    let types: Vec<Type> = if name == "fence" { vec![Type::I32] } else { Type::iter().collect() };
+    for ty in types.into_iter().filter(|ty| operation(name, Access::new(Space::Global, *ty)).is_some()) {
+        let title = if name == "fence" { "All fences".to_owned() } else { ty.to_string() };
+        write!(text, "\n## {title}\n\n{}", section(name, ty)).expect("a text grows");
+    }
+    Chapter { name: name.to_owned(), text }
+}
+
+/// The table of an operation on a type.
+fn section(chapter: &str, ty: Type) -> String {
+    let (scopes, spaces, strategies) = (scopes(), spaces(chapter), Strategy::iter().collect::<Vec<_>>());
+    let orderings: Vec<Ordering> = Ordering::iter()
+        .filter(|ordering| operation(chapter, Access::new(Space::Global, ty)).is_some_and(|op| op.takes(*ordering)))
+        .collect();
+    let targets = targets();
+    let mut cells: BTreeMap<Becomes, BTreeSet<Vec<u8>>> = BTreeMap::new();
+    let mut costs: BTreeMap<Place, usize> = BTreeMap::new();
+    let sizes = [orderings.len(), scopes.len(), spaces.len(), strategies.len(), targets.len()];
+    for place in places(sizes) {
+        let [ordering, scope, space, strategy, target] = place.map(usize::from);
+        let Some(operation) = operation(chapter, Access::new(spaces[space], ty)) else { continue };
+        let op = AtomicOp { operation, ordering: orderings[ordering], scope: scopes[scope] };
+        let (becomes, cost) = becomes(&op, strategies[strategy], &targets[target]);
+        cells.entry(becomes).or_default().insert(place.to_vec());
+        costs.extend(cost.map(|cost| (place, cost)));
+    }
+    let mut rows: Vec<(Row, &Becomes)> = cells
+        .iter()
+        .flat_map(|(becomes, places)| rectangles(places).into_iter().map(move |row| (row, becomes)))
+        .filter_map(|(row, becomes)| Some((row.try_into().ok()?, becomes)))
+        .collect();
+    rows.sort();
+    let names = [
+        orderings.iter().map(ToString::to_string).collect(),
+        scopes.iter().map(scope_name).collect(),
+        spaces.iter().map(ToString::to_string).collect(),
+        strategies.iter().map(ToString::to_string).collect(),
+        targets.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    ];
+    let mut blocks: Vec<&str> = Vec::new();
+    let mut text = String::new();
+    let shown = COLUMNS.iter().zip(&names).map(|(column, names)| (*column, names.len() > 1));
+    let header = shown.clone().filter_map(|(column, is_shown)| is_shown.then_some(column));
+    let header: Vec<&str> = header.chain(["PTX", "requires", "otherwise", "heavy"]).collect();
+    table_line(&mut text, header.iter().map(ToString::to_string));
+    table_line(&mut text, header.iter().map(|_| "---".to_owned()));
+    for (row, becomes) in &rows {
+        let sets = row.iter().zip(&names).zip(shown.clone()).filter(|(_, (_, is_shown))| *is_shown);
+        let sets = sets.map(|((set, names), _)| listed(set, names));
+        let ptx = match &becomes.text {
+            Err(why) => why.clone(),
+            Ok(ptx) if ptx.is_empty() => "nothing".to_owned(),
+            Ok(ptx) if ptx.lines().count() > SHORT => {
+                let number = blocks.iter().position(|known| known == ptx).unwrap_or_else(|| {
+                    blocks.push(ptx);
+                    blocks.len() - 1
+                });
+                format!("[{}](#{})", number + 1, block(chapter, ty, number))
+            }
+            Ok(ptx) => {
+                ptx.lines().map(|line| format!("`{}`", line.replace('|', "\\|"))).collect::<Vec<_>>().join("<br>")
+            }
+        };
+        let rest = [ptx, becomes.requires.clone(), becomes.changes.clone(), heavy(row, &costs, &targets)];
+        table_line(&mut text, sets.chain(rest));
+    }
+    for (number, ptx) in blocks.iter().enumerate() {
+        let id = block(chapter, ty, number);
+        write!(text, "\n<a id=\"{id}\"></a>{}:\n\n```ptx\n{ptx}\n```\n", number + 1).expect("a text grows");
+    }
+    text
+}
+
+/// The columns of a table.
+const COLUMNS: [&str; 5] = ["ordering", "scope", "space", "strategy", "GPU"];
+/// So many statements stand in a table; more stand below it.
+const SHORT: usize = 4;
+
+fn block(chapter: &str, ty: Type, number: usize) -> String {
+    format!("{chapter}-{ty}-{}", number + 1)
+}
+
+fn spaces(chapter: &str) -> Vec<Space> {
+    if chapter == "fence" { vec![Space::Generic] } else { Space::iter().collect() }
+}
+
+fn targets() -> Vec<Target> {
+    let target = |(sm, ptx): &(&str, &str)| Target::new(sm.parse().ok()?, Some(ptx.parse().ok()?)).ok();
+    TARGETS.iter().filter_map(target).collect()
+}
+
+fn scope_name(scope: &SyncScope) -> String {
+    match scope {
+        SyncScope::SingleThread => "singlethread".to_owned(),
+        SyncScope::Threads(scope) => scope.to_string(),
+    }
+}
+
+/// What an operation becomes, and its barriers in machine code, if they were measured.
+fn becomes(op: &AtomicOp, strategy: Strategy, target: &Target) -> (Becomes, Option<usize>) {
+    let lowering = match lower(op, &strategy.into(), target) {
+        Ok(lowering) => lowering,
+        Err(errors) => {
+            // The target stands in a column of its own.
+            let why =
+                errors.iter().map(|error| error.to_string().replace(&format!(", and the target is {target}"), ""));
+            let text = Err(why.collect::<Vec<_>>().join("; "));
+            return (Becomes { text, requires: String::new(), changes: String::new() }, None);
+        }
+    };
+    let sequence = &lowering.sequence;
+    let mut text = sequence.statements().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    if let SyncScope::Threads(scope) = op.scope {
+        text = text.replace(&format!(".{scope}."), ".<scope>.").replace(&format!(".{scope};"), ".<scope>;");
+    }
+    let requires = sequence.instructions().map(Instruction::requirement).reduce(Requirement::and);
+    let mut changes: Vec<&str> = lowering.changes.iter().map(Into::into).collect();
+    let family = Family::of(target.sm);
+    let loses = |family| sequence.instructions().any(|instruction| loses_ordering(instruction, family));
+    if family.is_some_and(loses) {
+        changes.push("ptxas drops the ordering");
+    }
+    let counts = family.and_then(|family| Sass::of_sequence(sequence, family)).map(|sass| sass.counts());
+    let requires = requires.map(|requires| requires.to_string()).unwrap_or_default();
+    let becomes = Becomes { text: Ok(text), requires, changes: changes.join(", ") };
+    (becomes, counts.map(|counts| counts.membar + counts.errbar + counts.cctl))
+}
+
+/// All places of a table of these sizes.
+fn places(sizes: [usize; 5]) -> impl Iterator<Item = Place> {
+    (0..sizes.iter().product()).map(move |mut number: usize| {
+        sizes.map(|size| {
+            let index = number % size;
+            number /= size;
+            index as u8
+        })
+    })
+}
+
+/// Cells as few rows: each is all combinations of some values of each column.
+fn rectangles(cells: &BTreeSet<Vec<u8>>) -> Vec<Vec<BTreeSet<u8>>> {
+    let mut by_first: BTreeMap<u8, BTreeSet<Vec<u8>>> = BTreeMap::new();
+    for cell in cells {
+        let Some((first, rest)) = cell.split_first() else { return vec![Vec::new()] };
+        by_first.entry(*first).or_default().insert(rest.to_vec());
+    }
+    let mut by_rest: BTreeMap<BTreeSet<Vec<u8>>, BTreeSet<u8>> = BTreeMap::new();
+    for (first, rest) in by_first {
+        by_rest.entry(rest).or_default().insert(first);
+    }
+    let rows = |(rest, firsts): (BTreeSet<Vec<u8>>, BTreeSet<u8>)| {
+        let behind = rectangles(&rest);
+        behind.into_iter().map(move |row| [vec![firsts.clone()], row].concat())
+    };
+    by_rest.into_iter().flat_map(rows).collect()
+}
+
+/// The names of some values; `all`, or those that stand one behind the other as `from … to`.
+fn listed(set: &BTreeSet<u8>, names: &[String]) -> String {
+    if set.len() == names.len() {
+        return "all".to_owned();
+    }
+    set.iter().map(|index| &names[usize::from(*index)][..]).collect::<Vec<_>>().join(", ")
+}
+
+/// How many barriers a row has, by the targets where that differs.
+fn heavy(row: &Row, costs: &BTreeMap<Place, usize>, targets: &[Target]) -> String {
+    let mut by_target: BTreeMap<u8, BTreeSet<usize>> = BTreeMap::new();
+    for (place, cost) in costs {
+        if place.iter().zip(row).all(|(index, set)| set.contains(index)) {
+            by_target.entry(place[4]).or_default().insert(*cost);
+        }
+    }
+    let mut by_cost: BTreeMap<BTreeSet<usize>, Vec<u8>> = BTreeMap::new();
+    for (target, costs) in by_target {
+        by_cost.entry(costs).or_default().push(target);
+    }
+    let range = |costs: &BTreeSet<usize>| match (costs.first(), costs.last()) {
+        (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
+        (Some(one), _) => one.to_string(),
+        _ => String::new(),
+    };
+    let mut parts: Vec<String> = Vec::new();
+    for (costs, of) in &by_cost {
+        let names = of.iter().map(|index| targets[usize::from(*index)].to_string()).collect::<Vec<_>>().join(", ");
+        parts.push(if by_cost.len() == 1 { range(costs) } else { format!("{} ({names})", range(costs)) });
+    }
+    if parts.is_empty() { "not measured".to_owned() } else { parts.join("; ") }
+}
+
+fn table_line(text: &mut String, cells: impl Iterator<Item = String>) {
+    *text += &format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+}
