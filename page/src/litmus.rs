@@ -64,6 +64,12 @@ pub fn answer(question: &str) -> String {
     answer::answer(question, Question::ask)
 }
 
+/// The name of the file that a test of this name would be in.
+fn file(name: &str) -> String {
+    let word = |letter: char| if letter.is_alphanumeric() || "+-._".contains(letter) { letter } else { '_' };
+    format!("{}.litmus", name.chars().map(word).collect::<String>())
+}
+
 fn wrong(error: litmus::Error) -> Wrong {
     Wrong { field: "text", line: Some(error.line), column: Some(error.column), message: error.message }
 }
@@ -83,8 +89,7 @@ impl Question {
         };
         let threads = litmus.program.threads.iter().map(|thread| thread.place);
         let threads = threads.map(|Place { gpu, cluster, cta }| Placed { gpu, cluster, cta }).collect();
-        let name = litmus.name.clone();
-        let subject = Subject { file: format!("{name}.litmus"), litmus, compiled: None, lines, warnings: Vec::new() };
+        let subject = Subject { file: file(&litmus.name), litmus, compiled: None, lines, warnings: Vec::new() };
         let asked = Asked { conventions, limits, outcomes: true, explain: true, draw: true, minimize: false };
         let report = asked.ask(vec![subject]).pop();
         let TestReport { answer, text, diagram, .. } = report.ok_or_else(Vec::new)?;

@@ -7,6 +7,8 @@ const status = document.querySelector("#status");
 const text = form.elements.text;
 const engine = new Engine();
 let places = [];
+/** The name of the test's file. */
+let named = "test.litmus";
 
 /** Beyond the time limit of the search, for the drawing. */
 const GRACE = 2000;
@@ -42,9 +44,8 @@ function say({ answer, text, svg, threads, warnings }) {
   mark(form, []);
   listed(warnings, "warning");
   placement(threads);
-  const verdict = text.slice(0, text.indexOf("\n")).split(" ").slice(1).join(" ");
-  status.textContent = verdict;
-  status.dataset.verdict = verdict.slice(answer.name.length + 1);
+  named = answer.file;
+  status.textContent = text.slice(answer.file.length + 2, text.indexOf("\n"));
   const drawing = element("figure", { class: "drawing" });
   if (svg) {
     // An image has no scripts, and its text is found in the text below.
@@ -60,7 +61,6 @@ function refuse(errors) {
   listed(errors.filter((one) => one.field === "text"), "error");
   state(text, "aria-invalid", errors.some((one) => one.field === "text"));
   status.textContent = `${errors.length} error${errors.length === 1 ? "" : "s"}: nothing was run.`;
-  delete status.dataset.verdict;
   shown.replaceChildren();
 }
 
@@ -115,12 +115,6 @@ async function move(thread, level, number) {
   }
 }
 
-/** The name of the test's file. */
-function file() {
-  const name = /^\s*PTX[ \t]+(\S+)/.exec(text.value)?.[1] ?? "test";
-  return `${name.replaceAll(/[^\w.+-]/g, "_")}.litmus`;
-}
-
 function command() {
   const { convention, profile, readings, rounds, choices, "time-limit": time } = question(form);
   const set = (option, value) => (value === "" || value === undefined ? [] : [`--${option} ${value}`]);
@@ -132,11 +126,11 @@ function command() {
     ...set("choices", choices),
     ...set("time-limit", time),
   ];
-  return ["ptx-atomics litmus", file(), ...options, "--outcomes --explain --svg execution.svg"].join(" ");
+  return ["ptx-atomics litmus", named, ...options, "--outcomes --explain --svg execution.svg"].join(" ");
 }
 
 function asFile() {
-  const link = element("a", { download: file() });
+  const link = element("a", { download: named });
   link.href = URL.createObjectURL(new Blob([text.value], { type: "text/plain" }));
   link.click();
   URL.revokeObjectURL(link.href);
