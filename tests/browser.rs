@@ -9,7 +9,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
     sync::LazyLock,
     thread,
     time::{Duration, Instant},
@@ -25,7 +25,10 @@ use tokio::{runtime::Builder, time::sleep};
 const DRIVER: &str = "chromedriver";
 
 fn main() {
-    let missing = (!exists(DRIVER)).then_some("chromium-driver");
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    let no_book = !arguments.list && matches!(book(), Err(Unbuilt::Missing));
+    let missing = [(no_book, "mdbook and wasm-bindgen"), (!exists(DRIVER), "chromium-driver")];
+    let missing = missing.into_iter().find_map(|(is, what)| is.then_some(what));
     macro_rules! tests {
         ($($page:literal, $name:literal => $test:expr;)*) => {
             vec![$(trial(concat!($page, ": ", $name).into(), missing, || run($page, $name, async |client: &Client| $test(client).await)),)*]
@@ -46,20 +49,59 @@ fn main() {
         "explorer", "wrong input is told at its field and kept" => wrong_choice;
         "explorer", "every control has a name, and nothing is wider than a telephone" => usable;
     };
-    libtest_mimic::run(&Arguments { test_threads: Some(1), ..Arguments::from_args() }, tests).exit();
+    let pages =
+        trial("the book has a page of each chapter".into(), no_book.then_some("mdbook and wasm-bindgen"), pages);
+    libtest_mimic::run(&arguments, std::iter::once(pages).chain(tests).collect()).exit();
+}
+
+/// Why there is no book.
+enum Unbuilt {
+    /// What builds it cannot be had.
+    Missing,
+    Wrong(String),
+}
+
+impl From<&Unbuilt> for Failed {
+    fn from(why: &Unbuilt) -> Self {
+        match why {
+            Unbuilt::Missing => "what builds the book cannot be had".into(),
+            Unbuilt::Wrong(said) => said.into(),
+        }
+    }
 }
 
 /// The book, built once.
-fn book() -> Result<&'static Path, Failed> {
-    static BOOK: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+fn book() -> Result<&'static Path, &'static Unbuilt> {
+    static BOOK: LazyLock<Result<PathBuf, Unbuilt>> = LazyLock::new(|| {
         let target = binary().ancestors().nth(2).expect("a folder of cargo's");
         let mut build = Command::new(root().join("scripts/book"));
-        let built = success(build.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS"));
-        built
-            .map(|_| target.join("book"))
-            .map_err(|failed| failed.message().unwrap_or("scripts/book failed").to_owned())
+        let output = build.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS").output();
+        let Output { status, stderr, .. } = output.map_err(|error| Unbuilt::Wrong(error.to_string()))?;
+        let said = String::from_utf8_lossy(&stderr).into_owned();
+        match status.code() {
+            Some(0) if !said.contains("WARN") => Ok(target.join("book")),
+            Some(3) => Err(Unbuilt::Missing),
+            _ => Err(Unbuilt::Wrong(said)),
+        }
     });
-    BOOK.as_deref().map_err(Failed::from)
+    BOOK.as_deref()
+}
+
+fn pages() -> Result<(), Failed> {
+    let docs = book()?.join("docs");
+    let mut count = 0;
+    for chapter in fs::read_dir(root().join("docs"))? {
+        let chapter = chapter?.path();
+        let Some(name) = chapter.file_stem().filter(|name| *name != "SUMMARY") else { continue };
+        if chapter.extension().is_some_and(|extension| extension == "md") {
+            let page = docs.join(name).with_extension("html");
+            if !page.exists() {
+                return Err(format!("no {}", page.display()).into());
+            }
+            count += 1;
+        }
+    }
+    if count > 20 { Ok(()) } else { Err(format!("only {count} chapters").into()) }
 }
 
 /// What a page may load: nothing from elsewhere. What it tries to load beyond is an error in the console.

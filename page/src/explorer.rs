@@ -175,10 +175,10 @@ impl Question {
                 errors.push(Wrong::new(field, message));
             }
         };
-        set("mcpu", &self.mcpu, &|to, name| Ok(to.mcpu = Some(settings::sm(name)?)));
-        set("mattr", &self.mattr, &|to, list| Ok(to.mattr = settings::features(list)?.ptx));
-        set("strategy", &self.strategy, &|to, list| Ok(to.strategies = settings::strategies(list)?));
-        set("fp-atomics", &self.fp_atomics, &|to, list| Ok(to.fp_atomics = list.parse()?));
+        set("mcpu", &self.mcpu, &|to, name| settings::sm(name).map(|sm| to.mcpu = Some(sm)));
+        set("mattr", &self.mattr, &|to, list| settings::features(list).map(|features| to.mattr = features.ptx));
+        set("strategy", &self.strategy, &|to, list| settings::strategies(list).map(|rows| to.strategies = rows));
+        set("fp-atomics", &self.fp_atomics, &|to, list| list.parse().map(|choice| to.fp_atomics = choice));
         settings
     }
 }
