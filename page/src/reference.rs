@@ -7,8 +7,8 @@ use std::{
 };
 
 use ptx_atomics_lowering::{
-    Access, AtomicOp, Operation, Ordering, Requirement, RmwOp, Strategy, SyncScope, Target, Type, lower,
-    ptx::{Instruction, Scope, Space},
+    Access, AtomicOp, Change, Form, Operation, Ordering, RmwOp, Sequence, Strategy, SyncScope, Target, Type, lower,
+    ptx::{Instruction, Scope, Space, Statement},
     sass::{Family, Sass, loses_ordering},
 };
 use strum::IntoEnumIterator;
@@ -28,10 +28,11 @@ pub const TARGETS: [(&str, &str); 9] = [
     ("sm_100", "ptx86"),
 ];
 
-/// The scopes: that of one thread, then PTX's.
-fn scopes() -> Vec<SyncScope> {
-    [SyncScope::SingleThread].into_iter().chain(Scope::iter().map(SyncScope::Threads)).collect()
-}
+/// The rules that hold of all operations, and are in no row.
+pub const RULES: [(&str, &str); 2] = [
+    ("singlethread", "An operation of scope `singlethread` is a relaxed one of scope `cta`; such a fence is nothing."),
+    ("cluster", "Scope `cluster` is `gpu` before sm_90 and PTX 7.8."),
+];
 
 /// A chapter.
 pub struct Chapter {
@@ -49,12 +50,20 @@ type Row = [BTreeSet<u8>; 5];
 /// What an operation becomes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Becomes {
-    /// PTX, with `<scope>` and `<space>` where those of the operation stand; or why there is none.
-    text: Result<String, String>,
-    /// What its instructions require.
-    requires: String,
+    /// PTX, or why there is none.
+    code: Result<Code, String>,
     /// What is otherwise than in the words of the operation.
     changes: String,
+}
+
+/// PTX, with `<scope>` and `<space>` where those of the operation stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Code {
+    /// Fences in front of the access, a line each.
+    before: String,
+    access: String,
+    /// Fences behind it.
+    behind: String,
 }
 
 /// The names of the chapters.
@@ -90,7 +99,8 @@ pub fn chapter(name: &str) -> Chapter {
 
 /// The table of an operation on a type.
 fn section(chapter: &str, ty: Type) -> String {
-    let (scopes, spaces, strategies) = (scopes(), spaces(chapter), Strategy::iter().collect::<Vec<_>>());
+    let (scopes, spaces, strategies): (Vec<_>, _, Vec<_>) =
+        (Scope::iter().collect(), spaces(chapter), Strategy::iter().collect());
     let orderings: Vec<Ordering> = Ordering::iter()
         .filter(|ordering| operation(chapter, Access::new(Space::Global, ty)).is_some_and(|op| op.takes(*ordering)))
         .collect();
@@ -101,7 +111,10 @@ fn section(chapter: &str, ty: Type) -> String {
     for place in places(sizes) {
         let [ordering, scope, space, strategy, target] = place.map(usize::from);
         let Some(operation) = operation(chapter, Access::new(spaces[space], ty)) else { continue };
-        let op = AtomicOp { operation, ordering: orderings[ordering], scope: scopes[scope] };
+        if is_by_rule(scopes[scope], &targets[target]) {
+            continue;
+        }
+        let op = AtomicOp { operation, ordering: orderings[ordering], scope: SyncScope::Threads(scopes[scope]) };
         let (becomes, cost) = becomes(&op, strategies[strategy], &targets[target]);
         cells.entry(becomes).or_default().insert(place.to_vec());
         costs.extend(cost.map(|cost| (place, cost)));
@@ -114,41 +127,45 @@ fn section(chapter: &str, ty: Type) -> String {
     rows.sort();
     let names = [
         orderings.iter().map(ToString::to_string).collect(),
-        scopes.iter().map(scope_name).collect(),
+        scopes.iter().map(ToString::to_string).collect(),
         spaces.iter().map(ToString::to_string).collect(),
         strategies.iter().map(ToString::to_string).collect(),
-        targets.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        target_names(),
     ];
     let mut blocks: Vec<&str> = Vec::new();
     let mut text = String::new();
     let shown = COLUMNS.iter().zip(&names).map(|(column, names)| (*column, names.len() > 1));
     let header = shown.clone().filter_map(|(column, is_shown)| is_shown.then_some(column));
-    let header: Vec<&str> = header.chain(["PTX", "requires", "otherwise", "heavy"]).collect();
+    let header: Vec<&str> = header.chain(["PTX", "otherwise", "barriers"]).collect();
     table_line(&mut text, header.iter().map(ToString::to_string));
     table_line(&mut text, header.iter().map(|_| "---".to_owned()));
     for (row, becomes) in &rows {
         let sets = row.iter().zip(&names).zip(shown.clone()).filter(|(_, (_, is_shown))| *is_shown);
         let sets = sets.map(|((set, names), _)| listed(set, names));
-        let ptx = match &becomes.text {
+        let ptx = match &becomes.code {
             Err(why) => why.clone(),
-            Ok(ptx) if ptx.is_empty() => "nothing".to_owned(),
-            Ok(ptx) if ptx.lines().count() > SHORT => {
-                let number = blocks.iter().position(|known| known == ptx).unwrap_or_else(|| {
-                    blocks.push(ptx);
-                    blocks.len() - 1
-                });
-                format!("[{}](#{})", number + 1, block(chapter, ty, number))
-            }
-            Ok(ptx) => {
-                ptx.lines().map(|line| format!("`{}`", line.replace('|', "\\|"))).collect::<Vec<_>>().join("<br>")
+            Ok(code) => {
+                let access = match &code.access {
+                    access if access.lines().count() > SHORT => {
+                        let number = blocks.iter().position(|known| known == access).unwrap_or_else(|| {
+                            blocks.push(access);
+                            blocks.len() - 1
+                        });
+                        format!("[code {}](#{})", number + 1, block(chapter, ty, number))
+                    }
+                    access => in_cell(access),
+                };
+                let parts = [in_cell(&code.before), access, in_cell(&code.behind)];
+                let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                if parts.is_empty() { "nothing".to_owned() } else { parts.join("<br>") }
             }
         };
-        let rest = [ptx, becomes.requires.clone(), becomes.changes.clone(), heavy(row, &costs, &targets)];
+        let rest = [ptx, becomes.changes.clone(), heavy(row, &costs)];
         table_line(&mut text, sets.chain(rest));
     }
     for (number, ptx) in blocks.iter().enumerate() {
         let id = block(chapter, ty, number);
-        write!(text, "\n<a id=\"{id}\"></a>{}:\n\n```ptx\n{ptx}\n```\n", number + 1).expect("a text grows");
+        write!(text, "\n<a id=\"{id}\"></a>Code {}:\n\n```ptx\n{ptx}\n```\n", number + 1).expect("a text grows");
     }
     text
 }
@@ -171,11 +188,23 @@ fn targets() -> Vec<Target> {
     TARGETS.iter().filter_map(target).collect()
 }
 
-fn scope_name(scope: &SyncScope) -> String {
-    match scope {
-        SyncScope::SingleThread => "singlethread".to_owned(),
-        SyncScope::Threads(scope) => scope.to_string(),
-    }
+/// The names of the targets, with the PTX version where one GPU is two of them.
+fn target_names() -> Vec<String> {
+    let name = |(sm, ptx): &(&str, &str)| match TARGETS.iter().filter(|(other, _)| other == sm).count() {
+        1 => (*sm).to_owned(),
+        _ => format!("{sm} with {ptx}"),
+    };
+    TARGETS.iter().map(name).collect()
+}
+
+/// Whether one of the [`RULES`] says what the operation is.
+pub fn is_by_rule(scope: Scope, target: &Target) -> bool {
+    scope == Scope::Cluster && !target.meets(Form::ClusterScope.requirement())
+}
+
+/// Code in a cell of a table.
+fn in_cell(code: &str) -> String {
+    code.lines().map(|line| format!("`{}`", line.replace('|', "\\|"))).collect::<Vec<_>>().join("<br>")
 }
 
 /// What an operation becomes, and its barriers in machine code, if they were measured.
@@ -186,26 +215,45 @@ fn becomes(op: &AtomicOp, strategy: Strategy, target: &Target) -> (Becomes, Opti
             // The target stands in a column of its own.
             let why =
                 errors.iter().map(|error| error.to_string().replace(&format!(", and the target is {target}"), ""));
-            let text = Err(why.collect::<Vec<_>>().join("; "));
-            return (Becomes { text, requires: String::new(), changes: String::new() }, None);
+            let code = Err(why.collect::<Vec<_>>().join("; "));
+            return (Becomes { code, changes: String::new() }, None);
         }
     };
     let sequence = &lowering.sequence;
-    let mut text = sequence.statements().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    if let SyncScope::Threads(scope) = op.scope {
-        text = text.replace(&format!(".{scope}."), ".<scope>.").replace(&format!(".{scope};"), ".<scope>;");
-    }
-    let requires = sequence.instructions().map(Instruction::requirement).reduce(Requirement::and);
-    let mut changes: Vec<&str> = lowering.changes.iter().map(Into::into).collect();
+    let changes = lowering.changes.iter().filter(|change| **change != Change::BeforeMemoryModel);
+    let mut changes: Vec<&str> = changes.map(Into::into).collect();
     let family = Family::of(target.sm);
     let loses = |family| sequence.instructions().any(|instruction| loses_ordering(instruction, family));
     if family.is_some_and(loses) {
         changes.push("ptxas drops the ordering");
     }
     let counts = family.and_then(|family| Sass::of_sequence(sequence, family)).map(|sass| sass.counts());
-    let requires = requires.map(|requires| requires.to_string()).unwrap_or_default();
-    let becomes = Becomes { text: Ok(text), requires, changes: changes.join(", ") };
+    let becomes = Becomes { code: Ok(Code::of(op, sequence)), changes: changes.join(", ") };
     (becomes, counts.map(|counts| counts.membar + counts.errbar + counts.cctl))
+}
+
+impl Code {
+    fn of(op: &AtomicOp, sequence: &Sequence) -> Self {
+        let statements = sequence.statements();
+        let is_fence = |statement: &&Statement| {
+            matches!(statement.instruction(), Some(Instruction::Fence(_) | Instruction::Membar(_)))
+        };
+        let before = statements.iter().take_while(is_fence).count();
+        let behind = statements[before..].iter().rev().take_while(is_fence).count();
+        let (before, rest) = statements.split_at(before);
+        let (access, behind) = rest.split_at(rest.len() - behind);
+        let text = |statements: &[Statement]| {
+            let mut text = statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            if let SyncScope::Threads(scope) = op.scope {
+                text = text.replace(&format!(".{scope}."), ".<scope>.").replace(&format!(".{scope};"), ".<scope>;");
+            }
+            match op.operation.access() {
+                Some(Access { space, .. }) => text.replace(&format!(".{space}."), ".<space>."),
+                None => text,
+            }
+        };
+        Self { before: text(before), access: text(access), behind: text(behind) }
+    }
 }
 
 /// All places of a table of these sizes.
@@ -237,25 +285,38 @@ fn rectangles(cells: &BTreeSet<Vec<u8>>) -> Vec<Vec<BTreeSet<u8>>> {
     by_rest.into_iter().flat_map(rows).collect()
 }
 
-/// The names of some values; `all`, or those that stand one behind the other as `from … to`.
+/// The names of some values, `all` of them, or those that stand one behind the other by the first and the last.
 fn listed(set: &BTreeSet<u8>, names: &[String]) -> String {
     if set.len() == names.len() {
         return "all".to_owned();
     }
-    set.iter().map(|index| &names[usize::from(*index)][..]).collect::<Vec<_>>().join(", ")
+    let name = |index: u8| names[usize::from(index)].clone();
+    let mut runs: Vec<(u8, u8)> = Vec::new();
+    for index in set {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *index && names.len() == TARGETS.len() => *last = *index,
+            _ => runs.push((*index, *index)),
+        }
+    }
+    let run = |(first, last): &(u8, u8)| match last - first {
+        0 => name(*first),
+        1 => format!("{}, {}", name(*first), name(*last)),
+        _ => format!("{} to {}", name(*first), name(*last)),
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(", ")
 }
 
 /// How many barriers a row has, by the targets where that differs.
-fn heavy(row: &Row, costs: &BTreeMap<Place, usize>, targets: &[Target]) -> String {
+fn heavy(row: &Row, costs: &BTreeMap<Place, usize>) -> String {
     let mut by_target: BTreeMap<u8, BTreeSet<usize>> = BTreeMap::new();
     for (place, cost) in costs {
         if place.iter().zip(row).all(|(index, set)| set.contains(index)) {
             by_target.entry(place[4]).or_default().insert(*cost);
         }
     }
-    let mut by_cost: BTreeMap<BTreeSet<usize>, Vec<u8>> = BTreeMap::new();
+    let mut by_cost: BTreeMap<BTreeSet<usize>, BTreeSet<u8>> = BTreeMap::new();
     for (target, costs) in by_target {
-        by_cost.entry(costs).or_default().push(target);
+        by_cost.entry(costs).or_default().insert(target);
     }
     let range = |costs: &BTreeSet<usize>| match (costs.first(), costs.last()) {
         (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
@@ -264,7 +325,7 @@ fn heavy(row: &Row, costs: &BTreeMap<Place, usize>, targets: &[Target]) -> Strin
     };
     let mut parts: Vec<String> = Vec::new();
     for (costs, of) in &by_cost {
-        let names = of.iter().map(|index| targets[usize::from(*index)].to_string()).collect::<Vec<_>>().join(", ");
+        let names = listed(of, &target_names());
         parts.push(if by_cost.len() == 1 { range(costs) } else { format!("{} ({names})", range(costs)) });
     }
     if parts.is_empty() { "not measured".to_owned() } else { parts.join("; ") }
