@@ -466,3 +466,16 @@ fn what_is_asserted_holds_of_all_threads() {
         Rule::R7,
     );
 }
+
+#[test]
+fn a_warp_frees_what_another_one_allocates() {
+    needs(
+        "setp.eq.u32 %p2, %warp, 1;
+        @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [columns], 64;
+        bar.sync 0;
+        ld.shared.b32 %tmem, [columns];
+        bar.sync 0;
+        @%p2 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64; // needed",
+        Rule::R6,
+    );
+}

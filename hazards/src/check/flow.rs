@@ -382,6 +382,14 @@ impl<'k> Flow<'k> {
         others.any(|edge| varies(edge.when) && frees(edge.to)) && !frees(to)
     }
 
+    /// Whether some threads free what is allocated there, and go on with all the others.
+    fn frees_under(&self, number: usize, event: &Event) -> bool {
+        let token = &self.tokens[number];
+        let varies = |literal: &Literal| self.graph.kernel.predicates[literal.predicate].varies != Varies::No;
+        matches!(&event.kind, Kind::Deallocate(access) if token.what == What::Allocated && self.frees(access, token))
+            && self.graph.closed(event.guard.clone()).iter().all(varies)
+    }
+
     /// What becomes of one state: it goes two ways where it is not known if its thread does the event.
     #[expect(clippy::too_many_arguments, reason = "a state, what happens, and where both are noted")]
     fn follow(
@@ -394,6 +402,9 @@ impl<'k> Flow<'k> {
         coverage: &mut Coverage,
         new: &mut Vec<State>,
     ) {
+        if self.frees_under(number, event) {
+            return;
+        }
         if !event.guard.is_empty() {
             let here = self.graph.closed(state.assumed.clone());
             if event.guard.iter().any(|literal| self.graph.contradict(&here, *literal)) {
