@@ -479,3 +479,42 @@ fn a_warp_frees_what_another_one_allocates() {
         Rule::R6,
     );
 }
+
+#[test]
+fn a_warp_that_has_waited_tells_the_others_of_its_role() {
+    let body = "@%p0 mbarrier.init.shared::cta.b64 [bars], 1;
+        @%p0 mbarrier.init.shared::cta.b64 [bars+8], 224;
+        @%p0 fence.mbarrier_init.release.cluster;
+        bar.sync 0;
+        setp.ge.u32 %p2, %warp, 7;
+        @!%p2 bra CONSUMER;
+        elect.sync _|%elected, -1;
+        @!%elected bra END;
+        xor.b32 %phase, %phase, 1;
+        FREE:
+        mbarrier.try_wait.parity.shared::cta.b64 %p3, [bars+8], %phase; // needed to write
+        @!%p3 bra FREE; // needed to write
+        mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 4096;
+        cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 4096, [bars];
+        xor.b32 %phase, %phase, 1;
+        add.u32 %round, %round, 1;
+        setp.lt.u32 %p3, %round, %n;
+        @%p3 bra FREE;
+        bra END;
+        CONSUMER:
+        @!%p1 bra TOLD;
+        WAIT:
+        mbarrier.try_wait.parity.shared::cta.b64 %p4, [bars], %phase;
+        @!%p4 bra WAIT;
+        TOLD:
+        bar.sync 1, 224; // needed to read
+        ld.shared.b32 %r2, [tile];
+        mbarrier.arrive.shared::cta.b64 _, [bars+8];
+        xor.b32 %phase, %phase, 1;
+        add.u32 %round, %round, 1;
+        setp.lt.u32 %p4, %round, %n;
+        @%p4 bra CONSUMER;
+        END:";
+    needs(&body.replace("needed to read", "needed"), Rule::R7);
+    needs(&body.replace("needed to write", "needed"), Rule::R4);
+}

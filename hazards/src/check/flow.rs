@@ -38,6 +38,8 @@ pub struct Cover {
     pub unfenced: bool,
     /// It is that of a role that did not do the access.
     pub passed_on: bool,
+    /// What holds of those that arrive: a number in a table of literals.
+    among: usize,
     /// Some arrival comes when it may have begun again.
     pub again: bool,
 }
@@ -50,11 +52,17 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    fn entry(&mut self, number: usize, signal: Signals, place: Place, passed_on: bool) -> &mut Cover {
+    fn entry(&mut self, number: usize, signal: Signals, place: Place) -> &mut Cover {
+        self.passed_on(number, signal, place, Cover::default())
+    }
+
+    /// The cover of those that arrive there and are alike.
+    fn passed_on(&mut self, number: usize, signal: Signals, place: Place, of: Cover) -> &mut Cover {
         let covers = self.covers.entry((number, signal)).or_default();
-        let is_it = |(other, cover): &(Place, Cover)| *other == place && cover.passed_on == passed_on;
+        let is_it =
+            |(other, cover): &(Place, Cover)| (*other, cover.passed_on, cover.among) == (place, of.passed_on, of.among);
         let at = covers.iter().position(is_it).unwrap_or_else(|| {
-            covers.push((place, Cover { passed_on, ..Cover::default() }));
+            covers.push((place, of));
             covers.len() - 1
         });
         &mut covers[at].1
@@ -67,21 +75,25 @@ impl Coverage {
         number: usize,
         signal: Signals,
         role: Option<&[bool]>,
-        is_of_others: &dyn Fn(Place) -> bool,
+        is_of_others: &dyn Fn(Place, usize) -> bool,
     ) -> Option<Cover> {
-        let is_other = |(place, cover): &&(Place, Cover)| match role {
-            Some(role) => !role[place.0] || cover.passed_on && is_of_others(*place),
-            None => cover.passed_on,
+        let covers = self.covers.get(&(number, signal))?;
+        // Where a role alone meets, its threads that have waited tell those that have not.
+        let is_alone = covers.iter().all(|(_, cover)| cover.passed_on);
+        let is_other = |(place, cover): &&(Place, Cover)| {
+            let among = if is_alone { cover.among } else { 0 };
+            let is_told = cover.passed_on && is_of_others(*place, among);
+            role.map_or(cover.passed_on, |role| !role[place.0] || is_told)
         };
-        let covers = self.covers.get(&(number, signal))?.iter().filter(is_other);
+        let covers = covers.iter().filter(is_other);
         let good = covers.clone().filter(|(_, cover)| cover.good && !cover.bad);
         Some(Cover {
             good: good.clone().next().is_some(),
             bad: covers.clone().any(|(_, cover)| cover.bad),
             handed: covers.clone().any(|(_, cover)| cover.handed),
             unfenced: good.clone().any(|(_, cover)| cover.unfenced),
-            passed_on: false,
             again: good.into_iter().any(|(_, cover)| cover.again),
+            ..Cover::default()
         })
     }
 
@@ -287,7 +299,7 @@ impl<'k> Flow<'k> {
             let signal = self.barriers.signal(place);
             let progress = token.issued(signal);
             if progress.completes != 0 {
-                coverage.entry(number, signal, place, false).good = true;
+                coverage.entry(number, signal, place).good = true;
             }
             let assumed = limited(token.literals.clone());
             insert(states.entry(number).or_default(), State { progress, assumed });
@@ -511,14 +523,14 @@ impl<'k> Flow<'k> {
             Kind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
             Kind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
                 now.completes |= step.signal;
-                let cover = coverage.entry(number, step.signal, step.place, false);
+                let cover = coverage.entry(number, step.signal, step.place);
                 (cover.good, cover.unfenced) = (true, true);
             }
             // What was over when a product began is over when that is.
             Kind::TensorCommit { .. } if own && now.is_done(token) => self.tell(number, now, step, true, coverage),
             Kind::CopyArrive(_) if own && token.operation() == Some(&Operation::Copy) => {
                 now.completes |= step.signal;
-                let cover = coverage.entry(number, step.signal, step.place, false);
+                let cover = coverage.entry(number, step.signal, step.place);
                 (cover.good, cover.unfenced) = (true, true);
             }
             Kind::CommitGroup(of) if own && token.groups() == Some(*of) && !now.is_done(token) => {
@@ -605,7 +617,9 @@ impl<'k> Flow<'k> {
         if token.operation() == Some(&Operation::BulkLoad) && self.barriers.signal(token.place) & step.signal != 0 {
             return;
         }
-        let cover = coverage.entry(number, step.signal, step.place, self.role.is_some());
+        let passed_on = self.role.is_some();
+        let of = Cover { passed_on, among: if passed_on { now.among } else { 0 }, ..Cover::default() };
+        let cover = coverage.passed_on(number, step.signal, step.place, of);
         if now.is_done(token) && !now.shared && self.is_of_few(token, now, step.place) {
             // It comes before what other threads did is over.
             cover.bad = true;
@@ -665,9 +679,13 @@ impl<'k> Flow<'k> {
         let tensor = token.access.space == Space::Tensor;
         let (completes, told, handed) =
             (now.completes & step.observed, now.told & step.observed, now.handed & step.observed);
-        let is_of_others = |place: Place| {
+        let assumed = state.assumed.clone();
+        let is_of_others = |place: Place, among: usize| {
+            let apart = |literals: &[Literal], others: &[Literal]| {
+                literals.iter().any(|literal| self.graph.contradict(others, *literal))
+            };
             let known = self.graph.varying(&self.graph.known_at(place));
-            known.iter().any(|literal| self.graph.contradict(&step.known, *literal))
+            apart(&known, &step.known) || place == step.place && apart(&self.among[among], &assumed)
         };
         let mut covers = (0..128)
             .map(|bit| 1 << bit)

@@ -10,7 +10,7 @@ use super::{
     flow::{Coverage, Foreign},
     graph::{Graph, Place},
 };
-use crate::kernel::{Event, Kind, Literal, Varies};
+use crate::kernel::{Barrier, BarrierId, Edge, Event, Kind, Literal, Varies};
 
 /// Two sides of a fork, seen from the second.
 pub struct Fork {
@@ -40,9 +40,8 @@ pub fn forks(graph: &Graph<'_>) -> Vec<Fork> {
         if next.len() < 2 || next.len() > WAYS {
             continue;
         }
-        let varies = |edge: &crate::kernel::Edge| {
-            edge.when.is_none_or(|when| graph.kernel.predicates[when.predicate].varies != Varies::No)
-        };
+        let varies =
+            |edge: &Edge| edge.when.is_none_or(|when| graph.kernel.predicates[when.predicate].varies != Varies::No);
         if !next.iter().any(varies) {
             continue;
         }
@@ -106,7 +105,7 @@ impl Fork {
         let asked = self.asked(graph, barriers);
         // What waits for this side.
         let gate = |at: Place, event: &Event| asked.is_gate(barriers, at, event);
-        let within = |block: usize| self.theirs[block];
+        let within = |edge: &Edge| self.theirs[edge.to];
         let reach = |from: Place| reaches(graph, from, place, &within, &gate);
         let from_start = reach((self.begin, 0));
         let (mut permits, mut first_permits) = (FxHashSet::default(), FxHashSet::default());
@@ -125,7 +124,8 @@ impl Fork {
             if matches!(event.kind, Kind::Wait { .. }) && !graph.is_in_loop(at.0) && gates.iter().any(in_loop) {
                 continue;
             }
-            let into = if matches!(event.kind, Kind::Wait { .. }) { &mut permits } else { &mut first_permits };
+            let is_met = matches!(event.kind, Kind::Barrier(_)) && observed & asked.given != 0;
+            let into = if is_met { &mut first_permits } else { &mut permits };
             into.extend(self.permits(graph, barriers, asked.own(observed)));
         }
         let mut again = FxHashSet::default();
@@ -160,7 +160,7 @@ impl Fork {
             return ours;
         }
         let ends = |event: &Event| matches!(event.kind, Kind::Arrive { .. } | Kind::Wait { .. });
-        let within = |block: usize| self.ours[block];
+        let within = |edge: &Edge| self.ours[edge.to];
         let last = |&(block, index): &Place| {
             let mut others = ours.iter().filter(|place| copies(place) && **place != (block, index));
             !others.any(|other| reaches(graph, (block, index + 1), *other, &within, &|_, event| ends(event)))
@@ -178,17 +178,40 @@ impl Fork {
         let given = places(&self.ours).fold(0, |mask, place| mask | barriers.signal(place));
         let mut asked = Asked { signals: given, given, relays: Vec::new() };
         // Some threads of the first side may wait for the second, and tell others of the first.
-        let within = |block: usize| self.theirs[block];
-        let arrives = |place: &Place| matches!(event(*place).kind, Kind::Arrive { .. });
+        let within = |edge: &Edge| self.theirs[edge.to];
+        let arrives = |place: &Place| match event(*place).kind {
+            Kind::Arrive { .. } => true,
+            Kind::Barrier(Barrier { of: BarrierId::Cta(_), arrives, .. }) => arrives,
+            _ => false,
+        };
         let arrivals: Vec<_> = places(&self.theirs).filter(arrives).collect();
         loop {
             // Barriers of the CTA are met by all.
             let gate = |at: Place, event: &Event| {
                 matches!(event.kind, Kind::Wait { .. }) && asked.is_gate(barriers, at, event)
             };
+            let asks =
+                |place: Place, within: &dyn Fn(&Edge) -> bool| !reaches(graph, (self.begin, 0), place, within, &gate);
+            // At a barrier that this side meets alone, it is enough that some of its threads have waited.
+            let some_ask = |place: Place| {
+                let known = graph.known_at(place);
+                places(&self.theirs).filter(|at| gate(*at, event(*at))).any(|at| {
+                    let is_lasting = |literal: &Literal| graph.kernel.predicates[literal.predicate].block.is_none();
+                    let mut some = graph.varying(&graph.known_at(at));
+                    some.retain(|literal| is_lasting(literal) && !known.contains(literal));
+                    let is_theirs =
+                        |edge: &Edge| within(edge) && edge.when.is_none_or(|when| !graph.contradict(&some, when));
+                    !some.is_empty() && asks(place, &is_theirs)
+                })
+            };
             let waits = |place: &Place| {
-                barriers.signal(*place) & !asked.signals != 0
-                    && !reaches(graph, (self.begin, 0), *place, &within, &gate)
+                let signal = barriers.signal(*place);
+                let mut alike = arrivals.iter().filter(|other| barriers.signal(**other) == signal);
+                signal & !asked.signals != 0
+                    && match event(*place).kind {
+                        Kind::Arrive { .. } => asks(*place, &within),
+                        _ => alike.all(|place| some_ask(*place)),
+                    }
             };
             let Some(&arrival) = arrivals.iter().find(|place| waits(place)) else { return asked };
             let gates = places(&self.theirs).filter(|at| gate(*at, event(*at)));
@@ -236,7 +259,7 @@ fn reaches(
     graph: &Graph<'_>,
     from: Place,
     to: Place,
-    within: &dyn Fn(usize) -> bool,
+    within: &dyn Fn(&Edge) -> bool,
     gate: &dyn Fn(Place, &Event) -> bool,
 ) -> bool {
     let mut seen = vec![false; graph.kernel.blocks.len()];
@@ -255,7 +278,7 @@ fn reaches(
         }
         if is_open {
             for edge in &graph.kernel.blocks[block].next {
-                if within(edge.to) && !std::mem::replace(&mut seen[edge.to], true) {
+                if within(edge) && !std::mem::replace(&mut seen[edge.to], true) {
                     open.push((edge.to, 0));
                 }
             }
