@@ -15,17 +15,18 @@ use strum::IntoEnumIterator;
 
 use crate::explorer::PLAIN;
 
-/// The families of GPUs, each by its first one and the PTX version from which on it is so.
+/// The families of GPUs, each by its first one, with PTX 9.0; sm_90 also as it is before the one-sided fences of PTX 8.6. With older
+/// PTX, forms that it lacks are replaced: the requirements say which.
 pub const TARGETS: [(&str, &str); 9] = [
-    ("sm_20", "ptx32"),
-    ("sm_32", "ptx40"),
-    ("sm_50", "ptx40"),
-    ("sm_60", "ptx50"),
-    ("sm_70", "ptx60"),
-    ("sm_80", "ptx70"),
-    ("sm_90", "ptx78"),
-    ("sm_90", "ptx86"),
-    ("sm_100", "ptx86"),
+    ("sm_20", "ptx90"),
+    ("sm_32", "ptx90"),
+    ("sm_50", "ptx90"),
+    ("sm_60", "ptx90"),
+    ("sm_70", "ptx90"),
+    ("sm_80", "ptx90"),
+    ("sm_90", "ptx85"),
+    ("sm_90", "ptx90"),
+    ("sm_100", "ptx90"),
 ];
 
 /// The rules that hold of all operations, and are in no row.
@@ -97,8 +98,8 @@ pub fn chapter(name: &str) -> Chapter {
     Chapter { name: name.to_owned(), text }
 }
 
-/// The table of an operation on a type.
-fn section(chapter: &str, ty: Type) -> String {
+/// The table of an operation on a type; of fences, any type stands for all.
+pub fn section(chapter: &str, ty: Type) -> String {
     let (scopes, spaces, strategies): (Vec<_>, _, Vec<_>) =
         (Scope::iter().collect(), spaces(chapter), Strategy::iter().collect());
     let orderings: Vec<Ordering> = Ordering::iter()
@@ -189,7 +190,7 @@ fn targets() -> Vec<Target> {
 }
 
 /// The names of the targets, with the PTX version where one GPU is two of them.
-fn target_names() -> Vec<String> {
+pub fn target_names() -> Vec<String> {
     let name = |(sm, ptx): &(&str, &str)| match TARGETS.iter().filter(|(other, _)| other == sm).count() {
         1 => (*sm).to_owned(),
         _ => format!("{sm} with {ptx}"),
