@@ -291,6 +291,8 @@ fn packages() -> Result<(), Failed> {
     let unpublished =
         ["ptx-atomics-gpu", "ptx-atomics-page", "testing"].into_iter().flat_map(|name| ["--exclude", name]);
     let all: Vec<_> = ["--workspace", "--no-verify", "--allow-dirty"].into_iter().chain(unpublished).collect();
+    // Packages of an earlier run are none of these.
+    let _ = fs::remove_dir_all(target().join("package"));
     success(cargo(root(), &["package", "--quiet"]).args(all))?;
     let crates =
         fs::read_dir(target().join("package"))?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
