@@ -4,7 +4,6 @@ use ptx_atomics_lowering::{
     FpAtomics, Ordering, PtxVersion, RmwOp, Sm, Strategy, Type,
     ptx::{Scope, Space},
 };
-use ptx_memory_model::ptx::readings::Ambiguity;
 use serde_json::json;
 use strum::IntoEnumIterator;
 
@@ -13,10 +12,6 @@ use crate::explorer::PLAIN;
 /// The values of the fields, as JSON.
 pub fn choices() -> String {
     let names = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>();
-    let readings = Ambiguity::iter().map(|of| {
-        let question = of.question();
-        json!({ "name": question.name, "asked": question.asked, "strict": question.strict, "lenient": question.lenient })
-    });
     json!({
         "operation": names(&mut PLAIN.iter().map(ToString::to_string).chain(RmwOp::iter().map(|op| op.to_string()))),
         "ordering": names(&mut Ordering::iter().map(|ordering| ordering.to_string())),
@@ -27,7 +22,6 @@ pub fn choices() -> String {
         "mattr": names(&mut PtxVersion::all().map(|version| format!("+{}", version.feature()))),
         "strategy": names(&mut Strategy::iter().map(|strategy| strategy.to_string())),
         "fp-atomics": names(&mut FpAtomics::iter().map(|fp| fp.to_string())),
-        "readings": readings.collect::<Vec<_>>(),
     })
     .to_string()
 }

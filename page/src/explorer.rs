@@ -2,7 +2,7 @@
 
 use ptx_atomics_lowering::{
     Access, AtomicOp, Change, Lowering, Operation, Ordering, RmwOp, SyncScope, Target, Type,
-    abi::{ABI, RowKind, Step},
+    abi::{ABI, RowName, Step},
     lower,
     ptx::{Instruction, Space},
     sass::{Family, LaneOperands, ResultUse, Sass, combines, leader_orders, loses_ordering},
@@ -120,7 +120,7 @@ impl Question {
         let lowered = lower(&op, &policy, &target);
         let lowering = lowered
             .map_err(|errors| errors.into_iter().map(|error| Wrong::new("operation", error)).collect::<Vec<_>>())?;
-        Ok(Explored::new(&op, &lowering, &target))
+        Ok(Explored::new(&lowering, &target))
     }
 
     fn op(&self, errors: &mut Vec<Wrong>) -> Option<AtomicOp> {
@@ -184,7 +184,7 @@ impl Question {
 }
 
 impl Explored {
-    fn new(op: &AtomicOp, lowering: &Lowering, target: &Target) -> Self {
+    fn new(lowering: &Lowering, target: &Target) -> Self {
         let statements = lowering.sequence.statements();
         let explained =
             |change: &Change| Explained { name: change.into(), message: change.get_message().unwrap_or_default() };
@@ -199,7 +199,7 @@ impl Explored {
             target: target.to_string(),
             ptx: statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
             changes: lowering.changes.iter().map(explained).collect(),
-            row: Row::of(op),
+            row: lowering.row.and_then(Row::of),
             requires,
             sass: Measured::of(lowering, target),
         }
@@ -207,19 +207,8 @@ impl Explored {
 }
 
 impl Row {
-    fn of(op: &AtomicOp) -> Option<Self> {
-        let kind = match op.operation {
-            Operation::Fence => RowKind::Fence,
-            Operation::Load(_) => RowKind::Load,
-            Operation::Store(_) => RowKind::Store,
-            Operation::Rmw(..) | Operation::CmpXchg { .. } => RowKind::Rmw,
-        };
-        let ordering = match op.operation {
-            Operation::CmpXchg { failure, .. } => op.ordering.join(failure),
-            _ if op.ordering == Ordering::Unordered => Ordering::Relaxed,
-            _ => op.ordering,
-        };
-        let row = ABI.iter().find(|row| row.kind == kind && row.ordering == ordering)?;
+    fn of(name: RowName) -> Option<Self> {
+        let row = ABI.iter().find(|row| row.name() == name)?;
         let words = |steps: &&[Step]| steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         Some(Self {
             name: row.name().to_string(),
@@ -253,5 +242,30 @@ impl Measured {
             opcodes: sass.opcodes().to_vec(),
             notes: notes.into_iter().filter_map(|(is, note)| is.then_some(note)).collect(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The row of the ABI that is shown, if any.
+    fn check(fields: &str, row: Option<&str>) {
+        let usual = r#"{"operation": "add", "ordering": "acq_rel", "scope": "gpu", "type": "i32", "space": "global"}"#;
+        let mut question: serde_json::Value = serde_json::from_str(usual).expect("a question");
+        let others: serde_json::Map<_, _> = serde_json::from_str(fields).expect("fields");
+        question.as_object_mut().expect("an object").extend(others);
+        let question: Question = serde_json::from_value(question).expect("a question");
+        let explored = question.explore().expect("it has a lowering");
+        assert_eq!(explored.row.as_ref().map(|row| &row.name[..]), row, "{fields}");
+    }
+
+    #[test]
+    fn rows_are_those_that_are_followed() {
+        check("{}", Some("rmw.acq_rel"));
+        check(r#"{"scope": "singlethread"}"#, Some("rmw.relaxed"));
+        check(r#"{"space": "local"}"#, None);
+        check(r#"{"operation": "fence", "scope": "singlethread"}"#, None);
+        check(r#"{"operation": "cmpxchg", "ordering": "release", "failure": "acquire"}"#, Some("rmw.acq_rel"));
     }
 }

@@ -11,7 +11,7 @@ use super::{
     scope,
 };
 use crate::{
-    abi::{Carrier, RowKind, Step, Strategies, without_one_sided_fences},
+    abi::{Carrier, RowKind, RowName, Step, Strategies, without_one_sided_fences},
     op::{AtomicOp, Operation, Ordering, SyncScope},
     ptx::{Form, Scope, Space, Target},
     sass,
@@ -25,6 +25,8 @@ pub struct Lowering {
     pub sequence: Sequence,
     /// The differences, each once, in the order in which they were found.
     pub changes: Vec<Change>,
+    /// The row of the ABI that it follows; none where no other thread takes part.
+    pub row: Option<RowName>,
 }
 
 /// Lowers one operation.
@@ -43,14 +45,14 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     if implementation == Implementation::Private {
         let emit = Emit { scope: Scope::Cta, target, access, mmio: false };
         local::expand(op.operation, &emit, &mut body);
-        return supported(body.finish(), changes, target, None);
+        return supported(body.finish(), changes, None, target, None);
     }
     let ordering = effective_ordering(op, &mut changes);
     let scope = match op.scope {
         SyncScope::Threads(scope) => scope::legalize(scope, target, &mut changes),
         SyncScope::SingleThread if kind == RowKind::Fence => {
             changes.push(Change::SingleThread);
-            return Ok(Lowering { sequence: Sequence::default(), changes });
+            return Ok(Lowering { sequence: Sequence::default(), changes, row: None });
         }
         SyncScope::SingleThread => Scope::Cta,
     };
@@ -87,19 +89,20 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     let on_gpu = access.is_some_and(|access| access.space == Space::Shared);
     let out_of_reach = kind == RowKind::Rmw && scope == Scope::Sys && !on_gpu && !target.meets(requirement);
     let error = out_of_reach.then_some(Unsupported::SystemScope { requirement, target: *target });
-    supported(body.finish(), changes, target, error)
+    supported(body.finish(), changes, Some(RowName(kind, ordering)), target, error)
 }
 
 /// The lowering, or all reasons why the target has none.
 fn supported(
     sequence: Sequence,
     changes: Vec<Change>,
+    row: Option<RowName>,
     target: &Target,
     error: Option<Unsupported>,
 ) -> Result<Lowering, Vec<Unsupported>> {
     let lacking = |form: Form| Unsupported::Target { form, requirement: form.requirement(), target: *target };
     let errors: Vec<_> = strictest(target.lacks(sequence.statements())).into_iter().map(lacking).chain(error).collect();
-    if errors.is_empty() { Ok(Lowering { sequence, changes }) } else { Err(errors) }
+    if errors.is_empty() { Ok(Lowering { sequence, changes, row }) } else { Err(errors) }
 }
 
 /// The forms without those that need no more than another one does.
