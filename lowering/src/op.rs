@@ -50,6 +50,11 @@ impl Operation {
         [Self::Fence].into_iter().chain(plain).chain(rmw).chain(cmpxchg)
     }
 
+    /// The same operation in another state space. A fence stays as it is.
+    pub fn in_space(self, space: Space) -> Self {
+        self.with_access(|access| access.space = space)
+    }
+
     /// The same operation with a volatile access. A fence stays as it is.
     pub fn volatile(self) -> Self {
         self.with_access(|access| access.volatile = true)

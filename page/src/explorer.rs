@@ -5,7 +5,7 @@ use ptx_atomics_lowering::{
     abi::{ABI, RowName, Step},
     lower,
     ptx::{Instruction, Space},
-    sass::{Family, LaneOperands, ResultUse, Sass, combines, leader_orders, loses_ordering},
+    sass::{Family, Note, Sass},
 };
 use ptx_atomics_pass::settings::{self, Settings};
 use serde::{Deserialize, Serialize};
@@ -222,16 +222,6 @@ impl Measured {
     fn of(lowering: &Lowering, target: &Target) -> Option<Self> {
         let family = Family::of(target.sm)?;
         let sass = Sass::of_sequence(&lowering.sequence, family)?;
-        let any = |is: &dyn Fn(&Instruction) -> bool| lowering.sequence.instructions().any(is);
-        #[rustfmt::skip]
-        let notes = [
-            (any(&|one| loses_ordering(one, family)),
-                "ptxas drops the ordering of this instruction where it makes a loop of it"),
-            (any(&|one| combines(one, LaneOperands::Equal, ResultUse::Read, family)),
-                "ptxas has one lane of a warp do it for all lanes that share the address and the operand"),
-            (any(&|one| leader_orders(one, family)),
-                "that lane alone executes the barriers"),
-        ];
         let counts = sass.counts();
         Some(Self {
             family: family.to_string(),
@@ -240,7 +230,7 @@ impl Measured {
             errbar: counts.errbar,
             cctl: counts.cctl,
             opcodes: sass.opcodes().to_vec(),
-            notes: notes.into_iter().filter_map(|(is, note)| is.then_some(note)).collect(),
+            notes: Note::of_sequence(&lowering.sequence, family).filter_map(|note| note.get_message()).collect(),
         })
     }
 }

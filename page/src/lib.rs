@@ -8,7 +8,6 @@ mod choices;
 pub mod explorer;
 pub mod litmus;
 mod placement;
-pub mod reference;
 
 pub use choices::choices;
 pub use placement::placed;

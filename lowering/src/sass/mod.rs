@@ -18,6 +18,7 @@
 mod access;
 pub(crate) mod barriers;
 mod family;
+mod note;
 mod opcodes;
 mod shared;
 mod warp;
@@ -25,6 +26,7 @@ mod warp;
 pub use self::{
     access::{ResultUse, loses_ordering, misplaces_ordering},
     family::Family,
+    note::Note,
     opcodes::{Counts, Sass},
     shared::{ATOMS, Atoms, AtomsOp, Size},
     warp::{COMBINED, Combined, LaneOperands, combines, leader_orders},

@@ -1,0 +1,38 @@
+//! The parts of `docs/reference.md` that are made of tables.
+
+use itertools::Itertools;
+use ptx_atomics_lowering::{Change, sass::Note};
+use strum::{EnumMessage, IntoEnumIterator};
+
+use crate::{RULES, names};
+
+/// The parts by their names, as they stand between `<!-- generated: NAME -->` and `<!-- end -->`.
+pub fn parts() -> [(&'static str, String); 3] {
+    [
+        ("rules", RULES.iter().map(|rule| format!("- {rule}\n")).collect()),
+        ("notes", notes()),
+        ("operations", format!("{}\n", names().iter().map(|name| format!("[{name}](reference/{name}.md)")).join(", "))),
+    ]
+}
+
+/// The text with its generated parts as they are now.
+pub fn renewed(text: &str) -> String {
+    parts().iter().fold(text.to_owned(), |text, (name, part)| {
+        let start = format!("<!-- generated: {name} -->\n");
+        match text.split_once(&start).and_then(|(front, rest)| Some((front, rest.split_once("<!-- end -->")?.1))) {
+            Some((front, behind)) => format!("{front}{start}{part}<!-- end -->{behind}"),
+            None => text,
+        }
+    })
+}
+
+fn notes() -> String {
+    let row = |name: &str, message: Option<&str>| {
+        format!("| <a id=\"{name}\"></a>`{name}` | {} |\n", message.unwrap_or_default())
+    };
+    // What holds of whole families stands in the rules and in the column of the GPU.
+    let changes = Change::iter().filter(|change| *change != Change::BeforeMemoryModel);
+    let changes = changes.map(|change| row(change.into(), change.get_message()));
+    let notes = Note::iter().map(|note| row(note.into(), note.get_message()));
+    format!("| note | what it says |\n| --- | --- |\n{}", changes.chain(notes).collect::<String>())
+}

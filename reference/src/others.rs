@@ -1,0 +1,135 @@
+//! What other compilers give, as `scripts/scoreboard` measured it.
+//!
+//! The file `data/others.tsv` has a line for each result, which stands for all combinations of the values in its columns. A result
+//! is what the suite for other compilers says of a function, and the instructions of its PTX that order or access memory.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use itertools::{Itertools, iproduct};
+use ptx_atomics_conformance::Verdict;
+use ptx_atomics_lowering::{Operation, Ordering, ptx::Space};
+
+use crate::{
+    code::{LEVEL, SCOPE, SPACE},
+    name,
+    rows::{Column, Place, Row, is_in, markdown, places, rows},
+};
+
+const FILE: &str = include_str!("../data/others.tsv");
+
+/// A function of the suite, and what a compiler made of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// The compiler, with its version.
+    pub compiler: &'static str,
+    /// As `sm_90`.
+    pub gpu: &'static str,
+    /// As LLVM names it.
+    pub ordering: &'static str,
+    /// As PTX names it.
+    pub scope: &'static str,
+    /// As PTX names it.
+    pub space: &'static str,
+    /// The name of a [`Verdict`], or `not-judged`.
+    pub verdict: &'static str,
+    /// Opcodes, with `loop(…)` around what is repeated.
+    pub ptx: &'static str,
+}
+
+/// What was measured of each operation and type.
+pub fn measured() -> &'static BTreeMap<(&'static str, &'static str), Vec<Measured>> {
+    static MEASURED: LazyLock<BTreeMap<(&str, &str), Vec<Measured>>> = LazyLock::new(read);
+    &MEASURED
+}
+
+fn read() -> BTreeMap<(&'static str, &'static str), Vec<Measured>> {
+    let (letters, table) = FILE.split_once("\n\n").unwrap_or_default();
+    let compilers: BTreeMap<&str, &str> = letters.lines().filter_map(|line| line.split_once('\t')).collect();
+    let mut measured: BTreeMap<_, Vec<Measured>> = BTreeMap::new();
+    for line in table.lines().skip(1) {
+        let columns: Option<[&str; 9]> = line.split('\t').collect_array();
+        let Some([of, operations, spaces, orderings, scopes, gpus, types, verdict, ptx]) = columns else { continue };
+        let all = |list: &'static str| list.split(',');
+        for (op, ty) in iproduct!(all(operations), all(types)) {
+            let of_type = measured.entry((op, ty)).or_default();
+            of_type.extend(iproduct!(all(of), all(gpus), all(orderings), all(scopes), all(spaces)).map(
+                |(letter, gpu, ordering, scope, space)| {
+                    let compiler = compilers.get(letter).copied().unwrap_or(letter);
+                    Measured { compiler, gpu, ordering, scope, space, verdict, ptx }
+                },
+            ));
+        }
+    }
+    measured
+}
+
+/// The column of scopes, which is the last.
+const SCOPE_COLUMN: usize = 4;
+
+/// What was measured of an operation, as a table that is folded; nothing if there is none.
+pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) -> String {
+    // A fence stands with a type that it does not have.
+    let ty = operation.access().map_or_else(|| "i32".to_owned(), |access| access.ty.to_string());
+    let op = name(operation);
+    let Some(all) = measured().get(&(&*op, &*ty)) else { return String::new() };
+    let (orderings, spaces): (Vec<&str>, Vec<_>) =
+        (orderings.iter().map(Into::into).collect(), spaces.iter().map(ToString::to_string).collect());
+    let is_asked = |one: &&Measured| orderings.contains(&one.ordering) && spaces.iter().any(|space| space == one.space);
+    let found: Vec<&Measured> = all.iter().filter(is_asked).collect();
+    if found.is_empty() {
+        return String::new();
+    }
+    let parts: [(&str, fn(&Measured) -> &str); 5] = [
+        ("compiler", |one| one.compiler),
+        ("ordering", |one| one.ordering),
+        ("GPU", |one| one.gpu),
+        ("space", |one| one.space),
+        ("scope", |one| one.scope),
+    ];
+    let columns = parts.map(|(head, part)| {
+        let names = found.iter().map(|one| part(one).to_owned()).unique();
+        // sm_100 stands behind sm_90.
+        let names = names.sorted_by_key(|name| if head == "GPU" { (name.len(), name.clone()) } else { (0, name.clone()) }).collect();
+        Column { head, names, is_range: head == "GPU" }
+    });
+    let place = |one: &Measured| -> Option<Place> {
+        columns.iter().zip(&parts).map(|(column, (_, part))| column.names.iter().position(|name| name == part(one))).collect()
+    };
+    let mut by_result: BTreeMap<(&str, &str), BTreeSet<Place>> = BTreeMap::new();
+    let mut asked = BTreeSet::new();
+    for one in &found {
+        let Some(place) = place(one) else { continue };
+        asked.insert(place.clone());
+        by_result.entry((one.verdict, with_space(one, &found))).or_default().insert(place);
+    }
+    // Scopes for which nobody asked divide no rows.
+    let is_open = |place: &Place| !asked.contains(place) && asked.iter().any(|other| other[..SCOPE_COLUMN] == place[..SCOPE_COLUMN]);
+    let open: BTreeSet<Place> = places(&columns).filter(is_open).collect();
+    let lines = by_result.iter().flat_map(|((verdict, ptx), places)| {
+        let words = verdict.parse().map_or("not judged", Verdict::message);
+        let ptx = ptx.replace(".<scope>", SCOPE).replace(".<level>", LEVEL).replace(".<space>", SPACE).replace("<bits>", &bits(operation));
+        let ptx = if ptx.is_empty() { String::new() } else { format!("`{ptx}`") };
+        let rows = rows(&(places | &open)).into_iter().filter(|row| places.iter().any(|place| is_in(place, row)));
+        rows.map(move |row| (row, vec![words.to_owned(), ptx.clone()])).collect::<Vec<_>>()
+    });
+    let lines: Vec<(Row, Vec<String>)> = lines.sorted().collect();
+    let table = markdown(&columns, &["verdict", "PTX"], &lines);
+    format!("\n<details><summary>Other compilers</summary>\n\n{table}\n</details>\n")
+}
+
+/// The PTX of a function, or that of global memory where the state space is all that differs.
+fn with_space(one: &Measured, found: &[&Measured]) -> &'static str {
+    let is_same = |other: &&&Measured| {
+        (other.compiler, other.ordering, other.gpu, other.scope) == (one.compiler, one.ordering, one.gpu, one.scope)
+            && (other.space, other.verdict) == ("global", one.verdict)
+            && other.ptx.replace(".<space>", "") == one.ptx
+    };
+    found.iter().find(is_same).map_or(one.ptx, |other| other.ptx)
+}
+
+fn bits(operation: &Operation) -> String {
+    operation.access().map(|access| access.ty.bits().to_string()).unwrap_or_default()
+}

@@ -1,0 +1,99 @@
+//! Tables with few rows: what agrees stands in one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use itertools::Itertools;
+
+/// The value of each column that decides, by its number.
+pub type Place = Vec<usize>;
+
+/// Places as few rows: each is all combinations of some values of each column.
+pub type Row = Vec<BTreeSet<usize>>;
+
+/// A column: its head, and the names of its values.
+pub struct Column {
+    /// The head.
+    pub head: &'static str,
+    /// The names of all its values.
+    pub names: Vec<String>,
+    /// Whether values that stand one behind the other are named by the first and the last.
+    pub is_range: bool,
+}
+
+impl Column {
+    /// The names of some values; `all` for all of them.
+    pub fn listed(&self, set: &BTreeSet<usize>) -> String {
+        if set.len() == self.names.len() {
+            return "all".to_owned();
+        }
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for index in set {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == *index && self.is_range => *last = *index,
+                _ => runs.push((*index, *index)),
+            }
+        }
+        let run = |(first, last): (usize, usize)| match last - first {
+            0 => self.names[first].clone(),
+            1 => format!("{}, {}", self.names[first], self.names[last]),
+            _ => format!("{} to {}", self.names[first], self.names[last]),
+        };
+        runs.into_iter().map(run).join(", ")
+    }
+}
+
+/// All places of a table whose columns have so many values.
+pub fn places(columns: &[Column]) -> impl Iterator<Item = Place> {
+    columns.iter().map(|column| 0..column.names.len()).multi_cartesian_product()
+}
+
+/// Places as few rows, in the order of the columns.
+pub fn rows(places: &BTreeSet<Place>) -> Vec<Row> {
+    let mut by_first: BTreeMap<usize, BTreeSet<Place>> = BTreeMap::new();
+    for place in places {
+        let Some((first, rest)) = place.split_first() else { return vec![Row::new()] };
+        by_first.entry(*first).or_default().insert(rest.to_vec());
+    }
+    let mut by_rest: BTreeMap<BTreeSet<Place>, BTreeSet<usize>> = BTreeMap::new();
+    for (first, rest) in by_first {
+        by_rest.entry(rest).or_default().insert(first);
+    }
+    let with_first = |(rest, firsts): (BTreeSet<Place>, BTreeSet<usize>)| {
+        rows(&rest).into_iter().map(move |row| [vec![firsts.clone()], row].concat())
+    };
+    by_rest.into_iter().flat_map(with_first).collect()
+}
+
+/// Whether a row stands for a place.
+pub fn is_in(place: &Place, row: &Row) -> bool {
+    place.iter().zip(row).all(|(value, set)| set.contains(value))
+}
+
+/// The value of each place of a row, in words: for each value where it holds, if not everywhere. Nothing where all are empty.
+pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Place) -> String) -> String {
+    let mut by_value: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
+    for place in row.iter().map(|set| set.iter().copied()).multi_cartesian_product() {
+        by_value.entry(value(&place)).or_default().insert(place);
+    }
+    let said = by_value.iter().filter(|(value, _)| !value.is_empty());
+    let parts = said.flat_map(|(value, places)| rows(places).into_iter().map(move |part| (value, part)));
+    let part = |(value, part): (&String, Row)| {
+        let narrower = part.iter().zip(row).zip(columns).filter(|((part, row), _)| part != row);
+        let places = narrower.map(|((part, _), column)| column.listed(part)).join("; ");
+        if places.is_empty() { value.clone() } else { format!("{value} ({places})") }
+    };
+    parts.map(part).join("; ")
+}
+
+/// A table in Markdown, without the columns in front that say `all` in every row.
+pub fn markdown(columns: &[Column], others: &[&str], lines: &[(Row, Vec<String>)]) -> String {
+    let is_shown = |index: usize| lines.iter().any(|(row, _)| row[index].len() < columns[index].names.len());
+    let shown: Vec<usize> = (0..columns.len()).filter(|index| is_shown(*index)).collect();
+    let header = shown.iter().map(|index| columns[*index].head).chain(others.iter().copied());
+    let header: Vec<String> = header.map(ToString::to_string).collect();
+    let rule = vec!["---".to_owned(); header.len()];
+    let body = lines.iter().map(|(row, rest)| {
+        shown.iter().map(|index| columns[*index].listed(&row[*index])).chain(rest.iter().cloned()).collect()
+    });
+    [header, rule].into_iter().chain(body).map(|cells: Vec<String>| format!("| {} |\n", cells.join(" | "))).collect()
+}

@@ -1,0 +1,213 @@
+//! What the chapter of an operation says of one type.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fmt::Write,
+};
+
+use itertools::Itertools;
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, Ordering, Strategy, SyncScope, Target,
+    abi::{ABI, RowName},
+    ptx::{Scope, Space},
+};
+use strum::IntoEnumIterator;
+
+use crate::{
+    code::{Code, Lowered, lowered, standing_for},
+    name, others,
+    rows::{Column, Place, Row, by_place, is_in, markdown, places, rows},
+    target_names, targets,
+};
+
+/// The text on one type, and its tables.
+pub struct Section {
+    /// Markdown.
+    pub text: String,
+    /// A table for the orderings and the spaces that it names.
+    pub tables: Vec<Table>,
+    /// The code that the tables refer to, by its number from 1 on.
+    pub codes: Vec<String>,
+}
+
+/// A table for some orderings.
+pub struct Table {
+    /// The orderings for which it holds.
+    pub orderings: Vec<Ordering>,
+    /// The spaces of the addresses.
+    pub spaces: Vec<Space>,
+    /// Markdown.
+    pub text: String,
+}
+
+/// So many statements stand in a table; more stand below it.
+const SHORT: usize = 4;
+
+/// The section on an operation and its type.
+pub fn section(operation: Operation) -> Section {
+    let title = operation.access().map_or_else(|| "fence".to_owned(), |access| access.ty.to_string());
+    let mut section = Section { text: format!("## {title}\n"), tables: Vec::new(), codes: Vec::new() };
+    let mut needs = BTreeMap::new();
+    let mut body = String::new();
+    for spaces in spaces(&operation) {
+        let is_local = spaces == [Space::Local];
+        let known = section.tables.len();
+        for ordering in Ordering::iter().filter(|ordering| operation.takes(*ordering)) {
+            let cells = Cells::new(operation, ordering, spaces.clone());
+            let text = cells.table(&title, &mut section.codes);
+            needs.extend(cells.forms());
+            let abi = cells.abi();
+            match section.tables[known..].iter_mut().find(|table| table.text == text && is_local) {
+                Some(table) => table.orderings.push(ordering),
+                None => section.tables.push(Table { orderings: vec![ordering], spaces: spaces.clone(), text: abi + &text }),
+            }
+        }
+        for table in &section.tables[known..] {
+            let names = table.orderings.iter().join(", ");
+            let all = Ordering::iter().filter(|ordering| operation.takes(*ordering)).count();
+            let (head, id) = match (is_local, table.orderings.len() == all) {
+                (false, _) => (names, format!("{title}-{}", table.orderings[0])),
+                (true, true) => ("in local memory".to_owned(), format!("{title}-local")),
+                (true, false) => (format!("{names}, in local memory"), format!("{title}-local-{}", table.orderings[0])),
+            };
+            let link = if is_local { String::new() } else { explorer(&operation, table.orderings[0]) };
+            let others = others::table(&operation, &table.orderings, &spaces);
+            write!(body, "\n### {title}: {head} {{#{id}}}\n\n{}{link}{others}", table.text).expect("a text grows");
+        }
+    }
+    if !needs.is_empty() {
+        let needs = needs.iter().map(|(form, requirement)| format!("{form} needs {requirement}")).join("; ");
+        write!(section.text, "\nOf the forms below, {needs}.\n").expect("a text grows");
+    }
+    section.text += &body;
+    for (index, ptx) in section.codes.iter().enumerate() {
+        let number = index + 1;
+        let id = format!("{title}-code-{number}");
+        write!(section.text, "\n<a id=\"{id}\"></a>Code {number}:\n\n```ptx\n{ptx}\n```\n").expect("a text grows");
+    }
+    section
+}
+
+/// The page that answers, with the operation set.
+fn explorer(operation: &Operation, ordering: Ordering) -> String {
+    let ty = operation.access().map(|access| format!("&type={}&space={}", access.ty, access.space)).unwrap_or_default();
+    format!("\n[Other targets and options](../explorer.md#operation={}&ordering={ordering}{ty})\n", name(operation))
+}
+
+/// The spaces of an operation's tables.
+fn spaces(operation: &Operation) -> Vec<Vec<Space>> {
+    match operation {
+        Operation::Fence => vec![vec![Space::Generic]],
+        _ => {
+            let is_read_only = |space: &Space| *space == Space::Const && !matches!(operation, Operation::Load(_));
+            let (local, others) = Space::iter().filter(|space| !is_read_only(space)).partition(|space| *space == Space::Local);
+            vec![others, local]
+        }
+    }
+}
+
+/// An operation of one ordering, for each scope, space, strategy and target.
+struct Cells {
+    columns: [Column; 4],
+    cells: HashMap<Place, Lowered>,
+}
+
+impl Cells {
+    fn new(operation: Operation, ordering: Ordering, spaces: Vec<Space>) -> Self {
+        let (scopes, strategies, targets): (Vec<_>, Vec<_>, _) =
+            (Scope::iter().collect(), Strategy::iter().collect(), targets());
+        let column = |head, names, is_range| Column { head, names, is_range };
+        let columns = [
+            column("scope", scopes.iter().map(ToString::to_string).collect(), false),
+            column("space", spaces.iter().map(ToString::to_string).collect(), false),
+            column("strategy", strategies.iter().map(ToString::to_string).collect(), false),
+            column("GPU", target_names(), true),
+        ];
+        let cell = |place: &Place| {
+            let &[scope, space, strategy, target] = &place[..] else { unreachable!("a place has a value of each column") };
+            let target = &targets[target];
+            let op = AtomicOp {
+                operation: operation.in_space(space_of(spaces[space], target)),
+                ordering,
+                scope: SyncScope::Threads(standing_for(scopes[scope], target)),
+            };
+            let mut cell = lowered(&op, strategies[strategy], target);
+            // What is the same without the space stands for generic addresses, too.
+            if spaces[space] == Space::Generic && operation != Operation::Fence {
+                let global = lowered(&AtomicOp { operation, ..op }, strategies[strategy], target);
+                if global.code.as_ref().ok().map(Code::without_space).as_ref() == cell.code.as_ref().ok() {
+                    cell.code = global.code;
+                }
+            }
+            cell
+        };
+        let cells = places(&columns).map(|place| (place.clone(), cell(&place))).collect();
+        Self { columns, cells }
+    }
+
+    fn table(&self, title: &str, codes: &mut Vec<String>) -> String {
+        let mut by_code: BTreeMap<&Result<Code, String>, BTreeSet<Place>> = BTreeMap::new();
+        for (place, cell) in &self.cells {
+            by_code.entry(&cell.code).or_default().insert(place.clone());
+        }
+        let found = by_code.into_iter().flat_map(|(code, places)| rows(&places).into_iter().map(move |row| (row, code)));
+        let of = |value: fn(&Lowered) -> String, row: &Row| by_place(row, &self.columns, |place| value(&self.cells[place]));
+        let lines = found.sorted().map(|(row, code)| {
+            let ptx = match code {
+                Ok(code) => in_cell(code, title, codes),
+                Err(why) => why.clone(),
+            };
+            let heavy = of(|cell| cell.heavy.map(|count| count.to_string()).unwrap_or_default(), &row);
+            let notes: BTreeSet<&String> = self.cells.iter().filter(|(place, _)| is_in(place, &row)).flat_map(|(_, cell)| &cell.notes).collect();
+            let note = |name: &String| {
+                let place = |place: &Place| if self.cells[place].notes.contains(name) { format!("[{name}](../reference.md#{name})") } else { String::new() };
+                by_place(&row, &self.columns, place)
+            };
+            let notes = notes.into_iter().map(note).join(", ");
+            (row, vec![ptx, heavy, notes])
+        });
+        markdown(&self.columns, &["PTX", "barriers", "notes"], &lines.collect::<Vec<_>>())
+    }
+
+    /// The requirements of the forms, by the forms.
+    fn forms(&self) -> impl Iterator<Item = (String, String)> {
+        let forms = self.cells.values().flat_map(|cell| &cell.forms);
+        forms.map(|form| (form.to_string(), form.requirement().to_string()))
+    }
+
+    /// The rows of the ABI that are followed.
+    fn abi(&self) -> String {
+        let is_followed = |name: &RowName| self.cells.values().any(|cell| cell.row.as_ref() == Some(name));
+        let row = |row: &ptx_atomics_lowering::abi::Row| {
+            let sequences = row.sequences.iter().map(|steps| format!("`{}`", steps.iter().join(" "))).join(" or ");
+            format!("Row [`{}`](../strategies.md) of the ABI: {sequences}.\n\n", row.name())
+        };
+        ABI.iter().filter(|row| is_followed(&row.name())).map(row).collect()
+    }
+}
+
+/// The space that stands for another one on a target.
+fn space_of(space: Space, target: &Target) -> Space {
+    match space {
+        Space::SharedCluster if !target.meets(ptx_atomics_lowering::Form::SharedCluster.requirement()) => Space::SharedCta,
+        space => space,
+    }
+}
+
+/// Code in a cell of a table.
+fn in_cell(code: &Code, title: &str, codes: &mut Vec<String>) -> String {
+    let lines = |text: &str| text.lines().map(|line| format!("`{}`", line.replace('|', "\\|"))).join("<br>");
+    let access = match &code.access {
+        access if access.lines().count() > SHORT => {
+            let number = codes.iter().position(|known| known == access).unwrap_or_else(|| {
+                codes.push(access.clone());
+                codes.len() - 1
+            });
+            format!("[code {}](#{title}-code-{})", number + 1, number + 1)
+        }
+        access => lines(access),
+    };
+    let parts = [lines(&code.before), access, lines(&code.behind)];
+    let parts = parts.into_iter().filter(|part| !part.is_empty()).join("<br>");
+    if parts.is_empty() { "nothing".to_owned() } else { parts }
+}

@@ -1,0 +1,155 @@
+//! Whoever looks an operation up in the reference finds what the library makes of it, in one row.
+
+use ptx_atomics_lowering::{
+    AtomicOp, Operation, Ordering, Policy, RmwOp, Sm, Strategy, SyncScope, Target, Type, lower,
+    ptx::{Scope, Space},
+};
+use ptx_atomics_reference::{
+    LEVEL, SCOPE, SPACE, Section, TARGETS, Table, level, name, operations, section, standing_for, target_names, targets,
+};
+use strum::IntoEnumIterator;
+
+/// The lines of a table, as cells; the first is the header.
+fn lines(table: &Table) -> Vec<Vec<&str>> {
+    let lines = table.text.lines().filter(|line| line.starts_with('|'));
+    lines.map(|line| line[1..line.len() - 1].split(" | ").map(str::trim).collect()).collect()
+}
+
+/// Whether a cell has a value: by its name, as one of a run of targets, or as one of all.
+fn lists(cell: &str, value: &str) -> bool {
+    let names = target_names();
+    let number = |name: &str| names.iter().position(|other| other == name);
+    cell == "all"
+        || cell.split(", ").any(|part| match part.split_once(" to ").map(|(from, to)| (number(from), number(to))) {
+            Some((Some(from), Some(to))) => number(value).is_some_and(|number| (from..=to).contains(&number)),
+            _ => part == value,
+        })
+}
+
+/// The code in a cell, as it is for a scope and a space.
+fn code(cell: &str, section: &Section, scope: Scope, space: Space, target: &Target) -> String {
+    let part = |part: &str| match part.strip_prefix("[code ") {
+        Some(rest) => {
+            let number: usize = rest.split(']').next().and_then(|number| number.parse().ok()).expect("a number");
+            section.codes[number - 1].clone()
+        }
+        None if part == "nothing" => String::new(),
+        None => part.trim_matches('`').replace("\\|", "|"),
+    };
+    let space = if space == Space::Generic { String::new() } else { format!(".{space}") };
+    let parts: Vec<String> = cell.split("<br>").map(part).collect();
+    parts
+        .join("\n")
+        .replace(SCOPE, &format!(".{}", standing_for(scope, target)))
+        .replace(LEVEL, level(scope))
+        .replace(SPACE, &space)
+}
+
+/// Looks everything up of an operation on some targets, and says how much was found.
+fn check(operation: Operation, indices: &[usize]) -> usize {
+    let section = section(operation);
+    let mut found = 0;
+    for table in &section.tables {
+        assert!(section.text.contains(&table.text), "a table is in the text");
+        let lines = lines(table);
+        let (header, rows) = lines.split_first().expect("a table has a header");
+        let column = |name: &str| header.iter().position(|cell| *cell == name);
+        for (&ordering, &space, &index) in itertools::iproduct!(&table.orderings, &table.spaces, indices) {
+            let target = targets()[index];
+            for (scope, strategy) in itertools::iproduct!(Scope::iter(), Strategy::iter()) {
+                if space == Space::SharedCluster && target.sm.number() < 90 {
+                    continue;
+                }
+                let wanted = [
+                    ("scope", scope.to_string()),
+                    ("space", space.to_string()),
+                    ("strategy", strategy.to_string()),
+                    ("GPU", target_names()[index].clone()),
+                ];
+                let is_it = |row: &&Vec<&str>| {
+                    wanted.iter().all(|(name, value)| column(name).is_none_or(|column| lists(row[column], value)))
+                };
+                let rows: Vec<_> = rows[1..].iter().filter(is_it).collect();
+                assert_eq!(rows.len(), 1, "{operation:?} {ordering}: {wanted:?}: {rows:?}");
+                let op = AtomicOp { operation: operation.in_space(space), ordering, scope: SyncScope::Threads(scope) };
+                if let Ok(lowering) = lower(&op, &Policy::from(strategy), &target) {
+                    let statements = lowering.sequence.statements().iter().map(ToString::to_string);
+                    let expected = statements.collect::<Vec<_>>().join("\n");
+                    let cell = rows[0][column("PTX").expect("a column of PTX")];
+                    assert_eq!(code(cell, &section, scope, space, &target), expected, "{operation:?} {ordering}: {wanted:?}");
+                    found += 1;
+                }
+            }
+        }
+    }
+    found
+}
+
+fn find(wanted: &str, ty: Type) -> Operation {
+    let is_it = |operation: &Operation| name(operation) == wanted && operation.access().is_none_or(|access| access.ty == ty);
+    operations().find(is_it).expect("the reference has the operation")
+}
+
+#[test]
+fn what_is_looked_up_is_found() {
+    assert!(check(find("fence", Type::I32), &[0, 4, 6, 7, 8]) > 200);
+    assert!(check(find("load", Type::I64), &[2, 4, 7]) > 800);
+    assert!(check(find("store", Type::I8), &[0, 3, 8]) > 600);
+    assert!(check(find("add", Type::I32), &[1, 5, 7]) > 800);
+    assert!(check(find("fadd", Type::F16), &[3, 6]) > 500);
+    assert!(check(find("cmpxchg", Type::I16), &[4, 7]) > 500);
+}
+
+/// What no row has, a rule says.
+#[test]
+fn the_rules_hold() {
+    for of in targets() {
+        let lowered = |operation, ordering, scope| {
+            let op = AtomicOp { operation, ordering, scope };
+            lower(&op, &Policy::default(), &of).map(|lowering| lowering.sequence).ok()
+        };
+        let add = find("add", Type::I32);
+        let is_before = of.sm.number() < 90;
+        for ordering in Ordering::iter().filter(|ordering| add.takes(*ordering)) {
+            let at = |scope| lowered(add, ordering, SyncScope::Threads(scope));
+            let single = lowered(add, ordering, SyncScope::SingleThread);
+            assert_eq!(single, lowered(add, Ordering::Relaxed, SyncScope::Threads(Scope::Cta)));
+            assert_eq!(at(Scope::Cluster) == at(Scope::Gpu), is_before, "{of}");
+            let in_space = |space| lowered(add.in_space(space), ordering, SyncScope::Threads(Scope::Cta));
+            assert_eq!(in_space(Space::SharedCluster).is_none(), is_before, "{of}");
+            assert_eq!(in_space(Space::Const), None);
+        }
+        let fence = lowered(Operation::Fence, Ordering::SeqCst, SyncScope::SingleThread).expect("there is one");
+        assert_eq!(fence.statements(), []);
+    }
+}
+
+/// Each GPU is as that of its family.
+#[test]
+fn the_families_are_all() {
+    let families = targets();
+    let newest = families[0].ptx;
+    // Those that newer versions have are none of these families yet.
+    let known = Sm::all().filter(|sm| sm.lowest_ptx() <= newest);
+    for own in known.map(|sm| Target::new(sm, Some(newest)).expect("the version has the GPU")) {
+        let is_family = |family: &&Target| family.sm.number() <= own.sm.number() && family.ptx == newest;
+        let family = families.iter().rfind(is_family).unwrap_or_else(|| panic!("{own} has no family"));
+        for operation in Operation::all(Space::Global) {
+            for ordering in Ordering::iter().filter(|ordering| operation.takes(*ordering)) {
+                let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Gpu) };
+                let on = |target| lower(&op, &Policy::default(), target).map(|lowering| lowering.sequence).ok();
+                assert_eq!(on(&own), on(family), "{op:?} on {own} and {family}");
+            }
+        }
+    }
+}
+
+/// Each operation that LLVM and PTX have has a chapter.
+#[test]
+fn the_chapters_are_all() {
+    let names = ptx_atomics_reference::names();
+    assert_eq!(targets().len(), TARGETS.len());
+    assert_eq!(names.len(), 4 + RmwOp::iter().count());
+    let of: Vec<Operation> = Operation::all(Space::Global).collect();
+    assert!(of.iter().all(|operation| names.contains(&name(operation))));
+}

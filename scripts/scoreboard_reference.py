@@ -1,0 +1,102 @@
+"""What scripts/scoreboard leaves for the reference of the book: what each compiler gives for each operation."""
+
+import itertools
+import re
+import string
+
+# What a function's name says, as the reference names it; a fence has no type and no memory.
+NAME = re.compile(r"(?:fence|rmw-(?P<rmw>\w+?)-(?P<rmw_type>\w+)|(?P<op>load|store|cmpxchg)-(?P<type>\w+))"
+                  r"-(?P<ordering>unordered|relaxed|acquire|release|acq_rel|seq_cst)(?:-relaxed)?"
+                  r"-(?P<scope>sys|gpu|cluster|cta|thread)(?:-(?P<space>\w+))?")
+TYPES = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "2xhalf": "f16x2", "2xbfloat": "bf16x2",
+         "4xfloat": "f32x4"}
+MEMORY = re.compile(r"(?:(?:atom|red|fence|membar|call)\b|(?:ld|st)\.(?!param))")
+# Of variables, and of addresses that a test at run time finds to be local.
+OWN = re.compile(r"(?:ld|st)(?:\.volatile)?\.local")
+LEVELS = {"cta": "cta", "cluster": "gl", "gpu": "gl", "sys": "sys"}
+# In the order that makes the fewest rows.
+COLUMNS = ["compilers", "operations", "spaces", "orderings", "scopes", "GPUs", "types"]
+
+
+def skeleton(ptx, scope, space, bits):
+    """The instructions that order or access memory, without operands. What a branch backwards repeats stands in `loop(…)`.
+    The operation's scope, space and width are `<scope>`, `<level>` for `membar`, `<space>` and `<bits>`."""
+    found, labels = [], {}
+    words = {rf"^membar\.{LEVELS[scope]}$": "membar.<level>",
+             rf"\.{scope}(?=\.|$)": ".<scope>", rf"\.{space}(?=\.|$)": ".<space>",
+             rf"\.([bfsu]){bits}$": r".\1<bits>"}
+    for line in re.split(r"[;\n]|(?<=:)\s", re.sub(r"//.*|/\*.*?\*/", "", ptx)):
+        line = re.sub(r"^[\s{}]*(@!?%\w+)?\s*", "", line)
+        if label := re.fullmatch(r"\s*(\$?\w+):\s*", line):
+            labels[label[1]] = len(found)
+        elif branch := re.match(r"bra\S*\s+(\$?\w+)", line):
+            start = labels.get(branch[1])
+            if start is not None and found[start:]:
+                found[start:] = [f"loop({listed(found[start:])})"]
+        elif MEMORY.match(line) and (space == "local" or not OWN.match(line)):
+            opcode = line.split()[0]
+            for word, general in words.items():
+                opcode = re.sub(word, general, opcode)
+            found.append(opcode)
+    return listed(found)
+
+
+def listed(opcodes):
+    groups = [(opcode, len(list(same))) for opcode, same in itertools.groupby(opcodes)]
+    return "; ".join(f"{count} × {opcode}" if count > 1 else opcode for opcode, count in groups)
+
+
+def cell(function):
+    """What distinguishes a function, in the words of the reference; nothing for those that it leaves out."""
+    parts = NAME.fullmatch(function["name"])
+    if not parts or parts["scope"] == "thread" or "ptr" in (parts["type"], parts["rmw_type"]):
+        return None
+    ty = parts["rmw_type"] or parts["type"] or "i32"
+    op = parts["rmw"] or parts["op"] or "fence"
+    return op, TYPES.get(ty, ty), parts["ordering"], parts["scope"], parts["space"] or "generic"
+
+
+def rectangles(cells):
+    """Cells as few rows: each stands for all combinations of some values of each column."""
+    cells = list(cells)
+    if not cells[0]:
+        return [()]
+    rests = {}
+    for first, *rest in cells:
+        rests.setdefault(first, set()).add(tuple(rest))
+    firsts = {}
+    for first, rest in rests.items():
+        firsts.setdefault(frozenset(rest), []).append(first)
+    return [(names, *row) for rest, names in firsts.items() for row in rectangles(rest)]
+
+
+def judged(function, compiler, bits):
+    """libcu++ accesses 8 and 16 bits by more, and leaves a loop early by its relaxed load, which the checker does not follow."""
+    is_right = function["verdict"] == "right"
+    return "not-judged" if compiler.startswith("nvcc") and bits < 32 and not is_right else function["verdict"]
+
+
+def table(said):
+    """The file: `said` has what conformance says of each compiler on each GPU. In front of the table are the compilers, each
+    behind the letter that stands for it."""
+    by_result, orders = {}, [[] for _ in COLUMNS]
+    for (compiler, gpu), functions in said.items():
+        for function in functions:
+            if (of := cell(function)) is None:
+                continue
+            op, ty, ordering, scope, space = of
+            bits = function["bits"]
+            ptx = skeleton(function["ptx"], scope, space, bits) if "ptx" in function else ""
+            place = (compiler, op, space, ordering, scope, gpu, ty)
+            by_result.setdefault((judged(function, compiler, bits), ptx), []).append(place)
+            for known, value in zip(orders, place):
+                if value not in known:
+                    known.append(value)
+    rows = [(*[[name for name in order if name in of] for of, order in zip(row, orders)], *result)
+            for result, places in by_result.items() for row in rectangles(places)]
+    numbers = [{name: number for number, name in enumerate(order)} for order in orders]
+    rows.sort(key=lambda row: [[number[name] for name in of] for number, of in zip(numbers, row)])
+    letters = dict(zip(orders[0], string.ascii_lowercase))
+    lines = [[letter, name] for name, letter in letters.items()] + [[], [*COLUMNS, "verdict", "PTX"]]
+    lines += [[",".join(letters[name] for name in row[0]), *map(",".join, row[1:7]), *row[7:]] for row in rows]
+    return "".join("\t".join(line) + "\n" for line in lines)
