@@ -23,6 +23,8 @@ const END: Name = Name::new("$the$end");
 /// A value between two instructions that one of PTX becomes.
 const VALUE: Name = Name::new("$the$value");
 const OTHER: Name = Name::new("$the$other$value");
+/// A register that nothing writes, which a `trap` reads: what executes it gives no result.
+pub const TRAP: Name = Name::new("$the$trap");
 
 /// The function's code over the registers of a sequence: `%a` is the first parameter, `%b` and `%c` are the next ones, and
 /// `%d` is what is returned.
@@ -99,6 +101,7 @@ impl Translation {
         match (found.mnemonic.text, &words[..], &operands[..]) {
             ("nanosleep", ..) => {}
             ("ret" | "exit", ..) => self.push(guard(), Instruction::Bra { target: END }),
+            ("trap", [], []) => self.push(guard(), alu(AluOp::Mov, Type::B32, &VALUE, [Operand::Register(TRAP)])),
             ("bra", ["uni"], [_]) => {
                 let Jump::To(targets) = &other.jump else { return None };
                 self.push(guard(), Instruction::Bra { target: targets.first()?.clone() });

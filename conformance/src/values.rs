@@ -9,7 +9,7 @@ use ptx_atomics_lowering::{
 
 use crate::{
     cell::Cell,
-    execute::{Unmodelled, sequence},
+    execute::{TRAP, Unmodelled, sequence},
     reference::{admits, special},
 };
 
@@ -40,6 +40,7 @@ pub fn check(cell: &Cell, function: &Function, other_threads: bool) -> Values {
         match run(cell, &sequence, &mut random, &special, other_threads) {
             Ok(None) => {}
             Ok(Some(wrong)) => return Values::Wrong(wrong),
+            Err(Stuck::Register(name)) if *name == *TRAP.0 => return Values::Wrong("it executes a trap".to_owned()),
             Err(Stuck::Register(name)) if is_declared(function, &name) => {
                 return Values::Wrong(format!("it reads {name}, which nothing has written"));
             }

@@ -102,11 +102,12 @@ fn general(text: String, op: &AtomicOp, target: &Target) -> String {
     let SyncScope::Threads(scope) = op.scope else { return text };
     let text = text.replace(&format!("membar{};", level(scope)), &format!("membar{LEVEL};"));
     let scope = standing_for(scope, target);
-    let text = [".", ";"]
-        .iter()
-        .fold(text, |text, end| text.replace(&format!(".{scope}{end}"), &format!("{SCOPE}{end}")));
+    let text =
+        [".", ";"].iter().fold(text, |text, end| text.replace(&format!(".{scope}{end}"), &format!("{SCOPE}{end}")));
     match op.operation.access() {
-        Some(access) if access.space != Space::Generic => text.replace(&format!(".{}.", access.space), &format!("{SPACE}.")),
+        Some(access) if access.space != Space::Generic => {
+            text.replace(&format!(".{}.", access.space), &format!("{SPACE}."))
+        }
         _ => text,
     }
 }
@@ -118,4 +119,3 @@ pub fn standing_for(scope: Scope, target: &Target) -> Scope {
         scope => scope,
     }
 }
-

@@ -53,7 +53,9 @@ pub fn chapter(chapter: &str) -> String {
         "fence" => "",
         "load" => " The address is in `%a`, the result in `%d`.",
         "store" => " The address is in `%a`, the value in `%b`.",
-        "cmpxchg" => " The address is in `%a`, what is compared in `%b`, the new value in `%c`, and the result in `%d`.",
+        "cmpxchg" => {
+            " The address is in `%a`, what is compared in `%b`, the new value in `%c`, and the result in `%d`."
+        }
         _ => " The address is in `%a`, the value in `%b`, and the result in `%d`.",
     };
     let mut text = format!("# {chapter}\n\n[How to read this](../reference.md).{operands}\n");
@@ -65,8 +67,7 @@ pub fn chapter(chapter: &str) -> String {
 
 /// Every operation on every type in global memory; of fences and of failure orderings, one stands for all.
 pub fn operations() -> impl Iterator<Item = Operation> {
-    let is_shown =
-        |operation: &Operation| !matches!(operation, Operation::CmpXchg { failure, .. } if *failure != Ordering::Relaxed);
+    let is_shown = |operation: &Operation| !matches!(operation, Operation::CmpXchg { failure, .. } if *failure != Ordering::Relaxed);
     Operation::all(Space::Global).filter(is_shown)
 }
 

@@ -9,8 +9,8 @@ use std::{
 };
 
 use itertools::{Itertools, iproduct};
-use ptx_atomics_conformance::Verdict;
-use ptx_atomics_lowering::{Operation, Ordering, ptx::Space};
+use ptx_atomics_conformance::{Cell, Verdict};
+use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, SyncScope, ptx::Space};
 
 use crate::{
     code::{LEVEL, SCOPE, SPACE},
@@ -39,22 +39,25 @@ pub struct Measured {
     pub ptx: &'static str,
 }
 
-/// What was measured of each operation and type.
-pub fn measured() -> &'static BTreeMap<(&'static str, &'static str), Vec<Measured>> {
-    static MEASURED: LazyLock<BTreeMap<(&str, &str), Vec<Measured>>> = LazyLock::new(read);
+/// What was measured of each operation, by its types.
+pub type ByOperation = BTreeMap<&'static str, BTreeMap<&'static str, Vec<Measured>>>;
+
+/// All that was measured.
+pub fn measured() -> &'static ByOperation {
+    static MEASURED: LazyLock<ByOperation> = LazyLock::new(read);
     &MEASURED
 }
 
-fn read() -> BTreeMap<(&'static str, &'static str), Vec<Measured>> {
+fn read() -> ByOperation {
     let (letters, table) = FILE.split_once("\n\n").unwrap_or_default();
     let compilers: BTreeMap<&str, &str> = letters.lines().filter_map(|line| line.split_once('\t')).collect();
-    let mut measured: BTreeMap<_, Vec<Measured>> = BTreeMap::new();
+    let mut measured = ByOperation::new();
     for line in table.lines().skip(1) {
         let columns: Option<[&str; 9]> = line.split('\t').collect_array();
         let Some([of, operations, spaces, orderings, scopes, gpus, types, verdict, ptx]) = columns else { continue };
         let all = |list: &'static str| list.split(',');
         for (op, ty) in iproduct!(all(operations), all(types)) {
-            let of_type = measured.entry((op, ty)).or_default();
+            let of_type = measured.entry(op).or_default().entry(ty).or_default();
             of_type.extend(iproduct!(all(of), all(gpus), all(orderings), all(scopes), all(spaces)).map(
                 |(letter, gpu, ordering, scope, space)| {
                     let compiler = compilers.get(letter).copied().unwrap_or(letter);
@@ -66,6 +69,22 @@ fn read() -> BTreeMap<(&'static str, &'static str), Vec<Measured>> {
     measured
 }
 
+/// Whether the reference has a function of the suite: a volatile one, one of scope singlethread, of a pointer, or with a failure ordering
+/// is left out.
+pub fn is_shown(cell: &Cell) -> bool {
+    let fails = matches!(cell.op.operation, Operation::CmpXchg { failure, .. } if failure != Ordering::Relaxed);
+    !cell.is_volatile() && cell.op.scope != SyncScope::SingleThread && cell.llvm_type() != "ptr" && !fails
+}
+
+/// What a compiler made of a function of the suite. The name of the compiler has its version.
+pub fn find(compiler: &str, gpu: &str, cell: &Cell) -> Option<&'static Measured> {
+    let AtomicOp { operation, ordering, scope: SyncScope::Threads(scope) } = cell.op else { return None };
+    let of_type = measured().get(&*name(&operation))?.get(&*cell.ty.ty.to_string())?;
+    let space = cell.space().unwrap_or(Space::Generic).to_string();
+    let wanted = (compiler, gpu, ordering.into(), scope.into(), &*space);
+    of_type.iter().find(|one| (one.compiler, one.gpu, one.ordering, one.scope, one.space) == wanted)
+}
+
 /// The column of scopes, which is the last.
 const SCOPE_COLUMN: usize = 4;
 
@@ -73,8 +92,7 @@ const SCOPE_COLUMN: usize = 4;
 pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) -> String {
     // A fence stands with a type that it does not have.
     let ty = operation.access().map_or_else(|| "i32".to_owned(), |access| access.ty.to_string());
-    let op = name(operation);
-    let Some(all) = measured().get(&(&*op, &*ty)) else { return String::new() };
+    let Some(all) = measured().get(&*name(operation)).and_then(|of| of.get(&*ty)) else { return String::new() };
     let (orderings, spaces): (Vec<&str>, Vec<_>) =
         (orderings.iter().map(Into::into).collect(), spaces.iter().map(ToString::to_string).collect());
     let is_asked = |one: &&Measured| orderings.contains(&one.ordering) && spaces.iter().any(|space| space == one.space);
@@ -92,11 +110,17 @@ pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) ->
     let columns = parts.map(|(head, part)| {
         let names = found.iter().map(|one| part(one).to_owned()).unique();
         // sm_100 stands behind sm_90.
-        let names = names.sorted_by_key(|name| if head == "GPU" { (name.len(), name.clone()) } else { (0, name.clone()) }).collect();
+        let names = names
+            .sorted_by_key(|name| if head == "GPU" { (name.len(), name.clone()) } else { (0, name.clone()) })
+            .collect();
         Column { head, names, is_range: head == "GPU" }
     });
     let place = |one: &Measured| -> Option<Place> {
-        columns.iter().zip(&parts).map(|(column, (_, part))| column.names.iter().position(|name| name == part(one))).collect()
+        columns
+            .iter()
+            .zip(&parts)
+            .map(|(column, (_, part))| column.names.iter().position(|name| name == part(one)))
+            .collect()
     };
     let mut by_result: BTreeMap<(&str, &str), BTreeSet<Place>> = BTreeMap::new();
     let mut asked = BTreeSet::new();
@@ -106,11 +130,17 @@ pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) ->
         by_result.entry((one.verdict, with_space(one, &found))).or_default().insert(place);
     }
     // Scopes for which nobody asked divide no rows.
-    let is_open = |place: &Place| !asked.contains(place) && asked.iter().any(|other| other[..SCOPE_COLUMN] == place[..SCOPE_COLUMN]);
+    let is_open = |place: &Place| {
+        !asked.contains(place) && asked.iter().any(|other| other[..SCOPE_COLUMN] == place[..SCOPE_COLUMN])
+    };
     let open: BTreeSet<Place> = places(&columns).filter(is_open).collect();
     let lines = by_result.iter().flat_map(|((verdict, ptx), places)| {
         let words = verdict.parse().map_or("not judged", Verdict::message);
-        let ptx = ptx.replace(".<scope>", SCOPE).replace(".<level>", LEVEL).replace(".<space>", SPACE).replace("<bits>", &bits(operation));
+        let ptx = ptx
+            .replace(".<scope>", SCOPE)
+            .replace(".<level>", LEVEL)
+            .replace(".<space>", SPACE)
+            .replace("<bits>", &bits(operation));
         let ptx = if ptx.is_empty() { String::new() } else { format!("`{ptx}`") };
         let rows = rows(&(places | &open)).into_iter().filter(|row| places.iter().any(|place| is_in(place, row)));
         rows.map(move |row| (row, vec![words.to_owned(), ptx.clone()])).collect::<Vec<_>>()

@@ -59,7 +59,9 @@ pub fn section(operation: Operation) -> Section {
             let abi = cells.abi();
             match section.tables[known..].iter_mut().find(|table| table.text == text && is_local) {
                 Some(table) => table.orderings.push(ordering),
-                None => section.tables.push(Table { orderings: vec![ordering], spaces: spaces.clone(), text: abi + &text }),
+                None => {
+                    section.tables.push(Table { orderings: vec![ordering], spaces: spaces.clone(), text: abi + &text })
+                }
             }
         }
         for table in &section.tables[known..] {
@@ -100,7 +102,8 @@ fn spaces(operation: &Operation) -> Vec<Vec<Space>> {
         Operation::Fence => vec![vec![Space::Generic]],
         _ => {
             let is_read_only = |space: &Space| *space == Space::Const && !matches!(operation, Operation::Load(_));
-            let (local, others) = Space::iter().filter(|space| !is_read_only(space)).partition(|space| *space == Space::Local);
+            let (local, others) =
+                Space::iter().filter(|space| !is_read_only(space)).partition(|space| *space == Space::Local);
             vec![others, local]
         }
     }
@@ -124,7 +127,9 @@ impl Cells {
             column("GPU", target_names(), true),
         ];
         let cell = |place: &Place| {
-            let &[scope, space, strategy, target] = &place[..] else { unreachable!("a place has a value of each column") };
+            let &[scope, space, strategy, target] = &place[..] else {
+                unreachable!("a place has a value of each column")
+            };
             let target = &targets[target];
             let op = AtomicOp {
                 operation: operation.in_space(space_of(spaces[space], target)),
@@ -150,17 +155,26 @@ impl Cells {
         for (place, cell) in &self.cells {
             by_code.entry(&cell.code).or_default().insert(place.clone());
         }
-        let found = by_code.into_iter().flat_map(|(code, places)| rows(&places).into_iter().map(move |row| (row, code)));
-        let of = |value: fn(&Lowered) -> String, row: &Row| by_place(row, &self.columns, |place| value(&self.cells[place]));
+        let found =
+            by_code.into_iter().flat_map(|(code, places)| rows(&places).into_iter().map(move |row| (row, code)));
+        let of =
+            |value: fn(&Lowered) -> String, row: &Row| by_place(row, &self.columns, |place| value(&self.cells[place]));
         let lines = found.sorted().map(|(row, code)| {
             let ptx = match code {
                 Ok(code) => in_cell(code, title, codes),
                 Err(why) => why.clone(),
             };
             let heavy = of(|cell| cell.heavy.map(|count| count.to_string()).unwrap_or_default(), &row);
-            let notes: BTreeSet<&String> = self.cells.iter().filter(|(place, _)| is_in(place, &row)).flat_map(|(_, cell)| &cell.notes).collect();
+            let notes: BTreeSet<&String> =
+                self.cells.iter().filter(|(place, _)| is_in(place, &row)).flat_map(|(_, cell)| &cell.notes).collect();
             let note = |name: &String| {
-                let place = |place: &Place| if self.cells[place].notes.contains(name) { format!("[{name}](../reference.md#{name})") } else { String::new() };
+                let place = |place: &Place| {
+                    if self.cells[place].notes.contains(name) {
+                        format!("[{name}](../reference.md#{name})")
+                    } else {
+                        String::new()
+                    }
+                };
                 by_place(&row, &self.columns, place)
             };
             let notes = notes.into_iter().map(note).join(", ");
@@ -189,7 +203,9 @@ impl Cells {
 /// The space that stands for another one on a target.
 fn space_of(space: Space, target: &Target) -> Space {
     match space {
-        Space::SharedCluster if !target.meets(ptx_atomics_lowering::Form::SharedCluster.requirement()) => Space::SharedCta,
+        Space::SharedCluster if !target.meets(ptx_atomics_lowering::Form::SharedCluster.requirement()) => {
+            Space::SharedCta
+        }
         space => space,
     }
 }

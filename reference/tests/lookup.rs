@@ -76,7 +76,11 @@ fn check(operation: Operation, indices: &[usize]) -> usize {
                     let statements = lowering.sequence.statements().iter().map(ToString::to_string);
                     let expected = statements.collect::<Vec<_>>().join("\n");
                     let cell = rows[0][column("PTX").expect("a column of PTX")];
-                    assert_eq!(code(cell, &section, scope, space, &target), expected, "{operation:?} {ordering}: {wanted:?}");
+                    assert_eq!(
+                        code(cell, &section, scope, space, &target),
+                        expected,
+                        "{operation:?} {ordering}: {wanted:?}"
+                    );
                     found += 1;
                 }
             }
@@ -86,7 +90,8 @@ fn check(operation: Operation, indices: &[usize]) -> usize {
 }
 
 fn find(wanted: &str, ty: Type) -> Operation {
-    let is_it = |operation: &Operation| name(operation) == wanted && operation.access().is_none_or(|access| access.ty == ty);
+    let is_it =
+        |operation: &Operation| name(operation) == wanted && operation.access().is_none_or(|access| access.ty == ty);
     operations().find(is_it).expect("the reference has the operation")
 }
 

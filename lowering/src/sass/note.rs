@@ -37,7 +37,9 @@ impl Note {
             Self::Loop => is_loop(instruction, family),
             Self::LosesOrdering => loses_ordering(instruction, family),
             // Older GPUs were not measured.
-            Self::Combines => family >= Family::Sm70 && combines(instruction, LaneOperands::Equal, ResultUse::Read, family),
+            Self::Combines => {
+                family >= Family::Sm70 && combines(instruction, LaneOperands::Equal, ResultUse::Read, family)
+            }
             Self::LeaderOrders => leader_orders(instruction, family),
         }
     }
