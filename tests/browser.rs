@@ -18,6 +18,7 @@ use std::{
 use fantoccini::{Client, ClientBuilder, Locator, key::Key, wd::Capabilities};
 use hyper_util::client::legacy::connect::HttpConnector;
 use libtest_mimic::{Arguments, Failed};
+use regex::Regex;
 use serde_json::{Value, json};
 use testing::{binary, exists, ptx_atomics, root, success, trial};
 use tokio::{runtime::Builder, time::sleep};
@@ -48,10 +49,14 @@ fn main() {
         "explorer", "a link has the choices" => explorer_link;
         "explorer", "wrong input is told at its field and kept" => wrong_choice;
         "explorer", "every control has a name, and nothing is wider than a telephone" => usable;
+        "reference/add", "a heading can be linked to, and leads to the explorer" => reference;
     };
-    let pages =
-        trial("the book has a page of each chapter".into(), no_book.then_some("mdbook and wasm-bindgen"), pages);
-    libtest_mimic::run(&arguments, std::iter::once(pages).chain(tests).collect()).exit();
+    let no_book = no_book.then_some("mdbook and wasm-bindgen");
+    let pages = [
+        trial("the book has a page of each chapter".into(), no_book, pages),
+        trial("links of the book lead somewhere".into(), no_book, links),
+    ];
+    libtest_mimic::run(&arguments, pages.into_iter().chain(tests).collect()).exit();
 }
 
 /// Why there is no book.
@@ -101,7 +106,51 @@ fn pages() -> Result<(), Failed> {
             count += 1;
         }
     }
+    for name in ptx_atomics_reference::names() {
+        let page = fs::read_to_string(docs.join(format!("reference/{name}.html")))?;
+        if !page.contains("id=\"") || !page.contains("<table>") {
+            return Err(format!("the page of {name} has no table").into());
+        }
+    }
     if count > 20 { Ok(()) } else { Err(format!("only {count} chapters").into()) }
+}
+
+/// Each link to a page of the book leads to one, and to a heading or an anchor that it has. The explorer takes any.
+fn links() -> Result<(), Failed> {
+    let docs = book()?.join("docs");
+    let (link, id) = (Regex::new(r##"href="([^"#:]*\.html)?(?:#([^"]*))?""##)?, Regex::new(r#"id="([^"]*)""#)?);
+    let mut pages = BTreeMap::new();
+    for folder in ["", "reference"] {
+        for page in fs::read_dir(docs.join(folder))? {
+            let path = page?.path();
+            if path.extension().is_some_and(|extension| extension == "html") {
+                pages.insert(path.clone(), fs::read_to_string(path)?);
+            }
+        }
+    }
+    let ids: BTreeMap<&PathBuf, BTreeSet<&str>> = pages
+        .iter()
+        .map(|(path, text)| (path, id.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str())).collect()))
+        .collect();
+    let (mut count, mut wrong) = (0, Vec::new());
+    for (path, text) in pages.iter().filter(|(path, _)| !path.ends_with("404.html")) {
+        for found in link.captures_iter(text) {
+            let to =
+                found.get(1).map_or_else(|| Ok(path.clone()), |to| path.with_file_name(to.as_str()).canonicalize());
+            let fragment = found.get(2).map(|fragment| fragment.as_str()).filter(|fragment| !fragment.contains('='));
+            let is_there = to
+                .is_ok_and(|to| fragment.is_none_or(|fragment| ids.get(&to).is_some_and(|ids| ids.contains(fragment))));
+            count += 1;
+            if !is_there {
+                wrong.push(format!("{}: {}", path.display(), &found[0]));
+            }
+        }
+    }
+    if wrong.is_empty() && count > 10_000 {
+        Ok(())
+    } else {
+        Err(format!("{count} links, of them wrong: {wrong:#?}").into())
+    }
 }
 
 /// What a page may load: nothing from elsewhere. What it tries to load beyond is an error in the console.
@@ -210,13 +259,39 @@ fn run(page: &str, name: &str, test: impl AsyncFnOnce(&Client) -> Result<(), Fai
         }
         .await;
         if let Some(folder) = env::var_os("BROWSER_SHOTS") {
-            let words = name.replace(|letter: char| !letter.is_alphanumeric(), "-");
+            let words = format!("{page}-{name}").replace(|letter: char| !letter.is_alphanumeric(), "-");
             fs::create_dir_all(&folder)?;
-            fs::write(Path::new(&folder).join(format!("{page}-{words}.png")), client.screenshot().await?)?;
+            fs::write(Path::new(&folder).join(format!("{words}.png")), client.screenshot().await?)?;
         }
         client.close().await?;
         outcome
     })
+}
+
+/// A link to an ordering of a type, and from there to the page that answers.
+async fn reference(client: &Client) -> Result<(), Failed> {
+    let page = client.current_url().await?;
+    client.goto(&format!("{page}#i32-acq_rel")).await?;
+    same(text(client, ":target").await?.trim(), "i32: acq_rel", "the heading")?;
+    same(
+        text(client, ":target ~ .table-wrapper tr:nth-child(3) code").await?.contains("add"),
+        true,
+        "a table without scripts",
+    )?;
+    for width in [360, 1280] {
+        client.set_window_size(width, 900).await?;
+        let wide = "return document.scrollingElement.scrollWidth > document.documentElement.clientWidth";
+        same(client.execute(wide, vec![]).await?, false, &format!("wider than {width}"))?;
+        shot(client, &format!("{width}")).await?;
+    }
+    client
+        .find(Locator::Css("a[href*='explorer.html#operation=add&ordering=acq_rel&type=i32&']"))
+        .await?
+        .click()
+        .await?;
+    ready(client).await?;
+    let chosen = "return ['operation', 'ordering', 'type', 'space'].map((name) => document.getElementById(name).value)";
+    same(client.execute(chosen, vec![]).await?, json!(["add", "acq_rel", "i32", "global"]), "what the link chooses")
 }
 
 /// Waits for a condition, in JavaScript.
@@ -231,8 +306,10 @@ async fn wait(client: &Client, condition: &str) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Waits until a page answers. What has no form is there when it is loaded.
 async fn ready(client: &Client) -> Result<(), Failed> {
-    wait(client, "document.querySelector('form[data-ready]')").await
+    wait(client, "document.readyState === 'complete' && document.querySelector('form.ask:not([data-ready])') === null")
+        .await
 }
 
 /// Nothing went wrong in the page, and all that it loaded is its own.
@@ -477,7 +554,8 @@ async fn placed(client: &Client) -> Result<(), Failed> {
     let racing = TEST.replace("st.weak", "st.relaxed.cta").replace("ld.weak", "ld.relaxed.cta");
     set(client, &[("text", &racing)]).await?;
     let body = "const list = document.querySelector('[aria-label=\"gpu of P1\"]'); list.value = '2'; \
-        list.dispatchEvent(new Event('change')); await idle(); await idle(); return form.elements.text.value";
+        list.dispatchEvent(new Event('change')); const before = form.elements.text.value; \
+        while (form.elements.text.value === before) await idle(); await idle(); return form.elements.text.value";
     let moved = script(client, body, vec![]).await?;
     same(moved, racing.replace("P1@cta 1,gpu 0", "P1@cta 1,gpu 2"), "the text")
 }

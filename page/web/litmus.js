@@ -107,8 +107,10 @@ function placement(threads) {
 
 async function move(thread, level, number) {
   const { gpu, cluster, cta } = { ...places[thread], [level]: number };
-  const placed = await engine.call("placed", text.value, thread, gpu, cluster ?? undefined, cta);
-  if (placed !== undefined) {
+  const before = text.value;
+  const placed = await engine.call("placed", before, thread, gpu, cluster ?? undefined, cta);
+  // What was typed in the meantime stays.
+  if (placed !== undefined && text.value === before) {
     text.value = placed;
     await run();
     document.querySelector(`[aria-label="${level} of P${thread}"]`).focus();

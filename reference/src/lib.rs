@@ -58,7 +58,8 @@ pub fn chapter(chapter: &str) -> String {
         }
         _ => " The address is in `%a`, the value in `%b`, and the result in `%d`.",
     };
-    let mut text = format!("# {chapter}\n\n[How to read this](../reference.md).{operands}\n");
+    let style = "<link rel=\"stylesheet\" href=\"../page/reference.css\">";
+    let mut text = format!("# {chapter}\n\n{style}\n\n[How to read this](../reference.md).{operands}\n");
     for operation in operations().filter(|operation| name(operation) == chapter) {
         write!(text, "\n{}", section(operation).text).expect("a text grows");
     }

@@ -85,6 +85,9 @@ pub fn find(compiler: &str, gpu: &str, cell: &Cell) -> Option<&'static Measured>
     of_type.iter().find(|one| (one.compiler, one.gpu, one.ordering, one.scope, one.space) == wanted)
 }
 
+/// The head of a column, and what it has of a function.
+type Part = (&'static str, fn(&Measured) -> &str);
+
 /// The column of scopes, which is the last.
 const SCOPE_COLUMN: usize = 4;
 
@@ -100,7 +103,7 @@ pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) ->
     if found.is_empty() {
         return String::new();
     }
-    let parts: [(&str, fn(&Measured) -> &str); 5] = [
+    let parts: [Part; 5] = [
         ("compiler", |one| one.compiler),
         ("ordering", |one| one.ordering),
         ("GPU", |one| one.gpu),

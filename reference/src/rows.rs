@@ -69,14 +69,20 @@ pub fn is_in(place: &Place, row: &Row) -> bool {
     place.iter().zip(row).all(|(value, set)| set.contains(value))
 }
 
-/// The value of each place of a row, in words: for each value where it holds, if not everywhere. Nothing where all are empty.
-pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Place) -> String) -> String {
+/// The places that a row stands for.
+pub fn places_of(row: &Row) -> impl Iterator<Item = Place> {
+    row.iter().map(|set| set.iter().copied()).multi_cartesian_product()
+}
+
+/// What places of a row have, in words: each value, and where it holds, if not everywhere.
+pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Place) -> Option<String>) -> String {
     let mut by_value: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
-    for place in row.iter().map(|set| set.iter().copied()).multi_cartesian_product() {
-        by_value.entry(value(&place)).or_default().insert(place);
+    for place in places_of(row) {
+        if let Some(value) = value(&place) {
+            by_value.entry(value).or_default().insert(place);
+        }
     }
-    let said = by_value.iter().filter(|(value, _)| !value.is_empty());
-    let parts = said.flat_map(|(value, places)| rows(places).into_iter().map(move |part| (value, part)));
+    let parts = by_value.iter().flat_map(|(value, places)| rows(places).into_iter().map(move |part| (value, part)));
     let part = |(value, part): (&String, Row)| {
         let narrower = part.iter().zip(row).zip(columns).filter(|((part, row), _)| part != row);
         let places = narrower.map(|((part, _), column)| column.listed(part)).join("; ");

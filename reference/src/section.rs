@@ -5,7 +5,7 @@ use std::{
     fmt::Write,
 };
 
-use itertools::Itertools;
+use itertools::{Itertools, MinMaxResult};
 use ptx_atomics_lowering::{
     AtomicOp, Operation, Ordering, Strategy, SyncScope, Target,
     abi::{ABI, RowName},
@@ -16,7 +16,7 @@ use strum::IntoEnumIterator;
 use crate::{
     code::{Code, Lowered, lowered, standing_for},
     name, others,
-    rows::{Column, Place, Row, by_place, is_in, markdown, places, rows},
+    rows::{Column, Place, Row, by_place, markdown, places, places_of, rows},
     target_names, targets,
 };
 
@@ -157,30 +157,37 @@ impl Cells {
         }
         let found =
             by_code.into_iter().flat_map(|(code, places)| rows(&places).into_iter().map(move |row| (row, code)));
-        let of =
-            |value: fn(&Lowered) -> String, row: &Row| by_place(row, &self.columns, |place| value(&self.cells[place]));
         let lines = found.sorted().map(|(row, code)| {
             let ptx = match code {
                 Ok(code) => in_cell(code, title, codes),
                 Err(why) => why.clone(),
             };
-            let heavy = of(|cell| cell.heavy.map(|count| count.to_string()).unwrap_or_default(), &row);
-            let notes: BTreeSet<&String> =
-                self.cells.iter().filter(|(place, _)| is_in(place, &row)).flat_map(|(_, cell)| &cell.notes).collect();
-            let note = |name: &String| {
-                let place = |place: &Place| {
-                    if self.cells[place].notes.contains(name) {
-                        format!("[{name}](../reference.md#{name})")
-                    } else {
-                        String::new()
-                    }
-                };
-                by_place(&row, &self.columns, place)
-            };
-            let notes = notes.into_iter().map(note).join(", ");
-            (row, vec![ptx, heavy, notes])
+            let rest = vec![ptx, self.barriers(&row), self.notes(&row)];
+            (row, rest)
         });
         markdown(&self.columns, &["PTX", "barriers", "notes"], &lines.collect::<Vec<_>>())
+    }
+
+    /// How many barriers there are. Where they differ, the least and the greatest number, and where each holds, folded.
+    fn barriers(&self, row: &Row) -> String {
+        let counts = by_place(row, &self.columns, |place| self.cells[place].heavy.map(|count| count.to_string()));
+        let numbers = places_of(row).filter_map(|place| self.cells[&place].heavy).minmax();
+        match numbers {
+            MinMaxResult::MinMax(least, greatest) if least < greatest => {
+                format!("<details><summary>{least} to {greatest}</summary>{counts}</details>")
+            }
+            _ => counts,
+        }
+    }
+
+    fn notes(&self, row: &Row) -> String {
+        let names: BTreeSet<String> = places_of(row).flat_map(|place| self.cells[&place].notes.clone()).collect();
+        let link = |name: &String| {
+            by_place(row, &self.columns, |place| {
+                self.cells[place].notes.contains(name).then(|| format!("[{name}](../reference.md#{name})"))
+            })
+        };
+        names.iter().map(link).join(", ")
     }
 
     /// The requirements of the forms, by the forms.
