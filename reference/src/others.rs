@@ -85,12 +85,6 @@ pub fn find(compiler: &str, gpu: &str, cell: &Cell) -> Option<&'static Measured>
     of_type.iter().find(|one| (one.compiler, one.gpu, one.ordering, one.scope, one.space) == wanted)
 }
 
-/// The head of a column, and what it has of a function.
-type Part = (&'static str, fn(&Measured) -> &str);
-
-/// The column of scopes, which is the last.
-const SCOPE_COLUMN: usize = 4;
-
 /// What was measured of an operation, as a table that is folded; nothing if there is none.
 pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) -> String {
     // A fence stands with a type that it does not have.
@@ -103,54 +97,64 @@ pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) ->
     if found.is_empty() {
         return String::new();
     }
-    let parts: [Part; 5] = [
-        ("compiler", |one| one.compiler),
-        ("ordering", |one| one.ordering),
-        ("GPU", |one| one.gpu),
-        ("space", |one| one.space),
-        ("scope", |one| one.scope),
-    ];
-    let columns = parts.map(|(head, part)| {
-        let names = found.iter().map(|one| part(one).to_owned()).unique();
-        // sm_100 stands behind sm_90.
-        let names = names
-            .sorted_by_key(|name| if head == "GPU" { (name.len(), name.clone()) } else { (0, name.clone()) })
-            .collect();
-        Column { head, names, is_range: head == "GPU" }
-    });
-    let place = |one: &Measured| -> Option<Place> {
-        columns
-            .iter()
-            .zip(&parts)
-            .map(|(column, (_, part))| column.names.iter().position(|name| name == part(one)))
-            .collect()
-    };
+    let columns = columns(&found);
     let mut by_result: BTreeMap<(&str, &str), BTreeSet<Place>> = BTreeMap::new();
-    let mut asked = BTreeSet::new();
     for one in &found {
-        let Some(place) = place(one) else { continue };
-        asked.insert(place.clone());
-        by_result.entry((one.verdict, with_space(one, &found))).or_default().insert(place);
+        by_result.entry((one.verdict, with_space(one, &found))).or_default().extend(place(one, &columns));
     }
-    // Scopes for which nobody asked divide no rows.
-    let is_open = |place: &Place| {
-        !asked.contains(place) && asked.iter().any(|other| other[..SCOPE_COLUMN] == place[..SCOPE_COLUMN])
-    };
-    let open: BTreeSet<Place> = places(&columns).filter(is_open).collect();
+    let open = open(&columns, &by_result.values().flatten().cloned().collect());
     let lines = by_result.iter().flat_map(|((verdict, ptx), places)| {
-        let words = verdict.parse().map_or("not judged", Verdict::message);
-        let ptx = ptx
-            .replace(".<scope>", SCOPE)
-            .replace(".<level>", LEVEL)
-            .replace(".<space>", SPACE)
-            .replace("<bits>", &bits(operation));
-        let ptx = if ptx.is_empty() { String::new() } else { format!("`{ptx}`") };
+        let verdict = verdict.parse().map_or("not judged", Verdict::message);
+        let cells = vec![verdict.to_owned(), in_cell(ptx, operation)];
         let rows = rows(&(places | &open)).into_iter().filter(|row| places.iter().any(|place| is_in(place, row)));
-        rows.map(move |row| (row, vec![words.to_owned(), ptx.clone()])).collect::<Vec<_>>()
+        rows.map(|row| (row, cells.clone())).collect::<Vec<_>>()
     });
     let lines: Vec<(Row, Vec<String>)> = lines.sorted().collect();
     let table = markdown(&columns, &["verdict", "PTX"], &lines);
     format!("\n<details><summary>Other compilers</summary>\n\n{table}\n</details>\n")
+}
+
+/// The head of a column, and what it has of a function.
+type Part = (&'static str, fn(&Measured) -> &str);
+
+/// The columns that decide. The scope is the last.
+const COLUMNS: [Part; 5] = [
+    ("compiler", |one| one.compiler),
+    ("ordering", |one| one.ordering),
+    ("GPU", |one| one.gpu),
+    ("space", |one| one.space),
+    ("scope", |one| one.scope),
+];
+
+fn columns(found: &[&Measured]) -> [Column; 5] {
+    COLUMNS.map(|(head, part)| {
+        let names = found.iter().map(|one| part(one).to_owned()).unique().sorted();
+        // sm_100 stands behind sm_90.
+        let names = names.sorted_by_key(|name| if head == "GPU" { name.len() } else { 0 }).collect();
+        Column { head, names, is_range: head == "GPU" }
+    })
+}
+
+fn place(one: &Measured, columns: &[Column]) -> Option<Place> {
+    let number = |(column, (_, part)): (&Column, &Part)| column.names.iter().position(|name| name == part(one));
+    columns.iter().zip(&COLUMNS).map(number).collect()
+}
+
+/// The places for which nobody asked, of scopes beside others that were: they divide no rows.
+fn open(columns: &[Column], asked: &BTreeSet<Place>) -> BTreeSet<Place> {
+    let is_beside = |place: &Place, other: &Place| {
+        place.split_last().map(|(_, front)| front) == other.split_last().map(|(_, front)| front)
+    };
+    let is_open = |place: &Place| !asked.contains(place) && asked.iter().any(|other| is_beside(place, other));
+    places(columns).filter(is_open).collect()
+}
+
+/// The opcodes in a cell, with the words of the reference.
+fn in_cell(ptx: &str, operation: &Operation) -> String {
+    let bits = operation.access().map(|access| access.ty.bits().to_string()).unwrap_or_default();
+    let words = [(".<scope>", SCOPE), (".<level>", LEVEL), (".<space>", SPACE), ("<bits>", &*bits)];
+    let ptx = words.iter().fold(ptx.to_owned(), |ptx, (word, general)| ptx.replace(word, general));
+    if ptx.is_empty() { String::new() } else { format!("`{ptx}`") }
 }
 
 /// The PTX of a function, or that of global memory where the state space is all that differs.
@@ -161,8 +165,4 @@ fn with_space(one: &Measured, found: &[&Measured]) -> &'static str {
             && other.ptx.replace(".<space>", "") == one.ptx
     };
     found.iter().find(is_same).map_or(one.ptx, |other| other.ptx)
-}
-
-fn bits(operation: &Operation) -> String {
-    operation.access().map(|access| access.ty.bits().to_string()).unwrap_or_default()
 }
