@@ -1,5 +1,7 @@
 //! The reader of a litmus test: its header, its initial values, its columns.
 
+use std::ops::Range;
+
 use ptx_isa::syntax::{Text, TokenKind};
 
 use super::{
@@ -42,19 +44,20 @@ impl Litmus {
     /// # Errors
     /// As of [`Litmus::read`].
     pub fn read_with_lines(text: &str, dialect: Dialect) -> Result<Read, Errors> {
-        let header = text.trim_start();
-        let skipped = text.len() - header.len();
-        let line = header.lines().next().unwrap_or_default();
-        let Some(name) = line.strip_prefix("PTX").filter(|name| name.is_empty() || name.starts_with([' ', '\t']))
-        else {
-            return Err(Error::at(text, skipped, "a litmus test begins with `PTX` and its name").into());
-        };
-        let tokens = Tokens::new(text, skipped + line.len())?;
-        let program = Program { locations: Vec::new(), threads: Vec::new() };
-        let mut reader = Reader { text, dialect, tokens, program, columns: Columns::default() };
-        let litmus = reader.file(name.trim().into())?;
+        let (name, mut reader) = Reader::new(text, dialect)?;
+        let litmus = reader.file(name)?;
         let Columns { warnings, lines, .. } = reader.columns;
         Ok(Read { litmus, warnings, lines })
+    }
+
+    /// Where each thread stands with its place, in bytes. The rows are not read.
+    ///
+    /// # Errors
+    /// The first place in front of the rows that is not as expected.
+    pub fn threads(text: &str) -> Result<Vec<Range<usize>>, Errors> {
+        let (_, mut reader) = Reader::new(text, Dialect::Ptx)?;
+        reader.front()?;
+        Ok(reader.columns.threads)
     }
 }
 
@@ -90,6 +93,8 @@ struct Columns {
     constants: Vec<(usize, Register, usize)>,
     /// The line of each statement of each thread.
     lines: Vec<Vec<usize>>,
+    /// Where each thread stands in the header.
+    threads: Vec<Range<usize>>,
     /// Where the last cell begins, and the line breaks in front of it.
     counted: (usize, usize),
 }
@@ -103,7 +108,23 @@ struct Initial<'t> {
 }
 
 impl<'t> Reader<'t> {
-    fn file(&mut self, name: String) -> Result<Litmus, Errors> {
+    /// A reader behind the first line, and the name in it.
+    fn new(text: &'t str, dialect: Dialect) -> Result<(String, Self), Error> {
+        let header = text.trim_start();
+        let skipped = text.len() - header.len();
+        let line = header.lines().next().unwrap_or_default();
+        let Some(name) = line.strip_prefix("PTX").filter(|name| name.is_empty() || name.starts_with([' ', '\t']))
+        else {
+            return Err(Error::at(text, skipped, "a litmus test begins with `PTX` and its name"));
+        };
+        let tokens = Tokens::new(text, skipped + line.len())?;
+        let program = Program { locations: Vec::new(), threads: Vec::new() };
+        let reader = Reader { text, dialect, tokens, program, columns: Columns::default() };
+        Ok((name.trim().into(), reader))
+    }
+
+    /// All in front of the rows: the comments, and the initial values of registers.
+    fn front(&mut self) -> Result<(Vec<String>, Vec<Initial<'t>>), Error> {
         let mut comments = Vec::new();
         while self.tokens.peek().kind == TokenKind::String {
             let text = self.tokens.take().text.text;
@@ -111,12 +132,19 @@ impl<'t> Reader<'t> {
         }
         let initial = self.initial()?;
         loop {
+            let start = self.tokens.here();
             self.thread()?;
+            self.columns.threads.push(start..self.tokens.behind());
             if !self.tokens.accept("|") {
                 break;
             }
         }
         self.tokens.expect(";")?;
+        Ok((comments, initial))
+    }
+
+    fn file(&mut self, name: String) -> Result<Litmus, Errors> {
+        let (comments, initial) = self.front()?;
         for Initial { thread, name, value, at } in initial {
             let Some(thread) = self.program.threads.get_mut(thread) else {
                 return Ok(self.tokens.error_at(at, format!("there is no thread P{thread}"))?);

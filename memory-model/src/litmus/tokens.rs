@@ -53,6 +53,11 @@ impl<'t> Tokens<'t> {
         self.peek().text.start
     }
 
+    /// Where the token in front of the next one ends, in bytes.
+    pub(crate) fn behind(&self) -> usize {
+        self.next.checked_sub(1).map_or(0, |last| self.tokens[last].text.span().end)
+    }
+
     /// An error at the next token.
     pub(crate) fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
         self.error_at(self.here(), message)
