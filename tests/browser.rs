@@ -291,7 +291,9 @@ async fn reference(client: &Client) -> Result<(), Failed> {
         .await?;
     ready(client).await?;
     let chosen = "return ['operation', 'ordering', 'type', 'space'].map((name) => document.getElementById(name).value)";
-    same(client.execute(chosen, vec![]).await?, json!(["add", "acq_rel", "i32", "global"]), "what the link chooses")
+    same(client.execute(chosen, vec![]).await?, json!(["add", "acq_rel", "i32", "global"]), "what the link chooses")?;
+    client.find(Locator::Css("a[href='reference/add.html#i32-acq_rel']")).await?.click().await?;
+    same(text(client, ":target").await?.trim(), "i32: acq_rel", "back at the heading")
 }
 
 /// Waits for a condition, in JavaScript.
@@ -583,12 +585,18 @@ async fn usable(client: &Client) -> Result<(), Failed> {
     same(live, true, "what changes is said")?;
     for theme in ["light", "navy"] {
         for width in [360, 1280] {
-            client.execute("document.documentElement.className = document.documentElement.className.replace(/light|navy/, arguments[0])", vec![json!(theme)]).await?;
+            client.execute("localStorage.setItem('mdbook-theme', arguments[0])", vec![json!(theme)]).await?;
             client.set_window_size(width, 900).await?;
+            client.refresh().await?;
+            ready(client).await?;
+            let is = "return document.documentElement.classList.contains(arguments[0])";
+            same(client.execute(is, vec![json!(theme)]).await?, true, theme)?;
             let wide = "return [...document.querySelectorAll('main form.ask *')].filter((one) => !one.closest('pre, figure, table')
                 && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((one) => one.outerHTML.slice(0, 80))";
             same(client.execute(wide, vec![]).await?, json!([]), &format!("too wide for {width}"))?;
             shot(client, &format!("{theme}-{width}")).await?;
+            client.execute("document.querySelector('#shown, #answers').scrollIntoView()", vec![]).await?;
+            shot(client, &format!("{theme}-{width}-answer")).await?;
         }
     }
     Ok(())

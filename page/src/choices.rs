@@ -1,9 +1,10 @@
 //! What the fields of the pages may hold, for their lists.
 
 use ptx_atomics_lowering::{
-    FpAtomics, Ordering, PtxVersion, RmwOp, Sm, Strategy, Type,
+    Ordering, PtxVersion, RmwOp, Sm, Strategy, Type,
     ptx::{Scope, Space},
 };
+use ptx_atomics_pass::FpChoice;
 use serde_json::json;
 use strum::IntoEnumIterator;
 
@@ -21,7 +22,7 @@ pub fn choices() -> String {
         "mcpu": names(&mut Sm::all().map(|sm| sm.name().to_owned())),
         "mattr": names(&mut PtxVersion::all().map(|version| format!("+{}", version.feature()))),
         "strategy": names(&mut Strategy::iter().map(|strategy| strategy.to_string())),
-        "fp-atomics": names(&mut FpAtomics::iter().map(|fp| fp.to_string())),
+        "fp-atomics": FpChoice::words(),
     })
     .to_string()
 }

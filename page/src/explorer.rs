@@ -1,7 +1,7 @@
 //! The PTX of one operation: what it is, what it differs in, what it needs and costs.
 
 use ptx_atomics_lowering::{
-    Access, AtomicOp, Change, Lowering, Operation, Ordering, RmwOp, SyncScope, Target, Type,
+    Access, AtomicOp, Change, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
     abi::{ABI, RowName, Step},
     lower,
     ptx::{Instruction, Space},
@@ -36,6 +36,8 @@ pub struct Question {
     volatile: bool,
     generic_may_be_local: bool,
     volatile_as_mmio: bool,
+    /// As the attribute `denormal-fp-math-f32` says of a function.
+    flush_f32: bool,
 }
 
 /// What is known of the lowering of one operation.
@@ -116,7 +118,7 @@ impl Question {
         let settings = self.settings(&mut errors);
         let target = kept(&mut errors, settings.target(None, None).map_err(|error| Wrong::new("mattr", error)));
         let (Some(op), Some(target), true) = (op, target, errors.is_empty()) else { return Err(errors) };
-        let policy = settings.options(target).policy;
+        let policy = Policy { flush_f32: self.flush_f32, ..settings.options(target).policy };
         let lowered = lower(&op, &policy, &target);
         let lowering = lowered
             .map_err(|errors| errors.into_iter().map(|error| Wrong::new("operation", error)).collect::<Vec<_>>())?;

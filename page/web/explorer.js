@@ -55,6 +55,13 @@ function refused(errors) {
   return element("section", { class: "answer" }, ...errors.map((one) => element("p", { class: "wrong" }, `error: ${one.message}`)));
 }
 
+/** The place of the operation in the reference. */
+function inReference() {
+  const [operation, ordering, type, space] = ["operation", "ordering", "type", "space"].map((name) => form.elements[name].value);
+  if (operation === "fence") return `reference/fence.html#fence-${ordering}`;
+  return `reference/${operation}.html#${type}${space === "local" ? "" : `-${ordering}`}`;
+}
+
 /** What is known of one side. Lines that the other side lacks are marked. */
 function known({ target, ptx, changes, row, requires, sass }, other) {
   const lines = ptx === "" ? [] : ptx.split("\n");
@@ -64,6 +71,7 @@ function known({ target, ptx, changes, row, requires, sass }, other) {
     element("h3", {}, target),
     lines.length > 0 ? element("pre", {}, element("code", {}, ...code)) : element("p", {}, "No instruction: nothing is left to do."),
     copied(ptx),
+    element("p", {}, element("a", { href: inReference() }, "In the reference, with what other compilers give")),
   ];
   const part = (title, ...body) => parts.push(element("h4", {}, title), ...body);
   if (changes.length > 0) {

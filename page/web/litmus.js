@@ -23,9 +23,8 @@ async function run() {
   status.textContent = "Running…";
   try {
     const { answer, errors } = JSON.parse(await engine.call("litmus", JSON.stringify(question(form))));
-    const took = performance.now() - started;
-    answer ? say(answer) : refuse(errors);
-    form.dataset.took = took.toFixed(1);
+    answer ? await say(answer) : refuse(errors);
+    form.dataset.took = (performance.now() - started).toFixed(1);
   } catch (error) {
     status.textContent = `No verdict: ${error.message}.`;
   } finally {
@@ -40,20 +39,23 @@ function busy(is) {
   state(form, "aria-busy", is);
 }
 
-function say({ answer, text, svg, threads, warnings }) {
+/** Shows an answer; done when its drawing is drawn. */
+async function say({ answer, text, svg, threads, warnings }) {
   mark(form, []);
   listed(warnings, "warning");
   placement(threads);
   named = answer.file;
   status.textContent = text.slice(answer.file.length + 2, text.indexOf("\n"));
-  const drawing = element("figure", { class: "drawing" });
-  if (svg) {
-    // An image has no scripts, and its text is found in the text below.
-    const image = element("img", { alt: `The execution of ${answer.name}: the text below says the same` });
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-    drawing.append(image);
+  const said = element("pre", { tabindex: "0" }, element("code", {}, text));
+  if (!svg) {
+    shown.replaceChildren(said);
+    return;
   }
-  shown.replaceChildren(...(svg ? [drawing] : []), element("pre", { tabindex: "0" }, element("code", {}, text)));
+  // An image has no scripts, and its text is found in the text below.
+  const image = element("img", { alt: `The execution of ${answer.name}: the text below says the same` });
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  shown.replaceChildren(element("figure", { class: "drawing" }, image), said);
+  await image.decode();
 }
 
 function refuse(errors) {

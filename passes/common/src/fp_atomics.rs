@@ -28,6 +28,11 @@ const WORDS: [(&str, FpChoice); 4] = {
 };
 
 impl FpChoice {
+    /// The words of the option.
+    pub fn words() -> [&'static str; 4] {
+        WORDS.map(|(word, _)| word)
+    }
+
     /// This choice; where it has none, the other.
     pub fn or(self, other: Self) -> Self {
         Self { additions: self.additions.or(other.additions), no_nans: self.no_nans.or(other.no_nans) }
