@@ -17,7 +17,7 @@ use std::{
 
 use fantoccini::{Client, ClientBuilder, Locator, key::Key, wd::Capabilities};
 use hyper_util::client::legacy::connect::HttpConnector;
-use libtest_mimic::{Arguments, Failed};
+use libtest_mimic::{Arguments, Failed, Trial};
 use regex::Regex;
 use serde_json::{Value, json};
 use testing::{binary, exists, ptx_atomics, root, success, trial};
@@ -56,7 +56,9 @@ fn main() {
         trial("the book has a page of each chapter".into(), no_book, pages),
         trial("links of the book lead somewhere".into(), no_book, links),
     ];
-    libtest_mimic::run(&arguments, pages.into_iter().chain(tests).collect()).exit();
+    let time = || run("litmus", "time", async |client: &Client| time(client).await);
+    let time = Trial::test("litmus: the time of message passing", time).with_ignored_flag(true);
+    libtest_mimic::run(&arguments, pages.into_iter().chain(tests).chain([time]).collect()).exit();
 }
 
 /// Why there is no book.
@@ -560,6 +562,24 @@ async fn placed(client: &Client) -> Result<(), Failed> {
         while (form.elements.text.value === before) await idle(); await idle(); return form.elements.text.value";
     let moved = script(client, body, vec![]).await?;
     same(moved, racing.replace("P1@cta 1,gpu 0", "P1@cta 1,gpu 2"), "the text")
+}
+
+/// From the button to the drawing, and the command for the same: for docs/cost.md.
+async fn time(client: &Client) -> Result<(), Failed> {
+    let body = "const times = [];
+        for (let round = 0; round < 41; round++) { form.elements.run.click(); await idle(); times.push(Number(form.dataset.took)); }
+        return times.slice(1).sort((one, other) => one - other)";
+    let times: Vec<f64> = serde_json::from_value(script(client, body, vec![]).await?)?;
+    let folder = tempfile::tempdir()?;
+    let start = Instant::now();
+    for _ in 0..20 {
+        let mut command = ptx_atomics();
+        command.args(["litmus", "examples/litmus/message_passing.litmus", "--outcomes", "--explain", "--svg"]);
+        success(command.arg(folder.path().join("mp.svg")))?;
+    }
+    let command = start.elapsed().as_secs_f64() * 1000.0 / 20.0;
+    println!("in the page {} to {} ms, median {}; the command {command:.1} ms", times[0], times[39], times[20]);
+    Ok(())
 }
 
 async fn as_command(client: &Client) -> Result<(), Failed> {

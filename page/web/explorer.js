@@ -1,5 +1,5 @@
 // The explorer: one operation, on one or two targets.
-import { Engine, copied, element, keepKeys, mark, question, remember, restore, table } from "./page.js";
+import { Engine, coded, copied, element, keepKeys, mark, question, remember, restore, table } from "./page.js";
 
 const form = document.querySelector("#explorer");
 const engine = new Engine();
@@ -82,7 +82,7 @@ function known({ target, ptx, changes, row, requires, sass }, other) {
     part("Why it is right", element("p", {}, "NVIDIA's Atomics ABI, row ", element("code", {}, row.name), ": ", element("code", {}, row.words)), element("ul", {}, ...sequences));
   }
   if (requires.length > 0) {
-    part("What it needs", table(["form", "requires"], requires.map(({ form, requirement }) => [form, requirement])));
+    part("What it needs", table(["form", "requires"], requires.map(({ form, requirement }) => [coded(form), requirement])));
   }
   if (sass) {
     const { family, ptxas, opcodes, membar, errbar, cctl, notes } = sass;

@@ -113,6 +113,11 @@ export function state(of, name, is) {
   is ? of.setAttribute(name, "true") : of.removeAttribute(name);
 }
 
+/** A text whose words between backticks are code. */
+export function coded(text) {
+  return element("span", {}, ...text.split("`").map((part, index) => (index % 2 === 0 ? part : element("code", {}, part))));
+}
+
 /** A table with a line of names. */
 export function table(names, rows) {
   const cells = (kind, row) => element("tr", {}, ...row.map((cell) => element(kind, kind === "th" ? { scope: "col" } : {}, cell)));

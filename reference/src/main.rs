@@ -3,13 +3,13 @@
 use std::{env, fs, io, path::PathBuf};
 
 use ptx_atomics_reference::{chapter, names};
+use rayon::prelude::*;
 
 fn main() -> io::Result<()> {
     let folder = PathBuf::from(env::args_os().nth(1).ok_or_else(|| io::Error::other("usage: reference FOLDER"))?);
     fs::create_dir_all(&folder)?;
-    for name in names() {
-        fs::write(folder.join(&name).with_extension("md"), chapter(&name))?;
-        println!("{name}");
-    }
+    let names = names();
+    names.par_iter().try_for_each(|name| fs::write(folder.join(name).with_extension("md"), chapter(name)))?;
+    names.iter().for_each(|name| println!("{name}"));
     Ok(())
 }
