@@ -47,6 +47,7 @@ fn main() {
         "litmus", "every control has a name, and nothing is wider than a telephone" => usable;
         "explorer", "every answer is the library's" => explored;
         "explorer", "a link has the choices" => explorer_link;
+        "explorer", "two targets or strategies are side by side" => side_by_side;
         "explorer", "wrong input is told at its field and kept" => wrong_choice;
         "explorer", "every control has a name, and nothing is wider than a telephone" => usable;
         "reference/add", "a heading can be linked to, and leads to the explorer" => reference;
@@ -496,12 +497,21 @@ async fn wrong_test(client: &Client) -> Result<(), Failed> {
             vec![],
         );
         let listed = listed.await?;
+        let marks = "return [...document.querySelectorAll('#messages pre')].map((one) => one.textContent)";
+        let marks: Vec<String> = serde_json::from_value(script(client, marks, vec![]).await?)?;
+        let mut marks = marks.into_iter();
         let listed: Vec<&str> = listed.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         same(listed.len(), said.matches("error: ").count(), wrong)?;
         for line in listed {
             let (message, place) = line.rsplit_once(" (line ").ok_or("no place")?;
             let place = place.trim_end_matches(')').replace(", column ", ":");
             let is_there = said.contains(message) && said.contains(&format!("test.litmus:{place}\n"));
+            let (number, column): (usize, usize) = {
+                let (number, column) = place.split_once(':').ok_or("no column")?;
+                (number.parse()?, column.parse()?)
+            };
+            let code = wrong.lines().nth(number - 1).unwrap_or_default();
+            same(marks.next().ok_or("no mark")?, format!("{code}\n{:>column$}", '^'), "the mark below its place")?;
             if !is_there {
                 return Err(format!("of {wrong:?} the page says\n{line}\nand the command\n{said}").into());
             }
@@ -520,7 +530,7 @@ async fn wrong_test(client: &Client) -> Result<(), Failed> {
         set(client, &[("text", TEST), (field, wrong)]).await?;
         let said = text(client, &format!("#{field}-wrong")).await?;
         assert!(!said.is_empty());
-        same(client.find(Locator::Css(&format!("#{field}"))).await?.prop("value").await?, wrong, &said)?;
+        is_marked(client, field, wrong, &said).await?;
         if field == "readings" {
             command_says(&["litmus", "--reading", wrong, "-"], &said)?;
         }
@@ -536,6 +546,14 @@ fn command_says(arguments: &[&str], message: &str) -> Result<(), Failed> {
     let said = String::from_utf8(output.stderr)?;
     let is_same = output.status.code() == Some(2) && said.contains(message);
     if is_same { Ok(()) } else { Err(format!("the page says\n{message}\nand the command\n{said}").into()) }
+}
+
+/// A field keeps what was typed, and says to who does not see it what is wrong.
+async fn is_marked(client: &Client, id: &str, wrong: &str, said: &str) -> Result<(), Failed> {
+    let field = client.find(Locator::Css(&format!("#{id}"))).await?;
+    same(field.prop("value").await?, wrong, said)?;
+    same(field.attr("aria-invalid").await?, "true", said)?;
+    same(field.attr("aria-describedby").await?, format!("{id}-wrong"), said)
 }
 
 async fn keys(client: &Client) -> Result<(), Failed> {
@@ -561,7 +579,11 @@ async fn placed(client: &Client) -> Result<(), Failed> {
         list.dispatchEvent(new Event('change')); const before = form.elements.text.value; \
         while (form.elements.text.value === before) await idle(); await idle(); return form.elements.text.value";
     let moved = script(client, body, vec![]).await?;
-    same(moved, racing.replace("P1@cta 1,gpu 0", "P1@cta 1,gpu 2"), "the text")
+    same(moved, racing.replace("P1@cta 1,gpu 0", "P1@cta 1,gpu 2"), "the text")?;
+    let body = "const list = document.querySelector('[aria-label=\"gpu of P1\"]'); list.value = '3'; \
+        list.dispatchEvent(new Event('change')); form.elements.text.value = 'typed'; \
+        await new Promise((next) => setTimeout(next, 300)); await idle(); return form.elements.text.value";
+    same(script(client, body, vec![]).await?, "typed", "what is typed while a thread is placed")
 }
 
 /// From the button to the drawing, and the command for the same: for docs/cost.md.
@@ -596,7 +618,8 @@ async fn as_command(client: &Client) -> Result<(), Failed> {
 
 async fn usable(client: &Client) -> Result<(), Failed> {
     let nameless = "return [...document.querySelectorAll('form.ask :is(input, select, textarea, button, img)')]
-        .filter((one) => !(one.labels?.[0]?.textContent ?? one.getAttribute('aria-label') ?? (one.alt || one.textContent)).trim())
+        .filter((one) => ![...(one.labels?.[0]?.childNodes ?? [])].some((part) => part.nodeType === Node.TEXT_NODE && part.textContent.trim())
+            && !(one.getAttribute('aria-label') ?? (one.alt || (one.matches('button') ? one.textContent : ''))).trim())
         .map((one) => one.outerHTML)";
     same(client.execute(nameless, vec![]).await?, json!([]), "controls without a name")?;
     let live = client
@@ -642,12 +665,14 @@ async fn explored(client: &Client) -> Result<(), Failed> {
     let list = |name: &str| choices[name].as_array().cloned().unwrap_or_default();
     let lists = ["operation", "ordering", "scope", "type", "space", "mcpu", "strategy", "fp-atomics"]
         .map(|name| (name, list(name)));
+    let flags = ["volatile", "generic-may-be-local", "volatile-as-mmio", "flush-f32"];
     // Each value is met many times; steps without a common divisor meet them in all combinations.
     let questions = (0..2000usize).map(|index| {
         let fields = lists.iter().enumerate().map(|(step, (name, values))| {
             ((*name).to_owned(), values[index * (2 * step + 1) / (step + 1) % values.len()].clone())
         });
-        Value::Object(fields.collect())
+        let flags = flags.iter().enumerate().map(|(bit, name)| ((*name).to_owned(), json!(index >> bit & 1 == 1)));
+        Value::Object(fields.chain(flags).collect())
     });
     let questions: Vec<String> = questions.map(|question| question.to_string()).collect();
     let expected: Vec<String> = questions.iter().map(|question| ptx_atomics_page::explorer::answer(question)).collect();
@@ -679,6 +704,47 @@ async fn explorer_link(client: &Client) -> Result<(), Failed> {
     same(text(client, "#answers").await?, shown, "the answer")
 }
 
+async fn side_by_side(client: &Client) -> Result<(), Failed> {
+    let pairs = [
+        [("a.mcpu", "sm_90"), ("a.mattr", "+ptx86"), ("b.mcpu", "sm_70"), ("b.mattr", "+ptx86")],
+        [("a.mcpu", "sm_60"), ("a.strategy", ""), ("b.mcpu", "sm_100"), ("b.strategy", "fence")],
+        [("a.mcpu", "sm_90"), ("a.strategy", "fence"), ("b.mcpu", "sm_90"), ("b.strategy", "recommended")],
+    ];
+    set(client, &[("compare", "true"), ("type", "i16"), ("operation", "add")]).await?;
+    for fields in pairs {
+        set(client, &fields).await?;
+        // A page of this test's own, so that no earlier choice is left.
+        let own = "return Object.fromEntries([...form.elements].filter((one) => one.name).map((one) => [one.name, one.type === 'checkbox' ? one.checked : one.value]))";
+        let chosen = script(client, own, vec![]).await?;
+        let expected = ["a", "b"].map(|side| {
+            let mut question = chosen.clone();
+            for name in ["mcpu", "mattr", "strategy"] {
+                question[name] = chosen[format!("{side}.{name}")].clone();
+            }
+            let answer: Value =
+                serde_json::from_str(&ptx_atomics_page::explorer::answer(&question.to_string())).expect("JSON");
+            let lines = answer["answer"]["ptx"].as_str().expect("PTX").lines().map(ToOwned::to_owned);
+            (answer["answer"]["target"].clone(), lines.collect::<Vec<String>>())
+        });
+        let [first, second] = &expected;
+        let shown = |(target, lines): &(Value, Vec<String>), (_, others): &(Value, Vec<String>)| {
+            let marked: Vec<_> = lines.iter().filter(|line| !others.contains(line)).collect();
+            json!([target, lines.join("\n"), marked])
+        };
+        let expected = json!([shown(first, second), shown(second, first)]);
+        let answers = "[...document.querySelectorAll('#answers .answer')].map((one) => [one.querySelector('h3').textContent,
+            one.querySelector('pre').textContent.trim(), [...one.querySelectorAll('mark')].map((mark) => mark.textContent)])";
+        let same_targets = format!(
+            "JSON.stringify({answers}.map(([target]) => target)) === JSON.stringify({})",
+            json!([first.0, second.0])
+        );
+        wait(client, &same_targets).await?;
+        sleep(Duration::from_millis(200)).await;
+        same(script(client, &format!("return {answers}"), vec![]).await?, expected, "the two sides")?;
+    }
+    Ok(())
+}
+
 async fn wrong_choice(client: &Client) -> Result<(), Failed> {
     for (field, id, option, wrong) in [
         ("a.mcpu", "a-mcpu", "--mcpu", "sm_9x"),
@@ -690,7 +756,7 @@ async fn wrong_choice(client: &Client) -> Result<(), Failed> {
         wait(client, &format!("document.querySelector('#{id}-wrong')")).await?;
         let said = text(client, &format!("#{id}-wrong")).await?;
         command_says(&["table", option, wrong], &said)?;
-        same(client.find(Locator::Css(&format!("#{id}"))).await?.prop("value").await?, wrong, &said)?;
+        is_marked(client, id, wrong, &said).await?;
         set(client, &[(field, "")]).await?;
         wait(client, &format!("!document.querySelector('#{id}-wrong')")).await?;
     }

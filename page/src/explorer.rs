@@ -252,6 +252,31 @@ mod tests {
         assert_eq!(explored.row.as_ref().map(|row| &row.name[..]), row, "{fields}");
     }
 
+    /// The first line of the PTX of an f32 operation on a generic address, or of one that these fields choose.
+    fn first(fields: &str) -> String {
+        let usual = r#"{"operation": "fadd", "ordering": "relaxed", "scope": "gpu", "type": "f32", "space": "generic", "mcpu": "sm_90", "mattr": "+ptx93"}"#;
+        let mut question: serde_json::Value = serde_json::from_str(usual).expect("a question");
+        let others: serde_json::Map<_, _> = serde_json::from_str(fields).expect("fields");
+        question.as_object_mut().expect("an object").extend(others);
+        let question: Question = serde_json::from_value(question).expect("a question");
+        question.explore().expect("it has a lowering").ptx.lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// Each option does what it does in the command.
+    #[test]
+    fn options_are_those_of_the_library() {
+        let native = "atom.relaxed.gpu.add.f32 %d, [%a], %b;";
+        assert_eq!(first("{}"), native);
+        assert_ne!(first(r#"{"fp-atomics": "ieee"}"#), native);
+        assert_eq!(first(r#"{"fp-atomics": "ieee", "flush-f32": true}"#), native);
+        assert!(first(r#"{"generic-may-be-local": true}"#).starts_with(".reg .pred"));
+        let load = r#""operation": "load", "space": "global""#;
+        assert_eq!(first(&format!("{{{load}}}")), "ld.relaxed.gpu.global.b32 %d, [%a];");
+        assert_eq!(first(&format!(r#"{{{load}, "volatile": true}}"#)), "ld.volatile.global.b32 %d, [%a];");
+        let mmio = first(&format!(r#"{{{load}, "volatile": true, "volatile-as-mmio": true}}"#));
+        assert_eq!(mmio, "ld.mmio.relaxed.sys.global.b32 %d, [%a];");
+    }
+
     #[test]
     fn rows_are_those_that_are_followed() {
         check("{}", Some("rmw.acq_rel"));

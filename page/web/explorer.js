@@ -1,5 +1,5 @@
 // The explorer: one operation, on one or two targets.
-import { Engine, coded, copied, element, keepKeys, mark, question, remember, restore, table } from "./page.js";
+import { Engine, coded, copied, element, mark, question, remember, restore, table } from "./page.js";
 
 const form = document.querySelector("#explorer");
 const engine = new Engine();
@@ -98,7 +98,6 @@ function known({ target, ptx, changes, row, requires, sass }, other) {
   return element("section", { class: "answer" }, ...parts);
 }
 
-keepKeys(form);
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", show);
 addEventListener("hashchange", () => {

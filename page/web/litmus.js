@@ -1,5 +1,5 @@
 // Litmus tests: an editor, and what the command says and draws of them.
-import { Engine, copied, element, keepKeys, mark, question, remember, restore, state } from "./page.js";
+import { Engine, copied, element, mark, question, remember, restore, state } from "./page.js";
 
 const form = document.querySelector("#litmus");
 const shown = document.querySelector("#shown");
@@ -161,7 +161,6 @@ async function examples() {
   return all;
 }
 
-keepKeys(form);
 form.addEventListener("submit", (event) => event.preventDefault());
 form.elements.run.onclick = run;
 form.elements.stop.onclick = () => engine.stop();

@@ -134,8 +134,3 @@ export function copied(text) {
   };
   return button;
 }
-
-/** Keys that are typed into a form are not the book's, which turns pages with the arrows. */
-export function keepKeys(form) {
-  form.addEventListener("keydown", (event) => event.stopPropagation());
-}

@@ -1,18 +1,13 @@
 //! The parts of `docs/reference.md` that are made of tables.
 
-use itertools::Itertools;
 use ptx_atomics_lowering::{Change, sass::Note};
 use strum::{EnumMessage, IntoEnumIterator};
 
-use crate::{RULES, names};
+use crate::RULES;
 
 /// The parts by their names, as they stand between `<!-- generated: NAME -->` and `<!-- end -->`.
-pub fn parts() -> [(&'static str, String); 3] {
-    [
-        ("rules", RULES.iter().map(|rule| format!("- {rule}\n")).collect()),
-        ("notes", notes()),
-        ("operations", format!("{}\n", names().iter().map(|name| format!("[{name}](reference/{name}.md)")).join(", "))),
-    ]
+pub fn parts() -> [(&'static str, String); 2] {
+    [("rules", RULES.iter().map(|rule| format!("- {rule}\n")).collect()), ("notes", notes())]
 }
 
 /// The text with its generated parts as they are now.

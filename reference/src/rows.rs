@@ -33,12 +33,22 @@ impl Column {
                 _ => runs.push((*index, *index)),
             }
         }
-        let run = |(first, last): (usize, usize)| match last - first {
-            0 => self.names[first].clone(),
-            1 => format!("{}, {}", self.names[first], self.names[last]),
-            _ => format!("{} to {}", self.names[first], self.names[last]),
+        runs.into_iter().map(|(first, last)| self.run(first, last)).join(", ")
+    }
+
+    /// `sm_90 with ptx85` and `sm_90 with ptx90` together are `sm_90`.
+    fn run(&self, first: usize, last: usize) -> String {
+        let whole = |index: usize| self.names[index].split(" with ").next().unwrap_or_default();
+        let shown = |index: usize, next: usize| {
+            let both = (first..=last).contains(&next) && next != index && whole(index) == whole(next);
+            if both { whole(index) } else { &*self.names[index] }
         };
-        runs.into_iter().map(run).join(", ")
+        let (from, to) = (shown(first, first + 1), shown(last, last.saturating_sub(1)));
+        match last - first {
+            _ if from == to => from.to_owned(),
+            1 => format!("{from}, {to}"),
+            _ => format!("{from} to {to}"),
+        }
     }
 }
 

@@ -67,14 +67,14 @@ pub fn section(operation: Operation) -> Section {
         for table in &section.tables[known..] {
             let names = table.orderings.iter().join(", ");
             let all = Ordering::iter().filter(|ordering| operation.takes(*ordering)).count();
-            let (head, id) = match (is_local, table.orderings.len() == all) {
-                (false, _) => (names, format!("{title}-{}", table.orderings[0])),
-                (true, true) => ("in local memory".to_owned(), format!("{title}-local")),
-                (true, false) => (format!("{names}, in local memory"), format!("{title}-local-{}", table.orderings[0])),
+            let head = match (is_local, table.orderings.len() == all) {
+                (false, _) => names,
+                (true, true) => "in local memory".to_owned(),
+                (true, false) => format!("{names}, in local memory"),
             };
             let link = if is_local { String::new() } else { explorer(&operation, table.orderings[0]) };
             let others = others::table(&operation, &table.orderings, &spaces);
-            write!(body, "\n### {title}: {head} {{#{id}}}\n\n{}{link}{others}", table.text).expect("a text grows");
+            write!(body, "\n### {title}: {head}\n\n{}{link}{others}", table.text).expect("a text grows");
         }
     }
     if !needs.is_empty() {

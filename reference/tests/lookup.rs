@@ -18,11 +18,15 @@ fn lines(table: &Table) -> Vec<Vec<&str>> {
 /// Whether a cell has a value: by its name, as one of a run of targets, or as one of all.
 fn lists(cell: &str, value: &str) -> bool {
     let names = target_names();
-    let number = |name: &str| names.iter().position(|other| other == name);
+    // A GPU that is there with two versions of PTX stands for both.
+    let is_named =
+        |name: &str, of: &String| of == name || of.strip_prefix(name).is_some_and(|rest| rest.starts_with(" with "));
+    let first = |name: &str| names.iter().position(|of| is_named(name, of));
+    let last = |name: &str| names.iter().rposition(|of| is_named(name, of));
     cell == "all"
-        || cell.split(", ").any(|part| match part.split_once(" to ").map(|(from, to)| (number(from), number(to))) {
-            Some((Some(from), Some(to))) => number(value).is_some_and(|number| (from..=to).contains(&number)),
-            _ => part == value,
+        || cell.split(", ").any(|part| match part.split_once(" to ").map(|(from, to)| (first(from), last(to))) {
+            Some((Some(from), Some(to))) => first(value).is_some_and(|number| (from..=to).contains(&number)),
+            _ => is_named(part, &value.to_owned()),
         })
 }
 
