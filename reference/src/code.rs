@@ -42,7 +42,7 @@ pub const LEVEL: &str = "<.level>";
 pub const SPACE: &str = "<.space>";
 
 /// The level of `membar` for a scope.
-pub fn level(scope: Scope) -> &'static str {
+fn level(scope: Scope) -> &'static str {
     match scope {
         Scope::Cta => ".cta",
         Scope::Cluster | Scope::Gpu => ".gl",

@@ -15,7 +15,7 @@ use itertools::Itertools;
 use ptx_atomics_lowering::{Operation, Ordering, Target, ptx::Space};
 
 pub use self::{
-    code::{LEVEL, SCOPE, SPACE, level, standing_for},
+    code::{LEVEL, SCOPE, SPACE},
     section::{Section, Table, section},
 };
 

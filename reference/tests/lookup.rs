@@ -1,12 +1,16 @@
 //! Whoever looks an operation up in the reference finds what the library makes of it, in one row.
 
+use std::collections::BTreeSet;
+
 use ptx_atomics_lowering::{
-    AtomicOp, Operation, Ordering, Policy, RmwOp, Sm, Strategy, SyncScope, Target, Type, lower,
-    ptx::{Scope, Space},
+    AtomicOp, Change, Lowering, Operation, Ordering, Policy, RmwOp, Sm, Strategy, SyncScope, Target, Type, lower,
+    ptx::{Instruction, Scope, Space},
+    sass::{Family, Sass, leader_orders, loses_ordering},
 };
 use ptx_atomics_reference::{
-    LEVEL, SCOPE, SPACE, Section, TARGETS, Table, level, name, operations, section, standing_for, target_names, targets,
+    LEVEL, SCOPE, SPACE, Section, TARGETS, Table, name, operations, section, target_names, targets,
 };
+use regex::{Captures, Regex};
 use strum::IntoEnumIterator;
 
 /// The lines of a table, as cells; the first is the header.
@@ -44,14 +48,51 @@ fn code(cell: &str, section: &Section, scope: Scope, space: Space, target: &Targ
     let parts: Vec<String> = cell.split("<br>").map(part).collect();
     parts
         .join("\n")
-        .replace(SCOPE, &format!(".{}", standing_for(scope, target)))
-        .replace(LEVEL, level(scope))
+        .replace(
+            SCOPE,
+            if scope == Scope::Cluster && target.sm.number() < 90 { ".gpu" } else { SCOPES[scope as usize].0 },
+        )
+        .replace(LEVEL, SCOPES[scope as usize].1)
         .replace(SPACE, &space)
+}
+
+/// What stands for `<.scope>` and `<.level>`, by the scope.
+const SCOPES: [(&str, &str); 4] = [(".cta", ".cta"), (".cluster", ".gl"), (".gpu", ".gl"), (".sys", ".sys")];
+
+/// What a cell has for a place: each value that holds everywhere, or where the place is.
+fn held(cell: &str, values: &Regex, place: &[String]) -> BTreeSet<String> {
+    let cell = cell.split("</summary>").last().unwrap_or_default();
+    let holds = |found: &Captures<'_>| {
+        let places = found.get(2).map_or("", |places| places.as_str());
+        places.is_empty() || places.split("; ").all(|list| place.iter().any(|value| lists(list, value)))
+    };
+    values.captures_iter(cell).filter(holds).map(|found| found[1].to_owned()).collect()
+}
+
+/// What the library knows of a lowering beside its code: how many barriers, and what is to be noted.
+fn known(lowering: &Lowering, target: &Target) -> [BTreeSet<String>; 2] {
+    let family = Family::of(target.sm);
+    let counts = family.and_then(|family| Sass::of_sequence(&lowering.sequence, family)).map(|sass| sass.counts());
+    let barriers = counts.map(|counts| (counts.membar + counts.errbar + counts.cctl).to_string());
+    // These are said by the column of the GPU, and by a rule.
+    let is_elsewhere = |change: &Change| matches!(change, Change::BeforeMemoryModel | Change::ClusterAsGpu);
+    let changes = lowering.changes.iter().filter(|change| !is_elsewhere(change)).map(ToString::to_string);
+    let notes = family.into_iter().flat_map(|family| {
+        let any = |is: &dyn Fn(&Instruction) -> bool| lowering.sequence.instructions().any(is);
+        let loses = any(&|instruction| loses_ordering(instruction, family));
+        let leads = any(&|instruction| leader_orders(instruction, family));
+        [(loses, "loses-ordering"), (leads, "leader-orders")]
+            .into_iter()
+            .filter_map(|(is, name)| is.then(|| name.to_owned()))
+    });
+    [barriers.into_iter().collect(), changes.chain(notes).collect()]
 }
 
 /// Looks everything up of an operation on some targets, and says how much was found.
 fn check(operation: Operation, indices: &[usize]) -> usize {
     let section = section(operation);
+    let counts = Regex::new(r"([0-9]+)(?: \(([^)]*)\))?(?:; |$|<)").expect("an expression");
+    let notes = Regex::new(r"\[([^\]]*)\]\([^)]*\)(?: \(([^)]*)\))?").expect("an expression");
     let mut found = 0;
     for table in &section.tables {
         assert!(section.text.contains(&table.text), "a table is in the text");
@@ -85,6 +126,13 @@ fn check(operation: Operation, indices: &[usize]) -> usize {
                         expected,
                         "{operation:?} {ordering}: {wanted:?}"
                     );
+                    let place = wanted.map(|(_, value)| value);
+                    let cell = |name: &str| rows[0][column(name).expect(name)];
+                    let notes = held(cell("notes"), &notes, &place)
+                        .into_iter()
+                        .filter(|note| !["combines", "loop"].contains(&&**note));
+                    let shown = [held(cell("barriers"), &counts, &place), notes.collect()];
+                    assert_eq!(shown, known(&lowering, &target), "{operation:?} {ordering}: {place:?}");
                     found += 1;
                 }
             }
