@@ -40,7 +40,7 @@ checker, values by an interpreter. In addition, ptxas must accept the output. No
   loop, volatile. The weak load is the first one of a compare-and-swap loop: it races.
 - libNVVM takes the dialect of LLVM 7 for GPUs before sm_100, so the functions are then written in that dialect. With
   `-nvvm-latest` it takes a newer dialect, with the functions as they are. Its verifier is a separate call, which a front end may
-  leave out.
+  leave out. What it makes of a read-modify-write of local memory is a `trap`, which is an error.
 - A compiler gets the operations that its LLVM has.
 - Operations of scope singlethread need no more than plain accesses.
 """
