@@ -209,4 +209,12 @@ fn the_chapters_are_all() {
     assert_eq!(names.len(), 4 + RmwOp::iter().count());
     let of: Vec<Operation> = Operation::all(Space::Global).collect();
     assert!(of.iter().all(|operation| names.contains(&name(operation))));
+    // The ordering of success is that of the heading.
+    let failures: BTreeSet<String> = operations()
+        .filter_map(|operation| match operation {
+            Operation::CmpXchg { failure, .. } => Some(failure.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(failures, ["relaxed".to_owned()].into());
 }

@@ -51,3 +51,33 @@ fn is_loop(instruction: &Instruction, family: Family) -> bool {
     let swaps = |sass: Sass| sass.opcodes().iter().any(|opcode| opcode.contains(".CAS"));
     *op != AtomOp::Cas && Sass::of(instruction, ResultUse::Read, family).is_some_and(swaps)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx::Statement;
+
+    fn check(text: &str, family: Family, expected: &[&str]) {
+        let statement: Statement = text.parse().expect(text);
+        let sequence: Sequence = [statement].into_iter().collect();
+        let notes: Vec<&str> = Note::of_sequence(&sequence, family).map(Into::into).collect();
+        assert_eq!(notes, expected, "{text} for {family}");
+    }
+
+    #[test]
+    fn notes() {
+        use Family::{Sm50, Sm70, Sm90};
+        check("atom.acq_rel.gpu.global.add.u32 %d, [%a], %b;", Sm70, &["combines"]);
+        check("atom.acq_rel.gpu.global.add.u32 %d, [%a], %b;", Sm90, &["combines", "leader-orders"]);
+        check("atom.global.add.u32 %d, [%a], %b;", Sm50, &[]);
+        check("atom.relaxed.cta.shared.add.u64 %d, [%a], %b;", Sm90, &["loop", "combines"]);
+        check(
+            "atom.acq_rel.cta.shared.add.u64 %d, [%a], %b;",
+            Sm90,
+            &["loop", "loses-ordering", "combines", "leader-orders"],
+        );
+        check("atom.relaxed.cta.global.and.b64 %d, [%a], %b;", Sm90, &[]);
+        check("atom.relaxed.cta.shared.cas.b64 %d, [%a], %b, %c;", Sm90, &[]);
+        check("fence.acq_rel.gpu;", Sm90, &[]);
+    }
+}
