@@ -310,8 +310,8 @@ fn files(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
 /// What `scripts/scoreboard --draw` makes of the page, in a copy, is what stands in the repository.
 fn drawn() -> Result<(), Failed> {
     let copy = tempfile::tempdir()?;
-    let scripts =
-        ["scoreboard", "scoreboard_page.py", "scoreboard_sass.py", "sass.py"].map(|name| format!("scripts/{name}"));
+    let scripts = ["scoreboard", "scoreboard_page.py", "scoreboard_reference.py", "scoreboard_sass.py", "sass.py"]
+        .map(|name| format!("scripts/{name}"));
     let drawn = ["README.md", "docs/scoreboard.svg"];
     ["scripts", "docs"].iter().try_for_each(|folder| fs::create_dir(copy.path().join(folder)))?;
     for name in scripts.iter().map(|name| &**name).chain(drawn).chain(["docs/scoreboard.md"]) {

@@ -83,7 +83,8 @@ fn known(lowering: &Lowering, target: &Target) -> [BTreeSet<String>; 2] {
         let leads = any(&|instruction| leader_orders(instruction, family));
         [(loses, "loses-ordering"), (leads, "leader-orders")]
             .into_iter()
-            .filter_map(|(is, name)| is.then(|| name.to_owned()))
+            .filter(|(is, _)| *is)
+            .map(|(_, name)| name.to_owned())
     });
     [barriers.into_iter().collect(), changes.chain(notes).collect()]
 }
