@@ -158,7 +158,7 @@ fn reference() -> Result<(), Failed> {
     let target = Target::new("sm_90".parse()?, Some("ptx90".parse()?))?;
     let cells: BTreeMap<String, Cell> =
         Language::Llvm.cells(&target, 22).into_iter().map(|cell| (cell.name.clone(), cell)).collect();
-    let options = ["--mcpu", "sm_90", "--mattr", "+ptx90", "--sample", "400", "--format", "json"];
+    let options = ["--mcpu", "sm_90", "--mattr", "+ptx90", "--sample", "400", "--format", "json", "--with-ptx"];
     let output = conformance(&options, "llc-22 -mcpu=$3 -mattr=+$4 $1 -o $2")?;
     let json: Value = serde_json::from_slice(&output.stdout)?;
     let mut compared = 0;
@@ -173,12 +173,49 @@ fn reference() -> Result<(), Failed> {
         if measured.verdict != verdict {
             return Err(format!("{name} is {verdict}, and in the reference {}", measured.verdict).into());
         }
+        let given = opcodes(function["ptx"].as_str().unwrap_or_default());
+        let shown = shown(measured, cell);
+        if given != shown {
+            return Err(format!("{name} has {given:?}, and in the reference {shown:?}").into());
+        }
         compared += 1;
     }
     if compared < 200 {
         return Err(format!("only {compared} functions were compared").into());
     }
     Ok(())
+}
+
+/// The opcodes of atomics and fences in PTX, and how often each is there.
+fn opcodes(ptx: &str) -> BTreeMap<String, usize> {
+    let words = ptx.lines().filter_map(|line| line.split_whitespace().find(|word| !word.starts_with('@')));
+    let mut found = BTreeMap::new();
+    for word in words.filter(|word| ["atom.", "fence.", "membar."].iter().any(|start| word.starts_with(start))) {
+        *found.entry(word.trim_end_matches(';').to_owned()).or_default() += 1;
+    }
+    found
+}
+
+/// The same of what the reference shows.
+fn shown(measured: &others::Measured, cell: &Cell) -> BTreeMap<String, usize> {
+    let level = if ["gpu", "cluster"].contains(&measured.scope) { "gl" } else { measured.scope };
+    let words = [
+        ("scope", measured.scope),
+        ("level", level),
+        ("space", measured.space),
+        ("bits", &cell.ty.ty.bits().to_string()),
+    ];
+    let ptx = words.iter().fold(measured.ptx.to_owned(), |ptx, (name, word)| ptx.replace(&format!("<{name}>"), word));
+    let mut found = BTreeMap::new();
+    for part in ptx.split("; ") {
+        let part = part.trim_start_matches("loop(").trim_end_matches(')');
+        let (count, opcode) =
+            part.split_once(" × ").map_or((1, part), |(count, opcode)| (count.parse().unwrap_or(0), opcode));
+        for (opcode, _) in opcodes(opcode) {
+            *found.entry(opcode).or_default() += count;
+        }
+    }
+    found
 }
 
 /// An ordering that stands in the PTX, and that ptxas is known to drop.
