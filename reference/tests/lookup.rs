@@ -177,6 +177,13 @@ fn the_rules_hold() {
             assert_eq!(in_space(Space::SharedCluster).is_none(), is_before, "{of}");
             assert_eq!(in_space(Space::Const), None);
         }
+        let Operation::CmpXchg { access, .. } = find("cmpxchg", Type::I32) else { panic!("cmpxchg is none") };
+        let swap = |failure, ordering| {
+            lowered(Operation::CmpXchg { access, failure }, ordering, SyncScope::Threads(Scope::Gpu))
+                .expect("there is one")
+        };
+        assert_eq!(swap(Ordering::Acquire, Ordering::Release), swap(Ordering::Relaxed, Ordering::AcqRel));
+        assert_ne!(swap(Ordering::Acquire, Ordering::Release), swap(Ordering::Relaxed, Ordering::Release));
         let fence = lowered(Operation::Fence, Ordering::SeqCst, SyncScope::SingleThread).expect("there is one");
         assert_eq!(fence.statements(), []);
     }

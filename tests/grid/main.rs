@@ -50,7 +50,7 @@ const TARGETS: [(&str, &str); 11] = [
 const REJECTIONS: &str = include_str!("../../docs/rejections.md");
 
 /// The part that is tested where no other is asked for.
-const SAMPLE: Shard = Shard { index: 1, count: 800 };
+const SAMPLE: Shard = Shard { index: 1, count: 400 };
 
 /// How many functions go through LLVM at once.
 const MODULE: usize = 5_000;
