@@ -146,7 +146,8 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
         }
         return Ok(tasks);
     }
-    let sets: Vec<Set> = if args.sets.is_empty() { Set::iter().collect() } else { args.sets.clone() };
+    let all = || Set::iter().filter(|set| args.optimize || !set.is_for_the_optimizer_alone()).collect();
+    let sets: Vec<Set> = if args.sets.is_empty() { all() } else { args.sets.clone() };
     for set in sets {
         let of_rmws = set.has_updates() || set.has_exchanges();
         // Behind the optimizer, of the others only one differs.
@@ -184,7 +185,7 @@ fn expansions(args: &VerifyMappingArgs, default: &[usize]) -> Vec<Expansion> {
 fn shard(args: &VerifyMappingArgs, set: Set) -> (usize, usize) {
     let (k, n) = args.shard;
     let every = match args.all {
-        true => 1,
+        true => set.whole(),
         // The optimizer leaves most programs as they are that are not made for it.
         false if args.optimize && !set.is_for_the_optimizer() => 5 * set.sample(),
         false => set.sample(),

@@ -155,6 +155,8 @@ pub struct Counts {
     /// Pairs that the target has no lowering for.
     pub unsupported: u64,
     pub unsound: u64,
+    /// Pairs that are not kept behind the optimizer, and without it end in the same states: the mapping itself does not keep them.
+    pub inherited: u64,
     /// Pairs that are kept under [`Assumption::BytesOfOneWord`].
     pub assumed: u64,
     pub unknown: u64,
@@ -171,6 +173,7 @@ impl std::ops::AddAssign for Counts {
         self.candidates += other.candidates;
         self.unsupported += other.unsupported;
         self.unsound += other.unsound;
+        self.inherited += other.inherited;
         self.assumed += other.assumed;
         self.unknown += other.unknown;
     }
@@ -237,6 +240,9 @@ impl<'m, 'l> Checker<'m, 'l> {
             };
             match &judged[index] {
                 (.., Verdict::Sound) => {}
+                (.., Verdict::Unsound(states)) if self.inherits(program, mapping, states, &admitted, limits)? => {
+                    self.counts.inherited += 1;
+                }
                 (.., Verdict::SoundIf(Assumption::BytesOfOneWord)) => self.counts.assumed += 1,
                 (.., Verdict::Unknown(_)) => self.counts.unknown += 1,
                 (_, lowered, Verdict::Unsound(states)) => {
@@ -246,6 +252,26 @@ impl<'m, 'l> Checker<'m, 'l> {
             }
         }
         Ok(found)
+    }
+
+    /// Whether a mapping behind the optimizer ends in these states of a program without it, too.
+    fn inherits(
+        &mut self,
+        program: &Program<Cpp>,
+        mapping: usize,
+        states: &[State],
+        admitted: &SourceOutcomes,
+        limits: Limits,
+    ) -> Result<bool, NoProgram> {
+        let Mapping { access, optimizer, .. } = self.mappings[mapping];
+        if optimizer.is_none() {
+            return Ok(false);
+        }
+        let Some(numbers) = self.numbers(operations(program, access)?, mapping)? else { return Ok(false) };
+        let sequences: Vec<_> = numbers.iter().map(|&number| &self.sequences[number]).collect();
+        let (verdict, candidates) = judge(admitted, &inline(program, &sequences)?, limits);
+        self.counts.candidates += candidates;
+        Ok(matches!(verdict, Verdict::Unsound(known) if states.iter().all(|state| known.contains(state))))
     }
 
     /// What each mapping lowers, but those behind an optimizer that changes nothing; and all rewrites that change something.

@@ -36,7 +36,7 @@ pub enum Shown {
 }
 
 /// Where the programs are looked for that show it, until all are found: of so many programs of a set, one.
-const SETS: [(Set, &Expansion, usize); 8] = [
+const SETS: [(Set, &Expansion, usize); 11] = [
     (Set::Waiting, &EXPANSIONS[0], 20),
     (Set::Fenced, &EXPANSIONS[0], 100),
     (Set::Unwritten, &MAXIMUM, 1),
@@ -45,6 +45,9 @@ const SETS: [(Set, &Expansion, usize); 8] = [
     (Set::Placements, &EXPANSIONS[0], 40),
     (Set::WaitingPlacements, &EXPANSIONS[0], 100),
     (Set::FencedPlacements, &EXPANSIONS[0], 1000),
+    (Set::PassedOn, &EXPANSIONS[0], 1),
+    (Set::CyclesThree, &EXPANSIONS[0], 5_000),
+    (Set::CyclesMixed, &EXPANSIONS[0], 400_000),
 ];
 
 /// The families of targets that orderings are spelled for in different ways: with one fence for both of its halves, and with
@@ -60,6 +63,7 @@ fn beyond(condition: Condition) -> Option<&'static str> {
     match condition {
         Condition::OneGrid => Some("the model has one grid, and nothing in front of it or behind it"),
         Condition::Kernel => Some("each thread of the model is a kernel, and calls nothing"),
+        Condition::NothingUnknown => Some("source programs start nothing that completes beside a thread"),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod conditions;
+pub mod cycles;
 pub mod mutants;
 pub mod optimize;
 pub mod programs;

@@ -2,7 +2,7 @@
 //!
 //! Each thread is a kernel. A location that only threads of one CTA access may be in its shared memory, one that only those of
 //! a cluster access in that of the cluster, and one that only those of a GPU access is known to the GPU alone. So scopes are
-//! narrowed as often as a program allows.
+//! narrowed as often as a program allows. A thread that no other one shares its CTA with is alone in it.
 
 use std::ops::Range;
 
@@ -42,6 +42,8 @@ pub fn optimized(program: &Program<Cpp>, access: Access, options: &Options) -> R
     for thread in &program.threads {
         let basics = basics(thread)?;
         let mut function = function(thread, &basics, access, &reach)?;
+        let in_cta = |other: &&Thread<Cpp>| thread.place.includes(Scope::Cta, other.place);
+        function.single_thread = program.threads.iter().filter(in_cta).count() == 1;
         optimized.remarks.extend(optimize(&mut function, options));
         let (thread, operations) = rebuilt(thread, &basics, &function);
         optimized.operations.extend(operations);

@@ -12,6 +12,7 @@ use ptx_memory_model::{
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 use crate::{
+    cycles::Cycles,
     templates::{self, Template},
     translate::typed,
 };
@@ -640,6 +641,17 @@ pub enum Set {
     FencedPlacements,
     /// Updates that change nothing.
     Unwritten,
+    /// Updates that pass on what they acquire to threads that acquire it by a fence of a narrower scope. For the optimizer alone:
+    /// what splits an update, as the strategy `fence` does, passes on nothing then.
+    PassedOn,
+    /// All critical cycles of two threads, at every scope and every placement that it reaches.
+    CyclesTwo,
+    /// Those of three threads.
+    CyclesThree,
+    /// Those of four threads.
+    CyclesFour,
+    /// Critical cycles with a scope for each operation, updates, loops that wait, more fences, and accesses of a thread's own.
+    CyclesMixed,
 }
 
 impl Set {
@@ -666,6 +678,11 @@ impl Set {
         self.templates().is_some()
     }
 
+    /// Whether strategies need not keep them, but only what the optimizer makes of them.
+    pub fn is_for_the_optimizer_alone(self) -> bool {
+        self == Self::PassedOn
+    }
+
     /// The templates of its programs, if it has any, and whether their threads are placed.
     fn templates(self) -> Option<(&'static [Template], bool)> {
         match self {
@@ -674,6 +691,7 @@ impl Set {
             Self::Fenced => Some((&templates::FENCED, false)),
             Self::FencedPlacements => Some((&templates::FENCED, true)),
             Self::Unwritten => Some((&templates::UNWRITTEN, false)),
+            Self::PassedOn => Some((&templates::PASSED_ON, true)),
             _ => None,
         }
     }
@@ -696,6 +714,26 @@ impl Set {
             Self::Fenced => 150,
             Self::FencedPlacements => 1_500,
             Self::Unwritten => 4,
+            Self::PassedOn => 1,
+            Self::CyclesTwo => 150,
+            Self::CyclesThree | Self::CyclesFour | Self::CyclesMixed => 100 * self.whole(),
+        }
+    }
+
+    /// One program in so many is all that a run of the whole set takes: 1, but of the cycles that are too many, of which it is a
+    /// hundred thousand.
+    pub fn whole(self) -> usize {
+        const MOST: u64 = 100_000;
+        self.cycles().map_or(1, |cycles| (cycles.count() / MOST).max(1) as usize)
+    }
+
+    fn cycles(self) -> Option<Cycles> {
+        match self {
+            Self::CyclesTwo => Some(Cycles::all(2)),
+            Self::CyclesThree => Some(Cycles::all(3)),
+            Self::CyclesFour => Some(Cycles::all(4)),
+            Self::CyclesMixed => Some(Cycles::Mixed),
+            _ => None,
         }
     }
 }
@@ -703,6 +741,11 @@ impl Set {
 /// Calls `each` for the programs of a set, with their names; the part `shard.0`, from 1 on, of `shard.1`. Of programs with more
 /// loops than two, which no search ends with, there is none.
 pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
+    if let Some(cycles) = set.cycles() {
+        return cycles.each(shard, &mut |name, program| {
+            each(name, &typed(program, values.ty).expect("the values are small"));
+        });
+    }
     let mut number = 0;
     let mut take = |name: &str, make: &dyn Fn() -> Vec<Program<Cpp>>| {
         number += 1u64;
@@ -757,6 +800,7 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
         Set::Exchanges | Set::PlainExchanges => (Variants::Exchanges, 4),
         Set::Placements => (Variants::Accesses, 5),
         Set::Waiting | Set::WaitingPlacements | Set::Fenced | Set::FencedPlacements | Set::Unwritten => return,
+        Set::PassedOn | Set::CyclesTwo | Set::CyclesThree | Set::CyclesFour | Set::CyclesMixed => return,
     };
     if set != Set::Placements {
         let shapes = if plain { plain_shapes } else { shapes };

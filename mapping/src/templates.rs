@@ -145,6 +145,22 @@ pub const UNWRITTEN: [Template; 3] = [
     ),
 ];
 
+/// Updates that pass on what they acquire to threads that acquire it at a narrower scope.
+pub const PASSED_ON: [Template; 2] = [
+    (
+        "WWC",
+        "[|fence.[rel|sc].gpu; ]r0=[rmw.exch.[ar|sc].gpu x 4|cas.[ar|sc]/rlx.gpu x 3 4][|; fence.[acq|sc].gpu; r1=ld.rlx.gpu z] \
+         || r0=ld.rlx.gpu x; fence.[acq|sc].cta; st.rlx.gpu y 1 \
+         || st.rlx.gpu y 2; fence.[rel|sc].gpu; st.rlx.gpu x 3",
+    ),
+    (
+        "WWC, in a loop",
+        "do { r0=cas.[ar|sc]/rlx.gpu x 3 4 } while r0 != 3; r1=ld.rlx.gpu z \
+         || r0=ld.rlx.gpu x; fence.acq.cta; st.rlx.gpu y 1 \
+         || st.rlx.gpu y 2; fence.rel.gpu; st.rlx.gpu x 3",
+    ),
+];
+
 /// Where the threads of a program are, and the scope of its operations.
 pub type Placed = (Scope, Vec<Place>);
 
@@ -200,7 +216,7 @@ fn expand(data: &str, made: String, rest: &str, each: &mut dyn FnMut(&str)) {
 }
 
 /// The program of a text without choices.
-fn program(text: &str, places: &[Place]) -> Program<Cpp> {
+pub(crate) fn program(text: &str, places: &[Place]) -> Program<Cpp> {
     let threads = text.split("||").zip(places).enumerate().map(|(number, (code, place))| {
         let cluster = place.cluster.map_or(String::new(), |cluster| format!(".{cluster}"));
         format!("P{number}@{}{cluster}.{}: {}\n", place.cta, place.gpu, code.trim())

@@ -115,6 +115,13 @@ impl Atomic {
     pub fn releases(&self) -> bool {
         self.op.ordering.releases()
     }
+
+    /// Whether it is an update that releases what it acquires itself.
+    pub fn passes_on(&self) -> bool {
+        let operation = self.op.operation;
+        let is_update = operation.reads() && operation.writes();
+        is_update && self.op.ordering.acquires() && self.op.ordering.releases()
+    }
 }
 
 impl Event {

@@ -2,13 +2,16 @@
 
 use ptx_atomics_lowering::{SyncScope, ptx::Scope};
 
-use crate::function::Atomic;
+use crate::{function::Atomic, ordering::is_seq_cst};
 
 /// A scope as a number, from narrow to wide; 0 reaches no other thread.
 pub type Level = usize;
 
 /// The number of levels.
 pub const LEVELS: usize = 5;
+
+/// The narrowest scope of more threads than one.
+pub const CTA: Level = 1;
 
 /// The widest scope of which every thread is of the same grid.
 pub const GRID: Level = 2;
@@ -33,6 +36,12 @@ pub fn of(atomic: &Atomic) -> Level {
 /// The threads that can see an operation on memory: none that cannot name the location.
 pub fn seen(atomic: &Atomic) -> Level {
     atomic.address.map_or(ALL, |address| of_scope(address.reach)).min(of(atomic))
+}
+
+/// The threads with which the ordering of an operation counts. A fence, and what is sequentially consistent, orders with all of
+/// its scope; another operation through its location alone.
+pub fn ordered(atomic: &Atomic) -> Level {
+    if atomic.is_fence() || is_seq_cst(&atomic.op) { of(atomic) } else { seen(atomic) }
 }
 
 pub fn scope(level: Level) -> SyncScope {

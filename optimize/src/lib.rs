@@ -1,5 +1,5 @@
-//! Atomics and fences made cheaper: rewrites of a control-flow graph, each with the conditions under which the memory model
-//! proves it.
+//! Atomics and fences made cheaper: rewrites of a control-flow graph, each with the conditions under which it is
+//! sound, and the reason.
 //!
 //! A pass makes a [`Function`] of what it compiles, calls [`optimize`], and applies the differences: an event whose operation
 //! changed, an event that is gone, and fences that are new, some in new blocks on an edge. `mapping` does the same with

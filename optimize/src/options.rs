@@ -99,12 +99,18 @@ pub enum Condition {
     /// Of scopes: a sequentially consistent fence keeps its own.
     #[strum(message = "a sequentially consistent fence keeps its scope")]
     SeqCstFence,
+    /// Of scopes: a sequentially consistent operation keeps its own.
+    #[strum(message = "a sequentially consistent operation keeps its scope")]
+    SeqCstOperation,
     /// Of loops: nothing but one location is accessed.
     #[strum(message = "the loop accesses one location alone")]
     OneLocation,
     /// Of loops: nothing but atomics of it.
     #[strum(message = "the loop has no access of plain data, no fence, no call")]
     OnlyAtomics,
+    /// Of updates: what one acquires, it releases itself.
+    #[strum(message = "an update that acquires and releases does both itself")]
+    OneUpdate,
     /// Of loops that release: nothing else acquires, which would be passed on.
     #[strum(message = "nothing that the loop acquires is passed on by a release in it")]
     NothingPassedOn,
@@ -144,6 +150,9 @@ pub enum Condition {
     /// Of kernels: a function that is called has what is around the call.
     #[strum(message = "the function is a kernel")]
     Kernel,
+    /// Of CTAs of one thread: nothing may complete beside it.
+    #[strum(message = "a thread alone in its CTA starts nothing that completes beside it")]
+    NothingUnknown,
     /// Of loops that need not write: no release fence stands in front.
     #[strum(message = "no fence that releases stands in front")]
     NoReleaseFence,

@@ -54,7 +54,10 @@ fn shared_memory_needs_no_wider_scope_than_its_threads() {
     );
     check(Scope, "0: cas.acq_rel/acquire.sys c", "0: cas.acq_rel/acquire.cluster c");
     check(Scope, "0: ld.acquire.sys x", "0: ld.acquire.sys x");
-    check(Scope, "0: add.seq_cst.sys s", "0: add.seq_cst.cta s");
+    // Its fence also orders what stands around it.
+    for text in ["add.seq_cst.sys s", "ld.seq_cst.sys s", "cas.acq_rel/seq_cst.sys s"] {
+        check_missed(Scope, &format!("0: {text}"), "what is seq_cst keeps its scope");
+    }
     // It costs the same.
     check(Scope, "0: ld.relaxed.sys s", "0: ld.relaxed.sys s");
 }
@@ -147,10 +150,12 @@ fn a_loop_that_publishes_releases_in_front() {
         "0: plain -> 1\n1: ld.relaxed.gpu x -> 2\n2: cas.release/relaxed.gpu x ?3 -> 2 3\n3: plain",
         "0: plain -> 1\n1: ld.relaxed.gpu x; fence.release.gpu -> 2\n2: cas.relaxed/relaxed.gpu x ?3 -> 2 3\n3: plain",
     );
+    // The exchange that acquires is another one than the one that releases.
     check(
         Loops,
-        "0: plain -> 1\n1: cas.acq_rel/relaxed.gpu x ?2 -> 1 2\n2: plain",
-        "0: plain; fence.release.gpu -> 1\n1: cas.relaxed/relaxed.gpu x ?2 -> 1 2\n2: fence.acquire.gpu; plain",
+        "0: plain -> 1\n1: cas.release/relaxed.gpu x ?3 -> 2 3\n2: cas.acquire/relaxed.gpu x ?3 -> 1 3\n3: plain",
+        "0: plain; fence.release.gpu -> 1\n1: cas.relaxed/relaxed.gpu x ?3 -> 2 3\n2: cas.relaxed/relaxed.gpu x ?3 -> 1 4\n3: plain\n\
+         4 (2 3): fence.acquire.gpu -> 3",
     );
     let stays = "0: plain -> 1\n1: cas.release/relaxed.gpu x -> 1 2\n2: plain";
     check(Loops, stays, "0: plain; fence.release.gpu -> 1\n1: cas.relaxed/relaxed.gpu x -> 1 2\n2: plain");
@@ -164,6 +169,7 @@ fn a_loop_that_does_more_stays() {
     check_missed(Loops, "0: -> 1\n1: ld.acquire.sys x; call g -> 1 2\n2: plain", "the call to `g`");
     check_missed(Loops, "0: -> 1\n1: cas.acq_rel/acquire.gpu x ?2 -> 1 2\n2: plain", "an exchange that failed");
     check_missed(Loops, "0: -> 1\n1: cas.acq_rel/relaxed.gpu x -> 1 2\n2: plain", "an exchange that failed");
+    check_missed(Loops, "0: -> 1\n1: cas.acq_rel/relaxed.gpu x ?2 -> 1 2\n2: plain", "passes on itself");
     check_missed(Loops, "0: -> 1\n1: ld.acquire.sys x; fence.acquire.cta -> 1 2\n2: plain", "a fence");
     // Without one-sided fences, the first round would cost more.
     let text = "0: -> 1\n1: ld.acquire.sys x -> 1 2\n2: plain";
@@ -196,8 +202,11 @@ fn what_a_fence_orders_is_not_ordered_again() {
         "0: plain; fence.release.gpu; st.relaxed.gpu x; plain; fence.release.gpu; st.relaxed.gpu x",
         "0: ld.acquire.gpu x; plain; fence.release.gpu; st.relaxed.gpu y",
         "0: fence.seq_cst.gpu; ld.seq_cst.sys x",
+        "0: st.seq_cst.sys x; fence.seq_cst.cta; ld.seq_cst.sys s",
         "0: fence.acq_rel.sys; ld.seq_cst.gpu x",
         "0: fence.seq_cst.gpu; plain; fence.seq_cst.gpu",
+        "0: plain; fence.release.gpu; add.acq_rel.gpu x; plain",
+        "0: plain; add.acq_rel.gpu x; fence.acquire.gpu; plain",
         "0: plain; fence.release.gpu; barrier; fence.release.gpu; st.relaxed.gpu x",
         "0: -> 1 2\n1: plain; fence.release.gpu -> 3\n2: plain -> 3\n3: st.release.gpu x",
     ];
@@ -212,11 +221,16 @@ fn what_nobody_sees_is_not_ordered() {
     check(Unseen, "0: plain; st.relaxed.sys x; fence.release.sys; plain", "0: plain; st.relaxed.sys x; plain");
     check(Unseen, "0: plain; fence.acquire.sys; ld.relaxed.gpu x; plain", "0: plain; ld.relaxed.gpu x; plain");
     check(Unseen, "one thread\n0: plain; add.acq_rel.cta x; plain", "0: plain; add.relaxed.cta x; plain");
+    check(Unseen, "one thread\n0: plain; add.seq_cst.cta x; barrier", "0: plain; add.relaxed.cta x; barrier");
     let kept = [
         "0: plain; ld.acquire.gpu x",
         "0: st.release.sys x",
         "device\n0: plain; ld.acquire.cluster c",
         "0: ld.acquire.cluster c; call g",
+        "one thread\n0: plain; ld.seq_cst.sys s; plain",
+        "one thread\n0: call g; fence.acq_rel.cta; plain; call g",
+        "one thread\n0: plain; ld.acquire.cta s; plain; call g",
+        "one thread\ndevice\n0: plain; ld.acquire.cta s; plain",
     ];
     for text in kept {
         check(Unseen, text, text);
@@ -261,9 +275,12 @@ fn every_condition_keeps_something() {
             Condition::Reach => (Scope, "0: ld.acquire.sys c"),
             Condition::Carriers => (Scope, "0: plain; fence.release.gpu; st.relaxed.gpu x"),
             Condition::SeqCstFence => (Scope, "0: plain; fence.seq_cst.sys; st.relaxed.sys s"),
+            Condition::SeqCstOperation => (Scope, "0: add.seq_cst.sys s"),
             Condition::OneLocation => (Loops, "0: -> 1\n1: ld.acquire.sys x; ld.relaxed.sys y -> 1 2\n2: plain"),
             Condition::OnlyAtomics => (Loops, "0: -> 1\n1: ld.acquire.sys x; plain -> 1 2\n2: plain"),
-            Condition::NothingPassedOn => (Loops, "0: -> 1\n1: cas.acq_rel/acquire.gpu x ?2 -> 1 2\n2: plain"),
+            Condition::NothingPassedOn => {
+                (Loops, "0: -> 1\n1: ld.acquire.gpu x; cas.release/relaxed.gpu x ?2 -> 1 2\n2: plain")
+            }
             // What is done is wrong without it.
             Condition::EveryExit | Condition::WidestScope | Condition::SeqCstInFront => return None,
             Condition::NoReadBetween => (Fences, "0: fence.acquire.gpu; ld.relaxed.gpu x; fence.acquire.gpu; plain"),
@@ -281,6 +298,8 @@ fn every_condition_keeps_something() {
             Condition::SeqCstStays => (Fences, "0: fence.acq_rel.sys; ld.seq_cst.gpu x"),
             Condition::OneGrid => (Unseen, "0: plain; ld.acquire.gpu x"),
             Condition::Kernel => (Unseen, "device\n0: plain; ld.acquire.cluster c"),
+            Condition::OneUpdate => (Fences, "0: plain; fence.release.gpu; add.acq_rel.gpu x; plain"),
+            Condition::NothingUnknown => (Unseen, "one thread\n0: call g; fence.acq_rel.cta; plain; call g"),
             Condition::NoReleaseFence => (Rewrite::Writes, "0: fence.release.gpu; fmax.relaxed.gpu x"),
             other => panic!("{other} keeps nothing"),
         })

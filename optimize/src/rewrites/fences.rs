@@ -11,6 +11,11 @@
 //! Between two fences of which one is to do for the other, no fence has the other half: what a read acquires, a release behind it
 //! passes on, and an acquire must not move behind that.
 //!
+//! An update that acquires and releases keeps both, unless its location belongs to one CTA: what it acquires, it releases itself, and a
+//! fence on either side of it would not. Who acquires from it would need the first releaser in its scope, and a fence of a narrower
+//! scope has not (PTX 8.7, release and acquire patterns: a pattern of a fence and a relaxed update begins in front of the fence
+//! and ends behind it).
+//!
 //! Two fences side by side become one with the halves of both, where that costs less.
 //!
 //! **Why.** A fence acquires through an atomic read in front of it in program order, and orders what is behind; it releases
@@ -51,18 +56,19 @@ fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(Plac
     let acquire =
         if border.alone { "no atomic read stands in front" } else { "what stands in front is acquired already" };
     from_the_front(function, &facts, |atomic, fact, _| {
-        let scope = if atomic.is_fence() { level::of(atomic) } else { level::seen(atomic) };
+        let scope = level::ordered(atomic);
         let after_fence = fact.adjacent.seq_cst >= scope;
         let acquires = fact.carriers.needed(scope) > 0;
         // A fence in front does not release what this one acquires.
         let passes_on = atomic.is_fence() && atomic.acquires() && acquires;
         let releases = fact.adjacent.one_sided < scope || !options.met(Condition::NoOtherHalfBetween, !passes_on);
+        let update = is_one_update(atomic, options);
         match (atomic.is_fence(), is_seq_cst(&atomic.op)) {
             (true, true) if after_fence => kept(atomic, [false, false], SEQ_CST_IN_FRONT),
-            (false, true) if after_fence => kept(atomic, [true, false], SEQ_CST_IN_FRONT),
+            (false, true) if after_fence => kept(atomic, [true, update], SEQ_CST_IN_FRONT),
             (_, true) => None,
             (true, false) => kept(atomic, [acquires, releases], if acquires { release } else { acquire }),
-            (false, false) => kept(atomic, [true, releases], release),
+            (false, false) => kept(atomic, [true, releases || update], release),
         }
     })
 }
@@ -72,7 +78,7 @@ fn behind(function: &Function, border: Border, options: &Options) -> Vec<(Place,
     let release = if border.alone { "no atomic write follows" } else { "what follows is released by another fence" };
     let acquire = if border.alone { "no access follows" } else { "a fence acquires before any access follows" };
     from_the_back(function, &facts, |atomic, fact, _| {
-        let scope = if atomic.is_fence() { level::of(atomic) } else { level::seen(atomic) };
+        let scope = level::ordered(atomic);
         let releases = fact.carriers.needed(scope) > 0;
         // What a fence behind acquires is not released by this one.
         let passes_on = atomic.is_fence() && atomic.releases() && releases;
@@ -83,9 +89,14 @@ fn behind(function: &Function, border: Border, options: &Options) -> Vec<(Place,
             }
             (_, true) => None,
             (true, false) => kept(atomic, [acquires, releases], if releases { acquire } else { release }),
-            (false, false) => kept(atomic, [acquires, true], acquire),
+            (false, false) => kept(atomic, [acquires || is_one_update(atomic, options), true], acquire),
         }
     })
+}
+
+/// Whether it must both acquire and release itself, since threads may acquire from it at a narrower scope than its own.
+pub fn is_one_update(atomic: &Atomic, options: &Options) -> bool {
+    !options.met(Condition::OneUpdate, !atomic.passes_on() || level::seen(atomic) <= level::CTA)
 }
 
 const SEQ_CST_IN_FRONT: &str = "a sequentially consistent fence stands in front";

@@ -4,7 +4,7 @@
 //! - what acquires becomes relaxed, and each edge by which the loop is left gets a fence that acquires; only that of success,
 //!   where nothing but a compare and exchange that succeeds acquires;
 //! - what releases becomes relaxed, and each edge by which the loop is entered gets a fence that releases; where nothing in the loop
-//!   acquires, but for exchanges by whose success the loop is left;
+//!   acquires, but for exchanges by whose success the loop is left, and no exchange does both (see [`super::fences`]);
 //! - a sequentially consistent load, or exchange that fails, becomes relaxed between a fence that is sequentially consistent in front and one that acquires
 //!   behind.
 //!
@@ -28,6 +28,7 @@ use crate::{
     level,
     options::{Condition, Options, Rewrite},
     ordering::{is_seq_cst, keep},
+    rewrites::fences::is_one_update,
 };
 
 type Edge = (usize, usize);
@@ -188,6 +189,9 @@ fn fences(
         let passes_on = atomics.iter().filter(|atomic| atomic.acquires()).any(|atomic| !only_by_success(atomic));
         if !options.met(Condition::NothingPassedOn, !passes_on) {
             return Err("what releases passes on what the loop acquired before, as by an exchange that failed".into());
+        }
+        if atomics.iter().any(|atomic| is_one_update(atomic, options)) {
+            return Err("an exchange acquires and releases, and passes on itself what it acquired".into());
         }
         let seq_cst = releasing().any(|atomic| is_seq_cst(&atomic.op));
         fence(&entries, if seq_cst { Ordering::SeqCst } else { Ordering::Release }, scope(Atomic::releases));

@@ -2,15 +2,18 @@
 //!
 //! **Rule.** An operation on memory gets the narrowest scope that has every thread that can name its location. A fence that
 //! acquires or releases gets the widest scope that it needs for the atomic reads in front of it and the atomic writes behind
-//! it, up to fences that order them at no narrower scope. A sequentially consistent fence keeps its scope; a sequentially
-//! consistent operation does not.
+//! it, up to fences that order them at no narrower scope. What is sequentially consistent keeps its scope, fence or operation.
 //!
 //! **Why.** Synchronization takes two operations on one location, each with the other's thread in its scope (PTX 8.5 and 8.7);
 //! threads that cannot name the location take part in none. Causality composes over scopes: what a thread of the CTA learns
 //! by a release of scope cta, it passes on by a release of its own, of any scope (8.9.1). A fence orders by the accesses around
-//! it, and only with threads that are in its scope and in theirs. A sequentially consistent fence orders by itself: two of them are
-//! in one order whatever lies around them, so that nothing may be taken from its scope. Of an operation nothing but its own location
-//! is in that order.
+//! it, and only with threads that are in its scope and in theirs.
+//!
+//! The rule is local to one location, and the single order of what is sequentially consistent is not. Two operations of it are
+//! ordered where each has the other's thread in its scope, whatever their locations (C++20 [atomics.order]), and in PTX it is
+//! the `fence.sc` in front of an operation that orders, with all that stands in front of that. In
+//! `st.sc y; ld.sc s || st.sc s; st.rel w || ld.acq w; ld.sc y`, of which only the first two threads can name `s`, the load of `s`
+//! is what orders the store of `y` with the third thread. Its scope may not shrink to that of `s`.
 //!
 //! **What is known of a location** is the business of whoever makes the function ([`crate::Address::reach`]): shared memory belongs to
 //! the CTA, unless a thread of the cluster maps it (`mapa`).
@@ -45,6 +48,12 @@ fn operations(editor: &mut Editor<'_>) -> bool {
             let reach = level::of_scope(address.reach);
             let reach = if editor.options.met(Condition::Reach, false) { 1 } else { reach };
             let narrowed = |scope| AtomicOp { scope: level::scope(scope), ..atomic.op };
+            if !editor.options.met(Condition::SeqCstOperation, !is_seq_cst(&atomic.op)) {
+                if reach < level::of(atomic) && editor.costs.is_less(&narrowed(reach), &atomic.op) {
+                    missed.push((event.id, SEQ_CST.to_owned()));
+                }
+                continue;
+            }
             if reach < level::of(atomic) {
                 let message = format!("scope became {}: no other thread can name the location", level::name(reach));
                 changes.push(((block, index), Change::To(narrowed(reach), message)));
@@ -58,6 +67,9 @@ fn operations(editor: &mut Editor<'_>) -> bool {
     missed.into_iter().for_each(|(id, message)| editor.remark(id, Rewrite::Scope, false, message));
     editor.apply(Rewrite::Scope, changes)
 }
+
+const SEQ_CST: &str = "what is seq_cst keeps its scope, since it also orders other locations; acq_rel, if that is enough, \
+                       would get that of the threads that can name the location";
 
 fn is_shared(atomic: &Atomic) -> bool {
     atomic.op.operation.access().is_some_and(|access| matches!(access.space, Space::Shared | Space::SharedCta))
