@@ -1,16 +1,24 @@
 //! What inline assembly does, as far as the instructions in its text show.
 
-use ptx_atomics_lowering::ptx::mnemonic::{Control, Mnemonic, Order};
+//!
+//! What PTX ISA 9.2 does not have may do anything.
+
+use ptx_atomics_lowering::ptx::{
+    mnemonic::{Control, Mnemonic, Order},
+    syntax::{Instruction, Statement, statements},
+};
 
 /// Whether it touches no memory, orders nothing, and goes on behind itself.
 pub fn is_quiet(text: &str) -> bool {
-    Mnemonic::all_in(text).all(is_quiet_row)
+    rows(text).is_some_and(|rows| rows.into_iter().all(is_quiet_row))
 }
 
 /// Whether it is quiet but for barriers between threads.
 pub fn is_barrier(text: &str) -> bool {
     let is_barrier = |row: &Mnemonic| row.memory.is_empty() && row.order == Some(Order::Barrier);
-    Mnemonic::all_in(text).any(is_barrier) && Mnemonic::all_in(text).all(|row| is_barrier(row) || is_quiet_row(row))
+    rows(text).is_some_and(|rows| {
+        rows.iter().any(|row| is_barrier(row)) && rows.into_iter().all(|row| is_barrier(row) || is_quiet_row(row))
+    })
 }
 
 fn is_quiet_row(row: &Mnemonic) -> bool {
@@ -25,12 +33,55 @@ pub fn stays_in_cta(text: &str) -> bool {
     let stays = |row: &Mnemonic| {
         row.words != "mapa" && row.control != Control::Call && (!row.is_asynchronous || OWN.contains(&row.words))
     };
-    !text.contains("::cluster") && Mnemonic::all_in(text).all(stays)
+    !text.contains("::cluster") && rows(text).is_some_and(|rows| rows.into_iter().all(stays))
 }
 
 /// Whether it starts what completes later.
 pub fn is_asynchronous(text: &str) -> bool {
-    Mnemonic::all_in(text).any(|row| row.is_asynchronous)
+    rows(text).is_none_or(|rows| rows.into_iter().any(|row| row.is_asynchronous))
+}
+
+/// What each instruction of a text does; nothing if that is not known of all of them.
+fn rows(text: &str) -> Option<Vec<&'static Mnemonic>> {
+    let text = without_templates(text);
+    let (mut found, mut errors) = statements(&text);
+    // The last statement of inline assembly need not have its `;`.
+    let terminated = format!("{text}\n;");
+    if !errors.is_empty() {
+        (found, errors) = statements(&terminated);
+    }
+    let row = |Instruction { mnemonic, modifiers, .. }: &Instruction<'_>| {
+        let words: Vec<_> = [*mnemonic].iter().chain(modifiers).map(|word| word.text).collect();
+        Mnemonic::of(&words.join("."))
+    };
+    let instructions = found.iter().filter_map(|statement| match statement {
+        Statement::Instruction(instruction) => Some(row(instruction)),
+        _ => None,
+    });
+    instructions.collect::<Option<_>>().filter(|_| errors.is_empty())
+}
+
+/// A template with names for what is put in: of LLVM `${0:c}`, of NVVM's inline PTX `{$r0}`.
+fn without_templates(text: &str) -> String {
+    let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric());
+    let (mut names, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('{') {
+        let hole = after
+            .split_once('}')
+            .filter(|(hole, _)| before.ends_with('$') || hole.strip_prefix('$').is_some_and(is_name));
+        names += before;
+        rest = match hole {
+            Some((hole, after)) => {
+                names.extend(hole.chars().filter(|c| *c == '$' || c.is_ascii_alphanumeric()));
+                after
+            }
+            None => {
+                names.push('{');
+                after
+            }
+        };
+    }
+    names + rest
 }
 
 #[cfg(test)]
@@ -60,5 +111,27 @@ mod tests {
         check("st.async.b32 [$0], $1, [$2];", "a");
         check("call f;", "");
         check("exit;", "s");
+        check("ret", "s");
+    }
+
+    #[test]
+    fn what_is_unknown_may_do_anything() {
+        check("frobnicate.shared.b32 $0;", "a");
+        check("mov.u32 $0, 0; @$1 frobnicate;", "a");
+        check("bar.sync 0; frobnicate;", "a");
+        check("mov.u32 $0, 0; )", "a");
+        check("# no PTX", "a");
+        // What a word is depends on where it stands.
+        check("{ .reg .b32 st; mov.b32 st, $1; L: @$2 bra L; add.u32 $0, st, frobnicate; }", "qs");
+        check("// st.global.b32 [a], 0;", "qs");
+        check("/* ld */ mov.u32 $0, 0 // mapa", "qs");
+    }
+
+    #[test]
+    fn templates_have_names_for_operands() {
+        check("LOOP_${:uid}: bra LOOP_${:uid};", "qs");
+        check("mov.b32 ${0:c}, {$r0}; @{$r1} ld.global.b32 {$w0}, [{$rw0}];", "s");
+        check("mov.b64 {$0, $1}, {$2};", "qs");
+        check("@{$r0} cp.async.bulk.commit_group", "s");
     }
 }
