@@ -1,11 +1,14 @@
 //! Variables of a module whose address goes nowhere.
 //!
 //! A variable of a module is once on each GPU. The host and other GPUs name it by its symbol, or by an address that somebody gave
-//! them: where it has no symbol outside of the module, and is only accessed, none can.
+//! them: where it has no symbol outside of the module, and is only accessed, none can. A managed variable is one for all of them, and
+//! textures and surfaces are bound by the host: both are annotated.
 
 use inkwell::llvm_sys::{LLVMLinkage, LLVMOpcode, core::*, prelude::*};
 use ptx_atomics_lowering::ptx::{Scope, Space};
 use ptx_atomics_pass::address_space;
+
+use crate::value::message;
 
 /// How many uses of a variable are looked at.
 const MOST_USES: usize = 1_000;
@@ -25,8 +28,36 @@ pub unsafe fn reach(value: LLVMValueRef) -> Scope {
                 && LLVMGetPointerAddressSpace(LLVMTypeOf(variable)) == global
                 && LLVMIsExternallyInitialized(variable) == 0
         };
-        if !variable.is_null() && is_own() && is_only_accessed(variable) { Scope::Gpu } else { Scope::Sys }
+        let is_known =
+            || is_own() && is_only_accessed(variable) && !is_annotated(variable) && !has_attributes(variable);
+        if !variable.is_null() && is_known() { Scope::Gpu } else { Scope::Sys }
     }
+}
+
+/// The named metadata that says what variables are to NVIDIA's tools.
+const ANNOTATIONS: &[u8] = b"nvvm.annotations\0";
+
+/// Whether it says anything of a variable. LLVM takes one for managed whatever number stands behind the word.
+unsafe fn is_annotated(variable: LLVMValueRef) -> bool {
+    // SAFETY: the variable is live, the name ends with a NUL, and the lists have the lengths that LLVM says.
+    unsafe {
+        let (module, name) = (LLVMGetGlobalParent(variable), ANNOTATIONS.as_ptr().cast());
+        let mut nodes = vec![std::ptr::null_mut(); LLVMGetNamedMetadataNumOperands(module, name) as usize];
+        LLVMGetNamedMetadataOperands(module, name, nodes.as_mut_ptr());
+        nodes.into_iter().any(|node| {
+            let mut operands = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(node) as usize];
+            LLVMGetMDNodeOperands(node, operands.as_mut_ptr());
+            operands.first() == Some(&variable)
+        })
+    }
+}
+
+/// Whether a variable has attributes, as `"nvvm.managed"`. LLVM's C API does not say which.
+unsafe fn has_attributes(variable: LLVMValueRef) -> bool {
+    // SAFETY: the variable is live, and LLVM allocates the text.
+    let text = unsafe { message(LLVMPrintValueToString(variable)) };
+    // Their number stands behind everything else.
+    text.rsplit(' ').next().is_some_and(|last| last.starts_with('#'))
 }
 
 /// Whether nothing but loads, stores and atomics use an address, also through offsets and casts.
