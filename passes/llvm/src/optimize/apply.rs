@@ -3,7 +3,7 @@
 use inkwell::{
     basic_block::BasicBlock,
     context::{AsContextRef, ContextRef},
-    llvm_sys::{LLVMOpcode, core::*, debuginfo::*, prelude::*},
+    llvm_sys::{LLVMOpcode, LLVMTailCallKind, core::*, debuginfo::*, prelude::*},
     values::{AsValueRef, InstructionValue},
 };
 use ptx_atomics_lowering::{AtomicOp, Operation, SyncScope, ptx::Scope};
@@ -63,7 +63,7 @@ impl<'c> Applier<'_, 'c> {
                 Some(_) => {}
                 None => {
                     let behind = events[index..].iter().find_map(instruction).map(|behind| behind.as_value_ref());
-                    let end = unsafe { LLVMGetBasicBlockTerminator(block.as_mut_ptr()) };
+                    let end = unsafe { end(block.as_mut_ptr()) };
                     let near = events[..index].iter().rev().find_map(instruction);
                     let near = near.or_else(|| events[index..].iter().find_map(instruction));
                     self.fence(op, behind.unwrap_or(end), near);
@@ -171,6 +171,25 @@ impl<'c> Applier<'_, 'c> {
             LLVMReplaceAllUsesWith(phi, new);
             LLVMInstructionEraseFromParent(phi);
         }
+    }
+}
+
+/// Where a fence at the end of a block goes: in front of its terminator, and in front of a `musttail` call with it, since nothing may
+/// stand between the two. The order is kept: such a block has no successor, so that no rewrite has a fence at its end but for
+/// one that was put at its beginning, in front of a call that is no event.
+unsafe fn end(block: LLVMBasicBlockRef) -> LLVMValueRef {
+    unsafe {
+        let terminator = LLVMGetBasicBlockTerminator(block);
+        let is = |instruction: LLVMValueRef, opcode| {
+            !instruction.is_null() && LLVMGetInstructionOpcode(instruction) == opcode
+        };
+        let mut last = LLVMGetPreviousInstruction(terminator);
+        // A cast of the result may stand behind the call.
+        if is(last, LLVMOpcode::LLVMBitCast) {
+            last = LLVMGetPreviousInstruction(last);
+        }
+        let must_tail = LLVMTailCallKind::LLVMTailCallKindMustTail;
+        if is(last, LLVMOpcode::LLVMCall) && LLVMGetTailCallKind(last) == must_tail { last } else { terminator }
     }
 }
 

@@ -49,7 +49,7 @@ impl<'c: 'a, 'a> Applier<'_, 'c, 'a> {
                 Some(id) if self.fed.ops[id].1 != Some(atomic.op) => self.change(self.fed.ops[id].0, atomic.op),
                 Some(_) => {}
                 None => {
-                    let behind = events[index..].iter().find_map(op).unwrap_or(end);
+                    let behind = events[index..].iter().find_map(op).unwrap_or_else(|| with_tail_call(end));
                     let near = events[..index].iter().rev().find_map(op).unwrap_or(behind);
                     self.fence(atomic.op, behind, near);
                 }
@@ -97,6 +97,17 @@ impl<'c: 'a, 'a> Applier<'_, 'c, 'a> {
     fn scope(&self, scope: SyncScope) -> &'static str {
         sync_scope_name(scope, self.default_scope)
     }
+}
+
+/// The end of a block, or the `musttail` call in front of it, between which and the end nothing may stand. As in the pass over
+/// LLVM IR, no rewrite has a fence behind such a call.
+fn with_tail_call<'c: 'a, 'a>(end: Op<'c, 'a>) -> Op<'c, 'a> {
+    let before = std::iter::successors(end.block().and_then(|block| block.first_operation()), |op| op.next_in_block());
+    let last = before.take_while(|op| *op != end).last();
+    let is_tail = |op: &Op<'c, 'a>| {
+        ir::inherent(*op, "TailCallKind").is_some_and(|kind| kind.to_string() == "#llvm.tailcallkind<musttail>")
+    };
+    last.filter(is_tail).unwrap_or(end)
 }
 
 /// Puts a block on every edge from a branch to a block, and gives its terminator.
