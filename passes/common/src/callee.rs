@@ -1,4 +1,5 @@
-//! What functions that a module only declares do, by their names: LLVM's intrinsics, and those that every CUDA device has.
+//! What functions without a body in the module do, by their names: LLVM's intrinsics, those that every CUDA device has, and
+//! libdevice's.
 
 /// What the optimizer needs to know of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,10 +13,9 @@ pub enum Effect {
 }
 
 /// Beginnings of names, of functions for which LLVM's attributes do not say it: it keeps what is quiet where it is.
-const EFFECTS: [(&str, Effect); 22] = {
+const EFFECTS: [(&str, Effect); 21] = {
     use Effect::{Barrier, Plain, Quiet};
     [
-        ("__nv_", Plain),
         ("llvm.invariant.", Quiet),
         ("llvm.lifetime.", Quiet),
         ("llvm.nvvm.activemask", Quiet),
@@ -77,9 +77,71 @@ const ASYNCHRONOUS: [&str; 4] = ["clusterlaunchcontrol.try_cancel.", "cp.async."
 /// Functions that every CUDA device has.
 const OF_THE_DEVICE: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", "__nvvm_reflect"];
 
-/// What a function does, if its name says it.
-pub fn effect(name: &str) -> Option<Effect> {
-    EFFECTS.iter().find(|(known, _)| name.starts_with(known)).map(|(_, effect)| *effect)
+/// What the names of libdevice's functions begin with; not of those alone.
+const OF_LIBDEVICE: &str = "__nv_";
+
+/// The rest of the names of libdevice's functions: endings, and what stands in front of each of them. They compute, and access
+/// nothing but where their pointers point.
+const LIBDEVICE: [(&[&str], &str); 3] = [
+    (
+        &[""],
+        "abs brev brevll byte_perm clz clzll double2hiint double2loint double_as_longlong fast_cosf fast_exp10f fast_expf \
+         fast_fdividef fast_log10f fast_log2f fast_logf fast_powf fast_sincosf fast_sinf fast_tanf fast_tanhf ffs ffsll \
+         finitef float2half_rn float_as_int float_as_uint frsqrt_rn hadd half2float hiloint2double int2double_rn \
+         int_as_float isfinited isinfd isinff isnand isnanf llabs llmax llmin longlong_as_double max min mul24 mul64hi \
+         mulhi popc popcll rcp64h rhadd sad saturatef signbitd signbitf uhadd uint2double_rn uint_as_float ullmax ullmin \
+         umax umin umul24 umul64hi umulhi urhadd usad",
+    ),
+    (
+        &["", "f"],
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 erf erfc \
+         erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp \
+         lgamma llrint llround log log10 log1p log2 logb modf nan nearbyint nextafter norm norm3d norm4d normcdf \
+         normcdfinv pow powi rcbrt remainder remquo rhypot rint rnorm rnorm3d rnorm4d round rsqrt scalbn sin sincos \
+         sincospi sinh sinpi sqrt tan tanh tgamma trunc y0 y1 yn",
+    ),
+    (
+        &["_rd", "_rn", "_ru", "_rz"],
+        "dadd ddiv dmul double2float double2int double2ll double2uint double2ull drcp dsqrt dsub fadd fdiv float2int \
+         float2ll float2uint float2ull fma fmaf fmaf_ieee fmul frcp fsqrt fsub int2float ll2double ll2float uint2float \
+         ull2double ull2float",
+    ),
+];
+
+/// Whether a name is that of a function of libdevice.
+fn is_of_libdevice(name: &str) -> bool {
+    let is_in = |name: &str, (endings, begins): &(&[&str], &str)| {
+        let mut begin = endings.iter().filter_map(|ending| name.strip_suffix(ending));
+        begin.any(|begin| begins.split_ascii_whitespace().any(|known| known == begin))
+    };
+    name.strip_prefix(OF_LIBDEVICE).is_some_and(|name| LIBDEVICE.iter().any(|row| is_in(name, row)))
+}
+
+/// A function of which nothing but the name says what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared<'n>(&'n str);
+
+impl<'n> Declared<'n> {
+    /// Nothing for a function with a body in the module: whatever it is called, that body is what it does.
+    pub fn new(name: &'n str, has_body: bool) -> Option<Self> {
+        (!has_body).then_some(Self(name))
+    }
+
+    /// What it does, if its name says it.
+    pub fn effect(self) -> Option<Effect> {
+        let row = EFFECTS.iter().find(|(known, _)| self.0.starts_with(known));
+        row.map(|(_, effect)| *effect).or_else(|| is_of_libdevice(self.0).then_some(Effect::Plain))
+    }
+
+    /// Whether it is known to reach no shared memory of other CTAs but by pointers that it is given. `computes` says whether its
+    /// attributes do that it touches no memory.
+    pub fn stays_in_cta(self, computes: bool) -> bool {
+        let begins = |names: &[&str]| names.iter().any(|known| self.0.starts_with(known));
+        if begins(&[OF_NVIDIA]) {
+            return !begins(&[REMOTE]) && (computes || self.effect().is_some() || begins(&OWN_MEMORY));
+        }
+        begins(&["llvm."]) || OF_THE_DEVICE.contains(&self.0) || self.effect().is_some()
+    }
 }
 
 /// Whether an intrinsic starts what completes later, or belongs to what does.
@@ -88,22 +150,14 @@ pub fn is_asynchronous(name: &str) -> bool {
     of_nvidia.is_some_and(|name| ASYNCHRONOUS.iter().any(|known| name.starts_with(known)))
 }
 
-/// Whether a function is known to reach no shared memory of other CTAs but by pointers that it is given. `computes` says
-/// whether its attributes do that it touches no memory.
-pub fn stays_in_cta(name: &str, computes: bool) -> bool {
-    let begins = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
-    if begins(&[OF_NVIDIA]) {
-        return !begins(&[REMOTE]) && (computes || effect(name).is_some() || begins(&OWN_MEMORY));
-    }
-    begins(&["llvm."]) || OF_THE_DEVICE.contains(&name) || effect(name).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn check(name: &str, expected: Option<Effect>, stays: bool) {
-        assert_eq!((effect(name), stays_in_cta(name, false)), (expected, stays), "{name}");
+        let declared = Declared::new(name, false).expect("it has no body");
+        assert_eq!((declared.effect(), declared.stays_in_cta(false)), (expected, stays), "{name}");
+        assert_eq!(Declared::new(name, true), None, "{name}");
     }
 
     #[test]
@@ -111,7 +165,6 @@ mod tests {
         check("g", None, false);
         check("free", None, true);
         check("freedom", None, false);
-        check("__nv_sinf", Some(Effect::Plain), true);
         check("llvm.memcpy.p0.p0.i64", None, true);
         check("llvm.nvvm.barrier.cta.sync.all", Some(Effect::Barrier), true);
         check("llvm.nvvm.nanosleep", Some(Effect::Quiet), true);
@@ -122,7 +175,25 @@ mod tests {
         check("llvm.nvvm.sqrt.rn.f", None, false);
         assert!(is_asynchronous("llvm.nvvm.tcgen05.ld.16x64b.x1") && is_asynchronous("llvm.nvvm.cp.async.wait.all"));
         assert!(!is_asynchronous("llvm.nvvm.mapa") && !is_asynchronous("tcgen05.ld"));
-        assert!(stays_in_cta("llvm.nvvm.sqrt.rn.f", true));
-        assert!(!stays_in_cta("llvm.nvvm.mapa", true) && !stays_in_cta("g", true));
+        let stays = |name| Declared(name).stays_in_cta(true);
+        assert!(stays("llvm.nvvm.sqrt.rn.f") && !stays("llvm.nvvm.mapa") && !stays("g"));
+    }
+
+    /// The beginning is CUDA's, which has more than mathematics.
+    #[test]
+    fn libdevice_has_these_functions_alone() {
+        for name in ["sinf", "sin", "abs", "fma", "fma_rn", "fmaf_ieee_rz", "sincospif", "float2half_rn"] {
+            check(&format!("{OF_LIBDEVICE}{name}"), Some(Effect::Plain), true);
+        }
+        let others =
+            ["cluster_map_shared_rank_impl", "threadfence_cluster_impl", "atomic_add", "publish", "absf", "fma_", ""];
+        for name in others {
+            check(&format!("{OF_LIBDEVICE}{name}"), None, false);
+        }
+        check("sinf", None, false);
+        assert_eq!(
+            LIBDEVICE.iter().map(|(endings, begins)| endings.len() * begins.split(' ').count()).sum::<usize>(),
+            349
+        );
     }
 }

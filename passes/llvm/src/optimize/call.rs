@@ -9,7 +9,7 @@ use ptx_atomics_lowering::ptx::Space;
 use ptx_atomics_optimize::Kind;
 use ptx_atomics_pass::{
     assembly,
-    callee::{Effect, OF_NVIDIA, effect},
+    callee::{Declared, Effect, OF_NVIDIA},
 };
 
 use crate::{
@@ -35,10 +35,12 @@ pub fn kind(call: InstructionValue<'_>) -> Option<Kind> {
     if effects == Some(0) {
         return None;
     }
+    let unknown = || Some(Kind::Unknown(format!("the call to `{name}`")));
+    let Some(declared) = Declared::new(&name, has_body(callee)) else { return unknown() };
     let of_llvm = name.starts_with("llvm.") && !name.starts_with(OF_NVIDIA);
     let of_llvm = of_llvm && !is_volatile(call, &name);
     let inaccessible = effects.is_some_and(|effects| effects & !INACCESSIBLE == 0);
-    match effect(&name) {
+    match declared.effect() {
         Some(Effect::Quiet) => None,
         None if of_llvm && inaccessible => None,
         Some(Effect::Barrier) => Some(Kind::Barrier),
@@ -46,8 +48,13 @@ pub fn kind(call: InstructionValue<'_>) -> Option<Kind> {
         // A vector of pointers is not looked into.
         None if of_llvm && pointers(call).next().is_some() && !pointers(call).any(is_shared_with_threads) => None,
         None if of_llvm => Some(Kind::Plain),
-        None => Some(Kind::Unknown(format!("the call to `{name}`"))),
+        None => unknown(),
     }
+}
+
+/// Whether the module says what a function does.
+pub fn has_body(function: FunctionValue<'_>) -> bool {
+    function.count_basic_blocks() > 0
 }
 
 /// The memory effects of a call in LLVM's encoding, as it and its callee say; nothing, if neither does.

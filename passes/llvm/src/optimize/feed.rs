@@ -67,10 +67,12 @@ pub fn feed<'c>(
         let events = block.get_instructions().filter_map(|instruction| reader.event(instruction, success)).collect();
         made.push(Block { events, next, end, ..Block::default() });
     }
+    let kernel = is_kernel(function);
     let function = Function {
         blocks: made,
-        kernel: is_kernel(function),
-        single_thread: product(function, "nvvm.reqntid") == Some(1),
+        kernel,
+        // Of other functions it means nothing.
+        single_thread: kernel && product(function, "nvvm.reqntid") == Some(1),
         shared_obstacle: obstacle.map(str::to_owned),
     };
     Some(Fed { function, blocks, instructions: reader.instructions })

@@ -9,7 +9,7 @@ use inkwell::{
 use ptx_atomics_lowering::{Target, ptx::Space};
 use ptx_atomics_pass::{
     address_space, assembly,
-    callee::stays_in_cta,
+    callee::Declared,
     cluster::{self, Function},
 };
 use rustc_hash::FxHashMap;
@@ -22,7 +22,7 @@ pub struct Obstacles(FxHashMap<LLVMValueRef, String>);
 
 impl Obstacles {
     pub fn of(module: &Module<'_>, target: &Target) -> Self {
-        let defined: Vec<_> = module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect();
+        let defined: Vec<_> = module.get_functions().filter(|function| call::has_body(*function)).collect();
         let indices = defined.iter().map(|function| function.as_value_ref()).zip(0..).collect();
         let of_module = has_assembly(module).then_some("assembly of the module may use mapa");
         let read = |function: &FunctionValue<'_>| read(*function, &indices, of_module);
@@ -105,7 +105,7 @@ fn is_replaceable(function: FunctionValue<'_>) -> bool {
     [LLVMWeakAnyLinkage, LLVMLinkOnceAnyLinkage, LLVMExternalWeakLinkage].contains(&linkage)
 }
 
-/// What an instruction may do with shared memory of other CTAs: a call of what the module does not define.
+/// What an instruction may do with shared memory of other CTAs: a call of what the module does not define for good.
 fn obstacle(instruction: InstructionValue<'_>) -> Option<String> {
     if let Some(text) = inline_assembly(instruction) {
         return (!assembly::stays_in_cta(&text)).then(|| "inline assembly may use mapa".into());
@@ -117,7 +117,8 @@ fn obstacle(instruction: InstructionValue<'_>) -> Option<String> {
     };
     let name = name(&callee);
     let computes = call::effects(instruction, Some(callee)) == Some(0);
-    (!stays_in_cta(&name, computes)).then(|| format!("the call to `{name}` may use mapa"))
+    let stays = Declared::new(&name, call::has_body(callee)).is_some_and(|declared| declared.stays_in_cta(computes));
+    (!stays).then(|| format!("the call to `{name}` may use mapa"))
 }
 
 /// Whether an instruction makes or takes a pointer to the shared memory of a cluster.
@@ -128,6 +129,8 @@ fn has_cluster_pointer(instruction: InstructionValue<'_>) -> bool {
     unsafe {
         let is_one = |value| {
             let ty = LLVMTypeOf(value);
+            let is_vector = LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMVectorTypeKind;
+            let ty = if is_vector { LLVMGetElementType(ty) } else { ty };
             LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMPointerTypeKind && LLVMGetPointerAddressSpace(ty) == number
         };
         is_one(raw) || (0..LLVMGetNumOperands(raw).cast_unsigned()).any(|index| is_one(LLVMGetOperand(raw, index)))

@@ -19,6 +19,11 @@ const DECLARED: &str = "
     declare void @g()
     declare i32 @pure() memory(none)
     declare i32 @__nv_abs(i32)
+    declare ptr @__nv_cluster_map_shared_rank_impl(ptr, i32)
+    define void @__nv_publish() noinline { ret void }
+    define ptr @malloc(i64 %n) noinline { ret ptr null }
+    define i32 @__nv_fdim(i32 %i) noinline { ret i32 %i }
+    define weak void @free(ptr %p) { ret void }
     declare float @__nv_modff(float, ptr)
     declare void @vprintf(ptr, ptr)
     declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
@@ -86,7 +91,7 @@ const FENCE: &str = "fence acquire";
 
 #[test]
 fn what_touches_memory_or_orders_is_an_event() {
-    let cases: [(&str, &[&str]); 27] = [
+    let cases: [(&str, &[&str]); 31] = [
         ("%x = add i32 %i, 1", &[]),
         ("%x = load i32, ptr addrspace(1) %p", &["plain"]),
         ("store i32 1, ptr %q", &["plain"]),
@@ -102,6 +107,13 @@ fn what_touches_memory_or_orders_is_an_event() {
         ("%x = call i32 @__nv_abs(i32 %i)", &[]),
         ("%a = alloca float %x = call float @__nv_modff(float 1.0, ptr %a)", &[]),
         ("%x = call float @__nv_modff(float 1.0, ptr %q)", &["plain"]),
+        (
+            "%x = call ptr @__nv_cluster_map_shared_rank_impl(ptr %q, i32 1)",
+            &["? the call to `__nv_cluster_map_shared_rank_impl`"],
+        ),
+        // What is in the module does what is written there.
+        ("call void @__nv_publish()", &["? the call to `__nv_publish`"]),
+        ("%x = call i32 @__nv_fdim(i32 %i)", &["? the call to `__nv_fdim`"]),
         ("call void @vprintf(ptr %q, ptr %q)", &["? the call to `vprintf`"]),
         ("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", &["barrier"]),
         ("call void @llvm.nvvm.nanosleep(i32 8)", &[]),
@@ -122,6 +134,7 @@ fn what_touches_memory_or_orders_is_an_event() {
         ("%x = call i32 asm \"add.u32 $0, $1, 1;\", \"=r,r\"(i32 %i)", &[]),
         ("call void asm sideeffect \"\", \"~{memory}\"()", &[]),
         ("call void asm sideeffect \"bar.sync 0;\", \"\"()", &["barrier"]),
+        ("call void asm sideeffect \"frobnicate;\", \"\"()", &["? inline assembly"]),
         ("call void asm sideeffect \"st.global.u32 [$0], 1;\", \"l\"(ptr addrspace(1) %p)", &["? inline assembly"]),
     ];
     for (body, expected) in cases {
@@ -215,11 +228,20 @@ fn shared_memory_is_one_ctas_where_nothing_speaks_against_it() {
         (kernel("call void %q()"), Some("a call through a pointer may use mapa")),
         (kernel("call void @vprintf(ptr %q, ptr %q) call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"), None),
         (kernel("%m = call ptr @llvm.nvvm.mapa(ptr %q, i32 1)"), Some("the call to `llvm.nvvm.mapa` may use mapa")),
+        (
+            kernel("%m = call ptr @__nv_cluster_map_shared_rank_impl(ptr %q, i32 1)"),
+            Some("the call to `__nv_cluster_map_shared_rank_impl` may use mapa"),
+        ),
+        (kernel("call void @__nv_publish() %x = call i32 @__nv_abs(i32 1)"), None),
+        // Another definition may take its place.
+        (kernel("call void @free(ptr %q)"), Some("the call to `free` may use mapa")),
         (kernel("%c = addrspacecast ptr %q to ptr addrspace(7)"), Some("`k` has pointers to shared::cluster memory")),
         (
             kernel("call void asm sideeffect \"mapa.u64 $0, $0, 1;\", \"l\"(ptr %q)"),
             Some("inline assembly may use mapa"),
         ),
+        (kernel("call void asm sideeffect \"frobnicate $0;\", \"l\"(ptr %q)"), Some("inline assembly may use mapa")),
+        (kernel("%v = load <2 x ptr addrspace(7)>, ptr %q"), Some("`k` has pointers to shared::cluster memory")),
         (kernel("call void asm sideeffect \"st.u32 [$0], 1;\", \"l\"(ptr %q)"), None),
         (with("\"nvvm.cluster_dim\"=\"1,1,1\""), None),
         (with("\"nvvm.cluster_dim\"=\"2\""), Some(unknown)),
@@ -249,6 +271,9 @@ fn a_variable_that_is_only_accessed_is_of_one_gpu() {
         )
     };
     let internal = |body: &str| with("internal", body, "");
+    let annotated = |word: &str, number: u32| {
+        internal("") + &format!("!nvvm.annotations = !{{!0}} !0 = !{{ptr addrspace(1) @v, !\"{word}\", i32 {number}}}")
+    };
     let cases = [
         (internal(""), Scope::Gpu),
         (internal("store i32 1, ptr addrspacecast (ptr addrspace(1) @v to ptr)"), Scope::Gpu),
@@ -273,6 +298,16 @@ fn a_variable_that_is_only_accessed_is_of_one_gpu() {
             ),
             Scope::Sys,
         ),
+        (with("internal", "", "@a = alias i32, ptr addrspace(1) @v"), Scope::Sys),
+        (annotated("managed", 1), Scope::Sys),
+        (annotated("managed", 0), Scope::Sys),
+        (annotated("surface", 1), Scope::Sys),
+        (
+            internal("")
+                + "@w = addrspace(1) global i32 0 !nvvm.annotations = !{!0} !0 = !{ptr addrspace(1) @w, !\"managed\", i32 1}",
+            Scope::Gpu,
+        ),
+        (with("internal", "", "\"nvvm.managed\""), Scope::Sys),
     ];
     for (text, expected) in cases {
         let context = Context::create();
@@ -294,9 +329,9 @@ fn optimized(text: &str) -> (String, Vec<Remark>) {
     (module.print_to_string().to_string(), remarks)
 }
 
-/// The code of the first function, without comments.
+/// The code of the function `f`, without comments.
 fn body(ir: &str) -> Vec<&str> {
-    let lines = ir.lines().skip_while(|line| !line.starts_with("define"));
+    let lines = ir.lines().skip_while(|line| !line.starts_with("define") || !line.contains(" @f("));
     let code =
         lines.skip(1).take_while(|line| *line != "}").map(|line| line.split(';').next().unwrap_or_default().trim());
     code.filter(|line| !line.is_empty()).collect()
@@ -346,6 +381,42 @@ fn fences_stand_on_edges() {
             "ret void",
         ],
     );
+}
+
+/// Nothing may stand between a `musttail` call and its `ret`.
+#[test]
+fn fences_stand_in_front_of_tail_calls() {
+    let check = |callee: &str, expected: &[&str]| {
+        let text = format!(
+            "define i32 @f(i32 %i) {{
+             entry: br label %wait
+             wait: %x = load atomic i32, ptr addrspace(1) @global acquire, align 4 %w = icmp eq i32 %x, 0
+             br i1 %w, label %wait, label %out
+             out: %r = musttail call i32 @callee(i32 %x) ret i32 %r }} declare i32 @callee(i32) {callee}"
+        );
+        let (ir, _) = optimized(&text);
+        let code = body(&ir);
+        let end = code.iter().position(|line| *line == "out:").expect("the last block");
+        assert_eq!(code[end + 1..], *expected, "{ir}");
+    };
+    let call = "%r = musttail call i32 @callee(i32 %x)";
+    check("", &["fence acquire", call, "ret i32 %r"]);
+    check("memory(none)", &["fence acquire", call, "ret i32 %r"]);
+}
+
+/// The threads of a CTA are those of its kernel, whatever a function says that it calls.
+#[test]
+fn kernels_alone_say_how_many_threads_a_cta_has() {
+    let check = |head: &str, threads: &str, single: bool| {
+        let context = Context::create();
+        let text = format!("define {head} void @f() \"nvvm.reqntid\"=\"{threads}\" {{ {FENCE} ret void }}");
+        let (module, input) = parse(&context, &text);
+        assert_eq!(fed(&module, &input, &options("sm_80"))[0].function.single_thread, single, "{text}");
+    };
+    check("ptx_kernel", "1", true);
+    check("ptx_kernel", "1,1,1", true);
+    check("ptx_kernel", "1,2", false);
+    check("", "1,1,1", false);
 }
 
 /// The events on the paths of a function, as far as the first of them.

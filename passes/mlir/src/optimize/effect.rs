@@ -1,24 +1,28 @@
 //! What an op that is not atomic does to memory.
 
-use melior::ir::{Type, Value, ValueLike, attribute::FlatSymbolRefAttribute, operation::OperationLike};
+use std::collections::HashSet;
+
+use melior::ir::{RegionLike, Type, Value, ValueLike, attribute::FlatSymbolRefAttribute, operation::OperationLike};
 use ptx_atomics_lowering::ptx::Space;
 use ptx_atomics_optimize::Kind;
 use ptx_atomics_pass::{
     assembly,
-    callee::{self, Effect},
+    callee::{Declared, Effect},
 };
 
 use crate::{
+    diagnostic::FUNCTIONS,
     ir::{self, Op},
     kept,
     memory::memory_of_value,
+    options::module_of,
 };
 
 /// Dialects whose ops compute.
 const COMPUTING: [&str; 8] = ["arith", "builtin", "cf", "complex", "index", "math", "scf", "ub"];
 
 /// Ops that touch no memory that another thread sees, and order nothing, by the beginnings of their names.
-const QUIET: [&str; 36] = [
+const QUIET: [&str; 65] = [
     "affine.apply",
     "affine.max",
     "affine.min",
@@ -35,6 +39,34 @@ const QUIET: [&str; 36] = [
     "gpu.subgroup_size",
     "gpu.thread_id",
     "gpu.yield",
+    "llvm.addrspacecast",
+    "llvm.alloca",
+    "llvm.bitcast",
+    "llvm.extractelement",
+    "llvm.extractvalue",
+    "llvm.freeze",
+    "llvm.getelementptr",
+    "llvm.icmp",
+    "llvm.insertelement",
+    "llvm.insertvalue",
+    "llvm.intr.annotation",
+    "llvm.intr.assume",
+    "llvm.intr.dbg.",
+    "llvm.intr.invariant.",
+    "llvm.intr.is.constant",
+    "llvm.intr.launder.",
+    "llvm.intr.lifetime.",
+    "llvm.intr.prefetch",
+    "llvm.intr.ptr.annotation",
+    "llvm.intr.ptrmask",
+    "llvm.intr.ssa.copy",
+    "llvm.intr.stack",
+    "llvm.intr.strip.",
+    "llvm.intr.threadlocal.",
+    "llvm.intr.var.annotation",
+    "llvm.ptrto",
+    "llvm.select",
+    "llvm.shufflevector",
     "memref.alloca",
     "memref.assume_alignment",
     "memref.cast",
@@ -55,19 +87,22 @@ const QUIET: [&str; 36] = [
     "nvvm.match.sync",
     "nvvm.read.ptx.sreg.",
     "nvvm.shfl.sync",
+    "vector.type_cast",
 ];
 
 /// Ops that access plain data where their operands point.
-const PLAIN: [&str; 24] = [
+const PLAIN: [&str; 26] = [
     "affine.load",
     "affine.store",
     "affine.vector_load",
     "affine.vector_store",
-    "llvm.intr.experimental.constrained",
+    "llvm.intr.experimental.vp.strided.",
     "llvm.intr.masked.",
+    "llvm.intr.matrix.column.major.",
     "llvm.intr.memcpy",
     "llvm.intr.memmove",
     "llvm.intr.memset",
+    "llvm.intr.va",
     "llvm.intr.vp.",
     "llvm.load",
     "llvm.store",
@@ -85,16 +120,38 @@ const PLAIN: [&str; 24] = [
     "vector.store",
 ];
 
+/// The names of functions with a body, which says what they do.
+pub struct Bodies(HashSet<String>);
+
+impl Bodies {
+    /// Of the functions in an op, and of those beside it.
+    pub fn around(op: Op<'_, '_>) -> Self {
+        let all = ir::children(module_of(op)).chain(ir::all(op));
+        let functions = all.filter(|op| FUNCTIONS.contains(&ir::name(*op)) && has_body(*op));
+        Self(functions.filter_map(ir::symbol).collect())
+    }
+
+    /// A function that is called, if nothing but its name says what it does.
+    fn declared<'n>(&self, name: &'n str) -> Option<Declared<'n>> {
+        Declared::new(name, self.0.contains(name))
+    }
+}
+
+/// Whether a function has a body.
+pub fn has_body(function: Op<'_, '_>) -> bool {
+    function.region(0).is_ok_and(|region| region.first_block().is_some())
+}
+
 /// What an op without regions is to the optimizer; nothing, if it touches no memory that another thread sees, and orders
 /// nothing.
-pub fn kind(op: Op<'_, '_>) -> Option<Kind> {
+pub fn kind(op: Op<'_, '_>, bodies: &Bodies) -> Option<Kind> {
     let name = ir::name(op);
     if let Some(text) = assembly_of(op) {
         let unknown = || if assembly::is_barrier(&text) { Kind::Barrier } else { Kind::Unknown(said(op)) };
         return (!assembly::is_quiet(&text)).then(unknown);
     }
     if let Some(callee) = callee_of(op) {
-        return match callee::effect(&callee) {
+        return match bodies.declared(&callee).and_then(Declared::effect) {
             Some(Effect::Quiet) => None,
             Some(Effect::Barrier) => Some(Kind::Barrier),
             Some(Effect::Plain) => op.operands().any(is_shared_with_threads).then_some(Kind::Plain),
@@ -116,8 +173,8 @@ pub fn kind(op: Op<'_, '_>) -> Option<Kind> {
     match ir::dialect(op) {
         "gpu" if name == "gpu.barrier" => Some(Kind::Barrier),
         dialect if COMPUTING.contains(&dialect) || begins(&QUIET) => None,
-        "llvm" if !is_call(name) => None,
-        "vector" => None,
+        // What else has a pointer may access what is there.
+        "llvm" | "vector" if !is_call(name) && !op.operands().any(|operand| points(operand.r#type())) => None,
         _ => Some(Kind::Unknown(said(op))),
     }
 }
@@ -158,12 +215,13 @@ pub fn callee_of(op: Op<'_, '_>) -> Option<String> {
 }
 
 /// What an op may do with shared memory of other CTAs.
-pub fn obstacle(op: Op<'_, '_>) -> Option<String> {
+pub fn obstacle(op: Op<'_, '_>, bodies: &Bodies) -> Option<String> {
     if let Some(text) = assembly_of(op) {
         return (!assembly::stays_in_cta(&text)).then(|| format!("{} may use mapa", said(op)));
     }
     if let Some(callee) = callee_of(op) {
-        return (!callee::stays_in_cta(&callee, false)).then(|| format!("the call to `{callee}` may use mapa"));
+        let stays = bodies.declared(&callee).is_some_and(|declared| declared.stays_in_cta(false));
+        return (!stays).then(|| format!("the call to `{callee}` may use mapa"));
     }
     let name = ir::name(op);
     let begins = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
@@ -182,6 +240,8 @@ fn is_shared_with_threads(value: Value<'_, '_>) -> bool {
         && !memory_of_value(value).is_some_and(|memory| matches!(memory.space, Space::Local | Space::Const))
 }
 
+/// Whether a type is that of pointers, or of something with pointers in it.
 fn points(ty: Type<'_>) -> bool {
-    ir::address_space(ty).is_some() || ty.to_string().starts_with("memref<")
+    let has_pointers = |text: String| text.starts_with("memref<") || text.contains("!llvm.ptr");
+    ir::address_space(ty).is_some() || has_pointers(ty.to_string())
 }

@@ -10,7 +10,7 @@ use ptx_atomics_lowering::{
 use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, Function, Kind};
 
 use super::{
-    effect,
+    effect::{self, Bodies},
     shared::{is_kernel, product},
 };
 use crate::ir::{self, Extracted, Op};
@@ -43,10 +43,12 @@ const STRUCTURED: [&str; 8] = [
 pub fn feed<'c: 'a, 'a>(
     function: Op<'c, 'a>,
     obstacle: Option<String>,
+    bodies: &Bodies,
     atomic: impl Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>,
 ) -> Option<Fed<'c, 'a>> {
     let mut reader = Reader {
         atomic,
+        bodies,
         of_cta: if obstacle.is_none() { Scope::Cta } else { Scope::Cluster },
         blocks: Vec::new(),
         ends: Vec::new(),
@@ -56,9 +58,11 @@ pub fn feed<'c: 'a, 'a>(
         is_structured: false,
     };
     reader.region(function.region(0).ok()?, &mut None)?;
-    let single_thread = ["nvvm.reqntid", "known_block_size"].iter().any(|name| product(function, name) == Some(1));
-    let made =
-        Function { blocks: reader.blocks, kernel: is_kernel(function), single_thread, shared_obstacle: obstacle };
+    let kernel = is_kernel(function);
+    // Of other functions it means nothing.
+    let single_thread =
+        kernel && ["nvvm.reqntid", "known_block_size"].iter().any(|name| product(function, name) == Some(1));
+    let made = Function { blocks: reader.blocks, kernel, single_thread, shared_obstacle: obstacle };
     let ends = reader.ends.into_iter().collect::<Option<_>>()?;
     Some(Fed { function: made, ends, ops: reader.ops, is_structured: reader.is_structured })
 }
@@ -69,8 +73,9 @@ pub struct Asked<'c, 'a> {
     pub address: Option<Value<'c, 'a>>,
 }
 
-struct Reader<'c, 'a, F> {
+struct Reader<'c, 'a, 'b, F> {
     atomic: F,
+    bodies: &'b Bodies,
     /// The widest scope with a thread that can name a location in shared memory.
     of_cta: Scope,
     blocks: Vec<Block>,
@@ -90,7 +95,7 @@ enum Base<'c, 'a> {
     Symbol(String, String),
 }
 
-impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, F> {
+impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, F> {
     fn block(&mut self) -> usize {
         self.blocks.push(Block::default());
         self.ends.push(None);
@@ -153,7 +158,7 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, F> {
                 if let Some(atomic) = self.atomic(&asked) {
                     self.event(current, op, Kind::Atomic(atomic), Some(asked.op));
                 }
-            } else if let Some(kind) = effect::kind(op) {
+            } else if let Some(kind) = effect::kind(op, self.bodies) {
                 self.event(current, op, kind, None);
             }
         }

@@ -12,7 +12,7 @@ use ptx_atomics_optimize::{Rewrite, Rewrites};
 use ptx_atomics_pass::{Options, Outcome, Remark};
 use strum::IntoEnumIterator;
 
-use self::feed::Asked;
+use self::{effect::Bodies, feed::Asked};
 use crate::{
     device::device_ops,
     diagnostic::{FUNCTIONS, function_of, location_of},
@@ -27,15 +27,16 @@ pub fn optimize(root: Op<'_, '_>, options: &Options) -> Vec<Remark> {
     for device in device_ops(root) {
         let is_function = |op: &Op<'_, '_>| FUNCTIONS.contains(&ir::name(*op)) || ir::name(*op) == "gpu.launch";
         let functions: Vec<_> = ir::all(device).into_iter().filter(is_function).collect();
-        let obstacles = shared::obstacles(device, &functions, &options.target);
+        let bodies = Bodies::around(device);
+        let obstacles = shared::obstacles(device, &functions, &bodies, &options.target);
         for (function, obstacle) in functions.into_iter().zip(obstacles) {
-            remarks.extend(rewrite(function, obstacle, options));
+            remarks.extend(rewrite(function, obstacle, &bodies, options));
         }
     }
     remarks
 }
 
-fn rewrite(function: Op<'_, '_>, obstacle: Option<String>, options: &Options) -> Vec<Remark> {
+fn rewrite(function: Op<'_, '_>, obstacle: Option<String>, bodies: &Bodies, options: &Options) -> Vec<Remark> {
     let Some(first) = ir::all(function).into_iter().find(|op| is_atomic(ir::name(*op))) else { return Vec::new() };
     let Ok(policy) = recognize::policy(first, options) else { return Vec::new() };
     let atomic = |op| {
@@ -43,7 +44,7 @@ fn rewrite(function: Op<'_, '_>, obstacle: Option<String>, options: &Options) ->
         let (asked, replacement) = planned.asked.into_iter().next()?;
         Some(Asked { op: replacement.op, address: asked.address.map(|(pointer, _)| pointer) })
     };
-    let Some(fed) = feed::feed(function, obstacle, atomic) else { return Vec::new() };
+    let Some(fed) = feed::feed(function, obstacle, bodies, atomic) else { return Vec::new() };
     let mut after = fed.function.clone();
     let rewrites = if fed.is_structured { without_edges(options.optimize) } else { options.optimize };
     let rewriting =
@@ -90,6 +91,11 @@ mod tests {
             "gpu.module @kernels {{
                llvm.mlir.global internal @shared() {{addr_space = 3 : i32}} : i32
                llvm.func @g()
+               llvm.func @__nv_abs(i32) -> i32
+               llvm.func @__nv_atomic_add(!llvm.ptr, i32) -> i32
+               llvm.func @__nv_cos(%x: i32) -> i32 {{ llvm.return %x : i32 }}
+               llvm.func weak @free() {{ llvm.return }}
+               llvm.mlir.global internal @managed(0 : i32) {{addr_space = 1 : i32, nvvm.managed}} : i32
                {ops}
              }}"
         );
@@ -136,8 +142,115 @@ mod tests {
         let remote =
             "%s = llvm.mlir.addressof @shared : !llvm.ptr<3> %r = nvvm.mapa %s, %one : !llvm.ptr<3> -> !llvm.ptr<7>";
         check_kernel(&around(remote), &[WIDE]);
-        let assembly = "llvm.inline_asm has_side_effects \"mapa.u32 a, b, c;\", \"\" : () -> ()";
-        check_kernel(&around(assembly), &["mapa.u32", WIDE]);
+        let assembly = |text: &str| format!("llvm.inline_asm has_side_effects \"{text}\", \"\" : () -> ()");
+        check_kernel(&around(&assembly("mapa.u32 a, b, c;")), &["mapa.u32", WIDE]);
+        check_kernel(&around(&assembly("frobnicate a;")), &["frobnicate", WIDE]);
+        // Of what is in the module, the name says nothing, and another definition may take the place of a weak one.
+        let call = |name: &str| format!("%v = llvm.call @{name}(%one) : (i32) -> i32");
+        check_kernel(&around(&call("__nv_abs")), &[NARROW]);
+        check_kernel(&around(&call("__nv_cos")), &[NARROW]);
+        check_kernel(&around("llvm.call @free() : () -> ()"), &[WIDE]);
+        let atomic =
+            "%z = llvm.mlir.zero : !llvm.ptr %v = llvm.call @__nv_atomic_add(%z, %one) : (!llvm.ptr, i32) -> i32";
+        check_kernel(&around(atomic), &[WIDE]);
+    }
+
+    /// A fence that releases in a kernel stays where something behind it may be an atomic write.
+    #[test]
+    fn what_is_not_known_may_do_anything() {
+        let fence = "llvm.store %one, %p : i32, !llvm.ptr<1> llvm.fence release";
+        let kept = |behind: &str| check_kernel(&format!("{fence} {behind}"), &["fence.release.sys;"]);
+        let gone = |behind: &str| check_kernel(&format!("{fence} {behind}"), &[]);
+        gone("");
+        gone("%v = llvm.call @__nv_abs(%one) : (i32) -> i32");
+        kept("%v = llvm.call @__nv_cos(%one) : (i32) -> i32");
+        kept("%z = llvm.mlir.zero : !llvm.ptr %v = llvm.call @__nv_atomic_add(%z, %one) : (!llvm.ptr, i32) -> i32");
+    }
+
+    /// A fence that releases makes a store behind it relaxed where no access lies between.
+    #[test]
+    fn accesses_of_every_op_are_seen() {
+        let store = "llvm.store %one, %p atomic release {alignment = 4 : i64} : i32, !llvm.ptr<1>";
+        let fence = "llvm.fence release";
+        let (released, relaxed) = ("st.release.sys.global.b32", "st.relaxed.sys.global.b32");
+        let check = |between: &str, store_is: &str| {
+            let setup = "%s = llvm.mlir.constant(4 : i64) : i64 %e = llvm.mlir.constant(4 : i32) : i32
+                %l = llvm.mlir.undef : vector<4xi1> %f = llvm.mlir.undef : vector<4xf32> %ps = llvm.mlir.undef : vector<4x!llvm.ptr<1>>";
+            super::tests::check(
+                &format!(
+                    "llvm.func @f(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>, %one: i32) {{ {setup} {fence} {between} {store} llvm.return }}"
+                ),
+                &["fence.release.sys;", store_is],
+                &[],
+            );
+        };
+        check("", relaxed);
+        check("%g = llvm.getelementptr %q[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32", relaxed);
+        check(
+            "%t = llvm.intr.matrix.transpose %f {rows = 2 : i32, columns = 2 : i32} : vector<4xf32> into vector<4xf32>",
+            relaxed,
+        );
+        for access in [
+            "%v = llvm.load %q : !llvm.ptr<1> -> i32",
+            "%v = llvm.intr.matrix.column.major.load %q, <stride=%s> {isVolatile = 0 : i1, rows = 2 : i32, columns = 2 : i32} : vector<4xf32> from !llvm.ptr<1> stride i64",
+            "llvm.intr.matrix.column.major.store %f, %q, <stride=%s> {isVolatile = 0 : i1, rows = 2 : i32, columns = 2 : i32} : vector<4xf32> to !llvm.ptr<1> stride i64",
+            "%v = llvm.intr.masked.load %q, %l, %f {alignment = 4 : i32} : (!llvm.ptr<1>, vector<4xi1>, vector<4xf32>) -> vector<4xf32>",
+            "%v = llvm.intr.masked.gather %ps, %l {alignment = 4 : i32} : (vector<4x!llvm.ptr<1>>, vector<4xi1>) -> vector<4xf32>",
+            "llvm.intr.masked.scatter %f, %ps, %l {alignment = 4 : i32} : vector<4xf32>, vector<4xi1> into vector<4x!llvm.ptr<1>>",
+            "%v = \"llvm.intr.vp.load\"(%q, %l, %e) : (!llvm.ptr<1>, vector<4xi1>, i32) -> vector<4xf32>",
+            "\"llvm.intr.experimental.vp.strided.store\"(%f, %q, %s, %l, %e) : (vector<4xf32>, !llvm.ptr<1>, i64, vector<4xi1>, i32) -> ()",
+            "\"llvm.intr.memcpy\"(%q, %q, %s) <{isVolatile = false}> : (!llvm.ptr<1>, !llvm.ptr<1>, i64) -> ()",
+        ] {
+            check(access, released);
+        }
+    }
+
+    /// Of a function that a kernel calls, the attribute says nothing.
+    #[test]
+    fn kernels_alone_say_how_many_threads_a_cta_has() {
+        let body = "{ llvm.store %one, %p : i32, !llvm.ptr<1> llvm.fence syncscope(\"block\") release llvm.return }";
+        let with = |words: &str| {
+            format!(
+                "llvm.func @f(%p: !llvm.ptr<1>, %one: i32) attributes {{ nvvm.reqntid = array<i32: 1, 1, 1> {words} }} {body}"
+            )
+        };
+        check(&with(", nvvm.kernel"), &[], &[]);
+        check(&with(""), &["fence.release.cta;"], &[]);
+    }
+
+    /// One object for the host and all GPUs.
+    #[test]
+    fn a_managed_variable_is_of_the_system() {
+        let add = "%a = llvm.mlir.addressof @managed : !llvm.ptr<1> %v = llvm.atomicrmw add %a, %one acq_rel : !llvm.ptr<1>, i32";
+        let then = "llvm.store %one, %p : i32, !llvm.ptr<1>";
+        check_kernel(&format!("{then} {add} {then}"), &["atom.acq_rel.sys.global.add.u32"]);
+    }
+
+    /// Nothing may stand between a tail call that must be one and its return.
+    #[test]
+    fn fences_stand_in_front_of_tail_calls() {
+        let spin = format!(
+            "llvm.func @f(%p: !llvm.ptr<1>, %one: i32) -> i32 {{
+               llvm.br ^spin
+             ^spin:
+               {LOAD}
+               %done = llvm.icmp \"eq\" %y, %one : i32
+               llvm.cond_br %done, ^out, ^spin
+             ^out:
+               %r = llvm.call musttail @__nv_abs(%one) : (i32) -> i32
+               llvm.return %r : i32
+             }}"
+        );
+        check(&spin, &["ld.relaxed.sys.global.b32", "fence.acquire.sys;"], &[]);
+        let context = context();
+        let text = format!("gpu.module @kernels {{ llvm.func @__nv_abs(i32) -> i32 {spin} }}");
+        let mut module = read(&context, &Input::new("f.mlir", text)).expect("MLIR");
+        let target = Target::new("sm_90".parse().expect("a GPU"), Some("ptx86".parse().expect("a version")));
+        let options = Options { optimize: Rewrites::all(), ..Options::new(target.expect("a target")) };
+        device_code(&mut module).iter_mut().for_each(|device| drop(lower(device, &options).expect("a lowering")));
+        let names: Vec<_> = ir::all(module.as_operation()).into_iter().map(ir::name).collect();
+        let call = names.iter().rposition(|name| *name == "llvm.call").expect("the call");
+        assert_eq!(names[call - 1..=call + 1], ["llvm.inline_asm", "llvm.call", "llvm.return"]);
     }
 
     #[test]

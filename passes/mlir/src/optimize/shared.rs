@@ -9,7 +9,7 @@ use ptx_atomics_pass::{
     cluster::{self, Function},
 };
 
-use super::effect;
+use super::effect::{self, Bodies};
 use crate::{
     ir::{self, Op},
     options::module_of,
@@ -20,9 +20,16 @@ use crate::{
 const CTAS: [&str; 4] = ["nvvm.cluster_dim", "nvvm.cluster_max_blocks", "nvvm.maxclusterrank", "known_cluster_size"];
 
 /// What keeps shared memory from being known to one CTA alone, for each of the functions of the device code in an op.
-pub fn obstacles(device: Op<'_, '_>, functions: &[Op<'_, '_>], target: &Target) -> Vec<Option<String>> {
-    let defined = functions.iter().enumerate().filter(|(_, function)| ir::children(**function).next().is_some());
+pub fn obstacles(
+    device: Op<'_, '_>,
+    functions: &[Op<'_, '_>],
+    bodies: &Bodies,
+    target: &Target,
+) -> Vec<Option<String>> {
+    let is_defined = |function| effect::has_body(function) && !is_replaceable(function);
+    let defined = functions.iter().enumerate().filter(|(_, function)| is_defined(**function));
     let module = Module {
+        bodies,
         defined: defined.filter_map(|(index, function)| Some((ir::symbol(*function)?, index))).collect(),
         taken: ir::all(device).into_iter().filter_map(taken).collect(),
         has_assembly: has_assembly(device),
@@ -32,15 +39,16 @@ pub fn obstacles(device: Op<'_, '_>, functions: &[Op<'_, '_>], target: &Target) 
 }
 
 /// What is known of all functions together.
-struct Module {
-    /// The indices of those with a body, by their names.
+struct Module<'b> {
+    bodies: &'b Bodies,
+    /// The indices of those with a body that is theirs for good, by their names.
     defined: HashMap<String, usize>,
     /// The names of those whose address is taken, with an `@`.
     taken: HashSet<String>,
     has_assembly: bool,
 }
 
-impl Module {
+impl Module<'_> {
     fn read(&self, function: Op<'_, '_>) -> Function {
         let one = |attribute: &&str| product(function, attribute) == Some(1);
         let mut read = Function {
@@ -54,7 +62,7 @@ impl Module {
         for op in ir::all(function).into_iter().skip(1) {
             match effect::callee_of(op).and_then(|callee| self.defined.get(&callee)) {
                 Some(index) => read.calls.push(*index),
-                None => read.obstacle = read.obstacle.or_else(|| effect::obstacle(op)),
+                None => read.obstacle = read.obstacle.or_else(|| effect::obstacle(op, self.bodies)),
             }
             if read.obstacle.is_none() && has_cluster_pointer(op) {
                 read.obstacle = Some(format!("`{}` has pointers to shared::cluster memory", read.name));
@@ -65,12 +73,24 @@ impl Module {
 
     /// Whether only calls in the module reach a function.
     fn is_private(&self, function: Op<'_, '_>) -> bool {
-        let text = |name| function.attribute(name).map(|found: Attribute<'_>| found.to_string()).unwrap_or_default();
-        let linkage = text("linkage");
-        let own = text("sym_visibility") == "\"private\""
-            || ["#llvm.linkage<internal>", "#llvm.linkage<private>"].contains(&linkage.as_str());
+        let own = text(function, "sym_visibility") == "\"private\"" || has_linkage(function, &["internal", "private"]);
         own && ir::symbol(function).is_some_and(|name| !self.taken.contains(&format!("@{name}")))
     }
+}
+
+/// Whether another definition may take the place of a function's own.
+fn is_replaceable(function: Op<'_, '_>) -> bool {
+    has_linkage(function, &["weak", "linkonce", "extern_weak"])
+}
+
+fn has_linkage(function: Op<'_, '_>, linkages: &[&str]) -> bool {
+    let linkage = text(function, "linkage");
+    linkages.iter().any(|word| linkage == format!("#llvm.linkage<{word}>"))
+}
+
+/// An attribute as it is printed; empty if there is none.
+fn text(op: Op<'_, '_>, name: &str) -> String {
+    op.attribute(name).map(|found: Attribute<'_>| found.to_string()).unwrap_or_default()
 }
 
 /// The function whose address an op takes, with an `@`.
