@@ -2,12 +2,13 @@
 //!
 //! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test optimizer`, then read the difference.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::ptx::Module;
-use testing::{ASSEMBLERS, ptx_atomics, root, snapshot, success, target};
+use ptx_atomics_pass::callee::{Declared, Effect};
+use testing::{ASSEMBLERS, ptx_atomics, root, snapshot, success, target, tool, trial};
 
 const INPUTS: &str = "tests/optimizer";
 const SNAPSHOTS: &str = "snapshots/optimizer";
@@ -33,8 +34,32 @@ fn main() {
     let mut trials: Vec<_> = names.iter().flat_map(of_input).collect();
     let expected: BTreeSet<_> = names.into_iter().collect();
     trials.push(Trial::test("no snapshot is left over", move || snapshot::none_left(SNAPSHOTS, &expected)));
+    for of in LIBDEVICES {
+        let file = root().join(".tools").join(of).join("nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc");
+        let missing = (!file.exists()).then_some(of);
+        trials.push(trial(format!("libdevice of {of} is known"), missing, move || libdevice(&file)));
+    }
     trials.push(Trial::test("plain code in shared memory is that of its twin with scopes", twins));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// The CUDA versions whose libdevice is installed with ptxas.
+const LIBDEVICES: [&str; 2] = ["ptxas-11.8", "ptxas-12.9"];
+
+/// Every function of libdevice is known to access nothing but where its pointers point, by its name.
+fn libdevice(file: &Path) -> Result<(), Failed> {
+    let listed = success(
+        Command::new(tool("llvm-nm")).args(["--defined-only", "--extern-only", "--format=just-symbols"]).arg(file),
+    )?;
+    let is_known = |name: &&str| {
+        let declared = Declared::new(name, false);
+        declared.is_some_and(|of| of.effect() == Some(Effect::Plain) && of.stays_in_cta(false))
+    };
+    let (known, unknown): (Vec<_>, Vec<_>) = listed.lines().partition(is_known);
+    if known.len() < 300 || !unknown.is_empty() {
+        return Err(format!("of {} functions, these are unknown: {unknown:?}", known.len()).into());
+    }
+    Ok(())
 }
 
 /// The PTX of an input, and what is said.

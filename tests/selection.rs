@@ -45,7 +45,11 @@ fn main() {
     let missing = (!path.exists() || llvm_version() != 22).then_some("llvm22-intrinsics.csv");
     let measured = trial("as measured".into(), missing, move || as_measured(&path));
     let reached = Trial::test("what is never reached is no error", never_reached);
-    libtest_mimic::run(&Arguments::from_args(), targets.chain([measured, reached]).collect()).exit();
+    let ordered = ["sm_90a", "sm_100a"].map(|sm| {
+        Trial::test(format!("{sm}: the optimizer takes none that orders or accesses for quiet"), move || ordered(sm))
+    });
+    let trials = targets.chain([measured, reached]).chain(ordered);
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
 /// An intrinsic, as LLVM declares it for one type where it is overloaded.
@@ -247,6 +251,58 @@ fn check(sm: &str, ptx: &str) -> Result<(), Failed> {
         if llc.stderr(Stdio::null()).status()?.success() {
             return Err(format!("llc compiles {}, but: {message}", calls[*index].intrinsic.name).into());
         }
+    }
+    Ok(())
+}
+
+/// Intrinsics that touch no memory and order nothing, by their beginnings behind `llvm.nvvm.`.
+const QUIET: [&str; 7] = [
+    "clusterlaunchcontrol.query_cancel.",
+    "elect.",
+    "getctarank",
+    "mapa",
+    "mbarrier.pending.count",
+    "redux.",
+    "setmaxnreg.",
+];
+
+/// In a kernel with nothing else, a fence that releases stays in front of a call, and one that acquires behind it, unless the
+/// call is known to do nothing. What asynchronous operations lack is looked for before atomics are optimized, so that the optimizer
+/// must take each of them for what may do anything.
+fn ordered(sm: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("calls.ll");
+    let intrinsics = known_intrinsics();
+    let calls: Vec<_> = intrinsics.iter().filter_map(|intrinsic| intrinsic.calls().next()).collect();
+    let rejected = rejected(&calls, &path, sm, "ptx90")?;
+    let calls: Vec<_> = calls.into_iter().enumerate().filter(|(index, _)| !rejected.contains_key(index)).collect();
+    let calls: Vec<_> = calls.into_iter().map(|(_, call)| call).collect();
+    let (text, lines) = module(&calls);
+    let mut lines_of_text: Vec<_> = text.lines().map(str::to_owned).collect();
+    for line in lines {
+        let (head, call) = (&lines_of_text[line - 2], &lines_of_text[line - 1]);
+        let head = head.replace("define void", "define ptx_kernel void");
+        let call = format!(
+            "  store i32 1, ptr %result\n  fence syncscope(\"device\") release\n{call}\n  fence syncscope(\"device\") acquire\n  store i32 2, ptr %result"
+        );
+        (lines_of_text[line - 2], lines_of_text[line - 1]) = (head, call);
+    }
+    fs::write(&path, lines_of_text.join("\n"))?;
+    let mut command = lower(&path, sm, "ptx90");
+    let lowered = success(command.args(["--emit", "llvm-ir", "--optimize-atomics", "all", "--async", "off"]))?;
+    let bodies: Vec<_> = lowered.split("define ").skip(1).collect();
+    assert_eq!(bodies.len(), calls.len());
+    let mut wrong = Vec::new();
+    for (call, body) in calls.iter().zip(bodies) {
+        let name = &call.intrinsic.name;
+        let fences = ["fence.release.gpu", "fence.acquire.gpu"].map(|fence| body.contains(fence));
+        let quiet = QUIET.iter().any(|known| name[OF_NVIDIA.len()..].starts_with(known));
+        if fences != [!quiet; 2] {
+            wrong.push(format!("{name}: {fences:?}"));
+        }
+    }
+    if calls.len() < 100 || !wrong.is_empty() {
+        return Err(format!("of {} intrinsics, these are not as expected: {wrong:#?}", calls.len()).into());
     }
     Ok(())
 }
