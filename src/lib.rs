@@ -8,7 +8,7 @@
 //!
 //! | feature | what it adds | what it needs |
 //! | --- | --- | --- |
-//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`; `isolated`, the same in a process of its own; `check`, a judgement of any compiler's PTX | LLVM |
+//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`, and `lower_llvm_ir`, which says what became of each operation; `isolated`, the same in a process of its own; `check`, a judgement of any compiler's PTX | LLVM |
 //! | `mlir` | `mlir`, the pass over MLIR | MLIR, and two variables for the build |
 //! | `model` | `memory_model`, every outcome that PTX allows a program; `mapping`, the check of the lowering with it | nothing |
 //! | `llvm22`, `llvm23` | which LLVM and MLIR that is; the first is on by default | nothing |
@@ -60,7 +60,7 @@ pub mod isolated;
 #[cfg(feature = "llvm")]
 mod pipeline;
 #[cfg(feature = "llvm")]
-pub use pipeline::ptx_from_llvm_ir;
+pub use pipeline::{LoweredIr, lower_llvm_ir, ptx_from_llvm_ir};
 
 /// The README's library example compiles.
 #[cfg(all(doctest, feature = "llvm"))]

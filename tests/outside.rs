@@ -19,6 +19,7 @@ fn main() {
         ("without LLVM", without_llvm),
         ("no features, and the models", no_features),
         ("LLVM IR", llvm),
+        ("what became of each operation", remarks),
         ("MLIR", mlir),
         ("an input that ends LLVM", ends_llvm),
         ("a golden suite", golden),
@@ -128,6 +129,21 @@ fn check(project: &Project, variables: &[(&str, &str)], expected: &str) -> Resul
         return Err(format!("it prints no '{expected}', but:\n{output}").into());
     }
     Ok(())
+}
+
+fn remarks() -> Result<(), Failed> {
+    let dependencies = blocks("LLVM IR", "toml")?.pop().ok_or("no dependencies")?;
+    let main = blocks("What became of each operation", "rust")?.pop().ok_or("no program")?;
+    let output = Project::new("outside-remarks", &dependencies, &main)?.run(&[])?;
+    let expected = [
+        "wait.ll:6: wait: load atomic i32 addrspace(3) acquire optimized by scope: scope became cta: no other thread can name the location\n",
+        "wait.ll:6: wait: load atomic i32 addrspace(3) syncscope(\"block\") acquire became ld.acquire.cta.shared.b32 %d, [%a];\n",
+        "  1 instructions\n",
+    ];
+    match expected.iter().find(|line| !output.contains(**line)) {
+        Some(line) => Err(format!("it prints no '{line}', but:\n{output}").into()),
+        None => Ok(()),
+    }
 }
 
 fn without_llvm() -> Result<(), Failed> {
