@@ -23,6 +23,7 @@ pub mod address_space;
 pub mod assembly;
 pub mod callee;
 pub mod cluster;
+mod condition;
 mod fp_atomics;
 mod input;
 pub mod intrinsics;
@@ -35,6 +36,7 @@ pub mod remarks;
 pub mod settings;
 
 pub use self::{
+    condition::Condition,
     fp_atomics::FpChoice,
     input::Input,
     message::{Diagnostic, Errors, Location, Outcome, Remark, each, relocated},

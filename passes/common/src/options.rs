@@ -4,6 +4,8 @@ use ptx_atomics_lowering::{Policy, Target, ptx::Scope};
 use ptx_atomics_optimize::Rewrites;
 use strum::{Display, EnumString, VariantNames};
 
+use crate::condition::Condition;
+
 /// What is done about waits and proxy fences that asynchronous operations lack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
@@ -39,6 +41,9 @@ pub struct Options {
     pub asynchronous: Asynchronous,
     /// Whether the pass says what became of each operation.
     pub remarks: bool,
+    /// A condition of what the optimizer is told that is taken for granted, to see that it matters. For a test alone.
+    #[doc(hidden)]
+    pub without: Option<Condition>,
 }
 
 impl Options {
@@ -53,6 +58,13 @@ impl Options {
             optimize: Rewrites::NONE,
             asynchronous: Asynchronous::default(),
             remarks: false,
+            without: None,
         }
+    }
+
+    /// Whether a condition is met, or taken for granted.
+    #[doc(hidden)]
+    pub fn met(&self, condition: Condition, is_met: bool) -> bool {
+        is_met || self.without == Some(condition)
     }
 }

@@ -13,6 +13,7 @@ use inkwell::{
 };
 use ptx_atomics_lowering::ptx::Scope;
 use ptx_atomics_optimize::Address;
+use ptx_atomics_pass::{Condition, Options};
 use rustc_hash::FxHashMap;
 
 use super::variable;
@@ -23,6 +24,7 @@ const DEPTH: usize = 64;
 /// The addresses of a function by what they are computed from: a pointer, and a constant offset in bytes.
 pub struct Addresses<'a> {
     layout: &'a TargetData,
+    options: &'a Options,
     blocks: FxHashMap<LLVMBasicBlockRef, usize>,
     numbers: FxHashMap<(LLVMValueRef, i64), usize>,
     /// The widest scope with a thread that can name what begins at a value.
@@ -30,9 +32,9 @@ pub struct Addresses<'a> {
 }
 
 impl<'a> Addresses<'a> {
-    pub fn new(blocks: &[BasicBlock<'_>], layout: &'a TargetData) -> Self {
+    pub fn new(blocks: &[BasicBlock<'_>], layout: &'a TargetData, options: &'a Options) -> Self {
         let blocks = blocks.iter().map(|block| block.as_mut_ptr()).zip(0..).collect();
-        Self { layout, blocks, numbers: FxHashMap::default(), variables: FxHashMap::default() }
+        Self { layout, options, blocks, numbers: FxHashMap::default(), variables: FxHashMap::default() }
     }
 
     /// A pointer as an address that threads of this scope can name.
@@ -40,16 +42,17 @@ impl<'a> Addresses<'a> {
         let (mut base, mut offset) = (pointer.as_value_ref(), 0i64);
         for _ in 0..DEPTH {
             // SAFETY: the value is live.
-            let Some((behind, further)) = (unsafe { step(base, self.layout) }) else { break };
+            let Some((behind, further)) = (unsafe { step(base, self.layout, self.options) }) else { break };
             (base, offset) = (behind, offset.wrapping_add(further));
         }
         let next = self.numbers.len();
         let value = *self.numbers.entry((base, offset)).or_insert(next);
         // SAFETY: the value is live.
-        let known = self.variables.entry(base).or_insert_with(|| unsafe { variable::reach(base) });
+        let known = self.variables.entry(base).or_insert_with(|| unsafe { variable::reach(base, self.options) });
         let reach = reach.min(*known);
         // SAFETY: the value is live, and the block is asked of an instruction.
         let parent = unsafe { (!LLVMIsAInstruction(base).is_null()).then(|| LLVMGetInstructionParent(base)) };
+        let parent = parent.filter(|_| !self.options.met(Condition::SameRound, false));
         Address { value, block: parent.map(|block| self.blocks[&block]), reach }
     }
 }
@@ -58,7 +61,7 @@ impl<'a> Addresses<'a> {
 ///
 /// # Safety
 /// The pointer is live.
-unsafe fn step(pointer: LLVMValueRef, layout: &TargetData) -> Option<(LLVMValueRef, i64)> {
+unsafe fn step(pointer: LLVMValueRef, layout: &TargetData, options: &Options) -> Option<(LLVMValueRef, i64)> {
     // SAFETY: each accessor is called on the kind of value that LLVM's C API defines it for.
     unsafe {
         let opcode = if !LLVMIsAInstruction(pointer).is_null() {
@@ -70,6 +73,9 @@ unsafe fn step(pointer: LLVMValueRef, layout: &TargetData) -> Option<(LLVMValueR
         };
         match opcode {
             LLVMOpcode::LLVMAddrSpaceCast | LLVMOpcode::LLVMBitCast => Some((LLVMGetOperand(pointer, 0), 0)),
+            LLVMOpcode::LLVMGetElementPtr if options.met(Condition::SameOffset, false) => {
+                Some((LLVMGetOperand(pointer, 0), 0))
+            }
             LLVMOpcode::LLVMGetElementPtr => Some((LLVMGetOperand(pointer, 0), offset(pointer, layout)?)),
             _ => None,
         }

@@ -8,7 +8,7 @@ use inkwell::{
 use ptx_atomics_lowering::ptx::Space;
 use ptx_atomics_optimize::Kind;
 use ptx_atomics_pass::{
-    assembly,
+    Condition, Options, assembly,
     callee::{Declared, Effect, OF_NVIDIA},
 };
 
@@ -21,12 +21,15 @@ use crate::{
 const INACCESSIBLE: u64 = 0b1100;
 
 /// What a call is to the optimizer; nothing, if it touches no memory that another thread sees, and orders nothing.
-pub fn kind(call: InstructionValue<'_>) -> Option<Kind> {
+pub fn kind(call: InstructionValue<'_>, options: &Options) -> Option<Kind> {
+    let barrier = || (!options.met(Condition::NoBarrier, false)).then_some(Kind::Barrier);
     if let Some(text) = inline_assembly(call) {
         let quiet = effects(call, None) == Some(0) || assembly::is_quiet(&text);
-        let barrier = assembly::is_barrier(&text);
-        let kind = || if barrier { Kind::Barrier } else { Kind::Unknown("inline assembly".into()) };
-        return (!quiet).then(kind);
+        return match options.met(Condition::QuietAssembly, quiet) {
+            true => None,
+            false if assembly::is_barrier(&text) => barrier(),
+            false => Some(Kind::Unknown("inline assembly".into())),
+        };
     }
     let Some(callee) = callee(call) else {
         return Some(Kind::Unknown("a call through a pointer".into()));
@@ -35,15 +38,17 @@ pub fn kind(call: InstructionValue<'_>) -> Option<Kind> {
     if effects == Some(0) {
         return None;
     }
-    let unknown = || Some(Kind::Unknown(format!("the call to `{name}`")));
-    let Some(declared) = Declared::new(&name, has_body(callee)) else { return unknown() };
+    let is_known = options.met(Condition::KnownFunction, false);
+    let unknown = || (!is_known).then(|| Kind::Unknown(format!("the call to `{name}`")));
+    let has_body = !options.met(Condition::NoBody, !has_body(callee));
+    let Some(declared) = Declared::new(&name, has_body) else { return unknown() };
     let of_llvm = name.starts_with("llvm.") && !name.starts_with(OF_NVIDIA);
     let of_llvm = of_llvm && !is_volatile(call, &name);
     let inaccessible = effects.is_some_and(|effects| effects & !INACCESSIBLE == 0);
     match declared.effect() {
         Some(Effect::Quiet) => None,
         None if of_llvm && inaccessible => None,
-        Some(Effect::Barrier) => Some(Kind::Barrier),
+        Some(Effect::Barrier) => barrier(),
         Some(Effect::Plain) => pointers(call).any(is_shared_with_threads).then_some(Kind::Plain),
         // A vector of pointers is not looked into.
         None if of_llvm && pointers(call).next().is_some() && !pointers(call).any(is_shared_with_threads) => None,

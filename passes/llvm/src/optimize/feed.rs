@@ -12,6 +12,7 @@ use ptx_atomics_lowering::{
     ptx::{Scope, Space},
 };
 use ptx_atomics_optimize::{Atomic, Block, End, Event, Function, Kind};
+use ptx_atomics_pass::{Condition, Options};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -43,6 +44,7 @@ pub fn feed<'c>(
     ops: &FxHashMap<LLVMValueRef, AtomicOp>,
     obstacle: Option<&str>,
     layout: &TargetData,
+    options: &Options,
 ) -> Option<Fed<'c>> {
     let optnone = Attribute::get_named_enum_kind_id("optnone");
     if function.get_enum_attribute(AttributeLoc::Function, optnone).is_some() {
@@ -51,8 +53,9 @@ pub fn feed<'c>(
     let (blocks, next): (Vec<_>, Vec<_>) = control_flow(function).unzip();
     let mut reader = Reader {
         ops,
+        options,
         of_cta: if obstacle.is_none() { Scope::Cta } else { Scope::Cluster },
-        addresses: Addresses::new(&blocks, layout),
+        addresses: Addresses::new(&blocks, layout, options),
         instructions: Vec::new(),
         invariant: function.get_type().get_context().get_kind_id(INVARIANT),
     };
@@ -62,17 +65,17 @@ pub fn feed<'c>(
         next.dedup();
         // SAFETY: the module was verified, so that every block ends with a terminator.
         let terminator = unsafe { LLVMGetBasicBlockTerminator(block.as_mut_ptr()) };
-        let (end, branch) = unsafe { (end(terminator)?, success(terminator)) };
+        let (end, branch) = unsafe { (end(terminator)?, success(terminator, options)) };
         let success = branch.and_then(|(exchange, successor)| Some((exchange, (index, position(&blocks, successor)?))));
         let events = block.get_instructions().filter_map(|instruction| reader.event(instruction, success)).collect();
         made.push(Block { events, next, end, ..Block::default() });
     }
-    let kernel = is_kernel(function);
+    let is_kernel = is_kernel(function);
     let function = Function {
         blocks: made,
-        kernel,
+        kernel: options.met(Condition::Kernel, is_kernel),
         // Of other functions it means nothing.
-        single_thread: kernel && product(function, "nvvm.reqntid") == Some(1),
+        single_thread: options.met(Condition::OneThread, is_kernel && product(function, "nvvm.reqntid") == Some(1)),
         shared_obstacle: obstacle.map(str::to_owned),
     };
     Some(Fed { function, blocks, instructions: reader.instructions })
@@ -84,6 +87,7 @@ fn position(blocks: &[BasicBlock<'_>], block: LLVMBasicBlockRef) -> Option<usize
 
 struct Reader<'a, 'c> {
     ops: &'a FxHashMap<LLVMValueRef, AtomicOp>,
+    options: &'a Options,
     /// The widest scope with a thread that can name a location in shared memory.
     of_cta: Scope,
     addresses: Addresses<'a>,
@@ -110,7 +114,7 @@ impl<'c> Reader<'_, 'c> {
         let raw = instruction.as_value_ref();
         let reach = match op.operation.access() {
             Some(access) if access.is_private() => return None,
-            Some(access) if access.space == Space::Shared => self.of_cta,
+            Some(access) if self.options.met(Condition::InShared, access.space == Space::Shared) => self.of_cta,
             Some(access) if access.space == Space::SharedCluster => Scope::Cluster,
             _ => Scope::Sys,
         };
@@ -130,16 +134,17 @@ impl<'c> Reader<'_, 'c> {
             let pointer = match LLVMGetInstructionOpcode(raw) {
                 LLVMOpcode::LLVMLoad => 0,
                 LLVMOpcode::LLVMStore => 1,
-                LLVMOpcode::LLVMCall => return call::kind(instruction),
+                LLVMOpcode::LLVMCall => return call::kind(instruction, self.options),
                 LLVMOpcode::LLVMVAArg => return Some(Kind::Plain),
                 _ => return None,
             };
             let invariant = !LLVMGetMetadata(raw, self.invariant).is_null();
-            if invariant || !is_shared_with_threads(PointerValue::new(LLVMGetOperand(raw, pointer))) {
+            let private = invariant || !is_shared_with_threads(PointerValue::new(LLVMGetOperand(raw, pointer)));
+            if self.options.met(Condition::Private, private) {
                 return None;
             }
-            let volatile = LLVMGetVolatile(raw) != 0;
-            Some(if volatile { Kind::Unknown("a volatile access".into()) } else { Kind::Plain })
+            let plain = self.options.met(Condition::NotVolatile, LLVMGetVolatile(raw) == 0);
+            Some(if !plain { Kind::Unknown("a volatile access".into()) } else { Kind::Plain })
         }
     }
 }
@@ -162,7 +167,7 @@ unsafe fn end(terminator: LLVMValueRef) -> Option<End> {
 ///
 /// # Safety
 /// It is the terminator of a live block.
-unsafe fn success(terminator: LLVMValueRef) -> Option<(LLVMValueRef, LLVMBasicBlockRef)> {
+unsafe fn success(terminator: LLVMValueRef, options: &Options) -> Option<(LLVMValueRef, LLVMBasicBlockRef)> {
     // SAFETY: each accessor is called on the kind of value that LLVM's C API defines it for.
     unsafe {
         if !is_conditional_branch(terminator) {
@@ -183,6 +188,7 @@ unsafe fn success(terminator: LLVMValueRef) -> Option<(LLVMValueRef, LLVMBasicBl
             }
             None => (field(condition).filter(|(_, field)| *field == 1)?.0, negated),
         };
+        let negated = negated != options.met(Condition::Success, false);
         let [taken, other] =
             [u32::from(negated), u32::from(!negated)].map(|number| LLVMGetSuccessor(terminator, number));
         let in_block = LLVMGetInstructionParent(exchange) == LLVMGetInstructionParent(terminator);

@@ -23,12 +23,14 @@ use crate::recognize::Planned;
 /// Rewrites every function, in place, and says so. The module is to be planned again.
 pub fn optimize(module: &Module<'_>, input: &Input, options: &Options, planned: &[Planned<'_>]) -> Vec<Remark> {
     let layout = layout(module);
-    let obstacles = Obstacles::of(module, &options.target);
+    let obstacles = Obstacles::of(module, options);
     let mut remarks = Vec::new();
     for planned in planned.chunk_by(|one, next| one.function == next.function) {
         let Planned { function, policy, .. } = planned[0];
         let by_instruction: FxHashMap<_, _> = planned.iter().map(|plan| (plan.instruction.raw(), plan)).collect();
-        let Some(fed) = feed::feed(function, &ops(planned), obstacles.get(function), &layout) else { continue };
+        let Some(fed) = feed::feed(function, &ops(planned), obstacles.get(function), &layout, options) else {
+            continue;
+        };
         let mut after = fed.function.clone();
         for remark in ptx_atomics_optimize::optimize(&mut after, &rewriting(policy, options)) {
             let of = fed.instructions.get(remark.id).and_then(|(of, _)| by_instruction.get(&of.as_value_ref()));

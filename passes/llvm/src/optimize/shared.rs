@@ -6,9 +6,9 @@ use inkwell::{
     module::Module,
     values::{AsValueRef, FunctionValue, InstructionValue},
 };
-use ptx_atomics_lowering::{Target, ptx::Space};
+use ptx_atomics_lowering::ptx::Space;
 use ptx_atomics_pass::{
-    address_space, assembly,
+    Condition, Options, address_space, assembly,
     callee::Declared,
     cluster::{self, Function},
 };
@@ -21,13 +21,13 @@ use crate::value::{callee, inline_assembly, instructions, name, users};
 pub struct Obstacles(FxHashMap<LLVMValueRef, String>);
 
 impl Obstacles {
-    pub fn of(module: &Module<'_>, target: &Target) -> Self {
+    pub fn of(module: &Module<'_>, options: &Options) -> Self {
         let defined: Vec<_> = module.get_functions().filter(|function| call::has_body(*function)).collect();
         let indices = defined.iter().map(|function| function.as_value_ref()).zip(0..).collect();
         let of_module = has_assembly(module).then_some("assembly of the module may use mapa");
-        let read = |function: &FunctionValue<'_>| read(*function, &indices, of_module);
+        let read = |function: &FunctionValue<'_>| read(*function, &indices, of_module, options);
         let functions: Vec<_> = defined.iter().map(read).collect();
-        let obstacles = cluster::obstacles(&functions, target);
+        let obstacles = cluster::obstacles(&functions, &options.target);
         let known = defined.iter().zip(obstacles);
         Self(known.filter_map(|(function, obstacle)| Some((function.as_value_ref(), obstacle?))).collect())
     }
@@ -57,13 +57,18 @@ pub fn product(function: FunctionValue<'_>, attribute: &str) -> Option<u64> {
     text.split(',').map(|number| number.trim().parse::<u64>().ok()).product()
 }
 
-fn read(function: FunctionValue<'_>, indices: &FxHashMap<LLVMValueRef, usize>, obstacle: Option<&str>) -> Function {
+fn read(
+    function: FunctionValue<'_>,
+    indices: &FxHashMap<LLVMValueRef, usize>,
+    obstacle: Option<&str>,
+    options: &Options,
+) -> Function {
     let one = |attribute: &&str| product(function, attribute) == Some(1);
     let mut read = Function {
         name: name(&function),
         is_kernel: is_kernel(function),
-        has_one_cta: ["nvvm.cluster_dim", "nvvm.maxclusterrank"].iter().any(one),
-        is_private: is_private(function),
+        has_one_cta: options.met(Condition::OneCta, ["nvvm.cluster_dim", "nvvm.maxclusterrank"].iter().any(one)),
+        is_private: options.met(Condition::CalledHere, is_private(function)),
         obstacle: obstacle.map(str::to_owned),
         calls: Vec::new(),
     };
@@ -77,6 +82,7 @@ fn read(function: FunctionValue<'_>, indices: &FxHashMap<LLVMValueRef, usize>, o
             read.obstacle = Some(format!("`{}` has pointers to shared::cluster memory", read.name));
         }
     }
+    read.obstacle = read.obstacle.filter(|_| !options.met(Condition::Unmapped, false));
     read
 }
 

@@ -50,11 +50,11 @@ fn parse<'c>(context: &'c Context, text: &str) -> (Module<'c>, Input) {
 /// Every function with atomics, as it is fed.
 fn fed<'c>(module: &Module<'c>, input: &Input, options: &Options) -> Vec<feed::Fed<'c>> {
     let planned = crate::lower::plan(module, input, options).expect("it has a lowering");
-    let obstacles = Obstacles::of(module, &options.target);
+    let obstacles = Obstacles::of(module, options);
     let by_function = planned.chunk_by(|one, next| one.function == next.function);
     let feed = |planned: &[Planned<'c>]| {
         let function = planned[0].function;
-        feed::feed(function, &ops(planned), obstacles.get(function), &layout(module))
+        feed::feed(function, &ops(planned), obstacles.get(function), &layout(module), options)
     };
     by_function.filter_map(feed).collect()
 }

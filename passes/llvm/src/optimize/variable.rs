@@ -6,7 +6,7 @@
 
 use inkwell::llvm_sys::{LLVMLinkage, LLVMOpcode, core::*, prelude::*};
 use ptx_atomics_lowering::ptx::{Scope, Space};
-use ptx_atomics_pass::address_space;
+use ptx_atomics_pass::{Condition, Options, address_space};
 
 use crate::value::message;
 
@@ -17,20 +17,22 @@ const MOST_USES: usize = 1_000;
 ///
 /// # Safety
 /// The value is live.
-pub unsafe fn reach(value: LLVMValueRef) -> Scope {
+pub unsafe fn reach(value: LLVMValueRef, options: &Options) -> Scope {
     // SAFETY: as above; each accessor is called on the kind of value that LLVM's C API defines it for.
     unsafe {
         let variable = LLVMIsAGlobalVariable(value);
-        let is_own = || {
+        let is_internal = || {
             use LLVMLinkage::{LLVMInternalLinkage, LLVMPrivateLinkage};
-            let global = address_space::number(Space::Global);
             matches!(LLVMGetLinkage(variable), LLVMInternalLinkage | LLVMPrivateLinkage)
-                && LLVMGetPointerAddressSpace(LLVMTypeOf(variable)) == global
                 && LLVMIsExternallyInitialized(variable) == 0
         };
-        let is_known =
-            || is_own() && is_only_accessed(variable) && !is_annotated(variable) && !has_attributes(variable);
-        if !variable.is_null() && is_known() { Scope::Gpu } else { Scope::Sys }
+        let is_of_one_gpu = || {
+            LLVMGetPointerAddressSpace(LLVMTypeOf(variable)) == address_space::number(Space::Global)
+                && options.met(Condition::Internal, is_internal())
+                && options.met(Condition::OnlyAccessed, is_only_accessed(variable))
+                && options.met(Condition::Unannotated, !is_annotated(variable) && !has_attributes(variable))
+        };
+        if !variable.is_null() && is_of_one_gpu() { Scope::Gpu } else { Scope::Sys }
     }
 }
 
