@@ -1,5 +1,6 @@
 //! What the tests of several crates share: the command, the tools, trials that need tools, and generated inputs.
 
+pub mod adversary;
 mod assembler;
 pub mod cells;
 pub mod examples;

@@ -84,7 +84,13 @@ impl Random {
         ((z ^ z >> 31) % end as u64) as usize
     }
 
-    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+    /// Whether it is one of so many.
+    pub fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
+    }
+
+    /// One of these.
+    pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 }

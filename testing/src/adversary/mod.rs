@@ -1,0 +1,91 @@
+//! Whole functions of LLVM IR from a seed, with what the optimizer must find out about them.
+//!
+//! Two or three threads go once around a cycle of accesses, which nothing but orderings forbids. Around these stands what a pass has to
+//! see: where variables are and who can name them, casts, choices and offsets, calls, inline assembly, barriers, loops, and how
+//! kernels are launched. What the words of a module say of its threads is consistent with what the module says.
+//!
+//! 1. [`plan`] says which threads run where, and what each does in which order.
+//! 2. [`homes`] gives each variable a place that its threads know, and says who else knows it.
+//! 3. [`functions`] and [`steps`] write it as LLVM IR.
+
+mod asynchronous;
+mod body;
+mod functions;
+mod homes;
+mod plan;
+mod steps;
+
+pub use self::asynchronous::kernel as asynchronous;
+use self::{functions::Writer, homes::Homes, plan::Plan};
+use crate::random::Random;
+
+/// A module, and what it is compiled for.
+pub struct Module {
+    /// LLVM IR. The words of one litmus test are in its comments, unless it has asynchronous operations.
+    pub ir: String,
+    /// The GPU and the PTX version.
+    pub target: (&'static str, &'static str),
+}
+
+/// The target with fences that only acquire or release.
+const ONE_SIDED: (&str, &str) = ("sm_90", "ptx86");
+
+/// Before clusters, with them, and with one-sided fences.
+const TARGETS: [(&str, &str); 5] = [("sm_70", "ptx63"), ("sm_80", "ptx70"), ("sm_90", "ptx78"), ONE_SIDED, ONE_SIDED];
+
+/// The PTX of functions that modules only declare, one of them libdevice's.
+pub const LINKED: &str = "
+.visible .func publish(.param .b64 p, .param .b32 v) {
+  .reg .b64 %rd1; .reg .b32 %r1;
+  ld.param.b64 %rd1, [p]; ld.param.b32 %r1, [v];
+  st.relaxed.sys.b32 [%rd1], %r1;
+  ret;
+}
+.visible .func (.param .b32 r) observe(.param .b64 p) {
+  .reg .b64 %rd1; .reg .b32 %r1;
+  ld.param.b64 %rd1, [p];
+  ld.relaxed.sys.b32 %r1, [%rd1];
+  st.param.b32 [r], %r1;
+  ret;
+}
+.visible .func order() {
+  fence.sc.sys;
+  ret;
+}
+.visible .func (.param .b32 r) __nv_abs(.param .b32 x) {
+  .reg .b32 %r<3>;
+  ld.param.b32 %r1, [x];
+  neg.s32 %r2, %r1;
+  max.s32 %r2, %r1, %r2;
+  st.param.b32 [r], %r2;
+  ret;
+}
+";
+
+const DECLARED: &str = "
+declare void @publish(ptr, i32)
+declare i32 @observe(ptr)
+declare void @order()
+declare void @elsewhere(ptr)
+declare i32 @__nv_abs(i32)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+declare void @llvm.nvvm.cp.async.commit.group()
+declare void @llvm.nvvm.nanosleep(i32)
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare ptr addrspace(7) @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3), i32)
+";
+
+/// A module by its number.
+pub fn module(seed: u64) -> Module {
+    let mut random = Random(seed);
+    let plan = Plan::new(&mut random);
+    let homes = Homes::new(&mut random, &plan);
+    let mut writer = Writer::new(random, &plan, &homes);
+    let functions = writer.functions();
+    let (words, variables) = (homes.words(&plan), homes.variables());
+    let ir =
+        format!("target triple = \"nvptx64-nvidia-cuda\"\n{words}{variables}{DECLARED}{functions}{}", writer.others);
+    Module { ir, target: plan.target }
+}

@@ -1,0 +1,228 @@
+//! Whole functions that are made to get past the optimizer: each is lowered with it and without, both are litmus tests, and the
+//! optimized one has no outcome more.
+//!
+//! What a pass finds out of a module rests on conditions ([`Condition`]). Each is taken for granted, and some module must then be wrong.
+//! `scripts/verify` takes more modules, and so does `ADVERSARY_MODULES=20000`. A module that is wrong is kept, and its path printed.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics::{
+    llvm::{Asynchronous, Input, Options},
+    memory_model::{
+        kernel::{Compiled, Test, compile},
+        outcome::{Layout, Limits, Outcomes},
+        ptx::{Conventions, Program, readings::Readings, search},
+    },
+    optimize::Rewrites,
+    ptx::{Module, ModuleErrors},
+    ptx_from_llvm_ir,
+};
+use ptx_atomics_pass::Condition;
+use ptx_hazards::Verdict;
+use strum::{EnumMessage, IntoEnumIterator};
+use testing::{
+    adversary::{self, LINKED},
+    target,
+};
+
+/// Of modules, at once.
+const PARTS: u64 = 8;
+/// The modules that are tried to find one that is wrong.
+const TRIED: u64 = 6_000;
+/// Of a loop that does more than wait.
+const ROUNDS: usize = 2;
+const LIMITS: Limits = Limits { rounds: ROUNDS, rounds_suffice: false, choices: 2_000_000, time: None };
+
+fn main() {
+    let count: u64 = env::var("ADVERSARY_MODULES").map_or(1_000, |count| count.parse().expect("a number"));
+    let first: u64 = env::var("ADVERSARY_SEED").map_or(0, |seed| seed.parse().expect("a number"));
+    let modules = (0..PARTS).map(|part| {
+        let name = format!("modules, part {} of {PARTS}", part + 1);
+        Trial::test(name, move || all((first..first + count).filter(|seed| seed % PARTS == part)))
+    });
+    let conditions = Condition::iter().map(|condition| {
+        let name = format!("a module is wrong without: {}", condition.get_message().unwrap_or_default());
+        Trial::test(name, move || without(condition))
+    });
+    let hazards = Trial::test("asynchronous operations", move || asynchronous(first..first + count));
+    libtest_mimic::run(&Arguments::from_args(), modules.chain([hazards]).chain(conditions).collect()).exit();
+}
+
+/// Nothing more is wrong with the asynchronous operations of a kernel: what they lack is looked for in front of the optimizer, not
+/// behind it.
+fn asynchronous(seeds: Range<u64>) -> Result<(), Failed> {
+    let (mut changed, mut right, mut worse) = (0, 0, Vec::new());
+    let total = seeds.end - seeds.start;
+    for seed in seeds {
+        let module = adversary::asynchronous(seed);
+        let [off, on] = [Rewrites::NONE, Rewrites::all()].map(|optimize| lower(&module, optimize, None));
+        let (off, on) = (off?, on?);
+        changed += u64::from(off != on);
+        // What could not be told without the optimizer may be told with it.
+        let known = hazards(&off, &[Verdict::Wrong, Verdict::NotChecked])?;
+        right += u64::from(known.is_empty());
+        let found = hazards(&on, &[Verdict::Wrong])?;
+        if found.iter().any(|(rule, count)| known.get(rule).is_none_or(|known| known < count)) {
+            worse.push(format!("{}: {found:?}", keep("kernel", seed, &module)?.display()));
+        }
+    }
+    println!("{total} kernels, {changed} changed, {right} right, {} worse", worse.len());
+    if !worse.is_empty() {
+        return Err(format!("these lack more: {worse:#?}").into());
+    }
+    assert!(changed * 3 > total && right * 3 > total, "of {total} kernels, {changed} changed, {right} right");
+    Ok(())
+}
+
+/// How many accesses have these verdicts, by rule.
+fn hazards(ptx: &str, verdicts: &[Verdict]) -> Result<BTreeMap<String, usize>, String> {
+    let module: Module = ptx.parse().map_err(|errors: ModuleErrors| errors.to_string())?;
+    let mut found = BTreeMap::new();
+    for kernel in ptx_hazards::read(&module) {
+        let findings = ptx_hazards::check(&kernel, Readings::DEFAULT).findings;
+        for finding in findings.iter().filter(|finding| verdicts.contains(&finding.verdict)) {
+            *found.entry(format!("{:?}", finding.rule)).or_default() += 1;
+        }
+    }
+    Ok(found)
+}
+
+/// What became of a module.
+#[derive(Debug)]
+enum Judged {
+    /// The optimizer changed nothing.
+    Same,
+    /// It has no outcome more.
+    Kept,
+    /// It was not compared, and why.
+    Unknown(String),
+    /// It has this one.
+    Wrong(String),
+}
+
+/// No module has an outcome more; most are changed, and compared.
+fn all(seeds: impl Iterator<Item = u64>) -> Result<(), Failed> {
+    let (mut counts, mut wrong) = (BTreeMap::<&str, usize>::new(), Vec::new());
+    let mut reasons = BTreeMap::<String, usize>::new();
+    for seed in seeds {
+        let module = adversary::module(seed);
+        let name = match judge(&module, None).map_err(|error| format!("module {seed}: {error}"))? {
+            Judged::Same => "the same",
+            Judged::Kept => "kept",
+            Judged::Unknown(why) => {
+                *reasons.entry(why).or_default() += 1;
+                "unknown"
+            }
+            Judged::Wrong(outcome) => {
+                wrong.push(format!("{}: {outcome}", keep("module", seed, &module)?.display()));
+                "wrong"
+            }
+        };
+        *counts.entry(name).or_default() += 1;
+    }
+    println!("{counts:?} {reasons:?}");
+    if !wrong.is_empty() {
+        return Err(format!("these have an outcome more: {wrong:#?}").into());
+    }
+    let count = |name| counts.get(name).copied().unwrap_or(0);
+    let (kept, unknown, total) = (count("kept"), count("unknown"), counts.values().sum::<usize>());
+    assert!(kept * 100 >= total * 40 && unknown * 100 <= total * 10, "{counts:?} {reasons:?}");
+    Ok(())
+}
+
+/// Some module is wrong where a condition is taken for granted.
+fn without(condition: Condition) -> Result<(), Failed> {
+    for seed in 0..TRIED {
+        let module = adversary::module(seed);
+        // What the condition does not concern is known to be right.
+        if lower(&module, Rewrites::all(), Some(condition))? == lower(&module, Rewrites::all(), None)? {
+            continue;
+        }
+        let Judged::Wrong(outcome) = judge(&module, Some(condition))? else { continue };
+        if !matches!(judge(&module, None)?, Judged::Wrong(_)) {
+            println!("{condition}: module {seed}, {outcome}");
+            return Ok(());
+        }
+    }
+    Err(format!("none of {TRIED} modules").into())
+}
+
+fn judge(module: &adversary::Module, without: Option<Condition>) -> Result<Judged, String> {
+    let off = lower(module, Rewrites::NONE, None)?;
+    let on = lower(module, Rewrites::all(), without)?;
+    if off == on {
+        return Ok(Judged::Same);
+    }
+    let [off, on] = [test(module, &off)?, test(module, &on)?];
+    let names = names(&off.litmus.program);
+    if names != self::names(&on.litmus.program) {
+        return Ok(Judged::Unknown("other registers and variables".into()));
+    }
+    let outcomes = |of: &Compiled| search::outcomes(&of.litmus.program, Conventions::MANUAL, LIMITS);
+    let (tests, off, on) = ([&off, &on], outcomes(&off), outcomes(&on));
+    if let Some(limit) = off.unknown.or(on.unknown) {
+        let lines = tests.iter().flat_map(|of| of.unknown(Conventions::MANUAL, ROUNDS, limit));
+        let line = lines.map(|(_, line)| line.text.clone()).next().unwrap_or_default();
+        return Ok(Judged::Unknown(format!("{limit}: {line}")));
+    }
+    let new = |outcomes: &Outcomes| on.states.iter().find(|state| !outcomes.states.contains(state)).map(<[_]>::to_vec);
+    match new(&off) {
+        None => Ok(Judged::Kept),
+        // What an implementation may reason away, it may reason away here, too.
+        Some(state) if off.speculative.contains(&state) => Ok(Judged::Unknown("dependencies".into())),
+        Some(state) => {
+            let values = names.iter().zip(state).map(|(name, value)| format!("{name} = {value}"));
+            Ok(Judged::Wrong(values.collect::<Vec<_>>().join(", ")))
+        }
+    }
+}
+
+fn lower(module: &adversary::Module, optimize: Rewrites, without: Option<Condition>) -> Result<String, String> {
+    let (sm, ptx) = module.target;
+    let options = Options { optimize, without, asynchronous: Asynchronous::Off, ..Options::new(target(sm, Some(ptx))) };
+    let input = Input::new("adversary.ll", module.ir.clone());
+    let ptx = ptx_from_llvm_ir(&input, &options).map_err(|errors| errors.to_string())?;
+    String::from_utf8(ptx).map_err(|error| error.to_string())
+}
+
+/// PTX as the litmus test that the module's comments ask for.
+fn test(module: &adversary::Module, ptx: &str) -> Result<Compiled, String> {
+    let parsed: Module = format!("{ptx}{LINKED}").parse().map_err(|errors: ModuleErrors| errors.to_string())?;
+    let said = |errors| format!("{errors:?}");
+    let tests = Test::read(&module.ir).map_err(said)?;
+    let compiled = compile(&parsed, tests.first().ok_or("no test")?, Conventions::MANUAL, ROUNDS).map_err(said)?;
+    compiled.into_iter().next().ok_or_else(|| "no test".into())
+}
+
+/// What the values of an outcome are those of.
+fn names(program: &Program) -> Vec<String> {
+    let layout = Layout::new(program);
+    let register = |&(thread, register): &(usize, ptx_atomics::memory_model::program::Register)| {
+        format!("P{thread}:{}", program.threads[thread].registers[usize::from(register.0)].name)
+    };
+    let registers = layout.registers().iter().map(register);
+    registers.chain(program.locations.iter().map(|variable| variable.name.clone())).collect()
+}
+
+fn keep(kind: &str, seed: u64, module: &adversary::Module) -> Result<PathBuf, Failed> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adversary");
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{kind}-{seed}.ll"));
+    let (sm, ptx) = module.target;
+    let of = |optimize| lower(module, optimize, None);
+    let comment = |text: String| text.lines().map(|line| format!("; {line}\n")).collect::<String>();
+    let text = format!(
+        "; {sm} +{ptx}\n{}; without the optimizer:\n{}; with it:\n{}",
+        module.ir,
+        comment(of(Rewrites::NONE)?),
+        comment(of(Rewrites::all())?)
+    );
+    fs::write(&path, text)?;
+    Ok(path)
+}
