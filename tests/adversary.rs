@@ -40,7 +40,7 @@ const ROUNDS: usize = 2;
 const LIMITS: Limits = Limits { rounds: ROUNDS, rounds_suffice: false, choices: 2_000_000, time: None };
 
 fn main() {
-    let count: u64 = env::var("ADVERSARY_MODULES").map_or(1_000, |count| count.parse().expect("a number"));
+    let count: u64 = env::var("ADVERSARY_MODULES").map_or(400, |count| count.parse().expect("a number"));
     let first: u64 = env::var("ADVERSARY_SEED").map_or(0, |seed| seed.parse().expect("a number"));
     let modules = (0..PARTS).map(|part| {
         let name = format!("modules, part {} of {PARTS}", part + 1);
@@ -76,7 +76,8 @@ fn asynchronous(seeds: Range<u64>) -> Result<(), Failed> {
     if !worse.is_empty() {
         return Err(format!("these lack more: {worse:#?}").into());
     }
-    assert!(changed * 3 > total && right * 3 > total, "of {total} kernels, {changed} changed, {right} right");
+    // Kernels of one thread keep their fences beside what completes later.
+    assert!(changed * 4 > total && right * 3 > total, "of {total} kernels, {changed} changed, {right} right");
     Ok(())
 }
 
