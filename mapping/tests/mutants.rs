@@ -276,7 +276,8 @@ fn main() {
         Trial::test(format!("every one that is made: {}", expansion.name), move || every_one(expansion))
     });
     let superfluous = Trial::test("each reason for what is superfluous has its mutants", reasons);
-    libtest_mimic::run(&Arguments::from_args(), caught.chain(made).chain([superfluous]).collect()).exit();
+    let cycles = Trial::test("critical cycles alone catch every wrong load, store and fence", cycles);
+    libtest_mimic::run(&Arguments::from_args(), caught.chain(made).chain([superfluous, cycles]).collect()).exit();
 }
 
 /// The expansions whose mutants are all looked for here; `scripts/verify` takes the others, too.
@@ -296,6 +297,23 @@ fn every_one(expansion: &Expansion) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Cycles have no updates. Those that are one scope for all are of each: the mutants are those of scope gpu.
+fn cycles() -> Result<(), Failed> {
+    let accesses = |mutant: &&mutants::Mutant| {
+        let of_cycles = matches!(mutant.op.operation, Operation::Load(_) | Operation::Store(_) | Operation::Fence);
+        of_cycles && mutant.superfluous().is_none()
+    };
+    let hunted = hunt(&EXPANSIONS[0], &[(Set::CyclesTwo, 20), (Set::CyclesThree, 5_000)])?;
+    let (caught, missed): (Vec<_>, Vec<_>) =
+        hunted.iter().filter(accesses).partition(|mutant| matches!(mutant.found, Found::Caught(_)));
+    println!("{} caught, {} missed", caught.len(), missed.len());
+    assert!(caught.len() > 500);
+    match missed.first() {
+        None => Ok(()),
+        Some(mutant) => Err(format!("{} for {}: {mutant}: {:?}", mutant.strategy, mutant.target, mutant.found).into()),
+    }
 }
 
 fn reasons() -> Result<(), Failed> {
