@@ -103,10 +103,9 @@ pub fn of_fence(flow: &Flow<'_>, node: usize) -> Fit {
 
 /// Whether an address of one state space may be spelled as one of another.
 fn may_be(asked: Space, found: Space) -> bool {
-    let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
     match (asked, found) {
         (Space::Generic, _) | (_, Space::Generic) => true,
-        (Space::Shared | Space::SharedCta, found) => shared(found),
+        (asked, found) if asked.is_shared_cta() => found.is_shared(),
         (asked, found) => asked == found,
     }
 }

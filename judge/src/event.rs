@@ -105,8 +105,7 @@ fn strong(volatile: bool, scope: Option<Scope>, space: Space) -> Option<Scope> {
 
 /// Shared memory is visible on one GPU only, so that scope gpu is as good as sys there.
 pub fn promoted(scope: Scope, space: Space) -> Scope {
-    let shared = matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
-    if shared && scope >= Scope::Gpu { Scope::Sys } else { scope }
+    if space.is_shared() && scope >= Scope::Gpu { Scope::Sys } else { scope }
 }
 
 /// The fence of a node. A guarded one may not execute, and is none.

@@ -226,7 +226,7 @@ impl Registers {
                 let old = little_endian(&memory[place.clone()]);
                 let c = c.as_ref().map(|c| self.value(c, bits)).transpose()?;
                 // 'CUDA C Programming Guide', arithmetic of compute capability 2.x: only shared memory keeps subnormals.
-                let kept = *noftz || matches!(space, Space::Shared | Space::SharedCta);
+                let kept = *noftz || space.is_shared_cta();
                 let subnormals = if kept { Subnormals::Kept } else { Subnormals::Flushed };
                 let rmw = Rmw { op: *op, vec: *vec, ty: *ty, subnormals };
                 let new = rmw.apply(old, self.value(b, bits)?, c).ok_or_else(unmodelled)?;

@@ -116,6 +116,18 @@ modifiers! {
     pub enum Cmp { Eq, Ne, Lt, Le, Gt, Ge, Lo, Ls, Hi, Hs, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan }
 }
 
+impl Space {
+    /// Whether it is the shared memory of the CTA itself, which has two spellings.
+    pub fn is_shared_cta(self) -> bool {
+        matches!(self, Self::Shared | Self::SharedCta)
+    }
+
+    /// Whether it is shared memory, of the CTA itself or of another one in its cluster.
+    pub fn is_shared(self) -> bool {
+        self.is_shared_cta() || self == Self::SharedCluster
+    }
+}
+
 impl Type {
     /// Width in bits of one element.
     pub fn bits(self) -> u32 {

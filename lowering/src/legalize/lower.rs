@@ -13,7 +13,7 @@ use super::{
 use crate::{
     abi::{Carrier, RowKind, RowName, Step, Strategies, without_one_sided_fences},
     op::{AtomicOp, Operation, Ordering, SyncScope},
-    ptx::{Form, Scope, Space, Target},
+    ptx::{Form, Scope, Target},
     sass,
     sequence::Sequence,
 };
@@ -86,7 +86,7 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
 
     // Before sm_60 `atom` reaches the GPU, which is all that sees shared memory.
     let requirement = Form::AtomScope.requirement();
-    let on_gpu = access.is_some_and(|access| access.space == Space::Shared);
+    let on_gpu = access.is_some_and(|access| access.space.is_shared_cta());
     let out_of_reach = kind == RowKind::Rmw && scope == Scope::Sys && !on_gpu && !target.meets(requirement);
     let error = out_of_reach.then_some(Unsupported::SystemScope { requirement, target: *target });
     supported(body.finish(), changes, Some(RowName(kind, ordering)), target, error)

@@ -30,7 +30,7 @@ pub fn native(
         return None;
     }
     if access.ty.is_float() && form.op == AtomOp::Add {
-        let flushes = form.ty == Type::F32 && !form.noftz && !is_shared(access.space) && !policy.flush_f32;
+        let flushes = form.ty == Type::F32 && !form.noftz && !access.space.is_shared_cta() && !policy.flush_f32;
         changes.extend(flushes.then_some(Change::FlushesSubnormals));
         changes.extend((access.ty.lanes() > 1).then_some(Change::AtomicByElement));
     }
@@ -69,7 +69,7 @@ fn addition(Access { space, ty, .. }: Access, policy: &Policy, target: &Target) 
         (OpType::F16, _) => Some(noftz(Type::F16)),
         (OpType::Bf16, _) => Some(noftz(Type::Bf16)),
         (OpType::F32, FpAtomics::Ieee) if noftz(Type::F32).exists_on(target) => Some(noftz(Type::F32)),
-        (OpType::F32, FpAtomics::Ieee) if !is_shared(space) && !policy.flush_f32 => None,
+        (OpType::F32, FpAtomics::Ieee) if !space.is_shared_cta() && !policy.flush_f32 => None,
         (OpType::F32, _) => Some(AtomForm::new(AtomOp::Add, Type::F32)),
         (_, FpAtomics::Ieee) => None,
         (_, FpAtomics::Native) => {
@@ -78,8 +78,4 @@ fn addition(Access { space, ty, .. }: Access, policy: &Policy, target: &Target) 
             anywhere.then_some(form)
         }
     }
-}
-
-fn is_shared(space: Space) -> bool {
-    matches!(space, Space::Shared | Space::SharedCta)
 }

@@ -264,8 +264,8 @@ impl AtomicForm {
     }
 
     fn loses_ordering(&self, family: Family) -> bool {
-        let shared = matches!(self.space, Space::Shared | Space::SharedCta);
-        shared && family >= Family::Sm90 && matches!(self.class(), Some((Class::Loop | Class::Float, _)))
+        let lost = matches!(self.class(), Some((Class::Loop | Class::Float, _)));
+        self.space.is_shared_cta() && family >= Family::Sm90 && lost
     }
 
     /// The class, with what the opcode says of the type. `None` if it was not measured.

@@ -34,8 +34,7 @@ pub(crate) fn release(scope: Scope, family: Family) -> Vec<String> {
 
 /// The barriers behind an acquire from this space. Before sm_90 there are none for shared memory.
 pub(crate) fn acquire(scope: Scope, space: Space, family: Family) -> Vec<String> {
-    let shared = matches!(space, Space::Shared | Space::SharedCta);
-    let needless = scope == Scope::Cta || (shared && family < Family::Sm90);
+    let needless = scope == Scope::Cta || (space.is_shared_cta() && family < Family::Sm90);
     if needless { Vec::new() } else { vec!["CCTL.IVALL".into()] }
 }
 

@@ -19,7 +19,7 @@
 //! do not; none was asked so far.
 
 use super::{access::ResultUse, family::Family};
-use crate::ptx::{Atom, AtomOp, AtomSem, Instruction, Operand, Red, RedSem, Space, Type};
+use crate::ptx::{Atom, AtomOp, AtomSem, Instruction, Operand, Red, RedSem, Type};
 
 /// Operations that ptxas combines.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +82,8 @@ pub fn combines(instruction: &Instruction, operands: LaneOperands, result: Resul
 fn counts_lanes(instruction: &Instruction, family: Family) -> bool {
     match instruction {
         Instruction::Atom(Atom { op, space, ty, b, .. }) | Instruction::Red(Red { op, space, ty, b, .. }) => {
-            let shared = matches!(space, Space::Shared | Space::SharedCta);
-            shared && family >= Family::Sm80 && (*op, *ty) == (AtomOp::Add, Type::U32) && *b == Operand::Immediate(1)
+            let counts = space.is_shared_cta() && family >= Family::Sm80;
+            counts && (*op, *ty) == (AtomOp::Add, Type::U32) && *b == Operand::Immediate(1)
         }
         _ => false,
     }

@@ -27,9 +27,9 @@ impl<'t> Reader<'_, 't> {
         let mut all = Modifiers::default();
         for &at in words {
             let (word, mut one) = (at.text, Modifiers::default());
-            if let Ok(space @ (Space::Global | Space::Shared | Space::SharedCta | Space::SharedCluster)) = word.parse()
+            if let Some(space) = word.parse().ok().filter(|space: &Space| *space == Space::Global || space.is_shared())
             {
-                one.is_shared = Some(space != Space::Global);
+                one.is_shared = Some(space.is_shared());
             } else if word == MMIO {
                 one.mmio = true;
             } else if let Ok(sem) = word.parse() {

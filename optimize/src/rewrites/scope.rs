@@ -18,7 +18,7 @@
 //! **What is known of a location** is the business of whoever makes the function ([`crate::Address::reach`]): shared memory belongs to
 //! the CTA, unless a thread of the cluster maps it (`mapa`).
 
-use ptx_atomics_lowering::{AtomicOp, ptx::Space};
+use ptx_atomics_lowering::AtomicOp;
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -72,7 +72,7 @@ const SEQ_CST: &str = "what is seq_cst keeps its scope, since it also orders oth
                        would get that of the threads that can name the location";
 
 fn is_shared(atomic: &Atomic) -> bool {
-    atomic.op.operation.access().is_some_and(|access| matches!(access.space, Space::Shared | Space::SharedCta))
+    atomic.op.operation.access().is_some_and(|access| access.space.is_shared_cta())
 }
 
 fn fences(editor: &mut Editor<'_>) -> bool {

@@ -114,7 +114,7 @@ impl<'c> Reader<'_, 'c> {
         let raw = instruction.as_value_ref();
         let reach = match op.operation.access() {
             Some(access) if access.is_private() => return None,
-            Some(access) if self.options.met(Condition::InShared, access.space == Space::Shared) => self.of_cta,
+            Some(access) if self.options.met(Condition::InShared, access.space.is_shared_cta()) => self.of_cta,
             Some(access) if access.space == Space::SharedCluster => Scope::Cluster,
             _ => Scope::Sys,
         };

@@ -176,7 +176,7 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
         let op = asked.op;
         let reach = match op.operation.access() {
             Some(access) if access.is_private() => return None,
-            Some(access) if access.space == Space::Shared => self.of_cta,
+            Some(access) if access.space.is_shared_cta() => self.of_cta,
             Some(access) if access.space == Space::SharedCluster => Scope::Cluster,
             _ => Scope::Sys,
         };
