@@ -148,6 +148,9 @@ impl Settings {
     }
 
     fn item(&mut self, item: &str) -> Result<(), String> {
+        if let Some(separated) = with_commas(item) {
+            return Err(format!("options are separated by commas or semicolons, not by spaces: '{separated}'"));
+        }
         let (name, value) = item.split_once('=').map_or((item, ""), |(name, value)| (name.trim(), value.trim()));
         match SETTINGS.iter().find(|known| known.name == name) {
             Some(setting) => (setting.read)(self, value),
@@ -195,6 +198,21 @@ impl Settings {
             ..defaults
         }
     }
+}
+
+/// Several options between spaces, as they should be written. The name of a file may have spaces, too.
+fn with_commas(item: &str) -> Option<String> {
+    let is_option = |word: &&str| match word.split_once('=') {
+        Some((name, _)) => {
+            SETTINGS.iter().any(|known| known.name == name)
+                || name.contains('.') && Strategies::default().override_with(word).is_ok()
+        }
+        None => SETTINGS.iter().any(|known| known.name == *word && known.takes == Takes::Flag),
+    };
+    let mut words = item.split_whitespace();
+    let first = words.next()?.to_owned();
+    let separated = || words.clone().fold(first, |all, word| all + if is_option(&word) { "," } else { " " } + word);
+    words.clone().any(|word| is_option(&word)).then(separated)
 }
 
 fn set<T>(to: &mut Option<T>, value: Result<T, String>) -> Result<(), String> {
@@ -274,5 +292,29 @@ fn yes(value: &str) -> Result<bool, String> {
         "" | "true" => Ok(true),
         "false" => Ok(false),
         _ => Err(format!("'{value}' is neither true nor false")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a list; empty if it is right.
+    fn check(list: &str, said: &str) {
+        let errors = Settings::default().override_with(list, "x").err().unwrap_or_default();
+        assert!(errors.to_string().contains(said) && errors.is_empty() == said.is_empty(), "{list}: {errors}");
+    }
+
+    #[test]
+    fn commas_separate_options() {
+        check("strategy=fence,remarks=x; mcpu=sm_90", "");
+        check("strategy=fence remarks=x", "not by spaces: 'strategy=fence,remarks=x'");
+        check(
+            "remarks=a b.yaml strategy=fence rmw.acq_rel=fence",
+            "'remarks=a b.yaml,strategy=fence,rmw.acq_rel=fence'",
+        );
+        check("volatile-as-mmio generic-may-be-local", "'volatile-as-mmio,generic-may-be-local'");
+        check("remarks=/tmp/my remarks of.a=b", "");
+        check("strategy=fence fast", "unknown strategy 'fence fast'");
     }
 }
