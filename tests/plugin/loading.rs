@@ -187,6 +187,20 @@ pub fn another_version() -> Result<(), Failed> {
             "{said}"
         );
     }
+    // What there is another plugin for is named, and built beside this one.
+    let other = if llvm_version() == 22 { 23 } else { 22 };
+    success(
+        Command::new("cc")
+            .arg(format!("-DVERSION={other}"))
+            .arg(&source)
+            .args(["-rdynamic", "-ldl", "-o"])
+            .arg(&binary),
+    )?;
+    let said = String::from_utf8(Command::new(&binary).arg(plugin()).output()?.stderr)?;
+    let build = format!(
+        "load libptx_atomics-llvm{other}.so of the package, or build it beside this one by `cargo build --release -p ptx-atomics-plugin --no-default-features --features llvm{other} --target-dir target/llvm{other}`"
+    );
+    assert!(said.contains(&build), "{said}");
     Ok(())
 }
 

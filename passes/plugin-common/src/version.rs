@@ -25,8 +25,8 @@ impl Plugin {
         let found = host.map_or("15 or older".into(), |[major, minor, patch]| format!("{major}.{minor}.{patch}"));
         let help = match host {
             Some([major, ..]) if ALL.contains(&major) => format!(
-                "load {file}-llvm{major}.so of the package, or build it by `cargo build --release -p {package} \
-                 --no-default-features --features llvm{major}`"
+                "load {file}-llvm{major}.so of the package, or build it beside this one by `cargo build --release -p {package} \
+                 --no-default-features --features llvm{major} --target-dir target/llvm{major}`"
             ),
             _ => format!(
                 "use a compiler on LLVM {}, or lower its {input} with the command `ptx-atomics lower`",
