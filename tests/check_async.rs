@@ -26,6 +26,7 @@ fn main() {
         Trial::test("every rule has its kernels", no_other_rule),
         Trial::test("JSON", json),
         Trial::test("SARIF", sarif),
+        Trial::test("a copy at the end of its kernel", end_of_kernel),
         Trial::test("profiles", profiles),
         Trial::test("several files, and standard input", several),
         Trial::test("LLVM IR", llvm_ir),
@@ -111,6 +112,34 @@ fn json() -> Result<(), Failed> {
     assert_eq!(*finding, expected);
     let Done { status, stdout, .. } = check(&["-", "--format", "json"], HEAD)?;
     assert_eq!((status, &*stdout), (0, "[]\n"));
+    Ok(())
+}
+
+/// A copy that reads shared memory still when its kernel ends: a warning in each format, and the place of what is missing.
+fn end_of_kernel() -> Result<(), Failed> {
+    let kernel = |behind: &str| {
+        format!(
+            "{HEAD}.visible .entry k(.param .u64 out) {{\n\t.reg .b64 %to; .shared .align 16 .b8 tile[16];\n\tld.param.u64 %to, [out];\n\t\
+             cp.async.bulk.global.shared::cta.bulk_group [%to], [tile], 16;\n{behind}\tret;\n}}\n"
+        )
+    };
+    let found = findings(&kernel(""), &[])?;
+    let expected = serde_json::json!([{
+        "file": "<stdin>", "kernel": "k", "line": 7, "rule": "R7", "verdict": "warning", "profile": "default",
+        "message": "the bulk copy on line 7 may still read shared memory when the CTA ends, and its memory with it",
+        "first": 7, "help": "insert cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 behind line 7",
+        "edits": [
+            { "line": 7, "position": "after", "instruction": "cp.async.bulk.commit_group" },
+            { "line": 7, "position": "after", "instruction": "cp.async.bulk.wait_group.read 0" },
+        ],
+    }]);
+    assert_eq!(Value::from(found), expected);
+    let Done { status, stderr, .. } = check(&["-"], &kernel(""))?;
+    assert!(status == 0 && stderr.starts_with("warning[R7]: the bulk copy"), "{stderr}");
+    assert_eq!(
+        findings(&kernel("\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group.read 0;\n"), &[])?,
+        [Value::Null; 0]
+    );
     Ok(())
 }
 

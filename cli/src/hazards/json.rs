@@ -13,7 +13,7 @@ struct Found<'a> {
     /// From 1; nothing where debug information has no place.
     line: Option<u32>,
     rule: Option<&'static str>,
-    /// `wrong`, `not-checked` or `note`.
+    /// `wrong`, `warning`, `note` or `not-checked`.
     verdict: &'static str,
     profile: &'a str,
     message: &'a str,
@@ -44,7 +44,7 @@ fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
         kernel: &placed.kernel,
         line: placed.place.as_ref().map(|place| place.line),
         rule: placed.rule.map(Into::into),
-        verdict: placed.verdict.into(),
+        verdict: placed.level().into(),
         profile,
         message: &placed.message,
         first: first.map(|first| first.line),

@@ -6,6 +6,7 @@ use ptx_atomics::{
     llvm::{Input, Location},
 };
 use ptx_hazards::{Edit, Finding, Position, Rule, Verdict};
+use strum::IntoStaticStr;
 
 use super::kernels::Module;
 
@@ -44,10 +45,26 @@ impl Placed {
         placed.collect()
     }
 
-    /// Whether nothing is wrong for most, and something is missing all the same.
-    pub fn is_warning(&self) -> bool {
-        self.verdict == Verdict::Note && self.first.is_some()
+    /// How it is said.
+    pub fn level(&self) -> Level {
+        match self.verdict {
+            Verdict::Wrong => Level::Wrong,
+            Verdict::NotChecked => Level::NotChecked,
+            Verdict::Note if self.first.is_some() => Level::Warning,
+            Verdict::Note => Level::Note,
+        }
     }
+}
+
+/// What a finding is to its reader.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Level {
+    Wrong,
+    /// Nothing is wrong for most, and something is missing all the same.
+    Warning,
+    Note,
+    NotChecked,
 }
 
 fn in_ptx(finding: &Finding, input: &Input) -> Placed {

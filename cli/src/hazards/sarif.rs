@@ -1,11 +1,11 @@
 //! Findings as a log in SARIF 2.1.0, the format of viewers and of code hosts.
 
 use ptx_atomics::llvm::{Diagnostic, Location};
-use ptx_hazards::{Edit, Position, Rule, Verdict};
+use ptx_hazards::{Edit, Position, Rule};
 use serde_json::{Value, json};
 use strum::{EnumMessage, IntoEnumIterator};
 
-use super::placed::Placed;
+use super::placed::{Level, Placed};
 use crate::format;
 
 pub fn log(findings: &[Placed], profile: &str, errors: &[Diagnostic]) -> String {
@@ -42,11 +42,11 @@ fn rule(rule: Rule) -> Value {
 
 fn result(placed: &Placed) -> Value {
     // What is not known is open, and then there is no level.
-    let (kind, level) = match placed.verdict {
-        Verdict::Wrong => ("fail", "error"),
-        Verdict::Note if placed.is_warning() => ("fail", "warning"),
-        Verdict::Note => ("fail", "note"),
-        Verdict::NotChecked => ("open", "none"),
+    let (kind, level) = match placed.level() {
+        Level::Wrong => ("fail", "error"),
+        Level::Warning => ("fail", "warning"),
+        Level::Note => ("fail", "note"),
+        Level::NotChecked => ("open", "none"),
     };
     let help = placed.help.as_ref().map(|help| format!(". Help: {help}")).unwrap_or_default();
     let mut location = match &placed.place {

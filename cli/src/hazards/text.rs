@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use annotate_snippets::Level;
+use annotate_snippets::Level as Shown;
 use ptx_atomics::llvm::{Diagnostic, Input};
 use ptx_hazards::{Rule, Verdict};
 
-use super::placed::Placed;
+use super::placed::{Level, Placed};
 use crate::render::{self, Message};
 
 /// How many lines of findings that say the same are named.
@@ -20,10 +20,10 @@ struct Group<'a> {
 
 pub fn print(findings: &[Placed], input: &Input, profile: &str) {
     for Group { first, others } in groups(findings) {
-        let level = match first.verdict {
-            Verdict::Wrong => Level::ERROR,
-            _ if first.is_warning() => Level::WARNING,
-            _ => Level::NOTE,
+        let level = match first.level() {
+            Level::Wrong => Shown::ERROR,
+            Level::Warning => Shown::WARNING,
+            Level::Note | Level::NotChecked => Shown::NOTE,
         };
         let rule = first.rule.filter(|_| first.verdict != Verdict::NotChecked);
         let rule =

@@ -96,26 +96,29 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
     if instructions.is_empty() {
         return Some(Remedy { help: help.into(), edits: Vec::new() });
     }
-    let lines = match lack {
-        Lack::After => vec![second.line],
-        Lack::Fence if first.access.space == Space::Register => vec![second.line],
-        _ => boundaries(flow, first.place, second.place),
+    let (position, side, lines) = match lack {
+        Lack::After => (Position::Before, "in front of", vec![second.line]),
+        Lack::Fence if first.access.space == Space::Register => (Position::Before, "in front of", vec![second.line]),
+        _ => match boundaries(flow, first.place, second.place) {
+            Some(lines) => (Position::Before, "in front of", lines),
+            None => (Position::After, "behind", vec![first.line]),
+        },
     };
     let edits: Vec<_> = lines
         .iter()
         .flat_map(|&line| {
-            let edit =
-                move |instruction: &&str| Edit { line, position: Position::Before, instruction: (*instruction).into() };
+            let edit = move |instruction: &&str| Edit { line, position, instruction: (*instruction).into() };
             instructions.iter().map(edit)
         })
         .collect();
     let places: Vec<_> = lines.iter().map(u32::to_string).collect();
-    let help = format!("insert {} in front of line {}", instructions.join(" and "), places.join(" and "));
+    let help = format!("insert {} {side} line {}", instructions.join(" and "), places.join(" and "));
     Some(Remedy { help, edits })
 }
 
-/// The first lines behind an access at which other threads may learn of it, or where the second access is.
-fn boundaries(flow: &Flow<'_>, first: Place, second: Place) -> Vec<u32> {
+/// The first lines behind an access at which other threads may learn of it, or where the second access is. Nothing if the second
+/// access is the end of the kernel, and a path leads there without such a line.
+fn boundaries(flow: &Flow<'_>, first: Place, second: Place) -> Option<Vec<u32>> {
     let kernel = flow.graph.kernel;
     let mut lines = Vec::new();
     let mut seen = vec![false; kernel.blocks.len()];
@@ -124,6 +127,7 @@ fn boundaries(flow: &Flow<'_>, first: Place, second: Place) -> Vec<u32> {
         let mut events = kernel.blocks[block].events.iter().enumerate().skip(start);
         match events.find(|(index, event)| (block, *index) == second || tells(event)) {
             Some((_, event)) => lines.push(event.line),
+            None if second.1 == usize::MAX && kernel.blocks[block].next.is_empty() => return None,
             None => {
                 for edge in &kernel.blocks[block].next {
                     if !std::mem::replace(&mut seen[edge.to], true) {
@@ -135,7 +139,7 @@ fn boundaries(flow: &Flow<'_>, first: Place, second: Place) -> Vec<u32> {
     }
     lines.sort_unstable();
     lines.dedup();
-    lines
+    Some(lines)
 }
 
 /// Whether other threads may learn by an event what came before it.
