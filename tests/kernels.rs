@@ -29,7 +29,10 @@ fn main() {
     let weakened = WEAKENED
         .iter()
         .map(|(file, part)| trial(format!("{file}: every ordering in {part}"), missing(file), || weakened(file, part)));
-    let rest: [(&str, Option<&str>, Test); 6] = [
+    let rest: [(&str, Option<&str>, Test); 9] = [
+        ("code of a header is shown where it is used", missing("kernel.cu"), headers),
+        ("flags of the compiler", missing("kernel.cu"), compiler_flags),
+        ("a compiler that is not there", None, no_compiler),
         ("the guide", missing("publish.cu").or(missing("publish.rs")), guide),
         ("cargo test", missing("publish.rs"), cargo_test),
         ("flags say what comments say", None, flags),
@@ -614,6 +617,94 @@ pub unsafe extern \"C\" fn read() -> u32 {
   ret;
 }
 "), flags: &[], status: 0, says: &["calls holds"] },
+    Case { name: "a table of branches", file: "table.ptx", source: ptx!("
+// litmus: u32 which, flag
+// litmus: thread P0 = f(which, 0) @ cta 0
+// litmus: thread P1 = set(which, flag) @ cta 1
+// litmus: thread P2 = f(flag, 1) @ cta 2
+// litmus: exists P0:return == 50
+// litmus: exists P0:return == 70
+// litmus: forall P0:return == 50 \\/ P0:return == 70
+// litmus: forall P2:return == 60
+.visible .func (.param .b32 r) f(.param .b64 p, .param .b32 other) {
+  .reg .b64 %rd1; .reg .b32 %r<4>; .reg .pred %p1;
+  ld.param.b64 %rd1, [p]; ld.param.b32 %r2, [other];
+  ld.relaxed.gpu.global.b32 %r1, [%rd1];
+  setp.eq.u32 %p1, %r2, 0;
+$targets: .branchtargets $zero, $one, $two;
+  mov.u32 %r3, 60;
+  @%p1 brx.idx %r1, $targets;
+  bra.uni $end;
+$zero:
+  mov.u32 %r3, 50;
+  bra.uni $end;
+$one:
+  mov.u32 %r3, 51;
+  bra.uni $end;
+$two:
+  mov.u32 %r3, 70;
+$end:
+  st.param.b32 [r], %r3;
+  ret;
+}
+.visible .func set(.param .b64 p, .param .b64 q) {
+  .reg .b64 %rd<3>;
+  ld.param.b64 %rd1, [p]; ld.param.b64 %rd2, [q];
+  st.relaxed.gpu.global.b32 [%rd1], 2;
+  st.relaxed.gpu.global.b32 [%rd2], 9;
+  ret;
+}
+"), flags: &[], status: 0, says: &["4 tests: 4 hold"] },
+    Case { name: "unknown: behind a table of branches", file: "table.ptx", source: ptx!("
+// litmus: u32 which = 1
+// litmus: thread P0 = f(which) @ cta 0
+// litmus: forall P0:return == 1
+.visible .func (.param .b32 r) f(.param .b64 p) {
+  .reg .b64 %rd1; .reg .b32 %r1;
+  ld.param.b64 %rd1, [p];
+  ld.relaxed.gpu.global.b32 %r1, [%rd1];
+$targets: .branchtargets $zero;
+  brx.idx %r1, $targets;
+$zero:
+  st.param.b32 [r], %r1;
+  ret;
+}
+"), flags: &[], status: 1, says: &["table unknown", "line 13 of the PTX: brx.idx %r1, $targets: an index behind the table of the branch"] },
+    // What is said.
+    Case { name: "a condition keeps its names", file: "out.ptx", source: MESSAGE, flags: &["--declare", "u32 word, flag, out = 3, pair[2]", "--thread", "P0 = send(word, flag)", "--forall", "out == 7 /\\ pair[1] == 0 /\\ word == 42", "--outcomes"], status: 0, says: &["out does not hold", "forall (out == 7 /\\ pair[1] == 0 /\\ word == 42)", "  word  out  pair[1]\n  42    3    0"] },
+    Case { name: "the weakest of what makes a test hold", file: "weakest.rs", source: rust!("
+static FLAG: AtomicU32 = AtomicU32::new(0);
+static DATA: AtomicU32 = AtomicU32::new(0);
+#[unsafe(no_mangle)]
+pub extern \"C\" fn set() { DATA.store(1, Relaxed); FLAG.swap(1, Relaxed); }
+#[unsafe(no_mangle)]
+pub extern \"C\" fn get() -> u32 { if FLAG.swap(2, Acquire) == 1 { DATA.load(Relaxed) } else { 1 } }
+// litmus: thread P0 = set @ cta 0
+// litmus: thread P1 = get @ cta 1
+// litmus: forall P1:return == 1
+"), flags: &[], status: 0, says: &["weakest does not hold", "atom.relaxed.sys.exch.b32  ->  atom.release.sys.exch.b32\n"] },
+    Case { name: "the weakest two", file: "two.ptx", source: ptx!("
+// litmus: u32 word, flag
+// litmus: thread P0 = send(word, flag) @ cta 0
+// litmus: thread P1 = receive(word, flag) @ cta 1
+// litmus: forall P1:return != 100
+.visible .func send(.param .b64 word, .param .b64 flag) {
+  .reg .b64 %rd<3>; .reg .b32 %r1;
+  ld.param.b64 %rd1, [word]; ld.param.b64 %rd2, [flag];
+  st.global.b32 [%rd1], 42;
+  atom.relaxed.gpu.global.add.u32 %r1, [%rd2], 1;
+  ret;
+}
+.visible .func (.param .b32 result) receive(.param .b64 word, .param .b64 flag) {
+  .reg .b64 %rd<3>; .reg .b32 %r<3>;
+  ld.param.b64 %rd1, [word]; ld.param.b64 %rd2, [flag];
+  atom.relaxed.gpu.global.add.u32 %r1, [%rd2], 1;
+  ld.global.b32 %r2, [%rd1];
+  mad.lo.u32 %r2, %r1, 100, %r2;
+  st.param.b32 [result], %r2;
+  ret;
+}
+"), flags: &[], status: 0, says: &["two does not hold", "Each two of these together make it hold", "atom.relaxed.gpu.add.u32  ->  atom.release.gpu.add.u32\n", "atom.relaxed.gpu.add.u32  ->  atom.acquire.gpu.add.u32\n"] },
     // Traps.
     Case { name: "an assertion that may fail", file: "assert.rs", source: rust!("
 static FLAG: AtomicU32 = AtomicU32::new(0);
@@ -770,6 +861,123 @@ fn flags() -> Result<(), Failed> {
     });
     let by_comments = said("message.ptx", &(MESSAGE.to_owned() + &words.collect::<String>()), &[])?;
     if by_flags == by_comments { Ok(()) } else { Err(format!("{by_flags}\n\n{by_comments}").into()) }
+}
+
+/// A kernel that uses a function of a header, in a folder with a space.
+fn with_header(function: &str) -> Result<tempfile::TempDir, Failed> {
+    let folder = tempfile::tempdir()?;
+    fs::create_dir(folder.path().join("in clude"))?;
+    let header = format!(
+        "#pragma once\n#define __device__ __attribute__((device))\nstatic {function} __device__ void put(unsigned *flag) {{\n  \
+         __scoped_atomic_store_n(flag, VALUE, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);\n}}\n"
+    );
+    fs::write(folder.path().join("in clude/put.h"), header)?;
+    let kernel = r#"#include "put.h"
+extern "C" __device__ void producer(unsigned *word, unsigned *flag) {
+  *word = 42;
+  put(flag);
+}
+extern "C" __device__ unsigned consumer(unsigned *word, unsigned *flag) {
+  while (__scoped_atomic_load_n(flag, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_DEVICE) == 0) {
+  }
+  return *word;
+}
+// litmus: u32 word, flag
+// litmus: thread P0 = producer(word, flag) @ cta 0
+// litmus: thread P1 = consumer(word, flag) @ cta 1
+// litmus: forall P1:return == 42
+"#;
+    fs::write(folder.path().join("kernel.cu"), kernel)?;
+    Ok(folder)
+}
+
+const FLAGS: [&str; 3] = ["--", "-Iin clude", "-DVALUE=1"];
+
+/// Whether the code is inlined or called, and whether it is clang that makes the PTX: who is to blame is the line of the kernel, and
+/// that of the header stands beside it.
+fn headers() -> Result<(), Failed> {
+    let blamed = |said: &str| {
+        let (_, blamed) = said.split_once("To blame.").ok_or("nothing is to blame")?;
+        let place = "    kernel.cu:4: put(flag); inlined from put.h:4: __scoped_atomic_store_n(flag, VALUE, ";
+        if blamed.contains(place) { Ok::<_, Failed>(()) } else { Err(said.into()) }
+    };
+    for function in ["inline", "__attribute__((noinline))"] {
+        let folder = with_header(function)?;
+        let path = |name: &str| folder.path().join(name);
+        let mut ours = litmus();
+        ours.arg("kernel.cu").arg("--ptx").arg("ours.ptx").args(FLAGS).current_dir(folder.path());
+        blamed(&success(&mut ours)?)?;
+        let mut clang = Command::new(tool("clang"));
+        clang.args([
+            "-x",
+            "cuda",
+            "--cuda-device-only",
+            "--cuda-gpu-arch=sm_90",
+            "--cuda-feature=+ptx78",
+            "-nocudainc",
+        ]);
+        clang.args(["-nocudalib", "-O2", "-gline-directives-only", "-S", "-o"]).arg(path("clang.ptx"));
+        success(clang.args(&FLAGS[1..]).arg("kernel.cu").current_dir(folder.path()))?;
+        let words = fs::read_to_string(path("kernel.cu"))?;
+        let words = words.lines().filter(|line| line.contains("litmus:")).join("\n");
+        for ptx in ["ours.ptx", "clang.ptx"] {
+            fs::write(path(ptx), fs::read_to_string(path(ptx))? + &words)?;
+            blamed(&success(litmus().arg(path(ptx)))?)?;
+        }
+    }
+    Ok(())
+}
+
+/// They stand behind `--`, and have spaces.
+fn compiler_flags() -> Result<(), Failed> {
+    let folder = with_header("inline")?;
+    let refused = |flags: &[&str], status: i32, words: &str| {
+        let output = litmus().arg("kernel.cu").args(flags).current_dir(folder.path()).output()?;
+        let said = String::from_utf8(output.stderr)?;
+        let right = output.status.code() == Some(status) && said.contains(words);
+        if right { Ok::<_, Failed>(()) } else { Err(format!("{flags:?}: {}\n{said}", output.status).into()) }
+    };
+    refused(&[], 1, "'put.h' file not found")?;
+    refused(&FLAGS[..2], 1, "use of undeclared identifier 'VALUE'")?;
+    // Of a flag that is none, the compiler says so.
+    refused(&[&FLAGS[..], &["--speed"]].concat(), 1, "--speed")?;
+    let ptx = folder.path().join("kernel.ptx");
+    fs::write(&ptx, MESSAGE)?;
+    let output = litmus().arg(&ptx).args(WORDS).args(FLAGS).output()?;
+    let said = String::from_utf8(output.stderr)?;
+    if output.status.code() != Some(2) || !said.contains("none of the files is compiled") {
+        return Err(said.into());
+    }
+    Ok(())
+}
+
+/// The program and how to get it are named.
+fn no_compiler() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let bin = folder.path().join("bin");
+    fs::create_dir(&bin)?;
+    let cases = [
+        ("kernel.cu", "there is no bash in the PATH", None),
+        ("kernel.cu", "there is no clang 22 in the PATH; the package clang-22 of", Some("bash")),
+        ("kernel.cpp", "there is no g++ in the PATH; the package g++ has it", None),
+        ("kernel.rs", "there is no flock in the PATH; the package util-linux has it", None),
+    ];
+    for (name, words, more) in cases {
+        if let Some(program) = more {
+            let path = success(Command::new("bash").args(["-c", &format!("command -v {program}")]))?;
+            std::os::unix::fs::symlink(path.trim(), bin.join(program))?;
+        }
+        let kernel = folder.path().join(name);
+        fs::write(&kernel, "// litmus: thread P0 = f\n")?;
+        let output = litmus().arg(&kernel).env("PATH", &bin).output()?;
+        let said = String::from_utf8(output.stderr)?;
+        let words = words.replace("22", &testing::llvm_version().to_string());
+        let first = format!("error: cannot compile '{}' to LLVM IR: {words}", kernel.display());
+        if output.status.code() != Some(1) || !said.starts_with(&first) || !said.contains("help: compile it yourself") {
+            return Err(format!("{name}: not '{first}':\n{said}").into());
+        }
+    }
+    Ok(())
 }
 
 /// The PTX, without words, gives what its source gives.

@@ -342,6 +342,9 @@ pub struct LitmusArgs {
     /// What must hold of none
     #[arg(long, value_name = "FORMULA", conflicts_with = "from_source", help_heading = "Kernels")]
     pub never: Vec<String>,
+    /// Flags for the compiler of a .rs, .cu, .c or .cpp, as -Iinclude -DN=4
+    #[arg(last = true, value_name = "FLAGS", conflicts_with = "from_source", help_heading = "Kernels")]
+    pub flags: Vec<String>,
     /// Write the PTX of a kernel
     #[arg(long, value_name = "FILE", conflicts_with = "from_source", help_heading = "Kernels")]
     pub ptx: Option<PathBuf>,

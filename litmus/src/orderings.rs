@@ -52,9 +52,11 @@ fn groups(subjects: &[&Subject]) -> Vec<Group> {
                 }
                 let words = mnemonic(&subject.litmus.program, (thread, index));
                 let line = subject.line(thread, index);
-                let place = match line.map(|line| (line, &line.source)) {
-                    Some((_, Some(source))) => format!("{}:{}:{}", source.file, source.line, source.column),
-                    Some((line, None)) => format!("line {} of the PTX", line.number),
+                let places: Vec<_> =
+                    line.iter().flat_map(|line| line.source().into_iter().chain(line.within())).collect();
+                let place = match line {
+                    Some(_) if !places.is_empty() => format!("{places:?}"),
+                    Some(line) => format!("line {} of the PTX", line.number),
                     None => format!("P{thread}, statement {index}"),
                 };
                 let key = (place, words);
@@ -80,6 +82,14 @@ impl Group {
     /// The instruction in one of the programs.
     fn first(&self) -> Option<(usize, At)> {
         self.at.iter().enumerate().find_map(|(test, at)| Some((test, *at.first()?)))
+    }
+
+    /// Whether the scope of a change has all who access the same memory. Otherwise what races may make a test hold, since no execution
+    /// of it ends any more.
+    fn stays_atomic(&self, change: &Change, least: &[Vec<Vec<Scope>>]) -> bool {
+        let Change::Access(access) = change else { return true };
+        let all = self.at.iter().zip(least).flat_map(|(at, least)| at.iter().map(|(p, s)| least[*p][*s]));
+        all.into_iter().all(|least| access.scope >= least)
     }
 
     fn other(&self, programs: &[Program], change: &Change) -> Option<Other> {
@@ -124,12 +134,7 @@ pub fn minimized(subjects: &[&Subject], conventions: Conventions, limits: Limits
     for group in groups(subjects) {
         let Some((test, (thread, index))) = group.first() else { continue };
         let instruction = &programs[test].threads[thread].code[index].instruction;
-        // What races may make a test hold since no execution of it ends any more.
-        let reaches = |scope: Scope| {
-            let all = group.at.iter().zip(&least).flat_map(|(at, least)| at.iter().map(|(p, s)| least[*p][*s]));
-            all.into_iter().all(|least| scope >= least)
-        };
-        let atomic = |change: &Change| !matches!(change, Change::Access(access) if !reaches(access.scope));
+        let atomic = |change: &Change| group.stays_atomic(change, &least);
         for change in weaker(instruction).into_iter().filter(atomic) {
             let weakened: Vec<Program> =
                 programs.iter().zip(&group.at).map(|(program, at)| changed(program, at, &change)).collect();
@@ -143,43 +148,54 @@ pub fn minimized(subjects: &[&Subject], conventions: Conventions, limits: Limits
     found
 }
 
-/// What, by itself, would make a test hold that does not: each line is one remedy. Where no one change does, two.
+/// What, by itself, would make a test hold that does not: each line is one remedy, the weakest at its place. Where no one change
+/// does, two.
 pub fn remedies(subject: &Subject, conventions: Conventions, limits: Limits) -> Vec<Vec<Other>> {
     if subject.litmus.condition.quantifier == Quantifier::Exists {
         return Vec::new();
     }
     let program = &subject.litmus.program;
     let programs = std::slice::from_ref(program);
-    let groups = groups(&[subject]);
-    let instruction = |group: &Group| {
+    let Ok(least) = least_scopes(program, conventions.unfolding(limits.rounds)) else { return Vec::new() };
+    let least = [least];
+    let changes = |group: Group| {
         let (_, (thread, index)) = group.first()?;
-        Some(&program.threads[thread].code[index].instruction)
+        let mut changes = stronger(&program.threads[thread].code[index].instruction);
+        changes.retain(|change| group.stays_atomic(change, &least));
+        Some((group, changes))
     };
+    let groups: Vec<(Group, Vec<Change>)> = groups(&[subject]).into_iter().filter_map(changes).collect();
+    let mends = |program: &Program| holds(subject, program, conventions, limits);
     let mut found = Vec::new();
-    for group in &groups {
-        let changes = instruction(group).map(stronger).unwrap_or_default();
-        let works = |change: &&Change| holds(subject, &changed(program, &group.at[0], change), conventions, limits);
-        found.extend(changes.iter().find(works).and_then(|change| Some(vec![group.other(programs, change)?])));
+    for (group, changes) in &groups {
+        let change = weakest(changes, |change| mends(&changed(program, &group.at[0], change)));
+        found.extend(change.and_then(|change| Some(vec![group.other(programs, change)?])));
     }
     if !found.is_empty() {
         return found;
     }
-    // The most that each may be.
-    let most = |group: &Group| {
-        let changes = instruction(group).map(stronger)?;
-        changes.into_iter().rfind(|change| *change != Change::BarrierBefore)
-    };
-    let most: Vec<(&Group, Change)> = groups.iter().filter_map(|group| Some((group, most(group)?))).collect();
-    for (number, (a, one)) in most.iter().enumerate() {
-        for (b, other) in &most[number + 1..] {
-            let both = changed(&changed(program, &a.at[0], one), &b.at[0], other);
-            if holds(subject, &both, conventions, limits) {
+    let most = |changes: &[Change]| changes.iter().rfind(|change| **change != Change::BarrierBefore).cloned();
+    for (number, (a, ones)) in groups.iter().enumerate() {
+        for (b, others) in &groups[number + 1..] {
+            let (Some(one), Some(other)) = (most(ones), most(others)) else { continue };
+            let both =
+                |one: &Change, other: &Change| mends(&changed(&changed(program, &a.at[0], one), &b.at[0], other));
+            if both(&one, &other) {
+                let one = ones.iter().find(|one| both(one, &other)).unwrap_or(&one);
+                let other = others.iter().find(|other| both(one, other)).unwrap_or(&other);
                 let pair = [a.other(programs, one), b.other(programs, other)];
                 found.push(pair.into_iter().flatten().collect());
             }
         }
     }
     found
+}
+
+/// The first of changes that works, where they are in the order of [`stronger`]: what is too weak at its strongest is not tried.
+fn weakest(changes: &[Change], works: impl Fn(&Change) -> bool) -> Option<&Change> {
+    let (barriers, others): (Vec<_>, Vec<_>) = changes.iter().partition(|change| **change == Change::BarrierBefore);
+    let tried = if others.last().is_some_and(|most| works(most)) { others } else { barriers };
+    tried.into_iter().find(|change| works(change))
 }
 
 /// Changes as text.

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use ptx_memory_model::{
-    kernel::{Compiled, Line},
+    kernel::{Compiled, Line, SourceLine},
     litmus::{self, Litmus},
 };
 
@@ -52,15 +52,29 @@ impl Subject {
     }
 }
 
-/// `file:line: text`, of the source.
+/// `file:line: text`, of the source; of code that stands in another file of the program, that line, too.
 pub fn source(line: &Line) -> Option<String> {
-    let place = line.source.as_ref()?;
+    let own = line.source()?;
+    let within = line.within().filter(|within| is_of_program(within, own));
+    let within = within.map(|within| format!(" inlined from {}", text_at(within))).unwrap_or_default();
+    Some(text_at(own) + &within)
+}
+
+fn text_at(place: &SourceLine) -> String {
     let text = fs::read_to_string(&place.file).ok();
     let text = text.as_deref().and_then(|text| text.lines().nth(place.line.saturating_sub(1) as usize));
     let file =
         Path::new(&place.file).file_name().map_or(place.file.clone(), |name| name.to_string_lossy().into_owned());
-    Some(match text {
+    match text {
         Some(text) => format!("{file}:{}: {}", place.line, text.trim()),
         None => format!("{file}:{}", place.line),
-    })
+    }
+}
+
+/// Whether a place is in a file that can be read in the folder of another one, or below: none of a library, whose lines its users
+/// cannot change.
+fn is_of_program(place: &SourceLine, own: &SourceLine) -> bool {
+    let [place, own] = [place, own].map(|at| fs::canonicalize(&at.file).ok());
+    let folder = own.as_deref().and_then(Path::parent);
+    place.zip(folder).is_some_and(|(place, folder)| place.starts_with(folder))
 }

@@ -62,7 +62,7 @@ struct Request {
     options: String,
     level: Option<u8>,
     codegen_level: Option<u8>,
-    own_lines: bool,
+    comments: bool,
 }
 
 impl Helper {
@@ -146,7 +146,7 @@ impl Worker {
             options: job.options.clone(),
             level: job.level,
             codegen_level: job.codegen_level,
-            own_lines: job.own_lines,
+            comments: job.comments,
         };
         let mut line = serde_json::to_vec(&request)?;
         line.push(b'\n');
@@ -213,8 +213,8 @@ fn answer(from: &mut impl BufRead) -> io::Result<bool> {
     let bytes = exactly(from, request.length).ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut input = Input::new(request.name, bytes);
     input.keep_lines = request.keep_lines;
-    let Request { language, emit, module, options, level, codegen_level, own_lines, .. } = request;
-    let job = Job { input, language, emit, module, options, level, codegen_level, own_lines };
+    let Request { language, emit, module, options, level, codegen_level, comments, .. } = request;
+    let job = Job { input, language, emit, module, options, level, codegen_level, comments };
 
     let tell = |reply: &Reply| -> io::Result<()> {
         let mut to = io::stdout().lock();

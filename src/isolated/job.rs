@@ -39,8 +39,8 @@ pub struct Job {
     pub level: Option<u8>,
     /// The level of LLVM's code generator, 0 to 3; if there is none, it is that of the pipeline, or else 2.
     pub codegen_level: Option<u8>,
-    /// Whether the lines in PTX are those of the file that a function stands in, also for what was inlined from libraries.
-    pub own_lines: bool,
+    /// Whether PTX has LLVM's comments: that of a line of the source says where it was inlined.
+    pub comments: bool,
 }
 
 /// What an input is written in.
@@ -193,7 +193,7 @@ impl Job {
             options: String::new(),
             level: None,
             codegen_level: None,
-            own_lines: false,
+            comments: false,
         }
     }
 

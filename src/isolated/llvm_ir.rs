@@ -53,9 +53,6 @@ pub fn unoptimized(job: &Job, context: &Context) -> Result<Unoptimized, Errors> 
 fn checked<'c>(job: &Job, context: &'c Context) -> Result<(Module<'c>, TargetMachine, Options), Errors> {
     let input = &job.input;
     let module = llvm::read(context, input)?;
-    if job.own_lines {
-        llvm::show_own_lines(&module);
-    }
     let settings = job.settings(llvm::settings_of(&module)?)?;
     let target = target(&settings, &module)?;
     let options = Options { remarks: input.keep_lines, ..settings.options(target) };
@@ -123,6 +120,7 @@ pub fn machine(job: &Job, module: &Module<'_>, target: &Target) -> Result<Target
     };
     let layout = module.get_data_layout().as_str().to_owned();
     let machine = llvm::machine(module, target, level)?;
+    machine.set_asm_verbosity(job.comments);
     // IR may go to a compiler that has a layout of its own, as libNVVM has, and takes no other.
     if job.emit.is_llvm_ir() && !layout.is_empty() {
         module.set_data_layout(&TargetData::create(&layout.to_string_lossy()).get_data_layout());

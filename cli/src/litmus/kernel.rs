@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -11,12 +12,12 @@ use ptx_atomics::{
     isolated::{self, Emit, Job, Language},
     llvm::{Diagnostic, Errors, Input, Location},
     memory_model::{
-        kernel::{Compiled, Test, compile, files},
+        kernel::{Compiled, Kernels, Test, compile},
         litmus,
         outcome::Limits,
         ptx::Conventions,
     },
-    ptx::{Module, ModuleError, ModuleErrors},
+    ptx::{ModuleError, ModuleErrors},
 };
 
 use super::failure::{Failure, diagnostic};
@@ -58,6 +59,11 @@ pub fn is_kernel(path: &Path) -> bool {
     kind(path).is_some()
 }
 
+/// Whether a compiler makes LLVM IR of a file.
+pub fn is_compiled(path: &Path) -> bool {
+    kind(path) == Some(Kind::Source)
+}
+
 /// Tests of a kernel, and the file that has their words.
 struct Words {
     tests: Vec<Test>,
@@ -89,7 +95,7 @@ pub fn tests(
     if let Some(file) = &args.ptx {
         fs::write(file, &ptx).map_err(|error| (cannot("write", file, &error), None))?;
     }
-    let module: Module = ptx.parse().map_err(|ModuleErrors(errors)| {
+    let kernels: Kernels = ptx.parse().map_err(|ModuleErrors(errors)| {
         let input = Input::new(&name, ptx.clone().into_bytes());
         let one = |ModuleError { line, reason, .. }| {
             let location = Some(Location { file: name.clone(), line, column: 1 });
@@ -98,7 +104,7 @@ pub fn tests(
         (errors.into_iter().map(one).collect::<Vec<_>>().into(), Some(input))
     })?;
     let mut errors = Errors::new();
-    for file in others(&module, path) {
+    for file in others(&kernels, path) {
         match read(&file).and_then(Words::read) {
             Ok(of) => words.push(of),
             Err(of) => errors.extend(of),
@@ -118,7 +124,7 @@ pub fn tests(
     for Words { tests, input } in &words {
         let stem = Path::new(input.name()).file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         for test in tests {
-            match compile(&module, test, conventions, limits.rounds) {
+            match compile(&kernels, test, conventions, limits.rounds) {
                 Ok(compiled) => found.extend(compiled.into_iter().map(|mut compiled| {
                     let name = &mut compiled.litmus.name;
                     if name.is_empty() || name.starts_with('#') {
@@ -140,10 +146,10 @@ pub fn tests(
 
 /// The other source files of a module, as the modules of a Rust crate or the headers of a program in C: those that stand in the
 /// folder of its file, or below.
-fn others(module: &Module, path: &Path) -> Vec<PathBuf> {
+fn others(kernels: &Kernels, path: &Path) -> Vec<PathBuf> {
     let Ok(path) = fs::canonicalize(path) else { return Vec::new() };
     let folder = path.parent().unwrap_or(&path);
-    let files = files(module).into_iter().filter_map(|file| fs::canonicalize(file).ok());
+    let files = kernels.files().into_iter().filter_map(|file| fs::canonicalize(file).ok());
     files.filter(|file| file.starts_with(folder) && *file != path).unique().collect()
 }
 
@@ -195,7 +201,7 @@ fn ptx(args: &LitmusArgs, path: &Path, input: Input) -> Result<(String, String),
     job.language = language;
     job.emit = Emit::Ptx;
     job.options = args.options();
-    job.own_lines = true;
+    job.comments = true;
     let lowered = isolated::lower(&job, |warning| render::say(&format!("warning: {warning}")));
     let lowered = lowered.map_err(|errors| (errors, Some(job.input)))?;
     match &lowered[..] {
@@ -207,25 +213,38 @@ fn ptx(args: &LitmusArgs, path: &Path, input: Input) -> Result<(String, String),
     }
 }
 
+/// What a shell gives for a program that is not there, and our script, too.
+const NO_PROGRAM: i32 = 127;
+
 /// What a compiler makes of a source.
 fn compiled(args: &LitmusArgs, path: &Path) -> Result<Input, Errors> {
     let folder = tempfile::tempdir().map_err(|error| cannot("make a folder for", path, &error))?;
     let output = folder.path().join("kernel.ll");
     let mut command = Command::new("bash");
-    command.args(["-c", TO_LLVM_IR, "to-llvm-ir"]).arg(path).arg(&output).env("ROOT", kept()).env("SHOWN", kept());
+    command.args(["-c", TO_LLVM_IR, "to-llvm-ir"]).arg(path).arg(&output).args(&args.flags);
+    command.env("ROOT", kept()).env("SHOWN", kept());
     if let Some(gpu) = args.target.gpu() {
         command.env("CPU", gpu.name());
     }
     if let Some(version) = args.target.version() {
         command.env("PTX", version.feature());
     }
-    let done = command.stdin(Stdio::null()).output().map_err(|error| cannot("compile", path, &error))?;
+    let fails = |why: &str, notes| {
+        let message = format!("cannot compile '{}' to LLVM IR{why}", path.display());
+        let help = "compile it yourself, and give the .ll, the .bc or the .ptx";
+        Errors::from(Diagnostic { notes, ..Diagnostic::new(message) }.help(help))
+    };
+    let done = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => fails(": there is no bash in the PATH", Vec::new()),
+        _ => cannot("compile", path, &error),
+    })?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr);
-        let said: Vec<String> = said.lines().map(str::to_owned).collect();
-        let message = format!("cannot compile '{}' to LLVM IR", path.display());
-        let help = "compile it yourself, and give the .ll, the .bc or the .ptx";
-        return Err(Diagnostic { notes: said, ..Diagnostic::new(message) }.help(help).into());
+        let reason = said.strip_prefix("error: ").filter(|_| done.status.code() == Some(NO_PROGRAM));
+        return Err(match reason {
+            Some(reason) => fails(&format!(": {}", reason.trim_end()), Vec::new()),
+            None => fails("", said.lines().map(str::to_owned).collect()),
+        });
     }
     let bytes = fs::read(&output).map_err(|error| cannot("read", &output, &error))?;
     Ok(Input::new(path.display().to_string(), bytes))

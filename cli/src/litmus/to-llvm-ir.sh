@@ -1,45 +1,54 @@
 #!/usr/bin/env bash
 # Compiles a kernel for NVIDIA GPUs to LLVM IR by the compilers that people have:
-#   to-llvm-ir.sh INPUT.{rs,cu,c,cpp} OUTPUT.ll
+#   to-llvm-ir.sh INPUT.{rs,cu,c,cpp} OUTPUT.ll [FLAG...]
+# What stands behind the output goes to the compiler. Where a program is missing, the exit status is 127.
 #   ROOT=FOLDER           where `core` for the GPU is kept; of this repository, target/ in it
 #   CPU=sm_90 PTX=ptx78   the target
 #   OPT=2                 the optimization level; 3 for Rust
 #   SHOWN=.               what stands for ROOT in the names of source files
 #   PLAIN=1               OUTPUT is the PTX that the compiler gives by itself
-#   FLAGS=...             more arguments for the compiler
+#   FLAGS=...             more flags for the compiler, between spaces
 #   LLVM=23               the compilers of another LLVM than 22
 #   NVPTX_RUSTC=rustc     the rustc, or +NAME for a toolchain of rustup; else the first that will do of --rustcs
 # A Rust kernel may use `ptx_atomics_scope` in this repository. --find-rustc names the rustc in use, and --rustcs all that it looks for.
 set -euo pipefail
 root=${ROOT:?the folder for what is kept}
-input=${1:?usage: scripts/to-llvm-ir INPUT OUTPUT} output=${2:-}
+input=${1:?usage: scripts/to-llvm-ir INPUT OUTPUT [FLAG...]} output=${2:-}
+flags=("${@:3}")
 cpu=${CPU:-sm_90} ptx=${PTX:-ptx78}
 
-# The compilers of Rust on each LLVM: Debian's and the default one of rustup, or toolchains of rustup.
+# The compilers of Rust on each LLVM: Debian's and the default one of rustup, or toolchains of rustup; and one to install.
 llvm=${LLVM:-22}
 case $llvm in
-  22) rustcs="/usr/bin/rustc rustc" ;;
-  23) rustcs="+1.99.0 +nightly-2026-10-15" ;;
+  22) rustcs="/usr/bin/rustc rustc" toolchain=1.98.0 ;;
+  23) rustcs="+1.99.0 +nightly-2026-10-15" toolchain=1.99.0 ;;
   *) echo "error: LLVM is '$llvm', not 22 or 23" >&2; exit 2 ;;
 esac
+
+# missing WHAT HOW: says which program is missing, and how to get it.
+missing() {
+  echo "error: there is no $1 in the PATH; $2" >&2
+  exit 127
+}
 
 # A rustc on this LLVM that has the sources of its `core` beside it.
 rustc_with_core() {
   local rustc
   for rustc in ${NVPTX_RUSTC:-$rustcs}; do
     case $rustc in +*) rustc=$(rustup which --toolchain "${rustc#+}" rustc 2>/dev/null) || continue ;; esac
-    if "$rustc" -vV 2>/dev/null | grep -q "^LLVM version: $llvm" &&
+    if [[ $("$rustc" -vV 2>/dev/null) == *"LLVM version: $llvm."* ]] &&
       [ -e "$("$rustc" --print sysroot)/lib/rustlib/src/rust/library/core/src/lib.rs" ]; then
       echo "$rustc"
       return
     fi
   done
-  echo "error: no rustc on LLVM $llvm with the sources of core; scripts/install examples installs one" >&2
-  return 1
+  missing "rustc on LLVM $llvm with the sources of its core" \
+    "\`rustup toolchain install $toolchain -c rust-src\` installs one, which NVPTX_RUSTC=+$toolchain names"
 }
 
 rust() {
   local rustc library
+  command -v flock >/dev/null || missing flock "the package util-linux has it"
   rustc=$(rustc_with_core)
   library=$("$rustc" --print sysroot)/lib/rustlib/src/rust/library
   export RUSTC_BOOTSTRAP=1
@@ -73,21 +82,35 @@ rust() {
   # shellcheck disable=SC2086
   "$rustc" "${target[@]}" -C "opt-level=${OPT:-3}" -C "target-cpu=$cpu" -C "target-feature=+$ptx" -C codegen-units=1 \
     -C debuginfo=line-directives-only -L "$core" ${scope:+--extern "ptx_atomics_scope=$scope"} --crate-type lib --emit "$emit" -o "$output" \
-    --remap-path-prefix "$root=${SHOWN:-.}" ${FLAGS:-} "$(realpath "$input")" 2> >(grep -v '^warning: unstable feature' >&2)
+    --remap-path-prefix "$root=${SHOWN:-.}" ${FLAGS:-} "${flags[@]}" "$(realpath "$input")" 2> >(grep -v '^warning: unstable feature' >&2)
+}
+
+# A clang on this LLVM, by either name.
+clang_on_llvm() {
+  local clang
+  for clang in "clang-$llvm" clang; do
+    if [[ $(command "$clang" --version 2>/dev/null) == *"clang version $llvm."* ]]; then
+      echo "$clang"
+      return
+    fi
+  done
+  missing "clang $llvm" "the package clang-$llvm of the distribution, or of https://apt.llvm.org, has it"
 }
 
 # The rest of clang's command line is the language.
 clang() {
-  local emit=(-emit-llvm)
+  local clang emit=(-emit-llvm)
+  clang=$(clang_on_llvm)
   [ -z "${PLAIN:-}" ] || emit=()
   # shellcheck disable=SC2086
-  "clang-$llvm" "$@" "-O${OPT:-2}" -gline-directives-only -ffile-prefix-map="$root=${SHOWN:-.}" -S "${emit[@]}" -o "$output" ${FLAGS:-} \
-    "$(realpath "$input")"
+  command "$clang" "$@" "-O${OPT:-2}" -gline-directives-only -ffile-prefix-map="$root=${SHOWN:-.}" -S "${emit[@]}" -o "$output" ${FLAGS:-} \
+    "${flags[@]}" "$(realpath "$input")"
 }
 
 # libstdc++'s <atomic>, up to C++17, needs of the host only what glibc's headers say of its word size.
 libstdcxx() {
   local version host
+  command -v g++ >/dev/null || missing g++ "the package g++ has it, and with it <atomic>"
   version=$(g++ -dumpversion) host=$(g++ -dumpmachine)
   echo "-D__x86_64__ -isystem /usr/include/c++/$version -isystem /usr/include/$host/c++/$version -idirafter /usr/include/$host"
 }
@@ -99,7 +122,10 @@ case "$input" in
   *.rs) rust ;;
   *.cu) clang -x cuda --cuda-device-only "--cuda-gpu-arch=$cpu" "--cuda-feature=+$ptx" -nocudainc -nocudalib ;;
   *.c) clang "${freestanding[@]}" -std=gnu17 ;;
-  # shellcheck disable=SC2046
-  *.cpp) clang "${freestanding[@]}" -std=gnu++17 -fno-exceptions -fno-rtti $(libstdcxx) ;;
-  *) echo "error: '$input' is none of .rs, .cu, .c, .cpp" >&2; exit 2 ;;
+  *.cpp|*.cc)
+    headers=$(libstdcxx)
+    # shellcheck disable=SC2086
+    clang "${freestanding[@]}" -std=gnu++17 -fno-exceptions -fno-rtti $headers
+    ;;
+  *) echo "error: '$input' is none of .rs, .cu, .c, .cpp, .cc" >&2; exit 2 ;;
 esac

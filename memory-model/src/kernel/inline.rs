@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_isa::{
-    self as asm, Code, Function, Item, Module, Space,
+    self as asm, Code, Function, Jump, Module, Name, Other, Space,
     syntax::{self, Instruction, Operand, Shape, Statement, Text, TokenKind},
 };
 
@@ -11,8 +11,10 @@ use super::{
     line::{Line, SourceLine},
     names::{is_called, shown},
     objects::{Declaration, Objects, REGION, region},
+    places::Places,
 };
 use crate::{
+    litmus::shorthand::END,
     place::Place,
     program::{Stop, Value},
     unfold::ARRAY,
@@ -75,7 +77,7 @@ const PANICS: &str = "core::panicking::";
 
 pub(super) struct Inliner<'m, 'o> {
     module: &'m Module,
-    files: HashMap<u32, String>,
+    places: &'m Places,
     objects: &'o mut Objects<'m>,
     pub code: Vec<Flat>,
     /// The number of calls so far.
@@ -90,11 +92,13 @@ struct Call<'c> {
     /// The registers that hold the parameters and results, by the names that they have in the function.
     passed: HashMap<String, String>,
     own: HashMap<&'c str, Declaration>,
+    /// Where it is called, from within outwards.
+    from: &'c [SourceLine],
 }
 
 impl<'m, 'o> Inliner<'m, 'o> {
-    pub fn new(module: &'m Module, objects: &'o mut Objects<'m>) -> Self {
-        Self { module, files: files(module), objects, code: Vec::new(), calls: 0 }
+    pub fn new(module: &'m Module, places: &'m Places, objects: &'o mut Objects<'m>) -> Self {
+        Self { module, places, objects, code: Vec::new(), calls: 0 }
     }
 
     /// Puts the whole code of a thread into [`Self::code`].
@@ -108,27 +112,23 @@ impl<'m, 'o> Inliner<'m, 'o> {
         }
         passed.extend(results.into_iter().map(|name| (name, RETURN.to_owned())));
         let own = Objects::of_function(run.function);
-        self.body(run, &Call { number: 0, depth: 0, function: run.function, passed, own });
+        self.body(run, &Call { number: 0, depth: 0, function: run.function, passed, own, from: &[] });
     }
 
     fn body(&mut self, run: &Run<'_>, call: &Call<'_>) {
-        let mut source = None;
-        let mut inlined = Inlined::default();
+        let mut places = call.from.to_vec();
         for line in call.function.body.iter().flatten() {
-            let place = |text: &str, source: &Option<SourceLine>| Line {
-                number: line.number,
-                text: demangled(text),
-                source: source.clone(),
-                wrong: None,
-            };
+            let here = Line { number: line.number, text: demangled(&line.text), places: places.clone(), wrong: None };
             let text = match &line.code {
                 Code::Label(name) => {
                     let text = format!("{}:", own_name(&name.0, call.number));
-                    self.push(place(&line.text, &source), What::Text(text));
+                    self.push(here, What::Text(text));
                     continue;
                 }
-                Code::Directive(text) => {
-                    source = inlined.location(text, &self.files).or(source);
+                Code::Directive(_) => {
+                    if let Some(found) = self.places.at(line.number) {
+                        places = [found, call.from].concat();
+                    }
                     continue;
                 }
                 Code::Open | Code::Close => continue,
@@ -138,19 +138,20 @@ impl<'m, 'o> Inliner<'m, 'o> {
                 Code::Other(other) => other.text.clone(),
             };
             if self.code.len() > MAX_STATEMENTS {
-                self.wrong(place(&line.text, &source), None, "the thread has too many instructions");
+                self.wrong(here, None, "the thread has too many instructions");
                 return;
             }
             let text = text.trim_end_matches(';');
-            let shown = place(&line.text, &source);
-            match syntax::statement(text) {
-                Ok(Statement::Instruction(instruction)) => self.instruction(run, call, &instruction, shown),
-                _ => self.wrong(shown, None, "no instruction of PTX"),
+            match (syntax::statement(text), &line.code) {
+                (Ok(Statement::Instruction(branch)), Code::Other(Other { jump: Jump::To(targets), .. })) => {
+                    self.indexed_branch(run, call, &branch, targets, here);
+                }
+                (Ok(Statement::Instruction(instruction)), _) => self.instruction(run, call, &instruction, here),
+                _ => self.wrong(here, None, "no instruction of PTX"),
             }
         }
         if call.number > 0 {
-            let end = Line { number: 0, text: String::new(), source: None, wrong: None };
-            self.push(end, What::Text(format!("{}:", end_of(call.number))));
+            self.push(Line::default(), What::Text(format!("{}:", end_of(call.number))));
         }
     }
 
@@ -163,10 +164,7 @@ impl<'m, 'o> Inliner<'m, 'o> {
     }
 
     fn instruction(&mut self, run: &Run<'_>, call: &Call<'_>, of: &Instruction<'_>, line: Line) {
-        let guard = of.guard.map(|guard| {
-            let sign = if guard.negated { "@!" } else { "@" };
-            format!("{sign}{}", own_name(guard.predicate.text, call.number))
-        });
+        let guard = guard(call, of, false);
         let guarded = |text: String| guard.iter().map(|guard| format!("{guard} ")).collect::<String>() + &text;
         let mnemonic = of.mnemonic.text;
         let words: Vec<&str> = of.modifiers.iter().map(|word| word.text).collect();
@@ -213,6 +211,28 @@ impl<'m, 'o> Inliner<'m, 'o> {
         match texts {
             Ok(texts) => texts.into_iter().for_each(|text| self.push(line.clone(), What::Text(guarded(text)))),
             Err(why) => self.wrong(line, guard, why),
+        }
+    }
+
+    /// `brx.idx`, which branches to the label that stands at an index of a table: a comparison and a branch for each of them.
+    /// Behind the table, nothing is defined.
+    fn indexed_branch(&mut self, run: &Run<'_>, call: &Call<'_>, of: &Instruction<'_>, targets: &[Name], line: Line) {
+        let index = of.operands.first().ok_or_else(|| "a branch without an index".to_owned());
+        let index = match index.and_then(|index| self.operand(run, call, index)) {
+            Ok(index) => index,
+            Err(why) => return self.wrong(line, guard(call, of, false), why),
+        };
+        let mut push = |text: String| self.code.push(Flat { line: line.clone(), what: What::Text(text) });
+        let not_taken = own_name(&format!("$brx${}", line.number), call.number);
+        let skip = guard(call, of, true);
+        skip.iter().for_each(|guard| push(format!("{guard} bra {not_taken}")));
+        for (number, target) in targets.iter().enumerate() {
+            push(format!("setp.eq.u32 %brx$is, {index}, {number}"));
+            push(format!("@%brx$is bra {}", own_name(&target.0, call.number)));
+        }
+        self.wrong(line.clone(), None, "an index behind the table of the branch");
+        if skip.is_some() {
+            self.push(line, What::Text(format!("{not_taken}:")));
         }
     }
 
@@ -409,7 +429,7 @@ impl<'m, 'o> Inliner<'m, 'o> {
         let passed = parameters.chain(formal_results.into_iter().zip(results.iter().map(actual))).collect();
         let own = Objects::of_function(function);
         let number = self.calls;
-        self.body(run, &Call { number, depth: call.depth + 1, function, passed, own });
+        self.body(run, &Call { number, depth: call.depth + 1, function, passed, own, from: &line.places });
         Ok(())
     }
 }
@@ -463,6 +483,13 @@ fn bit_field(ty: &str, d: &str, sources: &[String]) -> Option<Vec<String>> {
     ])
 }
 
+/// `@p` of an instruction, or its opposite, with the name that the register has in the call.
+fn guard(call: &Call<'_>, of: &Instruction<'_>, opposite: bool) -> Option<String> {
+    let guard = of.guard?;
+    let sign = if guard.negated == opposite { "@" } else { "@!" };
+    Some(format!("{sign}{}", own_name(guard.predicate.text, call.number)))
+}
+
 /// An instruction with the names of the source.
 fn demangled(text: &str) -> String {
     let mut shown_text = String::new();
@@ -502,9 +529,9 @@ fn is_special(name: &str) -> bool {
     NAMES.contains(&name) || families.iter().any(|family| name.starts_with(family))
 }
 
-/// A name in a call, where each call has registers and labels of its own.
+/// A name in a call, where each call has registers and labels of its own, and none is the end of the thread.
 fn own_name(name: &str, call: usize) -> String {
-    if call == 0 { name.to_owned() } else { format!("{name}$c{call}") }
+    if call == 0 && name != END { name.to_owned() } else { format!("{name}$c{call}") }
 }
 
 fn own_value(operand: &Operand<'_>, call: usize) -> String {
@@ -516,7 +543,7 @@ fn own_value(operand: &Operand<'_>, call: usize) -> String {
 
 /// The label behind a call.
 fn end_of(call: usize) -> String {
-    format!("$end$c{call}")
+    format!("$returned$c{call}")
 }
 
 /// The names of the results and of the parameters of a function, from its head.
@@ -533,49 +560,4 @@ pub(super) fn interface(function: &Function) -> (Vec<String>, Vec<String>) {
         }
     }
     (before, after)
-}
-
-/// The files of `.file` directives, by their numbers.
-pub(super) fn files(module: &Module) -> HashMap<u32, String> {
-    let bodies = module.functions().flat_map(|function| function.body.iter().flatten());
-    let inside = bodies.filter_map(|line| if let Code::Directive(text) = &line.code { Some(text) } else { None });
-    let outside =
-        module.items.iter().filter_map(|item| if let Item::Directive(text) = item { Some(text) } else { None });
-    let file = |text: &String| {
-        let rest = text.trim().strip_prefix(".file")?.trim_start();
-        let (number, rest) = rest.split_once(char::is_whitespace)?;
-        let name = rest.trim_start().strip_prefix('"')?.split('"').next()?;
-        Some((number.parse().ok()?, name.to_owned()))
-    };
-    outside.chain(inside).filter_map(file).collect()
-}
-
-/// A file by its number, a line and a column.
-type PlaceInFile = [u32; 3];
-
-/// Where the calls are that a function's code was inlined from.
-#[derive(Default)]
-struct Inlined(HashMap<PlaceInFile, PlaceInFile>);
-
-impl Inlined {
-    /// `.loc 1 20 5`, or `.loc 2 7 1, function_name $name, inlined_at 1 20 5`: where the code that follows comes from. A line 0
-    /// is none. Of the places of inlined code, it is the innermost in the file that the function stands in.
-    fn location(&mut self, text: &str, files: &HashMap<u32, String>) -> Option<SourceLine> {
-        let rest = text.trim().strip_prefix(".loc")?;
-        let place = |text: &str| -> Option<PlaceInFile> {
-            let words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
-            words.map_while(|word| word.parse().ok()).take(3).collect::<Vec<_>>().try_into().ok()
-        };
-        let innermost = place(rest)?;
-        match rest.split_once("inlined_at").and_then(|(_, call)| place(call)) {
-            Some(call) => drop(self.0.insert(innermost, call)),
-            None => drop(self.0.remove(&innermost)),
-        }
-        let outward = std::iter::successors(Some(innermost), |place| self.0.get(place).copied());
-        let places: Vec<_> = outward.take(MAX_DEPTH).collect();
-        let own = places.last()?[0];
-        let [file, line, column] = *places.iter().find(|place| place[0] == own)?;
-        let file = files.get(&file).filter(|_| line != 0)?;
-        Some(SourceLine { file: file.clone(), line, column })
-    }
 }

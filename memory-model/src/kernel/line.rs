@@ -18,8 +18,23 @@ pub struct Line {
     pub number: u32,
     /// The PTX.
     pub text: String,
-    /// Where the compiler had it from.
-    pub source: Option<SourceLine>,
+    /// Where the code stands, then where it was inlined or called, from within outwards, as far as the compiler said it. The
+    /// last one is in the function that the thread runs.
+    pub places: Vec<SourceLine>,
     /// Why the model does not have it.
     pub wrong: Option<String>,
+}
+
+impl Line {
+    /// The place in the file of the function that the thread runs: of several, the innermost. Whoever calls a function of a header
+    /// or a library finds the own line.
+    pub fn source(&self) -> Option<&SourceLine> {
+        let own = &self.places.last()?.file;
+        self.places.iter().find(|place| place.file == *own)
+    }
+
+    /// Where the code stands itself, if that is in another file.
+    pub fn within(&self) -> Option<&SourceLine> {
+        self.places.first().filter(|first| self.source() != Some(first))
+    }
 }

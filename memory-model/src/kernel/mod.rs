@@ -6,25 +6,27 @@
 //! where that is in the source.
 //!
 //! 1. [`words`] reads the test, `inline` puts a thread's code in one piece, in PTX that litmus tests know, and `thread` reads
-//!    it. `objects` knows what is in memory.
+//!    it. `objects` knows what is in memory, `places` from where the code comes.
 //! 2. `shrink` finds out what threads share, and drops the rest.
 
 mod inline;
 mod line;
 mod names;
 mod objects;
+mod places;
 mod shrink;
 mod thread;
 pub mod words;
 
-use std::collections::BTreeMap;
+use std::str::FromStr;
 
-use ptx_isa::{Function, Module};
+use ptx_isa::{Function, Module, ModuleErrors};
 
 use self::{
     inline::{Inliner, RETURN, Run, TRAP},
     names::{is_called, shown},
     objects::Objects,
+    places::Places,
     shrink::Accessed,
     words::{Argument, At, AtomWords, ThreadWords},
 };
@@ -42,6 +44,28 @@ use crate::{
     unfold::unfold_all,
 };
 
+/// A module whose functions are threads.
+#[derive(Clone, Debug)]
+pub struct Kernels {
+    module: Module,
+    places: Places,
+}
+
+impl FromStr for Kernels {
+    type Err = ModuleErrors;
+
+    fn from_str(text: &str) -> Result<Self, ModuleErrors> {
+        Ok(Self { module: text.parse()?, places: Places::of(text) })
+    }
+}
+
+impl Kernels {
+    /// The source files, as the compiler wrote their paths.
+    pub fn files(&self) -> Vec<String> {
+        self.places.files()
+    }
+}
+
 /// A test of functions as a litmus test.
 #[derive(Clone, Debug)]
 pub struct Compiled {
@@ -57,7 +81,13 @@ pub struct Compiled {
 ///
 /// # Errors
 /// Everything in the words of the test that does not fit the module.
-pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: usize) -> Result<Vec<Compiled>, Errors> {
+pub fn compile(
+    kernels: &Kernels,
+    test: &Test,
+    conventions: Conventions,
+    rounds: usize,
+) -> Result<Vec<Compiled>, Errors> {
+    let Kernels { module, places } = kernels;
     let mut errors = Vec::new();
     if test.threads.is_empty() {
         let message = "a test says which functions run, as in `litmus: thread P0 = producer(data) @ cta 0`";
@@ -77,7 +107,7 @@ pub fn compile(module: &Module, test: &Test, conventions: Conventions, rounds: u
             Ok((function, arguments)) => {
                 let special = |name: &str| special(test, index, name);
                 let run = Run { thread: index, place: thread.place, function, arguments, special: &special };
-                let mut inliner = Inliner::new(module, &mut objects);
+                let mut inliner = Inliner::new(module, places, &mut objects);
                 inliner.run(&run);
                 codes.push(inliner.code);
                 functions.push(shown(&function.name));
@@ -162,11 +192,6 @@ impl Compiled {
         }
         found
     }
-}
-
-/// The source files of a module, as its compiler wrote their paths.
-pub fn files(module: &Module) -> Vec<String> {
-    BTreeMap::from_iter(inline::files(module)).into_values().collect()
 }
 
 /// The function that a thread runs, and what its parameters hold.
@@ -360,7 +385,7 @@ impl Resolver<'_, '_> {
         if self.accessed.touches(at, bytes) {
             return Err(format!("`{name}` is accessed in parts of other sizes than {bytes} bytes"));
         }
-        // What nobody accesses keeps its first value.
+        // A part of what nobody accesses keeps its first value.
         Ok(Atom::Value(object.initial(start, bytes)))
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 
 use super::objects::Objects;
 
-/// What the threads access, at the most.
+/// What the threads access, at the most, and what conditions name.
 pub(super) struct Accessed {
     /// By the first byte: the number of bytes, the threads, and whether it is written.
     parts: BTreeMap<Value, Part>,
@@ -125,21 +125,20 @@ impl Accessed {
         }
     }
 
-    /// Makes one part of bytes that a condition names, if some of them are accessed.
+    /// Makes one part of bytes that a condition names. Where nobody accesses any of them, it keeps its name and its first value.
     pub fn name(&mut self, at: Value, bytes: u64) {
-        if self.touches(at, bytes) {
-            add(&mut self.parts, at, Part { bytes, threads: Vec::new(), written: false, strong: false });
-        }
+        add(&mut self.parts, at, Part { bytes, threads: Vec::new(), written: false, strong: false });
     }
 
-    /// Whether exactly these bytes are what is accessed there.
+    /// Whether exactly these bytes are a part.
     pub fn is(&self, at: Value, bytes: u64) -> bool {
         self.parts.get(&at).is_some_and(|part| part.bytes == bytes)
     }
 
-    /// Whether some of these bytes are accessed.
+    /// Whether a thread accesses some of the part that these bytes are in.
     pub fn touches(&self, at: Value, bytes: u64) -> bool {
-        self.parts.range(at.saturating_sub(8)..at + bytes).any(|(other, of)| *other + of.bytes > at)
+        let mut parts = self.parts.range(at.saturating_sub(8)..at + bytes);
+        parts.any(|(other, of)| *other + of.bytes > at && !of.threads.is_empty())
     }
 }
 

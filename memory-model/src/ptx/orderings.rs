@@ -62,37 +62,43 @@ pub fn weaker(instruction: &Instruction) -> Vec<Change> {
     }
 }
 
-/// What an instruction may be that orders more: its own kind of ordering, at the widest scope; and a barrier in front of it.
+/// What an instruction may be that orders more, from the weakest on: more ordering of its own kind, and for each a wider scope. Of
+/// two orderings that cannot be compared, either may be the first. A barrier in front of it comes last.
 pub fn stronger(instruction: &Instruction) -> Vec<Change> {
-    let (sem, access) = match instruction {
-        Instruction::Load { access, .. } => (Sem::Acquire, *access),
-        Instruction::Store { access, .. } => (Sem::Release, *access),
-        Instruction::Rmw { access, .. } => (Sem::AcqRel, *access),
-        Instruction::Fence(fence @ Fence::Memory { sem, .. }) => {
-            let wide = |sem| Fence::Memory { sem, scope: Scope::Sys };
+    use Sem::{AcqRel, Acquire, Relaxed, Release};
+    let (sems, access): (&[Sem], Semantics) = match instruction {
+        Instruction::Load { access, .. } => (&[Relaxed, Acquire], *access),
+        Instruction::Store { access, .. } => (&[Relaxed, Release], *access),
+        Instruction::Rmw { access, .. } => (&[Relaxed, Acquire, Release, AcqRel], *access),
+        Instruction::Fence(fence @ Fence::Memory { sem, scope }) => {
             let sems: &[FenceSem] = match sem {
                 FenceSem::Sc => &[FenceSem::Sc],
                 FenceSem::AcqRel => &[FenceSem::AcqRel, FenceSem::Sc],
                 FenceSem::Acquire => &[FenceSem::Acquire, FenceSem::AcqRel, FenceSem::Sc],
                 FenceSem::Release => &[FenceSem::Release, FenceSem::AcqRel, FenceSem::Sc],
             };
-            return sems.iter().map(|sem| wide(*sem)).filter(|other| other != fence).map(Change::Fence).collect();
+            let all = sems.iter().flat_map(|sem| wider(*scope).map(move |scope| Fence::Memory { sem: *sem, scope }));
+            return all.filter(|other| other != fence).map(Change::Fence).collect();
         }
         _ => return Vec::new(),
     };
     if access.proxy != Proxy::Generic {
         return Vec::new();
     }
-    let mut all = vec![];
-    if access.strong() && access.sem != Sem::Volatile {
-        // The scope alone, then the ordering alone.
-        all.push(Semantics { scope: Scope::Sys, ..access });
-        all.push(Semantics { sem, ..access });
-    }
-    all.push(Semantics { sem, scope: Scope::Sys, ..access });
-    all.dedup();
-    let changes = all.into_iter().filter(|other| *other != access).map(Change::Access);
-    changes.chain([Change::BarrierBefore]).collect()
+    let keeps = |sem: &&Sem| match access.sem {
+        Sem::Weak | Relaxed => true,
+        // It is relaxed, and more than that to a compiler.
+        Sem::Volatile => **sem != Relaxed,
+        own => [own, AcqRel].contains(sem),
+    };
+    let least = match access.sem {
+        Sem::Weak => Scope::Cta,
+        Sem::Volatile => Scope::Sys,
+        _ => access.scope,
+    };
+    let all = sems.iter().filter(keeps).flat_map(|sem| wider(least).map(move |scope| (*sem, scope)));
+    let all = all.map(|(sem, scope)| Semantics { sem, scope, ..access }).filter(|other| *other != access);
+    all.map(Change::Access).chain([Change::BarrierBefore]).collect()
 }
 
 /// For each statement, the narrowest scope that has all threads that access the same memory, there and elsewhere: with a narrower one,
@@ -168,7 +174,10 @@ fn is_plain_atomic(access: Semantics) -> bool {
 
 /// The scope and those inside of it, from the narrowest on.
 fn narrower(scope: Scope) -> impl Iterator<Item = Scope> {
-    let mut all: Vec<Scope> = Scope::iter().filter(|other| *other <= scope).collect();
-    all.sort_unstable();
-    all.into_iter()
+    Scope::iter().filter(move |other| *other <= scope)
+}
+
+/// The scope and those around it, from the narrowest on.
+fn wider(scope: Scope) -> impl Iterator<Item = Scope> {
+    Scope::iter().filter(move |other| *other >= scope)
 }

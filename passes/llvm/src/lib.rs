@@ -83,7 +83,6 @@ pub use self::{
     scoped::{expand, has_markers},
     selection::{has_requirements, require_selectable},
     source::read,
-    value::show_own_lines,
     version::NEWEST as NEWEST_PTX,
 };
 pub use inkwell;

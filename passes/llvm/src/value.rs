@@ -9,7 +9,6 @@ use inkwell::{
     basic_block::BasicBlock,
     context::ContextRef,
     llvm_sys::{core::*, debuginfo::*, prelude::*},
-    module::Module,
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
 use ptx_atomics_pass::Location;
@@ -157,28 +156,12 @@ pub fn sync_scope_id(context: &ContextRef<'_>, name: &str) -> u32 {
 /// Atomics are usually inlined from a library's header or `core`. Of the places that an inlined instruction has, this
 /// is the innermost in the file of the function that it ended up in: the user's own line.
 pub fn debug_location(instruction: InstructionValue<'_>) -> Option<Location> {
-    own_location(instruction).map(|(_, place)| place)
-}
-
-/// Gives every instruction of a module the place in the file of its own function, as if nothing had been inlined from
-/// elsewhere: LLVM prints the innermost place into PTX.
-pub fn show_own_lines(module: &Module<'_>) {
-    for instruction in module.get_functions().flat_map(instructions) {
-        if let Some((location, _)) = own_location(instruction) {
-            // SAFETY: both are live, and the location is one of the instruction's own, of the same function.
-            unsafe { LLVMInstructionSetDebugLoc(instruction.as_value_ref(), location) };
-        }
-    }
-}
-
-fn own_location(instruction: InstructionValue<'_>) -> Option<(LLVMMetadataRef, Location)> {
     let non_null = |location: LLVMMetadataRef| (!location.is_null()).then_some(location);
     let innermost = non_null(unsafe { LLVMInstructionGetDebugLoc(instruction.as_value_ref()) });
     let outward = |location: &LLVMMetadataRef| non_null(unsafe { LLVMDILocationGetInlinedAt(*location) });
-    let place = |location: LLVMMetadataRef| Some((location, unsafe { place(location) }?));
-    let places: Vec<_> = std::iter::successors(innermost, outward).filter_map(place).collect();
-    let own = &places.last()?.1.file;
-    places.iter().find(|(_, place)| place.file == *own).cloned()
+    let places: Vec<_> = std::iter::successors(innermost, outward).filter_map(|at| unsafe { place(at) }).collect();
+    let own = places.last()?.file.clone();
+    places.into_iter().find(|place| place.file == own)
 }
 
 /// The place that a location names, unless it was made up by the compiler.

@@ -1,0 +1,144 @@
+//! Where the code of a module comes from: `.file` and `.loc`, and what stands in their comments.
+
+use std::collections::HashMap;
+
+use super::line::SourceLine;
+
+/// The source lines of `.loc` directives.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    /// By the numbers of their directives.
+    files: HashMap<u32, String>,
+    /// By their lines in the PTX: where the code stands that follows, then where it was inlined, from within outwards.
+    at: HashMap<u32, Vec<SourceLine>>,
+}
+
+/// A file by its number, a line and a column.
+type PlaceInFile = [u32; 3];
+
+/// Of code that was inlined into inlined code.
+const MAX_DEPTH: usize = 64;
+
+impl Places {
+    /// Reads the directives of a module.
+    pub fn of(text: &str) -> Self {
+        let lines = || text.lines().map(str::trim_start);
+        let mut places = Self { files: lines().filter_map(file).collect(), at: HashMap::new() };
+        let mut calls = HashMap::new();
+        for (number, line) in (1..).zip(lines()) {
+            // What is inlined is said anew in each function.
+            if [".func", ".entry"].iter().any(|word| line.contains(word)) {
+                calls.clear();
+            }
+            if let Some(at) = line.strip_prefix(".loc").and_then(|words| places.location(words, &mut calls)) {
+                places.at.insert(number, at);
+            }
+        }
+        places
+    }
+
+    /// The paths of all files, as the compiler wrote them.
+    pub fn files(&self) -> Vec<String> {
+        let mut numbers: Vec<_> = self.files.keys().collect();
+        numbers.sort_unstable();
+        numbers.into_iter().map(|number| self.files[number].clone()).collect()
+    }
+
+    /// The places that a `.loc` on this line of the PTX names. Nothing if it is none, or names no line.
+    pub fn at(&self, line: u32) -> Option<&[SourceLine]> {
+        self.at.get(&line).map(Vec::as_slice)
+    }
+
+    /// `1 20 5`, or `2 7 1, function_name $name, inlined_at 1 20 5`, in which the place of the call may be one of inlined code
+    /// itself. LLVM says it in a comment: `2 7 1 // lib.h:7:1 @[ a.cu:20:5 ]`. A line 0 is none.
+    fn location(&self, words: &str, calls: &mut HashMap<PlaceInFile, PlaceInFile>) -> Option<Vec<SourceLine>> {
+        let (words, comment) = words.split_once("//").unwrap_or((words, ""));
+        let innermost = place(words)?;
+        match words.split_once("inlined_at").and_then(|(_, call)| place(call)) {
+            Some(call) => drop(calls.insert(innermost, call)),
+            None => drop(calls.remove(&innermost)),
+        }
+        let known = |[file, line, column]: PlaceInFile| {
+            let file = self.files.get(&file).filter(|_| line != 0)?.clone();
+            Some(SourceLine { file, line, column })
+        };
+        let mut outward = comment.split(" @[ ").skip(1).peekable();
+        let all: Vec<SourceLine> = match outward.peek() {
+            Some(_) => known(innermost).into_iter().chain(outward.filter_map(|call| self.named(call))).collect(),
+            None => {
+                let outward = std::iter::successors(Some(innermost), |place| calls.get(place).copied());
+                outward.take(MAX_DEPTH).filter_map(known).collect()
+            }
+        };
+        (!all.is_empty()).then_some(all)
+    }
+
+    /// `a.cu:20:5`, with the brackets that close behind it.
+    fn named(&self, text: &str) -> Option<SourceLine> {
+        let mut words = text.trim_end_matches([' ', ']']).rsplitn(3, ':');
+        let column = words.next()?.parse().ok()?;
+        let line = words.next()?.parse().ok().filter(|line| *line != 0)?;
+        let name = words.next()?;
+        // The path is that of a directive, which may have the folder, too.
+        let end = format!("/{}", name.trim_start_matches("./"));
+        let mut files: Vec<_> = self.files.iter().filter(|(_, file)| *file == name || file.ends_with(&end)).collect();
+        files.sort_unstable();
+        let file = files.first().map_or(name, |(_, file)| file);
+        Some(SourceLine { file: file.to_owned(), line, column })
+    }
+}
+
+/// `.file 1 "a.cu"`: the number and the path.
+fn file(line: &str) -> Option<(u32, String)> {
+    let (number, rest) = line.strip_prefix(".file")?.trim_start().split_once(char::is_whitespace)?;
+    let name = rest.trim_start().strip_prefix('"')?.split('"').next()?;
+    Some((number.parse().ok()?, name.to_owned()))
+}
+
+/// The first three numbers of a text.
+fn place(text: &str) -> Option<PlaceInFile> {
+    let words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
+    words.map_while(|word| word.parse().ok()).take(3).collect::<Vec<_>>().try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a `.loc` at the end of some lines names, as `file:line:column`, from within outwards.
+    fn check(lines: &[&str], expected: &[&str]) {
+        const FILES: &str = ".file 1 \"/w/a.cu\"\n.file 2 \"/w/./lib.h\"\n.file 3 \"/w/in/lib.h\"\n";
+        let text = format!("{FILES}{}", lines.join("\n"));
+        let places = Places::of(&text);
+        let found = places.at(lines.len() as u32 + 3).unwrap_or_default();
+        let shown: Vec<_> = found.iter().map(|at| format!("{}:{}:{}", at.file, at.line, at.column)).collect();
+        assert_eq!(shown, expected, "{text}");
+    }
+
+    #[test]
+    fn lines() {
+        check(&["\t.loc\t1 20 5"], &["/w/a.cu:20:5"]);
+        check(&[".loc 1 20 5 // a.cu:20:5"], &["/w/a.cu:20:5"]);
+        check(&[".loc 1 0 5"], &[]);
+        check(&[".loc 7 20 5"], &[]);
+        check(&["ret;"], &[]);
+    }
+
+    #[test]
+    fn inlined_code() {
+        let call = ".loc 2 7 1, function_name $L, inlined_at 1 20 5";
+        check(&[call], &["/w/./lib.h:7:1", "/w/a.cu:20:5"]);
+        let outer = ["/w/./lib.h:3:2", "/w/./lib.h:7:1", "/w/a.cu:20:5"];
+        check(&[call, ".loc 2 3 2, function_name $L+4, inlined_at 2 7 1"], &outer);
+        // What is said later of the same place counts.
+        check(&[call, ".loc 2 7 1"], &["/w/./lib.h:7:1"]);
+        check(&[".loc 2 3 2 // ./lib.h:3:2 @[ ./lib.h:7:1 @[ a.cu:20:5 ] ]"], &outer);
+        check(&[".loc 3 3 2 // in/lib.h:3:2 @[ in/lib.h:7:1 ]"], &["/w/in/lib.h:3:2", "/w/in/lib.h:7:1"]);
+        check(&[".loc 2 0 2 // ./lib.h:0:2 @[ a.cu:20:5 ]"], &["/w/a.cu:20:5"]);
+        check(&[".loc 2 3 2 // ./lib.h:3:2 @[ elsewhere.cu:20:5 ]"], &["/w/./lib.h:3:2", "elsewhere.cu:20:5"]);
+        // A circle has no end.
+        assert!(
+            Places::of(".file 1 \"a\"\n.loc 1 2 3, inlined_at 1 2 3").at(2).is_some_and(|at| at.len() == MAX_DEPTH)
+        );
+    }
+}
