@@ -14,9 +14,11 @@ use std::{
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_memory_model::{
+    condition::{Atom, Formula},
     litmus::Litmus,
     outcome::{Layout, Limits},
-    ptx::{Conventions, search},
+    program::Location,
+    ptx::{Conventions, Program, search},
 };
 use serde_json::Value;
 use testing::{ptx_atomics, random, root, snapshot, success, trial};
@@ -42,6 +44,8 @@ fn main() {
         ("the guide", guide),
         ("conventions", conventions),
         ("limits give no verdict", limits),
+        ("of many outcomes, the first are shown", many_outcomes),
+        ("dependencies that may be reasoned away are named", open_dependencies),
         ("what hangs is said to hang", hangs),
         ("what may be a mistake is said", warnings),
         ("wrong usage", wrong_usage),
@@ -397,6 +401,85 @@ fn limits() -> Result<(), Failed> {
     check(&format!("{rounds} --svg none/x.svg"), 1, &["unknown"], &["cannot draw 'none/x.svg': no execution was found"])
 }
 
+const MP: &str = "memory-model/litmus/MP.litmus";
+
+/// They are counted, and with `--all-outcomes` all are there.
+fn many_outcomes() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let adds = ["r0", "r1"].map(|register| format!("atom.relaxed.gpu.add {register}, x, 1"));
+    let two: &[String] = &adds;
+    let path = write(folder.path(), "adds", &[two; 4], "exists (P0:r0 == 6)")?;
+    // 8! orders of 8 additions, of which each thread has two in their order.
+    let first =
+        ["  2520 outcomes, ", "\nOutcomes (*: P0:r0 == 6, in 90 of 2520):\n", "\n  and 2320 more (--all-outcomes)\n"];
+    check(&format!("{path} --outcomes"), 0, &first, &[])?;
+    let rows = |option: &str| -> Result<usize, Failed> {
+        let text = success(litmus().arg(&path).arg(option))?;
+        let (_, behind) = text.split_once("\nOutcomes (").ok_or("no outcomes")?;
+        let (_, table) = behind.split_once("P0:r1").ok_or("no table")?;
+        // In the end, `x` is 8, and `y` 0.
+        let is_row = |line: &&str| line.trim_end_matches([' ', '*']).ends_with("  8  0");
+        Ok(table.lines().filter(is_row).count())
+    };
+    assert_eq!((rows("--outcomes")?, rows("--all-outcomes")?), (200, 2520));
+    let few = |option: &str| Ok::<_, Failed>(without_time(&success(litmus().args([MP, option]))?));
+    assert_eq!(few("--outcomes")?, few("--all-outcomes")?);
+    // Those of a search that came to its end by a limit are no number of outcomes.
+    let counts = ["again:", "add r1, r1, 1", "ld.relaxed.gpu r0, x", "beq r0, 0, again"].map(str::to_owned);
+    let path = write(folder.path(), "rounds", &[&counts, &["st.relaxed.gpu x, 1".to_owned()]], "exists (P0:r1 == 9)")?;
+    check(&path, 1, &["rounds unknown", "  at least 4 outcomes, "], &[])?;
+    check(&format!("{path} {path}"), 1, &["unknown  at least 4 outcomes  "], &[])
+}
+
+/// Where it is their cycle that leaves a verdict open: of tests that are written for it, and of random ones.
+fn open_dependencies() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let lines = |lines: &[&str]| lines.iter().map(ToString::to_string).collect_vec();
+    let copy = lines(&["ld.weak r0, y", "st.weak x, r0"]);
+    let open = |name: &str, code: &[&str], which: &str| {
+        let path = write(folder.path(), name, &[&lines(code), &copy], "exists (P0:r0 == 1)")?;
+        let said = format!(
+            "P0:r0 == 1 is allowed is unknown: only dependencies that an implementation may reason away forbid it (section 8.10.4): {which}. An execution with it would be:"
+        );
+        let cycle = [
+            "open dependency:  gives a value that may or may not decide\n",
+            "  dependency:       gives a value that decides\n",
+        ];
+        check(&path, 1, &[&[&*said], &cycle[..]].concat(), &[])
+    };
+    let arms = ["ld.weak r0, x", "beq r0, 0, other", "st.weak y, 1", "bra end", "other: st.weak y, 1", "end:"];
+    open("arms", &arms, "of st.weak y, 1 (P0, line 6) on ld.weak r0, x (P0, line 4)")?;
+    // Its values are not known either.
+    let masked = ["ld.weak r0, x", "and r1, r0, 2", "or r1, r1, 1", "st.weak y, r1"];
+    open("masked", &masked, "of st.weak y, r1 (P0, line 7) on ld.weak r0, x (P0, line 4)")?;
+
+    let mut found = 0;
+    for seed in 0..2000 {
+        let mut litmus = random::litmus(random::program(seed));
+        let outcomes = search::outcomes(&litmus.program, Conventions::MANUAL, Limits::default());
+        let (None, Some(state)) = (outcomes.unknown, outcomes.speculative.iter().next()) else { continue };
+        litmus.condition.formula = is(&litmus.program, state);
+        let path = folder.path().join(format!("{seed}.litmus"));
+        fs::write(&path, litmus.to_string())?;
+        let words = ["forbid it (section 8.10.4): of ", ". An execution with it would be:", "The cycle in it:"];
+        check(&path.display().to_string(), 1, &words, &[])?;
+        found += 1;
+    }
+    println!("{found} of 2000 random tests");
+    assert!(found > 5, "{found}");
+    Ok(())
+}
+
+/// That a program ends in a state.
+fn is(program: &Program, state: &[u64]) -> Formula {
+    let layout = Layout::new(program);
+    let registers = layout.registers().iter().map(|&(thread, register)| Atom::Register { thread, register });
+    let locations = (0..program.locations.len()).map(|index| Location(index as u16));
+    let locations = locations.filter(|location| program.physical(*location) == *location).map(Atom::Location);
+    let equal = registers.chain(locations).zip(state).map(|(atom, value)| Formula::Equal(atom, Atom::Value(*value)));
+    equal.reduce(|a, b| Formula::And(Box::new(a), Box::new(b))).unwrap_or(Formula::True)
+}
+
 fn hangs() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("hang.litmus");
@@ -427,7 +510,13 @@ fn warnings() -> Result<(), Failed> {
 fn wrong_usage() -> Result<(), Failed> {
     check("", 2, &[], &["<FILE>..."])?;
     check("memory-model/litmus --svg x.svg", 2, &[], &["--dot and --svg draw one test, not "])?;
-    check("memory-model/litmus --format json --outcomes", 2, &[], &["--outcomes and --explain are for --format text"])?;
+    check(
+        "memory-model/litmus --format json --outcomes",
+        2,
+        &[],
+        &["--outcomes, --all-outcomes and --explain are for"],
+    )?;
+    check("memory-model/litmus --format json --all-outcomes", 2, &[], &["are for --format text"])?;
     check("x --time-limit=-1", 2, &[], &["expected seconds"])?;
     check("x --time-limit NaN", 2, &[], &["expected seconds, from 0 to 1000000000"])?;
     check("x --time-limit 1e300", 2, &[], &["expected seconds"])?;

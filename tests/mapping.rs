@@ -142,6 +142,13 @@ fn from_source() -> Result<(), Failed> {
     assert!(code == 1 && stdout.contains("Figure 12: not kept: 1 outcomes"), "{stdout}");
     let (code, stdout, _) = with(&["--rule", "c++11", "--strategy", "proven"])?;
     assert!(code == 0 && stdout.contains("Figure 12: kept"), "{stdout}");
+    // Of many outcomes, the first are shown.
+    let adds: String = (0..6).map(|thread| format!("P{thread}@{thread}.0: r0=rmw.add.rlx.gpu x 1\n")).collect();
+    fs::write(file.path(), format!("name: adds\n{adds}"))?;
+    let (code, stdout, _) = with(&[])?;
+    assert!(code == 0 && stdout.contains("  and 520 more (--all-outcomes)\nadds: kept"), "{stdout}");
+    let (code, stdout, _) = with(&["--all-outcomes"])?;
+    assert_eq!((code, stdout.matches("  yes     yes\n").count()), (0, 720), "{stdout}");
     fs::write(file.path(), "name: reference count\nP0@0.0: r0=rmw.add.rlx.sys x 1\n")?;
     let (code, _, stderr) = run(&["litmus", "--from-source", path, "--mcpu", "sm_35"])?;
     assert!(

@@ -361,9 +361,12 @@ pub struct LitmusArgs {
     pub rule: ReleaseSequences,
     #[command(flatten)]
     pub readings: ReadingArgs,
-    /// Print every outcome
+    /// Print the outcomes, of which there may be 200
     #[arg(long)]
     pub outcomes: bool,
+    /// Print every outcome, be there more than 200
+    #[arg(long)]
+    pub all_outcomes: bool,
     /// Say which orderings and scopes may be weaker, such that all tests of a file still hold
     #[arg(long, conflicts_with = "from_source")]
     pub minimize: bool,

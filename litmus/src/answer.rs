@@ -19,7 +19,10 @@ pub struct Answer {
     pub race: Option<DataRace>,
     /// `None` if the condition was decided without all of them.
     pub outcomes: Option<usize>,
+    /// What the search tried: choices of all that is read, in each part of a test that it solves by itself.
     pub candidates: u64,
+    #[serde(skip)]
+    pub found: Found,
     #[serde(rename = "ms", serialize_with = "milliseconds")]
     pub time: Duration,
     /// Why it is not known.
@@ -31,6 +34,13 @@ pub struct Answer {
     /// What, each by itself, would make it hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Vec<Other>>,
+}
+
+/// The outcomes that a search came to.
+pub struct Found {
+    pub outcomes: usize,
+    /// Whether there are no others.
+    pub all: bool,
 }
 
 /// What is known, with what is printed and drawn of it.

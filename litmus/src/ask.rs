@@ -11,7 +11,7 @@ use ptx_memory_model::{
 use web_time::Instant;
 
 use crate::{
-    answer::{Answer, TestReport},
+    answer::{Answer, Found, TestReport},
     orderings,
     race::{self, DataRace},
     report::{self, Shown, show},
@@ -26,8 +26,8 @@ const COUNTED: u64 = 200_000;
 pub struct Question {
     pub conventions: Conventions,
     pub limits: Limits,
-    /// Whether the text has every outcome.
-    pub outcomes: bool,
+    /// How many outcomes the text has, at the most.
+    pub outcomes: Option<usize>,
     /// Whether the text has an execution.
     pub explain: bool,
     /// Whether an execution is drawn.
@@ -59,7 +59,8 @@ impl Question {
 
         let start = Instant::now();
         // Where there are many final states, the condition is decided without them.
-        let counted = if self.outcomes { limits } else { Limits { choices: limits.choices.min(COUNTED), ..limits } };
+        let counted =
+            if self.outcomes.is_some() { limits } else { Limits { choices: limits.choices.min(COUNTED), ..limits } };
         let outcomes = search::outcomes(&litmus.program, conventions, counted);
         let verdict = outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program));
         let found = match verdict {
@@ -80,6 +81,7 @@ impl Question {
             race: race.as_ref().map(|race| DataRace::new(&subject, race, conventions)),
             outcomes: (!matches!(outcomes.unknown, Some(Limit::Choices | Limit::States)))
                 .then(|| outcomes.states.len()),
+            found: Found { outcomes: outcomes.states.len(), all: outcomes.unknown.is_none() },
             candidates: outcomes.candidates + found.candidates,
             time: start.elapsed(),
             unknown: found.verdict.err().filter(|_| race.is_none()),
@@ -91,8 +93,8 @@ impl Question {
             _ => show(&subject, &found, conventions, limits),
         });
         let mut text = report::heading(&answer, &subject, conventions, limits);
-        if self.outcomes {
-            text += &report::outcomes(litmus, &outcomes);
+        if let Some(most) = self.outcomes {
+            text += &report::outcomes(litmus, &outcomes, most);
         }
         if let Some(shown) = shown.as_ref().filter(|_| self.explain) {
             text += &report::execution(shown);

@@ -110,7 +110,7 @@ pub struct Relations {
 }
 
 #[rustfmt::skip]
-pub const RELATIONS: [Relations; 22] = [
+pub const RELATIONS: [Relations; 23] = [
     Relations { name: "po",             color: "#8a8f98", words: "precedes in program order" },
     Relations { name: "rf",             color: "#1a7f37", words: "is read by" },
     Relations { name: "co",             color: "#9a6700", words: "precedes in coherence order" },
@@ -131,6 +131,7 @@ pub const RELATIONS: [Relations; 22] = [
     Relations { name: "init",           color: "#9a6700", words: "initializes the mbarrier of" },
     Relations { name: "race",           color: "#cf222e", words: "is not ordered with" },
     Relations { name: "dependency",     color: "#57606a", words: "gives a value that decides" },
+    Relations { name: "open dependency", color: "#57606a", words: "gives a value that may or may not decide" },
     Relations { name: "rmw",            color: "#57606a", words: "is of one atomic operation with" },
     Relations { name: "before",         color: "#57606a", words: "precedes" },
 ];

@@ -7,17 +7,17 @@ use ptx_memory_model::{
     outcome::{Layout, Limits, Outcomes},
     program::{Location, Register, Value},
     ptx::{
-        Conventions,
+        Conventions, Ptx,
         axioms::Cycle,
         explain::{Contradiction, Explanation, explain},
         race::Race,
-        search::{self, Decision},
+        search::{self, Decision, Speculation},
     },
     unfold::Limit,
 };
 
 use crate::{
-    answer::{Answer, TestReport},
+    answer::{Answer, Found, TestReport},
     columns::columns,
     diagram::{Diagram, Marked},
     orderings::{self, Other},
@@ -63,7 +63,14 @@ pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limit
         Err(Limit::Hangs) => {
             ("No execution ends: in each, a thread waits at a barrier or in a loop for what never comes".into(), None)
         }
-        Err(limit) => (format!("Whether {formula} is allowed is unknown: {}", why(limit)), None),
+        Err(limit) => {
+            let open = (limit == Limit::ThinAir).then(|| search::speculation(program, condition, conventions, limits));
+            let known = open.flatten().map(|Speculation { execution, cycle }| (execution, cycle));
+            let which =
+                known.as_ref().map(|(execution, cycle)| format!(": {}", open_dependencies(subject, execution, cycle)));
+            let which = which.unwrap_or_default();
+            (format!("Whether {formula} is allowed is unknown: {}{which}", why(limit)), known)
+        }
         Ok(_) => {
             let negated = Formula::Not(Box::new(condition.formula.clone()));
             let wanted = if wanted { &condition.formula } else { &negated };
@@ -91,6 +98,25 @@ pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limit
     Shown { caption, diagram }
 }
 
+/// The dependencies of a cycle that an implementation may reason away.
+fn open_dependencies(subject: &Subject, execution: &Execution<Ptx>, cycle: &Cycle) -> String {
+    let statement = |event: usize| {
+        let event = &execution.skeleton.events[event];
+        (event.thread.unwrap_or_default(), event.statement)
+    };
+    let shown = |(thread, statement): (usize, usize)| {
+        let line = subject.number(thread, statement).map(|line| format!(", line {line}")).unwrap_or_default();
+        format!("{} (P{thread}{line})", subject.instruction(thread, statement).unwrap_or_default())
+    };
+    let next = cycle.iter().cycle().skip(1);
+    let open = cycle.iter().zip(next).filter(|((_, name), _)| *name == search::OPEN);
+    let open = open.map(|((read, _), (write, _))| match (statement(*read), statement(*write)) {
+        (read, write) if read == write => format!("of what {} writes on what it reads", shown(write)),
+        (read, write) => format!("of {} on {}", shown(write), shown(read)),
+    });
+    open.collect::<Vec<_>>().join(", and ")
+}
+
 /// Why a verdict is unknown, and what to do.
 pub fn why(limit: Limit) -> String {
     let option = match limit {
@@ -112,11 +138,15 @@ fn word(answer: &Answer) -> &'static str {
     }
 }
 
-fn counts(answer: &Answer) -> [String; 3] {
-    let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let time = format!("{:.2} ms", answer.time.as_secs_f64() * 1e3);
-    let outcomes = answer.outcomes.map_or("many outcomes".to_owned(), |count| counted(count as u64, "outcome"));
-    [outcomes, counted(answer.candidates, "candidate"), time]
+fn counts(answer: &Answer) -> [String; 2] {
+    let Found { outcomes, all } = answer.found;
+    let counted = format!("{outcomes} outcome{}", if outcomes == 1 { "" } else { "s" });
+    let outcomes = match (all, outcomes) {
+        (true, _) => counted,
+        (false, 0) => "no outcome found".to_owned(),
+        (false, _) => format!("at least {counted}"),
+    };
+    [outcomes, format!("{:.2} ms", answer.time.as_secs_f64() * 1e3)]
 }
 
 /// All tests: what is said of each, or a line for each; and how many there are of each kind.
@@ -199,8 +229,18 @@ pub fn remedies(remedies: &[Vec<Other>]) -> String {
     format!("\n{each}\n\n{text}")
 }
 
-/// Every final state; a star marks those in which the formula holds.
-pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes) -> String {
+/// How many outcomes are shown where not all are asked for.
+pub const OUTCOMES: usize = 200;
+
+/// The first of the rows below a header, and how many more there are.
+pub fn first_rows(header: Vec<String>, rows: impl ExactSizeIterator<Item = Vec<String>>, most: usize) -> String {
+    let more = rows.len().saturating_sub(most);
+    let text = columns(std::iter::once(header).chain(rows.take(most)));
+    text + &if more > 0 { format!("  and {more} more (--all-outcomes)\n") } else { String::new() }
+}
+
+/// The final states; a star marks those in which the formula holds.
+pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes, most: usize) -> String {
     let program = &litmus.program;
     let layout = Layout::new(program);
     let register = |&(thread, register): &(usize, _)| {
@@ -208,21 +248,32 @@ pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes) -> String {
         format!("P{thread}:{}", program.threads[thread].registers[usize::from(index)].name)
     };
     let locations = (0..program.locations.len()).map(|index| Location(index as u16));
-    let physical = locations.filter(|&location| program.physical(location) == location);
-    let names = layout.registers().iter().map(register);
-    let names = names.chain(physical.map(|location| program.locations[usize::from(location.0)].name.clone()));
+    let physical: Vec<_> = locations.filter(|&location| program.physical(location) == location).collect();
+    let variables = || physical.iter().map(|location| &program.locations[usize::from(location.0)]);
+    // Of what one thread alone accesses, only that thread knows the value.
+    let shown: Vec<bool> = layout.registers().iter().map(|_| true).chain(variables().map(|of| !of.private)).collect();
+    let names = layout.registers().iter().map(register).chain(variables().map(|of| of.name.clone()));
+    let names = names.zip(&shown).filter(|(_, shown)| **shown).map(|(name, _)| name);
     let known = outcomes.states.iter().map(|state| (state, ""));
     let mut states: Vec<(&[Value], &str)> =
         known.chain(outcomes.speculative.iter().map(|state| (state, "?"))).collect();
     states.sort();
     let header = names.chain([String::new()]).collect();
-    let rows = states.into_iter().map(|(state, mark)| {
-        let star = if litmus.condition.formula.holds(&layout, state) { "*" } else { "" };
-        state.iter().map(|&value| litmus::number(value)).chain([format!("{star}{mark}")]).collect::<Vec<_>>()
+    let holds = |state: &[Value]| litmus.condition.formula.holds(&layout, state);
+    let rows = states.iter().map(|&(state, mark)| {
+        let star = if holds(state) { "*" } else { "" };
+        let values = state.iter().zip(&shown).filter(|(_, shown)| **shown);
+        values.map(|(&value, _)| litmus::number(value)).chain([format!("{star}{mark}")]).collect::<Vec<_>>()
     });
     let open =
         if outcomes.speculative.is_empty() { "" } else { "; ?: forbidden by dependencies alone, which may not count" };
-    format!("\nOutcomes (*: {}{open}):\n\n", litmus.formula()) + &columns(std::iter::once(header).chain(rows))
+    // What is not shown may be what was asked for.
+    let starred = if states.len() > most {
+        format!(", in {} of {}", states.iter().filter(|(state, _)| holds(state)).count(), states.len())
+    } else {
+        String::new()
+    };
+    format!("\nOutcomes (*: {}{starred}{open}):\n\n", litmus.formula()) + &first_rows(header, rows, most)
 }
 
 /// The execution, instruction by instruction, and the cycle.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptx_atomics_litmus::{Question as Asked, Subject, TestReport, svg};
+use ptx_atomics_litmus::{OUTCOMES, Question as Asked, Subject, TestReport, svg};
 use ptx_memory_model::{
     litmus::{self, Dialect, Litmus},
     outcome::Limits,
@@ -90,7 +90,7 @@ impl Question {
         let threads = litmus.program.threads.iter().map(|thread| thread.place);
         let threads = threads.map(|Place { gpu, cluster, cta }| Placed { gpu, cluster, cta }).collect();
         let subject = Subject { file: file(&litmus.name), litmus, compiled: None, lines, warnings: Vec::new() };
-        let asked = Asked { conventions, limits, outcomes: true, explain: true, draw: true, minimize: false };
+        let asked = Asked { conventions, limits, outcomes: Some(OUTCOMES), explain: true, draw: true, minimize: false };
         let report = asked.ask(vec![subject]).pop();
         let TestReport { answer, text, diagram, .. } = report.ok_or_else(Vec::new)?;
         let warnings = warnings.into_iter().map(wrong).collect();

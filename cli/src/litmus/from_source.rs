@@ -11,7 +11,7 @@ use ptx_atomics::{
         litmus::Litmus,
         outcome::{Layout, Limits, Outcomes},
         program::Type as ModelType,
-        ptx::{Conventions, search},
+        ptx::{Conventions, Program, search},
         source::{
             self,
             read::{Source, sources},
@@ -22,7 +22,7 @@ use ptx_atomics::{
     },
 };
 
-use ptx_atomics_litmus::{columns, why};
+use ptx_atomics_litmus::{OUTCOMES, first_rows, why};
 
 use crate::{cli::LitmusArgs, input};
 
@@ -72,7 +72,8 @@ fn compare(
     let admitted = source::search::outcomes(&typed, args.rule, limits);
     let found = search::outcomes(&program, Conventions::MANUAL, limits);
     let (verdict, kept) = verdict(&admitted, &found);
-    let table = table(&program, &admitted.outcomes.states, &found.states);
+    let most = if args.all_outcomes { usize::MAX } else { OUTCOMES };
+    let table = table(&program, &admitted.outcomes.states, &found.states, most);
     let litmus = Litmus {
         name: source.name.replace(' ', "-"),
         comments: vec![mapping.name.clone()],
@@ -94,8 +95,8 @@ fn verdict(admitted: &SourceOutcomes, found: &Outcomes) -> (String, bool) {
     }
 }
 
-/// Every outcome of either, and which of the two has it.
-fn table(program: &ptx_atomics::memory_model::ptx::Program, source: &States, lowered: &States) -> String {
+/// The outcomes of either, and which of the two has each.
+fn table(program: &Program, source: &States, lowered: &States, most: usize) -> String {
     let layout = Layout::new(program);
     let registers = layout.registers().iter().map(|&(thread, register)| {
         let declared = &program.threads[thread].registers[usize::from(register.0)];
@@ -111,5 +112,5 @@ fn table(program: &ptx_atomics::memory_model::ptx::Program, source: &States, low
         let values = state.iter().map(ToString::to_string);
         values.chain([mark(source, state), mark(lowered, state)]).collect()
     };
-    columns([header].into_iter().chain(states.into_iter().map(row)))
+    first_rows(header, states.into_iter().map(row), most)
 }

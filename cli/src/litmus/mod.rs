@@ -20,7 +20,7 @@ use ptx_atomics::{
         ptx::Conventions,
     },
 };
-use ptx_atomics_litmus::{Answer, Diagram, Question, Subject, TestReport, dot, svg, text, why};
+use ptx_atomics_litmus::{Answer, Diagram, OUTCOMES, Question, Subject, TestReport, dot, svg, text, why};
 use rayon::prelude::*;
 use walkdir::WalkDir;
 
@@ -54,7 +54,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     let question = Question {
         conventions: conventions(args).0,
         limits: limits(args),
-        outcomes: args.outcomes,
+        outcomes: shown(args),
         explain,
         draw: args.dot.is_some() || args.svg.is_some(),
         minimize: args.minimize,
@@ -101,7 +101,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
             }
             format::json(&answers)
         }
-        LitmusFormat::Text => text(&good, good.len() + wrong, explain || args.outcomes),
+        LitmusFormat::Text => text(&good, good.len() + wrong, explain || question.outcomes.is_some()),
     };
     // A drawing on standard output has it for itself.
     let drawn_there = [&args.dot, &args.svg].into_iter().flatten().any(|path| path == Path::new("-"));
@@ -156,13 +156,23 @@ fn files(arguments: &[PathBuf]) -> (Vec<PathBuf>, Errors) {
     (files, errors)
 }
 
+/// How many outcomes are shown.
+fn shown(args: &LitmusArgs) -> Option<usize> {
+    if args.all_outcomes { Some(usize::MAX) } else { args.outcomes.then_some(OUTCOMES) }
+}
+
 /// Options that do not go together.
 fn wrong_usage(args: &LitmusArgs, files: &[PathBuf]) -> Option<String> {
     let drawing = args.dot.is_some() || args.svg.is_some();
     let json = args.format == LitmusFormat::Json;
     match () {
         () if drawing && files.len() > 1 => Some(format!("--dot and --svg draw one test, not {}", files.len())),
-        () if json && (args.outcomes || args.explain) => Some("--outcomes and --explain are for --format text".into()),
+        () if json && (shown(args).is_some() || args.explain) => {
+            Some("--outcomes, --all-outcomes and --explain are for --format text".into())
+        }
+        () if !args.flags.is_empty() && !files.iter().any(|file| kernel::is_compiled(file)) => {
+            Some("the flags behind -- are for a compiler, and none of the files is compiled by one".into())
+        }
         () => None,
     }
 }

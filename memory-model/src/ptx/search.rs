@@ -22,16 +22,20 @@ mod product;
 mod question;
 mod races;
 mod solver;
+mod speculation;
 mod state;
 mod terms;
 mod values;
 
-pub use self::races::race;
 use self::{
     choice::Choice,
     encode::{Answer, Found},
     state::{Goal, LocationEvents, NONE, Question, Search},
     values::Solution,
+};
+pub use self::{
+    races::race,
+    speculation::{OPEN, Speculation, speculation},
 };
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, phases, proxies, race::Known, relations};
 use crate::{

@@ -18,6 +18,10 @@ impl Search<'_, '_, '_> {
         let mut values = [0; MAX_EVENTS];
         if self.unsolved {
             self.goal.undefined = true;
+            if self.goal.witness.is_some() {
+                // How it comes about is known, if not with which values.
+                self.found(choice, sc, &vec![0; self.locations.len()], State::default());
+            }
             return Ok(());
         }
         for read in self.outer {
@@ -59,10 +63,7 @@ impl Search<'_, '_, '_> {
             match self.goal.wanted {
                 Some(wanted) => {
                     if wanted(&state) {
-                        let witness = self.witness(choice, sc, &rows, state.into());
-                        if let Some(slot) = &mut self.goal.witness {
-                            **slot = Some(witness);
-                        }
+                        self.found(choice, sc, &rows, state.into());
                         return Ok(());
                     }
                 }
@@ -83,6 +84,14 @@ impl Search<'_, '_, '_> {
                 rows[index] = 0;
                 index += 1;
             }
+        }
+    }
+
+    /// Keeps an execution, if one is asked for.
+    fn found(&mut self, choice: &Choice, sc: &Relation, rows: &[usize], state: State) {
+        let witness = self.witness(choice, sc, rows, state);
+        if let Some(slot) = &mut self.goal.witness {
+            **slot = Some(witness);
         }
     }
 

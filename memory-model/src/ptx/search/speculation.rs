@@ -1,0 +1,87 @@
+//! What only dependencies forbid that an implementation may reason away (section 8.10.4).
+
+use super::{
+    TRIED, combinations,
+    state::{Goal, Question, Search},
+};
+use crate::{
+    condition::Condition,
+    execution::{Combination, Execution},
+    outcome::{Budget, Layout, Limits, Outcomes},
+    program::{Program, Value},
+    ptx::{
+        Conventions, Ptx,
+        axioms::{Cycle, Judged, no_thin_air},
+    },
+    thin_air,
+    unfold::{Path, unfold_all},
+};
+
+/// An execution that would decide a condition, if some of its dependencies did not count.
+#[derive(Clone, Debug)]
+pub struct Speculation {
+    /// The execution.
+    pub execution: Execution<Ptx>,
+    /// Values that lead back to themselves. The name of what is not certain is [`OPEN`].
+    pub cycle: Cycle,
+}
+
+/// A step from a read to a write that may or may not depend on it.
+pub const OPEN: &str = "open dependency";
+
+/// Why [`Limit::ThinAir`](crate::limit::Limit::ThinAir) is all that is known of a condition. `None` if no such execution is found.
+pub fn speculation(
+    program: &Program<Ptx>,
+    condition: &Condition,
+    conventions: Conventions,
+    limits: Limits,
+) -> Option<Speculation> {
+    let layout = Layout::new(program);
+    let (truth, _) = condition.decided_by();
+    let decides = |state: &[Value]| condition.formula.holds(&layout, state) == truth;
+    let mut budget = Budget::new(limits);
+    for rounds in 1..=limits.rounds {
+        let all = unfold_all(program, conventions.unfolding(rounds)).ok()?;
+        let certain = thin_air::certain(program, &all, &mut budget).ok()?;
+        let mut found = None;
+        let searched = combinations(&certain, &mut Vec::new(), &mut |paths| {
+            budget.choose()?;
+            if found.is_some() || paths.iter().any(|path| path.is_cut()) {
+                return Ok(());
+            }
+            let combination = Combination::new(program, paths.to_vec())?;
+            let (mut outcomes, mut witness) = (Outcomes::new(program), None);
+            let mut goal = Goal {
+                wanted: Some(&decides),
+                question: Some(Question { formula: &condition.formula, truth, tried: TRIED }),
+                witness: Some(&mut witness),
+                required: condition.formula.required(truth),
+                certain: true,
+                ..Goal::new(&mut outcomes)
+            };
+            Search::new(program, &combination, conventions, &mut budget, &mut goal).run()?;
+            found = witness.map(|witness| (witness.execution, paths.to_vec()));
+            Ok(())
+        });
+        if let Some((mut execution, paths)) = found {
+            // The same paths, with all dependencies.
+            let same = |(thread, path): (usize, &&Path<Ptx>)| {
+                let index = certain[thread].iter().position(|other| std::ptr::eq(other, *path))?;
+                all[thread].get(index)
+            };
+            let paths = paths.iter().enumerate().map(same).collect::<Option<Vec<_>>>()?;
+            let known = execution.skeleton.dep;
+            execution.skeleton.dep = Combination::new(program, paths).ok()?.skeleton.dep;
+            let mut cycle = no_thin_air(&Judged::new(&execution, conventions))?;
+            let next: Vec<usize> = cycle.iter().skip(1).chain(cycle.first()).map(|(event, _)| *event).collect();
+            for ((event, name), next) in cycle.iter_mut().zip(next) {
+                if *name == "dependency" && !known.contains(*event, next) {
+                    *name = OPEN;
+                }
+            }
+            return Some(Speculation { execution, cycle });
+        }
+        searched.ok()?;
+    }
+    None
+}
