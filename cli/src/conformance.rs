@@ -59,7 +59,10 @@ fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
     let baseline = match &args.baseline {
         Some(path) => {
             let text = fs::read_to_string(path).map_err(|error| cannot("read", path, &error))?;
-            text.parse().map_err(|error| wrong(format!("'{}' is no baseline: {error}", path.display())))?
+            let help = "`--write-baseline FILE` writes one, beside any --format";
+            let no_baseline =
+                |error| Diagnostic::new(format!("'{}' is no baseline: {error}", path.display())).help(help);
+            text.parse().map_err(no_baseline)?
         }
         None => Baseline::default(),
     };

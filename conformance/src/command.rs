@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     os::unix::process::{CommandExt, ExitStatusExt},
-    path::Path,
+    path::{self, Path},
     process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc::{self, Receiver},
     thread,
@@ -29,6 +29,16 @@ pub enum TemplateError {
     /// The compiler would not learn what to compile.
     #[error("the command has no {{input}}")]
     NoInput,
+    /// A word in braces stands for nothing.
+    #[error("{0} stands for nothing; known are {known}", known = known())]
+    Unknown(String),
+}
+
+/// The words in braces.
+const PLACEHOLDERS: [&str; 5] = ["{input}", "{output}", "{sm}", "{number}", "{ptx}"];
+
+fn known() -> String {
+    PLACEHOLDERS.join(", ")
 }
 
 /// What a run gave that is not its PTX, and what was said.
@@ -49,23 +59,31 @@ impl Failure {
 /// The longest output that is read, in bytes. The longest one known is a thousandth of it.
 const OUTPUT: u64 = 64 << 20;
 
-/// How much of what a compiler says is kept, in bytes: its beginning.
-const SAID: u64 = 64 << 10;
+/// How much of what a compiler says is kept, in bytes: its beginning. Warnings on many functions may stand in front of an error.
+const SAID: u64 = 1 << 20;
 
 impl Template {
     /// Takes the words of a command line: `{input}` stands for the file to compile, `{output}` for the file to write
     /// (without it, the compiler writes to standard output), `{sm}` for the GPU as `sm_90`, `{number}` for its number as
     /// `90`, and `{ptx}` for the version of PTX as `ptx86`.
     ///
+    /// A compiler runs in a folder of its own. So a word with a slash that is the path of a file or folder here becomes absolute.
+    ///
     /// # Errors
-    /// If there is no word, or none has `{input}`.
+    /// If there is no word, or none has `{input}`, or one has other words in braces. In a word with spaces, as a script, these are
+    /// left alone.
     pub fn new(words: impl IntoIterator<Item = String>) -> Result<Self, TemplateError> {
         let words: Vec<_> = words.into_iter().collect();
-        match &words[..] {
-            [] => Err(TemplateError::Empty),
-            words if !words.iter().any(|word| word.contains("{input}")) => Err(TemplateError::NoInput),
-            _ => Ok(Self(words)),
+        if words.is_empty() {
+            return Err(TemplateError::Empty);
         }
+        if let Some(unknown) = words.iter().find_map(|word| unknown(word)) {
+            return Err(TemplateError::Unknown(unknown.to_owned()));
+        }
+        if !words.iter().any(|word| word.contains("{input}")) {
+            return Err(TemplateError::NoInput);
+        }
+        Ok(Self(words.into_iter().map(from_here).collect()))
     }
 
     /// The program.
@@ -80,17 +98,19 @@ impl Template {
     /// The command line for these files.
     pub fn words(&self, target: &Target, input: &Path, output: &Path) -> Vec<String> {
         let meanings = [
-            ("{input}", input.display().to_string()),
-            ("{output}", output.display().to_string()),
-            ("{sm}", target.sm.name().to_owned()),
-            ("{number}", target.sm.number().to_string()),
-            ("{ptx}", target.ptx.feature()),
+            input.display().to_string(),
+            output.display().to_string(),
+            target.sm.name().to_owned(),
+            target.sm.number().to_string(),
+            target.ptx.feature(),
         ];
-        let filled = |word: &String| meanings.iter().fold(word.clone(), |word, (name, text)| word.replace(name, text));
+        let filled = |word: &String| {
+            PLACEHOLDERS.iter().zip(&meanings).fold(word.clone(), |word, (name, text)| word.replace(name, text))
+        };
         self.0.iter().map(filled).collect()
     }
 
-    /// Compiles a file.
+    /// Compiles a file, in its folder. Both paths are absolute.
     ///
     /// # Errors
     /// If the compiler fails, does not end in time, or writes nothing or too much.
@@ -98,6 +118,9 @@ impl Template {
         let words = self.words(target, input, output);
         let _ = fs::remove_file(output);
         let mut command = Command::new(&words[0]);
+        if let Some(folder) = input.parent().filter(|folder| folder.is_absolute()) {
+            command.current_dir(folder);
+        }
         command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Those that crash by the hundred need not name the functions of their stacks, which takes longer than all the rest.
         command.env("LLVM_DISABLE_SYMBOLIZATION", "1").process_group(0);
@@ -128,7 +151,44 @@ fn failed(status: ExitStatus, said: &str) -> Option<Failure> {
         (None, code) => (Verdict::CompilerError, format!("exit status {}", code.unwrap_or_default())),
     };
     let said = said.trim();
-    Some(Failure::new(how.0, if said.is_empty() { how.1 } else { format!("{}: {said}", how.1) }))
+    let all = match first_error(said) {
+        None => how.1,
+        Some(error) if said.starts_with(error) => format!("{}: {said}", how.1),
+        Some(error) => format!("{}: {error}\n{said}", how.1),
+    };
+    Some(Failure::new(how.0, all))
+}
+
+/// The first line that says what went wrong; or the first one that is no warning.
+fn first_error(said: &str) -> Option<&str> {
+    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let has = |line: &str, words: &[&str]| {
+        let line = line.to_lowercase();
+        words.iter().any(|word| line.contains(word))
+    };
+    let is_error = |line: &&str| has(line, &["error:", "error[", "fatal:", "assertion", "panicked at"]);
+    lines().find(is_error).or_else(|| lines().find(|line| !has(line, &["warning", "note:"]))).or_else(|| lines().next())
+}
+
+/// A word in braces that stands for nothing. Behind a dollar sign it is a variable of a shell.
+fn unknown(word: &str) -> Option<&str> {
+    if word.contains(char::is_whitespace) {
+        return None;
+    }
+    word.match_indices('{').find_map(|(start, _)| {
+        let end = start + word[start..].find('}')? + 1;
+        let found = &word[start..end];
+        let is_name =
+            found.len() > 2 && found[1..found.len() - 1].chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (is_name && !word[..start].ends_with('$') && !PLACEHOLDERS.contains(&found)).then_some(found)
+    })
+}
+
+/// The absolute path, if a word is that of something here.
+fn from_here(word: String) -> String {
+    let is_here = word.contains('/') && Path::new(&word).exists();
+    let absolute = path::absolute(&word).ok().filter(|_| is_here);
+    absolute.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(word)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
@@ -279,7 +339,39 @@ mod tests {
 
     #[test]
     fn words() {
-        assert_eq!(Template::new([]), Err(TemplateError::Empty));
-        assert_eq!(Template::new(["llc".to_owned()]), Err(TemplateError::NoInput));
+        let new = |words: &[&str]| Template::new(words.iter().map(|word| (*word).to_owned()));
+        assert_eq!(new(&[]), Err(TemplateError::Empty));
+        assert_eq!(new(&["llc"]), Err(TemplateError::NoInput));
+        for words in [["llc", "-mcpu={gpu}", "{input}"], ["llc", "{input}", "{gpu}"], ["{gpu}", "{input}", "{sm}"]] {
+            assert_eq!(new(&words), Err(TemplateError::Unknown("{gpu}".to_owned())));
+        }
+        let said = new(&["{gpu}"]).expect_err("an error").to_string();
+        assert_eq!(said, "{gpu} stands for nothing; known are {input}, {output}, {sm}, {number}, {ptx}");
+        let kept =
+            ["sh", "-c", "awk '{print}' {input}", "${HOME}", "{", "{}", "a{1,2}", "{input}{output}{sm}{number}{ptx}"];
+        assert_eq!(new(&kept).map(|template| template.0), Ok(kept.map(str::to_owned).to_vec()));
+    }
+
+    /// A path of something here, as the tests of a crate run in its folder.
+    #[test]
+    fn paths() {
+        let template =
+            Template::new(["src/lib.rs", "Cargo.toml", "src/none", "-Isrc/lib.rs", "{input}"].map(str::to_owned));
+        let absolute = path::absolute("src/lib.rs").expect("a path").display().to_string();
+        let expected = [&*absolute, "Cargo.toml", "src/none", "-Isrc/lib.rs", "{input}"].map(str::to_owned);
+        assert_eq!(template.map(|template| template.0), Ok(expected.to_vec()));
+    }
+
+    /// What is shown of what a compiler says.
+    #[test]
+    fn the_first_error() {
+        let check = |said: &str, expected: &str| assert_eq!(first_error(said), Some(expected), "{said}");
+        check("warning: unused\nerror: no such GPU\n", "error: no such GPU");
+        check("a.cu(3): warning #20: x\na.cu(7): error: y\n1 error detected", "a.cu(7): error: y");
+        check("warning: unused variable\nerror[E0425]: cannot find\nerror: aborting", "error[E0425]: cannot find");
+        check("'+x' is not a feature (warning)\nLLVM ERROR: Cannot select", "LLVM ERROR: Cannot select");
+        check("warning: x\nIt does not work.", "It does not work.");
+        check("warning: x", "warning: x");
+        assert_eq!(first_error(""), None);
     }
 }

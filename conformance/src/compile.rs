@@ -131,14 +131,26 @@ impl Compiler {
         results.into_iter().map(|result| result.unwrap_or_else(never)).collect()
     }
 
-    /// One run: the functions that came out, by their names.
+    /// One run, in a new folder: the functions that came out, by their names.
     fn run(&self, target: &Target, cells: &[&Cell], folder: &Path) -> Result<HashMap<String, Compiled>, Failure> {
-        let input = folder.join("input").with_extension(self.language.extension());
-        let failed =
-            |error| Failure::new(Verdict::CompilerError, format!("cannot write '{}': {error}", input.display()));
-        fs::write(&input, self.language.source(cells.iter().copied())).map_err(failed)?;
-        let text = self.command.compile(target, &input, &folder.join("output.ptx"), self.timeout)?;
+        let text = self.alone(target, cells.iter().copied(), folder)?;
         functions(&text, cells)
+    }
+
+    /// What the compiler makes of functions, in a folder of its own within another one: some leave files where they run, and look for
+    /// those of other runs.
+    pub(crate) fn alone<'c>(
+        &self,
+        target: &Target,
+        cells: impl IntoIterator<Item = &'c Cell>,
+        folder: &Path,
+    ) -> Result<String, Failure> {
+        let failed =
+            |error| Failure::new(Verdict::CompilerError, format!("cannot write '{}': {error}", folder.display()));
+        let own = tempfile::tempdir_in(folder).map_err(failed)?;
+        let input = own.path().join("input").with_extension(self.language.extension());
+        fs::write(&input, self.language.source(cells)).map_err(failed)?;
+        self.command.compile(target, &input, &own.path().join("output.ptx"), self.timeout)
     }
 }
 

@@ -29,11 +29,10 @@ fn write_one(folder: &Path, suite: &Suite, results: &Results, class: &Class<'_>)
     let (compiler, outcome) = (&suite.compiler, class.smallest());
     fs::create_dir_all(folder)?;
     let input = Path::new("input").with_extension(compiler.language.extension());
-    let (input_file, output) = (folder.join(&input), folder.join("output.ptx"));
-    fs::write(&input_file, compiler.language.source([&outcome.cell]))?;
-    let alone = compiler.command.compile(target, &input_file, &output, compiler.timeout);
+    fs::write(folder.join(&input), compiler.language.source([&outcome.cell]))?;
+    let alone = compiler.alone(target, [&outcome.cell], tempfile::tempdir()?.path());
     if let Ok(ptx) = &alone {
-        fs::write(&output, ptx)?;
+        fs::write(folder.join("output.ptx"), ptx)?;
     }
 
     let words = compiler.command.words(target, &input, Path::new("output.ptx"));
