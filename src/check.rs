@@ -21,13 +21,15 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use ptx_atomics_judge::{FunctionJudgement, Judgement, Loss, Note, TooLarge, Violation, judge_function};
+use ptx_atomics_judge::{
+    Extra, ExtraKind, FunctionJudgement, Judgement, Loss, Note, TooLarge, Violation, judge_function,
+};
 use ptx_atomics_llvm::{
     self as llvm, Diagnostic, Errors, Input, Named, Options, Recognized, Settings,
     inkwell::{OptimizationLevel, context::Context},
 };
 use ptx_atomics_lowering::{
-    Target,
+    Operation, Target,
     ptx::{Function, Module},
     sass::Family,
 };
@@ -42,7 +44,10 @@ use crate::isolated::Language;
 pub struct Judged<'a> {
     /// Each operation, in the order of the source.
     pub operations: Vec<Found<'a>>,
-    /// Functions of which the PTX has `atom` or `red` that neither the source nor its inline assembly has, with their lines.
+    /// Functions of which the PTX does to memory what neither the source nor its inline assembly does, with the lines: as far as it
+    /// is no operation's fault.
+    pub effects: Vec<(&'a str, Vec<u32>)>,
+    /// Functions of which the PTX has atomics that may be further rounds of a loop, or of functions that were inlined, with their lines.
     pub strange: Vec<(&'a str, Vec<u32>)>,
 }
 
@@ -59,22 +64,30 @@ pub struct Found<'a> {
 
 impl Judged<'_> {
     /// Takes back the losses in a function of which nothing is lost behind the optimizer. `source` is what [`optimized`] gives for
-    /// the same input and PTX.
+    /// the same input and PTX, and `text` what the module was read from.
+    ///
+    /// No rewrite excuses that a sequentially consistent operation lacks its fence: that does not rest on what the optimizer says.
     ///
     /// # Errors
     /// Every function that is too large.
-    pub fn accept(&mut self, source: &[Recognized], ptx: &Module) -> Result<(), Errors> {
+    pub fn accept(&mut self, source: &[Recognized], ptx: &Module, text: &str) -> Result<(), Errors> {
+        let lines: Vec<&str> = text.lines().collect();
         let mut errors = Errors::new();
-        for Recognized { function: name, blocks, .. } in source {
+        for recognized in source {
+            let name = &recognized.function;
             let of_function = |found: &&mut Found<'_>| found.function == *name;
-            let lost = |found: &Found<'_>| found.judgement.as_ref().is_some_and(|found| found.loss().is_some());
-            if !self.operations.iter().any(|found| found.function == *name && lost(found)) {
+            let own = self.operations.iter().filter(|found| found.function == *name);
+            let lost: Vec<_> =
+                own.filter_map(|found| found.judgement.as_ref()).filter(|found| found.loss().is_some()).collect();
+            if lost.is_empty() || lost.iter().any(|judgement| judgement.lacks_seq_cst) {
                 continue;
             }
             let mut bodies = ptx.functions().filter(|function| function.body.is_some());
             let Some(function) = bodies.find(|function| *function.name == *llvm::ptx_name(name)) else { continue };
-            match judge_function(blocks, function) {
-                Ok(judged) if judged.operations.iter().all(|judgement| judgement.loss().is_none()) => {
+            match FunctionEffects::of(recognized, function, &lines) {
+                Ok(FunctionEffects { operations, effects, .. })
+                    if effects.is_empty() && operations.iter().all(|judgement| judgement.loss().is_none()) =>
+                {
                     let judgements = self.operations.iter_mut().filter(of_function);
                     for judgement in judgements.filter_map(|found| found.judgement.as_mut()) {
                         if !std::mem::take(&mut judgement.violations).is_empty() {
@@ -89,9 +102,10 @@ impl Judged<'_> {
         errors.or(())
     }
 
-    /// Whether nothing is lost of what could be judged.
+    /// Whether nothing is lost of what could be judged, and nothing else is done.
     pub fn is_kept(&self) -> bool {
-        self.operations.iter().all(|found| found.judgement.as_ref().is_none_or(|found| found.loss().is_none()))
+        self.effects.is_empty()
+            && self.operations.iter().all(|found| found.judgement.as_ref().is_none_or(|found| found.loss().is_none()))
     }
 }
 
@@ -251,23 +265,25 @@ pub fn judge<'a>(source: &'a [Recognized], ptx: &Module, text: &str) -> Result<J
     let functions: HashMap<&str, &Function> = bodies.map(|function| (&*function.name, function)).collect();
     let lines: Vec<&str> = text.lines().collect();
     let family = ptx.target.split(',').next().and_then(|gpu| Family::of(gpu.trim().parse().ok()?));
-    let (mut operations, mut strange, mut errors) = (Vec::new(), Vec::new(), Errors::new());
-    for Recognized { function: name, visible, blocks, named, assembly } in source {
+    let mut found = Judged { operations: Vec::new(), effects: Vec::new(), strange: Vec::new() };
+    let mut errors = Errors::new();
+    for recognized in source {
+        let Recognized { function: name, visible, blocks, named, .. } = recognized;
         let judged = functions.get(&*llvm::ptx_name(name)).map(|function| {
-            let mut judged = judge_function(blocks, function)?;
-            family.into_iter().for_each(|family| judged.note_assembler(blocks, function, family));
+            let mut judged = FunctionEffects::of(recognized, function, &lines)?;
+            if let Some(family) = family {
+                let mut of_function =
+                    FunctionJudgement { operations: judged.operations, ..FunctionJudgement::default() };
+                of_function.note_assembler(blocks, function, family);
+                judged.operations = of_function.operations;
+            }
             Ok::<_, TooLarge>(judged)
         });
         let judgements = match judged {
-            Some(Ok(FunctionJudgement { operations, unclaimed })) => {
-                let own: HashSet<&str> = assembly.iter().flat_map(|text| atomics(text)).collect();
-                let is_strange = |number: &u32| {
-                    let line = (*number as usize).checked_sub(1).and_then(|index| lines.get(index));
-                    !line.is_some_and(|line| atomics(line).all(|atomic| own.contains(atomic)))
-                };
-                let found: Vec<_> = unclaimed.into_iter().filter(is_strange).collect();
-                if !found.is_empty() {
-                    strange.push((&**name, found));
+            Some(Ok(FunctionEffects { operations, effects, strange })) => {
+                let lists = [(effects, &mut found.effects), (strange, &mut found.strange)];
+                for (lines, all) in lists.into_iter().filter(|(lines, _)| !lines.is_empty()) {
+                    all.push((&**name, lines));
                 }
                 operations.into_iter().map(Some).collect()
             }
@@ -277,10 +293,58 @@ pub fn judge<'a>(source: &'a [Recognized], ptx: &Module, text: &str) -> Result<J
             }
             None => vec![without_function(*visible); named.len()],
         };
-        let found = |(named, judgement)| Found { function: name, named, judgement };
-        operations.extend(named.iter().zip(judgements).map(found));
+        let of_operation = |(named, judgement)| Found { function: name, named, judgement };
+        found.operations.extend(named.iter().zip(judgements).map(of_operation));
     }
-    errors.or(Judged { operations, strange })
+    errors.or(found)
+}
+
+/// The judgement of a function whose source is known whole.
+struct FunctionEffects {
+    operations: Vec<Judgement>,
+    /// The lines of what the source does not do.
+    effects: Vec<u32>,
+    /// The lines of atomics that may be the source's.
+    strange: Vec<u32>,
+}
+
+impl FunctionEffects {
+    /// `lines` are those of the PTX.
+    fn of(source: &Recognized, function: &Function, lines: &[&str]) -> Result<Self, TooLarge> {
+        let Recognized { blocks, named, beside, .. } = source;
+        let mut judged = judge_function(blocks, function)?;
+        let own: HashSet<&str> = beside.assembly.iter().flat_map(|text| accesses(text)).collect();
+        let is_own = |extra: &Extra| {
+            let line = (extra.line as usize).checked_sub(1).and_then(|index| lines.get(index));
+            line.is_some_and(|line| accesses(line).all(|access| own.contains(access)))
+        };
+        judged.extras.retain(|extra| !is_own(extra));
+        let called = |is: fn(&Operation) -> bool| beside.called.iter().any(|op| is(&op.operation));
+        let (updates, stores) =
+            (called(|op| op.reads() && op.writes()) || beside.atomics, called(|op| matches!(op, Operation::Store(_))));
+        // What the source may have done.
+        let may_be_own = |extra: &Extra| match extra.kind {
+            ExtraKind::Update => extra.in_loop || updates,
+            ExtraKind::AtomicStore => extra.in_loop || stores,
+            ExtraKind::Store => beside.writes && extra.of.is_none_or(|op| extra.in_loop || named[op].is_written),
+            _ => {
+                let asked = |op: usize| blocks.iter().flat_map(|block| &block.operations).nth(op);
+                let access = extra.of.and_then(asked).and_then(|op| op.operation.access());
+                extra.in_loop || beside.volatile || access.is_none_or(|access| !access.volatile)
+            }
+        };
+        judged.blame(|extra, _| !may_be_own(extra));
+        for (judgement, _) in judged.operations.iter_mut().zip(named).filter(|(_, named)| named.is_of_any_memory) {
+            judgement.blame_space();
+        }
+        let (strange, effects): (Vec<_>, Vec<_>) = judged.extras.iter().partition(|extra| may_be_own(extra));
+        let is_atomic = |extra: &&&Extra| matches!(extra.kind, ExtraKind::Update | ExtraKind::AtomicStore);
+        Ok(Self {
+            effects: effects.iter().map(|extra| extra.line).collect(),
+            strange: strange.iter().filter(is_atomic).map(|extra| extra.line).collect(),
+            operations: judged.operations,
+        })
+    }
 }
 
 fn too_large(function: &str, error: &TooLarge) -> Option<Diagnostic> {
@@ -288,10 +352,10 @@ fn too_large(function: &str, error: &TooLarge) -> Option<Diagnostic> {
     Some(Diagnostic { function: Some(function.to_owned()), ..Diagnostic::new(message) })
 }
 
-/// Each `atom` and `red` of a text of PTX, with its modifiers.
-fn atomics(ptx: &str) -> impl Iterator<Item = &str> {
+/// Each access to memory of a text of PTX, with its modifiers.
+fn accesses(ptx: &str) -> impl Iterator<Item = &str> {
     let words = ptx.split(|c: char| c.is_whitespace() || ";{}".contains(c));
-    words.filter(|word| word.starts_with("atom.") || word.starts_with("red."))
+    words.filter(|word| ["atom.", "red.", "st.", "ld."].iter().any(|start| word.starts_with(start)))
 }
 
 /// A function that only its module sees may have become part of others.

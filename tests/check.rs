@@ -49,7 +49,9 @@ fn main() {
         Trial::test("verdicts for a machine", json),
         Trial::test("a narrower default scope asks for less", default_scope),
         Trial::test("a function that is not there", missing_function),
-        Trial::test("an atomic that the IR has not", unclaimed),
+        Trial::test("what the IR does not do", effects),
+        Trial::test("what was inlined", inlined),
+        Trial::test("what the optimizer may do", optimized),
         Trial::test("an ordering that ptxas drops", dropped_by_ptxas),
         Trial::test("an atomic in inline assembly", own_assembly),
         Trial::test("damaged PTX is an error", damaged),
@@ -537,19 +539,206 @@ define i64 @wide(ptr addrspace(3) %p) {
     Ok(())
 }
 
-/// An instruction that stands for no operation is no loss, but is said.
-fn unclaimed() -> Result<(), Failed> {
+/// Sends a message, and waits in a loop.
+const EFFECTS: &str = r#"target triple = "nvptx64-nvidia-cuda"
+define void @send(ptr addrspace(1) %data, ptr addrspace(1) %flag) {
+  store i32 42, ptr addrspace(1) %data
+  store atomic i32 1, ptr addrspace(1) %flag release, align 4
+  ret void
+}
+define i32 @swap(ptr addrspace(1) %p) {
+  %pair = cmpxchg ptr addrspace(1) %p, i32 0, i32 1 acq_rel monotonic
+  %old = extractvalue { i32, i1 } %pair, 0
+  ret i32 %old
+}
+define i32 @watch(ptr addrspace(1) %p) {
+  %seen = load atomic volatile i32, ptr addrspace(1) %p monotonic, align 4
+  ret i32 %seen
+}
+define i32 @any(ptr %p) {
+  %seen = load atomic i32, ptr %p acquire, align 4
+  ret i32 %seen
+}
+define i8 @byte(ptr addrspace(1) %p, i8 %b) {
+  %old = atomicrmw max ptr addrspace(1) %p, i8 %b syncscope("block") monotonic
+  ret i8 %old
+}
+define void @rounds(ptr addrspace(1) %p) {
+  br label %loop
+loop:
+  %old = atomicrmw add ptr addrspace(1) %p, i32 1 monotonic
+  %again = icmp ult i32 %old, 9
+  br i1 %again, label %loop, label %end
+end:
+  ret void
+}
+"#;
+
+/// What is done once more, or to other memory, is a loss.
+fn effects() -> Result<(), Failed> {
     let files = Files::new()?;
-    let right = files.lowered(IR)?;
-    let twice = right.lines().fold(String::new(), |text, line| {
-        let copy = if line.contains("atom.acq_rel.sys.global.add") { line } else { "" };
-        text + line + "\n" + copy + "\n"
-    });
-    let (status, _, stderr) = files.check(IR, &twice, &[])?;
+    let right = files.lowered(EFFECTS)?;
+    let last = "6 atomics and fences: 6 kept, 0 not, 0 not checked\n";
+    assert_eq!(files.check(EFFECTS, &right, &[])?.2, last);
+    let doubled = |start: &str| {
+        let copied =
+            |line: &str| if line.trim().starts_with(start) { format!("{line}\n{line}\n") } else { format!("{line}\n") };
+        right.lines().map(copied).collect::<String>()
+    };
+    let weak = |text: &str| text.replacen("st.release.sys.global", "st.global", 1);
+    let (update, store) = ("one more update of memory", "one more write to memory");
+    #[rustfmt::skip]
+    let wrong = [
+        (doubled("st.release"), "one more atomic write to memory", "send"),
+        (weak(&doubled("st.release")), store, "send"),
+        (doubled("atom.acq_rel.sys.global.cas"), update, "swap"),
+        (doubled("ld.volatile"), "one more volatile access", "watch"),
+        (right.replace("ld.acquire.sys.b32", "ld.acquire.sys.global.b32"), "`.global` is other memory where the address is not of that space", "any"),
+        (doubled("atom.relaxed.cta.global.cas"), "read and write are not one atomic operation", "byte"),
+    ];
+    for (ptx, reason, function) in wrong {
+        assert_ne!(ptx, right, "{reason}");
+        let (status, _, stderr) = files.check(EFFECTS, &ptx, &[])?;
+        let said = stderr.starts_with("error: ")
+            && stderr.contains(reason)
+            && stderr.contains(&format!("in function '{function}'"));
+        let last = stderr.ends_with("6 atomics and fences: 5 kept, 1 not, 0 not checked\n");
+        assert!(status == 1 && said && last, "{reason}\n{stderr}");
+    }
+    let (_, stdout, _) = files.check(EFFECTS, &doubled("st.release"), &["--json"])?;
+    assert!(stdout.contains(r#""verdict":"effect","missing":["one more atomic write to memory"]"#), "{stdout}");
+    // A plain store twice is as one, for all that can be told; an atomic in a loop may have been unrolled.
+    assert_eq!(files.check(EFFECTS, &doubled("st.global"), &[])?.2, last);
+    let (status, _, stderr) = files.check(EFFECTS, &doubled("atom.relaxed.sys.global.add"), &[])?;
+    let warned = stderr.starts_with("warning: in 'rounds', the PTX has atomics that the IR has not, on line ");
+    assert!(status == 0 && warned && stderr.ends_with(last), "{stderr}");
+    // Where the program itself stores to the flag, a further weak store may be its own.
+    let own = EFFECTS.replace("store i32 42, ptr addrspace(1) %data", "store i32 42, ptr addrspace(1) %flag");
+    let ptx = files.lowered(&own)?;
+    assert_eq!(files.check(&own, &ptx, &[])?.2, last);
+    // What a kernel is given is in global memory.
+    let kernel = EFFECTS
+        .replace("define i32 @any(ptr %p) {", "define ptx_kernel void @any(ptr %p) {")
+        .replace("acquire, align 4\n  ret i32 %seen", "acquire, align 4\n  ret void");
+    let ptx = files.lowered(&kernel)?;
+    assert!(ptx.contains("ld.acquire.sys.global.b32"), "{ptx}");
+    assert_eq!(files.check(&kernel, &ptx, &[])?.2, last);
+    Ok(())
+}
+
+/// Two operations, in a kernel or function whose attributes are `#0`, with the right PTX and others.
+const SEQ_CST: &str = "target triple = \"nvptx64-nvidia-cuda\"
+@s = addrspace(3) global i32 undef
+define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %out) #0 {
+  BODY
+}
+attributes #0 = { nounwind ATTRIBUTES }
+";
+
+/// What counts as the optimizer's work, and what in no case.
+fn optimized() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let store = "store atomic i32 1, ptr addrspace(1) %p seq_cst, align 4";
+    let shared = "%r = load atomic i32, ptr addrspace(3) @s SCOPE seq_cst, align 4\n  store i32 %r, ptr addrspace(1) %out\n  ret void";
+    let behind = format!("{store}\n  {shared}");
+    let st = "fence.sc.sys; st.relaxed.sys.global.b32 [%rd1], 1;";
+    let fence = "fence seq_cst\n  %r = load atomic i32, ptr addrspace(1) %p seq_cst, align 4\n  ret void";
+    let between = fence
+        .replace("seq_cst\n", &format!("seq_cst\n  {}\n", store.replace("seq_cst", "monotonic").replace("%p", "%out")));
+    let wait =
+        "br label %wait\nwait:\n  %r = load atomic i32, ptr addrspace(1) %p seq_cst, align 4\n  %c = icmp eq i32 %r, 0
+        br i1 %c, label %wait, label %end\nend:\n  store i32 %r, ptr addrspace(1) %out\n  ret void";
+    let loop_of = |front: &str, load: &str| {
+        let ld = format!("$L: {load}.global.b32 %r1, [%rd1]; setp.eq.b32 %p1, %r1, 0; @%p1 bra $L;");
+        format!("{front} {ld} fence.acquire.sys; st.global.b32 [%rd2], %r1;")
+    };
+    let acquire = format!(
+        "%a = load atomic i32, ptr addrspace(1) %out acquire, align 4\n  {}",
+        &fence[fence.find("%r").unwrap_or(0)..]
+    );
+    let two = |fences: &str| {
+        format!("ld.relaxed.sys.global.b32 %r1, [%rd2]; {fences} ld.acquire.sys.global.b32 %r2, [%rd1];")
+    };
+    let (clusters, one) = ("\"nvvm.cluster_dim\"=\"1,1,1\"", "\"nvvm.reqntid\"=\"1,1,1\"");
+    let ld = |fence: &str, scope: &str| {
+        format!("{st} {fence} ld.acquire.{scope}.shared.b32 %r1, [s]; st.global.b32 [%rd2], %r1;")
+    };
+    let relaxed = |scope: &str| format!("{st} ld.relaxed.{scope}.shared.b32 %r1, [s]; st.global.b32 [%rd2], %r1;");
+    let global = |fences: &str| format!("{fences} ld.acquire.sys.global.b32 %r1, [%rd1];");
+    let apart = |fence: &str| {
+        format!("{fence} st.relaxed.sys.global.b32 [%rd2], 1; fence.sc.sys; ld.acquire.sys.global.b32 %r1, [%rd1];")
+    };
+    // The verdicts on PTX, and with `--optimize-atomics off`.
+    #[rustfmt::skip]
+    let cases = [
+        // Whatever memory it is in, its fence orders the store in front.
+        (&*behind, clusters, ld("fence.sc.sys;", "sys"), "right right", "right right"),
+        (&behind, clusters, ld("fence.sc.cta;", "cta"), "right scope", "right scope"),
+        (&behind, clusters, ld("fence.sc.cluster;", "cluster"), "right scope", "right scope"),
+        (&behind, clusters, ld("", "cta"), "right ordering", "right ordering"),
+        // One thread in a CTA: of its own scope it has no other thread to order with.
+        (&behind, one, relaxed("sys"), "right ordering", "right ordering"),
+        (&behind.replace("SCOPE", "syncscope(\"block\")"), one, relaxed("cta"), "right right", "right ordering"),
+        // A fence of the program does for the operation behind it; one of them is enough for both, and the stronger one counts.
+        (fence, "", global("fence.sc.sys; fence.sc.sys;"), "right right", "right right"),
+        (fence, "", global("fence.sc.sys;"), "right right", "right ordering"),
+        (fence, "", global("fence.sc.gpu;"), "scope scope", "scope scope"),
+        (fence, "", global("fence.sc.gpu; fence.sc.sys;"), "right right", "scope right"),
+        (fence, "", global("fence.sc.sys; fence.sc.gpu;"), "right right", "right right"),
+        (fence, "", global("fence.sc.gpu; fence.sc.gpu;"), "scope scope", "scope scope"),
+        (&between, "", apart("fence.sc.sys;"), "right right right", "right right right"),
+        (&between, "", apart("fence.sc.gpu;"), "scope right right", "scope right right"),
+        // Each has a fence of its own, but how wide it orders, all of them say that no access separates from it.
+        (&acquire, "", two("fence.acquire.sys; fence.sc.sys;"), "right right", "right right"),
+        (&acquire, "", two("fence.acquire.gpu; fence.sc.sys;"), "right right", "right right"),
+        (&acquire, "", two("fence.acquire.gpu; ld.global.b32 %r9, [%rd2]; fence.sc.sys;"), "scope right", "scope right"),
+        (&acquire, "", two("fence.release.sys; fence.sc.sys;"), "ordering right", "ordering right"),
+        (&acquire, "", two("fence.sc.sys;"), "ordering right", "ordering right"),
+        // A loop that waits.
+        (wait, "", loop_of("fence.sc.sys;", "ld.relaxed.sys"), "right", "right"),
+        (wait, "", loop_of("fence.sc.gpu;", "ld.relaxed.sys"), "scope", "scope"),
+        (wait, "", loop_of("", "ld.relaxed.sys"), "ordering", "ordering"),
+    ];
+    for (body, attributes, ptx, expected, off) in cases {
+        let ir = SEQ_CST.replace("BODY", &body.replace("SCOPE ", "")).replace("ATTRIBUTES", attributes);
+        let limit = if attributes == one { ".reqntid 1, 1, 1" } else { "" };
+        let head =
+            ".version 8.6\n.target sm_90\n.shared .align 4 .b32 s;\n.visible .entry k(.param .b64 p, .param .b64 o)";
+        let ptx = format!("{head} {limit} {{ ld.param.b64 %rd1, [p]; ld.param.b64 %rd2, [o];\n  {ptx}\n ret; }}\n");
+        for (options, expected) in [(&["--json"][..], expected), (&["--json", "--optimize-atomics", "off"], off)] {
+            let (_, stdout, stderr) = files.check(&ir, &ptx, options)?;
+            let verdicts: Vec<serde_json::Value> =
+                stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+            let found: Vec<_> = verdicts.iter().map(|verdict| verdict["verdict"].as_str().unwrap_or("?")).collect();
+            assert_eq!(found.join(" "), expected, "{options:?}\n{ir}{ptx}{stdout}{stderr}");
+        }
+    }
+    Ok(())
+}
+
+/// What a called function has may have become part of its caller.
+fn inlined() -> Result<(), Failed> {
+    let files = Files::new()?;
+    let ir = r#"target triple = "nvptx64-nvidia-cuda"
+define internal void @count(ptr addrspace(1) %p) {
+  %old = atomicrmw add ptr addrspace(1) %p, i32 1 monotonic
+  ret void
+}
+define i32 @caller(ptr addrspace(1) %p) {
+  call void @count(ptr addrspace(1) %p)
+  %seen = load atomic i32, ptr addrspace(1) %p acquire, align 4
+  ret i32 %seen
+}
+"#;
+    let ptx = success(ptx_atomics().args(["lower", "-O2", "--mcpu", "sm_90"]).arg(files.write("a.ll", ir)?))?;
+    assert!(!ptx.contains("call.uni"), "{ptx}");
+    let (status, _, stderr) = files.check(ir, &ptx, &[])?;
     assert!(
-        status == 0 && stderr.starts_with("warning: in 'ticket', the PTX has atomics that the IR has not, on line "),
+        status == 0 && stderr.starts_with("warning: in 'caller', the PTX has atomics that the IR has not"),
         "{stderr}"
     );
+    let (status, _, stderr) = files.check(&ir.replace("call void", "; call void"), &ptx, &[])?;
+    assert!(status == 1 && stderr.contains("error: other effect: one more update of memory"), "{stderr}");
     Ok(())
 }
 
@@ -560,8 +749,8 @@ fn own_assembly() -> Result<(), Failed> {
     let ir = IR.replacen("  ret i32 %old", &format!("  {own}\n  {own}\n  ret i32 %old"), 1);
     let ptx = files.lowered(&ir)?;
     assert_eq!(files.check(&ir, &ptx, &[])?.2, "4 atomics and fences: 4 kept, 0 not, 0 not checked\n");
-    let (_, _, stderr) = files.check(&ir, &ptx.replace("red.global.or", "red.global.xor"), &[])?;
-    assert!(stderr.starts_with("warning: in 'ticket', the PTX has atomics that the IR has not"), "{stderr}");
+    let (status, _, stderr) = files.check(&ir, &ptx.replace("red.global.or", "red.global.xor"), &[])?;
+    assert!(status == 1 && stderr.starts_with("error: other effect: one more update of memory"), "{stderr}");
     Ok(())
 }
 

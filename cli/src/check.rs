@@ -7,9 +7,9 @@ use std::{
 };
 
 use ptx_atomics::{
-    check::{Found, judge, operations, optimized},
+    check::{Found, Judged, judge, operations, optimized},
     isolated::{self, Language, Stage},
-    judge::{Judgement, Note},
+    judge::{Judgement, Loss, Note},
     llvm::{self, Diagnostic, Errors, Handlers, Input, Location, Settings, inkwell::context::Context},
     lowering::ptx::{Module, ModuleError, ModuleErrors},
 };
@@ -23,7 +23,7 @@ use crate::{cli::CheckArgs, hazards, input::read, render};
 struct JsonLine<'a> {
     function: &'a str,
     operation: &'a str,
-    /// `right`, `not-judged`, or the worst loss.
+    /// `right`, `not-judged`, or the worst loss. Of what stands for no operation, `effect`.
     verdict: &'a str,
     missing: Vec<&'a str>,
     notes: Vec<&'static str>,
@@ -89,7 +89,7 @@ fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Errors> {
         let context = Context::create();
         // What the target has no lowering for is not optimized, and stays as it was judged.
         if let Ok(found) = optimized(&context, ir, language, &module, &settings, args.module.as_deref(), level) {
-            judged.accept(&found, &module)?;
+            judged.accept(&found, &module, text)?;
         }
     }
     for (function, lines) in &judged.strange {
@@ -98,12 +98,12 @@ fn check(args: &CheckArgs, ir: &Input, ptx: &Input) -> Result<bool, Errors> {
         render::say(&format!("warning: in '{function}', the PTX has atomics that the IR has not, on line {lines}"));
     }
     let kept = judged.is_kept();
-    let judged = judged.operations;
     if args.json {
         print(&judged).map_err(|error| Diagnostic::new(format!("cannot write: {error}")))?;
     } else {
         report(&judged, ir, ptx.name(), text);
     }
+    let judged = judged.operations;
     if kept && !args.allow_empty && judged.iter().all(|found| found.judgement.is_none()) {
         return Err(nothing_checked(&judged, ir, ptx).into());
     }
@@ -133,9 +133,12 @@ fn parse(ptx: &Input) -> Result<(&str, Module), Errors> {
     Ok((text, module))
 }
 
-fn print(judged: &[Found<'_>]) -> io::Result<()> {
+/// What is done to memory and stands for no operation.
+const EFFECT: &str = "the PTX does to memory what the IR does not";
+
+fn print(judged: &Judged<'_>) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    for Found { function, named, judgement } in judged {
+    for Found { function, named, judgement } in &judged.operations {
         let nothing = Judgement::default();
         let found = judgement.as_ref().unwrap_or(&nothing);
         let line = JsonLine {
@@ -152,22 +155,38 @@ fn print(judged: &[Found<'_>]) -> io::Result<()> {
         serde_json::to_writer(&mut out, &line)?;
         writeln!(out)?;
     }
+    for (function, lines) in &judged.effects {
+        let (verdict, missing) = (Loss::Effect.into(), vec![EFFECT]);
+        let line = JsonLine { function, operation: "", verdict, missing, notes: Vec::new(), lines };
+        serde_json::to_writer(&mut out, &line)?;
+        writeln!(out)?;
+    }
     out.flush()
 }
 
 /// Prints an error for each operation that is not kept, and how many there are.
-fn report(judged: &[Found<'_>], ir: &Input, ptx_name: &str, ptx: &str) {
+fn report(judged: &Judged<'_>, ir: &Input, ptx_name: &str, ptx: &str) {
     let lines: Vec<&str> = ptx.lines().collect();
+    let shown = |number: &u32| {
+        let line = lines.get((*number as usize).checked_sub(1)?)?;
+        Some(format!("{ptx_name}:{number}: {}", line.split_whitespace().collect::<Vec<_>>().join(" ")))
+    };
+    for (function, lines) in &judged.effects {
+        let diagnostic = Diagnostic {
+            function: Some((*function).to_owned()),
+            notes: lines.iter().filter_map(shown).collect(),
+            ..Diagnostic::new(format!("{}: {EFFECT}", Loss::Effect.get_message().unwrap_or_default()))
+        };
+        render::error(&diagnostic, Some(ir));
+    }
+    let judged = &judged.operations;
     let mut lost = 0;
     for Found { function, named, judgement } in judged {
         let Some((judgement, loss)) = judgement.as_ref().and_then(|found| Some((found, found.loss()?))) else {
             continue;
         };
         lost += 1;
-        let found = judgement.lines.iter().filter_map(|number| {
-            let line = lines.get((*number as usize).checked_sub(1)?)?;
-            Some(format!("{ptx_name}:{number}: {}", line.split_whitespace().collect::<Vec<_>>().join(" ")))
-        });
+        let found = judgement.lines.iter().filter_map(shown);
         let reasons: Vec<_> = judgement.violations.iter().map(|violation| &*violation.reason).collect();
         let diagnostic = Diagnostic {
             function: Some((*function).to_owned()),

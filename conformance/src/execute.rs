@@ -3,9 +3,9 @@
 //! The parameters become the registers of a sequence: the address, and two operands. What is returned becomes its result.
 
 use ptx_atomics_lowering::{
-    A, B, C, D, Sequence,
+    A, B, C, D, Sequence, interpret,
     ptx::{
-        AluOp, Code, Function, Guard, Instruction, Jump, Ld, Name, Operand, Other, St, Statement, Type,
+        AluOp, Code, Function, Guard, Instruction, Jump, Ld, Name, Operand, Other, Space, St, Statement, Type,
         arithmetic::width,
         syntax::{self, Number, Text, TokenKind},
     },
@@ -114,8 +114,10 @@ impl Translation {
                 let Instruction::St(st) = typed("st", &words[1..], &operands)? else { return None };
                 self.result(guard(), st)?;
             }
-            // The address of a state space is the generic one here.
-            ("cvta", [.., "u64"], [_, _]) => self.push(guard(), typed("mov", &["b64"], &operands)?),
+            ("cvta", ["to", space, "u64"], [d, a]) => {
+                self.push(guard(), typed("sub", &["s64"], &[d, a, &window(space)?])?);
+            }
+            ("cvta", [space, "u64"], [d, a]) => self.push(guard(), typed("add", &["s64"], &[d, a, &window(space)?])?),
             ("bfe", ["u32"], [d, a, start, length]) => {
                 let (start, length) = (integer(start)?, integer(length)?);
                 let kept = u64::from(u32::MAX.checked_shr(32u32.saturating_sub(length)).unwrap_or(0));
@@ -218,6 +220,12 @@ fn typed(mnemonic: &str, modifiers: &[&str], operands: &[&str]) -> Option<Instru
         Ok(Statement::Instruction { instruction, .. }) => Some(instruction),
         _ => None,
     }
+}
+
+/// The generic address of the first byte of a state space.
+fn window(space: &str) -> Option<String> {
+    let space: Space = space.parse().ok()?;
+    Some(interpret::window(space).to_string())
 }
 
 fn integer(text: &str) -> Option<u32> {

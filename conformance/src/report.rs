@@ -125,7 +125,7 @@ struct JsonFunction<'r> {
     standing: Standing,
     said: &'r [String],
     notes: Vec<&'static str>,
-    /// `right`, `wrong`, or the instruction that is not known; null where there is no function.
+    /// `right`, `wrong`, `effect`, or the instruction that is not known; null where there is no function.
     values: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ptx: Option<&'r str>,
@@ -154,6 +154,7 @@ impl<'r> JsonFunction<'r> {
             values: outcome.values.as_ref().map(|values| match values {
                 Values::Right => "right",
                 Values::Wrong(_) => "wrong",
+                Values::Effect(_) => "effect",
                 Values::Unknown(what) => what,
             }),
             ptx: None,

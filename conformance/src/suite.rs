@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_atomics_assembler::{Assembler, Error};
-use ptx_atomics_judge::{BasicBlock, FunctionJudgement, Judgement, Note, judge_function};
+use ptx_atomics_judge::{BasicBlock, ExtraKind, FunctionJudgement, Judgement, Note, judge_function};
 use ptx_atomics_lowering::{PtxVersion, Target, ptx::Function, sass::Family};
 use rayon::prelude::*;
 
@@ -113,6 +113,10 @@ fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> 
         if let Some(family) = Family::of(target.sm) {
             judgement.note_assembler(&source, function, family);
         }
+        // Nothing else is in the function, and its address may be of any memory.
+        judgement.extras.iter_mut().for_each(|extra| extra.of = Some(0));
+        judgement.blame(|extra, _| extra.kind != ExtraKind::VolatileLoad || cell.is_volatile());
+        judgement.operations.iter_mut().for_each(Judgement::blame_space);
         judgement.operations.pop()
     });
     match judged {
@@ -131,9 +135,14 @@ fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> 
     let other_threads =
         values::is_shared(cell) && outcome.verdict < Verdict::NotAtomic && !outcome.notes.contains(&Note::ByElement);
     let values = values::check(cell, function, other_threads);
-    if let Values::Wrong(wrong) = &values {
-        outcome.verdict = outcome.verdict.max(Verdict::Value);
-        outcome.said.push(wrong.clone());
+    let lost = match &values {
+        Values::Wrong(wrong) => Some((Verdict::Value, wrong)),
+        Values::Effect(effect) => Some((Verdict::Effect, effect)),
+        Values::Right | Values::Unknown(_) => None,
+    };
+    if let Some((verdict, said)) = lost {
+        outcome.verdict = outcome.verdict.max(verdict);
+        outcome.said.push(said.clone());
     }
     outcome.values = Some(values);
     outcome

@@ -24,7 +24,7 @@ const PARTS: [Part; 8] = [
     Part { verdicts: &[Verdict::WeakLoadInLoop], words: "weak load in a loop", color: "#e69f00", letters: "#000" },
     Part { verdicts: &[Verdict::NotAtomic],      words: "not atomic",          color: "#000",    letters: "#fff" },
     Part { verdicts: &[Verdict::Volatile],       words: "volatile lost",       color: "#56b4e9", letters: "#000" },
-    Part { verdicts: &[Verdict::Value],          words: "wrong value",         color: "#009e73", letters: "#000" },
+    Part { verdicts: &[Verdict::Effect, Verdict::Value], words: "wrong effect or value", color: "#009e73", letters: "#000" },
     Part {
         verdicts: &[
             Verdict::Undefined, Verdict::Missing, Verdict::Rejected, Verdict::NoPtx, Verdict::NoOutput, Verdict::TooLong,

@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use ptx_atomics_lowering::{
     Operation, RmwOp, Sequence, SyncScope, Type,
-    interpret::{Machine, Stuck},
+    interpret::{Access, MEMORY, Machine, Stuck},
     ptx::{Code, Function, Space, arithmetic::mask, syntax::Text},
 };
 
@@ -20,6 +20,8 @@ pub enum Values {
     Right,
     /// In some run they were not: which, for users.
     Wrong(String),
+    /// In some run memory was accessed more often than by the operation, or other memory: how, for users.
+    Effect(String),
     /// The interpreter does not know an instruction, which is named.
     Unknown(String),
 }
@@ -28,7 +30,7 @@ pub enum Values {
 const RUNS: usize = 32;
 
 /// Runs a function on special and random values. With `other_threads`, these write the memory between its instructions, so that
-/// loops go round.
+/// loops go round. A generic address is one of global, of shared and of local memory in turn; nobody else writes that.
 pub fn check(cell: &Cell, function: &Function, other_threads: bool) -> Values {
     let sequence = match sequence(function) {
         Ok(sequence) => sequence,
@@ -36,10 +38,17 @@ pub fn check(cell: &Cell, function: &Function, other_threads: bool) -> Values {
     };
     let mut random = Random(0x2545_F491_4F6C_DD1D);
     let special = special(cell.ty.ty.scalar());
-    for _ in 0..RUNS {
-        match run(cell, &sequence, &mut random, &special, other_threads) {
+    let spaces = match cell.space() {
+        None => vec![Space::Global],
+        Some(Space::Generic) => vec![Space::Global, Space::Shared, Space::Local],
+        Some(space) => vec![space],
+    };
+    for space in spaces.into_iter().cycle().take(RUNS) {
+        let other_threads = other_threads && space != Space::Local;
+        match run(cell, space, &sequence, &mut random, &special, other_threads) {
             Ok(None) => {}
-            Ok(Some(wrong)) => return Values::Wrong(wrong),
+            Ok(Some(wrong)) => return wrong,
+            Err(stuck @ Stuck::Space { .. }) => return Values::Effect(stuck.to_string()),
             Err(Stuck::Register(name)) if *name == *TRAP.0 => return Values::Wrong("it executes a trap".to_owned()),
             Err(Stuck::Register(name)) if is_declared(function, &name) => {
                 return Values::Wrong(format!("it reads {name}, which nothing has written"));
@@ -98,11 +107,12 @@ impl Random {
 /// One run; what is wrong with it, if anything is.
 fn run(
     cell: &Cell,
+    space: Space,
     sequence: &Sequence,
     random: &mut Random,
     special: &[u128],
     other_threads: bool,
-) -> Result<Option<String>, Stuck> {
+) -> Result<Option<Values>, Stuck> {
     let (ty, operation) = (cell.ty.ty, cell.op.operation);
     let bits = ty.bits();
     let b = random.value(ty, special);
@@ -114,19 +124,25 @@ fn run(
         (0..4).map(|_| (other_threads && random.below(3) == 0).then(|| random.value(ty, special))).collect_vec();
     let mut others = others.into_iter();
 
-    let is_local = cell.space() == Some(Space::Local);
-    let mut machine = Machine::new(bits, at, old, [b, c], filler).with_local_address(is_local);
-    let mut last = machine.clone();
+    let is_generic = cell.space() == Some(Space::Generic);
+    let mut machine = Machine::new(bits, at, old, [b, c], filler).in_space(space, is_generic);
+    let start = machine.clone();
     let d = machine.run(sequence, |machine| {
         if let Some(Some(other)) = others.next() {
             machine.set(bits, other);
         }
-        if other_threads {
-            last = machine.clone();
-        }
     })?;
+    if let Some(effect) = effect(cell, machine.accesses()) {
+        return Ok(Some(Values::Effect(effect)));
+    }
 
-    let (seen, found) = (last.get(bits), machine.get(bits));
+    // The operation happens where it writes, or else at its last look.
+    let step = machine.accesses().iter().find(|access| access.writes()).or(machine.accesses().last());
+    let (before, after) = match step.filter(|_| other_threads) {
+        Some(step) => (step.before, step.after),
+        None => (*start.memory(), *machine.memory()),
+    };
+    let (seen, found) = (machine.get_of(&before, bits), machine.get_of(&after, bits));
     let expected = match operation {
         Operation::Fence | Operation::Load(_) => found == seen,
         Operation::Store(_) => found == b,
@@ -139,17 +155,146 @@ fn run(
             Operation::Store(_) | Operation::Rmw(..) => format!(" by {b:#x}"),
             Operation::CmpXchg { .. } => format!(" by {b:#x}, {c:#x}"),
         };
-        return Ok(Some(format!("{seen:#x} in memory became {found:#x}{operands}")));
+        return Ok(Some(Values::Wrong(format!("{seen:#x} in memory became {found:#x}{operands}"))));
     }
     let result = d.unwrap_or_default() & mask(bits);
     if operation.reads() && result != seen {
-        return Ok(Some(format!("the result is {result:#x}, and the memory had {seen:#x}")));
+        return Ok(Some(Values::Wrong(format!("the result is {result:#x}, and the memory had {seen:#x}"))));
     }
-    last.set(bits, found);
-    Ok((last.memory() != machine.memory()).then(|| "it writes beside the value".to_owned()))
+    let value = at..at + bits as usize / 8;
+    let beside = (0..MEMORY).any(|byte| !value.contains(&byte) && before[byte] != after[byte]);
+    Ok(beside.then(|| Values::Wrong("it writes beside the value".to_owned())))
+}
+
+/// What was done to memory more often than the operation does it. An `atom` that leaves what it finds writes nothing: a failing
+/// exchange, a load by one, a loop that goes round.
+fn effect(cell: &Cell, accesses: &[Access]) -> Option<String> {
+    let operation = cell.op.operation;
+    let most = |counts: &dyn Fn(&Access) -> bool| {
+        let bytes = accesses.iter().filter(|access| counts(access)).flat_map(|access| access.bytes.clone());
+        bytes.counts().into_values().max().unwrap_or(0)
+    };
+    let writes = most(&Access::writes);
+    let is_plain = matches!(operation, Operation::Load(_) | Operation::Store(_));
+    if writes > usize::from(operation.writes()) {
+        let times = if operation.writes() { "once" } else { "never" };
+        Some(format!("a byte is written {writes} times, and by the operation {times}"))
+    } else if cell.is_volatile() && is_plain && most(&|_| true) > 1 {
+        Some("a volatile access is executed more than once".to_owned())
+    } else {
+        None
+    }
 }
 
 /// Whether other threads may write the memory during the operation.
 pub fn is_shared(cell: &Cell) -> bool {
     cell.op.scope != SyncScope::SingleThread && cell.op.operation.access().is_some_and(|access| !access.is_private())
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_atomics_lowering::{Target, ptx::Module};
+
+    use super::*;
+    use crate::language::Language;
+
+    /// What is said of code for a function of the suite: nothing, of what is right.
+    fn check(name: &str, body: &str, expected: &str) {
+        let target = Target::new("sm_90".parse().expect("a GPU"), "ptx86".parse().ok()).expect("a target");
+        let cell = Language::Llvm.cells(&target, 22).into_iter().find(|cell| cell.name == name).expect(name);
+        let head = "(.param .b32 r) f(.param .b64 p, .param .b32 b, .param .b32 c)";
+        let front = "ld.param.b64 %rd1, [p]; ld.param.b32 %r1, [b]; ld.param.b32 %r2, [c];";
+        let text = format!(".version 8.6\n.target sm_90\n.visible .func {head} {{ {front} {body} ret; }}");
+        let module: Module = text.parse().expect(&text);
+        let function = module.functions().next().expect("a function");
+        let found = match super::check(&cell, function, is_shared(&cell)) {
+            Values::Right => String::new(),
+            Values::Wrong(_) => "value".to_owned(),
+            Values::Effect(effect) => effect,
+            Values::Unknown(unknown) => unknown,
+        };
+        assert_eq!(found, expected, "{name}: {body}");
+    }
+
+    const RESULT: &str = "st.param.b32 [r], %r3;";
+
+    /// What is executed more often than the operation.
+    #[test]
+    fn effects() {
+        let twice = |times: u32, by: &str| format!("a byte is written {times} times, and by the operation {by}");
+        let with = |atom: &str, result: &str| format!("{atom}{result}");
+        let add = "atom.relaxed.sys.global.add.u32 %r3, [%rd1], %r1;";
+        check("rmw-add-i32-relaxed-sys-global", &with(add, RESULT), "");
+        check("rmw-add-i32-relaxed-sys-global", &with(&add.repeat(2), RESULT), &twice(2, "once"));
+        let exchange = "atom.relaxed.sys.global.exch.b32 %r3, [%rd1], %r1;";
+        check("rmw-xchg-i32-relaxed-sys-global", &with(exchange, RESULT), "");
+        // The second one finds what the first one wrote; success reads as failure then.
+        check("rmw-xchg-i32-relaxed-sys-global", &with(&exchange.repeat(2), RESULT), "value");
+        let swap = "atom.relaxed.sys.global.cas.b32 %r3, [%rd1], %r1, %r2;";
+        check("cmpxchg-i32-relaxed-relaxed-sys-global", &with(swap, RESULT), "");
+        check("cmpxchg-i32-relaxed-relaxed-sys-global", &with(&swap.repeat(2), RESULT), "value");
+        let again = format!("ld.relaxed.sys.global.b32 %r4, [%rd1]; {swap}");
+        check("cmpxchg-i32-relaxed-relaxed-sys-global", &with(&again, RESULT), "");
+        // It leaves early where the first load shows another value.
+        let early =
+            format!("ld.relaxed.sys.global.b32 %r3, [%rd1]; setp.ne.s32 %p1, %r3, %r1; @%p1 bra $end; {swap} $end:");
+        check("cmpxchg-i32-relaxed-relaxed-sys-global", &with(&early, RESULT), "");
+        let store = "st.relaxed.sys.global.b32 [%rd1], %r1;";
+        check("store-i32-relaxed-sys-global", store, "");
+        check("store-i32-relaxed-sys-global", &store.repeat(2), &twice(2, "once"));
+        check("store-i32-relaxed-sys-global", &format!("st.global.b32 [%rd1], %r1; {store}"), &twice(2, "once"));
+        check("store-i32-relaxed-sys-global", "atom.relaxed.sys.global.exch.b32 %r3, [%rd1], %r1;", "");
+        check("fence-seq_cst-sys", "fence.sc.sys;", "");
+        check("fence-seq_cst-sys", "fence.sc.sys; st.global.b32 [%rd1], 1;", &twice(1, "never"));
+        let load = "ld.relaxed.sys.global.b32 %r3, [%rd1];";
+        check("load-i32-relaxed-sys-global", &with(&load.repeat(2), RESULT), "");
+        check("load-i32-relaxed-sys-global", &with("atom.relaxed.sys.global.or.b32 %r3, [%rd1], 0;", RESULT), "");
+        check(
+            "load-i32-relaxed-sys-global",
+            &with("ld.global.b32 %r3, [%rd1]; st.global.b32 [%rd1], %r3;", RESULT),
+            &twice(1, "never"),
+        );
+        let volatile = "ld.volatile.global.b32 %r3, [%rd1];";
+        check("load-i32-relaxed-sys-global-volatile", &with(volatile, RESULT), "");
+        let said = "a volatile access is executed more than once";
+        check("load-i32-relaxed-sys-global-volatile", &with(&volatile.repeat(2), RESULT), said);
+        // A loop writes once, however often it goes round, and in a word what is beside stays.
+        let nand =
+            "ld.relaxed.sys.global.b32 %r3, [%rd1]; $again: mov.b32 %r4, %r3; and.b32 %r5, %r4, %r1; not.b32 %r5, %r5;
+            atom.relaxed.sys.global.cas.b32 %r3, [%rd1], %r4, %r5; setp.ne.b32 %p1, %r3, %r4; @%p1 bra $again;";
+        check("rmw-nand-i32-relaxed-sys-global", &with(nand, RESULT), "");
+        let doubled = nand.replace("setp", "atom.relaxed.sys.global.cas.b32 %r3, [%rd1], %r4, %r5; setp");
+        check("rmw-nand-i32-relaxed-sys-global", &with(&doubled, RESULT), "value");
+    }
+
+    /// A generic address may be of any memory.
+    #[test]
+    fn spaces() {
+        let name = "load-i32-relaxed-sys-generic";
+        let shared = "an access to global memory, where the address is of shared memory";
+        check(name, &format!("ld.relaxed.sys.b32 %r3, [%rd1]; {RESULT}"), "");
+        check(name, &format!("ld.relaxed.sys.global.b32 %r3, [%rd1]; {RESULT}"), shared);
+        check(name, &format!("cvta.to.global.u64 %rd2, %rd1; ld.relaxed.sys.global.b32 %r3, [%rd2]; {RESULT}"), shared);
+        let chosen = |space: &str| {
+            format!(
+                "isspacep.{space} %p1, %rd1; @%p1 bra $own; ld.relaxed.sys.b32 %r3, [%rd1]; bra $end;
+                 $own: cvta.to.{space}.u64 %rd2, %rd1; ld.{space}.b32 %r3, [%rd2]; $end: {RESULT}"
+            )
+        };
+        for space in ["global", "shared", "local"] {
+            check(name, &chosen(space), "");
+        }
+        check(name, &chosen("local").replace("cvta.to.local", "cvta.to.shared"), "value");
+        // An address of shared memory is no generic one, and becomes one.
+        let generic = |first: &str| format!("{first} ld.relaxed.sys.b32 %r3, [%rd1]; {RESULT}");
+        check("load-i32-relaxed-sys-shared", &format!("ld.relaxed.sys.shared.b32 %r3, [%rd1]; {RESULT}"), "");
+        check(
+            "load-i32-relaxed-sys-shared",
+            &format!("cvt.u32.u64 %r9, %rd1; ld.relaxed.sys.shared.b32 %r3, [%r9]; {RESULT}"),
+            "",
+        );
+        check("load-i32-relaxed-sys-shared", &generic("cvta.shared.u64 %rd1, %rd1;"), "");
+        check("load-i32-relaxed-sys-shared", &generic(""), "value");
+        check("load-i32-relaxed-sys-global", &generic(""), "");
+    }
 }

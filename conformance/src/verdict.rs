@@ -43,6 +43,9 @@ pub enum Verdict {
     /// As [`Loss::NotAtomic`].
     #[strum(message = "not atomic")]
     NotAtomic,
+    /// As [`Loss::Effect`].
+    #[strum(message = "other effect")]
+    Effect,
     /// The memory or the result has not the value that the operation gives.
     #[strum(message = "wrong value")]
     Value,
@@ -83,6 +86,7 @@ impl From<Loss> for Verdict {
             Loss::Scope => Self::Scope,
             Loss::Ordering => Self::Ordering,
             Loss::NotAtomic => Self::NotAtomic,
+            Loss::Effect => Self::Effect,
             Loss::Undefined => Self::Undefined,
             // It is the worst; one that this crate does not know yet is no better.
             _ => Self::Missing,

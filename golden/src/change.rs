@@ -4,7 +4,7 @@ use std::fmt;
 
 use itertools::Itertools;
 use ptx_atomics::{
-    judge::{BasicBlock, FunctionJudgement, Judgement, judge_function, stated_operations},
+    judge::{BasicBlock, ExtraKind, FunctionJudgement, Judgement, judge_function, stated_operations},
     lowering::sass::{Family, ResultUse, Sass},
     ptx::{Code, Function, Instruction, Line, Module},
 };
@@ -177,7 +177,9 @@ fn less(code: &Judgement, than: &Judgement) -> Vec<String> {
 }
 
 fn unclaimed(before: &FunctionJudgement, now: &FunctionJudgement, change: &mut Change) {
-    let (old, new) = (before.unclaimed.len(), now.unclaimed.len());
+    let updates =
+        |judged: &FunctionJudgement| judged.extras.iter().filter(|extra| extra.kind == ExtraKind::Update).count();
+    let (old, new) = (updates(before), updates(now));
     if old != new {
         change.unknown.push(format!("{new} `atom` and `red` stand for no operation of the source; before, {old}"));
     }

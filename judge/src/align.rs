@@ -472,9 +472,13 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     fn fences_needed(&self, op: usize, event: usize) -> Vec<Part> {
         let found = MemoryEvent::of(self.compiled.flow, self.compiled.events[event]);
         let Some(found) = found.filter(|_| self.is_ordered(op)) else { return Vec::new() };
-        let AtomicOp { ordering, .. } = self.source.operations[op];
+        let AtomicOp { operation, ordering, .. } = self.source.operations[op];
+        let ordering = match operation {
+            Operation::CmpXchg { failure, .. } => ordering.join(failure),
+            _ => ordering,
+        };
         let before = ordering == Ordering::SeqCst || ordering.releases() && found.writes && !found.releases;
-        let behind = ordering.acquires() && found.reads && !found.acquires;
+        let behind = ordering.acquires() && operation.reads() && found.reads && !found.acquires;
         [(before, Part::Before), (behind, Part::Behind)]
             .into_iter()
             .filter_map(|(is, part)| is.then_some(part))

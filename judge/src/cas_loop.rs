@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use ptx_atomics_lowering::ptx::{
     AluOp, Atom, Cmp, Guard, Instruction, Name, Operand, Type,
-    flow::{Node, NodeCode},
+    flow::{Direction, Node, NodeCode, Visit},
 };
 
 use crate::flow::Flow;
@@ -115,21 +115,7 @@ const DEEPEST: usize = 4;
 /// Says when the `cas` at a node is tried again. A path ends at the nodes of `leaves`, where the operation is over, and
 /// at the exit.
 pub fn retry(flow: &Flow<'_>, cas: usize, atom: &Atom, leaves: impl Fn(usize) -> bool) -> Retry {
-    let mut paths = Paths { flow, atom, relevant: relevant(flow, atom), expected: None };
-    let start = block_start(flow, cas);
-    let mut state = AbstractState { node: start, registers: BTreeMap::new(), equal: 0, failed: false };
-    while state.node != cas {
-        let [next] = flow.nodes[state.node].next[..] else { return Retry::Never };
-        paths.execute(&mut state);
-        // An instruction that may not execute leaves an unknown value.
-        if flow.nodes[state.node].guard.is_some() {
-            paths.forget(&mut state);
-        }
-        state.node = next;
-    }
-    paths.expected = Some(state.value(&atom.b));
-    paths.set(&mut state, &atom.d, AbstractValue::Found);
-
+    let Some((paths, state)) = Paths::behind(flow, cas, atom) else { return Retry::Never };
     let skip = skip(flow, cas);
     let (mut retried, mut left_in_failure, mut again_in_success) = (false, false, false);
     let mut seen = HashSet::new();
@@ -160,6 +146,45 @@ pub fn retry(flow: &Flow<'_>, cas: usize, atom: &Atom, leaves: impl Fn(usize) ->
         (_, false, false) => Retry::UntilSuccess,
         (false, ..) => Retry::Never,
     }
+}
+
+/// What a compare-and-swap came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Success,
+    Failure,
+}
+
+/// As [`Flow::always`](ptx_atomics_lowering::ptx::flow::Flow::always) forward from a `cas`, on the paths of one outcome. Where no branch
+/// tells, a path is one of both.
+pub fn always_behind(flow: &Flow<'_>, cas: usize, outcome: Outcome, visit: impl Fn(usize) -> Visit) -> bool {
+    let on_all_paths = || flow.always(cas, Direction::Forward, &visit);
+    let Some((paths, state)) = flow.cas(cas).and_then(|atom| Paths::behind(flow, cas, atom)) else {
+        return on_all_paths();
+    };
+    let mut seen = HashSet::new();
+    let mut stack = paths.next(state);
+    let mut values = 0;
+    while let Some(state) = stack.pop() {
+        let is_other = match outcome {
+            Outcome::Success => state.failed,
+            Outcome::Failure => state.equal == ALL,
+        };
+        if is_other || !seen.insert(state.clone()) {
+            continue;
+        }
+        values += state.registers.len();
+        if seen.len() > MOST_STATES || values > MOST_VALUES {
+            return on_all_paths();
+        }
+        match visit(state.node) {
+            Visit::Found => {}
+            Visit::Fail => return false,
+            Visit::Continue if state.node == flow.exit() => return false,
+            Visit::Continue => stack.extend(paths.step(state)),
+        }
+    }
+    true
 }
 
 /// Whether a node is a `cas` that writes only what it finds, as a load does.
@@ -308,7 +333,26 @@ impl AbstractValue {
     }
 }
 
-impl Paths<'_, '_> {
+impl<'f, 'p> Paths<'f, 'p> {
+    /// The interpreter, and the state in which a `cas` has just found its value; nothing, if no straight line leads there.
+    fn behind(flow: &'f Flow<'p>, cas: usize, atom: &'p Atom) -> Option<(Self, AbstractState)> {
+        let mut paths = Self { flow, atom, relevant: relevant(flow, atom), expected: None };
+        let start = block_start(flow, cas);
+        let mut state = AbstractState { node: start, registers: BTreeMap::new(), equal: 0, failed: false };
+        while state.node != cas {
+            let [next] = flow.nodes[state.node].next[..] else { return None };
+            paths.execute(&mut state);
+            // An instruction that may not execute leaves an unknown value.
+            if flow.nodes[state.node].guard.is_some() {
+                paths.forget(&mut state);
+            }
+            state.node = next;
+        }
+        paths.expected = Some(state.value(&atom.b));
+        paths.set(&mut state, &atom.d, AbstractValue::Found);
+        Some((paths, state))
+    }
+
     /// The states behind an instruction whose effect is done.
     fn next(&self, state: AbstractState) -> Vec<AbstractState> {
         let next = &self.flow.nodes[state.node].next;

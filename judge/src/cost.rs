@@ -40,10 +40,12 @@ const RMW_BY_CHOICE: u8 = 1;
 const WEAK: u8 = 2;
 /// An `atom` or `red` that computes something else.
 const OTHER_RMW: u8 = 6;
-/// A load by `atom`, or a store by `atom.exch`.
+/// A load by `atom`, or a store by `atom.exch` or a loop of compare-and-swap.
 const PLAIN_BY_ATOM: u8 = 8;
 /// An access to a part of the value.
 const NARROWER: u8 = 8;
+/// A load of a part of a word with what is beside it.
+const WIDER: u8 = 1;
 /// An rmw by load, arithmetic and store. The store is the part that others see.
 const RMW_BY_STORE: u8 = 10;
 
@@ -70,9 +72,12 @@ pub fn of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Fit {
     }
     let bits = asked.ty.bits();
     let is_rmw = op.operation.reads() && op.operation.writes();
+    let by_cas = op.operation.writes() && flow.cas(node).is_some();
+    let is_strong_load = op.operation == Operation::Load(asked) && !found.writes && found.strong.is_some();
     let width = match found.bits {
         width if width == bits => EXACT,
-        32 if is_rmw && bits < 32 => EXACT,
+        32 if (is_rmw || by_cas) && bits < 32 => EXACT,
+        16 | 32 if is_strong_load && bits < found.bits => WIDER,
         width if width < bits => NARROWER,
         _ => return None,
     };
@@ -82,10 +87,13 @@ pub fn of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Fit {
         (Operation::Load(_), Instruction::Atom(_)) => PLAIN_BY_ATOM,
         (Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Exch, .. })) => PLAIN_BY_ATOM,
         (Operation::CmpXchg { .. }, Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => EXACT,
-        (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) if keeps_value(flow, node) => {
+        (Operation::Rmw(..) | Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Cas, .. }))
+            if keeps_value(flow, node) =>
+        {
             return None;
         }
         (Operation::Rmw(..), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => RMW_BY_CAS,
+        (Operation::Store(_), Instruction::Atom(Atom { op: AtomOp::Cas, .. })) => PLAIN_BY_ATOM,
         (Operation::Rmw(..), Instruction::Atom(_)) if is_expansion(op, flow, node) => RMW_BY_CHOICE,
         (Operation::Rmw(rmw, _), Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) => {
             if native(rmw) == Some(*op) { EXACT } else { OTHER_RMW }

@@ -43,7 +43,7 @@ pub fn is_loop(op: &AtomicOp, atom: &Atom) -> bool {
     atom.op == AtomOp::Cas
         && match op.operation {
             Operation::CmpXchg { access, .. } => access.ty.bits() != atom.ty.bits(),
-            Operation::Rmw(..) => true,
+            Operation::Rmw(..) | Operation::Store(_) => true,
             _ => false,
         }
 }
@@ -127,9 +127,9 @@ pub fn companions(flow: &Flow<'_>, node: usize) -> Vec<usize> {
 /// The first reads of a compiler's loop: reads of the same place from which the expected value of a `cas` is computed,
 /// of as many bits as it compares. A narrower one is the program's.
 fn first_reads(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
-    let base = address(flow, &atom.a.base);
+    let base = copied_from(flow, &atom.a.base);
     let is_same =
-        |a: &Address| address(flow, &a.base) == base && (0..WIDEST).contains(&a.offset.wrapping_sub(atom.a.offset));
+        |a: &Address| copied_from(flow, &a.base) == base && (0..WIDEST).contains(&a.offset.wrapping_sub(atom.a.offset));
     let reads_place = |node: usize| match flow.instruction(node) {
         Some(Instruction::Ld(Ld { a, vec, ty, .. })) => {
             is_same(a) && (vec.is_some() || ty.bits() == atom.ty.bits() || 2 * ty.bits() == atom.ty.bits())
@@ -160,7 +160,7 @@ fn first_reads(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
 }
 
 /// The register that an address was copied from.
-fn address(flow: &Flow<'_>, base: &Name) -> Name {
+pub fn copied_from(flow: &Flow<'_>, base: &Name) -> Name {
     let mut name = base;
     for _ in 0..MOST_COPIES {
         let [writer] = flow.writers(name) else { break };

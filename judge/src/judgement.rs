@@ -7,20 +7,25 @@ use std::collections::HashSet;
 
 use ptx_atomics_lowering::{
     AtomicOp, Operation, Ordering, SyncScope,
-    ptx::{Code, Function, Instruction, flow::Direction},
+    ptx::{
+        Code, Function, Instruction, Scope, Space,
+        flow::Direction,
+        syntax::{Text, TokenKind, tokens},
+    },
     sass::{Family, misplaces_ordering},
 };
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 
 use crate::{
     align::{Assignment, TooLarge, align},
-    block::BasicBlock,
-    cas_loop::keeps_value,
+    block::{BasicBlock, control_flow},
+    effect::{Aligned, Extra, extras},
     event::{MemoryEvent, acquires, fence},
     expansion::{companions, fences_around, is_expansion, is_loop, needs_instruction},
     flow::Flow,
+    graph::LEADS_TO,
     loss::{Loss, Violation},
-    strength::Strength,
+    strength::{Strength, is_beside_seq_cst, is_led},
 };
 
 /// The judgement of one operation.
@@ -34,6 +39,12 @@ pub struct Judgement {
     pub lines: Vec<u32>,
     /// What those lines guarantee, whether it is asked for or not.
     pub strength: Strength,
+    /// The state space that the instruction names, where the address of the operation is generic. Other memory is accessed where
+    /// the address is of another space.
+    pub named_space: Option<Space>,
+    /// No `fence.sc` of its scope stands in front of a sequentially consistent operation, before any access of another place. Whatever
+    /// its own place is, that fence also orders what is in front of it, so that no rewrite of the source excuses this.
+    pub lacks_seq_cst: bool,
 }
 
 impl Judgement {
@@ -44,6 +55,20 @@ impl Judgement {
             (_, true) => Vec::new(),
             (true, false) => vec!["no instruction stands for it".into()],
             (false, false) => self.strength.less_than(&other.strength),
+        }
+    }
+
+    /// What is wrong where an instruction names a state space, and nothing says that the generic address is of it.
+    pub fn blame_space(&mut self) {
+        if let Some(space) = self.named_space {
+            let reason = format!("`.{space}` is other memory where the address is not of that space");
+            self.lose(Violation::new(Loss::Effect, reason));
+        }
+    }
+
+    fn lose(&mut self, violation: Violation) {
+        if !self.violations.contains(&violation) {
+            self.violations.push(violation);
         }
     }
 
@@ -83,11 +108,28 @@ pub enum Note {
 pub struct FunctionJudgement {
     /// One for each operation, in their order.
     pub operations: Vec<Judgement>,
-    /// The lines of each `atom` and `red` that stands for no operation: a copy, or part of a function that was inlined.
-    pub unclaimed: Vec<u32>,
+    /// What the code does besides: what no operation stands for, as far as it writes or is volatile. Part of it may be the
+    /// program's own, or that of a function that was inlined.
+    pub extras: Vec<Extra>,
 }
 
 impl FunctionJudgement {
+    /// Blames each operation for what was done besides in its place, where that is an effect which the source has not.
+    pub fn blame(&mut self, is_effect: impl Fn(&Extra, &Judgement) -> bool) {
+        let operations = &mut self.operations;
+        self.extras.retain(|extra| {
+            let Some(judgement) = extra.of.and_then(|op| operations.get_mut(op)) else { return true };
+            let is_effect = is_effect(extra, judgement);
+            if is_effect {
+                judgement.lose(Violation::new(Loss::Effect, extra.kind.get_message().unwrap_or_default()));
+                judgement.lines.push(extra.line);
+                judgement.lines.sort_unstable();
+                judgement.lines.dedup();
+            }
+            !is_effect
+        });
+    }
+
     /// Notes what ptxas does on a family of GPUs to an ordering that the PTX has, and that an operation asks for:
     /// [`Note::Misplaced`]. `blocks` and `function` are those of the judgement.
     pub fn note_assembler(&mut self, blocks: &[BasicBlock], function: &Function, family: Family) {
@@ -118,6 +160,8 @@ pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<Func
     let flow = Flow::of_function(function);
     let is_lost = |op: &AtomicOp, node| judge_operation(op, Some(node), &flow).loss().is_some();
     let assignments = align(blocks, &flow, is_lost)?;
+    let alone = has_one_thread(function);
+    let chooses = flow.in_order().into_iter().any(|node| chooses_space(&flow, node));
     let judge = |(op, assignment): (&AtomicOp, &Assignment)| {
         if !assignment.is_reached {
             return Judgement { notes: vec![Note::Unreachable], ..Judgement::default() };
@@ -127,20 +171,38 @@ pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<Func
             judgement.violations =
                 vec![Violation::new(Loss::Ordering, "the fence that it needs stands for another operation")];
         }
+        judgement.named_space = judgement.named_space.filter(|_| !chooses);
+        judgement.lacks_seq_cst &= !(alone && seq_cst_scope(op) == Some(Scope::Cta));
         judgement
     };
-    let operations = blocks.iter().flat_map(|block| &block.operations);
-    let own = |(op, assignment): (&AtomicOp, &Assignment)| {
+    let operations: Vec<&AtomicOp> = blocks.iter().flat_map(|block| &block.operations).collect();
+    let own = |(op, assignment): (&&AtomicOp, &Assignment)| {
         let node = assignment.node?;
         let others = if is_expansion(op, &flow, node) { companions(&flow, node) } else { Vec::new() };
         Some([vec![node], others].concat())
     };
-    let claimed: HashSet<usize> = operations.clone().zip(&assignments).filter_map(own).flatten().collect();
-    let is_rmw =
-        |node: &usize| MemoryEvent::of(&flow, *node).is_some_and(|event| event.is_rmw()) && !keeps_value(&flow, *node);
-    let unclaimed = flow.in_order().into_iter().filter(|node| is_rmw(node) && !claimed.contains(node));
-    let operations = operations.zip(&assignments).map(judge).collect();
-    Ok(FunctionJudgement { operations, unclaimed: unclaimed.map(|node| flow.nodes[node].line).collect() })
+    let claimed: HashSet<usize> = operations.iter().zip(&assignments).filter_map(own).flatten().collect();
+    let (graph, nodes) = control_flow(blocks);
+    let in_loop = nodes.iter().map(|node| graph.relations(*node, &[*node])[0] & LEADS_TO != 0).collect();
+    let judged = operations.iter().copied().zip(&assignments).map(judge).collect();
+    let aligned = Aligned { operations, assignments: &assignments, in_loop, claimed: &claimed };
+    let extras = extras(&aligned, &flow, function, is_lost);
+    Ok(FunctionJudgement { operations: judged, extras })
+}
+
+/// Whether a node finds out of which memory an address is. Local memory is left out: where that was found, no order is needed.
+fn chooses_space(flow: &Flow<'_>, node: usize) -> bool {
+    matches!(flow.instruction(node), Some(Instruction::Isspacep { space, .. }) if *space != Space::Local)
+}
+
+/// Whether a kernel says that its CTAs have one thread.
+fn has_one_thread(function: &Function) -> bool {
+    let tokens: Vec<_> = tokens(Text::of(&function.head)).collect();
+    let says = |word: &str| word == "reqntid" || word == "maxntid";
+    tokens.iter().position(|token| token.kind == TokenKind::Dotted && says(token.text.text)).is_some_and(|at| {
+        let sizes = tokens[at + 1..].iter().filter(|token| token.kind != TokenKind::Sign(','));
+        sizes.take_while(|token| token.kind == TokenKind::Number).all(|token| token.text.text == "1")
+    })
 }
 
 /// Judges an operation by the access or fence that stands for it.
@@ -154,7 +216,13 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judge
     };
     if op.operation == Operation::Fence {
         let strength = Strength::of_fence(flow, node);
-        return Judgement { violations: strength.violations(op), notes: Vec::new(), lines: lines(&[node]), strength };
+        return Judgement {
+            violations: strength.violations(op),
+            lines: lines(&[node]),
+            lacks_seq_cst: seq_cst_scope(op).is_some_and(|scope| !is_beside_seq_cst(flow, node, scope)),
+            strength,
+            ..Judgement::default()
+        };
     }
     let instruction = flow.instruction(node);
     if op.operation.access().is_some_and(|access| access.is_private()) {
@@ -185,11 +253,24 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judge
         (strength.ordering_in_loop && own_loop.is_some(), Note::OrderingInLoop),
     ];
     let fences = fences_around(flow, &group);
-    let mut lines: Vec<_> = lines(&[group, fences].concat());
+    let mut lines: Vec<_> = lines(&[group.clone(), fences].concat());
     lines.sort_unstable();
     lines.dedup();
     let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect();
-    Judgement { violations, notes, lines, strength }
+    let names = |node: &usize| MemoryEvent::of(flow, *node).map(|event| event.space);
+    let named_space = group.iter().find_map(names).filter(|space| *space != Space::Generic);
+    let is_generic = op.operation.access().is_some_and(|access| access.space == Space::Generic);
+    let lacks_seq_cst = seq_cst_scope(op).is_some_and(|scope| !is_led(flow, &group, scope));
+    Judgement { violations, notes, lines, strength, named_space: named_space.filter(|_| is_generic), lacks_seq_cst }
+}
+
+/// The scope at which an operation is sequentially consistent, if it is.
+fn seq_cst_scope(op: &AtomicOp) -> Option<Scope> {
+    let fails = matches!(op.operation, Operation::CmpXchg { failure: Ordering::SeqCst, .. });
+    match op.scope {
+        SyncScope::Threads(scope) if fails || op.ordering == Ordering::SeqCst => Some(scope),
+        _ => None,
+    }
 }
 
 fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
@@ -447,7 +528,7 @@ mod tests {
             let blocks = [BasicBlock { operations: op.to_vec(), next: Vec::new() }];
             judge_function(&blocks, module.functions().next().expect("a function"))
                 .expect("few operations")
-                .unclaimed
+                .extras
                 .len()
         };
         assert_eq!((judged("%rd20"), judged("%rd21")), (0, 1));
@@ -727,6 +808,200 @@ mod tests {
         let add = [op(Operation::Rmw(RmwOp::Add, generic), Ordering::Relaxed, Scope::Gpu)];
         let body = "isspacep.local %p1, %rd1; @%p1 ld.b32 %r1, [%rd1]; @!%p1 atom.add.u32 %r1, [%rd1], 1;";
         check(&add, body, "right");
+    }
+
+    /// What an exchange of 8 bits by libcu++ does: it leaves early where the first load shows another value.
+    #[test]
+    fn success_and_failure_are_judged_apart() {
+        use Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+        let exchange =
+            |success, failure| op(Operation::CmpXchg { access: global(Type::I8), failure }, success, Scope::Gpu);
+        let with = |front: &str, load: &str, cas: &str, behind: [&str; 2]| {
+            format!(
+                "and.b64 %rd2, %rd1, -4; {front} {load}.gpu.global.b32 %r1, [%rd2];
+                 $again: and.b32 %r2, %r1, 255; setp.ne.s32 %p1, %r2, %r3; @%p1 bra $fails;
+                 and.b32 %r4, %r1, -256; or.b32 %r5, %r4, %r6;
+                 atom.{cas}.gpu.global.cas.b32 %r7, [%rd2], %r1, %r5;
+                 setp.eq.s32 %p2, %r7, %r1; mov.u32 %r1, %r7; @%p2 bra $succeeds; bra $again;
+                 $succeeds: {} ret; $fails: {} ret;",
+                behind[0], behind[1]
+            )
+        };
+        let early = with("", "ld.relaxed", "acq_rel", [""; 2]);
+        check(&[exchange(AcqRel, Relaxed)], &early, "right");
+        check(&[exchange(AcqRel, Acquire)], &early, "ordering");
+        check(&[exchange(Relaxed, Acquire)], &early, "ordering");
+        check(&[exchange(AcqRel, Acquire)], &with("", "ld.acquire", "acq_rel", [""; 2]), "right");
+        check(&[exchange(SeqCst, Acquire)], &with("fence.sc.gpu;", "ld.acquire", "acquire", [""; 2]), "right");
+        check(&[exchange(SeqCst, Acquire)], &with("fence.sc.gpu;", "ld.relaxed", "acquire", [""; 2]), "ordering");
+        check(&[exchange(SeqCst, Relaxed)], &with("fence.sc.gpu;", "ld.relaxed", "acquire", [""; 2]), "right");
+        check(&[exchange(SeqCst, SeqCst)], &with("fence.sc.gpu;", "ld.acquire", "acquire", [""; 2]), "right");
+        check(&[exchange(Acquire, SeqCst)], &with("fence.acq_rel.gpu;", "ld.acquire", "acquire", [""; 2]), "ordering");
+        // Fences on the paths of one outcome alone.
+        let fence = "fence.acquire.gpu;";
+        check(&[exchange(Acquire, Relaxed)], &with("", "ld.relaxed", "relaxed", [fence, ""]), "right");
+        check(&[exchange(Acquire, Relaxed)], &with("", "ld.relaxed", "relaxed", ["", fence]), "ordering");
+        check(&[exchange(Relaxed, Acquire)], &with("", "ld.relaxed", "relaxed", ["", fence]), "right");
+        check(&[exchange(Acquire, Acquire)], &with("", "ld.relaxed", "relaxed", [fence, ""]), "ordering");
+        check(&[exchange(Acquire, Acquire)], &with("", "ld.relaxed", "relaxed", [fence; 2]), "right");
+        // What is lost of both is said once.
+        let said = |success, failure, body: &str| {
+            let violations = judgements(&[exchange(success, failure)], body).remove(0).violations;
+            violations.into_iter().map(|found| found.reason).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(said(Acquire, Acquire, &with("", "ld.relaxed", "relaxed", [""; 2])), "no acquire");
+        assert_eq!(said(Acquire, Acquire, &early), "no acquire where it fails");
+        check(&[exchange(AcqRel, Relaxed)], &with("", "ld.relaxed", "relaxed", [fence, ""]), "ordering");
+        check(
+            &[exchange(AcqRel, Relaxed)],
+            &with("", "ld", "acq_rel", [""; 2]).replace("ld.gpu", "ld"),
+            "weak-load-in-loop",
+        );
+    }
+
+    /// A part of a word is read with what is beside it, and written by a loop.
+    #[test]
+    fn a_part_of_a_word_by_the_word() {
+        use Ordering::{Acquire, Relaxed, Release, SeqCst};
+        let load = |ty, ordering| op(Operation::Load(global(ty)), ordering, Scope::Gpu);
+        check(&[load(Type::I8, Acquire)], "ld.acquire.gpu.global.b16 %rs1, [%rd1];", "right");
+        check(&[load(Type::I8, Acquire)], "ld.relaxed.gpu.global.b16 %rs1, [%rd1];", "ordering");
+        check(&[load(Type::I16, Relaxed)], "ld.relaxed.gpu.global.b32 %r1, [%rd1];", "right");
+        check(&[load(Type::I16, Relaxed)], "ld.relaxed.gpu.global.b64 %rd1, [%rd1];", "missing");
+        check(&[load(Type::I8, Relaxed)], "ld.global.b16 %rs1, [%rd1];", "missing");
+        check(&[load(Type::I32, Relaxed)], "ld.relaxed.gpu.global.b64 %rd1, [%rd1];", "missing");
+        let store = |ordering| op(Operation::Store(global(Type::I8)), ordering, Scope::Gpu);
+        let by_cas = |front: &str, first: &str, sem: &str, tail: &str| {
+            format!(
+                "and.b64 %rd2, %rd1, -4; {front} {first}.global.b32 %r1, [%rd2];
+                 $again: and.b32 %r2, %r1, -256; or.b32 %r3, %r2, %r4;
+                 atom.{sem}.gpu.global.cas.b32 %r5, [%rd2], %r1, %r3;
+                 setp.eq.s32 %p1, %r5, %r1; mov.u32 %r1, %r5; @%p1 bra $done; {tail} $done: ret;"
+            )
+        };
+        let (strong, again) = ("ld.relaxed.gpu", "bra $again;");
+        check(&[store(Release)], &by_cas("", strong, "release", again), "right");
+        check(&[store(Release)], &by_cas("", strong, "relaxed", again), "ordering");
+        check(&[store(SeqCst)], &by_cas("fence.sc.gpu;", strong, "relaxed", again), "right");
+        check(&[store(SeqCst)], &by_cas("fence.acq_rel.gpu;", strong, "relaxed", again), "ordering");
+        check(&[store(Relaxed)], &by_cas("", "ld", "relaxed", again), "weak-load-in-loop");
+        check(&[store(Relaxed)], &by_cas("", strong, "relaxed", ""), "not-atomic");
+        check(&[store(Relaxed)], "st.relaxed.gpu.global.b32 [%rd1], %r1;", "missing");
+        // By an exchange of the whole value, and by none of a part.
+        let word = op(Operation::Store(global(Type::I32)), SeqCst, Scope::Gpu);
+        check(&[word], "fence.sc.gpu; atom.relaxed.gpu.global.exch.b32 %r1, [%rd1], %r2;", "right");
+    }
+
+    /// What a function does besides, as its kind, the operation, and `loop` where it may be a further round.
+    #[test]
+    fn what_is_done_besides() {
+        let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
+        let store = op(Operation::Store(global(Type::I32)), Ordering::Release, Scope::Gpu);
+        let volatile = op(Operation::Load(global(Type::I32)).volatile(), Ordering::Relaxed, Scope::Gpu);
+        let check = |blocks: &[BasicBlock], body: &str, expected: &str| {
+            let text = format!(
+                ".version 8.6
+.target sm_90
+.func f() {{
+{body}
+}}"
+            );
+            let module: Module = text.parse().expect(body);
+            let judged =
+                judge_function(blocks, module.functions().next().expect("a function")).expect("few operations");
+            let of = |extra: &Extra| {
+                let of = extra.of.map_or("-".to_owned(), |op| op.to_string());
+                format!("{} {of}{}", extra.kind, if extra.in_loop { " loop" } else { "" })
+            };
+            assert_eq!(judged.extras.iter().map(of).collect::<Vec<_>>().join(", "), expected, "{body}");
+        };
+        let one = |op: AtomicOp| [BasicBlock { operations: vec![op], next: Vec::new() }];
+        let atom = "atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1;";
+        check(&one(add), atom, "");
+        check(&one(add), &atom.repeat(2), "update 0");
+        check(&one(add), &atom.repeat(3), "update 0, update 0");
+        check(&one(add), &format!("{atom} red.gpu.global.xor.b32 [%rd2], 1;"), "update -");
+        check(&one(add), &format!("{atom} ld.relaxed.gpu.global.b32 %r1, [%rd1];"), "");
+        // On paths of which a thread takes one.
+        check(&one(add), &format!("@%p1 bra $A; {atom} ret; $A: {atom} ret;"), "");
+        check(&one(add), &format!("@%p1 bra $A; {atom} $A: {atom} ret;"), "update 0");
+        check(&one(add), &format!("@%p1 bra $A; {atom} ret; $A: {} ret;", atom.replace("gpu", "cta")), "update 0");
+        // Rounds of a loop.
+        let again = [BasicBlock { operations: vec![add], next: vec![0] }];
+        check(&again, &format!("$A: {} bra $A;", atom.repeat(2)), "update 0 loop");
+        let st = "st.release.gpu.global.b32 [%rd1], %r1;";
+        check(&one(store), st, "");
+        check(&one(store), &st.repeat(2), "atomic-store 0");
+        check(&one(store), &format!("st.global.b32 [%rd1], %r1; {st}"), "store 0");
+        check(&one(store), &format!("st.global.b32 [%rd2], %r1; {st}"), "store -");
+        check(&one(store), &format!("add.s64 %rd2, %rd1, 4; st.global.b32 [%rd2], %r1; {st}"), "store -");
+        check(&one(store), &format!("add.s64 %rd2, %rd1, 4; st.global.b32 [%rd2+-4], %r1; {st}"), "store 0");
+        check(&one(store), &format!("st.volatile.global.b32 [%rd1], %r1; {st}"), "store 0");
+        // Variables of the function, and parts of one value.
+        let local =
+            ".local .align 4 .b8 depot[8]; mov.b64 %SPL, depot; cvta.local.u64 %SP, %SPL; add.u64 %rd3, %SP, 4;";
+        check(&one(store), &format!("{local} st.b32 [%rd3], 1; st.local.b32 [%SPL], 1; {st}"), "");
+        let wide = op(Operation::Store(global(Type::I64)), Ordering::Relaxed, Scope::Gpu);
+        let half = |at: &str| format!("st.relaxed.gpu.global.b32 [%rd1{at}], %r1;");
+        check(&one(wide), &(half("") + &half("+4")), "");
+        check(&one(wide), &(half("") + &half("+4") + &half("")), "atomic-store 0");
+        let ld = "ld.volatile.global.b32 %r1, [%rd1];";
+        check(&one(volatile), ld, "");
+        check(&one(volatile), &ld.repeat(2), "volatile-load 0");
+        // What a loop of compare-and-swap begins with, and what it writes again and again.
+        check(&one(nand(Ordering::SeqCst)), &LLVM_LOOP.replace("FIRST", "ld.volatile.global.b32"), "");
+    }
+
+    /// A sequentially consistent operation has its fence in front, whatever rewrites of the source did.
+    #[test]
+    fn the_fence_of_sequential_consistency_stays() {
+        let load = op(Operation::Load(global(Type::I32)), Ordering::SeqCst, Scope::Sys);
+        let check = |op: AtomicOp, head: &str, body: &str, expected: bool| {
+            let text = format!(
+                ".version 8.6
+.target sm_90
+.entry f() {head} {{
+{body}
+}}"
+            );
+            let module: Module = text.parse().expect(body);
+            let blocks = [BasicBlock { operations: vec![op], next: Vec::new() }];
+            let judged =
+                judge_function(&blocks, module.functions().next().expect("a function")).expect("few operations");
+            assert_eq!(judged.operations[0].lacks_seq_cst, expected, "{body} {:?}", judged.operations);
+        };
+        let ld = "ld.relaxed.cta.global.b32 %r1, [%rd1];";
+        check(load, "", &format!("fence.sc.sys; {ld}"), false);
+        check(load, "", &format!("fence.sc.gpu; {ld}"), true);
+        check(load, "", ld, true);
+        check(load, "", &format!("fence.sc.sys; st.relaxed.sys.global.b32 [%rd2], 1; {ld}"), true);
+        check(load, "", &format!("fence.sc.sys; $again: {ld} setp.eq.s32 %p1, %r1, 0; @%p1 bra $again;"), false);
+        check(load, "", &format!("$again: {ld} setp.eq.s32 %p1, %r1, 0; @%p1 bra $again;"), true);
+        let relaxed = AtomicOp { ordering: Ordering::Acquire, ..load };
+        check(relaxed, "", ld, false);
+        let fence = AtomicOp { operation: Operation::Fence, ..load };
+        check(fence, "", "fence.sc.gpu;", true);
+        check(fence, "", "fence.acq_rel.sys; st.global.b32 [%rd1], 1; fence.acq_rel.gpu;", true);
+        check(fence, "", "fence.sc.sys;", false);
+        // In a CTA of one thread, nobody else is in its scope.
+        let block = AtomicOp { scope: SyncScope::Threads(Scope::Cta), ..load };
+        for head in [".reqntid 1, 1, 1", ".maxntid 1"] {
+            check(block, head, ld, false);
+            check(load, head, ld, true);
+        }
+        check(block, ".reqntid 1, 32, 1", ld, true);
+        check(block, ".minnctapersm 1", ld, true);
+    }
+
+    /// An instruction that names a state space, for a generic address.
+    #[test]
+    fn a_space_that_is_named() {
+        let load = |space| op(Operation::Load(Access::new(space, Type::I32)), Ordering::Relaxed, Scope::Gpu);
+        let named =
+            |op, space: &str| judgements(&[op], &format!("ld.relaxed.gpu{space}.b32 %r1, [%rd1];"))[0].named_space;
+        assert_eq!(named(load(Space::Generic), ""), None);
+        assert_eq!(named(load(Space::Generic), ".global"), Some(Space::Global));
+        assert_eq!(named(load(Space::Global), ".global"), None);
     }
 
     /// From sm_90 on, ptxas drops the ordering of 64 bits in shared memory.

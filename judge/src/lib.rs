@@ -42,6 +42,7 @@ mod align;
 mod block;
 mod cas_loop;
 mod cost;
+mod effect;
 mod event;
 mod expansion;
 mod flow;
@@ -56,8 +57,9 @@ pub use self::{
     align::TooLarge,
     block::BasicBlock,
     cas_loop::Retry,
+    effect::{Extra, ExtraKind},
     judgement::{FunctionJudgement, Judgement, Note, judge_function},
     loss::{Loss, Violation},
     stated::stated_operations,
-    strength::{Atomicity, Strength},
+    strength::{Atomicity, Exchanged, Strength},
 };

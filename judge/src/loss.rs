@@ -24,6 +24,9 @@ pub enum Loss {
     /// The access is weak, of another width, or more than one access.
     #[strum(message = "not atomic")]
     NotAtomic,
+    /// Memory is accessed more often than the operation does, or other memory is.
+    #[strum(message = "other effect")]
+    Effect,
     /// PTX does not define the instruction on this memory.
     #[strum(message = "undefined in PTX")]
     Undefined,

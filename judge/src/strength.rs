@@ -12,7 +12,8 @@
 //! operation stands between. A guarded fence may not execute and does not count.
 //!
 //! The last read of an operation decides what it acquires. The first load of a compare-and-swap loop only guesses a
-//! value, but it must be strong: a weak one races.
+//! value, but it must be strong: a weak one races. Where it ends a compare and exchange early, it decides: that one failed.
+//! What an exchange acquires if it succeeds, and if it fails, is computed apart.
 //!
 //! Shared memory is visible on one GPU only, so that scope gpu is as good as sys there.
 
@@ -27,9 +28,9 @@ use ptx_atomics_lowering::{
 use strum::IntoEnumIterator;
 
 use crate::{
-    cas_loop::{self, Retry},
+    cas_loop::{self, Outcome, Retry},
     event::{MemoryEvent, acquires, fence, promoted, releases, touches_memory},
-    expansion::choice,
+    expansion::{choice, copied_from},
     flow::Flow,
     loss::{Loss, Violation},
 };
@@ -43,6 +44,12 @@ pub struct Strength {
     pub release: Option<Scope>,
     /// The operation is sequentially consistent.
     pub sc: Option<Scope>,
+    /// A `fence.sc` stands in front of every access that decides: all that a sequentially consistent store needs.
+    pub led: Option<Scope>,
+    /// Of an exchange where it succeeds.
+    pub success: Exchanged,
+    /// Of an exchange where it fails.
+    pub failure: Exchanged,
     /// The operation also releases what it acquires, so that a later plain store of the same thread passes it on: the
     /// release sequences of C++11 to C++17 need that of an rmw.
     pub relay: Option<Scope>,
@@ -69,6 +76,15 @@ pub struct Strength {
     /// The width in bits of each access but loads that only guess.
     widths: Vec<u32>,
     spaces: Vec<Space>,
+}
+
+/// What an exchange guarantees where it has one of its outcomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exchanged {
+    /// It acquires what it reads.
+    pub acquire: Option<Scope>,
+    /// It is sequentially consistent.
+    pub sc: Option<Scope>,
 }
 
 /// How the read and the write of an operation belong together.
@@ -167,25 +183,42 @@ impl Strength {
                 |scope| nodes.iter().all(|(node, event)| reaches(event.strong, scope) && holds(*node, event, scope));
             if nodes.is_empty() { None } else { widest(holds_at).map(|scope| promoted(scope, nodes[0].1.space)) }
         };
-        let acquire = all(&final_reads, &|node, event, scope| {
-            !event.is_red && (event.acquires || own.fenced_behind(node, scope, &acquires))
-        });
+        let acquired = |nodes: &[(usize, MemoryEvent)], outcome: Option<Outcome>| {
+            all(nodes, &|node, event, scope| {
+                !event.is_red && (event.acquires || own.fenced_behind(node, outcome, scope, &acquires))
+            })
+        };
+        let led_of = |nodes: &[(usize, MemoryEvent)]| {
+            widest(|scope| {
+                let is_sc = |sem| sem == FenceSem::Sc;
+                let leads = |(node, event): &(usize, MemoryEvent)| {
+                    reaches(event.strong, scope) && own.fenced_before(*node, scope, &is_sc)
+                };
+                !nodes.is_empty() && nodes.iter().all(leads)
+            })
+        };
+        let acquire = acquired(&final_reads, None);
         let ordered: Vec<_> =
             written.iter().chain(final_reads.iter().filter(|(_, event)| !event.writes)).copied().collect();
-        let sc = widest(|scope| {
-            let is_sc = |sem| sem == FenceSem::Sc;
-            let leads = |(node, event): &(usize, MemoryEvent)| {
-                reaches(event.strong, scope) && own.fenced_before(*node, scope, &is_sc)
-            };
-            !ordered.is_empty() && ordered.iter().all(leads)
-        });
+        let led = led_of(&ordered);
+        let sc = if reads && !final_reads.is_empty() { led.min(acquire) } else { led };
+        let exchanged = |outcome, nodes: &[(usize, MemoryEvent)]| match atomicity {
+            Atomicity::Cas(_) => {
+                let acquire = acquired(nodes, Some(outcome));
+                Exchanged { acquire, sc: led_of(nodes).min(acquire) }
+            }
+            _ => Exchanged { acquire, sc },
+        };
         Self {
             acquire,
             release: all(&written, &|node, event, scope| event.releases || own.fenced_before(node, scope, &releases)),
-            sc: if reads && !final_reads.is_empty() { sc.and_then(|sc| Some(sc.min(acquire?))) } else { sc },
+            sc,
+            led,
+            success: exchanged(Outcome::Success, &written),
+            failure: exchanged(Outcome::Failure, &final_reads),
             relay: all(&final_reads, &|node, event, scope| {
                 let both = |sem| acquires(sem) && releases(sem);
-                !event.is_red && ((event.acquires && event.releases) || own.fenced_behind(node, scope, &both))
+                !event.is_red && ((event.acquires && event.releases) || own.fenced_behind(node, None, scope, &both))
             }),
             strong: deciding().map(|(_, event)| event.strong).min().flatten(),
             weak_load: events().any(|(_, event)| weak(&event)),
@@ -232,7 +265,15 @@ impl Strength {
             (self.sc, other.sc, "sequential consistency"),
             (self.strong, other.strong, "strong access"),
         ];
-        let orderings = reaches.into_iter().filter_map(|(own, wanted, name)| match (own, wanted) {
+        let of_exchange = [
+            (self.success.acquire, other.success.acquire, "acquire where it succeeds"),
+            (self.failure.acquire, other.failure.acquire, "acquire where it fails"),
+            (self.success.sc, other.success.sc, "sequential consistency where it succeeds"),
+            (self.failure.sc, other.failure.sc, "sequential consistency where it fails"),
+        ];
+        // What is lost of both outcomes is said once.
+        let of_exchange = of_exchange.into_iter().filter(|_| self.acquire >= other.acquire && self.sc >= other.sc);
+        let orderings = reaches.into_iter().chain(of_exchange).filter_map(|(own, wanted, name)| match (own, wanted) {
             (None, Some(wanted)) => Some(format!("no {name}, which had scope {wanted}")),
             (Some(own), Some(wanted)) if own < wanted => Some(format!("{name} at scope {own}, not {wanted}")),
             _ => None,
@@ -272,7 +313,7 @@ impl Strength {
             violations.extend(self.atomicity_violations(op.operation, scope));
             // What is not written releases nothing.
             let may_skip = access.is_some_and(|access| access.may_skip_write) && !op.ordering.releases();
-            if self.skips_write && matches!(op.operation, Operation::Rmw(..)) && !may_skip {
+            if self.skips_write && matches!(op.operation, Operation::Rmw(..) | Operation::Store(_)) && !may_skip {
                 let reason = "nothing is written where nothing changes, which then releases nothing";
                 violations.push(Violation::new(Loss::Ordering, reason));
             }
@@ -292,8 +333,11 @@ impl Strength {
         let Some(access) = operation.access() else { return violations };
         let bits = access.ty.bits();
         let rmw = reads && writes;
-        let in_word = rmw && bits < 32 && self.widths == [32];
-        if self.widths != [bits] && !in_word {
+        // A part of a word is written by a `cas` of the word, and read with what is beside it.
+        let by_cas = matches!(self.atomicity, Atomicity::Cas(_));
+        let in_word = bits < 32 && self.widths == [32] && (rmw || writes && by_cas);
+        let within = reads && !self.writes && matches!(self.widths[..], [wider @ (16 | 32)] if bits < wider);
+        if self.widths != [bits] && !in_word && !within {
             lost(Loss::NotAtomic, format!("an access that is not of {bits} bits"));
         }
         if !rmw && self.by_element {
@@ -313,6 +357,7 @@ impl Strength {
         let atomic = match (operation, self.atomicity) {
             (Operation::Rmw(..), Atomicity::Native | Atomicity::Cas(Retry::UntilSuccess)) => true,
             (Operation::Rmw(..), _) => false,
+            (Operation::Store(_), Atomicity::Cas(retry)) => retry == Retry::UntilSuccess,
             (Operation::CmpXchg { .. }, Atomicity::Separate | Atomicity::Native) => false,
             // A change of the other bytes of the word is no failure.
             (Operation::CmpXchg { .. }, Atomicity::Cas(Retry::Never)) => !in_word,
@@ -326,20 +371,37 @@ impl Strength {
 
     /// The orderings, compared with what the operation asks for at its scope.
     fn ordering_violations(&self, op: &AtomicOp, scope: Scope) -> Vec<Violation> {
-        let ordering = match op.operation {
-            Operation::CmpXchg { failure, .. } => op.ordering.join(failure),
-            _ => op.ordering,
-        };
+        let ordering = op.ordering;
         let is_fence = op.operation == Operation::Fence;
         let (reads, writes) = (op.operation.reads() || is_fence, op.operation.writes() || is_fence);
+        let failure = match op.operation {
+            Operation::CmpXchg { failure, .. } => Some(failure),
+            _ => None,
+        };
+        let (acquire, sc) = match failure {
+            Some(_) => (self.success.acquire, self.success.sc),
+            None if reads => (self.acquire, self.sc),
+            None => (None, self.led),
+        };
         let guarantees = [
-            (reads && ordering.acquires(), self.acquire, "acquire"),
+            (reads && ordering.acquires(), acquire, "acquire"),
             (writes && ordering.releases(), self.release, "release"),
             // An acquiring and a releasing fence are no fence of both: what is acquired must be released.
             (is_fence && ordering.acquires() && ordering.releases(), self.relay, "fence of acquire and release"),
-            (ordering == Ordering::SeqCst, self.sc, "sequential consistency"),
+            (ordering == Ordering::SeqCst, sc, "sequential consistency"),
         ];
-        let asked = guarantees.into_iter().filter(|(asked, ..)| *asked);
+        // What is lost in the same way of both outcomes is said once.
+        let (success, failed) = (self.success, self.failure);
+        let apart = |asked: bool, success, failed| !(asked && success == failed);
+        let of_failure = failure.map(|failure| {
+            let acquires = failure.acquires() && apart(ordering.acquires(), success.acquire, failed.acquire);
+            let is_sc = failure == Ordering::SeqCst && apart(ordering == Ordering::SeqCst, success.sc, failed.sc);
+            [
+                (acquires, failed.acquire, "acquire where it fails"),
+                (is_sc, failed.sc, "sequential consistency where it fails"),
+            ]
+        });
+        let asked = guarantees.into_iter().chain(of_failure.into_iter().flatten()).filter(|(asked, ..)| *asked);
         asked
             .filter_map(|(_, reached, name)| match reached {
                 None => Some(Violation::new(Loss::Ordering, format!("no {name}"))),
@@ -371,6 +433,40 @@ fn executes_once(flow: &Flow<'_>, group: &[usize], atomicity: Atomicity) -> bool
             && (atomicity != Atomicity::Native || !writers.iter().any(again))
 }
 
+/// Whether a `fence.sc` of such a scope stands on every path to the accesses of an operation that write, or to the one that stands
+/// for it: the first of the group. Only accesses of the same place may lie between, as those of a loop that waits.
+pub(crate) fn is_led(flow: &Flow<'_>, group: &[usize], scope: Scope) -> bool {
+    let own = OwnEvents { flow, group };
+    let place = |node: usize| {
+        flow.instruction(node)?.address().map(|address| (address.offset, copied_from(flow, &address.base)))
+    };
+    let is_place = |node: usize| group.iter().any(|own| place(*own) == place(node));
+    let is_found = |node: usize| {
+        flow.always(node, Direction::Backward, |node| match fence(flow, node) {
+            Some((FenceSem::Sc, reached)) if reached >= scope => Visit::Found,
+            _ if own.is_foreign(node) && !is_place(node) => Visit::Fail,
+            _ => Visit::Continue,
+        })
+    };
+    let deciding = group
+        .iter()
+        .enumerate()
+        .filter(|(index, node)| *index == 0 || MemoryEvent::of(flow, **node).is_some_and(|event| event.writes));
+    deciding.map(|(_, node)| *node).all(is_found)
+}
+
+/// Whether a fence is a `fence.sc` of such a scope, or has one beside it on every path, without an access between.
+pub(crate) fn is_beside_seq_cst(flow: &Flow<'_>, node: usize, scope: Scope) -> bool {
+    let is_one = |node| matches!(fence(flow, node), Some((FenceSem::Sc, reached)) if reached >= scope);
+    let visit = |node| match node {
+        _ if is_one(node) => Visit::Found,
+        _ if touches_memory(flow, node) => Visit::Fail,
+        _ => Visit::Continue,
+    };
+    is_one(node)
+        || [Direction::Backward, Direction::Forward].iter().any(|direction| flow.always(node, *direction, visit))
+}
+
 /// The nodes of one operation among all others.
 struct OwnEvents<'f, 'p> {
     flow: &'f Flow<'p>,
@@ -395,14 +491,28 @@ impl OwnEvents<'_, '_> {
         })
     }
 
-    /// Whether such a fence stands behind a read, on every path on which it is the last read.
-    fn fenced_behind(&self, read: usize, scope: Scope, holds: &dyn Fn(FenceSem) -> bool) -> bool {
-        self.flow.always(read, Direction::Forward, |node| match fence(self.flow, node) {
-            Some((sem, reached)) if holds(sem) && reached >= scope => Visit::Found,
-            _ if self.is_read(node) => Visit::Found,
+    /// Whether such a fence stands behind a read, on every path on which it is the last read: of an exchange, on those of an
+    /// outcome.
+    fn fenced_behind(
+        &self,
+        read: usize,
+        outcome: Option<Outcome>,
+        scope: Scope,
+        holds: &dyn Fn(FenceSem) -> bool,
+    ) -> bool {
+        let counts = |node| fence(self.flow, node).is_some_and(|(sem, reached)| holds(sem) && reached >= scope);
+        let visit = |node| match node {
+            _ if counts(node) || self.is_read(node) => Visit::Found,
             _ if self.is_foreign(node) => Visit::Fail,
             _ => Visit::Continue,
-        })
+        };
+        let Some(outcome) = outcome else { return self.flow.always(read, Direction::Forward, visit) };
+        // Without any fence and any further round, the paths of both outcomes are alike.
+        let ends = |node| self.is_foreign(node) || node == read;
+        let reached = self.flow.reached(read, Direction::Forward, ends);
+        let differ = (0..reached.len()).any(|node| reached[node] && (counts(node) || self.is_read(node)));
+        self.flow.always(read, Direction::Forward, visit)
+            || differ && cas_loop::always_behind(self.flow, read, outcome, visit)
     }
 
     /// Whether such a fence stands in front of an access, on every path to it, behind the accesses of other operations.

@@ -1,12 +1,16 @@
 //! An interpreter of sequences: the values that they compute, on a few bytes of memory.
 //!
-//! It knows nothing of orderings. Between the instructions of the sequence another thread may write the memory.
+//! It knows nothing of orderings. Between the instructions of the sequence another thread may write the memory. What the sequence
+//! does to the memory is logged.
 
-use std::{collections::HashMap, ops::ControlFlow};
+use std::{
+    collections::HashMap,
+    ops::{ControlFlow, Range},
+};
 
 use crate::{
     ptx::{
-        Address, AluOp, Atom, Instruction, Name, Operand, Space, Statement, Type, VectorSize,
+        Address, AluOp, Atom, Instruction, Ld, Name, Operand, Red, Space, St, Statement, Type, VectorSize,
         arithmetic::{Rmw, Subnormals, alu, compare, convert, mask, sign_extend, width},
     },
     sequence::{A, B, C, D, Sequence},
@@ -33,6 +37,14 @@ pub enum Stuck {
         /// The size of the access, in bytes.
         bytes: usize,
     },
+    /// It accesses other memory than that of the address.
+    #[error("an access to {named} memory, where the address is of {own} memory")]
+    Space {
+        /// The state space that the instruction names.
+        named: Space,
+        /// The state space of the memory.
+        own: Space,
+    },
     /// It did not end after so many statements.
     #[error("no end after {0} statements")]
     Endless(usize),
@@ -41,44 +53,97 @@ pub enum Stuck {
 /// The memory and the arguments that a sequence is executed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Little-endian. Its first byte is aligned to the widest access.
-    memory: [u8; MEMORY],
+    memory: Memory,
     /// The offset of `%a` in the memory, in bytes.
     a: usize,
     b: u128,
     c: u128,
-    /// Whether a generic address lies in the window of local memory.
-    local: bool,
+    /// The state space of the memory; `None` if every instruction accesses it, whatever it names.
+    space: Option<Space>,
+    /// Whether `%a` is a generic address.
+    generic: bool,
+    accesses: Vec<Access>,
 }
 
+/// An access to the memory, as it was executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The bytes, counted from the first one of the memory.
+    pub bytes: Range<usize>,
+    /// Whether it is a store, which writes also what is there already.
+    pub is_store: bool,
+    /// The memory right before.
+    pub before: Memory,
+    /// The memory right behind.
+    pub after: Memory,
+}
+
+impl Access {
+    /// Whether other threads can tell it from a load: an `atom` that leaves what it finds is one.
+    pub fn writes(&self) -> bool {
+        self.is_store || self.before != self.after
+    }
+}
+
+/// The memory of a [`Machine`], little-endian. Its first byte is aligned to the widest access.
+pub type Memory = [u8; MEMORY];
+
 /// The size of the memory, in bytes.
-const MEMORY: usize = 32;
+pub const MEMORY: usize = 32;
 
 /// The longest run, in statements.
 const LIMIT: usize = 10_000;
 
-/// The address of the first byte of the memory.
-const BASE: u64 = 0x7000_0000_1000;
+/// The address of the first byte of the memory in its state space. Those of shared and local memory fit into 32 bits.
+fn base(space: Option<Space>) -> u64 {
+    match space {
+        Some(Space::Shared | Space::SharedCta | Space::SharedCluster | Space::Local) => 0x1000,
+        _ => 0x7000_0000_1000,
+    }
+}
+
+/// The generic address of the first byte of a state space. That of global memory is 0: its generic addresses are its own.
+pub fn window(space: Space) -> u64 {
+    match space {
+        Space::Shared | Space::SharedCta | Space::SharedCluster => 0x7A00_0000_0000,
+        Space::Local => 0x7C00_0000_0000,
+        Space::Const => 0x7E00_0000_0000,
+        Space::Generic | Space::Global => 0,
+    }
+}
+
+/// Whether two names are of the same memory, where a cluster has one CTA.
+fn is_same(one: Space, other: Space) -> bool {
+    let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
+    one == other || shared(one) && shared(other)
+}
 
 impl Machine {
     /// A machine with 32 bytes of memory, all of them `filler`, but for the value `old` of `bits` bits at `%a`. `a` is
-    /// the offset of `%a` in bytes, `b` and `c` are the arguments. The address is not local.
+    /// the offset of `%a` in bytes, `b` and `c` are the arguments. Whatever state space an instruction names is that of the memory,
+    /// and no address is local.
     ///
     /// # Panics
     /// If the value is not within the memory.
     pub fn new(bits: u32, a: usize, old: u128, [b, c]: [u128; 2], filler: u8) -> Self {
-        let mut machine = Self { memory: [filler; MEMORY], a, b, c, local: false };
+        let memory = [filler; MEMORY];
+        let mut machine = Self { memory, a, b, c, space: None, generic: false, accesses: Vec::new() };
         machine.set(bits, old);
         machine
     }
 
-    /// The same machine, whose address is in the window of local memory or not, as `isspacep.local` says.
-    pub fn with_local_address(self, local: bool) -> Self {
-        Self { local, ..self }
+    /// The same machine, whose memory is of this state space. `%a` is an address in it, or a generic one.
+    pub fn in_space(self, space: Space, generic: bool) -> Self {
+        Self { space: Some(space), generic, ..self }
+    }
+
+    /// What the last run did to the memory, in the order of execution.
+    pub fn accesses(&self) -> &[Access] {
+        &self.accesses
     }
 
     /// The memory, little-endian. Its first byte is aligned to the widest access.
-    pub fn memory(&self) -> &[u8] {
+    pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
@@ -92,7 +157,15 @@ impl Machine {
     /// # Panics
     /// If the value is not within the memory.
     pub fn get(&self, bits: u32) -> u128 {
-        little_endian(&self.memory[self.a..][..bits as usize / 8])
+        self.get_of(&self.memory, bits)
+    }
+
+    /// The value of `bits` bits at `%a` in a memory that was before.
+    ///
+    /// # Panics
+    /// If the value is not within the memory.
+    pub fn get_of(&self, memory: &Memory, bits: u32) -> u128 {
+        little_endian(&memory[self.a..][..bits as usize / 8])
     }
 
     /// Writes a value of `bits` bits at `%a`.
@@ -111,9 +184,11 @@ impl Machine {
     /// # Errors
     /// If the sequence reads what it never wrote, branches nowhere, leaves its memory, or does not end.
     pub fn run(&mut self, sequence: &Sequence, mut other_thread: impl FnMut(&mut Self)) -> Result<Option<u128>, Stuck> {
-        let a = u128::from(BASE) + self.a as u128;
-        let mut registers =
-            Registers { values: HashMap::from([(A, a), (B, self.b), (C, self.c)]), carry: false, local: self.local };
+        let generic = self.space.filter(|_| self.generic).map_or(0, window);
+        let a = u128::from(base(self.space) + generic) + self.a as u128;
+        let values = HashMap::from([(A, a), (B, self.b), (C, self.c)]);
+        let mut registers = Registers { values, carry: false, space: self.space };
+        self.accesses.clear();
         let mut next = 0;
         for _ in 0..LIMIT {
             let Some(statement) = sequence.statements().get(next) else { return Ok(registers.values.remove(&D)) };
@@ -127,7 +202,13 @@ impl Machine {
             if instruction.address().is_some() {
                 other_thread(self);
             }
-            if let ControlFlow::Break(target) = registers.step(instruction, &mut self.memory)? {
+            let (place, before) = (registers.accessed(instruction)?, self.memory);
+            let went = registers.step(instruction, place.clone(), &mut self.memory)?;
+            if let Some(bytes) = place {
+                let is_store = matches!(instruction, Instruction::St(_));
+                self.accesses.push(Access { bytes, is_store, before, after: self.memory });
+            }
+            if let ControlFlow::Break(target) = went {
                 let label = Statement::Label(target.clone());
                 let position = sequence.statements().iter().position(|statement| *statement == label);
                 next = position.ok_or_else(|| Stuck::Label(target.0.to_string()))?;
@@ -140,7 +221,8 @@ impl Machine {
 struct Registers {
     values: HashMap<Name, u128>,
     carry: bool,
-    local: bool,
+    /// The state space of the memory.
+    space: Option<Space>,
 }
 
 impl Registers {
@@ -188,25 +270,48 @@ impl Registers {
         self.values.insert(name.clone(), extended);
     }
 
+    /// The bytes of the memory that an instruction accesses, if it accesses memory.
+    fn accessed(&self, instruction: &Instruction) -> Result<Option<Range<usize>>, Stuck> {
+        let (vec, ty, space, address) = match instruction {
+            Instruction::Ld(Ld { vec, ty, space, a, .. })
+            | Instruction::St(St { vec, ty, space, a, .. })
+            | Instruction::Atom(Atom { vec, ty, space, a, .. })
+            | Instruction::Red(Red { vec, ty, space, a, .. }) => (*vec, *ty, *space, a),
+            _ => return Ok(None),
+        };
+        let bits = accessed(vec, ty).ok_or_else(|| Stuck::Unmodelled(instruction.to_string()))?;
+        self.place(address, space, bits).map(Some)
+    }
+
     /// The bytes of the memory that an access of so many bits touches.
-    fn place(&self, address: &Address, bits: u32, memory: &[u8]) -> Result<std::ops::Range<usize>, Stuck> {
+    fn place(&self, address: &Address, named: Space, bits: u32) -> Result<Range<usize>, Stuck> {
         let bytes = bits as usize / 8;
         let address = (self.read(&address.base)? as i64).wrapping_add(address.offset);
-        let offset = address.wrapping_sub(BASE as i64);
+        let start = match self.space {
+            Some(own) if named == Space::Generic => base(self.space) + window(own),
+            Some(own) if !is_same(own, named) => return Err(Stuck::Space { named, own }),
+            _ => base(self.space),
+        };
+        let offset = address.wrapping_sub(start as i64);
         let error = Stuck::Address { offset, bytes };
         let start = usize::try_from(offset).map_err(|_| error.clone())?;
-        let fits = start.is_multiple_of(bytes) && start + bytes <= memory.len();
+        let fits = start.is_multiple_of(bytes) && start + bytes <= MEMORY;
         if fits { Ok(start..start + bytes) } else { Err(error) }
     }
 
-    /// Executes one instruction; breaks with the label of a branch.
-    fn step<'s>(&mut self, instruction: &'s Instruction, memory: &mut [u8]) -> Result<ControlFlow<&'s Name>, Stuck> {
+    /// Executes one instruction, which accesses these bytes; breaks with the label of a branch.
+    fn step<'s>(
+        &mut self,
+        instruction: &'s Instruction,
+        place: Option<Range<usize>>,
+        memory: &mut Memory,
+    ) -> Result<ControlFlow<&'s Name>, Stuck> {
         let unmodelled = || Stuck::Unmodelled(instruction.to_string());
+        let place = place.unwrap_or_default();
+        let bits = 8 * place.len() as u32;
         match instruction {
             Instruction::Fence(_) | Instruction::Membar(_) => {}
             Instruction::Ld(ld) => {
-                let bits = accessed(ld.vec, ld.ty).ok_or_else(unmodelled)?;
-                let place = self.place(&ld.a, bits, memory)?;
                 let value = little_endian(&memory[place]);
                 match &ld.d {
                     Operand::Register(d) if ld.vec.is_none() => self.write_extended(d, ld.ty, value),
@@ -214,17 +319,18 @@ impl Registers {
                 }
             }
             Instruction::St(st) => {
-                let bits = accessed(st.vec, st.ty).ok_or_else(unmodelled)?;
-                let place = self.place(&st.a, bits, memory)?;
                 let bytes = self.value(&st.b, bits)?.to_le_bytes();
                 let length = place.len();
                 memory[place].copy_from_slice(&bytes[..length]);
             }
-            Instruction::Atom(Atom { space, op, noftz, vec, ty, d, a, b, c, .. }) => {
-                let bits = accessed(*vec, *ty).ok_or_else(unmodelled)?;
-                let place = self.place(a, bits, memory)?;
+            Instruction::Atom(Atom { space, op, noftz, vec, ty, b, .. })
+            | Instruction::Red(Red { space, op, noftz, vec, ty, b, .. }) => {
+                let (d, c) = match instruction {
+                    Instruction::Atom(Atom { d, c, .. }) => (d, c.as_ref()),
+                    _ => (&Operand::Sink, None),
+                };
                 let old = little_endian(&memory[place.clone()]);
-                let c = c.as_ref().map(|c| self.value(c, bits)).transpose()?;
+                let c = c.map(|c| self.value(c, bits)).transpose()?;
                 // 'CUDA C Programming Guide', arithmetic of compute capability 2.x: only shared memory keeps subnormals.
                 let kept = *noftz || space.is_shared_cta();
                 let subnormals = if kept { Subnormals::Kept } else { Subnormals::Flushed };
@@ -248,11 +354,15 @@ impl Registers {
                 let holds = compare(*cmp, *ty, self.value(a, ty.bits())?, self.value(b, ty.bits())?);
                 self.values.insert(p.clone(), holds.ok_or_else(unmodelled)?.into());
             }
-            Instruction::Isspacep { space: Space::Local, p, .. } => {
-                self.values.insert(p.clone(), self.local.into());
+            Instruction::Isspacep { space, p, .. } => {
+                let holds = match self.space {
+                    Some(own) => is_same(own, *space),
+                    None if *space == Space::Local => false,
+                    None => return Err(unmodelled()),
+                };
+                self.values.insert(p.clone(), holds.into());
             }
             Instruction::Bra { target } => return Ok(ControlFlow::Break(target)),
-            Instruction::Red(_) | Instruction::Isspacep { .. } => return Err(unmodelled()),
         }
         Ok(ControlFlow::Continue(()))
     }

@@ -1,4 +1,4 @@
-//! What the reference says of other compilers is whole. Whether it is so, tests/conformance.rs asks one of them.
+//! What the reference says of other compilers is whole. Whether it is so, tests/conformance/main.rs asks one of them.
 
 use std::collections::BTreeSet;
 

@@ -115,7 +115,7 @@ mod tests {
             for (old, b) in values.iter().flat_map(|old| values.iter().map(move |b| (old & mask, b & mask))) {
                 let run = |sequence| {
                     let mut machine = Machine::new(ty.bits(), 0, old.into(), [b.into(), 0], 0);
-                    (machine.run(sequence, |_| {}), machine)
+                    (machine.run(sequence, |_| {}), *machine.memory())
                 };
                 assert_eq!(run(&looped), run(&direct), "{op} {ty} {old:#x} {b:#x}\n{looped}");
                 compared += 1;

@@ -42,6 +42,7 @@
 #![warn(missing_docs)]
 
 mod asynchronous;
+mod beside;
 mod cuda;
 mod effects;
 mod embed;
@@ -71,6 +72,7 @@ pub use self::{
         Checked, Lines as AsynchronousLines, Listing, Subject, asynchronous, check_subject, debug_locations, found,
         has_asynchronous, is_checked, lines as asynchronous_lines, set_checked,
     },
+    beside::Beside,
     cuda::relax_cuda,
     effects::{begin, end},
     emit::{RESOLVE, bitcode, discard_names, ir, prepare, ptx, strip_debug_info},

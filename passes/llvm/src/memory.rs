@@ -118,7 +118,7 @@ fn object(value: Value<'_>) -> Object {
 }
 
 /// The pointers that a pointer is computed from; none if it stands for itself.
-fn pointers<'c>(value: Value<'c>) -> Vec<Value<'c>> {
+pub fn pointers<'c>(value: Value<'c>) -> Vec<Value<'c>> {
     use LLVMOpcode::{LLVMAddrSpaceCast, LLVMBitCast, LLVMFreeze, LLVMGetElementPtr, LLVMPHI, LLVMSelect};
     let raw = value.raw();
     unsafe {

@@ -20,15 +20,16 @@ use ptx_atomics_pass::{
         checked_type, describe, flushes, help, integer, takes_constants,
     },
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use strum::IntoEnumIterator;
 
 use crate::{
+    beside::{Beside, Summary},
     cuda,
     instruction::{Instruction, MAY_SKIP_WRITE, control_flow},
     memory::memory_of,
     source::Numbering,
-    value::{Value, ValueType, callee, debug_location, inline_assembly, instructions, name, sync_scope_id},
+    value::{Value, ValueType, callee, debug_location, instructions, name, sync_scope_id},
 };
 
 /// An instruction and what replaces it.
@@ -129,8 +130,8 @@ pub struct Recognized {
     pub blocks: Vec<BasicBlock>,
     /// What a reader knows the operations of the blocks by, in the same order.
     pub named: Vec<Named>,
-    /// The texts of its inline assembly, which may have atomics of its own.
-    pub assembly: Vec<String>,
+    /// What it does besides.
+    pub beside: Beside,
 }
 
 /// What a reader knows an operation by.
@@ -140,6 +141,10 @@ pub struct Named {
     pub operation: String,
     /// The place in the source program, or in the input.
     pub location: Option<Location>,
+    /// Whether plain stores may be to the same object.
+    pub is_written: bool,
+    /// Whether its address is generic, and callers may give any.
+    pub is_of_any_memory: bool,
 }
 
 /// The functions of a module as [`crate::read`] and [`crate::expand`] left it, with every atomic and fence.
@@ -148,9 +153,14 @@ pub struct Named {
 /// Everything that is no operation of the model: an unknown scope, type or address space, or too little alignment.
 pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Errors> {
     let recognizer = Recognizer::new(module, input, options);
+    let summaries: FxHashMap<FunctionValue<'_>, Summary<'_>> =
+        module.get_functions().map(|function| (function, Summary::of(function))).collect();
     let (mut functions, mut errors) = (Vec::new(), Errors::new());
     let mut count = 0..;
     for function in module.get_functions() {
+        let summary = &summaries[&function];
+        let called = called(function, &summaries);
+        let may_be_written = called.iter().any(|callee| summaries[callee].own.writes);
         let visible = !matches!(function.get_linkage(), Linkage::Internal | Linkage::Private);
         let (mut blocks, mut named) = (Vec::new(), Vec::new());
         for (block, next) in control_flow(function) {
@@ -162,7 +172,10 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
                     Ok((op, sync_scope)) => {
                         operations.push(op);
                         let operation = describe(&op, sync_scope, &value_type(instruction));
-                        named.push(Named { operation, location });
+                        let pointer = instruction.pointer();
+                        let is_written = may_be_written || pointer.is_some_and(|pointer| summary.may_write(pointer));
+                        let is_of_any_memory = visible && pointer.is_some_and(|p| summary.is_of_any_memory(p));
+                        named.push(Named { operation, location, is_written, is_of_any_memory });
                     }
                     Err(problems) => {
                         let message = problems.iter().map(|(message, _)| &**message).collect::<Vec<_>>().join("; ");
@@ -179,11 +192,46 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
             blocks.push(BasicBlock { operations, next });
         }
         if !named.is_empty() {
-            let assembly = instructions(function).filter_map(inline_assembly).collect();
-            functions.push(Recognized { function: name(&function), visible, blocks, named, assembly });
+            let beside = summary.own.clone();
+            functions.push((called, Recognized { function: name(&function), visible, blocks, named, beside }));
         }
     }
-    errors.or(functions)
+    let operations: FxHashMap<String, Vec<AtomicOp>> = functions
+        .iter()
+        .map(|(_, found)| {
+            let operations = found.blocks.iter().flat_map(|block| &block.operations);
+            (found.function.clone(), operations.copied().collect())
+        })
+        .collect();
+    let with_called = |(called, mut found): (Vec<FunctionValue<'_>>, Recognized)| {
+        for callee in called {
+            let Beside { assembly, writes, volatile, atomics, .. } = &summaries[&callee].own;
+            let beside = &mut found.beside;
+            beside.assembly.extend_from_slice(assembly);
+            beside.writes |= writes;
+            beside.volatile |= volatile;
+            beside.atomics |= atomics;
+            beside.called.extend(operations.get(&name(&callee)).into_iter().flatten());
+        }
+        found
+    };
+    errors.or(()).map(|()| functions.into_iter().map(with_called).collect())
+}
+
+/// The defined functions that a function calls, and those that they call.
+fn called<'c>(
+    function: FunctionValue<'c>,
+    summaries: &FxHashMap<FunctionValue<'c>, Summary<'c>>,
+) -> Vec<FunctionValue<'c>> {
+    let (mut seen, mut found) = (FxHashSet::default(), Vec::new());
+    let mut open = summaries[&function].callees.clone();
+    while let Some(callee) = open.pop() {
+        if seen.insert(callee) {
+            found.push(callee);
+            open.extend(&summaries[&callee].callees);
+        }
+    }
+    found
 }
 
 /// The name of a function in PTX: LLVM replaces what PTX has not (`NVPTXAssignValidGlobalNames`).

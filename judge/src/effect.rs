@@ -1,0 +1,239 @@
+//! What code does beyond its source: writes and volatile accesses that stand for no operation.
+//!
+//! An operation writes memory once. A compiler may copy it to paths of which a thread takes one, and to further rounds of a
+//! loop. Every other write that stands for no operation is an [`Extra`]. Of a weak store the judge does not know whether it is the
+//! program's: whoever knows the source says that.
+
+use std::collections::{HashMap, HashSet};
+
+use ptx_atomics_lowering::{
+    AtomicOp,
+    ptx::{
+        AluOp, Code, Function, Instruction, Name, Operand, Space,
+        flow::{Direction, NodeCode},
+        syntax::{Text, TokenKind, tokens},
+    },
+};
+use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
+
+use crate::{
+    align::Assignment, cas_loop::keeps_value, cost, event::MemoryEvent, expansion::needs_instruction, flow::Flow,
+};
+
+/// The longest chain of computations of an address that is followed.
+const MOST_STEPS: usize = 16;
+
+/// An access of the code that stands for no operation of the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extra {
+    /// The line of the PTX. The first line of the text is 1.
+    pub line: u32,
+    /// What it does.
+    pub kind: ExtraKind,
+    /// The operation that it repeats, or at whose place it is, by its index in the order of the source.
+    pub of: Option<usize>,
+    /// Whether that operation is in a loop, so that this may be a further round of it: compilers unroll loops.
+    pub in_loop: bool,
+}
+
+/// What an access beyond the source does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ExtraKind {
+    /// An `atom` or `red`.
+    #[strum(message = "one more update of memory")]
+    Update,
+    /// A strong store, which no plain store of a program becomes.
+    #[strum(message = "one more atomic write to memory")]
+    AtomicStore,
+    /// A weak or volatile store, which may be the program's own.
+    #[strum(message = "one more write to memory")]
+    Store,
+    /// A volatile load, which may be the program's own.
+    #[strum(message = "one more volatile access")]
+    VolatileLoad,
+}
+
+impl ExtraKind {
+    /// What an access does beyond reading; `None` if that is nothing, or if no other thread sees it.
+    fn of(flow: &Flow<'_>, node: usize, locals: &HashSet<Name>) -> Option<Self> {
+        let event = MemoryEvent::of(flow, node)?;
+        let kind = match (event.reads, event.writes) {
+            (true, true) if keeps_value(flow, node) => return None,
+            (true, true) => return Some(Self::Update),
+            (_, true) if event.strong.is_some() && !event.volatile => Self::AtomicStore,
+            (_, true) => Self::Store,
+            _ if event.volatile => Self::VolatileLoad,
+            _ => return None,
+        };
+        let is_own = event.space == Space::Local || is_local(flow, node, locals);
+        (!is_own).then_some(kind)
+    }
+}
+
+/// What the source has, and which nodes stand for it.
+pub struct Aligned<'a> {
+    pub operations: Vec<&'a AtomicOp>,
+    pub assignments: &'a [Assignment],
+    /// Whether each operation leads to itself.
+    pub in_loop: Vec<bool>,
+    /// All nodes that stand for operations.
+    pub claimed: &'a HashSet<usize>,
+}
+
+/// The accesses that stand for no operation, in the order of the flow. `is_lost` says whether a node does not keep an operation.
+pub fn extras(
+    aligned: &Aligned<'_>,
+    flow: &Flow<'_>,
+    function: &Function,
+    is_lost: impl Fn(&AtomicOp, usize) -> bool,
+) -> Vec<Extra> {
+    let locals = local_variables(function);
+    let mut found = Vec::new();
+    // Each operation is on these paths.
+    let mut copies: Vec<Vec<usize>> =
+        aligned.assignments.iter().map(|found| found.node.into_iter().collect()).collect();
+    let mut behind: HashMap<usize, Vec<bool>> = HashMap::new();
+    let mut on_one_path = |one: usize, other: usize| {
+        let mut leads = |from: usize, to: usize| {
+            behind.entry(from).or_insert_with(|| flow.reached(from, Direction::Forward, |_| false))[to]
+        };
+        leads(one, other) || leads(other, one)
+    };
+    for node in flow.in_order().into_iter().filter(|node| !aligned.claimed.contains(node)) {
+        let Some(kind) = ExtraKind::of(flow, node, &locals) else { continue };
+        let like = |op: usize| {
+            let (op, own) = (aligned.operations[op], aligned.assignments[op].node);
+            let fit = cost::of_match(op, flow, node);
+            match own {
+                Some(own) => {
+                    fit.is_some() && fit == cost::of_match(op, flow, own) && (!is_lost(op, node) || is_lost(op, own))
+                }
+                // Nobody sees it, so that nothing need stand for it.
+                None => fit.is_some() && !needs_instruction(op),
+            }
+        };
+        let reached: Vec<usize> = (0..copies.len()).filter(|op| aligned.assignments[*op].is_reached).collect();
+        let alike: Vec<usize> = reached.iter().copied().filter(|op| like(*op)).collect();
+        if let Some(op) = alike.iter().find(|op| copies[**op].iter().all(|copy| !on_one_path(*copy, node))) {
+            copies[*op].push(node);
+            continue;
+        }
+        let place = |op: &usize| {
+            let (op, own) = (aligned.operations[*op], aligned.assignments[*op].node?);
+            relation(flow, op, own, node)
+        };
+        if reached.iter().any(|op| place(op) == Some(Relation::Rest)) {
+            continue;
+        }
+        let beside = reached.iter().copied().find(|op| place(op) == Some(Relation::Same));
+        let of = beside.or_else(|| alike.first().copied());
+        found.push(Extra { line: flow.nodes[node].line, kind, of, in_loop: of.is_some_and(|op| aligned.in_loop[op]) });
+    }
+    found
+}
+
+/// Where an access is, seen from the one that stands for an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// It has bytes in common with it.
+    Same,
+    /// It is another part of the operation's value, which was divided.
+    Rest,
+}
+
+fn relation(flow: &Flow<'_>, op: &AtomicOp, own: usize, other: usize) -> Option<Relation> {
+    let (a, b) = (Place::of(flow, own)?, Place::of(flow, other)?);
+    let width = i64::from(op.operation.access()?.ty.bits() / 8);
+    let is_part = |place: &Place<'_>| place.bytes < width && !place.masked;
+    if a.root != b.root {
+        None
+    } else if a.start() < b.end() && b.start() < a.end() {
+        Some(Relation::Same)
+    } else {
+        (is_part(&a) && is_part(&b) && a.end().max(b.end()) - a.start().min(b.start()) <= width)
+            .then_some(Relation::Rest)
+    }
+}
+
+/// The bytes of an access, behind a register that is computed from no other one.
+struct Place<'p> {
+    root: &'p Name,
+    offset: i64,
+    bytes: i64,
+    /// The address was rounded down to that of a word.
+    masked: bool,
+}
+
+impl<'p> Place<'p> {
+    fn of(flow: &Flow<'p>, node: usize) -> Option<Self> {
+        let address = flow.instruction(node)?.address()?;
+        let bytes = i64::from(MemoryEvent::of(flow, node)?.bits / 8);
+        let mut place = Self { root: &address.base, offset: address.offset, bytes, masked: false };
+        for _ in 0..MOST_STEPS {
+            let [writer] = flow.writers(place.root) else { break };
+            let (source, further) = match flow.nodes[*writer].code {
+                NodeCode::Instruction(Instruction::Alu { op, sources, .. }) => match (op, &sources[..]) {
+                    (AluOp::Mov, [Operand::Register(source)]) => (source, 0),
+                    (AluOp::Add, [Operand::Register(source), Operand::Immediate(bytes)]) => {
+                        (source, bytes.cast_signed())
+                    }
+                    (AluOp::And, [Operand::Register(source), Operand::Immediate(_)]) => {
+                        place.masked = true;
+                        (source, 0)
+                    }
+                    _ => break,
+                },
+                NodeCode::Other(other) if other.base() == "cvta" => match &other.reads[..] {
+                    [source] => (source, 0),
+                    _ => break,
+                },
+                _ => break,
+            };
+            place.root = source;
+            place.offset = place.offset.wrapping_add(further);
+        }
+        Some(place)
+    }
+
+    fn start(&self) -> i64 {
+        if self.masked { self.offset.saturating_sub(self.bytes - 1) } else { self.offset }
+    }
+
+    fn end(&self) -> i64 {
+        self.offset.saturating_add(self.bytes)
+    }
+}
+
+/// Whether an address is computed from that of a local variable of the function.
+fn is_local(flow: &Flow<'_>, node: usize, locals: &HashSet<Name>) -> bool {
+    let Some(address) = flow.instruction(node).and_then(Instruction::address) else { return false };
+    let mut seen = HashSet::new();
+    let mut open = vec![&address.base];
+    while let Some(name) = open.pop() {
+        if locals.contains(name) {
+            return true;
+        }
+        if seen.insert(name) {
+            let writers = flow.writers(name).iter().map(|writer| flow.nodes[*writer].code);
+            let computes = |code: &NodeCode<'_>| match code {
+                NodeCode::Instruction(instruction) => matches!(instruction, Instruction::Alu { .. }),
+                NodeCode::Other(other) => ["cvta", "mad", "selp"].contains(&other.base()),
+                _ => false,
+            };
+            open.extend(writers.filter(computes).flat_map(NodeCode::reads));
+        }
+    }
+    false
+}
+
+/// The variables that a function declares in local memory.
+fn local_variables(function: &Function) -> HashSet<Name> {
+    let directives = function.body.iter().flatten().filter_map(|line| match &line.code {
+        Code::Directive(text) if text.starts_with(".local") => Some(text),
+        _ => None,
+    });
+    let names = directives.flat_map(|text| tokens(Text::of(text)).filter(|token| token.kind == TokenKind::Name));
+    names.map(|token| Name(token.text.text.to_owned().into())).collect()
+}

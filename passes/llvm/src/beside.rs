@@ -1,0 +1,154 @@
+//! What a function does besides its atomics, as far as whoever looks at its PTX needs to know it: which writes may be its own, and of
+//! which memory nothing says what it is.
+
+use std::collections::HashSet;
+
+use inkwell::{
+    attributes::{Attribute, AttributeLoc},
+    llvm_sys::{LLVMCallConv, LLVMOpcode, core::*, prelude::LLVMValueRef},
+    values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
+};
+use ptx_atomics_lowering::AtomicOp;
+
+use crate::{
+    instruction::Instruction,
+    memory::pointers,
+    value::{Value, callee, inline_assembly, instructions, name},
+};
+
+/// What a function does besides its atomics, with the functions that it calls, which may become part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// The texts of inline assembly, which may have atomics of their own.
+    pub assembly: Vec<String>,
+    /// Whether there are plain stores to memory that is not the function's own.
+    pub writes: bool,
+    /// Whether there are plain volatile accesses.
+    pub volatile: bool,
+    /// Whether there are intrinsics that LLVM's backend turns into atomics.
+    pub atomics: bool,
+    /// The atomics of the functions that it calls.
+    pub called: Vec<AtomicOp>,
+}
+
+/// The values that a pointer may come from; nothing, if there are too many.
+type Roots = Option<HashSet<LLVMValueRef>>;
+
+/// One function, without those that it calls.
+pub struct Summary<'c> {
+    pub own: Beside,
+    /// The defined functions that it calls.
+    pub callees: Vec<FunctionValue<'c>>,
+    /// Where its plain stores point.
+    stores: Vec<Roots>,
+    /// Whether it asks of which memory a pointer is.
+    asks: bool,
+    is_kernel: bool,
+}
+
+/// The greatest number of values that are looked at behind a pointer.
+const FARTHEST: usize = 64;
+
+// SAFETY of all calls below: the values are live, and each accessor is called on the kind of value that LLVM's C API
+// defines it for.
+
+impl<'c> Summary<'c> {
+    pub fn of(function: FunctionValue<'c>) -> Self {
+        let is_kernel = function.get_call_conventions() == LLVMCallConv::LLVMPTXKernelCallConv as u32;
+        let (own, callees, stores) = (Beside::default(), Vec::new(), Vec::new());
+        let mut summary = Self { own, callees, stores, asks: false, is_kernel };
+        let plain = instructions(function).filter(|instruction| Instruction::atomic(*instruction).is_none());
+        plain.for_each(|instruction| summary.add(instruction));
+        summary
+    }
+
+    fn add(&mut self, instruction: InstructionValue<'c>) {
+        let raw = instruction.as_value_ref();
+        match unsafe { LLVMGetInstructionOpcode(raw) } {
+            LLVMOpcode::LLVMLoad => self.own.volatile |= unsafe { LLVMGetVolatile(raw) != 0 },
+            LLVMOpcode::LLVMStore => {
+                self.own.volatile |= unsafe { LLVMGetVolatile(raw) != 0 };
+                self.stores_to(unsafe { LLVMGetOperand(raw, 1) });
+            }
+            LLVMOpcode::LLVMCall => {
+                if let Some(text) = inline_assembly(instruction) {
+                    self.own.assembly.push(text);
+                } else if let Some(callee) = callee(instruction) {
+                    self.calls(raw, callee);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn calls(&mut self, call: LLVMValueRef, callee: FunctionValue<'c>) {
+        let name = name(&callee);
+        if callee.count_basic_blocks() > 0 {
+            self.callees.push(callee);
+        } else if ["llvm.memcpy.", "llvm.memmove.", "llvm.memset."].iter().any(|start| name.starts_with(start)) {
+            self.stores_to(unsafe { LLVMGetOperand(call, 0) });
+        } else if name.starts_with("llvm.masked.") {
+            self.own.writes = true;
+            self.stores.push(None);
+        } else {
+            self.asks |= name.starts_with("llvm.nvvm.isspacep.");
+            self.own.atomics |= name.starts_with("llvm.nvvm.atomic.");
+        }
+    }
+
+    fn stores_to(&mut self, pointer: LLVMValueRef) {
+        let roots = roots(pointer);
+        let is_own = |root: &LLVMValueRef| !unsafe { LLVMIsAAllocaInst(*root) }.is_null();
+        if !roots.as_ref().is_some_and(|roots| roots.iter().all(is_own)) {
+            self.own.writes = true;
+            self.stores.push(roots);
+        }
+    }
+
+    /// Whether a plain store of the function may be to the object of a pointer.
+    pub fn may_write(&self, pointer: PointerValue<'_>) -> bool {
+        let of_pointer = roots(pointer.as_value_ref());
+        let meets = |roots: &Roots| match (roots, &of_pointer) {
+            (Some(roots), Some(own)) => !roots.is_disjoint(own),
+            _ => true,
+        };
+        self.stores.iter().any(meets)
+    }
+
+    /// Whether callers may give a pointer to any memory: nothing in the function says which.
+    pub fn is_of_any_memory(&self, pointer: PointerValue<'_>) -> bool {
+        let byval = Attribute::get_named_enum_kind_id("byval");
+        let is_given = |root: &LLVMValueRef| unsafe {
+            let argument = LLVMIsAArgument(*root);
+            if argument.is_null() {
+                return false;
+            }
+            let function = LLVMGetParamParent(argument);
+            let index = (0..LLVMCountParams(function)).find(|index| LLVMGetParam(function, *index) == argument);
+            let by_value = index.is_some_and(|index| {
+                FunctionValue::new(function)
+                    .is_some_and(|function| function.get_enum_attribute(AttributeLoc::Param(index), byval).is_some())
+            });
+            LLVMGetPointerAddressSpace(LLVMTypeOf(argument)) == 0 && !by_value
+        };
+        !self.is_kernel && !self.asks && roots(pointer.as_value_ref()).is_some_and(|roots| roots.iter().any(is_given))
+    }
+}
+
+fn roots(pointer: LLVMValueRef) -> Roots {
+    let (mut seen, mut open, mut roots) = (HashSet::new(), vec![pointer], HashSet::new());
+    while let Some(value) = open.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if seen.len() > FARTHEST {
+            return None;
+        }
+        let from = pointers(unsafe { Value::new(value) });
+        if from.is_empty() {
+            roots.insert(value);
+        }
+        open.extend(from.into_iter().map(Value::raw));
+    }
+    Some(roots)
+}
