@@ -15,7 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
     llvm::{Asynchronous, Input, Options},
     memory_model::{
-        kernel::{Compiled, Test, compile},
+        kernel::{Compiled, Kernels, Test, compile},
         outcome::{Layout, Limits, Outcomes},
         ptx::{Conventions, Program, readings::Readings, search},
     },
@@ -194,10 +194,10 @@ fn lower(module: &adversary::Module, optimize: Rewrites, without: Option<Conditi
 
 /// PTX as the litmus test that the module's comments ask for.
 fn test(module: &adversary::Module, ptx: &str) -> Result<Compiled, String> {
-    let parsed: Module = format!("{ptx}{LINKED}").parse().map_err(|errors: ModuleErrors| errors.to_string())?;
+    let kernels: Kernels = format!("{ptx}{LINKED}").parse().map_err(|errors: ModuleErrors| errors.to_string())?;
     let said = |errors| format!("{errors:?}");
     let tests = Test::read(&module.ir).map_err(said)?;
-    let compiled = compile(&parsed, tests.first().ok_or("no test")?, Conventions::MANUAL, ROUNDS).map_err(said)?;
+    let compiled = compile(&kernels, tests.first().ok_or("no test")?, Conventions::MANUAL, ROUNDS).map_err(said)?;
     compiled.into_iter().next().ok_or_else(|| "no test".into())
 }
 
