@@ -25,14 +25,13 @@ use ptx_atomics::{
 };
 use ptx_atomics_pass::Condition;
 use ptx_hazards::Verdict;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use strum::{EnumMessage, IntoEnumIterator};
 use testing::{
     adversary::{self, LINKED},
     target,
 };
 
-/// Of modules, at once.
-const PARTS: u64 = 8;
 /// The modules that are tried to find one that is wrong.
 const TRIED: u64 = 6_000;
 /// Of a loop that does more than wait.
@@ -42,16 +41,13 @@ const LIMITS: Limits = Limits { rounds: ROUNDS, rounds_suffice: false, choices: 
 fn main() {
     let count: u64 = env::var("ADVERSARY_MODULES").map_or(400, |count| count.parse().expect("a number"));
     let first: u64 = env::var("ADVERSARY_SEED").map_or(0, |seed| seed.parse().expect("a number"));
-    let modules = (0..PARTS).map(|part| {
-        let name = format!("modules, part {} of {PARTS}", part + 1);
-        Trial::test(name, move || all((first..first + count).filter(|seed| seed % PARTS == part)))
-    });
+    let modules = Trial::test("modules", move || all(first..first + count));
     let conditions = Condition::iter().map(|condition| {
         let name = format!("a module is wrong without: {}", condition.get_message().unwrap_or_default());
         Trial::test(name, move || without(condition))
     });
     let hazards = Trial::test("asynchronous operations", move || asynchronous(first..first + count));
-    libtest_mimic::run(&Arguments::from_args(), modules.chain([hazards]).chain(conditions).collect()).exit();
+    libtest_mimic::run(&Arguments::from_args(), [modules, hazards].into_iter().chain(conditions).collect()).exit();
 }
 
 /// Nothing more is wrong with the asynchronous operations of a kernel: what they lack is looked for in front of the optimizer, not
@@ -107,33 +103,33 @@ enum Judged {
     Wrong(String),
 }
 
-/// No module has an outcome more; most are changed, and compared.
-fn all(seeds: impl Iterator<Item = u64>) -> Result<(), Failed> {
-    let (mut counts, mut wrong) = (BTreeMap::<&str, usize>::new(), Vec::new());
-    let mut reasons = BTreeMap::<String, usize>::new();
-    for seed in seeds {
+/// No module has an outcome more; of all of them, many are changed, and compared.
+fn all(seeds: Range<u64>) -> Result<(), Failed> {
+    let total = seeds.end - seeds.start;
+    let judged = seeds.into_par_iter().map(|seed| {
         let module = adversary::module(seed);
-        let name = match judge(&module, None).map_err(|error| format!("module {seed}: {error}"))? {
-            Judged::Same => "the same",
-            Judged::Kept => "kept",
-            Judged::Unknown(why) => {
-                *reasons.entry(why).or_default() += 1;
-                "unknown"
-            }
-            Judged::Wrong(outcome) => {
-                wrong.push(format!("{}: {outcome}", keep("module", seed, &module)?.display()));
-                "wrong"
-            }
-        };
-        *counts.entry(name).or_default() += 1;
+        let judged = judge(&module, None).map_err(|error| format!("module {seed}: {error}"))?;
+        Ok(match judged {
+            Judged::Wrong(outcome) => Judged::Wrong(format!("{}: {outcome}", keep("module", seed, &module)?.display())),
+            judged => judged,
+        })
+    });
+    let judged = judged.collect::<Result<Vec<_>, String>>()?;
+    let (mut kept, mut reasons, mut wrong) = (0, BTreeMap::<String, u64>::new(), Vec::new());
+    for judged in judged {
+        match judged {
+            Judged::Same => {}
+            Judged::Kept => kept += 1,
+            Judged::Unknown(why) => *reasons.entry(why).or_default() += 1,
+            Judged::Wrong(outcome) => wrong.push(outcome),
+        }
     }
-    println!("{counts:?} {reasons:?}");
+    println!("{total} modules, {kept} changed and as before, {} wrong, not compared: {reasons:?}", wrong.len());
     if !wrong.is_empty() {
         return Err(format!("these have an outcome more: {wrong:#?}").into());
     }
-    let count = |name| counts.get(name).copied().unwrap_or(0);
-    let (kept, unknown, total) = (count("kept"), count("unknown"), counts.values().sum::<usize>());
-    assert!(kept * 100 >= total * 40 && unknown * 100 <= total * 10, "{counts:?} {reasons:?}");
+    let unknown: u64 = reasons.values().sum();
+    assert!(kept * 100 >= total * 40 && unknown * 100 <= total * 10, "of {total} modules, {kept}; {reasons:?}");
     Ok(())
 }
 
@@ -211,9 +207,8 @@ fn names(program: &Program) -> Vec<String> {
     registers.chain(program.locations.iter().map(|variable| variable.name.clone())).collect()
 }
 
-fn keep(kind: &str, seed: u64, module: &adversary::Module) -> Result<PathBuf, Failed> {
+fn keep(kind: &str, seed: u64, module: &adversary::Module) -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adversary");
-    fs::create_dir_all(&folder)?;
     let path = folder.join(format!("{kind}-{seed}.ll"));
     let (sm, ptx) = module.target;
     let of = |optimize| lower(module, optimize, None);
@@ -224,6 +219,6 @@ fn keep(kind: &str, seed: u64, module: &adversary::Module) -> Result<PathBuf, Fa
         comment(of(Rewrites::NONE)?),
         comment(of(Rewrites::all())?)
     );
-    fs::write(&path, text)?;
+    fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text)).map_err(|error| error.to_string())?;
     Ok(path)
 }
