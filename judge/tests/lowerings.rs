@@ -247,8 +247,8 @@ fn what_no_language_has_is_an_error() {
     };
     let access = Access::new;
     let float = access(Space::Global, Type::F32);
-    check(Operation::Load(float), Ordering::Release, "no language has a release load");
-    check(Operation::Fence, Ordering::Relaxed, "no language has a relaxed fence");
+    check(Operation::Load(float), Ordering::Release, "no language has release for a load");
+    check(Operation::Fence, Ordering::Relaxed, "no language has relaxed for a fence");
     check(Operation::Rmw(RmwOp::Add, float), Ordering::Relaxed, "'add' is not defined on f32");
     check(
         Operation::CmpXchg { access: float, failure: Ordering::Relaxed },

@@ -58,6 +58,8 @@ impl Question {
         let litmus = &subject.litmus;
 
         let start = Instant::now();
+        // The verdict has one limit, however many searches it takes.
+        let left = || Limits { time: limits.time.map(|time| time.saturating_sub(start.elapsed())), ..limits };
         // Where there are many final states, the condition is decided without them.
         let counted =
             if self.outcomes.is_some() { limits } else { Limits { choices: limits.choices.min(COUNTED), ..limits } };
@@ -65,12 +67,12 @@ impl Question {
         let verdict = outcomes.verdict(&litmus.condition, &Layout::new(&litmus.program));
         let found = match verdict {
             Err(limit) if limit == Limit::States || limit == Limit::Choices && counted != limits => {
-                search::decide(&litmus.program, &litmus.condition, conventions, limits)
+                search::decide(&litmus.program, &litmus.condition, conventions, left())
             }
             verdict => Decision { verdict, candidates: 0, execution: None },
         };
         // Where there is a data race, or may be one, no condition is known to hold.
-        let (race, found) = match race::of(&subject, conventions, limits) {
+        let (race, found) = match race::of(&subject, conventions, left()) {
             Ok(race) => (race, found),
             Err(limit) => (None, Decision { verdict: Err(limit), ..found }),
         };

@@ -1,20 +1,20 @@
 //! What the fields of the pages may hold, for their lists.
 
 use ptx_atomics_lowering::{
-    Ordering, PtxVersion, RmwOp, Sm, Strategy, Type,
+    Ordering, PtxVersion, Sm, Strategy, Type,
     ptx::{Scope, Space},
 };
 use ptx_atomics_pass::FpChoice;
 use serde_json::json;
 use strum::IntoEnumIterator;
 
-use crate::explorer::PLAIN;
+use crate::explorer::operations;
 
 /// The values of the fields, as JSON.
 pub fn choices() -> String {
     let names = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>();
     json!({
-        "operation": names(&mut PLAIN.iter().map(ToString::to_string).chain(RmwOp::iter().map(|op| op.to_string()))),
+        "operation": names(&mut operations()),
         "ordering": names(&mut Ordering::iter().map(|ordering| ordering.to_string())),
         "scope": names(&mut ["singlethread".to_owned()].into_iter().chain(Scope::iter().map(|scope| scope.to_string()))),
         "type": names(&mut Type::iter().map(|ty| ty.to_string())),

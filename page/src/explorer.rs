@@ -1,5 +1,6 @@
 //! The PTX of one operation: what it is, what it differs in, what it needs and costs.
 
+use itertools::Itertools;
 use ptx_atomics_lowering::{
     Access, AtomicOp, Change, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
     abi::{ABI, RowName, Step},
@@ -14,10 +15,15 @@ use strum::{EnumMessage, IntoEnumIterator};
 use crate::answer::{self, Wrong};
 
 /// The operations that are no read-modify-write of `atomicrmw`.
-pub const PLAIN: [&str; 4] = ["load", "store", "cmpxchg", "fence"];
+const PLAIN: [&str; 4] = ["load", "store", "cmpxchg", "fence"];
+
+/// The names of all operations.
+pub fn operations() -> impl Iterator<Item = String> {
+    PLAIN.into_iter().map(ToOwned::to_owned).chain(RmwOp::iter().map(|op| op.to_string()))
+}
 
 /// An operation and what decides its lowering, as the fields of the page have them. Text that is empty is not set.
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Question {
     operation: String,
@@ -95,15 +101,19 @@ pub fn answer(question: &str) -> String {
 }
 
 /// A value by its name.
-fn named<T: ToString>(field: &'static str, name: &str, all: impl Iterator<Item = T>) -> Result<T, Wrong> {
-    let mut known = Vec::new();
-    for value in all {
-        if value.to_string() == name {
-            return Ok(value);
-        }
-        known.push(value.to_string());
-    }
-    Err(Wrong::new(field, format!("unknown {field} '{name}'; the known ones are {}", known.join(", "))))
+fn named<T: ToString>(field: &'static str, name: &str, mut all: impl Iterator<Item = T> + Clone) -> Result<T, Wrong> {
+    let known = all.clone().map(|value| value.to_string());
+    let found = all.find(|value| value.to_string() == name);
+    found.ok_or_else(|| unknown(field, name, known))
+}
+
+fn unknown(field: &'static str, name: &str, mut known: impl Iterator<Item = String>) -> Wrong {
+    Wrong::new(field, format!("unknown {field} '{name}'; the known ones are {}", known.join(", ")))
+}
+
+/// A read-modify-write operation by its name.
+fn rmw(name: &str) -> Result<RmwOp, Wrong> {
+    named("operation", name, RmwOp::iter()).map_err(|_| unknown("operation", name, operations()))
 }
 
 /// Takes the value of a field, or keeps its error.
@@ -125,7 +135,7 @@ impl Question {
         Ok(Explored::new(&lowering, &target))
     }
 
-    fn op(&self, errors: &mut Vec<Wrong>) -> Option<AtomicOp> {
+    pub(crate) fn op(&self, errors: &mut Vec<Wrong>) -> Option<AtomicOp> {
         let ordering = kept(errors, named("ordering", &self.ordering, Ordering::iter()));
         let scope = match &self.scope[..] {
             "singlethread" => Some(SyncScope::SingleThread),
@@ -154,7 +164,7 @@ impl Question {
         };
         let rmw = match &self.operation[..] {
             "load" | "store" | "cmpxchg" => None,
-            name => Some(kept(errors, named("operation", name, RmwOp::iter()))?),
+            name => Some(kept(errors, rmw(name))?),
         };
         let mut access = Access::new(space?, ty?);
         access.volatile = self.volatile;

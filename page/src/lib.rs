@@ -3,12 +3,14 @@
 //! A page sends a question as JSON, all of whose fields are text as the user typed it, and gets an answer as JSON: what the
 //! command `ptx-atomics` says, or its errors with the fields they are about. `scripts/book` puts all of it together.
 
+mod adjust;
 mod answer;
 mod choices;
 pub mod explorer;
 pub mod litmus;
 mod placement;
 
+pub use adjust::adjusted;
 pub use choices::choices;
 pub use placement::placed;
 
@@ -21,6 +23,12 @@ mod exports {
     #[wasm_bindgen]
     pub fn explore(question: &str) -> String {
         crate::explorer::answer(question)
+    }
+
+    /// What makes the choice of a field possible: [`crate::adjusted`].
+    #[wasm_bindgen]
+    pub fn adjusted(question: &str, field: &str) -> String {
+        crate::adjusted(question, field)
     }
 
     /// The answer to a litmus test: [`crate::litmus`].

@@ -1,6 +1,6 @@
 //! The answer to a litmus test, as `ptx-atomics litmus` gives it.
 
-use std::time::Duration;
+use std::{str::FromStr, time::Duration};
 
 use ptx_atomics_litmus::{OUTCOMES, Question as Asked, Subject, TestReport, svg};
 use ptx_memory_model::{
@@ -127,17 +127,28 @@ impl Question {
 
     fn limits(&self, errors: &mut Vec<Wrong>) -> Limits {
         let defaults = Limits::default();
-        let mut number = |field, text: &str, default: f64, least: f64| match text.parse::<f64>() {
-            Ok(number) if (least..=1e9).contains(&number) => number,
-            _ if text.is_empty() => default,
-            _ => {
-                errors.push(Wrong::new(field, format!("'{text}' is no number from {least} to 1000000000")));
-                default
-            }
-        };
-        let rounds = number("rounds", &self.rounds, defaults.rounds as f64, 1.0) as usize;
-        let choices = number("choices", &self.choices, defaults.choices as f64, 0.0) as u64;
-        let seconds = number("time-limit", &self.time_limit, PATIENCE, 0.0);
-        Limits { rounds, choices, time: Some(Duration::from_secs_f64(seconds)), ..defaults }
+        let mut wrong =
+            |field, text: &str, what: &str| errors.push(Wrong::new(field, format!("'{text}' is no {what}")));
+        // As the command has them, of which one is the number of rounds at the least.
+        let rounds = number(&self.rounds, defaults.rounds as u32).filter(|rounds| *rounds > 0).unwrap_or_else(|| {
+            wrong("rounds", &self.rounds, "whole number from 1 to 4294967295");
+            1
+        });
+        let choices = number(&self.choices, defaults.choices).unwrap_or_else(|| {
+            wrong("choices", &self.choices, "whole number");
+            0
+        });
+        let time = number(&self.time_limit, PATIENCE)
+            .filter(|seconds| (0.0..=1e9).contains(seconds))
+            .map(Duration::from_secs_f64);
+        if time.is_none() {
+            wrong("time-limit", &self.time_limit, "number of seconds from 0 to 1000000000");
+        }
+        Limits { rounds: rounds as usize, choices, time, ..defaults }
     }
+}
+
+/// The number that a field has, if it has one; what nothing stands in has the default.
+fn number<N: FromStr>(text: &str, default: N) -> Option<N> {
+    if text.is_empty() { Some(default) } else { text.parse().ok() }
 }

@@ -1,5 +1,5 @@
 // The explorer: one operation, on one or two targets.
-import { Engine, coded, copied, element, mark, question, remember, restore, table } from "./page.js";
+import { Engine, code, coded, copied, element, mark, question, ready, remember, rememberSoon, restore, table } from "./page.js";
 
 const form = document.querySelector("#explorer");
 const engine = new Engine();
@@ -27,7 +27,7 @@ function asked(side) {
 }
 
 async function show() {
-  remember(form);
+  rememberSoon(form);
   const own = ++latest;
   const compared = form.elements.compare.checked;
   document.querySelector("#side-b").hidden = !compared;
@@ -66,14 +66,14 @@ function inReference() {
 function known({ target, ptx, changes, row, requires, sass }, other) {
   const lines = ptx === "" ? [] : ptx.split("\n");
   const differs = (line) => other && other.length > 0 && !other.includes(line);
-  const code = lines.flatMap((line) => [differs(line) ? element("mark", {}, line) : line, "\n"]);
+  const marked = lines.flatMap((line) => [differs(line) ? element("mark", {}, line) : line, "\n"]);
   const parts = [
-    element("h3", {}, target),
-    lines.length > 0 ? element("pre", {}, element("code", {}, ...code)) : element("p", {}, "No instruction: nothing is left to do."),
+    element("h2", {}, target),
+    lines.length > 0 ? code(`PTX for ${target}`, ...marked) : element("p", {}, "No instruction: nothing is left to do."),
     copied(ptx),
     element("p", {}, element("a", { href: inReference() }, "In the reference, with what other compilers give")),
   ];
-  const part = (title, ...body) => parts.push(element("h4", {}, title), ...body);
+  const part = (title, ...body) => parts.push(element("h3", {}, title), ...body);
   if (changes.length > 0) {
     part("What is otherwise", element("ul", {}, ...changes.map(({ name, message }) => element("li", {}, element("code", {}, name), `: ${message}`))));
   }
@@ -89,7 +89,7 @@ function known({ target, ptx, changes, row, requires, sass }, other) {
     part(
       "What it costs",
       table(["MEMBAR", "ERRBAR", "CCTL", "all"], [[membar, errbar, cctl, opcodes.length].map(String)]),
-      element("pre", {}, element("code", {}, opcodes.join("\n"))),
+      code(`Machine code for ${target}`, opcodes.join("\n")),
       element("p", {}, `Machine code of ${family}, by ptxas ${ptxas}. ${notes.map((note) => `${note}. `).join("")}`),
     );
   } else {
@@ -98,13 +98,28 @@ function known({ target, ptx, changes, row, requires, sass }, other) {
   return element("section", { class: "answer" }, ...parts);
 }
 
+/** Makes the choice of a field possible, by other values of other fields, and says so. */
+async function adjust(field) {
+  const { changed, note } = JSON.parse(await engine.call("adjusted", JSON.stringify(asked("a")), field));
+  for (const [name, value] of Object.entries(changed)) form.elements[name].value = value;
+  document.querySelector("#note").textContent = note;
+}
+
 form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("input", show);
+form.addEventListener("input", async ({ target }) => {
+  if (target.tagName === "SELECT") await adjust(target.name).catch(() => {});
+  await show();
+});
+form.addEventListener("change", () => remember(form));
 addEventListener("hashchange", () => {
   restore(form);
   show();
 });
-lists(JSON.parse(await engine.call("choices")));
+const choices = await engine.call("choices").catch((error) => {
+  form.dataset.state = `This page cannot answer: ${error.message}.`;
+  throw error;
+});
+lists(JSON.parse(choices));
 restore(form);
 await show();
-form.dataset.ready = "";
+ready(form);

@@ -1,5 +1,5 @@
 // Litmus tests: an editor, and what the command says and draws of them.
-import { Engine, copied, element, mark, question, remember, restore, state } from "./page.js";
+import { Engine, code, copied, element, mark, question, ready, remember, rememberSoon, restore, state } from "./page.js";
 
 const form = document.querySelector("#litmus");
 const shown = document.querySelector("#shown");
@@ -9,27 +9,29 @@ const engine = new Engine();
 let places = [];
 /** The name of the test's file. */
 let named = "test.litmus";
-
-/** Beyond the time limit of the search, for the drawing. */
-const GRACE = 2000;
-const PATIENCE = 10;
+/** Counts runs: a later one takes the place of one that is not done. */
+let latest = 0;
 
 async function run() {
   remember(form);
+  const own = ++latest;
   const started = performance.now();
-  const limit = Number(form.elements["time-limit"].value) || PATIENCE;
-  const timer = setTimeout(() => engine.stop(`stopped after ${limit} seconds`), limit * 1000 + GRACE);
+  const running = form.hasAttribute("aria-busy");
   busy(true);
-  status.textContent = "Running…";
+  if (running) engine.stop();
+  const seconds = element("span", { "aria-hidden": "true" });
+  status.replaceChildren("Running…", seconds);
+  const clock = setInterval(() => seconds.replaceChildren(` ${Math.round((performance.now() - started) / 1000)} s`), 1000);
   try {
     const { answer, errors } = JSON.parse(await engine.call("litmus", JSON.stringify(question(form))));
+    if (own !== latest) return;
     answer ? await say(answer) : refuse(errors);
     form.dataset.took = (performance.now() - started).toFixed(1);
   } catch (error) {
-    status.textContent = `No verdict: ${error.message}.`;
+    if (own === latest) nothing(`No verdict: ${error.message}.`);
   } finally {
-    clearTimeout(timer);
-    busy(false);
+    clearInterval(clock);
+    if (own === latest) busy(false);
   }
 }
 
@@ -46,7 +48,7 @@ async function say({ answer, text, svg, threads, warnings }) {
   placement(threads);
   named = answer.file;
   status.textContent = text.slice(answer.file.length + 2, text.indexOf("\n"));
-  const said = element("pre", { tabindex: "0" }, element("code", {}, text));
+  const said = code("What the command says", text);
   if (!svg) {
     shown.replaceChildren(said);
     return;
@@ -54,15 +56,23 @@ async function say({ answer, text, svg, threads, warnings }) {
   // An image has no scripts, and its text is found in the text below.
   const image = element("img", { alt: `The execution of ${answer.name}: the text below says the same` });
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-  shown.replaceChildren(element("figure", { class: "drawing" }, image), said);
+  shown.replaceChildren(element("figure", { class: "drawing", tabindex: "0" }, image), said);
   await image.decode();
 }
 
 function refuse(errors) {
+  nothing(`${errors.length} error${errors.length === 1 ? "" : "s"}: nothing was run.`);
   mark(form, errors.filter((one) => one.field !== "text"));
   listed(errors.filter((one) => one.field === "text"), "error");
   state(text, "aria-invalid", errors.some((one) => one.field === "text"));
-  status.textContent = `${errors.length} error${errors.length === 1 ? "" : "s"}: nothing was run.`;
+}
+
+/** Why there is no answer. What is said of an earlier test is about another text. */
+function nothing(why) {
+  status.textContent = why;
+  mark(form, []);
+  listed([], "error");
+  placement([]);
   shown.replaceChildren();
 }
 
@@ -73,9 +83,9 @@ function listed(wrong, level) {
   list.replaceChildren(...wrong.map(({ line, column, message }) => {
     const go = element("button", { type: "button", class: level }, `${level}: ${message} (line ${line}, column ${column})`);
     go.onclick = () => select(lines, line, column);
-    const code = lines[line - 1] ?? "";
+    const source = lines[line - 1] ?? "";
     const mark = " ".repeat(Math.max(0, column - 1)) + "^";
-    return element("li", {}, go, element("pre", {}, element("code", {}, `${code}\n${mark}`)));
+    return element("li", {}, go, code(`Line ${line}`, `${source}\n${mark}`));
   }));
 }
 
@@ -91,6 +101,10 @@ function select(lines, line, column) {
 function placement(threads) {
   places = threads;
   const fieldset = document.querySelector("#places");
+  if (threads.length === 0) {
+    fieldset.replaceChildren("Run the test first.");
+    return;
+  }
   const levels = ["gpu", "cluster", "cta"];
   const rows = threads.map((place, thread) => {
     const lists = levels.map((level) => {
@@ -110,12 +124,13 @@ function placement(threads) {
 async function move(thread, level, number) {
   const { gpu, cluster, cta } = { ...places[thread], [level]: number };
   const before = text.value;
-  const placed = await engine.call("placed", before, thread, gpu, cluster ?? undefined, cta);
+  // A failure is said by the run that ended the call.
+  const placed = await engine.call("placed", before, thread, gpu, cluster ?? undefined, cta).catch(() => undefined);
   // What was typed in the meantime stays.
   if (placed !== undefined && text.value === before) {
     text.value = placed;
     await run();
-    document.querySelector(`[aria-label="${level} of P${thread}"]`).focus();
+    document.querySelector(`[aria-label="${level} of P${thread}"]`)?.focus();
   }
 }
 
@@ -145,20 +160,30 @@ function asCommand() {
   document.querySelector("#command").replaceChildren(element("code", {}, line), " ", copied(line));
 }
 
+/** The tests that the list offers, by their paths. */
 async function examples() {
-  const all = await (await fetch(new URL("examples.json", import.meta.url))).json();
-  const list = form.elements.example;
-  for (const [folder, tests] of Object.entries(all)) {
-    const names = Object.keys(tests);
-    list.append(element("optgroup", { label: folder }, ...names.map((name) => element("option", { value: `${folder}/${name}` }, name))));
+  const tests = {};
+  const folders = await (await fetch(new URL("examples.json", import.meta.url))).json();
+  for (const [folder, all] of Object.entries(folders)) {
+    const named = (path) => element("option", { value: path }, path.replace(/^.*[/](.*)[.]litmus$/, "$1"));
+    form.elements.example.append(element("optgroup", { label: folder }, ...Object.keys(all).map(named)));
+    Object.assign(tests, all);
   }
-  list.onchange = () => {
-    const [, folder, name] = /^(.*)[/](.*)$/.exec(list.value) ?? [];
-    if (name === undefined) return;
-    text.value = all[folder][name];
-    run();
-  };
-  return all;
+  return tests;
+}
+
+/** Takes the text of the example that is chosen, if one is. */
+function take() {
+  text.dataset.default = all[form.elements.example.value] ?? all["examples/litmus/message_passing.litmus"] ?? "";
+  text.value = text.dataset.default;
+}
+
+/** Sets the fields to what the address says, and runs that. */
+async function restored() {
+  restore(form);
+  take();
+  restore(form);
+  await run();
 }
 
 form.addEventListener("submit", (event) => event.preventDefault());
@@ -169,13 +194,12 @@ form.elements.show.onclick = asCommand;
 form.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
 });
-text.addEventListener("input", () => remember(form));
-addEventListener("hashchange", () => {
-  restore(form);
+form.elements.example.onchange = () => {
+  take();
   run();
-});
-const all = await examples();
-text.value = Object.values(all)[0].message_passing;
-restore(form);
-await run();
-form.dataset.ready = "";
+};
+text.addEventListener("input", () => rememberSoon(form));
+addEventListener("hashchange", restored);
+const all = await examples().catch(() => ({}));
+await restored();
+ready(form);

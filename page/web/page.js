@@ -1,30 +1,31 @@
 // What the pages share: the worker, the state in the address, and small pieces of HTML.
 
-/** A worker that can be stopped; a new one takes its place. */
+/** The library in a worker, which is started by the first call, and again by the next one after it was stopped or failed. */
 export class Engine {
   #worker;
   #pending = new Map();
   #next = 0;
 
-  constructor() {
-    this.#start();
-  }
-
   #start() {
-    this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-    this.#worker.onmessage = ({ data: { id, value, error } }) => {
-      const { resolve, reject } = this.#pending.get(id);
+    const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data: { id, value, failed } }) => {
+      if (failed !== undefined) {
+        this.stop(failed);
+        return;
+      }
+      this.#pending.get(id).resolve(value);
       this.#pending.delete(id);
-      error === undefined ? resolve(value) : reject(new Error(error));
     };
-    this.#worker.onerror = (event) => {
+    worker.onerror = (event) => {
       event.preventDefault();
-      this.stop(event.message || "the worker could not be loaded");
+      this.stop(event.message || "the library of this page cannot be loaded");
     };
+    return worker;
   }
 
   /** Calls a function of the library. */
   call(name, ...args) {
+    this.#worker ??= this.#start();
     const id = this.#next++;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
@@ -34,10 +35,10 @@ export class Engine {
 
   /** Ends all calls. */
   stop(why = "stopped") {
-    this.#worker.terminate();
+    this.#worker?.terminate();
+    this.#worker = undefined;
     const pending = [...this.#pending.values()];
     this.#pending.clear();
-    this.#start();
     pending.forEach(({ reject }) => reject(new Error(why)));
   }
 }
@@ -52,14 +53,29 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** The fields of a form that are not at their defaults, in the address. */
+/** Keeps the keys of a form from the book, whose arrows turn pages, and says that the form answers. */
+export function ready(form) {
+  form.addEventListener("keydown", (event) => event.stopPropagation());
+  form.dataset.ready = "";
+}
+
+let due;
+
+/** Writes the fields of a form that are not at their defaults into the address. */
 export function remember(form) {
+  clearTimeout(due);
   const chosen = new URLSearchParams();
   for (const field of fields(form)) {
     if (value(field) !== field.dataset.default) chosen.set(field.name, value(field));
   }
   const hash = chosen.toString();
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+}
+
+/** The same, when nothing was typed for a moment: browsers bound how often a page may do it. */
+export function rememberSoon(form) {
+  clearTimeout(due);
+  due = setTimeout(() => remember(form), 300);
 }
 
 /** Sets the fields to what the address says, and all others to their defaults. */
@@ -116,6 +132,11 @@ export function state(of, name, is) {
 /** A text whose words between backticks are code. */
 export function coded(text) {
   return element("span", {}, ...text.split("`").map((part, index) => (index % 2 === 0 ? part : element("code", {}, part))));
+}
+
+/** Code that may scroll, and can have the focus for that. */
+export function code(label, ...lines) {
+  return element("pre", { tabindex: "0", role: "region", "aria-label": label }, element("code", {}, ...lines));
 }
 
 /** A table with a line of names. */

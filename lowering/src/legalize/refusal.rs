@@ -11,7 +11,7 @@ use crate::{
 #[non_exhaustive]
 pub enum Unsupported {
     /// The ABI has no such row.
-    #[error("no language has a {ordering} {kind}")]
+    #[error("no language has {ordering} for a {kind}")]
     Ordering {
         /// The operation.
         kind: RowKind,
