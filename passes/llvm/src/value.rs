@@ -139,10 +139,14 @@ pub fn inline_assembly(instruction: InstructionValue<'_>) -> Option<String> {
 /// What a call calls.
 fn called(instruction: InstructionValue<'_>) -> Option<LLVMValueRef> {
     // SAFETY: the instruction is live, and the called value is asked of a call.
-    unsafe {
-        let call = LLVMIsACallInst(instruction.as_value_ref());
-        if call.is_null() { None } else { Some(LLVMGetCalledValue(call)) }
-    }
+    is_call(instruction).then(|| unsafe { LLVMGetCalledValue(instruction.as_value_ref()) })
+}
+
+/// Whether an instruction is a call of any kind: those that may unwind or branch end their blocks.
+pub fn is_call(instruction: InstructionValue<'_>) -> bool {
+    use inkwell::llvm_sys::LLVMOpcode::{LLVMCall, LLVMCallBr, LLVMInvoke};
+    // SAFETY: the instruction is live.
+    matches!(unsafe { LLVMGetInstructionOpcode(instruction.as_value_ref()) }, LLVMCall | LLVMInvoke | LLVMCallBr)
 }
 
 /// LLVM's number of a synchronization scope in this context.

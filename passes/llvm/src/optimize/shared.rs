@@ -15,7 +15,7 @@ use ptx_atomics_pass::{
 use rustc_hash::FxHashMap;
 
 use super::call;
-use crate::value::{callee, inline_assembly, instructions, name, users};
+use crate::value::{callee, inline_assembly, instructions, is_call, name, users};
 
 /// What keeps shared memory from being known to one CTA alone, by function.
 pub struct Obstacles(FxHashMap<LLVMValueRef, String>);
@@ -117,9 +117,7 @@ fn obstacle(instruction: InstructionValue<'_>) -> Option<String> {
         return (!assembly::stays_in_cta(&text)).then(|| "inline assembly may use mapa".into());
     }
     let Some(callee) = callee(instruction) else {
-        // SAFETY: the instruction is live.
-        let is_call = unsafe { !LLVMIsACallInst(instruction.as_value_ref()).is_null() };
-        return is_call.then(|| "a call through a pointer may use mapa".into());
+        return is_call(instruction).then(|| "a call through a pointer may use mapa".into());
     };
     let name = name(&callee);
     let computes = call::effects(instruction, Some(callee)) == Some(0);

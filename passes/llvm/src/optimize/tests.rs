@@ -222,6 +222,14 @@ fn shared_memory_is_one_ctas_where_nothing_speaks_against_it() {
         )
     };
     let unknown = "the call to `g` may use mapa";
+    // A kernel that calls `f`, and has a call that ends its block.
+    let ending = |call: &str| {
+        let lands = if call.starts_with("invoke") { "%l = landingpad { ptr, i32 } cleanup" } else { "" };
+        format!(
+            "define ptx_kernel void @k(ptr %q) personality ptr null {{ call void @f() {call} a: ret void c: {lands} ret void }}
+             define internal void @f() {{ {FENCE} ret void }}"
+        )
+    };
     let cases = [
         (kernel(""), None),
         (kernel("call void @g()"), Some(unknown)),
@@ -254,6 +262,12 @@ fn shared_memory_is_one_ctas_where_nothing_speaks_against_it() {
         (called("") + "define ptx_kernel void @other() { call void @g() call void @f() ret void }", Some(unknown)),
         (called("") + "define ptx_kernel void @other() { call void @g() ret void }", None),
         (String::from("module asm \"foo\" ") + &kernel(""), Some("assembly of the module may use mapa")),
+        (ending("invoke void @g() to label %a unwind label %c"), Some(unknown)),
+        (ending("invoke void %q() to label %a unwind label %c"), Some("a call through a pointer may use mapa")),
+        (
+            ending("callbr void asm sideeffect \"mapa.u64 $0, $0, 1;\", \"l,!i\"(ptr %q) to label %a [label %c]"),
+            Some("inline assembly may use mapa"),
+        ),
     ];
     for (module, expected) in &cases {
         check_shared("sm_90", module, *expected);
