@@ -191,6 +191,12 @@ impl<'m, 'o> Inliner<'m, 'o> {
                 }
                 return;
             }
+            ("mapa", _) => {
+                if let Err(why) = self.mapped(run, call, of, &line) {
+                    self.wrong(line, guard, why);
+                }
+                return;
+            }
             ("ld" | "st", [space, ..]) if space.starts_with("param") => self.passed(call, of),
             ("cvta", _) => operand(self, 0).and_then(|d| Ok(vec![format!("mov.u64 {d}, {}", operand(self, 1)?)])),
             ("isspacep", [space]) => {
@@ -234,6 +240,46 @@ impl<'m, 'o> Inliner<'m, 'o> {
         if skip.is_some() {
             self.push(line, What::Text(format!("{not_taken}:")));
         }
+    }
+
+    /// `mapa`, the place in the shared memory of a CTA of the cluster that an address names in that of the thread's own: a comparison and
+    /// a sum for each variable and CTA. Of any other address or CTA, nothing is known.
+    fn mapped(&mut self, run: &Run<'_>, call: &Call<'_>, of: &Instruction<'_>, line: &Line) -> Result<(), String> {
+        let [d, a, rank] = &of.operands[..] else { return Err("`mapa` takes three operands".into()) };
+        let (d, a, rank) = (self.operand(run, call, d)?, self.operand(run, call, a)?, self.operand(run, call, rank)?);
+        let done = own_name(&format!("$mapa${}", line.number), call.number);
+        let skip = guard(call, of, true).map(|guard| format!("{guard} bra {done}"));
+        let by = ARRAY.ilog2();
+        let mut texts = vec![
+            format!("mov.u64 %mapa$address, {a}"),
+            format!("shr.u64 %mapa$of, %mapa$address, {by}"),
+            "shl.b64 %mapa$of, %mapa$of, 32".to_owned(),
+            format!("add.u64 %mapa$of, %mapa$of, {rank}"),
+        ];
+        let peers = self.objects.cluster(run.place);
+        for symbol in self.objects.shared(&call.own) {
+            let mut base = |place| {
+                let object = self.objects.symbol(&symbol, &call.own, (run.thread, call.number), place)?.ok()?;
+                Some(self.objects.all[object].base)
+            };
+            let Some(own) = base(run.place) else { continue };
+            for (rank, peer) in &peers {
+                let Some(peer) = base(*peer) else { continue };
+                texts.push(format!("setp.eq.u64 %mapa$is, %mapa$of, {}", own >> by << 32 | Value::from(*rank)));
+                texts.push(format!("@%mapa$is add.u64 {d}, %mapa$address, {}", peer.wrapping_sub(own)));
+                texts.push(format!("@%mapa$is bra {done}"));
+            }
+        }
+        for text in skip.into_iter().chain(texts) {
+            self.push(line.clone(), What::Text(text));
+        }
+        self.wrong(
+            line.clone(),
+            None,
+            "`mapa` of what is no variable in shared memory, or of a CTA that no thread is in",
+        );
+        self.push(line.clone(), What::Text(format!("{done}:")));
+        Ok(())
     }
 
     /// The instruction with the names of the thread, and without what is the same to the model.

@@ -92,6 +92,24 @@ impl<'m> Objects<'m> {
         texts.collect()
     }
 
+    /// The variables of the module and of a function's body that each CTA has its own of, in the order of their names.
+    pub fn shared(&self, own: &HashMap<&str, Declaration>) -> Vec<String> {
+        let all = self.module.iter().chain(own).filter(|(_, declaration)| declaration.space == Space::Shared);
+        let mut symbols: Vec<String> = all.map(|(symbol, _)| (*symbol).to_owned()).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        symbols
+    }
+
+    /// The CTAs of a CTA's cluster that threads are in, by their ranks. A CTA without a cluster is one by itself.
+    pub fn cluster(&self, of: Place) -> Vec<(u32, Place)> {
+        if of.cluster.is_none() {
+            return vec![(0, of)];
+        }
+        let is_peer = |place: &&Place| (place.cluster, place.gpu) == (of.cluster, of.gpu);
+        self.ctas.iter().filter(is_peer).map(|place| (place.cta, *place)).collect()
+    }
+
     /// The object that a symbol of the module, or of a function's body, names in a call of a thread.
     pub fn symbol(
         &mut self,
