@@ -19,6 +19,8 @@ use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 use crate::{
     align::{Assignment, TooLarge, align},
     block::{BasicBlock, control_flow},
+    cas_loop::early_ends,
+    cost,
     effect::{Aligned, Extra, extras},
     event::{MemoryEvent, acquires, fence},
     expansion::{companions, fences_around, is_expansion, is_loop, needs_instruction},
@@ -158,7 +160,17 @@ impl FunctionJudgement {
 /// If the function is too large.
 pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<FunctionJudgement, TooLarge> {
     let flow = Flow::of_function(function);
-    let is_lost = |op: &AtomicOp, node| judge_operation(op, Some(node), &flow).loss().is_some();
+    let loads: Vec<&AtomicOp> = blocks
+        .iter()
+        .flat_map(|block| &block.operations)
+        .filter(|op| matches!(op.operation, Operation::Load(_)))
+        .collect();
+    // Of a weak load, nobody knows whether it is the program's.
+    let is_added = |node: usize| {
+        let is_strong = MemoryEvent::of(&flow, node).is_some_and(|event| event.strong.is_some());
+        is_strong && !loads.iter().any(|op| cost::of_match(op, &flow, node).is_some())
+    };
+    let is_lost = |op: &AtomicOp, node| judge_operation(op, Some(node), &flow, &is_added).loss().is_some();
     let assignments = align(blocks, &flow, is_lost)?;
     let alone = has_one_thread(function);
     let chooses = flow.in_order().into_iter().any(|node| chooses_space(&flow, node));
@@ -166,7 +178,7 @@ pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<Func
         if !assignment.is_reached {
             return Judgement { notes: vec![Note::Unreachable], ..Judgement::default() };
         }
-        let mut judgement = judge_operation(op, assignment.node, &flow);
+        let mut judgement = judge_operation(op, assignment.node, &flow, &is_added);
         if assignment.lacks_fence && judgement.violations.is_empty() {
             judgement.violations =
                 vec![Violation::new(Loss::Ordering, "the fence that it needs stands for another operation")];
@@ -205,8 +217,9 @@ fn has_one_thread(function: &Function) -> bool {
     })
 }
 
-/// Judges an operation by the access or fence that stands for it.
-fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judgement {
+/// Judges an operation by the access or fence that stands for it. `is_added` says whether a load that may end an exchange is the
+/// compiler's.
+fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>, is_added: &dyn Fn(usize) -> bool) -> Judgement {
     let lines = |nodes: &[usize]| nodes.iter().map(|node| flow.nodes[*node].line).collect();
     let lost = |loss, reason: &str| vec![Violation::new(loss, reason)];
     let Some(node) = node else {
@@ -234,6 +247,8 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>) -> Judge
     let mut group = vec![node];
     if is_expansion(op, flow, node) {
         group.extend(companions(flow, node));
+    } else if matches!(op.operation, Operation::CmpXchg { .. }) {
+        group.extend(early_ends(flow, node).into_iter().filter(|load| is_added(*load)));
     }
     let strength = Strength::of_operation(flow, &group);
     let mut violations = strength.violations(op);
@@ -857,6 +872,32 @@ mod tests {
             &with("", "ld", "acq_rel", [""; 2]).replace("ld.gpu", "ld"),
             "weak-load-in-loop",
         );
+    }
+
+    /// The same of all bits that are exchanged: the load is the compiler's where the program has no atomic load.
+    #[test]
+    fn exchanges_that_end_early_are_judged_by_their_loads() {
+        use Ordering::{AcqRel, Acquire, Relaxed};
+        for (ty, bits) in [(Type::I32, 32), (Type::I64, 64)] {
+            let exchange =
+                |success, failure| op(Operation::CmpXchg { access: global(ty), failure }, success, Scope::Gpu);
+            let with = |load: &str, branch: &str| {
+                format!(
+                    "{load}.gpu.global.b{bits} %r1, [%rd1]; mov.b{bits} %r4, %r1;
+                     setp.ne.b{bits} %p1, %r4, %r2; {branch}
+                     $swap: atom.acq_rel.gpu.global.cas.b{bits} %r1, [%rd1], %r2, %r3; $end: ret;"
+                )
+            };
+            let early = |load| with(load, "@%p1 bra $end;");
+            check(&[exchange(AcqRel, Relaxed)], &early("ld.relaxed"), "right");
+            check(&[exchange(AcqRel, Acquire)], &early("ld.relaxed"), "ordering");
+            check(&[exchange(AcqRel, Acquire)], &with("ld.relaxed", "@!%p1 bra $swap; ret;"), "ordering");
+            check(&[exchange(AcqRel, Acquire)], &early("ld.acquire"), "right");
+            // It ends nothing, or is the program's.
+            check(&[exchange(AcqRel, Acquire)], &with("ld.relaxed", ""), "right");
+            let load = op(Operation::Load(global(ty)), Relaxed, Scope::Gpu);
+            check(&[load, exchange(AcqRel, Acquire)], &early("ld.relaxed"), "right right");
+        }
     }
 
     /// A part of a word is read with what is beside it, and written by a loop.
