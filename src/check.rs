@@ -316,7 +316,7 @@ impl FunctionEffects {
         let own: HashSet<&str> = beside.assembly.iter().flat_map(|text| accesses(text)).collect();
         let is_own = |extra: &Extra| {
             let line = (extra.line as usize).checked_sub(1).and_then(|index| lines.get(index));
-            line.is_some_and(|line| accesses(line).all(|access| own.contains(access)))
+            extra.kind != ExtraKind::Other && line.is_some_and(|line| accesses(line).all(|access| own.contains(access)))
         };
         judged.extras.retain(|extra| !is_own(extra));
         let called = |is: fn(&Operation) -> bool| beside.called.iter().any(|op| is(&op.operation));
@@ -326,6 +326,7 @@ impl FunctionEffects {
         let may_be_own = |extra: &Extra| match extra.kind {
             ExtraKind::Update => extra.in_loop || updates,
             ExtraKind::AtomicStore => extra.in_loop || stores,
+            ExtraKind::Other => beside.calls || !beside.assembly.is_empty(),
             ExtraKind::Store => beside.writes && extra.of.is_none_or(|op| extra.in_loop || named[op].is_written),
             _ => {
                 let asked = |op: usize| blocks.iter().flat_map(|block| &block.operations).nth(op);

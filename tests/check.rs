@@ -607,6 +607,20 @@ fn effects() -> Result<(), Failed> {
     }
     let (_, stdout, _) = files.check(EFFECTS, &doubled("st.release"), &["--json"])?;
     assert!(stdout.contains(r#""verdict":"effect","missing":["one more atomic write to memory"]"#), "{stdout}");
+    // What no operation becomes, unless the program itself may do it.
+    for other in [
+        "multimem.red.relaxed.gpu.global.add.u32 [%rd1], 1;",
+        "call helper;",
+        "red.async.relaxed.cluster.global.add.u32 [%rd1], 1;",
+    ] {
+        let ptx = right.replacen("\tst.release", &format!("\t{other}\n\tst.release"), 1);
+        let (status, _, stderr) = files.check(EFFECTS, &ptx, &[])?;
+        let said = stderr.contains("the PTX does to memory what the IR does not");
+        assert!(status == 1 && said && stderr.ends_with(last), "{other}\n{stderr}");
+        let calls =
+            EFFECTS.replacen("store atomic", "call void @helper()\n  store atomic", 1) + "declare void @helper()\n";
+        assert_eq!(files.check(&calls, &ptx, &[])?.2, last, "{other}");
+    }
     // A plain store twice is as one, for all that can be told; an atomic in a loop may have been unrolled.
     assert_eq!(files.check(EFFECTS, &doubled("st.global"), &[])?.2, last);
     let (status, _, stderr) = files.check(EFFECTS, &doubled("atom.relaxed.sys.global.add"), &[])?;

@@ -11,6 +11,7 @@ use ptx_atomics_lowering::{
     ptx::{
         AluOp, Code, Function, Instruction, Name, Operand, Space,
         flow::{Direction, NodeCode},
+        mnemonic::{Mnemonic, is_private},
         syntax::{Text, TokenKind, tokens},
     },
 };
@@ -53,11 +54,17 @@ pub enum ExtraKind {
     /// A volatile load, which may be the program's own.
     #[strum(message = "one more volatile access")]
     VolatileLoad,
+    /// Another instruction that writes memory, or a call: a reduction of other CTAs, a copy in bulk. No operation becomes one.
+    #[strum(message = "an instruction that writes memory")]
+    Other,
 }
 
 impl ExtraKind {
     /// What an access does beyond reading; `None` if that is nothing, or if no other thread sees it.
     fn of(flow: &Flow<'_>, node: usize, locals: &HashSet<Name>) -> Option<Self> {
+        if let NodeCode::Other(other) = flow.nodes[node].code {
+            return writes_otherwise(&other.mnemonic).then_some(Self::Other);
+        }
         let event = MemoryEvent::of(flow, node)?;
         let kind = match (event.reads, event.writes) {
             (true, true) if keeps_value(flow, node) => return None,
@@ -70,6 +77,12 @@ impl ExtraKind {
         let is_own = event.space == Space::Local || is_local(flow, node, locals);
         (!is_own).then_some(kind)
     }
+}
+
+/// Whether an instruction that is not modelled writes memory that other threads see, as no plain access of a program does.
+fn writes_otherwise(mnemonic: &str) -> bool {
+    let row = Mnemonic::of(mnemonic);
+    row.is_none_or(|row| row.writes && !["ld", "st"].contains(&row.words) && !is_private(mnemonic))
 }
 
 /// What the source has, and which nodes stand for it.

@@ -13,7 +13,8 @@ use ptx_atomics_lowering::AtomicOp;
 use crate::{
     instruction::Instruction,
     memory::pointers,
-    value::{Value, callee, inline_assembly, instructions, name},
+    optimize::call::effects,
+    value::{Value, callee, inline_assembly, instructions, is_call, name},
 };
 
 /// What a function does besides its atomics, with the functions that it calls, which may become part of it.
@@ -27,6 +28,8 @@ pub struct Beside {
     pub volatile: bool,
     /// Whether there are intrinsics that LLVM's backend turns into atomics.
     pub atomics: bool,
+    /// Whether there are calls of functions, or of intrinsics of LLVM's backend, that may touch memory.
+    pub calls: bool,
     /// The atomics of the functions that it calls.
     pub called: Vec<AtomicOp>,
 }
@@ -70,23 +73,27 @@ impl<'c> Summary<'c> {
                 self.own.volatile |= unsafe { LLVMGetVolatile(raw) != 0 };
                 self.stores_to(unsafe { LLVMGetOperand(raw, 1) });
             }
-            LLVMOpcode::LLVMCall => {
+            _ if is_call(instruction) => {
                 if let Some(text) = inline_assembly(instruction) {
                     self.own.assembly.push(text);
                 } else if let Some(callee) = callee(instruction) {
-                    self.calls(raw, callee);
+                    self.calls(instruction, callee);
+                } else {
+                    self.own.calls = true;
                 }
             }
             _ => {}
         }
     }
 
-    fn calls(&mut self, call: LLVMValueRef, callee: FunctionValue<'c>) {
+    fn calls(&mut self, call: InstructionValue<'c>, callee: FunctionValue<'c>) {
         let name = name(&callee);
+        let is_general = name.starts_with("llvm.") && !name.starts_with("llvm.nvvm.");
+        self.own.calls |= !is_general && effects(call, Some(callee)) != Some(0);
         if callee.count_basic_blocks() > 0 {
             self.callees.push(callee);
         } else if ["llvm.memcpy.", "llvm.memmove.", "llvm.memset."].iter().any(|start| name.starts_with(start)) {
-            self.stores_to(unsafe { LLVMGetOperand(call, 0) });
+            self.stores_to(unsafe { LLVMGetOperand(call.as_value_ref(), 0) });
         } else if name.starts_with("llvm.masked.") {
             self.own.writes = true;
             self.stores.push(None);

@@ -205,12 +205,13 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
         .collect();
     let with_called = |(called, mut found): (Vec<FunctionValue<'_>>, Recognized)| {
         for callee in called {
-            let Beside { assembly, writes, volatile, atomics, .. } = &summaries[&callee].own;
+            let Beside { assembly, writes, volatile, atomics, calls, .. } = &summaries[&callee].own;
             let beside = &mut found.beside;
             beside.assembly.extend_from_slice(assembly);
             beside.writes |= writes;
             beside.volatile |= volatile;
             beside.atomics |= atomics;
+            beside.calls |= calls;
             beside.called.extend(operations.get(&name(&callee)).into_iter().flatten());
         }
         found
