@@ -479,6 +479,9 @@ pub struct VerifyMappingArgs {
     /// Every N-th of these, from the K-th on
     #[arg(long, value_name = "K/N", default_value = "1/1", value_parser = shard)]
     pub shard: (usize, usize),
+    /// Begin with a later program of each set: another sample, which shares none with the first
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["files", "mutants"])]
+    pub offset: usize,
     /// A folder for the first counterexample of each mapping: the source, and its PTX as a litmus test
     #[arg(long, value_name = "FOLDER")]
     pub counterexamples: Option<PathBuf>,

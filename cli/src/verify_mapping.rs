@@ -190,7 +190,8 @@ fn shard(args: &VerifyMappingArgs, set: Set) -> (usize, usize) {
         false if args.optimize && !set.is_for_the_optimizer() => 5 * set.sample(),
         false => set.sample(),
     };
-    (1 + (k - 1) * every, n * every)
+    // The sample of an offset of `every` is the first one again.
+    (1 + (k - 1) * every + args.offset % every, n * every)
 }
 
 /// Writes the first program that each mapping does not keep, and its PTX.

@@ -21,9 +21,12 @@ pub struct Baseline(BTreeMap<(String, String), Verdict>);
 pub struct BaselineError {
     /// From 1.
     pub line: usize,
-    /// The line.
+    /// The line, or how it begins.
     pub text: String,
 }
+
+/// How much of a line that is none of a baseline is shown, in characters.
+const SHOWN: usize = 60;
 
 /// A function beside what a baseline knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -76,7 +79,11 @@ impl FromStr for Baseline {
     fn from_str(text: &str) -> Result<Self, BaselineError> {
         let mut known = BTreeMap::new();
         for (index, line) in text.lines().enumerate() {
-            let error = || BaselineError { line: index + 1, text: line.to_owned() };
+            let shown = || match line.char_indices().nth(SHOWN) {
+                Some((end, _)) => format!("{}…", &line[..end]),
+                None => line.to_owned(),
+            };
+            let error = || BaselineError { line: index + 1, text: shown() };
             match line.split_whitespace().collect::<Vec<_>>()[..] {
                 [] => {}
                 [word, ..] if word.starts_with('#') => {}
@@ -118,9 +125,15 @@ mod tests {
 
     #[test]
     fn other_texts() {
-        for text in ["sm_90 ptx86 name", "sm_90 ptx86 name lost", "{}"] {
+        let long = "{\"targets\": ".to_owned() + &"[".repeat(1000);
+        for (text, shown) in [
+            ("sm_90 ptx86 name", "sm_90 ptx86 name".to_owned()),
+            ("sm_90 ptx86 name lost", "sm_90 ptx86 name lost".to_owned()),
+            ("{}", "{}".to_owned()),
+            (&long, format!("{}…", &long[..SHOWN])),
+        ] {
             let found = format!("\n{text}").parse::<Baseline>();
-            assert_eq!(found, Err(BaselineError { line: 2, text: text.into() }));
+            assert_eq!(found, Err(BaselineError { line: 2, text: shown }));
         }
     }
 }
