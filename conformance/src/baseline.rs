@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
-use ptx_atomics_lowering::Target;
-use serde::Serialize;
-
 use crate::{
     report::{Results, target_name},
     suite::Outcome,
-    verdict::Verdict,
+    verdict::{Standing, Verdict},
 };
+use ptx_atomics_lowering::Target;
 
 /// The functions that failed before, and how: a text with a line for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,20 +25,6 @@ pub struct BaselineError {
 
 /// How much of a line that is none of a baseline is shown, in characters.
 const SHOWN: usize = 60;
-
-/// A function beside what a baseline knows of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// It is right, and was.
-    Right,
-    /// It fails, and did no better before.
-    Known,
-    /// It is right, and failed before.
-    Mended,
-    /// It fails, and did better before, or nothing is known.
-    Failure,
-}
 
 const HEAD: &str = "# What fails in `ptx-atomics conformance`: target, function, verdict.";
 

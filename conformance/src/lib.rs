@@ -42,7 +42,7 @@ mod values;
 mod verdict;
 
 pub use self::{
-    baseline::{Baseline, BaselineError, Standing},
+    baseline::{Baseline, BaselineError},
     cell::Cell,
     command::{Failure, Template, TemplateError},
     compile::Compiler,
@@ -51,5 +51,5 @@ pub use self::{
     suite::{Outcome, Suite},
     svg::svg,
     values::Values,
-    verdict::Verdict,
+    verdict::{Standing, Verdict},
 };

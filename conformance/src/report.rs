@@ -7,7 +7,13 @@ use ptx_atomics_lowering::{RmwOp, Target};
 use serde::Serialize;
 use strum::EnumMessage;
 
-use crate::{baseline::Standing, cell::Cell, llvm_ir, suite::Outcome, values::Values, verdict::Verdict};
+use crate::{
+    cell::Cell,
+    llvm_ir,
+    suite::Outcome,
+    values::Values,
+    verdict::{Standing, Verdict},
+};
 
 /// What became of the functions for one target.
 #[derive(Clone, Debug)]

@@ -78,6 +78,20 @@ pub enum Verdict {
     Timeout,
 }
 
+/// A function beside what a baseline knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It is right, and was.
+    Right,
+    /// It fails, and did no better before.
+    Known,
+    /// It is right, and failed before.
+    Mended,
+    /// It fails, and did better before, or nothing is known.
+    Failure,
+}
+
 impl From<Loss> for Verdict {
     fn from(loss: Loss) -> Self {
         match loss {

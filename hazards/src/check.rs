@@ -4,6 +4,7 @@ mod alias;
 mod barriers;
 mod flow;
 mod forms;
+mod found;
 mod graph;
 mod message;
 mod need;
@@ -18,13 +19,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::graph::Graph;
 use self::{
-    alias::{Overlap, Round},
+    alias::Overlap,
     barriers::Barriers,
     flow::{Coverage, Flow, Foreign, Mode, State, States, TooLarge},
+    found::{Found, Key},
     graph::Place,
     need::Lack,
     roles::Fork,
-    token::{Done, Token, What},
+    token::{Done, Round, Token, What},
 };
 use crate::{
     finding::{Report, Rule, Verdict},
@@ -156,21 +158,6 @@ fn extends<'k>(graph: &Graph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -
     }
     a.extent = Some(extent.max(distance.cast_unsigned() + more));
     true
-}
-
-/// Which finding it is. Of one missing thing, one place is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
-    first: usize,
-    rule: Rule,
-    lack: Lack,
-}
-
-/// Where it was found.
-#[derive(Clone, Debug)]
-pub struct Found<'k> {
-    verdict: Verdict,
-    second: Token<'k>,
 }
 
 struct Search<'k> {

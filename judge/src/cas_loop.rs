@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, HashSet};
 
 use ptx_atomics_lowering::ptx::{
-    Address, AluOp, Atom, Cmp, Guard, Instruction, Ld, Name, Operand, Type,
+    AluOp, Atom, Cmp, Guard, Instruction, Name, Operand, Type,
     flow::{Direction, Node, NodeCode, Visit},
 };
 
-use crate::{expansion::copied_from, flow::Flow};
+use crate::flow::Flow;
 
 /// When a compare-and-swap is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,60 +191,30 @@ pub fn always_behind(flow: &Flow<'_>, cas: usize, outcome: Outcome, visit: impl 
 pub fn keeps_value(flow: &Flow<'_>, cas: usize) -> bool {
     match flow.cas(cas) {
         Some(Atom { b, c: Some(c), .. }) => {
-            let [expected, new] = [b, c].map(|operand| origin(flow, cas, operand, MOST_COPIES));
+            let [expected, new] = [b, c].map(|operand| origin(flow, cas, operand));
             expected == new
         }
         _ => false,
     }
 }
 
-/// The loads of a `cas`'s place that end the exchange without it: a branch on whether the loaded value is the expected one leads to
-/// the `cas` on one side alone.
-pub fn early_ends(flow: &Flow<'_>, cas: usize) -> Vec<usize> {
-    let Some(atom) = flow.cas(cas) else { return Vec::new() };
-    let base = copied_from(flow, &atom.a.base);
-    let is_same = |a: &Address| a.offset == atom.a.offset && copied_from(flow, &a.base) == base;
-    let expected = origin(flow, cas, &atom.b, MOST_COPIES);
-    let compares = |node: usize, loaded: &Origin<'_>| match flow.instruction(node) {
-        Some(Instruction::Setp { cmp: Cmp::Eq | Cmp::Ne, ty, a, b, .. }) if ty.bits() == atom.ty.bits() => {
-            let [a, b] = [a, b].map(|operand| origin(flow, node, operand, MOST_COPIES));
-            a == *loaded && b == expected || a == expected && b == *loaded
-        }
-        _ => false,
-    };
-    let ends = |load: usize, d: &Name| {
-        let loaded = Origin::Register(d, vec![load]);
-        let leads = |node: usize| node == cas || flow.reached(node, Direction::Forward, |node| node == load)[cas];
-        flow.nodes.iter().any(|node| {
-            let (NodeCode::Instruction(Instruction::Bra { .. }), Some(guard), [one, other]) =
-                (node.code, node.guard, &node.next[..])
-            else {
-                return false;
-            };
-            matches!(flow.writers(&guard.p), [setp] if compares(*setp, &loaded)) && leads(*one) != leads(*other)
-        })
-    };
-    let loads = flow.in_order().into_iter().filter(|node| match flow.instruction(*node) {
-        Some(Instruction::Ld(Ld { a, vec: None, ty, d: Operand::Register(d), .. })) => {
-            ty.bits() == atom.ty.bits() && is_same(a) && ends(*node, d)
-        }
-        _ => false,
-    });
-    loads.collect()
-}
-
 /// The longest chain of copies that is followed.
 const MOST_COPIES: usize = 4;
 
-/// Where the value of an operand at a node comes from, without the copies in between.
+/// Where the value of an operand comes from, without the copies in between.
 #[derive(PartialEq)]
-enum Origin<'p> {
+pub enum Origin<'p> {
     Operand(&'p Operand),
     Register(&'p Name, Vec<usize>),
     Vector(Vec<Self>),
 }
 
-fn origin<'p>(flow: &Flow<'p>, at: usize, operand: &'p Operand, copies: usize) -> Origin<'p> {
+/// Where the value of an operand at a node comes from.
+pub fn origin<'p>(flow: &Flow<'p>, at: usize, operand: &'p Operand) -> Origin<'p> {
+    copied(flow, at, operand, MOST_COPIES)
+}
+
+fn copied<'p>(flow: &Flow<'p>, at: usize, operand: &'p Operand, copies: usize) -> Origin<'p> {
     match operand {
         Operand::Register(name) => {
             let definitions = flow.definitions(at, name);
@@ -256,12 +226,12 @@ fn origin<'p>(flow: &Flow<'p>, at: usize, operand: &'p Operand, copies: usize) -
                 } = &flow.nodes[node]
                 && let (Operand::Register(_), [source], 1..) = (d, &sources[..], copies)
             {
-                return origin(flow, node, source, copies - 1);
+                return copied(flow, node, source, copies - 1);
             }
             Origin::Register(name, definitions)
         }
         Operand::Vector(elements) => {
-            Origin::Vector(elements.iter().map(|element| origin(flow, at, element, copies)).collect())
+            Origin::Vector(elements.iter().map(|element| copied(flow, at, element, copies)).collect())
         }
         operand => Origin::Operand(operand),
     }

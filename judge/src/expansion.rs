@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use ptx_atomics_lowering::{
     AtomicOp, Operation, RmwOp, SyncScope,
     ptx::{
-        Address, AluOp, Atom, AtomOp, Instruction, Ld, Name, Operand,
+        Address, AluOp, Atom, AtomOp, Cmp, Instruction, Ld, Name, Operand,
         flow::{Direction, NodeCode},
     },
 };
 
 use crate::{
-    cas_loop::keeps_value,
+    cas_loop::{Origin, keeps_value, origin},
     event::{MemoryEvent, fence, touches_memory},
     flow::Flow,
 };
@@ -157,6 +157,41 @@ fn first_reads(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
         }
     }
     reads
+}
+
+/// The loads of a `cas`'s place that end the exchange without it: a branch on whether the loaded value is the expected one leads to
+/// the `cas` on one side alone.
+pub fn early_ends(flow: &Flow<'_>, cas: usize) -> Vec<usize> {
+    let Some(atom) = flow.cas(cas) else { return Vec::new() };
+    let base = copied_from(flow, &atom.a.base);
+    let is_same = |a: &Address| a.offset == atom.a.offset && copied_from(flow, &a.base) == base;
+    let expected = origin(flow, cas, &atom.b);
+    let compares = |node: usize, loaded: &Origin<'_>| match flow.instruction(node) {
+        Some(Instruction::Setp { cmp: Cmp::Eq | Cmp::Ne, ty, a, b, .. }) if ty.bits() == atom.ty.bits() => {
+            let [a, b] = [a, b].map(|operand| origin(flow, node, operand));
+            a == *loaded && b == expected || a == expected && b == *loaded
+        }
+        _ => false,
+    };
+    let ends = |load: usize, d: &Name| {
+        let loaded = Origin::Register(d, vec![load]);
+        let leads = |node: usize| node == cas || flow.reached(node, Direction::Forward, |node| node == load)[cas];
+        flow.nodes.iter().any(|node| {
+            let (NodeCode::Instruction(Instruction::Bra { .. }), Some(guard), [one, other]) =
+                (node.code, node.guard, &node.next[..])
+            else {
+                return false;
+            };
+            matches!(flow.writers(&guard.p), [setp] if compares(*setp, &loaded)) && leads(*one) != leads(*other)
+        })
+    };
+    let loads = flow.in_order().into_iter().filter(|node| match flow.instruction(*node) {
+        Some(Instruction::Ld(Ld { a, vec: None, ty, d: Operand::Register(d), .. })) => {
+            ty.bits() == atom.ty.bits() && is_same(a) && ends(*node, d)
+        }
+        _ => false,
+    });
+    loads.collect()
 }
 
 /// The register that an address was copied from.

@@ -19,11 +19,10 @@ use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
 use crate::{
     align::{Assignment, TooLarge, align},
     block::{BasicBlock, control_flow},
-    cas_loop::early_ends,
     cost,
     effect::{Aligned, Extra, extras},
     event::{MemoryEvent, acquires, fence},
-    expansion::{companions, fences_around, is_expansion, is_loop, needs_instruction},
+    expansion::{companions, early_ends, fences_around, is_expansion, is_loop, needs_instruction},
     flow::Flow,
     graph::LEADS_TO,
     loss::{Loss, Violation},

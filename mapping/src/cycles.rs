@@ -14,7 +14,7 @@ use ptx_memory_model::{
 use strum::IntoEnumIterator;
 
 use crate::{
-    programs::placements,
+    placement::placements,
     templates::{Placed, program},
 };
 

@@ -9,6 +9,7 @@ pub mod conditions;
 pub mod cycles;
 pub mod mutants;
 pub mod optimize;
+mod placement;
 pub mod programs;
 pub mod templates;
 pub mod translate;

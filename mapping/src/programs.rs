@@ -13,6 +13,7 @@ use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 use crate::{
     cycles::Cycles,
+    placement::placements,
     templates::{self, Template},
     translate::typed,
 };
@@ -483,20 +484,6 @@ const FAILURES: [(Order, Order); 5] = [
     (Order::AcqRel, Order::Relaxed),
     (Order::SeqCst, Order::SeqCst),
 ];
-
-/// Every placement of threads, the first one at the origin: in the same CTA, cluster, or GPU as another, or in none.
-pub fn placements(threads: usize) -> Vec<Vec<Place>> {
-    let places = |number: u32| {
-        let place = |gpu, cluster, cta| Place { gpu, cluster: Some(cluster), cta };
-        [place(0, 0, 0), place(0, 0, number), place(0, number, number), place(number, 0, 0)]
-    };
-    let rest = (1..threads).map(|thread| places(thread as u32).into_iter());
-    let origin = Place { gpu: 0, cluster: Some(0), cta: 0 };
-    if threads <= 1 {
-        return vec![vec![origin]; threads];
-    }
-    rest.multi_cartesian_product().map(|rest| [origin].into_iter().chain(rest).collect()).collect()
-}
 
 /// Calls `each` for every program of so many operations on at most two variables, with fences between accesses. Among them is
 /// one for each class of programs that differ in the names of variables and the order of threads, which [`is_one_of_all`] knows.

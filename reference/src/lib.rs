@@ -5,33 +5,22 @@
 
 mod code;
 pub mod introduction;
+mod operations;
 pub mod others;
 mod rows;
 mod section;
+mod targets;
 
 use std::fmt::Write;
 
 use itertools::Itertools;
-use ptx_atomics_lowering::{Operation, Ordering, Target, ptx::Space};
 
 pub use self::{
     code::{LEVEL, SCOPE, SPACE},
+    operations::{name, operations},
     section::{Section, Table, section},
+    targets::{TARGETS, target_names, targets},
 };
-
-/// The families of GPUs, each by its first one, with PTX 9.0; sm_90 also as it is before the one-sided fences of PTX 8.6. With older
-/// PTX, forms that it lacks are replaced: what each type needs says which.
-pub const TARGETS: [(&str, &str); 9] = [
-    ("sm_20", "ptx90"),
-    ("sm_32", "ptx90"),
-    ("sm_50", "ptx90"),
-    ("sm_60", "ptx90"),
-    ("sm_70", "ptx90"),
-    ("sm_80", "ptx90"),
-    ("sm_90", "ptx85"),
-    ("sm_90", "ptx90"),
-    ("sm_100", "ptx90"),
-];
 
 /// What holds of all operations, and is in no row.
 pub const RULES: [&str; 5] = [
@@ -64,36 +53,4 @@ pub fn chapter(chapter: &str) -> String {
         write!(text, "\n{}", section(operation).text).expect("a text grows");
     }
     text
-}
-
-/// Every operation on every type in global memory; of fences and of failure orderings, one stands for all.
-pub fn operations() -> impl Iterator<Item = Operation> {
-    let is_shown = |operation: &Operation| !matches!(operation, Operation::CmpXchg { failure, .. } if *failure != Ordering::Relaxed);
-    Operation::all(Space::Global).filter(is_shown)
-}
-
-/// The name of an operation, without its type.
-pub fn name(operation: &Operation) -> String {
-    match operation {
-        Operation::Fence => "fence".to_owned(),
-        Operation::Load(_) => "load".to_owned(),
-        Operation::Store(_) => "store".to_owned(),
-        Operation::CmpXchg { .. } => "cmpxchg".to_owned(),
-        Operation::Rmw(op, _) => op.to_string(),
-    }
-}
-
-/// The targets of [`TARGETS`].
-pub fn targets() -> Vec<Target> {
-    let target = |(sm, ptx): (&str, &str)| Target::new(sm.parse().ok()?, Some(ptx.parse().ok()?)).ok();
-    TARGETS.into_iter().filter_map(target).collect()
-}
-
-/// The names of the targets, with the PTX version where one GPU is two of them.
-pub fn target_names() -> Vec<String> {
-    let name = |(sm, ptx): &(&str, &str)| match TARGETS.iter().filter(|(other, _)| other == sm).count() {
-        1 => (*sm).to_owned(),
-        _ => format!("{sm} with {ptx}"),
-    };
-    TARGETS.iter().map(name).collect()
 }

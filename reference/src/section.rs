@@ -15,9 +15,10 @@ use strum::IntoEnumIterator;
 
 use crate::{
     code::{Code, Lowered, lowered, standing_for},
-    name, others,
+    operations::name,
+    others,
     rows::{Column, Place, Row, by_place, markdown, places, places_of, rows},
-    target_names, targets,
+    targets::{target_names, targets},
 };
 
 /// The text on one type, and its tables.

@@ -2,17 +2,19 @@
 //!
 //! A file uses another one where a path in it leads there: in a `use`, in code or in the arguments of a macro. What a module
 //! only passes on, as `pub use`, is no use of its own; who takes the name from there uses the file that defines it. Between
-//! crates cargo forbids circles.
+//! crates cargo forbids circles; their order is that of ARCHITECTURE.md.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use proc_macro2::{Spacing, TokenStream, TokenTree};
+use serde_json::Value;
 use syn::{Attribute, Item, UseTree, Visibility, visit::Visit};
-use testing::root;
+use testing::{root, success};
 
 /// The path of a module from the root of its crate.
 type ModulePath = Vec<String>;
@@ -269,23 +271,82 @@ fn circle<'p>(uses: &BTreeMap<&'p Path, BTreeSet<&'p Path>>) -> Option<Vec<&'p P
     uses.keys().filter_map(|file| path_to(file, file)).min_by_key(Vec::len)
 }
 
-/// Every root of a library or program in the repository.
-fn crates() -> Vec<PathBuf> {
-    let folders = ["", "cli", "gpu", "judge", "lowering", "mapping", "memory-model", "ptx", "scope", "testing"];
-    let passes = fs::read_dir(root().join("passes")).expect("the passes").flatten().map(|entry| entry.path());
-    let folders = folders.into_iter().map(|folder| root().join(folder)).chain(passes);
-    folders
-        .flat_map(|folder| ["src/lib.rs", "src/main.rs"].map(|file| folder.join(file)))
-        .filter(|file| file.exists())
-        .collect()
+/// A crate of the repository, as cargo knows it.
+struct Package {
+    /// Its folder from the root of the repository.
+    folder: PathBuf,
+    /// The root files of its library and programs.
+    roots: Vec<PathBuf>,
+    /// The folders of the crates that it depends on, but for its tests.
+    depends_on: Vec<PathBuf>,
+}
+
+fn packages() -> Vec<Package> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(root());
+    let metadata: Value = serde_json::from_str(&success(&mut cargo).expect("metadata")).expect("JSON");
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let path = |value: &Value| PathBuf::from(value.as_str().unwrap_or_default());
+    let own = |path: PathBuf| path.strip_prefix(root()).map(Path::to_owned).ok();
+    let package = |package: &Value| {
+        let is_code = |target: &&Value| {
+            list(&target["kind"])
+                .iter()
+                .any(|kind| kind == "bin" || kind.as_str().is_some_and(|kind| kind.ends_with("lib")))
+        };
+        let targets = list(&package["targets"]);
+        let dependencies = list(&package["dependencies"]);
+        let used = dependencies.iter().filter(|of| of["kind"] != "dev").map(|of| path(&of["path"]));
+        Package {
+            folder: own(path(&package["manifest_path"]))
+                .and_then(|file| Some(file.parent()?.to_owned()))
+                .expect("a folder"),
+            roots: targets.iter().filter(is_code).map(|target| path(&target["src_path"])).collect(),
+            depends_on: used.filter(|path| path.is_absolute()).filter_map(own).collect(),
+        }
+    };
+    list(&metadata["packages"]).iter().map(package).collect()
+}
+
+/// The rooms in the order of ARCHITECTURE.md, in which each uses those above it alone.
+fn rooms() -> Vec<PathBuf> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let table = text.split("\n## ").find(|part| part.starts_with("Rooms")).expect("the rooms");
+    let row = |line: &str| Some(PathBuf::from(line.strip_prefix("| `")?.split_once("/`")?.0));
+    table.lines().filter_map(row).collect()
+}
+
+#[test]
+fn crates_use_those_above_them() {
+    let rooms = rooms();
+    // The facade is the root of the repository, whose code is in `src/`.
+    let room = |folder: &Path| {
+        let folder = if folder == Path::new("") { Path::new("src") } else { folder };
+        rooms.iter().position(|room| folder.starts_with(room))
+    };
+    let (mut wrong, mut uses) = (String::new(), 0);
+    for package in packages() {
+        let Some(own) = room(&package.folder) else {
+            wrong += &format!("  {} is in no room\n", package.folder.display());
+            continue;
+        };
+        for used in &package.depends_on {
+            uses += 1;
+            if room(used).is_none_or(|used| used > own) {
+                wrong += &format!("  {} uses {}\n", package.folder.display(), used.display());
+            }
+        }
+    }
+    assert!(uses > 50, "only {uses} uses between crates");
+    assert!(wrong.is_empty(), "against the order of ARCHITECTURE.md:\n{wrong}");
 }
 
 #[test]
 fn files_form_no_circle() {
     let mut files = 0;
     let mut circles = String::new();
-    for root_file in crates() {
-        let crate_ = Crate::read(&root_file);
+    for root_file in packages().iter().flat_map(|package| &package.roots) {
+        let crate_ = Crate::read(root_file);
         let mut uses = crate_.uses();
         files += uses.len();
         while let Some(found) = circle(&uses) {
@@ -295,7 +356,7 @@ fn files_form_no_circle() {
             uses.get_mut(found[0]).expect("it is there").remove(found[1]);
         }
     }
-    assert!(files > 100, "only {files} files are read");
+    assert!(files > 400, "only {files} files are read");
     assert!(circles.is_empty(), "files use each other:\n{circles}");
 }
 

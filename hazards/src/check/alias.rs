@@ -1,6 +1,6 @@
 //! Whether two accesses touch the same memory.
 
-use super::token::Token;
+use super::token::{Round, Token};
 use crate::kernel::{Access, Address, Kernel, ObjectKind, Space, Sum, Varies};
 
 /// What is known of two accesses.
@@ -12,17 +12,6 @@ pub enum Overlap {
     Unknown,
     /// They do, for some threads and in some round of a loop if not in every one.
     Yes,
-}
-
-/// In which round of a loop the first of two accesses was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Round {
-    /// In the same one.
-    Same,
-    /// In an earlier one.
-    Earlier,
-    /// In an earlier one, and the program leaves it in flight in later ones.
-    Ahead,
 }
 
 /// Whether two accesses overlap.

@@ -1,7 +1,7 @@
 //! Findings in words.
 
 use super::{
-    Found,
+    found::Found,
     need::Lack,
     token::{Token, What},
 };

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::{
-    Found, Key,
     flow::Flow,
     forms,
+    found::{Found, Key},
     graph::Place,
     message,
     need::Lack,

@@ -1,7 +1,6 @@
 //! An access that may be in flight, and what is known of it along a path.
 
 use super::{
-    alias::Round,
     barriers::Signals,
     graph::{Graph, Place},
 };
@@ -47,6 +46,17 @@ pub enum What<'k> {
     Waited,
     /// The end of an mbarrier, which is a write like any other.
     Invalidated,
+}
+
+/// In which round of a loop the first of two accesses was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// In the same one.
+    Same,
+    /// In an earlier one.
+    Earlier,
+    /// In an earlier one, and the program leaves it in flight in later ones.
+    Ahead,
 }
 
 /// How far an access is.

@@ -2,7 +2,7 @@
 
 use itertools::Itertools;
 
-use super::{Module, ONE_SIDED};
+use super::{Module, plan::ONE_SIDED};
 use crate::random::Random;
 
 const DECLARED: &str = r#"target triple = "nvptx64-nvidia-cuda"

@@ -27,12 +27,6 @@ pub struct Module {
     pub target: (&'static str, &'static str),
 }
 
-/// The target with fences that only acquire or release.
-const ONE_SIDED: (&str, &str) = ("sm_90", "ptx86");
-
-/// Before clusters, with them, and with one-sided fences.
-const TARGETS: [(&str, &str); 5] = [("sm_70", "ptx63"), ("sm_80", "ptx70"), ("sm_90", "ptx78"), ONE_SIDED, ONE_SIDED];
-
 /// The PTX of functions that modules only declare, one of them libdevice's.
 pub const LINKED: &str = "
 .visible .func publish(.param .b64 p, .param .b32 v) {

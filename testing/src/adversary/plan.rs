@@ -2,8 +2,13 @@
 
 use itertools::Itertools;
 
-use super::{ONE_SIDED, TARGETS};
 use crate::random::Random;
+
+/// The target with fences that only acquire or release.
+pub const ONE_SIDED: (&str, &str) = ("sm_90", "ptx86");
+
+/// Before clusters, with them, and with one-sided fences.
+const TARGETS: [(&str, &str); 5] = [("sm_70", "ptx63"), ("sm_80", "ptx70"), ("sm_90", "ptx78"), ONE_SIDED, ONE_SIDED];
 
 /// Scopes, from narrow to wide, in LLVM's words and in PTX's.
 pub const SCOPES: [(&str, &str); 4] = [("block", "cta"), ("cluster", "cluster"), ("device", "gpu"), ("", "sys")];

@@ -1,11 +1,10 @@
 //! The steps of a thread as LLVM IR, each in one of several ways.
 
 use super::{
-    ONE_SIDED,
     body::Body,
     functions::Writer,
     homes::Pointer,
-    plan::{Does, Order, SCOPES, Step},
+    plan::{Does, ONE_SIDED, Order, SCOPES, Step},
 };
 
 /// The ordering and the scope of an atomic, as words behind its operands.

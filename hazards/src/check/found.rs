@@ -1,0 +1,19 @@
+//! What was found, before it is said.
+
+use super::{need::Lack, token::Token};
+use crate::finding::{Rule, Verdict};
+
+/// Which finding it is. Of one missing thing, one place is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub first: usize,
+    pub rule: Rule,
+    pub lack: Lack,
+}
+
+/// Where it was found.
+#[derive(Clone, Debug)]
+pub struct Found<'k> {
+    pub verdict: Verdict,
+    pub second: Token<'k>,
+}
