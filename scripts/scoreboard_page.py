@@ -1,4 +1,4 @@
-"""What scripts/scoreboard writes: docs/scoreboard.md, and from its tables docs/scoreboard.svg and the table of the README."""
+"""What scripts/scoreboard writes: docs/scoreboard.md, and from its tables the one at its beginning and docs/scoreboard.svg."""
 
 import collections
 import dataclasses
@@ -24,8 +24,13 @@ NOTES = {
     "ordering-in-loop": "loops that pay for the ordering in every iteration",
     "misplaced": "whose ordering ptxas is known to drop or to misplace",
 }
+BEGIN, END = "<!-- scripts/scoreboard draws this table. -->", "<!-- The table ends. -->"
 SPACES = {0: "generic", 1: "global", 3: "shared", 5: "local"}
-INTRODUCTION = """
+INTRODUCTION = f"""
+{BEGIN}
+
+{END}
+
 ![Share of the atomics and fences that each compiler gets right, for five GPUs, with the kinds of loss](scoreboard.svg)
 
 Every compiler gets the same functions, and each function has one atomic or fence. Together they cover every operation, type and
@@ -43,6 +48,9 @@ checker, values by an interpreter. In addition, ptxas must accept the output. No
   leave out. What it makes of a read-modify-write of local memory is a `trap`, which is an error.
 - A compiler gets the operations that its LLVM has.
 - Operations of scope singlethread need no more than plain accesses.
+- rustc 1.95 to 1.98 have LLVM 22, rustc 1.99 has LLVM 23. Rust-CUDA compiles through libNVVM.
+- nvcc 13.5 with libcu++ keeps order and scope, for CUDA C++: of 96 pairs of kernel and GPU, 94 are right, and two do not compile, as with
+  ptx-atomics. Its atomics use generic addresses, which costs [instructions](sass.md).
 """
 
 
@@ -368,11 +376,8 @@ def svg(rows_of_target):
     return "\n".join([head, *parts, *bars, "</svg>"]) + "\n"
 
 
-BEGIN, END = "<!-- scripts/scoreboard draws this table. -->", "<!-- The table ends. -->"
-
-
 def summary(rows_of_target):
-    """The table of the README: how much each compiler keeps on each GPU."""
+    """How much each compiler keeps on each GPU."""
     targets = {heading.split(",")[0]: dict(rows) for heading, rows in rows_of_target.items()}
     rows = [["right for", *targets]]
     names = dict.fromkeys(itertools.chain(*targets.values()))
@@ -384,10 +389,10 @@ def summary(rows_of_target):
 
 
 def draw(root):
-    """Draws the picture and the table of the README from the page."""
-    found = tables((root / "docs/scoreboard.md").read_text())
-    (root / "docs/scoreboard.svg").write_text(svg(found))
-    readme = (root / "README.md").read_text()
-    before, rest = readme.split(BEGIN)
+    """Draws the picture and the first table from the tables of the page."""
+    page = root / "docs/scoreboard.md"
+    text = page.read_text()
+    (root / "docs/scoreboard.svg").write_text(svg(tables(text)))
+    before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    (root / "README.md").write_text(f"{before}{BEGIN}\n\n{summary(found)}\n\n{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n\n{summary(tables(text))}\n\n{END}{after}")

@@ -312,9 +312,9 @@ fn drawn() -> Result<(), Failed> {
     let copy = tempfile::tempdir()?;
     let scripts = ["scoreboard", "scoreboard_page.py", "scoreboard_reference.py", "scoreboard_sass.py", "sass.py"]
         .map(|name| format!("scripts/{name}"));
-    let drawn = ["README.md", "docs/scoreboard.svg"];
+    let drawn = ["docs/scoreboard.md", "docs/scoreboard.svg"];
     ["scripts", "docs"].iter().try_for_each(|folder| fs::create_dir(copy.path().join(folder)))?;
-    for name in scripts.iter().map(|name| &**name).chain(drawn).chain(["docs/scoreboard.md"]) {
+    for name in scripts.iter().map(|name| &**name).chain(drawn) {
         fs::copy(root().join(name), copy.path().join(name))?;
     }
     let output = Command::new(copy.path().join("scripts/scoreboard")).arg("--draw").output()?;

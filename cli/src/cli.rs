@@ -13,7 +13,6 @@ use ptx_atomics::memory_model::{
     source::{Races, ReleaseSequences},
 };
 use ptx_atomics::{
-    MLIR_VERSION,
     isolated::{Emit, Language},
     llvm::inkwell::support::get_llvm_version,
 };
@@ -55,7 +54,11 @@ pub enum Command {
 fn long_version() -> String {
     let (major, minor, patch) = get_llvm_version();
     let llvm = format!("{major}.{minor}.{patch}");
-    format!("{}\nLLVM {llvm}\nMLIR {}", env!("CARGO_PKG_VERSION"), MLIR_VERSION.unwrap_or(&llvm))
+    #[cfg(feature = "mlir")]
+    let mlir = format!("\nMLIR {}", ptx_atomics::MLIR_VERSION.unwrap_or(&llvm));
+    #[cfg(not(feature = "mlir"))]
+    let mlir = "";
+    format!("{}\nLLVM {llvm}{mlir}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Lower LLVM IR or MLIR to PTX

@@ -2,11 +2,11 @@
 
 mod corpus;
 mod cuda;
+mod flags;
 mod hosts;
 mod languages;
 mod loading;
 mod messages;
-mod readme;
 mod require;
 
 use hosts::{GPU, Host, PTX, hosts, instructions, llc};
@@ -93,7 +93,7 @@ type Test = (&'static str, Option<&'static str>, fn() -> Result<(), Failed>);
 
 fn everything_else() -> Vec<Trial> {
     let (opt, clang) = (loading::opt_missing(), Host::Clang.missing());
-    // The README shows what LLVM 22 loses.
+    // docs/plugin.md shows what LLVM 22 loses.
     let other = (llvm_version() != 22).then_some("the compilers on LLVM 22");
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let tests: [Test; 11] = [
@@ -107,7 +107,7 @@ fn everything_else() -> Vec<Trial> {
         ("options, and which of two wins", opt, messages::options),
         ("a file of remarks", opt, messages::remarks_file),
         ("all errors, and nothing written", opt, messages::all_errors),
-        ("the README's lines", other.or(opt).or(clang).or(examples::rustc_missing("")), readme::check),
+        ("the table of flags", other.or(opt).or(clang).or(examples::rustc_missing("")), flags::check),
     ];
     let mut trials: Vec<_> = tests.map(|(name, missing, test)| testing::trial(name.into(), missing, test)).into();
     for host in [Host::Opt, Host::Llc, Host::Clang] {

@@ -1,4 +1,4 @@
-//! The README's table of flags: what it shows without and with the plugin is what the compilers give.
+//! The table of flags in docs/plugin.md: what it shows without and with the plugin is what the compilers give.
 
 use std::{fs, path::Path, process::Command};
 
@@ -10,8 +10,8 @@ use testing::{examples::to_llvm_ir, plugin, root, tool};
 use crate::hosts::{GPU, PTX, filter, llc};
 
 pub fn check() -> Result<(), Failed> {
-    let readme = fs::read_to_string(root().join("README.md"))?;
-    let section = readme.split("\n## ").find(|section| section.starts_with("One flag")).ok_or("no section")?;
+    let page = fs::read_to_string(root().join("docs/plugin.md"))?;
+    let section = page.split("\n## ").find(|section| section.starts_with("One flag")).ok_or("no section")?;
     let rows = section.lines().filter(|line| line.contains("libptx_atomics.so` |") || line.contains("-passes="));
     let mut hosts = Vec::new();
     for row in rows {
