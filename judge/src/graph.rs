@@ -1,6 +1,6 @@
 //! Control flow as numbers: the orders in which it can be walked, and the relations between its nodes.
 
-use ptx_atomics_lowering::ptx::flow::reverse_post_order;
+use ptx_atomics_lowering::ptx::graph::{self, reverse_post_order};
 
 /// A directed graph. The first node is the entry, the last one the exit.
 pub struct Graph {
@@ -51,7 +51,7 @@ impl Graph {
     pub fn order(&self, exchanges: impl IntoIterator<Item = Exchange>) -> Vec<usize> {
         let mut next = self.next.clone();
         exchanges.into_iter().for_each(|Exchange { node, places }| next[node].swap(places.0, places.1));
-        reverse_post_order(next.len(), |node| &next[node])
+        reverse_post_order(next.len(), 0, |node| next[node].iter().copied())
     }
 
     /// The relations of a node to each of the others, as bits: [`LEADS_TO`], [`DOMINATES`], [`POST_DOMINATES`].
@@ -71,12 +71,7 @@ impl Graph {
 
 /// The nodes to which paths lead from `starts`, these included, but not through `without`.
 fn reached(edges: &[Vec<usize>], starts: &[usize], without: Option<usize>) -> Vec<bool> {
-    let mut seen = vec![false; edges.len()];
-    let mut stack = starts.to_vec();
-    while let Some(node) = stack.pop() {
-        if Some(node) != without && !std::mem::replace(&mut seen[node], true) {
-            stack.extend(&edges[node]);
-        }
-    }
-    seen
+    let is_kept = |node: &usize| Some(*node) != without;
+    let starts = starts.iter().copied().filter(is_kept);
+    graph::reached(edges.len(), starts, |node| edges[node].iter().copied().filter(is_kept), |_| false)
 }

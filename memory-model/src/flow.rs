@@ -1,5 +1,7 @@
 //! Where control goes in a thread: what a branch decides.
 
+use ptx_isa::graph;
+
 use crate::{
     limit::Limit,
     program::{
@@ -77,16 +79,10 @@ impl Flow {
 
     /// The statements that control may come to, without those that are only reached through `until`.
     fn reachable(&self, from: &[usize], until: usize) -> Vec<usize> {
-        let mut seen = vec![false; self.next.len() + 1];
-        seen[until] = true;
-        let (mut open, mut found) = (from.to_vec(), Vec::new());
-        while let Some(pc) = open.pop() {
-            if !std::mem::replace(&mut seen[pc], true) && pc < self.next.len() {
-                found.push(pc);
-                open.extend(&self.next[pc]);
-            }
-        }
-        found
+        let is_before = |pc: &usize| *pc != until && *pc < self.next.len();
+        let next = |pc: usize| self.next[pc].iter().copied().filter(is_before);
+        let seen = graph::reached(self.next.len(), from.iter().copied().filter(is_before), next, |_| false);
+        (0..seen.len()).filter(|pc| seen[*pc]).collect()
     }
 
     /// The variables that may be written from a statement on, by what each statement is known to write.
@@ -192,54 +188,16 @@ pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
     }
 }
 
-/// The immediate post-dominator of each node but the last, which is the end ('A Simple, Fast Dominance Algorithm', Cooper,
-/// Harvey and Kennedy, on the reversed graph). That of a node from which there is no path to the end is the end.
+/// The immediate post-dominator of each node but the last, which is the end. That of a node from which there is no path to the end is the
+/// end.
 fn post_dominators(next: &[Vec<usize>]) -> Vec<usize> {
     let end = next.len();
     let mut before = vec![Vec::new(); end + 1];
     for (pc, next) in next.iter().enumerate() {
         next.iter().for_each(|&to| before[to].push(pc));
     }
-    // In postorder of a walk back from the end.
-    let (mut number, mut order) = (vec![usize::MAX; end + 1], Vec::new());
-    let mut seen = vec![false; end + 1];
-    let mut open = vec![(end, 0)];
-    seen[end] = true;
-    while let Some((node, child)) = open.pop() {
-        match before[node].get(child) {
-            Some(&to) => {
-                open.push((node, child + 1));
-                if !std::mem::replace(&mut seen[to], true) {
-                    open.push((to, 0));
-                }
-            }
-            None => {
-                number[node] = order.len();
-                order.push(node);
-            }
-        }
-    }
-    let mut after = vec![None; end + 1];
-    after[end] = Some(end);
-    let meet = |after: &[Option<usize>], mut a: usize, mut b: usize| {
-        while a != b {
-            let (low, other) = if number[a] < number[b] { (a, b) } else { (b, a) };
-            (a, b) = (after[low].unwrap_or(end), other);
-        }
-        a
-    };
-    loop {
-        let mut changed = false;
-        for &node in order.iter().rev().filter(|&&node| node != end) {
-            let known = next[node].iter().copied().filter(|&to| after[to].is_some());
-            let new = known.reduce(|a, b| meet(&after, a, b));
-            changed |= new != after[node];
-            after[node] = new;
-        }
-        if !changed {
-            return after.into_iter().take(end).map(|node| node.unwrap_or(end)).collect();
-        }
-    }
+    let after = graph::dominators(end + 1, end, |node| before[node].iter().copied());
+    after.into_iter().take(end).map(|node| node.unwrap_or(end)).collect()
 }
 
 #[cfg(test)]

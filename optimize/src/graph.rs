@@ -1,6 +1,9 @@
 //! Predecessors, loops, and facts that hold along paths.
 
+use std::{iter::Copied, slice};
+
 use itertools::Itertools;
+use ptx_atomics_lowering::ptx::graph;
 
 use crate::function::{Block, Event, Function};
 
@@ -55,14 +58,11 @@ pub fn predecessors(function: &Function) -> Vec<Vec<usize>> {
 
 /// The blocks that the entry reaches.
 pub fn reached(function: &Function) -> Vec<bool> {
-    let mut reached = vec![false; function.blocks.len()];
-    let mut open = vec![0];
-    while let Some(block) = open.pop() {
-        if block < reached.len() && !std::mem::replace(&mut reached[block], true) {
-            open.extend(&function.blocks[block].next);
-        }
-    }
-    reached
+    graph::reached(function.blocks.len(), (!function.blocks.is_empty()).then_some(0), next(function), |_| false)
+}
+
+fn next<'f>(function: &'f Function) -> impl Fn(usize) -> Copied<slice::Iter<'f, usize>> {
+    |block| function.blocks[block].next.iter().copied()
 }
 
 /// Every loop, those around others first; and how many loops are around each block.
@@ -72,7 +72,7 @@ pub fn loops(function: &Function, predecessors: &[Vec<usize>]) -> (Vec<Region>, 
     for depth in 0..DEEPEST {
         let mut inner = vec![false; function.blocks.len()];
         let before = found.len();
-        for mut blocks in components(function, &within) {
+        for mut blocks in graph::components(function.blocks.len(), next(function), |block| within[block]) {
             if blocks.len() == 1 && !function.blocks[blocks[0]].next.contains(&blocks[0]) {
                 continue;
             }
@@ -90,49 +90,6 @@ pub fn loops(function: &Function, predecessors: &[Vec<usize>]) -> (Vec<Region>, 
         within = inner;
     }
     (found, depths)
-}
-
-/// The strongly connected components among some blocks (Tarjan, 1972).
-fn components(function: &Function, within: &[bool]) -> Vec<Vec<usize>> {
-    const UNSEEN: usize = usize::MAX;
-    let count = function.blocks.len();
-    let (mut number, mut lowest, mut on_stack) = (vec![UNSEEN; count], vec![0; count], vec![false; count]);
-    let (mut next, mut stack, mut found) = (0, Vec::new(), Vec::new());
-    for root in (0..count).filter(|&block| within[block]) {
-        let mut calls = vec![(root, 0)];
-        if number[root] != UNSEEN {
-            continue;
-        }
-        while let Some((block, edge)) = calls.pop() {
-            if edge == 0 {
-                (number[block], lowest[block], on_stack[block]) = (next, next, true);
-                next += 1;
-                stack.push(block);
-            }
-            let successors = &function.blocks[block].next;
-            let called =
-                successors.iter().enumerate().skip(edge).find(|(_, to)| within[**to] && number[**to] == UNSEEN);
-            let seen = called.map_or(successors.len(), |(index, _)| index);
-            for &to in successors[edge..seen].iter().filter(|to| within[**to] && on_stack[**to]) {
-                lowest[block] = lowest[block].min(number[to]);
-            }
-            if let Some((index, &to)) = called {
-                calls.push((block, index + 1));
-                calls.push((to, 0));
-                continue;
-            }
-            if lowest[block] == number[block] {
-                let start = stack.iter().rposition(|&other| other == block).unwrap_or(0);
-                let component = stack.split_off(start);
-                component.iter().for_each(|&block| on_stack[block] = false);
-                found.push(component);
-            }
-            if let Some((caller, _)) = calls.last() {
-                lowest[*caller] = lowest[*caller].min(lowest[block]);
-            }
-        }
-    }
-    found
 }
 
 /// What holds at a place, whatever path leads there.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
+    graph::{reached, reverse_post_order},
     instruction::{Atom, Guard, Instruction, Name, Operand, Statement},
     module::{Code, Function, Jump, Other},
     word::AtomOp,
@@ -113,7 +114,7 @@ impl<'p> Flow<'p> {
 
     /// The nodes that control reaches, each behind those that lead to it, unless they are in a loop.
     pub fn in_order(&self) -> Vec<usize> {
-        reverse_post_order(self.nodes.len(), |node| &self.nodes[node].next)
+        reverse_post_order(self.nodes.len(), self.entry(), |node| self.nodes[node].next.iter().copied())
     }
 
     /// The instruction of a node, if it is modelled.
@@ -150,14 +151,8 @@ impl<'p> Flow<'p> {
 
     /// The nodes to which a path leads from `start`. It does not lead on from those where it stops.
     pub fn reached(&self, start: usize, direction: Direction, stops: impl Fn(usize) -> bool) -> Vec<bool> {
-        let mut seen = vec![false; self.nodes.len()];
-        let mut stack = self.neighbors(start, direction).to_vec();
-        while let Some(node) = stack.pop() {
-            if !std::mem::replace(&mut seen[node], true) && !stops(node) {
-                stack.extend(self.neighbors(node, direction));
-            }
-        }
-        seen
+        let neighbors = |node: usize| self.neighbors(node, direction).iter().copied();
+        reached(self.nodes.len(), neighbors(start), neighbors, stops)
     }
 
     fn neighbors(&self, node: usize, direction: Direction) -> &[usize] {
@@ -286,32 +281,6 @@ impl<'p> Builder<'p> {
         }
         next
     }
-}
-
-/// The nodes that node 0 leads to, each behind those that lead to it, unless they are in a loop. The first successor of
-/// a node is walked first, so that the last one comes first in the order.
-pub fn reverse_post_order<'a>(nodes: usize, next: impl Fn(usize) -> &'a [usize]) -> Vec<usize> {
-    let mut seen = vec![false; nodes];
-    let mut order = Vec::new();
-    // A node, and how many of its successors are done.
-    let mut stack = vec![(0, 0)];
-    seen[0] = true;
-    while let Some((node, done)) = stack.last_mut() {
-        match next(*node).get(*done) {
-            Some(&next) => {
-                *done += 1;
-                if !std::mem::replace(&mut seen[next], true) {
-                    stack.push((next, 0));
-                }
-            }
-            None => {
-                order.push(*node);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ pub mod arithmetic;
 mod asynchronous;
 pub mod flow;
 mod form;
+pub mod graph;
 mod instruction;
 pub mod mnemonic;
 mod module;

@@ -2,6 +2,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use ptx_isa::graph;
+
 use crate::kernel::{Kernel, Literal, Meeting, Test, ValueKind, Varies};
 
 /// So many threads run a `wgmma` together.
@@ -78,19 +80,8 @@ impl<'k> Graph<'k> {
 
     /// The blocks that may be reached behind some, these included only where a path leads back; `stop` is not passed.
     pub fn reached(&self, from: &[usize], stop: impl Fn(usize) -> bool) -> Vec<bool> {
-        let mut reached = vec![false; self.kernel.blocks.len()];
-        let mut open = from.to_vec();
-        while let Some(block) = open.pop() {
-            for edge in &self.kernel.blocks[block].next {
-                if !reached[edge.to] {
-                    reached[edge.to] = true;
-                    if !stop(edge.to) {
-                        open.push(edge.to);
-                    }
-                }
-            }
-        }
-        reached
+        let next = |block: usize| self.kernel.blocks[block].next.iter().map(|edge| edge.to);
+        graph::reached(self.kernel.blocks.len(), from.iter().flat_map(|block| next(*block)), next, stop)
     }
 
     /// What follows from literals, with them.
@@ -294,26 +285,8 @@ impl<'k> Graph<'k> {
 pub type Place = (usize, usize);
 
 fn order(kernel: &Kernel) -> Vec<usize> {
-    let mut order = Vec::with_capacity(kernel.blocks.len());
-    let mut seen = vec![false; kernel.blocks.len()];
-    if kernel.blocks.is_empty() {
-        return order;
-    }
-    let mut open = vec![(0, 0)];
-    seen[0] = true;
-    while let Some((block, edge)) = open.pop() {
-        match kernel.blocks[block].next.get(edge) {
-            Some(next) => {
-                open.push((block, edge + 1));
-                if !std::mem::replace(&mut seen[next.to], true) {
-                    open.push((next.to, 0));
-                }
-            }
-            None => order.push(block),
-        }
-    }
-    order.reverse();
-    order
+    let next = |block: usize| kernel.blocks[block].next.iter().map(|edge| edge.to);
+    if kernel.blocks.is_empty() { Vec::new() } else { graph::reverse_post_order(kernel.blocks.len(), 0, next) }
 }
 
 /// What holds on every path to a block, as long as it is not computed again.
@@ -355,35 +328,18 @@ fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Literal>> {
     known.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The strongly connected components that are loops.
+/// The strongly connected components that are loops, each by its first block in the order.
 fn loops(kernel: &Kernel, order: &[usize]) -> Vec<Option<usize>> {
     let count = kernel.blocks.len();
-    let mut against = vec![Vec::new(); count];
-    for &block in order {
-        for edge in &kernel.blocks[block].next {
-            against[edge.to].push(block);
+    let mut position = vec![usize::MAX; count];
+    order.iter().enumerate().for_each(|(at, block)| position[*block] = at);
+    let next = |block: usize| kernel.blocks[block].next.iter().map(|edge| edge.to);
+    let mut loops = vec![None; count];
+    for members in graph::components(count, next, |block| position[block] != usize::MAX) {
+        let first = members.iter().copied().min_by_key(|block| position[*block]);
+        if members.len() > 1 || next(members[0]).any(|to| to == members[0]) {
+            members.iter().for_each(|block| loops[*block] = first);
         }
     }
-    // The order of a search forwards is what Kosaraju's second search takes.
-    let mut component = vec![usize::MAX; count];
-    for &root in order {
-        if component[root] != usize::MAX {
-            continue;
-        }
-        component[root] = root;
-        let mut open = vec![root];
-        while let Some(block) = open.pop() {
-            for &before in &against[block] {
-                if component[before] == usize::MAX {
-                    component[before] = root;
-                    open.push(before);
-                }
-            }
-        }
-    }
-    let mut size = vec![0; count];
-    order.iter().for_each(|&block| size[component[block]] += 1);
-    let own = |block: usize| kernel.blocks[block].next.iter().any(|edge| edge.to == block);
-    let looped = |block: usize| component[block] != usize::MAX && (size[component[block]] > 1 || own(block));
-    (0..count).map(|block| looped(block).then(|| component[block])).collect()
+    loops
 }

@@ -3,6 +3,7 @@
 //! A fork is a block behind which threads of a CTA may go different ways. What threads of one side do is followed on the other side:
 //! it may be in flight from the beginning, or from where this side permits it, until a wait observes that it is complete.
 
+use ptx_isa::graph::dominators;
 use rustc_hash::FxHashSet;
 
 use super::{
@@ -287,69 +288,12 @@ fn reaches(
     false
 }
 
-/// The block that all paths from a block to the end pass first, if there is one (Cooper, Harvey and Kennedy's algorithm).
+/// The block that all paths from a block to the end pass first, if there is one.
 fn post_dominators(graph: &Graph<'_>) -> Vec<Option<usize>> {
-    let count = graph.kernel.blocks.len();
     // Behind the end of every path stands one more block.
-    let exit = count;
-    let mut order: Vec<usize> = Vec::with_capacity(count + 1);
-    let mut number = vec![usize::MAX; count + 1];
-    let ends: Vec<usize> = (0..count).filter(|block| graph.kernel.blocks[*block].next.is_empty()).collect();
-    let mut seen = vec![false; count + 1];
-    let before = |block: usize| if block == exit { &ends } else { &graph.previous[block] };
-    let mut open = vec![(exit, 0)];
-    seen[exit] = true;
-    while let Some((block, edge)) = open.pop() {
-        match before(block).get(edge) {
-            Some(&previous) => {
-                open.push((block, edge + 1));
-                if !std::mem::replace(&mut seen[previous], true) {
-                    open.push((previous, 0));
-                }
-            }
-            None => order.push(block),
-        }
-    }
-    order.reverse();
-    order.iter().enumerate().for_each(|(at, &block)| number[block] = at);
-    let mut above: Vec<Option<usize>> = vec![None; count + 1];
-    above[exit] = Some(exit);
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &block in order.iter().skip(1) {
-            let next = &graph.kernel.blocks[block].next;
-            let next: Vec<usize> = if next.is_empty() { vec![exit] } else { next.iter().map(|edge| edge.to).collect() };
-            let mut found: Option<usize> = None;
-            for &next in next.iter().filter(|next| above[**next].is_some()) {
-                found = Some(match found {
-                    None => next,
-                    Some(other) => meet(&above, &number, next, other),
-                });
-            }
-            if found.is_some() && above[block] != found {
-                above[block] = found;
-                changed = true;
-            }
-        }
-    }
-    (0..count).map(|block| above[block].filter(|above| *above != exit)).collect()
-}
-
-fn meet(above: &[Option<usize>], number: &[usize], mut a: usize, mut b: usize) -> usize {
-    while a != b {
-        while number[a] > number[b] {
-            match above[a] {
-                Some(up) => a = up,
-                None => return b,
-            }
-        }
-        while number[b] > number[a] {
-            match above[b] {
-                Some(up) => b = up,
-                None => return a,
-            }
-        }
-    }
-    a
+    let exit = graph.kernel.blocks.len();
+    let ends: Vec<usize> = (0..exit).filter(|block| graph.kernel.blocks[*block].next.is_empty()).collect();
+    let before = |block: usize| if block == exit { &ends } else { &graph.previous[block] }.iter().copied();
+    let above = dominators(exit + 1, exit, before);
+    above.into_iter().take(exit).map(|above| above.filter(|above| *above != exit)).collect()
 }

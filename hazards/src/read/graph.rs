@@ -1,6 +1,6 @@
 //! The blocks of a kernel's code: which follow which, which dominate which, and where values of registers meet.
 
-use ptx_isa::{Family, flow::reverse_post_order};
+use ptx_isa::{Family, graph};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -125,7 +125,7 @@ fn reached(code: &Code) -> Vec<Block> {
 
 /// Blocks in reverse post-order, each with its instructions and its round.
 fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>, usize)) -> Vec<Block> {
-    let order = reverse_post_order(next.len(), |block| &next[block]);
+    let order = graph::reverse_post_order(next.len(), 0, |block| next[block].iter().copied());
     let mut renamed = vec![usize::MAX; next.len()];
     order.iter().enumerate().for_each(|(new, old)| renamed[*old] = new);
     let block = |old: &usize| {
@@ -144,75 +144,16 @@ fn content(ops: &[Op]) -> Content {
     Content { instructions: ops.len(), waits_for_group: ops.iter().any(waits) }
 }
 
-/// Cooper, Harvey and Kennedy's way.
 fn dominators(blocks: &mut [Block]) {
-    const NONE: usize = usize::MAX;
-    let mut dominator = vec![NONE; blocks.len()];
-    dominator[0] = 0;
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for block in 1..blocks.len() {
-            let known = blocks[block].previous.iter().copied().filter(|previous| dominator[*previous] != NONE);
-            let nearest = known.reduce(|mut a, mut b| {
-                while a != b {
-                    while a > b {
-                        a = dominator[a];
-                    }
-                    while b > a {
-                        b = dominator[b];
-                    }
-                }
-                a
-            });
-            let nearest = nearest.unwrap_or(0);
-            changed |= std::mem::replace(&mut dominator[block], nearest) != nearest;
-        }
-    }
-    blocks.iter_mut().zip(dominator).for_each(|(block, dominator)| block.dominator = dominator);
+    let found = graph::dominators(blocks.len(), 0, |block| blocks[block].next.iter().copied());
+    blocks.iter_mut().zip(found).for_each(|(block, dominator)| block.dominator = dominator.unwrap_or(0));
 }
 
-/// Marks what is in a strongly connected component with an edge (Tarjan, without recursion).
+/// Marks what is in a strongly connected component with an edge.
 fn loops(blocks: &mut [Block]) {
-    let length = blocks.len();
-    let (mut index, mut low) = (vec![usize::MAX; length], vec![0; length]);
-    let (mut on_stack, mut stack, mut count) = (vec![false; length], Vec::new(), 0);
-    let mut work = vec![(0, 0)];
-    while let Some((block, done)) = work.pop() {
-        if done == 0 {
-            index[block] = count;
-            low[block] = count;
-            count += 1;
-            stack.push(block);
-            on_stack[block] = true;
-        }
-        match blocks[block].next.get(done).copied() {
-            Some(next) => {
-                work.push((block, done + 1));
-                if index[next] == usize::MAX {
-                    work.push((next, 0));
-                } else if on_stack[next] {
-                    low[block] = low[block].min(index[next]);
-                }
-            }
-            None => {
-                if low[block] == index[block] {
-                    let mut members = Vec::new();
-                    while let Some(member) = stack.pop() {
-                        on_stack[member] = false;
-                        members.push(member);
-                        if member == block {
-                            break;
-                        }
-                    }
-                    let is_loop = members.len() > 1 || blocks[block].next.contains(&block);
-                    members.into_iter().for_each(|member| blocks[member].is_in_loop = is_loop);
-                }
-                if let Some((parent, _)) = work.last() {
-                    low[*parent] = low[*parent].min(low[block]);
-                }
-            }
-        }
+    for members in graph::components(blocks.len(), |block| blocks[block].next.iter().copied(), |_| true) {
+        let is_loop = members.len() > 1 || blocks[members[0]].next.contains(&members[0]);
+        members.into_iter().for_each(|member| blocks[member].is_in_loop = is_loop);
     }
 }
 

@@ -4,7 +4,7 @@
 //! that is made of one. All threads that can do so run the same kernel, in CTAs of one cluster: where all that a kernel calls
 //! is known and does nothing of that kind, none can.
 
-use ptx_atomics_lowering::Target;
+use ptx_atomics_lowering::{Target, ptx::graph::reverse_post_order};
 
 /// The first GPU with clusters.
 const FIRST_WITH_CLUSTERS: u32 = 90;
@@ -36,7 +36,9 @@ pub fn obstacles(functions: &[Function], target: &Target) -> Vec<Option<String>>
         if function.is_kernel && function.has_one_cta || !function.is_kernel && function.is_private {
             continue;
         }
-        let reached = reached(root, functions);
+        // What a function calls, and what that calls, with itself.
+        let calls = |index: usize| functions[index].calls.iter().copied();
+        let reached = reverse_post_order(functions.len(), root, calls);
         let found = if function.is_kernel {
             reached.iter().find_map(|index| functions[*index].obstacle.clone())
         } else {
@@ -47,17 +49,4 @@ pub fn obstacles(functions: &[Function], target: &Target) -> Vec<Option<String>>
         }
     }
     obstacles
-}
-
-/// What a function calls, and what that calls, with itself.
-fn reached(root: usize, functions: &[Function]) -> Vec<usize> {
-    let mut seen = vec![false; functions.len()];
-    let (mut open, mut reached) = (vec![root], Vec::new());
-    while let Some(index) = open.pop() {
-        if !std::mem::replace(&mut seen[index], true) {
-            reached.push(index);
-            open.extend(&functions[index].calls);
-        }
-    }
-    reached
 }

@@ -1,0 +1,205 @@
+//! Directed graphs whose nodes are numbers: orders, paths, dominators and loops.
+//!
+//! A graph is a function that gives the nodes behind each, so that whoever has blocks, statements or events makes no copy of them. In
+//! the other direction, the same functions go back from an end.
+
+/// The nodes that a node leads to, itself first, each behind those that lead to it, unless they are in a loop. The first successor of a
+/// node is walked first, so that the last one comes first in the order.
+pub fn reverse_post_order<N: IntoIterator<Item = usize>>(
+    count: usize,
+    start: usize,
+    next: impl Fn(usize) -> N,
+) -> Vec<usize> {
+    let mut seen = vec![false; count];
+    let mut order = Vec::new();
+    // A node, and its successors that are still to be walked.
+    let mut stack = vec![(start, next(start).into_iter())];
+    seen[start] = true;
+    while let Some((node, left)) = stack.last_mut() {
+        match left.next() {
+            Some(to) => {
+                if !std::mem::replace(&mut seen[to], true) {
+                    stack.push((to, next(to).into_iter()));
+                }
+            }
+            None => {
+                order.push(*node);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// The nodes to which paths lead from some, these included. A path does not lead on from a node where it stops.
+pub fn reached<N: IntoIterator<Item = usize>>(
+    count: usize,
+    from: impl IntoIterator<Item = usize>,
+    next: impl Fn(usize) -> N,
+    stops: impl Fn(usize) -> bool,
+) -> Vec<bool> {
+    let mut seen = vec![false; count];
+    let mut open: Vec<usize> = from.into_iter().collect();
+    while let Some(node) = open.pop() {
+        if !std::mem::replace(&mut seen[node], true) && !stops(node) {
+            open.extend(next(node));
+        }
+    }
+    seen
+}
+
+/// The immediate dominator of each node: the last one, besides itself, that is on every path from `start`. `None` for `start`, and for what
+/// it does not lead to. ('A Simple, Fast Dominance Algorithm', Cooper, Harvey and Kennedy, 2001.)
+///
+/// With the nodes in front of each, and an end for `start`, these are post-dominators.
+pub fn dominators<N: IntoIterator<Item = usize>>(
+    count: usize,
+    start: usize,
+    next: impl Fn(usize) -> N,
+) -> Vec<Option<usize>> {
+    let order = reverse_post_order(count, start, &next);
+    let mut position = vec![usize::MAX; count];
+    let mut previous: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (at, &node) in order.iter().enumerate() {
+        position[node] = at;
+        next(node).into_iter().for_each(|to| previous[to].push(node));
+    }
+    let mut above: Vec<Option<usize>> = vec![None; count];
+    above[start] = Some(start);
+    let meet = |above: &[Option<usize>], mut a: usize, mut b: usize| {
+        while a != b {
+            let (low, high) = if position[a] > position[b] { (a, b) } else { (b, a) };
+            (a, b) = (above[low].unwrap_or(start), high);
+        }
+        a
+    };
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &node in order.iter().skip(1) {
+            let known = previous[node].iter().copied().filter(|before| above[*before].is_some());
+            let found = known.reduce(|a, b| meet(&above, a, b));
+            changed |= std::mem::replace(&mut above[node], found) != found;
+        }
+    }
+    above[start] = None;
+    above
+}
+
+/// The strongly connected components among the nodes that are `within` (Tarjan, 'Depth-First Search and Linear Graph Algorithms', 1972), each
+/// behind those that it leads to.
+pub fn components<N: IntoIterator<Item = usize>>(
+    count: usize,
+    next: impl Fn(usize) -> N,
+    within: impl Fn(usize) -> bool,
+) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let (mut number, mut lowest, mut on_stack) = (vec![UNSEEN; count], vec![0; count], vec![false; count]);
+    let (mut seen, mut stack, mut found) = (0, Vec::new(), Vec::new());
+    for root in (0..count).filter(|node| within(*node)) {
+        if number[root] != UNSEEN {
+            continue;
+        }
+        let mut calls: Vec<(usize, N::IntoIter)> = Vec::new();
+        let mut called = Some(root);
+        loop {
+            if let Some(node) = called.take() {
+                (number[node], lowest[node], on_stack[node]) = (seen, seen, true);
+                seen += 1;
+                stack.push(node);
+                calls.push((node, next(node).into_iter()));
+            }
+            let Some((node, left)) = calls.last_mut() else { break };
+            let node = *node;
+            match left.find(|to| within(*to) && (number[*to] == UNSEEN || on_stack[*to])) {
+                Some(to) if number[to] == UNSEEN => called = Some(to),
+                Some(to) => lowest[node] = lowest[node].min(number[to]),
+                None => {
+                    if lowest[node] == number[node] {
+                        let start = stack.iter().rposition(|other| *other == node).unwrap_or(0);
+                        let component = stack.split_off(start);
+                        component.iter().for_each(|node| on_stack[*node] = false);
+                        found.push(component);
+                    }
+                    calls.pop();
+                    if let Some((caller, _)) = calls.last() {
+                        lowest[*caller] = lowest[*caller].min(lowest[node]);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All small graphs, each as the successors of its nodes.
+    fn graphs(count: usize) -> impl Iterator<Item = Vec<Vec<usize>>> {
+        (0..1u32 << (count * count)).map(move |edges| {
+            let has = move |from: usize, to: usize| edges >> (from * count + to) & 1 == 1;
+            (0..count).map(|from| (0..count).filter(|to| has(from, *to)).collect()).collect()
+        })
+    }
+
+    fn leads(next: &[Vec<usize>], from: &[usize], without: Option<usize>) -> Vec<bool> {
+        reached(
+            next.len(),
+            from.iter().copied().filter(|node| Some(*node) != without),
+            |node| next[node].iter().copied().filter(move |to| Some(*to) != without),
+            |_| false,
+        )
+    }
+
+    /// By their definitions, on every graph of four nodes.
+    #[test]
+    fn dominators_and_components_are_what_they_are() {
+        let mut graphs_with_both = 0;
+        for next in graphs(4) {
+            let count = next.len();
+            let of = |node: usize| next[node].iter().copied();
+            let from_start = leads(&next, &[0], None);
+            let dominates = |one: usize, other: usize| !leads(&next, &[0], Some(one))[other];
+            let above = dominators(count, 0, of);
+            for node in 0..count {
+                let own: Vec<usize> =
+                    (0..count).filter(|one| *one != node && from_start[node] && dominates(*one, node)).collect();
+                // Of all that dominate it, the nearest is dominated by all others.
+                let nearest = own.iter().copied().find(|one| own.iter().all(|other| dominates(*other, *one)));
+                assert_eq!(above[node], nearest, "{node} of {next:?}");
+            }
+            let found = components(count, of, |_| true);
+            for one in 0..count {
+                for other in 0..count {
+                    let together = found.iter().any(|component| component.contains(&one) && component.contains(&other));
+                    let mutual = leads(&next, &[one], None)[other] && leads(&next, &[other], None)[one];
+                    assert_eq!(together, mutual, "{one} and {other} of {next:?}");
+                }
+            }
+            assert_eq!(found.iter().map(Vec::len).sum::<usize>(), count);
+            let order = reverse_post_order(count, 0, of);
+            assert_eq!(order.len(), from_start.iter().filter(|reached| **reached).count());
+            graphs_with_both += usize::from(above.iter().flatten().any(|above| *above != 0) && found.len() < count);
+        }
+        assert!(graphs_with_both > 1000, "{graphs_with_both}");
+    }
+
+    #[test]
+    fn paths_stop() {
+        let next = [vec![1], vec![2], vec![3], vec![]];
+        let reached = reached(4, [0], |node| next[node].iter().copied(), |node| node == 2);
+        assert_eq!(reached, [true, true, true, false]);
+    }
+
+    /// A component stands behind those that it leads to, and nodes beyond are left out.
+    #[test]
+    fn components_are_in_order() {
+        let next = [vec![1], vec![0, 2], vec![3], vec![2]];
+        let of = |node: usize| next[node].iter().copied();
+        assert_eq!(components(4, of, |_| true), [vec![2, 3], vec![0, 1]]);
+        assert_eq!(components(4, of, |node| node < 2), [vec![0, 1]]);
+    }
+}
