@@ -5,9 +5,10 @@
 use ptx_atomics_lowering::{
     A, B, C, D, Sequence, interpret,
     ptx::{
-        AluOp, Code, Function, Guard, Instruction, Jump, Ld, Name, Operand, Other, Space, St, Statement, Type,
+        AluOp, Code, Function, Guard, Head, Instruction, Jump, Ld, Name, Operand, Other, Parameter, Space, St,
+        Statement, Type,
         arithmetic::width,
-        syntax::{self, Number, Text, TokenKind},
+        syntax::{self, Number},
     },
 };
 
@@ -60,15 +61,9 @@ pub fn sequence(function: &Function) -> Result<Sequence, Unmodelled> {
 
 /// The names of a function's results and parameters.
 fn signature(function: &Function) -> (Vec<String>, Vec<String>) {
-    let mut lists = [Vec::new(), Vec::new()];
-    let mut behind_name = 0;
-    for token in syntax::tokens(Text::of(&function.head)).filter(|token| token.kind == TokenKind::Name) {
-        match token.text.text {
-            name if name == function.name => behind_name = 1,
-            name => lists[behind_name].push(name.to_owned()),
-        }
-    }
-    lists.into()
+    let Head { results, parameters, .. } = Head::read(&function.head);
+    let names = |list: Vec<Parameter>| list.into_iter().map(|one| one.name).collect();
+    (names(results), names(parameters))
 }
 
 fn alu<const N: usize>(op: AluOp, ty: Type, d: &Name, sources: [Operand; N]) -> Instruction {

@@ -18,7 +18,7 @@ mod threads;
 mod waits;
 mod walk;
 
-use ptx_isa::Module;
+use ptx_isa::{Head, Module};
 
 use self::{code::Library, graph::Graph};
 use crate::kernel::Kernel;
@@ -28,7 +28,7 @@ pub fn read(module: &Module) -> Vec<Kernel> {
     let library = Library::of(module);
     let called = library.called();
     let has_body = module.functions().filter(|function| function.body.is_some());
-    let own = has_body.filter(|function| code::is_entry(function) || !called.contains(&*function.name));
+    let own = has_body.filter(|function| Head::read(&function.head).is_entry || !called.contains(&*function.name));
     own.map(|function| {
         let code = code::code(&library, function);
         let graph = Graph::of(&code);

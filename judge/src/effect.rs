@@ -9,10 +9,9 @@ use std::collections::{HashMap, HashSet};
 use ptx_atomics_lowering::{
     AtomicOp,
     ptx::{
-        AluOp, Code, Function, Instruction, Name, Operand, Space,
+        AluOp, Code, Function, Instruction, Name, Operand, Space, Variable,
         flow::{Direction, NodeCode},
         mnemonic::{Mnemonic, is_private},
-        syntax::{Text, TokenKind, tokens},
     },
 };
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
@@ -243,10 +242,10 @@ fn is_local(flow: &Flow<'_>, node: usize, locals: &HashSet<Name>) -> bool {
 
 /// The variables that a function declares in local memory.
 fn local_variables(function: &Function) -> HashSet<Name> {
-    let directives = function.body.iter().flatten().filter_map(|line| match &line.code {
-        Code::Directive(text) if text.starts_with(".local") => Some(text),
+    let declared = function.body.iter().flatten().filter_map(|line| match &line.code {
+        Code::Directive(text) => Some(Variable::read(text)),
         _ => None,
     });
-    let names = directives.flat_map(|text| tokens(Text::of(text)).filter(|token| token.kind == TokenKind::Name));
-    names.map(|token| Name(token.text.text.to_owned().into())).collect()
+    let local = declared.flatten().filter(|variable| variable.space == Some(Space::Local));
+    local.map(|variable| Name(variable.name.into())).collect()
 }

@@ -7,11 +7,7 @@ use std::collections::HashSet;
 
 use ptx_atomics_lowering::{
     AtomicOp, Operation, Ordering, SyncScope,
-    ptx::{
-        Code, Function, Instruction, Scope, Space,
-        flow::Direction,
-        syntax::{Text, TokenKind, tokens},
-    },
+    ptx::{Code, Function, Head, Instruction, Scope, Space, flow::Direction},
     sass::{Family, misplaces_ordering},
 };
 use strum::{Display, EnumIter, EnumMessage, IntoStaticStr};
@@ -208,12 +204,7 @@ fn chooses_space(flow: &Flow<'_>, node: usize) -> bool {
 
 /// Whether a kernel says that its CTAs have one thread.
 fn has_one_thread(function: &Function) -> bool {
-    let tokens: Vec<_> = tokens(Text::of(&function.head)).collect();
-    let says = |word: &str| word == "reqntid" || word == "maxntid";
-    tokens.iter().position(|token| token.kind == TokenKind::Dotted && says(token.text.text)).is_some_and(|at| {
-        let sizes = tokens[at + 1..].iter().filter(|token| token.kind != TokenKind::Sign(','));
-        sizes.take_while(|token| token.kind == TokenKind::Number).all(|token| token.text.text == "1")
-    })
+    Head::read(&function.head).most_threads == Some(1)
 }
 
 /// Judges an operation by the access or fence that stands for it. `is_added` says whether a load that may end an exchange is the

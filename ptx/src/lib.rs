@@ -37,6 +37,7 @@
 
 pub mod arithmetic;
 mod asynchronous;
+mod declaration;
 pub mod flow;
 mod form;
 pub mod graph;
@@ -51,6 +52,7 @@ mod word;
 
 pub use self::{
     asynchronous::{Argument, Asynchronous, Family, Kind, Role},
+    declaration::{Head, Initial, Parameter, Variable},
     form::{Form, takes},
     instruction::*,
     module::{Code, Function, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},

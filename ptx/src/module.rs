@@ -48,7 +48,7 @@ pub enum Item {
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Linkage, name, results, parameters, and performance directives, as they stand there.
+    /// Linkage, name, results, parameters, and performance directives, as they stand there. [`Head`](crate::Head) reads them.
     pub head: String,
     /// `None` for a declaration.
     pub body: Option<Vec<Line>>,

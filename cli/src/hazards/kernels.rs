@@ -5,7 +5,7 @@ use std::path::Path;
 use ptx_atomics::{
     isolated::{self, Job, Language, Unoptimized},
     llvm::{Diagnostic, Errors, Input, Location},
-    ptx::{Module as Ptx, ModuleError},
+    ptx::{Head, Module as Ptx, ModuleError},
 };
 use ptx_hazards::{Finding, Kernel, Report, Verdict};
 
@@ -95,7 +95,7 @@ fn of_ir(args: &CheckArgs, input: &Input, language: Language) -> Result<(Vec<Dia
 }
 
 fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
-    let damaged = module.functions().filter(|function| function.body.is_none() && function.head.contains(".entry"));
+    let damaged = module.functions().filter(|function| function.body.is_none() && Head::read(&function.head).is_entry);
     let damaged = damaged.map(|function| not_checked(&function.name));
     ptx_hazards::read(module).iter().map(|kernel| of_kernel(args, kernel)).chain(damaged).collect()
 }

@@ -1,9 +1,10 @@
 //! The instructions of a kernel in one list, with the functions that it calls in place of their calls.
 
 use ptx_isa::{
-    Asynchronous, Code as LineCode, Function, Instruction, Item, Module, Role, Scope, Type,
+    Asynchronous, Code as LineCode, Function, Head, Instruction, Item, Module, Parameter, Role, Scope, Space, Type,
+    Variable,
     mnemonic::{Control, Memory, Mnemonic},
-    syntax::{self, Number, Operand as Syntax, Shape, Text, TokenKind},
+    syntax::{self, Number, Operand as Syntax, Shape},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -186,127 +187,30 @@ impl<'p> Library<'p> {
 }
 
 /// The variables that a directive declares, and whether they are external.
-fn variables(text: &str) -> Vec<(Symbol, bool)> {
-    let (mut place, mut align, mut is_extern) = (None, 1, false);
-    let mut found = Vec::new();
-    let mut tokens = syntax::tokens(Text::of(text)).peekable();
-    let mut depth = 0;
-    while let Some(token) = tokens.next() {
-        match (token.kind, token.text.text) {
-            (TokenKind::Dotted, "align") => {
-                let number = tokens.next().and_then(|token| Number::parse(token.text.text));
-                if let Some(Number::Integer(number)) = number {
-                    align = number.max(1);
-                }
-            }
-            (TokenKind::Dotted, "extern") => is_extern = true,
-            (TokenKind::Dotted, word) if place.is_none() => {
-                place = match word.split("::").next().unwrap_or(word) {
-                    "shared" => Some(Place::Shared),
-                    "global" => Some(Place::Global),
-                    "param" => Some(Place::Param),
-                    "local" => Some(Place::Local),
-                    "const" => Some(Place::Other),
-                    "reg" | "loc" | "file" | "section" | "pragma" | "branchtargets" | "callprototype" => return found,
-                    _ => None,
-                };
-            }
-            (TokenKind::Sign('='), _) => return found,
-            (TokenKind::Sign('[' | '{' | '<'), _) => depth += 1,
-            (TokenKind::Sign(']' | '}' | '>'), _) => depth -= 1,
-            (TokenKind::Name, name) if depth == 0 => {
-                let Some(place) = place else { return found };
-                found.push((Symbol { name: name.into(), place, align }, is_extern));
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-/// What the head of a function says.
-#[derive(Debug, Default)]
-struct Head {
-    is_entry: bool,
-    results: Vec<String>,
-    parameters: Vec<String>,
-    aligns: Vec<u64>,
-    threads: Option<[u32; 3]>,
-    most: Option<u32>,
-}
-
-fn head(text: &str) -> Head {
-    let mut head = Head::default();
-    let mut lists: Vec<Vec<(String, u64)>> = Vec::new();
-    let (mut depth, mut name, mut seen_name, mut named_at, mut align) = (0, None, false, 0, 1);
-    let mut dimensions: Option<(Vec<u32>, bool)> = None;
-    let mut tokens = syntax::tokens(Text::of(text));
-    while let Some(token) = tokens.next() {
-        match (token.kind, token.text.text) {
-            (TokenKind::Dotted, "entry") => head.is_entry = true,
-            (TokenKind::Dotted, "align") => {
-                if let Some(Number::Integer(number)) = tokens.next().and_then(|token| Number::parse(token.text.text)) {
-                    align = number.max(1);
-                }
-            }
-            (TokenKind::Dotted, word) if depth == 0 => {
-                head.limit(dimensions.take());
-                dimensions = matches!(word, "reqntid" | "maxntid").then(|| (Vec::new(), word == "reqntid"));
-            }
-            (TokenKind::Number, number) if depth == 0 => {
-                if let (Some((list, _)), Some(Number::Integer(number))) = (&mut dimensions, Number::parse(number)) {
-                    list.push(u32::try_from(number).unwrap_or(u32::MAX));
-                }
-            }
-            (TokenKind::Sign('('), _) => {
-                depth += 1;
-                lists.push(Vec::new());
-            }
-            (TokenKind::Sign(mark @ (',' | ')')), _) if depth > 0 => {
-                if let (Some(name), Some(list)) = (name.take(), lists.last_mut()) {
-                    list.push((name, std::mem::replace(&mut align, 1)));
-                }
-                depth -= usize::from(mark == ')');
-            }
-            (TokenKind::Name, text) if depth > 0 => name = name.or_else(|| Some(text.to_owned())),
-            (TokenKind::Name, _) if !seen_name => {
-                seen_name = true;
-                named_at = lists.len();
-            }
-            _ => {}
-        }
-    }
-    head.limit(dimensions);
-    let behind = lists.split_off(named_at.min(lists.len()));
-    head.results = lists.into_iter().flatten().map(|(name, _)| name).collect();
-    (head.parameters, head.aligns) = behind.into_iter().next().unwrap_or_default().into_iter().unzip();
-    head
-}
-
-impl Head {
-    /// A directive says how many threads there are in each direction, or that there are no more of them than in a CTA of that size.
-    fn limit(&mut self, dimensions: Option<(Vec<u32>, bool)>) {
-        let Some((list, is_exact)) = dimensions.filter(|(list, _)| !list.is_empty()) else { return };
-        let at = |index: usize| list.get(index).copied().unwrap_or(1);
-        if is_exact {
-            self.threads = Some([at(0), at(1), at(2)]);
-        }
-        let all = list.iter().fold(1, |all: u32, threads| all.saturating_mul(*threads));
-        self.most = Some(all.min(self.most.unwrap_or(all)));
-    }
-}
-
-/// Whether it is a kernel.
-pub fn is_entry(function: &Function) -> bool {
-    head(&function.head).is_entry
+fn variables(text: &str) -> impl Iterator<Item = (Symbol, bool)> {
+    Variable::read(text).into_iter().map(|Variable { name, space, align, is_extern, .. }| {
+        let place = match space {
+            None => Place::Param,
+            Some(Space::Global) => Place::Global,
+            Some(Space::Local) => Place::Local,
+            Some(space) if space.is_shared_cta() => Place::Shared,
+            Some(_) => Place::Other,
+        };
+        (Symbol { name, place, align }, is_extern)
+    })
 }
 
 /// The code of a function with all that it calls.
 pub fn code<'p>(library: &Library<'p>, function: &'p Function) -> Code {
-    let head = head(&function.head);
+    let head = Head::read(&function.head);
     let mut builder = Builder {
         library,
-        code: Code { symbols: library.symbols.clone(), threads: head.threads, most: head.most, ..Code::default() },
+        code: Code {
+            symbols: library.symbols.clone(),
+            threads: head.required_threads,
+            most: head.most_threads,
+            ..Code::default()
+        },
         stored: FxHashMap::default(),
         locals: FxHashMap::default(),
         inlined: 0,
@@ -314,9 +218,9 @@ pub fn code<'p>(library: &Library<'p>, function: &'p Function) -> Code {
         stack: Vec::new(),
     };
     let mut frame = Frame { is_root: true, ..Frame::new(0, function) };
-    for (name, align) in head.parameters.iter().zip(&head.aligns) {
-        builder.code.symbols.push(Symbol { name: name.clone(), place: Place::Param, align: *align });
-        frame.symbols.insert(name.clone(), builder.code.symbols.len() - 1);
+    for Parameter { name, align, .. } in head.parameters {
+        builder.code.symbols.push(Symbol { name: name.clone(), place: Place::Param, align });
+        frame.symbols.insert(name, builder.code.symbols.len() - 1);
     }
     builder.body(function, &mut frame);
     // What leads nowhere leads to the end.
@@ -840,12 +744,14 @@ impl<'p> Builder<'_, 'p> {
         if let Some((register, holds)) = guard {
             self.push(line, Some((register, !holds)), Vec::new(), Action::Jump(vec![end]));
         }
-        let head = head(&function.head);
+        let head = Head::read(&function.head);
         self.frames += 1;
         let mut inner = Frame { end: Some(end), ..Frame::new(self.frames, function) };
         let mut back = Vec::new();
         let pairs = head.parameters.iter().zip(arguments).map(|pair| (pair, true));
-        for ((formal, actual), is_in) in pairs.chain(head.results.iter().zip(results).map(|pair| (pair, false))) {
+        for ((Parameter { name: formal, .. }, actual), is_in) in
+            pairs.chain(head.results.iter().zip(results).map(|pair| (pair, false)))
+        {
             let named = match &actual.shape {
                 Shape::Name { name, suffix: None } => Some(name.text),
                 _ => None,

@@ -196,7 +196,7 @@ fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(
 }
 
 fn is_entry(function: &Function) -> bool {
-    function.head.contains(".entry")
+    ptx_isa::Head::read(&function.head).is_entry
 }
 
 /// The module without its other kernels.

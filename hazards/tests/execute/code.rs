@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_isa::{
-    Code, Function, Item, Line, Module,
+    Code, Function, Head, Item, Line, Module, Parameter as Declared, Space, Variable,
     mnemonic::Mnemonic,
     syntax::{self, Number, Operand, Shape as Form, Statement},
 };
@@ -225,15 +225,14 @@ struct Decoder {
 }
 
 pub fn decode(module: &Module, function: &Function) -> Program {
+    let head = Head::read(&function.head);
     let mut decoder = Decoder {
         symbols: HashMap::new(),
-        parameters: parameters(&function.head),
+        parameters: parameters(&head),
         registers: HashMap::new(),
         labels: HashMap::new(),
         lists: HashMap::new(),
-        threads: number_behind(&function.head, ".reqntid")
-            .or_else(|| number_behind(&function.head, ".maxntid"))
-            .unwrap_or(128),
+        threads: head.required_threads.map(|[x, y, z]| x * y * z).or(head.most_threads).unwrap_or(128),
     };
     let body = function.body.as_deref().unwrap_or_default();
     decoder.declare(module, body);
@@ -263,34 +262,21 @@ pub fn decode(module: &Module, function: &Function) -> Program {
     Program { steps, registers: decoder.registers.len(), threads: decoder.threads, has_wgmma }
 }
 
-fn number_behind(head: &str, directive: &str) -> Option<u32> {
-    let (_, rest) = head.split_once(directive)?;
-    let product = rest.trim_start().split(|c: char| !(c.is_ascii_digit() || c == ',' || c == ' '));
-    let numbers = product.take(1).flat_map(|text| text.split(','));
-    Some(numbers.map_while(|text| text.trim().parse::<u32>().ok()).product())
-}
-
-fn parameters(head: &str) -> HashMap<String, (Parameter, u64)> {
-    let list = head.split_once('(').map_or("", |(_, rest)| rest);
-    let list = list.split_once(')').map_or("", |(list, _)| list);
-    let mut all = HashMap::new();
+fn parameters(head: &Head) -> HashMap<String, (Parameter, u64)> {
     let mut integers = 0;
-    for (index, parameter) in list.split(',').enumerate() {
-        let words: Vec<&str> = parameter.split_whitespace().collect();
-        let Some(last) = words.last() else { continue };
-        let (name, is_array) = last.split_once('[').map_or((*last, false), |(name, _)| (name, true));
+    let parameter = |(index, declared): (usize, &Declared)| {
         let address = (index as u64 + 1) << 36;
-        let value = match (is_array, words.contains(&".ptr")) {
-            (true, _) => (Parameter::Bytes, address),
-            (_, true) => (Parameter::Pointer, address),
-            _ => {
+        let value = match declared.elements {
+            Some(_) => (Parameter::Bytes, address),
+            None if declared.is_pointer => (Parameter::Pointer, address),
+            None => {
                 integers += 1;
                 (Parameter::Integer, integers - 1)
             }
         };
-        all.insert(name.to_owned(), value);
-    }
-    all
+        (declared.name.clone(), value)
+    };
+    head.parameters.iter().enumerate().map(parameter).collect()
 }
 
 impl Decoder {
@@ -306,19 +292,17 @@ impl Decoder {
         });
         let mut next = 1024;
         let mut open = Vec::new();
-        for text in global.chain(local).filter(|text| text.contains(".shared")) {
-            let words: Vec<&str> = text.trim_end_matches(';').split_whitespace().collect();
-            let Some(last) = words.last() else { continue };
-            let align = words.iter().position(|word| *word == ".align").and_then(|at| words.get(at + 1)?.parse().ok());
-            let bits = words.iter().find_map(|word| integer(word.strip_prefix('.')?)).map_or(32, |(bits, _)| bits);
-            let (name, count) = last.split_once('[').map_or((*last, "1"), |(name, count)| (name, count));
-            match count.trim_end_matches(']').parse::<u64>() {
-                Ok(count) => {
-                    next = u64::next_multiple_of(next, align.unwrap_or(16).max(16));
-                    self.symbols.insert(name.to_owned(), next);
-                    next += count * u64::from(bits / 8);
+        for variable in global.chain(local).flat_map(Variable::read) {
+            if !variable.space.is_some_and(Space::is_shared_cta) {
+                continue;
+            }
+            match variable.bytes() {
+                0 => open.push(variable.name),
+                bytes => {
+                    next = u64::next_multiple_of(next, variable.align.max(16));
+                    self.symbols.insert(variable.name, next);
+                    next += bytes;
                 }
-                Err(_) => open.push(name.to_owned()),
             }
         }
         let next = next.next_multiple_of(1024);

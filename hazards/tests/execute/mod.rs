@@ -18,7 +18,7 @@ use std::{
     collections::{BTreeSet, HashMap},
 };
 
-use ptx_isa::{Function, Module};
+use ptx_isa::{Function, Head, Module};
 
 use self::{
     code::{Program, decode},
@@ -93,7 +93,7 @@ impl Oracle {
     pub fn new(module: &Module, function: &Function, inputs: &[Input]) -> Self {
         let mut open: Vec<Base> = Vec::new();
         let mut unclear = BTreeSet::new();
-        if function.head.contains(".reqnctapercluster") {
+        if Head::read(&function.head).required_ctas.is_some() {
             unclear.insert((0, "several CTAs".into()));
             return Self { bases: Vec::new(), unclear };
         }

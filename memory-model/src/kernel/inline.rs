@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_isa::{
-    self as asm, Code, Function, Jump, Module, Name, Other, Space,
+    self as asm, Code, Function, Head, Jump, Module, Name, Other, Space,
     syntax::{self, Instruction, Operand, Shape, Statement, Text, TokenKind},
 };
 
@@ -91,7 +91,7 @@ struct Call<'c> {
     function: &'c Function,
     /// The registers that hold the parameters and results, by the names that they have in the function.
     passed: HashMap<String, String>,
-    own: HashMap<&'c str, Declaration>,
+    own: HashMap<String, Declaration>,
     /// Where it is called, from within outwards.
     from: &'c [SourceLine],
 }
@@ -594,16 +594,7 @@ fn end_of(call: usize) -> String {
 
 /// The names of the results and of the parameters of a function, from its head.
 pub(super) fn interface(function: &Function) -> (Vec<String>, Vec<String>) {
-    let (mut before, mut after, mut behind) = (Vec::new(), Vec::new(), false);
-    let mut depth = 0;
-    for token in syntax::tokens(Text::of(&function.head)) {
-        match token.kind {
-            TokenKind::Sign('(') => depth += 1,
-            TokenKind::Sign(')') => depth -= 1,
-            TokenKind::Name if depth == 0 => behind |= token.text.text == function.name,
-            TokenKind::Name => if behind { &mut after } else { &mut before }.push(token.text.text.to_owned()),
-            _ => {}
-        }
-    }
-    (before, after)
+    let Head { results, parameters, .. } = Head::read(&function.head);
+    let [results, parameters] = [results, parameters].map(|list| list.into_iter().map(|one| one.name).collect());
+    (results, parameters)
 }

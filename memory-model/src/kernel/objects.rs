@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use ptx_isa::{
-    Code, Function, Item, Module, Space, Type,
-    syntax::{self, Number, Text, Token, TokenKind},
-};
+use ptx_isa::{self as asm, Code, Function, Initial, Item, Module, Space, Type};
 
 use super::{
     names::is_called,
@@ -27,14 +24,6 @@ pub(super) struct Declaration {
     /// 0 where the length is left to whoever launches the kernel.
     elements: u64,
     initial: Vec<Initial>,
-}
-
-/// An element of an initial value.
-#[derive(Clone, Debug)]
-enum Initial {
-    Number(Value),
-    /// The address of a variable, and what is added.
-    Address(String, Value),
 }
 
 /// Who has an object.
@@ -63,7 +52,7 @@ pub(super) struct Object {
 
 /// The objects of a test, made when they are first named.
 pub(super) struct Objects<'m> {
-    module: HashMap<&'m str, Declaration>,
+    module: HashMap<String, Declaration>,
     declared: &'m [Declared],
     pub all: Vec<Object>,
     /// The CTAs that threads are in, in their order.
@@ -76,26 +65,26 @@ const MAX_BYTES: u64 = 8 * 60_000;
 impl<'m> Objects<'m> {
     pub fn new(module: &'m Module, declared: &'m [Declared], ctas: Vec<Place>) -> Self {
         let items = module.items.iter().filter_map(|item| match item {
-            Item::Directive(text) => declaration(text),
+            Item::Directive(text) => Some(declarations(text)),
             Item::Function(_) => None,
         });
-        Self { module: items.collect(), declared, all: Vec::new(), ctas }
+        Self { module: items.flatten().collect(), declared, all: Vec::new(), ctas }
     }
 
     /// The variables that the body of a function declares.
-    pub fn of_function(function: &Function) -> HashMap<&str, Declaration> {
+    pub fn of_function(function: &Function) -> HashMap<String, Declaration> {
         let lines = function.body.iter().flatten();
         let texts = lines.filter_map(|line| match &line.code {
-            Code::Directive(text) => declaration(text),
+            Code::Directive(text) => Some(declarations(text)),
             _ => None,
         });
-        texts.collect()
+        texts.flatten().collect()
     }
 
     /// The variables of the module and of a function's body that each CTA has its own of, in the order of their names.
-    pub fn shared(&self, own: &HashMap<&str, Declaration>) -> Vec<String> {
+    pub fn shared(&self, own: &HashMap<String, Declaration>) -> Vec<String> {
         let all = self.module.iter().chain(own).filter(|(_, declaration)| declaration.space == Space::Shared);
-        let mut symbols: Vec<String> = all.map(|(symbol, _)| (*symbol).to_owned()).collect();
+        let mut symbols: Vec<String> = all.map(|(symbol, _)| symbol.clone()).collect();
         symbols.sort_unstable();
         symbols.dedup();
         symbols
@@ -114,7 +103,7 @@ impl<'m> Objects<'m> {
     pub fn symbol(
         &mut self,
         symbol: &str,
-        own: &HashMap<&str, Declaration>,
+        own: &HashMap<String, Declaration>,
         (thread, call): (usize, usize),
         place: Place,
     ) -> Option<Result<usize, String>> {
@@ -163,7 +152,7 @@ impl<'m> Objects<'m> {
             let value = match initial {
                 Initial::Number(value) => truncate(declaration.ty, *value),
                 Initial::Address(other, offset) => {
-                    let of = self.module.get(other.as_str()).cloned();
+                    let of = self.module.get(other).cloned();
                     let known = self.all.iter().position(|object| object.symbol == *other);
                     let target = match (known, of) {
                         (Some(known), _) => known,
@@ -186,7 +175,8 @@ impl<'m> Objects<'m> {
         if let Some(known) = self.all.iter().position(|object| object.name == name) {
             return Ok(known);
         }
-        let symbols: Vec<&str> = self.module.keys().copied().filter(|symbol| is_called(symbol, name)).collect();
+        let symbols: Vec<&str> =
+            self.module.keys().map(String::as_str).filter(|symbol| is_called(symbol, name)).collect();
         if let [symbol] = symbols[..] {
             let symbol = symbol.to_owned();
             let declaration = self.module[symbol.as_str()].clone();
@@ -339,88 +329,11 @@ fn words_initial(declared: &Declared) -> Vec<(Value, Value)> {
     declared.initial.iter().enumerate().map(element).collect()
 }
 
-/// Reads `.visible .global .align 4 .u32 x[2] = {1, 2};`: the name, and what is declared.
-fn declaration(text: &str) -> Option<(&str, Declaration)> {
-    let mut tokens = syntax::tokens(Text::of(text)).peekable();
-    let (mut space, mut ty, mut vector) = (None, None, 1);
-    let name = loop {
-        let token = tokens.next()?;
-        match token.kind {
-            TokenKind::Dotted => match token.text.text {
-                "align" => drop(tokens.next()?),
-                "attribute" => while tokens.next()?.kind != TokenKind::Sign(')') {},
-                "v2" => vector = 2,
-                "v4" => vector = 4,
-                word => {
-                    space = space.or(word.parse::<Space>().ok());
-                    ty = ty.or(word.parse::<Type>().ok());
-                }
-            },
-            TokenKind::Name => break token.text.text,
-            _ => return None,
-        }
-    };
-    let memory = matches!(space?, Space::Global | Space::Shared | Space::Local | Space::Const);
-    let mut declaration =
-        Declaration { space: space.filter(|_| memory)?, ty: ty?, elements: vector, initial: Vec::new() };
-    while tokens.next_if(|token| token.kind == TokenKind::Sign('[')).is_some() {
-        match tokens.next()? {
-            Token { kind: TokenKind::Number, text } => {
-                let Number::Integer(count) = Number::parse(text.text)? else { return None };
-                declaration.elements = declaration.elements.saturating_mul(count);
-                tokens.next_if(|token| token.kind == TokenKind::Sign(']'))?;
-            }
-            _ => declaration.elements = 0,
-        }
-    }
-    if tokens.next_if(|token| token.kind == TokenKind::Sign('=')).is_some() {
-        let mut sign = false;
-        for token in tokens {
-            let last = declaration.initial.last_mut();
-            match (token.kind, last) {
-                (TokenKind::Sign('-'), _) => sign = true,
-                (TokenKind::Sign('+'), Some(Initial::Address(..))) => {}
-                (TokenKind::Name, _) if token.text.text == "generic" => {}
-                (TokenKind::Name, _) => declaration.initial.push(Initial::Address(token.text.text.to_owned(), 0)),
-                (TokenKind::Number, last) => {
-                    let value = match Number::parse(token.text.text)? {
-                        Number::Integer(value) => value,
-                        Number::Single(bits) => bits.into(),
-                        Number::Double(bits) => bits,
-                        Number::Decimal(_) => return None,
-                    };
-                    let value = if std::mem::take(&mut sign) { value.wrapping_neg() } else { value };
-                    let before = text[..token.text.start].trim_end();
-                    match last {
-                        Some(Initial::Address(_, offset)) if before.ends_with('+') => *offset = value,
-                        _ => declaration.initial.push(Initial::Number(value)),
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    Some((name, declaration))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn declarations() {
-        let check = |text: &str, name: &str, size: u64, initial: &str| {
-            let (found, declaration) = declaration(text).expect(text);
-            assert_eq!((found, declaration.elements * super::size(declaration.ty)), (name, size), "{text}");
-            assert_eq!(format!("{:?}", declaration.initial), initial, "{text}");
-        };
-        check(".visible .global .align 4 .u32 x;", "x", 4, "[]");
-        check(".global .align 4 .u32 x[2] = {1, -2};", "x", 8, "[Number(1), Number(18446744073709551614)]");
-        check(".global .attribute(.managed) .align 8 .u64 p = generic(x)+8;", "p", 8, r#"[Address("x", 8)]"#);
-        check(".shared .align 16 .v4 .b32 s[2][3];", "s", 96, "[]");
-        check(".extern .shared .align 16 .b8 dynamic[];", "dynamic", 0, "[]");
-        assert!(declaration(".param .b64 p;").is_none());
-        assert!(declaration(".reg .b32 %r<5>;").is_none());
-        assert!(declaration(".file 1 \"x.cu\"").is_none());
-    }
+/// The variables that a directive declares in memory that the model has.
+fn declarations(text: &str) -> impl Iterator<Item = (String, Declaration)> {
+    asm::Variable::read(text).into_iter().filter_map(|asm::Variable { name, space, ty, elements, initial, .. }| {
+        let space =
+            space.filter(|space| matches!(space, Space::Global | Space::Shared | Space::Local | Space::Const))?;
+        Some((name, Declaration { space, ty: ty?, elements, initial }))
+    })
 }

@@ -1,0 +1,326 @@
+//! What modules declare: heads of functions, and variables.
+//!
+//! A [`Function`](crate::Function) and an [`Item`](crate::Item) keep the text. These read it, of any compiler: what is not known is
+//! passed over.
+
+use std::iter::Peekable;
+
+use crate::{
+    syntax::{Number, Text, Token, TokenKind, tokens},
+    word::{Space, Type},
+};
+
+/// What stands in front of the body of a function ('PTX ISA', sections 10.1 and 11.1 to 11.4).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Whether the host launches it: `.entry`, and not `.func`.
+    pub is_entry: bool,
+    /// What it returns.
+    pub results: Vec<Parameter>,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// The threads of a CTA in each direction, exactly: `.reqntid`.
+    pub required_threads: Option<[u32; 3]>,
+    /// The most threads that a CTA has in all: the least of `.maxntid` and `.reqntid`.
+    pub most_threads: Option<u32>,
+    /// The least number of CTAs on a multiprocessor: `.minnctapersm`.
+    pub least_ctas: Option<u32>,
+    /// The CTAs of a cluster in each direction, exactly: `.reqnctapercluster`.
+    pub required_ctas: Option<[u32; 3]>,
+    /// The most CTAs that a cluster has in all: `.maxclusterrank`.
+    pub most_ctas: Option<u32>,
+}
+
+/// A parameter or result of a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its type; of an array, that of an element.
+    pub ty: Option<Type>,
+    /// How many elements it has, if it is an array; 0 where the text leaves that open.
+    pub elements: Option<u64>,
+    /// Whether it is a pointer: `.ptr`.
+    pub is_pointer: bool,
+    /// In bytes, of it or of what it points to; 1 if nothing says more.
+    pub align: u64,
+}
+
+/// A variable of a module or of a function's body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Where it is; `None` for an argument or a result of a call, in `.param`.
+    pub space: Option<Space>,
+    /// The type of an element; `None` for a texture, a sampler or a surface.
+    pub ty: Option<Type>,
+    /// How many elements it has in all its dimensions and vectors; 0 where whoever launches the kernel says that.
+    pub elements: u64,
+    /// In bytes; 1 if nothing says more.
+    pub align: u64,
+    /// Whether another module, or the launch, has it: `.extern`.
+    pub is_extern: bool,
+    /// What its first elements hold.
+    pub initial: Vec<Initial>,
+}
+
+/// An element of an initial value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Initial {
+    /// The bits of a number.
+    Number(u64),
+    /// The address of a variable, and what is added to it, in bytes.
+    Address(String, u64),
+}
+
+/// A directive of a head that takes numbers.
+#[derive(Clone, Copy)]
+enum Limit {
+    RequiredThreads,
+    MostThreads,
+    LeastCtas,
+    RequiredCtas,
+    MostCtas,
+}
+
+const LIMITS: [(&str, Limit); 5] = [
+    ("reqntid", Limit::RequiredThreads),
+    ("maxntid", Limit::MostThreads),
+    ("minnctapersm", Limit::LeastCtas),
+    ("reqnctapercluster", Limit::RequiredCtas),
+    ("maxclusterrank", Limit::MostCtas),
+];
+
+impl Head {
+    /// Reads the text of a head: `.visible .entry f(.param .u64 x) .reqntid 128, 1, 1`.
+    pub fn read(text: &str) -> Self {
+        let mut head = Self::default();
+        let mut tokens = tokens(Text::of(text)).peekable();
+        let mut is_named = false;
+        while let Some(token) = tokens.next() {
+            match (token.kind, token.text.text) {
+                (TokenKind::Dotted, "entry") => head.is_entry = true,
+                (TokenKind::Dotted, word) => {
+                    if let Some((_, limit)) = LIMITS.iter().find(|(name, _)| *name == word) {
+                        head.limit(*limit, &numbers(&mut tokens));
+                    }
+                }
+                (TokenKind::Sign('('), _) => {
+                    let list = if is_named { &mut head.parameters } else { &mut head.results };
+                    list.extend(parameters(&mut tokens));
+                }
+                (TokenKind::Name, _) => is_named = true,
+                _ => {}
+            }
+        }
+        head
+    }
+
+    fn limit(&mut self, limit: Limit, numbers: &[u32]) {
+        if numbers.is_empty() {
+            return;
+        }
+        let dimensions = [0, 1, 2].map(|index| numbers.get(index).copied().unwrap_or(1));
+        let all = numbers.iter().fold(1, |all: u32, one| all.saturating_mul(*one));
+        let least = |known: Option<u32>| Some(known.map_or(all, |known| known.min(all)));
+        match limit {
+            Limit::RequiredThreads => {
+                (self.required_threads, self.most_threads) = (Some(dimensions), least(self.most_threads));
+            }
+            Limit::MostThreads => self.most_threads = least(self.most_threads),
+            Limit::LeastCtas => self.least_ctas = Some(all),
+            Limit::RequiredCtas => self.required_ctas = Some(dimensions),
+            Limit::MostCtas => self.most_ctas = Some(all),
+        }
+    }
+}
+
+fn integer(token: &Token<'_>) -> Option<u64> {
+    match Number::parse(token.text.text)? {
+        Number::Integer(number) => Some(number),
+        _ => None,
+    }
+}
+
+/// Numbers between commas.
+fn numbers<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> Vec<u32> {
+    let is_one = |token: &Token<'_>| matches!(token.kind, TokenKind::Number | TokenKind::Sign(','));
+    let list = std::iter::from_fn(|| tokens.next_if(is_one)).filter(|token| token.kind == TokenKind::Number);
+    list.filter_map(|token| integer(&token)).map(|number| u32::try_from(number).unwrap_or(u32::MAX)).collect()
+}
+
+/// What stands behind `(`, up to its `)`.
+fn parameters<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> Vec<Parameter> {
+    let new = || Parameter { align: 1, ..Parameter::default() };
+    let (mut found, mut own) = (Vec::new(), new());
+    while let Some(token) = tokens.next() {
+        match (token.kind, token.text.text) {
+            (TokenKind::Dotted, "align") => own.align = align(tokens),
+            (TokenKind::Dotted, "ptr") => own.is_pointer = true,
+            (TokenKind::Dotted, word) => own.ty = own.ty.or(word.parse().ok()),
+            (TokenKind::Name, name) if own.name.is_empty() => name.clone_into(&mut own.name),
+            (TokenKind::Sign('['), _) => {
+                let length = tokens.next_if(|token| token.kind == TokenKind::Number);
+                own.elements = Some(length.and_then(|token| integer(&token)).unwrap_or(0));
+            }
+            (TokenKind::Sign(',' | ')'), sign) => {
+                let own = std::mem::replace(&mut own, new());
+                found.extend((!own.name.is_empty()).then_some(own));
+                if sign == ")" {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The number behind `.align`.
+fn align<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> u64 {
+    let number = tokens.next_if(|token| token.kind == TokenKind::Number);
+    number.and_then(|token| integer(&token)).unwrap_or(1).max(1)
+}
+
+impl Variable {
+    /// The variables that a directive declares: `.visible .global .align 4 .u32 x[2] = {1, 2}, y;`. None, if it declares something else.
+    pub fn read(text: &str) -> Vec<Self> {
+        let mut tokens = tokens(Text::of(text)).peekable();
+        let (mut space, mut is_param, mut ty, mut vector, mut own_align, mut is_extern) =
+            (None, false, None, 1, 1, false);
+        while let Some(token) = tokens.next_if(|token| token.kind == TokenKind::Dotted) {
+            match token.text.text {
+                "align" => own_align = align(&mut tokens),
+                "attribute" => drop(tokens.by_ref().find(|token| token.kind == TokenKind::Sign(')'))),
+                "extern" => is_extern = true,
+                "param" => is_param = true,
+                "v2" => vector = 2,
+                "v4" => vector = 4,
+                word => {
+                    space = space.or(word.parse::<Space>().ok());
+                    ty = ty.or(word.parse::<Type>().ok());
+                }
+            }
+        }
+        if space.is_none() && !is_param {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        while let Some(name) = tokens.next_if(|token| token.kind == TokenKind::Name) {
+            let elements = vector * dimensions(&mut tokens);
+            let has_value = tokens.next_if(|token| token.kind == TokenKind::Sign('=')).is_some();
+            let initial = if has_value { initial(text, &mut tokens) } else { Vec::new() };
+            let name = name.text.text.to_owned();
+            found.push(Self { name, space, ty, elements, align: own_align, is_extern, initial });
+            if tokens.next_if(|token| token.kind == TokenKind::Sign(',')).is_none() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The size in bytes of all its elements; those of no type count as one byte each.
+    pub fn bytes(&self) -> u64 {
+        self.elements.saturating_mul(self.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1)))
+    }
+}
+
+/// The product of `[2][3]`; 0, if one of them is open.
+fn dimensions<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> u64 {
+    let mut elements = 1u64;
+    while tokens.next_if(|token| token.kind == TokenKind::Sign('[')).is_some() {
+        let length = tokens.next_if(|token| token.kind == TokenKind::Number);
+        elements = elements.saturating_mul(length.and_then(|token| integer(&token)).unwrap_or(0));
+        tokens.next_if(|token| token.kind == TokenKind::Sign(']'));
+    }
+    elements
+}
+
+/// What stands behind `=`, up to a comma outside of braces: numbers, addresses, and their sums. What else stands there ends it.
+fn initial<'t>(text: &str, tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> Vec<Initial> {
+    let (mut initial, mut depth, mut is_negative) = (Vec::new(), 0, false);
+    while let Some(token) = tokens.next_if(|token| depth > 0 || !matches!(token.kind, TokenKind::Sign(',' | ';'))) {
+        match (token.kind, token.text.text) {
+            (TokenKind::Sign('{' | '('), _) => depth += 1,
+            (TokenKind::Sign('}' | ')'), _) => depth -= 1,
+            (TokenKind::Sign('-'), _) => is_negative = true,
+            (TokenKind::Name, "generic") => {}
+            (TokenKind::Name, name) => initial.push(Initial::Address(name.to_owned(), 0)),
+            (TokenKind::Number, number) => {
+                let value = match Number::parse(number) {
+                    Some(Number::Integer(value)) => value,
+                    Some(Number::Single(bits)) => bits.into(),
+                    Some(Number::Double(bits)) => bits,
+                    _ => break,
+                };
+                let value = if std::mem::take(&mut is_negative) { value.wrapping_neg() } else { value };
+                let is_added = text[..token.text.start].trim_end().ends_with('+');
+                match initial.last_mut() {
+                    Some(Initial::Address(_, offset)) if is_added => *offset = value,
+                    _ => initial.push(Initial::Number(value)),
+                }
+            }
+            _ => {}
+        }
+    }
+    initial
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads() {
+        let head = Head::read(
+            ".visible .entry k(.param .u64 .ptr .global .align 16 p, .param .align 4 .b8 s[12], .param .u32 n)\n\
+             .maxntid 256, 2\n.reqntid 64, 2, 1 .minnctapersm 3 .reqnctapercluster 2 .maxclusterrank 8",
+        );
+        assert!(head.is_entry && head.results.is_empty());
+        let shown = |parameter: &Parameter| {
+            let Parameter { name, ty, elements, is_pointer, align } = parameter;
+            format!("{name} {} {elements:?} {is_pointer} {align}", ty.expect("a type"))
+        };
+        let parameters: Vec<_> = head.parameters.iter().map(shown).collect();
+        assert_eq!(parameters, ["p u64 None true 16", "s b8 Some(12) false 4", "n u32 None false 1"]);
+        assert_eq!((head.required_threads, head.most_threads), (Some([64, 2, 1]), Some(128)));
+        assert_eq!((head.least_ctas, head.required_ctas, head.most_ctas), (Some(3), Some([2, 1, 1]), Some(8)));
+        let function = Head::read(".func (.param .b32 r, .reg .pred p) f(.param .b64 a) .noreturn");
+        let names = |list: &[Parameter]| list.iter().map(|one| one.name.clone()).collect::<Vec<_>>().join(" ");
+        assert_eq!((names(&function.results), names(&function.parameters)), ("r p".to_owned(), "a".to_owned()));
+        assert_eq!(names(&Head::read(".func f").parameters), "");
+        assert_eq!(Head::read(".entry f() .maxntid").most_threads, None);
+    }
+
+    #[test]
+    fn variables() {
+        let check = |text: &str, expected: &str| {
+            let shown = |variable: &Variable| {
+                let initial =
+                    if variable.initial.is_empty() { String::new() } else { format!(" {:?}", variable.initial) };
+                let external = if variable.is_extern { " extern" } else { "" };
+                let space = variable.space.map_or("param".to_owned(), |space| space.to_string());
+                format!("{} {space} {} {}{external}{initial}", variable.name, variable.bytes(), variable.align)
+            };
+            assert_eq!(Variable::read(text).iter().map(shown).collect::<Vec<_>>().join("; "), expected, "{text}");
+        };
+        check(".visible .global .align 4 .u32 x;", "x global 4 4");
+        check(".global .align 4 .u32 x[2] = {1, -2};", "x global 8 4 [Number(1), Number(18446744073709551614)]");
+        check(".global .attribute(.managed) .align 8 .u64 p = generic(x)+8;", r#"p global 8 8 [Address("x", 8)]"#);
+        check(".shared .align 16 .v4 .b32 s[2][3];", "s shared 96 16");
+        check(".extern .shared .align 16 .b8 dynamic[];", "dynamic shared 0 16 extern");
+        check(
+            ".local .b8 a[8], b, c[2] = {1, 2}, d;",
+            "a local 8 1; b local 1 1; c local 2 1 [Number(1), Number(2)]; d local 1 1",
+        );
+        check(".const .f32 f = 0f3F800000;", "f const 4 1 [Number(1065353216)]");
+        check(".param .align 8 .b8 param0[16];", "param0 param 16 8");
+        check(".global .texref t;", "t global 1 1");
+        for none in
+            [".reg .b32 %r<5>;", ".file 1 \"x.cu\"", ".loc 1 2 3", ".pragma \"nounroll\";", ".section .debug_str"]
+        {
+            check(none, "");
+        }
+    }
+}
