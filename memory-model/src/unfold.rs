@@ -304,63 +304,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                 });
             }
             Instruction::Rmw { op, ty, .. } if !op.is_known(*ty) => return Err(Limit::Computation),
-            Instruction::Rmw { op, d, a, b, c, ty, access } => {
-                let span = self.touch(state, *a, *ty, true, pc)?;
-                let decided = [*b, *c, a.base].into_iter().fold(Set(0), |all, operand| all | state.decided(operand));
-                let [b, c] = [state.operand(*b), state.operand(*c)];
-                if self.is_private(span) {
-                    let (old, before) = state.held(span, self.initial(span));
-                    let new = state
-                        .node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c));
-                    let new = state.path.constant(new).map_or(new, Term::Constant);
-                    state.hold(span, self.initial(span), new, decided | before);
-                    if let Some(d) = *d {
-                        let value = state.loaded(old, *ty);
-                        state.set(d, value, before);
-                    }
-                    return Ok(());
-                }
-                let reduction = d.is_none();
-                let read = PathEvent { span, vector, reduction, ..PathEvent::new(EventKind::Read(*access), pc) };
-                let index = state.path.events.len();
-                let mut old = state.read(PathEvent { depends: state.decided(a.base), ..read });
-                let mut depends = decided;
-                let value = match (op, op.arithmetic()) {
-                    // What an exchange writes is known without the old value.
-                    (RmwOp::Atom(AtomOp::Exch), _) => state.compute(Computation::MOV, *ty, [b; 3]),
-                    (_, Some(op)) => state.compute(Computation::Alu(op), *ty, [old, b, Term::Constant(0)]),
-                    (RmwOp::Atom(AtomOp::Cas), _) if !self.unfolding.failed_cas_writes => {
-                        let equal = state.compute(Computation::Setp(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
-                        let mut failed = state.clone();
-                        failed.path.constraints.push((equal, false));
-                        failed.path.events[index].kind = EventKind::Read(L::failed(*access));
-                        if let Some(d) = *d {
-                            let value = failed.loaded(old, *ty);
-                            failed.set(d, value, Set(0));
-                        }
-                        match vector {
-                            // What follows in the vector would be lost.
-                            Some(_) => return Err(Limit::Address),
-                            None => self.run(failed)?,
-                        }
-                        state.path.constraints.push((equal, true));
-                        depends = depends | one(index) | state.reads(b);
-                        let expected = state.compute(Computation::MOV, *ty, [b; 3]);
-                        old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
-                        state.compute(Computation::MOV, *ty, [c; 3])
-                    }
-                    _ => {
-                        state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c))
-                    }
-                };
-                depends = depends | state.reads(value);
-                let write = PathEvent::new(EventKind::Write(*access), pc);
-                state.event(PathEvent { span, value, depends, rmw: true, reduction, vector, ..write });
-                if let Some(d) = *d {
-                    let value = state.loaded(old, *ty);
-                    state.set(d, value, Set(0));
-                }
-            }
+            Instruction::Rmw { .. } => self.update(state, instruction, pc, vector)?,
             Instruction::Vector(elements) => {
                 state.vectors += 1;
                 let vector = Some(state.vectors);
@@ -371,6 +315,70 @@ impl<'p, L: Language> Unfold<'p, L> {
             Instruction::Asynchronous(of) => self.asynchronous(state, of, pc)?,
             // What is no access has been taken care of.
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// A read-modify-write. Where a compare-and-swap that fails writes nothing, its path is another one.
+    fn update(
+        &mut self,
+        state: &mut State<'p, L>,
+        instruction: &Instruction<L>,
+        pc: usize,
+        vector: Option<u16>,
+    ) -> Result<(), Limit> {
+        let Instruction::Rmw { op, d, a, b, c, ty, access } = instruction else { return Ok(()) };
+        let span = self.touch(state, *a, *ty, true, pc)?;
+        let decided = [*b, *c, a.base].into_iter().fold(Set(0), |all, operand| all | state.decided(operand));
+        let [b, c] = [state.operand(*b), state.operand(*c)];
+        if self.is_private(span) {
+            let (old, before) = state.held(span, self.initial(span));
+            let new = state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c));
+            let new = state.path.constant(new).map_or(new, Term::Constant);
+            state.hold(span, self.initial(span), new, decided | before);
+            if let Some(d) = *d {
+                let value = state.loaded(old, *ty);
+                state.set(d, value, before);
+            }
+            return Ok(());
+        }
+        let reduction = d.is_none();
+        let read = PathEvent { span, vector, reduction, ..PathEvent::new(EventKind::Read(*access), pc) };
+        let index = state.path.events.len();
+        let mut old = state.read(PathEvent { depends: state.decided(a.base), ..read });
+        let mut depends = decided;
+        let value = match (op, op.arithmetic()) {
+            // What an exchange writes is known without the old value.
+            (RmwOp::Atom(AtomOp::Exch), _) => state.compute(Computation::MOV, *ty, [b; 3]),
+            (_, Some(op)) => state.compute(Computation::Alu(op), *ty, [old, b, Term::Constant(0)]),
+            (RmwOp::Atom(AtomOp::Cas), _) if !self.unfolding.failed_cas_writes => {
+                let equal = state.compute(Computation::Setp(Cmp::Eq), *ty, [old, b, Term::Constant(0)]);
+                let mut failed = state.clone();
+                failed.path.constraints.push((equal, false));
+                failed.path.events[index].kind = EventKind::Read(L::failed(*access));
+                if let Some(d) = *d {
+                    let value = failed.loaded(old, *ty);
+                    failed.set(d, value, Set(0));
+                }
+                match vector {
+                    // What follows in the vector would be lost.
+                    Some(_) => return Err(Limit::Address),
+                    None => self.run(failed)?,
+                }
+                state.path.constraints.push((equal, true));
+                depends = depends | one(index) | state.reads(b);
+                let expected = state.compute(Computation::MOV, *ty, [b; 3]);
+                old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
+                state.compute(Computation::MOV, *ty, [c; 3])
+            }
+            _ => state.node(Node::Rmw(*op, *ty, [old, b, c]), state.reads(old) | state.reads(b) | state.reads(c)),
+        };
+        depends = depends | state.reads(value);
+        let write = PathEvent::new(EventKind::Write(*access), pc);
+        state.event(PathEvent { span, value, depends, rmw: true, reduction, vector, ..write });
+        if let Some(d) = *d {
+            let value = state.loaded(old, *ty);
+            state.set(d, value, Set(0));
         }
         Ok(())
     }

@@ -522,30 +522,18 @@ impl<'k> Flow<'k> {
             }
             Kind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
             Kind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
-                now.completes |= step.signal;
-                let cover = coverage.entry(number, step.signal, step.place);
-                (cover.good, cover.unfenced) = (true, true);
+                complete(number, now, step, coverage);
             }
             // What was over when a product began is over when that is.
             Kind::TensorCommit { .. } if own && now.is_done(token) => self.tell(number, now, step, true, coverage),
             Kind::CopyArrive(_) if own && token.operation() == Some(&Operation::Copy) => {
-                now.completes |= step.signal;
-                let cover = coverage.entry(number, step.signal, step.place);
-                (cover.good, cover.unfenced) = (true, true);
+                complete(number, now, step, coverage);
             }
             Kind::CommitGroup(of) if own && token.groups() == Some(*of) && !now.is_done(token) => {
                 now.age = (now.age + 1).min(64);
             }
             Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
-                if now.age > 0 && u32::from(now.age) > *pending {
-                    now.done = now.done.max(if *reads_only { Done::Reads } else { Done::Yes });
-                    // The ring has come round: its element is the next one to be used.
-                    now.ahead = false;
-                    // Of what is over, the groups behind it are no matter.
-                    now.age *= u8::from(!now.is_done(token));
-                } else {
-                    now.ahead |= now.age > 0;
-                }
+                end_groups(token, now, *pending, *reads_only);
             }
             Kind::MatrixFence if own => now.matrix = true,
             Kind::ProxyFence(fence) if own => self.fence(token, now, *fence),
@@ -817,4 +805,24 @@ fn join(into: &mut States, from: States) -> bool {
         }
     }
     changed
+}
+
+/// An mbarrier learns of the completion of a token's operation.
+fn complete(number: usize, now: &mut Progress, step: &Step, coverage: &mut Coverage) {
+    now.completes |= step.signal;
+    let cover = coverage.entry(number, step.signal, step.place);
+    (cover.good, cover.unfenced) = (true, true);
+}
+
+/// A wait until no more than so many groups of a token's operation are pending.
+fn end_groups(token: &Token<'_>, now: &mut Progress, pending: u32, reads_only: bool) {
+    if now.age > 0 && u32::from(now.age) > pending {
+        now.done = now.done.max(if reads_only { Done::Reads } else { Done::Yes });
+        // The ring has come round: its element is the next one to be used.
+        now.ahead = false;
+        // Of what is over, the groups behind it are no matter.
+        now.age *= u8::from(!now.is_done(token));
+    } else {
+        now.ahead |= now.age > 0;
+    }
 }

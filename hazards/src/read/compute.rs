@@ -15,256 +15,310 @@ pub enum Source {
 /// The results of an instruction; `None` if nothing is known of them.
 pub fn compute(terms: &mut Terms, mnemonic: &str, sources: &[Source], results: usize) -> Option<Vec<Content>> {
     let words: Vec<&str> = mnemonic.split('.').collect();
-    let base = *words.first()?;
-    let has = |word: &str| words.contains(&word);
     let ty = words.iter().rev().find_map(|word| word.parse::<Type>().ok());
-    let bits = ty.map_or(32, Type::bits).clamp(1, 64);
-    let is_signed = ty.is_some_and(Type::is_signed);
-    let one = |index: usize| match sources.get(index) {
-        Some(Source::One(content)) => Some(*content),
-        _ => None,
-    };
-    let value = |index: usize| match one(index) {
-        Some(Content::Value(value)) => Some(value),
-        _ => None,
-    };
-    let literal = |index: usize| match one(index) {
-        Some(Content::Literal(literal)) => Some(literal),
-        _ => None,
-    };
-    let number = |value: Value| Some(vec![Content::Value(value)]);
-    if base == "unpacked" {
-        let single = |source: &Source| match source {
-            Source::One(content) => Some(*content),
-            Source::Many(_) => None,
-        };
-        return sources.iter().map(single).collect();
+    ComputingInstruction { terms, mnemonic, words, ty, sources, results }.compute()
+}
+
+/// An instruction, and what its operands hold.
+struct ComputingInstruction<'i> {
+    terms: &'i mut Terms,
+    mnemonic: &'i str,
+    words: Vec<&'i str>,
+    /// The last type in its words.
+    ty: Option<Type>,
+    sources: &'i [Source],
+    results: usize,
+}
+
+fn number(value: Value) -> Option<Vec<Content>> {
+    Some(vec![Content::Value(value)])
+}
+
+impl ComputingInstruction<'_> {
+    fn has(&self, word: &str) -> bool {
+        self.words.contains(&word)
     }
-    if ty == Some(Type::Pred) && base != "setp" {
-        let truth = |terms: &Terms, index: usize| match one(index)? {
+
+    fn bits(&self) -> u32 {
+        self.ty.map_or(32, Type::bits).clamp(1, 64)
+    }
+
+    fn is_signed(&self) -> bool {
+        self.ty.is_some_and(Type::is_signed)
+    }
+
+    fn content(&self, index: usize) -> Option<Content> {
+        match self.sources.get(index) {
+            Some(Source::One(content)) => Some(*content),
+            _ => None,
+        }
+    }
+
+    fn value(&self, index: usize) -> Option<Value> {
+        match self.content(index) {
+            Some(Content::Value(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn literal(&self, index: usize) -> Option<Literal> {
+        match self.content(index) {
+            Some(Content::Literal(literal)) => Some(literal),
+            _ => None,
+        }
+    }
+
+    fn known(&self, index: usize) -> Option<i64> {
+        self.terms.known(self.value(index)?)
+    }
+
+    /// What equal instructions with equal sources have alone.
+    fn pure(&mut self) -> Option<Vec<Content>> {
+        pure(self.terms, self.mnemonic, self.sources, self.results)
+    }
+
+    fn compute(mut self) -> Option<Vec<Content>> {
+        let base = *self.words.first()?;
+        match base {
+            "unpacked" => return (0..self.sources.len()).map(|index| self.content(index)).collect(),
+            _ if self.ty == Some(Type::Pred) && base != "setp" => {
+                return Some(vec![Content::Literal(self.predicate(base)?)]);
+            }
+            "setp" => return setp(self.terms, &self.words, self.sources, self.results),
+            "mov" => return mov(self.terms, self.bits(), self.sources, self.results),
+            "elect" => return self.elected(),
+            _ => {}
+        }
+        if self.ty.is_some_and(Type::is_float) || self.mnemonic.contains("x2") || self.results != 1 {
+            return self.pure();
+        }
+        let constants: Option<Vec<i64>> = (0..self.sources.len()).map(|index| self.known(index)).collect();
+        if let (Some(constants), Some(ty)) = (&constants, self.ty)
+            && let Some(result) = folded(base, &self.words, ty, constants)
+        {
+            return number(self.terms.constant(result));
+        }
+        let bits = self.bits();
+        let (first, second) = (self.value(0), self.value(1));
+        let two = || first.zip(second);
+        match base {
+            "cvta" => number(first?),
+            "cvt" => cvt(self.terms, &self.words, first?).map_or_else(|| self.pure(), number),
+            "add" if !self.has("sat") => two().and_then(|(a, b)| number(self.terms.add(a, b, bits))),
+            "sub" if !self.has("sat") => two().and_then(|(a, b)| number(self.terms.subtract(a, b, bits))),
+            "and" => two().and_then(|(a, b)| number(self.terms.and(a, b, bits))),
+            "or" => two().and_then(|(a, b)| number(self.terms.or(a, b, bits))),
+            "xor" => two().and_then(|(a, b)| number(self.terms.xor(a, b, bits))),
+            "neg" => number(self.terms.scale(first?, -1, bits)),
+            "not" => {
+                let negated = self.terms.scale(first?, -1, bits);
+                let one = self.terms.constant(1);
+                number(self.terms.subtract(negated, one, bits))
+            }
+            "mul" | "mad" | "mul24" | "mad24" if !self.has("hi") && !self.has("sat") => self.product(base),
+            "mul" if self.has("hi") => self.upper_half(),
+            "shl" | "shr" => self.shifted(base),
+            "bfe" => self.bit_field(),
+            "bfi" => self.with_bit_field(),
+            "selp" => {
+                let ((a, b), literal) = (two()?, self.literal(2)?);
+                number(self.terms.select(literal, a, b))
+            }
+            "min" | "max" => self.extremum(base),
+            "div" | "rem" => self.quotient(base),
+            "shfl" => self.shuffled(),
+            "mapa" => {
+                let (a, rank) = two()?;
+                let remote = self.terms.atom(What::Remote(Some(rank)), Facts::UNKNOWN);
+                number(self.terms.add(a, remote, 64))
+            }
+            // These give what differs from one execution to the next, or from one thread to another.
+            "vote" | "match" | "activemask" | "mma" | "wmma" | "movmatrix" | "alloca" | "stacksave" | "redux" => None,
+            _ => self.pure(),
+        }
+    }
+
+    fn truth(&self, index: usize) -> Option<Literal> {
+        match self.content(index)? {
             Content::Literal(literal) => Some(literal),
-            Content::Value(value) => terms.known(value).map(|number| Literal::TRUE.if_(number != 0)),
+            Content::Value(value) => self.terms.known(value).map(|number| Literal::TRUE.if_(number != 0)),
             Content::Unset => None,
-        };
-        let result = match base {
-            "mov" => truth(terms, 0)?,
-            "not" => truth(terms, 0)?.opposite(),
-            "and" => terms.all(&[truth(terms, 0)?, truth(terms, 1)?]),
-            "or" => terms.any(&[truth(terms, 0)?, truth(terms, 1)?]),
-            "xor" => match (truth(terms, 0)?, truth(terms, 1)?) {
-                (Literal { predicate: 0, holds }, other) | (other, Literal { predicate: 0, holds }) => {
-                    other.if_(!holds)
-                }
-                (a, b) if a == b => Literal::FALSE,
-                (a, b) if a == b.opposite() => Literal::TRUE,
-                (a, b) => said(terms, "xor.pred", &[Content::Literal(a.min(b)), Content::Literal(a.max(b))]),
-            },
+        }
+    }
+
+    /// What is computed of predicates.
+    fn predicate(&mut self, base: &str) -> Option<Literal> {
+        let first = self.truth(0)?;
+        match base {
+            "mov" => return Some(first),
+            "not" => return Some(first.opposite()),
+            "and" | "or" | "xor" => {}
             _ => return None,
-        };
-        return Some(vec![Content::Literal(result)]);
-    }
-    match base {
-        "setp" => return setp(terms, &words, sources, results),
-        "mov" => return mov(terms, bits, sources, results),
-        "elect" => {
-            let mask = value(0)?;
-            let elected = terms.predicate(Says::Elected(mask), None);
-            let word = terms.word("elect");
-            let lane = terms.atom(What::Computed(word, vec![mask]), Facts::range(0, 31));
-            let all = [Content::Value(lane), Content::Literal(elected)];
-            return Some(all[2 - results.clamp(1, 2)..].to_vec());
         }
-        _ => {}
+        let second = self.truth(1)?;
+        Some(match (base, first, second) {
+            ("and", ..) => self.terms.all(&[first, second]),
+            ("or", ..) => self.terms.any(&[first, second]),
+            (_, Literal { predicate: 0, holds }, other) | (_, other, Literal { predicate: 0, holds }) => {
+                other.if_(!holds)
+            }
+            _ if first == second => Literal::FALSE,
+            _ if first == second.opposite() => Literal::TRUE,
+            _ => {
+                let both = [Content::Literal(first.min(second)), Content::Literal(first.max(second))];
+                said(self.terms, "xor.pred", &both)
+            }
+        })
     }
-    if ty.is_some_and(Type::is_float) || mnemonic.contains("x2") || results != 1 {
-        return pure(terms, mnemonic, sources, results);
+
+    /// `elect.sync d|p, mask`, or `p` alone.
+    fn elected(&mut self) -> Option<Vec<Content>> {
+        let mask = self.value(0)?;
+        let elected = self.terms.predicate(Says::Elected(mask), None);
+        let word = self.terms.word("elect");
+        let lane = self.terms.atom(What::Computed(word, vec![mask]), Facts::range(0, 31));
+        let all = [Content::Value(lane), Content::Literal(elected)];
+        Some(all[2 - self.results.clamp(1, 2)..].to_vec())
     }
-    let constants: Option<Vec<i64>> = (0..sources.len()).map(|index| terms.known(value(index)?)).collect();
-    if let (Some(constants), Some(ty)) = (&constants, ty)
-        && let Some(result) = folded(base, &words, ty, constants)
-    {
-        let result = terms.constant(result);
-        return number(result);
-    }
-    match base {
-        "cvta" => number(value(0)?),
-        "cvt" => cvt(terms, &words, value(0)?).map_or_else(|| pure(terms, mnemonic, sources, results), number),
-        "add" | "sub" if !has("sat") => {
-            let (a, b) = (value(0)?, value(1)?);
-            let result = if base == "add" { terms.add(a, b, bits) } else { terms.subtract(a, b, bits) };
-            number(result)
+
+    /// The lower half of a product, or all of it, with what is added to it.
+    fn product(&mut self, base: &str) -> Option<Vec<Content>> {
+        let width = if self.has("wide") { (self.bits() * 2).min(64) } else { self.bits() };
+        let product = self.terms.multiply(self.value(0)?, self.value(1)?, width);
+        match base.starts_with("mad") {
+            true => number(self.terms.add(product, self.value(2)?, width)),
+            false => number(product),
         }
-        "mul" | "mad" | "mul24" | "mad24" if !has("hi") && !has("sat") => {
-            let width = if has("wide") { (bits * 2).min(64) } else { bits };
-            let product = terms.multiply(value(0)?, value(1)?, width);
-            let result = match base.starts_with("mad") {
-                true => terms.add(product, value(2)?, width),
-                false => product,
-            };
-            number(result)
-        }
-        "mul" if has("hi") && bits == 32 => {
-            let (a, b) = match terms.known(value(0)?) {
-                Some(_) => (value(1)?, value(0)?),
-                None => (value(0)?, value(1)?),
-            };
-            let Some(by) = terms.known(b) else { return pure(terms, mnemonic, sources, results) };
-            if let Some(own) = terms.known(a) {
+    }
+
+    /// `mul.hi`, with which compilers divide by constants.
+    fn upper_half(&mut self) -> Option<Vec<Content>> {
+        let is_signed = self.is_signed();
+        match self.bits() {
+            32 => {
+                let (a, b) = match self.known(0) {
+                    Some(_) => (self.value(1)?, self.value(0)?),
+                    None => (self.value(0)?, self.value(1)?),
+                };
+                let Some(by) = self.terms.known(b) else { return self.pure() };
+                let Some(own) = self.terms.known(a) else {
+                    return number(self.terms.multiplied_high(a, by, is_signed));
+                };
                 let of = |number: i64| if is_signed { wrapped(number, 32) } else { number & ones(32).cast_signed() };
                 let upper = (i128::from(of(own)) * i128::from(of(by))) >> 32;
-                let result = terms.constant(wrapped(upper as i64, 32));
-                return number(result);
+                number(self.terms.constant(wrapped(upper as i64, 32)))
             }
-            let result = terms.multiplied_high(a, by, is_signed);
-            number(result)
-        }
-        "mul" if has("hi") && bits == 64 && !is_signed => {
-            let by = terms.known(value(1)?);
-            match by.and_then(|by| terms.multiplied_higher(value(0)?, by)) {
-                Some(result) => number(result),
-                None => pure(terms, mnemonic, sources, results),
+            64 if !is_signed => {
+                let (x, by) = (self.value(0), self.terms.known(self.value(1)?));
+                match by.and_then(|by| self.terms.multiplied_higher(x?, by)) {
+                    Some(result) => number(result),
+                    None => self.pure(),
+                }
             }
+            _ => self.pure(),
         }
-        "neg" => {
-            let result = terms.scale(value(0)?, -1, bits);
-            number(result)
-        }
-        "not" => {
-            let negated = terms.scale(value(0)?, -1, bits);
-            let one = terms.constant(1);
-            let result = terms.subtract(negated, one, bits);
-            number(result)
-        }
-        "shl" => {
-            let Some(amount) = terms.known(value(1)?) else { return pure(terms, mnemonic, sources, results) };
+    }
+
+    /// A shift by a number of bits that is known.
+    fn shifted(&mut self, base: &str) -> Option<Vec<Content>> {
+        let bits = self.bits();
+        let Some(amount) = self.terms.known(self.value(1)?) else { return self.pure() };
+        let x = self.value(0)?;
+        if base == "shl" {
             let factor = match u32::try_from(amount) {
                 Ok(amount) if amount < bits => 1i64.wrapping_shl(amount),
                 _ => 0,
             };
-            let result = terms.scale(value(0)?, factor, bits);
-            number(result)
+            return number(self.terms.scale(x, factor, bits));
         }
-        "shr" => {
-            let Some(amount) = terms.known(value(1)?) else { return pure(terms, mnemonic, sources, results) };
-            let amount = u32::try_from(amount).unwrap_or(64);
-            let x = value(0)?;
-            let facts = terms.facts(x);
-            if is_signed && facts.low < 0 {
-                let low = facts.low >> amount.min(63);
-                let high = facts.high >> amount.min(63);
-                let amount = value(1)?;
-                let result = terms.computed("sar", &[x, amount], Facts::range(low, high));
-                return number(result);
+        let amount = u32::try_from(amount).unwrap_or(64);
+        let facts = self.terms.facts(x);
+        if self.is_signed() && facts.low < 0 {
+            let range = Facts::range(facts.low >> amount.min(63), facts.high >> amount.min(63));
+            return number(self.terms.computed("sar", &[x, self.value(1)?], range));
+        }
+        number(if amount >= bits { self.terms.constant(0) } else { self.terms.field(x, amount, bits - amount) })
+    }
+
+    /// The place and the length of a field of bits, by their operands.
+    fn place(&self, index: usize) -> Option<(u32, u32)> {
+        let at = |index: usize| Some(self.known(index)?.clamp(0, 255) as u32);
+        Some((at(index)?, at(index + 1)?))
+    }
+
+    fn bit_field(&mut self) -> Option<Vec<Content>> {
+        let bits = self.bits();
+        (self.value(1)?, self.value(2)?);
+        let Some((low, length)) = self.place(1) else { return self.pure() };
+        let x = self.value(0)?;
+        if self.is_signed() && (low + length < bits || self.terms.facts(x).low < 0) {
+            return self.pure();
+        }
+        number(self.terms.field(x, low, length.min(bits.saturating_sub(low))))
+    }
+
+    fn with_bit_field(&mut self) -> Option<Vec<Content>> {
+        let bits = self.bits();
+        (self.value(2)?, self.value(3)?);
+        let Some((low, length)) = self.place(2) else { return self.pure() };
+        if low >= bits {
+            return number(self.value(1)?);
+        }
+        let length = length.min(bits - low);
+        let field = self.terms.field(self.value(0)?, 0, length);
+        let field = self.terms.scale(field, 1i64.wrapping_shl(low), bits);
+        let kept = self.terms.constant(wrapped((!(ones(length) << low)).cast_signed(), bits));
+        let rest = self.terms.and(self.value(1)?, kept, bits);
+        number(self.terms.add(rest, field, bits))
+    }
+
+    fn extremum(&mut self, base: &str) -> Option<Vec<Content>> {
+        let (a, b) = (self.value(0)?, self.value(1)?);
+        let (x, y) = (self.terms.facts(a), self.terms.facts(b));
+        let facts = match base {
+            "min" => Facts::range(x.low.min(y.low), x.high.min(y.high)),
+            _ => Facts::range(x.low.max(y.low), x.high.max(y.high)),
+        };
+        let facts = if self.is_signed() || x.low >= 0 && y.low >= 0 { facts } else { Facts::UNKNOWN };
+        number(self.terms.computed(self.mnemonic, &[a.min(b), a.max(b)], facts))
+    }
+
+    /// A division by a number that is known.
+    fn quotient(&mut self, base: &str) -> Option<Vec<Content>> {
+        let (a, b) = (self.value(0)?, self.value(1)?);
+        let facts = self.terms.facts(a);
+        let Some(by) = self.terms.known(b).filter(|by| *by > 0) else { return self.pure() };
+        let is_quotient = base == "div";
+        if facts.low >= 0 && facts.low == facts.high {
+            let result = if is_quotient { facts.low / by } else { facts.low % by };
+            return number(self.terms.constant(result));
+        }
+        if facts.low < 0 && self.is_signed() {
+            return self.pure();
+        }
+        let power = (by.count_ones() == 1).then(|| by.trailing_zeros());
+        number(match power {
+            Some(power) if is_quotient => self.terms.field(a, power, self.bits().saturating_sub(power)),
+            Some(power) => self.terms.field(a, 0, power),
+            None if is_quotient => self.terms.divided(a, by),
+            None if facts.low >= 0 && facts.high < by => a,
+            None => self.terms.computed("rem", &[a, b], Facts::range(0, by - 1)),
+        })
+    }
+
+    /// A value of another lane, which all lanes take from the same one.
+    fn shuffled(&mut self) -> Option<Vec<Content>> {
+        let x = self.value(0)?;
+        if !self.has("idx") {
+            return None;
+        }
+        match self.terms.varies(x) {
+            Varies::Thread => {
+                let facts = self.terms.facts(x);
+                number(self.terms.atom(What::Shuffle(x), facts))
             }
-            if amount >= bits {
-                let result = terms.constant(0);
-                return number(result);
-            }
-            let result = terms.field(x, amount, bits - amount);
-            number(result)
+            _ => number(x),
         }
-        "bfe" => {
-            let (Some(low), Some(length)) = (terms.known(value(1)?), terms.known(value(2)?)) else {
-                return pure(terms, mnemonic, sources, results);
-            };
-            let (low, length) = (low.clamp(0, 255) as u32, length.clamp(0, 255) as u32);
-            let x = value(0)?;
-            if is_signed && (low + length < bits || terms.facts(x).low < 0) {
-                return pure(terms, mnemonic, sources, results);
-            }
-            let result = terms.field(x, low, length.min(bits.saturating_sub(low)));
-            number(result)
-        }
-        "bfi" => {
-            let (Some(low), Some(length)) = (terms.known(value(2)?), terms.known(value(3)?)) else {
-                return pure(terms, mnemonic, sources, results);
-            };
-            let (low, length) = (low.clamp(0, 255) as u32, length.clamp(0, 255) as u32);
-            if low >= bits {
-                return number(value(1)?);
-            }
-            let length = length.min(bits - low);
-            let field = terms.field(value(0)?, 0, length);
-            let field = terms.scale(field, 1i64.wrapping_shl(low), bits);
-            let kept = terms.constant(wrapped((!(ones(length) << low)).cast_signed(), bits));
-            let rest = terms.and(value(1)?, kept, bits);
-            let result = terms.add(rest, field, bits);
-            number(result)
-        }
-        "and" => {
-            let result = terms.and(value(0)?, value(1)?, bits);
-            number(result)
-        }
-        "or" => {
-            let result = terms.or(value(0)?, value(1)?, bits);
-            number(result)
-        }
-        "xor" => {
-            let result = terms.xor(value(0)?, value(1)?, bits);
-            number(result)
-        }
-        "selp" => {
-            let (a, b) = (value(0)?, value(1)?);
-            let result = terms.select(literal(2)?, a, b);
-            number(result)
-        }
-        "min" | "max" => {
-            let (a, b) = (value(0)?, value(1)?);
-            let (x, y) = (terms.facts(a), terms.facts(b));
-            let facts = if base == "min" {
-                Facts::range(x.low.min(y.low), x.high.min(y.high))
-            } else {
-                Facts::range(x.low.max(y.low), x.high.max(y.high))
-            };
-            let facts = if is_signed || x.low >= 0 && y.low >= 0 { facts } else { Facts::UNKNOWN };
-            let result = terms.computed(mnemonic, &[a.min(b), a.max(b)], facts);
-            number(result)
-        }
-        "div" | "rem" => {
-            let (a, b) = (value(0)?, value(1)?);
-            let facts = terms.facts(a);
-            match terms.known(b) {
-                Some(by) if by > 0 && facts.low >= 0 && facts.low == facts.high => {
-                    let result = terms.constant(if base == "div" { facts.low / by } else { facts.low % by });
-                    number(result)
-                }
-                Some(by) if by > 0 && (facts.low >= 0 || !is_signed) => {
-                    let power = (by.count_ones() == 1).then(|| by.trailing_zeros());
-                    let result = match (base, power) {
-                        ("div", Some(power)) => terms.field(a, power, bits.saturating_sub(power)),
-                        (_, Some(power)) => terms.field(a, 0, power),
-                        ("div", None) => terms.divided(a, by),
-                        _ if facts.low >= 0 && facts.high < by => a,
-                        _ => terms.computed("rem", &[a, b], Facts::range(0, by - 1)),
-                    };
-                    number(result)
-                }
-                _ => pure(terms, mnemonic, sources, results),
-            }
-        }
-        "shfl" => {
-            let x = value(0)?;
-            if has("idx") {
-                let result = match terms.varies(x) {
-                    Varies::Thread => {
-                        let facts = terms.facts(x);
-                        terms.atom(What::Shuffle(x), facts)
-                    }
-                    _ => x,
-                };
-                return number(result);
-            }
-            None
-        }
-        "mapa" => {
-            let (a, rank) = (value(0)?, value(1)?);
-            let remote = terms.atom(What::Remote(Some(rank)), Facts::UNKNOWN);
-            let result = terms.add(a, remote, 64);
-            number(result)
-        }
-        // These give what differs from one execution to the next, or from one thread to another.
-        "vote" | "match" | "activemask" | "mma" | "wmma" | "movmatrix" | "alloca" | "stacksave" | "redux" => None,
-        _ => pure(terms, mnemonic, sources, results),
     }
 }
 

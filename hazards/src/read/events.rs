@@ -1,11 +1,12 @@
 //! What instructions do, as events of a kernel.
 
-use ptx_isa::{Asynchronous, Family, Kind as Modifier, Role, Scope, Space as Named};
+mod asynchronous;
+
+use ptx_isa::{Family, Role, Scope, Space as Named};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     code::{Action, Code, Place, Touch},
-    compute::Source,
     graph::Graph,
     places::{Base, Parts, Places},
     registers::{Registers, Run, is_matrix},
@@ -15,8 +16,8 @@ use super::{
     walk::{Step, Walked, address},
 };
 use crate::kernel::{
-    Access, Address, Barrier, BarrierId, Block, Direction, Edge, Event, Groups, Kernel, Kind, Literal, Meeting, Object,
-    ObjectKind, Operation, Predicate, Proxy, ProxyFence, Semantics, Side, Space, Start, Sum, Test, Value, ValueKind,
+    Access, Address, Barrier, BarrierId, Block, Edge, Event, Kernel, Kind, Literal, Meeting, Object, ObjectKind,
+    Predicate, Proxy, Semantics, Space, Sum, Test, Value, ValueKind,
 };
 
 /// The kernel of a walk through its code.
@@ -393,7 +394,7 @@ impl<'w> Maker<'w> {
         let mut kinds = Vec::new();
         match &op.action {
             Action::Touch(touch) => kinds.extend(self.touch(touch, step.first)),
-            Action::Asynchronous(form, _) => self.asynchronous(form, step, &mut kinds),
+            Action::Asynchronous(form, _) => kinds.extend(self.asynchronous(form, step)),
             Action::Barrier { warp, arrives, waits, threads, .. } => {
                 let known = |value: Option<Number>| value.and_then(|value| self.terms().known(value));
                 let of = match (warp, known(step.first)) {
@@ -437,300 +438,6 @@ impl<'w> Maker<'w> {
             Some((semantics, scope)) => Kind::Atomic { access, semantics, scope },
             None => Kind::Access(access),
         })
-    }
-
-    fn barrier(&mut self, form: &Asynchronous, step: &Step) -> Address {
-        let is_cluster = form.spaces().any(|space| space == Named::SharedCluster);
-        self.address(address(&step.operands, Role::Barrier), Space::Shared, is_cluster)
-    }
-
-    fn asynchronous(&mut self, form: &Asynchronous, step: &Step, kinds: &mut Vec<Kind>) {
-        use Family::*;
-        let terms = self.terms();
-        let operand = |role: Role| address(&step.operands, role);
-        let known = |role: Role| operand(role).and_then(|value| terms.known(value));
-        let size = |role: Role| known(role).and_then(|number| u64::try_from(number).ok());
-        let group = form.cta_group().unwrap_or(1);
-        let spaces: Vec<Named> = form.spaces().collect();
-        let scope = form.scope().unwrap_or(Scope::Cta);
-        let is_relaxed = form.has("relaxed");
-        match form.family() {
-            FenceProxyAlias
-            | MembarProxyAlias
-            | FenceProxyGenericFabric
-            | FenceProxyFabricGeneric
-            | FenceProxyFabricFabric => kinds.push(Kind::ProxyFence(ProxyFence::Other)),
-            FenceProxyAsync | MembarProxyAsync => {
-                let space =
-                    spaces.first().map(|space| if *space == Named::Global { Space::Global } else { Space::Shared });
-                kinds.push(Kind::ProxyFence(ProxyFence::Async(space)));
-            }
-            FenceProxyTensormapGeneric => kinds.push(Kind::ProxyFence(if form.has("acquire") {
-                ProxyFence::TensormapAcquire
-            } else {
-                ProxyFence::TensormapRelease
-            })),
-            FenceProxyAsyncGeneric => kinds.push(Kind::ProxyFence(if form.has("acquire") {
-                ProxyFence::AsyncAcquire
-            } else {
-                ProxyFence::AsyncRelease
-            })),
-            FenceMbarrierInit => kinds.push(Kind::InitializeFence),
-            Fence => {
-                let semantics = Semantics { acquires: form.has("acquire"), releases: form.has("release") };
-                kinds.push(Kind::Fence { semantics, scope });
-            }
-            TensormapCpFenceproxy => {
-                let source = self.access(operand(Role::Source), Space::Shared, Proxy::Generic, (true, false));
-                let written = self.access(operand(Role::Destination), Space::Global, Proxy::Generic, (false, true));
-                kinds.push(Kind::Access(Access { extent: Some(128), ..source }));
-                kinds.push(Kind::Access(Access { extent: Some(128), ..written }));
-                kinds.push(Kind::ProxyFence(ProxyFence::TensormapRelease));
-            }
-            TensormapReplaceTile => {
-                let space = if spaces.first() == Some(&Named::Global) { Space::Global } else { Space::Shared };
-                let written = self.access(operand(Role::Destination), space, Proxy::Generic, (true, true));
-                kinds.push(Kind::Access(Access { extent: Some(128), ..written }));
-            }
-            MbarrierInit => {
-                let barrier = self.barrier(form, step);
-                kinds.push(Kind::Initialize { barrier, count: size(Role::Count) });
-            }
-            MbarrierInval => {
-                let barrier = self.barrier(form, step);
-                kinds.push(Kind::Invalidate(barrier));
-            }
-            MbarrierArrive
-            | MbarrierArriveExpectTx
-            | MbarrierArriveNoComplete
-            | MbarrierArriveDrop
-            | MbarrierArriveDropExpectTx
-            | MbarrierArriveDropNoComplete => {
-                let barrier = self.barrier(form, step);
-                let semantics = Semantics { acquires: false, releases: !is_relaxed };
-                let expects = matches!(form.family(), MbarrierArriveExpectTx | MbarrierArriveDropExpectTx);
-                kinds.push(Kind::Arrive { expects, barrier, semantics, scope });
-            }
-            CpAsync => {
-                let written = self.access(operand(Role::Destination), Space::Shared, Proxy::Generic, (false, true));
-                let read = self.access(operand(Role::Source), Space::Global, Proxy::Generic, (true, false));
-                let extent = size(Role::Size);
-                let accesses = vec![Access { extent, ..written }, Access { extent, ..read }];
-                kinds.push(Kind::Start(Start { what: Operation::Copy, accesses, barrier: None }));
-            }
-            CpAsyncMbarrierArrive => {
-                let barrier = self.barrier(form, step);
-                kinds.push(Kind::CopyArrive(barrier));
-            }
-            CpAsyncCommitGroup => kinds.push(Kind::CommitGroup(Groups::Copy)),
-            CpAsyncBulkCommitGroup => kinds.push(Kind::CommitGroup(Groups::Bulk)),
-            WgmmaCommitGroup => kinds.push(Kind::CommitGroup(Groups::Wgmma)),
-            CpAsyncWaitAll => kinds.extend([
-                Kind::CommitGroup(Groups::Copy),
-                Kind::WaitGroup { of: Groups::Copy, pending: 0, reads_only: false },
-            ]),
-            family @ (CpAsyncWaitGroup | CpAsyncBulkWaitGroup | WgmmaWaitGroup) => {
-                let of = match family {
-                    CpAsyncWaitGroup => Groups::Copy,
-                    CpAsyncBulkWaitGroup => Groups::Bulk,
-                    _ => Groups::Wgmma,
-                };
-                let pending = size(Role::Pending).and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX);
-                kinds.push(Kind::WaitGroup { of, pending, reads_only: form.has("read") });
-            }
-            CpAsyncBulk | CpReduceAsyncBulk => {
-                let is_reduce = form.family() == CpReduceAsyncBulk;
-                let [to, from] = [0, 1].map(|index| spaces.get(index).copied().unwrap_or(Named::Global));
-                let written = self.named(operand(Role::Destination), to, Proxy::Async, (is_reduce, true));
-                let read = self.named(operand(Role::Source), from, Proxy::Async, (true, false));
-                let extent = size(Role::Size);
-                let accesses = vec![Access { extent, ..written }, Access { extent, ..read }];
-                let barrier = operand(Role::Barrier)
-                    .map(|barrier| self.address(Some(barrier), Space::Shared, to == Named::SharedCluster));
-                let what = if barrier.is_some() { Operation::BulkLoad } else { Operation::BulkStore };
-                kinds.push(Kind::Start(Start { what, accesses, barrier }));
-            }
-            CpAsyncBulkTensor | CpReduceAsyncBulkTensor => {
-                let is_reduce = form.family() == CpReduceAsyncBulkTensor;
-                let is_load = operand(Role::Barrier).is_some();
-                let (map, plain) =
-                    if is_load { (Role::Source, Role::Destination) } else { (Role::Destination, Role::Source) };
-                let map = self.access(operand(map), Space::Global, Proxy::Tensormap, (true, false));
-                let thing =
-                    self.objects.iter().find(|(_, own)| **own == map.address.object).map(|(thing, _)| thing.clone());
-                let tensor = match thing {
-                    Some(thing @ Thing::Base(_)) => self.object(Thing::Tensor(Box::new(thing))),
-                    _ => self.object(Thing::Unknown(Space::Global, None)),
-                };
-                let tensor = Access {
-                    address: Address { object: tensor, offset: Sum::default(), is_remote: false },
-                    extent: None,
-                    space: Space::Global,
-                    proxy: Proxy::Async,
-                    reads: is_load || is_reduce,
-                    writes: !is_load,
-                };
-                let space = spaces.iter().copied().find(|space| *space != Named::Global).unwrap_or(Named::Shared);
-                let shared = self.named(operand(plain), space, Proxy::Async, (!is_load, is_load));
-                let map = Access { extent: Some(128), ..map };
-                let accesses = if is_load { vec![shared, tensor, map] } else { vec![tensor, shared, map] };
-                let barrier = operand(Role::Barrier)
-                    .map(|barrier| self.address(Some(barrier), Space::Shared, space == Named::SharedCluster));
-                let what = if is_load { Operation::BulkLoad } else { Operation::BulkStore };
-                kinds.push(Kind::Start(Start { what, accesses, barrier }));
-            }
-            StBulk => {
-                let written = self.access(operand(Role::Destination), Space::Shared, Proxy::Generic, (false, true));
-                kinds.push(Kind::Access(Access { extent: size(Role::Size), ..written }));
-            }
-            StAsync | RedAsync => {
-                let is_update = form.family() == RedAsync;
-                let barrier = operand(Role::Barrier);
-                let space = if barrier.is_some() { Named::SharedCluster } else { Named::Global };
-                let written = self.named(operand(Role::Destination), space, Proxy::Generic, (is_update, true));
-                let access = Access { extent: element_bytes(form), ..written };
-                kinds.push(match barrier {
-                    Some(barrier) => {
-                        let barrier = Some(self.address(Some(barrier), Space::Shared, true));
-                        Kind::Start(Start { what: Operation::BulkLoad, accesses: vec![access], barrier })
-                    }
-                    None => {
-                        let semantics = Semantics { acquires: false, releases: true };
-                        Kind::Atomic { access, semantics, scope }
-                    }
-                });
-            }
-            ClusterlaunchcontrolTryCancelAsync => {
-                let written = self.access(operand(Role::Destination), Space::Shared, Proxy::Async, (false, true));
-                let barrier = Some(self.barrier(form, step));
-                let accesses = vec![Access { extent: Some(16), ..written }];
-                kinds.push(Kind::Start(Start { what: Operation::BulkLoad, accesses, barrier }));
-            }
-            BarrierClusterArrive => kinds.push(Kind::Barrier(Barrier {
-                of: BarrierId::Cluster,
-                arrives: true,
-                waits: false,
-                threads: None,
-                orders: !is_relaxed,
-            })),
-            BarrierClusterWait => kinds.push(Kind::Barrier(Barrier {
-                of: BarrierId::Cluster,
-                arrives: false,
-                waits: true,
-                threads: None,
-                orders: true,
-            })),
-            WgmmaFence => kinds.push(Kind::MatrixFence),
-            WgmmaMmaAsync | WgmmaMmaAsyncSp => {
-                let mut accesses = Vec::new();
-                if let Some((_, Source::One(Content::Value(a)))) = operand_of(step, Role::A) {
-                    accesses.push(self.described(Some(*a)));
-                }
-                accesses.push(self.described(operand(Role::B)));
-                accesses.append(&mut self.touched);
-                kinds.push(Kind::Start(Start { what: Operation::Wgmma, accesses, barrier: None }));
-            }
-            Tcgen05Alloc => {
-                let written = self.access(operand(Role::Destination), Space::Shared, Proxy::Generic, (false, true));
-                let object = match operand(Role::Destination) {
-                    Some(address) => self.object(Thing::Base(Base::Allocation(address))),
-                    None => self.object(Thing::Unknown(Space::Tensor, None)),
-                };
-                kinds.push(Kind::Allocate { object, access: Access { extent: Some(4), ..written } });
-            }
-            Tcgen05Dealloc => {
-                let freed = self.access(operand(Role::Tmem), Space::Tensor, Proxy::Tensor, (false, true));
-                kinds.push(Kind::Deallocate(Access { extent: size(Role::Columns), ..freed }));
-            }
-            Tcgen05RelinquishAllocPermit => kinds.push(Kind::Relinquish),
-            Tcgen05FenceBeforeThreadSync => kinds.push(Kind::TensorFence(Side::Before)),
-            Tcgen05FenceAfterThreadSync => kinds.push(Kind::TensorFence(Side::After)),
-            Tcgen05WaitLd => kinds.push(Kind::TensorWait(Direction::Load)),
-            Tcgen05WaitSt => kinds.push(Kind::TensorWait(Direction::Store)),
-            Tcgen05Commit => {
-                let barrier = self.barrier(form, step);
-                kinds.push(Kind::TensorCommit { group, barrier });
-            }
-            Tcgen05Shift => {
-                let access = self.access(operand(Role::Tmem), Space::Tensor, Proxy::Tensor, (true, true));
-                let what = Operation::TensorShift { group };
-                kinds.push(Kind::Start(Start { what, accesses: vec![access], barrier: None }));
-            }
-            Tcgen05Cp => {
-                let written = self.access(operand(Role::Tmem), Space::Tensor, Proxy::Tensor, (false, true));
-                let columns = if form.has("128x256b") || form.has("4x256b") { 8 } else { 4 };
-                let read = self.described(operand(Role::Source));
-                let what = Operation::TensorCopy { group, is_4x256b: form.has("4x256b") };
-                let accesses = vec![Access { extent: Some(columns), ..written }, read];
-                kinds.push(Kind::Start(Start { what, accesses, barrier: None }));
-            }
-            Tcgen05Ld | Tcgen05LdRed | Tcgen05St => {
-                let is_store = form.family() == Tcgen05St;
-                let access = self.access(operand(Role::Tmem), Space::Tensor, Proxy::Tensor, (!is_store, is_store));
-                let columns = columns(form);
-                let mut accesses = vec![Access { extent: columns, ..access.clone() }];
-                if form.has("16x32bx2") {
-                    let split = known(Role::Split);
-                    let mut second = Access { extent: columns, ..access };
-                    match split {
-                        Some(split) => {
-                            second.address.offset.constant = second.address.offset.constant.wrapping_add(split)
-                        }
-                        None => second.extent = None,
-                    }
-                    accesses.push(second);
-                }
-                let what = if is_store { Operation::TensorStore } else { Operation::TensorLoad };
-                kinds.push(Kind::Start(Start { what, accesses, barrier: None }));
-            }
-            Tcgen05Mma | Tcgen05MmaWs | Tcgen05MmaSp | Tcgen05MmaWsSp => self.matrix(form, step, group, kinds),
-            // These do nothing, or what is no event: waits are where their results are tested.
-            MbarrierExpectTx
-            | MbarrierCompleteTx
-            | MbarrierPendingCount
-            | MbarrierTestWait
-            | MbarrierTestWaitParity
-            | MbarrierTryWait
-            | MbarrierTryWaitParity
-            | CpAsyncBulkPrefetch
-            | CpAsyncBulkPrefetchTensor
-            | GriddepcontrolWait
-            | GriddepcontrolLaunchDependents
-            | ClusterlaunchcontrolQueryCancel => {}
-            _ => kinds.push(Kind::Unknown(format!("the instruction `{}`", form.family()))),
-        }
-    }
-
-    fn matrix(&mut self, form: &Asynchronous, step: &Step, group: u8, kinds: &mut Vec<Kind>) {
-        let terms = self.terms();
-        let operand = |role: Role| address(&step.operands, role);
-        let descriptor = operand(Role::Descriptor);
-        let columns =
-            descriptor.and_then(|value| terms.known(value)).map(|bits| ((bits.cast_unsigned() >> 17) & 63) << 3);
-        let overwrites = match operand_of(step, Role::Accumulate) {
-            Some((_, Source::One(Content::Literal(literal)))) => *literal == Own::FALSE,
-            Some((_, Source::One(Content::Value(value)))) => terms.known(*value) == Some(0),
-            _ => false,
-        };
-        let d = self.access(operand(Role::D), Space::Tensor, Proxy::Tensor, (!overwrites, true));
-        let mut accesses = vec![Access { extent: columns.filter(|columns| *columns > 0), ..d }];
-        accesses.push(match form.address(Role::A) {
-            // A row has 32 bytes, whatever its elements are.
-            Some(_) => {
-                let a = self.access(operand(Role::A), Space::Tensor, Proxy::Tensor, (true, false));
-                Access { extent: Some(8), ..a }
-            }
-            None => self.described(operand(Role::A)),
-        });
-        accesses.push(self.described(operand(Role::B)));
-        for role in [Role::ScaleA, Role::ScaleB, Role::Metadata] {
-            if form.address(role).is_some() {
-                accesses.push(self.access(operand(role), Space::Tensor, Proxy::Tensor, (true, false)));
-            }
-        }
-        let shape = descriptor.map(|value| self.sum(terms.sum(value)));
-        let what = Operation::TensorMatrix { group, shape };
-        kinds.push(Kind::Start(Start { what, accesses, barrier: None }));
     }
 
     fn access(&mut self, value: Option<Number>, space: Space, proxy: Proxy, (reads, writes): (bool, bool)) -> Access {
@@ -886,10 +593,6 @@ impl<'w> Maker<'w> {
     }
 }
 
-fn operand_of(step: &Step, role: Role) -> Option<&(Role, Source)> {
-    step.operands.iter().find(|(own, _)| *own == role)
-}
-
 fn kind(terms: &Terms, atom: Atom) -> ValueKind {
     match terms.what(atom) {
         What::Special(name) if name == "tid.x" && terms.is_flat() => ValueKind::Thread,
@@ -906,27 +609,4 @@ fn kind(terms: &Terms, atom: Atom) -> ValueKind {
         }
         _ => ValueKind::Other,
     }
-}
-
-/// How many columns a load or store of tensor memory touches, of each half.
-fn columns(form: &Asynchronous) -> Option<u64> {
-    let number: u64 = form.modifier(Modifier::Repetition)?.strip_prefix('x')?.parse().ok()?;
-    Some(match form.modifier(Modifier::Shape)? {
-        "16x128b" => number * 2,
-        "16x256b" => number * 4,
-        _ => number,
-    })
-}
-
-/// How many bytes `st.async` and `red.async` write.
-fn element_bytes(form: &Asynchronous) -> Option<u64> {
-    let ty: ptx_isa::Type = form.modifier(Modifier::Type)?.parse().ok()?;
-    let elements = if form.has("v2") {
-        2
-    } else if form.has("v4") {
-        4
-    } else {
-        1
-    };
-    Some(u64::from(ty.bits() / 8) * elements)
 }

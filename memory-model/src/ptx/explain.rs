@@ -129,27 +129,8 @@ impl Finder<'_> {
             let ordering = arrivals.filter(|&arrival| crate::barrier::orders(c, arrival)).collect();
             barriers = barriers | Relation::product(x.len(), ordering, *waits);
         }
-        // As many rounds as there are events settle all values that are defined.
-        let mut values: Vec<Option<Value>> = vec![None; x.len()];
-        for _ in 0..x.len() {
-            let round = values.clone();
-            let read = |event: usize| round[event];
-            x.reads.for_each(|event| values[event] = c.written(usize::from(sources[event]), &read));
-            for (arrivals, waits) in &phases.0 {
-                waits.for_each(|wait| values[wait] = crate::barrier::reduced(c, wait, *arrivals, &read));
-            }
-        }
-        let reads = values.clone();
-        let read = |event: usize| reads[event];
-        x.writes.for_each(|write| values[write] = c.written(write, &read));
-        let holds = |(thread, path): (usize, &&unfold::Path<Ptx>)| {
-            path.constraints
-                .iter()
-                .all(|&(term, wanted)| c.term(thread, term, &read).is_some_and(|v| (v != 0) == wanted))
-        };
-        if !c.paths.iter().enumerate().all(holds) || x.writes.clone().any(|write| values[write].is_none()) {
-            return;
-        }
+        let Some(values) = settled(c, sources, &phases) else { return };
+        let read = |event: usize| values[event];
         let registers = self.program.observed().map(|(thread, register)| {
             c.term(thread, c.paths[thread].registers[usize::from(register.0)], &read).unwrap_or_default()
         });
@@ -275,6 +256,29 @@ fn each_orientation(pairs: &[(usize, usize)], with: Relation, each: &mut impl Fn
             each_orientation(rest, with, each)
         }
     })
+}
+
+/// The value of each event, where reads have these sources; nothing, if paths or writes do not come about so.
+fn settled(c: &Combination<Ptx>, sources: &[u8; MAX_EVENTS], phases: &Phases) -> Option<Vec<Option<Value>>> {
+    let x = &c.skeleton;
+    // As many rounds as there are events settle all values that are defined.
+    let mut values: Vec<Option<Value>> = vec![None; x.len()];
+    for _ in 0..x.len() {
+        let round = values.clone();
+        let read = |event: usize| round[event];
+        x.reads.for_each(|event| values[event] = c.written(usize::from(sources[event]), &read));
+        for (arrivals, waits) in &phases.0 {
+            waits.for_each(|wait| values[wait] = crate::barrier::reduced(c, wait, *arrivals, &read));
+        }
+    }
+    let reads = values.clone();
+    let read = |event: usize| reads[event];
+    x.writes.for_each(|write| values[write] = c.written(write, &read));
+    let holds = |(thread, path): (usize, &&unfold::Path<Ptx>)| {
+        path.constraints.iter().all(|&(term, wanted)| c.term(thread, term, &read).is_some_and(|v| (v != 0) == wanted))
+    };
+    let is_defined = |write: usize| values[write].is_some();
+    (c.paths.iter().enumerate().all(holds) && x.writes.clone().all(is_defined)).then_some(values)
 }
 
 /// Every choice of a last write for each of the locations.

@@ -287,6 +287,28 @@ fn ordered_fences(x: &Skeleton<Ptx>, morally_strong: &Relation) -> Vec<(usize, u
     pairs.filter(|&(a, b)| a < b && !alike(a, b)).collect()
 }
 
+/// Whether an event is not in the generic proxy, or orders another one.
+fn is_proxied(kind: &EventKind<Ptx>) -> bool {
+    match kind {
+        EventKind::Read(access) | EventKind::Write(access) => access.proxy != Proxy::Generic,
+        EventKind::Fence(Fence::Proxy(fence)) => *fence != ProxyFence::Alias,
+        EventKind::Start(_) => true,
+        _ => false,
+    }
+}
+
+/// The writes that each read may read: those of its location that do not follow it.
+fn possible_sources(x: &Skeleton<Ptx>) -> [Set; MAX_EVENTS] {
+    let mut sources = [Set(0); MAX_EVENTS];
+    for read in x.reads {
+        let event = &x.events[read];
+        let ordered = |other: &Event<Ptx>| other.address == event.address && other.proxy() == event.proxy();
+        let later = x.po.row(read).filter(|&write| ordered(&x.events[write])).collect();
+        sources[read] = (x.writes & x.at(event.location)) - later;
+    }
+    sources
+}
+
 /// The first writes of equal threads, in pairs.
 ///
 /// Threads are equal if they run the same code along the same path, in places that differ for no other thread, and if nobody
@@ -346,21 +368,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let heads = relations::release_patterns(x, conventions).inverse();
         let tails = relations::acquire_patterns(x, conventions);
         let sc_pairs = ordered_fences(x, &morally_strong);
-        let proxied = |event: usize| match x.events[event].kind {
-            EventKind::Read(access) | EventKind::Write(access) => access.proxy != Proxy::Generic,
-            EventKind::Fence(Fence::Proxy(fence)) => fence != ProxyFence::Alias,
-            EventKind::Start(_) => true,
-            _ => false,
-        };
-        let plain = c.variables.len() == program.locations.len() && !(0..x.len()).any(proxied);
+        let plain = c.variables.len() == program.locations.len()
+            && !(0..x.len()).any(|event| is_proxied(&x.events[event].kind));
         let asynchronous = asynchronous::has_asynchronous(x);
-        let mut sources = [Set(0); MAX_EVENTS];
-        for read in x.reads {
-            let event = &x.events[read];
-            let ordered = |other: &Event<Ptx>| other.address == event.address && other.proxy() == event.proxy();
-            let later = x.po.row(read).filter(|&write| ordered(&x.events[write])).collect();
-            sources[read] = (x.writes & x.at(event.location)) - later;
-        }
+        let sources = possible_sources(x);
         let registers = program
             .observed()
             .map(|(thread, register)| (thread, c.paths[thread].registers[usize::from(register.0)]))

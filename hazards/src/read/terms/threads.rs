@@ -1,0 +1,118 @@
+//! Which threads have different values and predicates.
+
+use super::{Atom, Content, Literal, Meetings, Says, Terms, Value, What};
+use crate::kernel::Varies;
+
+impl Terms {
+    pub fn varies(&self, value: Value) -> Varies {
+        let terms = &self.sum(value).terms;
+        terms.iter().map(|(atom, _)| self.atoms_vary[atom.0 as usize]).max().unwrap_or(Varies::No)
+    }
+
+    pub fn atom_varies(&self, atom: Atom) -> Varies {
+        self.atoms_vary[atom.0 as usize]
+    }
+
+    pub fn literal_varies(&self, literal: Literal) -> Varies {
+        self.predicates_vary[literal.predicate as usize]
+    }
+
+    pub fn content_varies(&self, content: Content) -> Varies {
+        match content {
+            Content::Unset => Varies::No,
+            Content::Value(value) => self.varies(value),
+            Content::Literal(literal) => self.literal_varies(literal),
+        }
+    }
+
+    pub(super) fn derived(&self, what: &What) -> Option<Varies> {
+        let all = |values: &[Value]| values.iter().map(|value| self.varies(*value)).max().unwrap_or(Varies::No);
+        Some(match what {
+            What::Symbol(_) | What::Allocation(_) | What::Param(..) | What::Unset(_) => Varies::No,
+            What::Special(name) if name.starts_with("tid") || name.starts_with("lane") => Varies::Thread,
+            What::Special(name) if name == "warpid" => Varies::Warp,
+            What::Special(_) => Varies::No,
+            What::Field(value, low, _) if *low >= 5 && self.is_flat && self.is_thread(*value) => Varies::Warp,
+            What::Field(value, ..) => self.varies(*value),
+            What::Select(literal, a, b) => all(&[*a, *b]).max(self.literal_varies(*literal)),
+            What::Shuffle(value) => self.varies(*value).min(Varies::Warp),
+            What::Remote(value) => value.map_or(Varies::No, |value| self.varies(value)),
+            What::Computed(_, values) => all(values),
+            What::Chosen(_, contents) => {
+                contents.iter().map(|content| self.content_varies(*content)).max().unwrap_or(Varies::No)
+            }
+            What::Result(_, _, Some(address)) => self.varies(*address),
+            What::Phi(..) | What::Result(_, _, None) => return None,
+        })
+    }
+
+    pub(super) fn derived_predicate(&self, says: &Says) -> Option<Varies> {
+        Some(match says {
+            Says::All(list) => list.iter().map(|own| self.literal_varies(*own)).max().unwrap_or(Varies::No),
+            Says::Within(value, low, high) => {
+                let whole_warps = (*low == i64::MIN || low % 32 == 0) && (*high == i64::MAX || (high + 1) % 32 == 0);
+                let is_thread = match self.only(*value) {
+                    Some(What::Field(inner, 0, bits)) => *bits >= 5 && self.is_thread(*inner),
+                    _ => self.is_thread(*value),
+                };
+                if whole_warps && is_thread && self.is_flat { Varies::Warp } else { self.varies(*value) }
+            }
+            Says::Elected(_) => Varies::Thread,
+            Says::Computed(_, contents) => {
+                contents.iter().map(|content| self.content_varies(*content)).max().unwrap_or(Varies::No)
+            }
+            Says::Phi(..) | Says::Result(..) | Says::Unset(_) => return None,
+        })
+    }
+
+    /// Whether it is the number of the thread in its CTA.
+    pub fn is_thread(&self, value: Value) -> bool {
+        matches!(self.only(value), Some(What::Special(name)) if name == "tid.x")
+    }
+
+    /// Whether threads are numbered by one register.
+    pub fn is_flat(&self) -> bool {
+        self.is_flat
+    }
+
+    /// Finds what varies where values meet that come from behind: each place has the contents that meet there.
+    pub fn settle(&mut self, meetings: &Meetings) {
+        for index in 0..self.atoms.len() {
+            if !matches!(self.atoms[index].0, What::Result(_, _, None)) {
+                self.atoms_vary[index] = Varies::No;
+            }
+        }
+        for index in 0..self.predicates.len() {
+            if !matches!(self.predicates[index].0, Says::Result(..)) {
+                self.predicates_vary[index] = Varies::No;
+            }
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for index in 0..self.atoms.len() {
+                let what = &self.atoms[index].0;
+                let now = match what {
+                    What::Phi(block, register) => meetings.get(&(*block, *register)).map(|met| self.meet(met)),
+                    what => self.derived(what),
+                };
+                if let Some(now) = now {
+                    changed |= std::mem::replace(&mut self.atoms_vary[index], now) != now;
+                }
+            }
+            for index in 0..self.predicates.len() {
+                let now = match &self.predicates[index].0 {
+                    Says::Phi(block, register) => meetings.get(&(*block, *register)).map(|met| self.meet(met)),
+                    says => self.derived_predicate(says),
+                };
+                if let Some(now) = now {
+                    changed |= std::mem::replace(&mut self.predicates_vary[index], now) != now;
+                }
+            }
+        }
+    }
+
+    fn meet(&self, contents: &[(Content, Literal)]) -> Varies {
+        contents.iter().map(|(content, _)| self.content_varies(*content)).max().unwrap_or(Varies::No)
+    }
+}
