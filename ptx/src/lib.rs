@@ -46,6 +46,7 @@ pub mod mnemonic;
 mod module;
 mod parse;
 mod print;
+mod runtime;
 pub mod syntax;
 mod target;
 mod word;
@@ -58,6 +59,7 @@ pub use self::{
     module::{Code, Function, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
     parse::{ParseError, ParseErrors, parse_block},
     print::{Names, PtxNames},
+    runtime::Runtime,
     target::{Gpus, PtxVersion, Requirement, Sm, Target, UnknownTarget},
     word::*,
 };

@@ -1,8 +1,8 @@
 //! The instructions of a kernel in one list, with the functions that it calls in place of their calls.
 
 use ptx_isa::{
-    Asynchronous, Code as LineCode, Function, Head, Instruction, Item, Module, Parameter, Role, Scope, Space, Type,
-    Variable,
+    Asynchronous, Code as LineCode, Function, Head, Instruction, Item, Module, Parameter, Role, Runtime, Scope, Space,
+    Type, Variable,
     mnemonic::{Control, Memory, Mnemonic},
     syntax::{self, Number, Operand as Syntax, Shape},
 };
@@ -714,12 +714,13 @@ impl<'p> Builder<'_, 'p> {
         let arguments = operands.next().map(elements).unwrap_or_default();
         let function = self.library.functions.get(callee).copied();
         let length = function.and_then(|function| function.body.as_ref()).map(Vec::len);
+        let runtime = Runtime::of(callee);
         let reason = match length {
-            None if leaves || callee == "__assertfail" => {
+            None if leaves || runtime == Some(Runtime::Ends) => {
                 self.push(line, guard, Vec::new(), Action::Trap);
                 return;
             }
-            None if matches!(callee, "vprintf" | "malloc" | "free") => {
+            None if runtime.is_some() => {
                 self.push(line, guard, Vec::new(), Action::Nothing);
                 return;
             }

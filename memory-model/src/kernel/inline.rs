@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use ptx_isa::{
-    self as asm, Code, Function, Head, Jump, Module, Name, Other, Space,
+    self as asm, Code, Function, Head, Jump, Module, Name, Other, Runtime, Space,
     syntax::{self, Instruction, Operand, Shape, Statement, Text, TokenKind},
 };
 
 use super::{
     line::{Line, SourceLine},
-    names::{is_called, shown},
+    names::shown,
     objects::{Declaration, Objects, REGION, region},
     places::Places,
 };
@@ -56,24 +56,6 @@ const MAX_STATEMENTS: usize = 1 << 14;
 /// Instructions that do nothing that a memory model could tell.
 const WITHOUT_EFFECT: [&str; 9] =
     ["nanosleep", "prefetch", "prefetchu", "pmevent", "brkpt", "discard", "applypriority", "setmaxnreg", "nop"];
-
-/// Functions that the GPU's runtime has, by what they are to memory.
-const RUNTIME: [(&str, Runtime); 5] = [
-    ("vprintf", Runtime::Nothing),
-    ("__assertfail", Runtime::Traps),
-    ("__assert_fail", Runtime::Traps),
-    ("abort", Runtime::Traps),
-    ("rust_begin_unwind", Runtime::Traps),
-];
-
-#[derive(Clone, Copy)]
-enum Runtime {
-    Nothing,
-    Traps,
-}
-
-/// What stands in front of the names of Rust's functions that panic.
-const PANICS: &str = "core::panicking::";
 
 pub(super) struct Inliner<'m, 'o> {
     module: &'m Module,
@@ -442,22 +424,21 @@ impl<'m, 'o> Inliner<'m, 'o> {
         };
         let arguments = list(of.operands.get(target + 1)).unwrap_or_default();
         let results = results.unwrap_or_default();
-        let runtime = RUNTIME.iter().find(|(known, _)| is_called(name, known)).map(|(_, what)| *what);
-        let runtime = runtime.or_else(|| shown(name).starts_with(PANICS).then_some(Runtime::Traps));
-        match runtime {
-            Some(Runtime::Traps) => {
+        match Runtime::of(name) {
+            Some(Runtime::Ends) => {
                 self.push(line.clone(), What::Text(format!("mov.u64 {TRAP}, 1")));
                 self.push(line.clone(), What::Stop(Stop::Trap, None));
                 return Ok(());
             }
-            Some(Runtime::Nothing) => {
+            Some(Runtime::Prints) => {
                 for result in results {
                     let result = own_name(&format!("%{result}"), call.number);
                     self.push(line.clone(), What::Text(format!("mov.b64 {result}, 0")));
                 }
                 return Ok(());
             }
-            None => {}
+            // Of memory that it gives, nothing is known.
+            _ => {}
         }
         let function = self.module.functions().find(|function| function.name == name && function.body.is_some());
         let Some(function) = function else {
