@@ -272,6 +272,20 @@ mod tests {
         question.explore().expect("it has a lowering").ptx.lines().next().unwrap_or_default().to_owned()
     }
 
+    /// What is not known is said with all that is: the list of operations lacked those that are no `atomicrmw`.
+    #[test]
+    fn what_is_not_known_is_said_with_what_is() {
+        let said = answer(r#"{"operation": "odd", "ordering": "odd", "scope": "odd", "type": "i7", "space": "odd"}"#);
+        let known = [
+            "load, store, cmpxchg, fence, xchg",
+            "acq_rel, seq_cst",
+            "cta, cluster, gpu, sys",
+            "i8, i16",
+            "generic, global",
+        ];
+        assert!(known.iter().all(|known| said.contains(known)), "{said}");
+    }
+
     /// Each option does what it does in the command.
     #[test]
     fn options_are_those_of_the_library() {

@@ -56,6 +56,7 @@ fn main() {
         "litmus", "keys are the form's" => arrows;
         "litmus", "an example is a link" => example;
         "litmus", "the verdict is seen" => seen;
+        "litmus", "a wide drawing takes the width that there is" => wide;
         "litmus", "the address is not written with each key" => seldom;
         "litmus", "the first key leads to the test" => skipped;
         "patterns", "drawings are dark in dark themes, and can be read on a telephone" => drawn;
@@ -435,6 +436,18 @@ async fn seen(client: &Client) -> Result<(), Failed> {
             let body = "const place = document.querySelector('#status').getBoundingClientRect(); return place.top >= 0 && place.bottom <= innerHeight";
             same(client.execute(body, vec![]).await?, true, &format!("{width}: {scroll}"))?;
         }
+    }
+    Ok(())
+}
+
+/// A drawing scrolls only where no room is left beside it.
+async fn wide(client: &Client) -> Result<(), Failed> {
+    for width in [1280, 1700] {
+        client.set_window_size(width, 900).await?;
+        set(client, &[("example", "memory-model/litmus/IRIW-sc.litmus")]).await?;
+        let body = "const figure = document.querySelector('figure.drawing'), place = figure.getBoundingClientRect();
+            return figure.scrollWidth <= figure.clientWidth || innerWidth - place.right < 60";
+        same(client.execute(body, vec![]).await?, true, &format!("{width}"))?;
     }
     Ok(())
 }

@@ -537,7 +537,7 @@ impl<'w> Maker<'w> {
         self.kernel.meetings.dedup();
     }
 
-    /// A sum with what comes to a block by one of the edges in place of what meets there.
+    /// A sum with the incoming values of one edge in place of the phis of its block.
     fn came(&self, sum: &OwnSum, to: usize, index: usize) -> Option<OwnSum> {
         let terms = self.terms();
         let mut came: std::collections::BTreeMap<Atom, i64> = std::collections::BTreeMap::new();

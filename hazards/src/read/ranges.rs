@@ -19,7 +19,7 @@ const NARROWINGS: usize = 3;
 /// Where loops are unrolled, their counters may begin below 0.
 const FEW: i64 = -64;
 
-/// The ranges of what meets at a block in a register.
+/// The range of each phi, by its block and its register.
 pub fn ranges(terms: &Terms, meetings: &Meetings, widths: &[u32]) -> FxHashMap<(usize, usize), Range> {
     let mut compared: Vec<i64> = Vec::new();
     for (says, _) in &terms.predicates {

@@ -1,7 +1,7 @@
 //! Values and predicates by number: equal expressions have one number.
 //!
 //! A value is a sum of atoms, each times a number. What is no sum is an atom of its own: a field of bits, a choice, what is loaded,
-//! what meets at a block. Sums are exact up to the width of registers: addresses are taken not to wrap.
+//! a phi. Sums are exact up to the width of registers: addresses are taken not to wrap.
 
 mod algebra;
 mod predicates;
@@ -123,7 +123,7 @@ pub enum What {
     Computed(u32, Vec<Value>),
     /// What an instruction computes of a predicate and others.
     Chosen(u32, Vec<Content>),
-    /// Values that meet at a block, of a register.
+    /// A phi: its block and its register.
     Phi(usize, usize),
     /// A result of an instruction, loaded from an address if there is one.
     Result(usize, usize, Option<Value>),

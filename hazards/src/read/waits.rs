@@ -92,7 +92,7 @@ fn tested(walked: &Walked, content: Content, low: i64, high: i64, holds: bool) -
     }
 }
 
-/// The waits behind what meets at a block: on each way one must have succeeded, but for those where a constant comes.
+/// The waits that have succeeded where a phi is true: each of its incoming values must say so of one, but for constants.
 fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Option<Way>, meetings: usize) -> Vec<Wait> {
     let mut ways: Vec<(usize, Vec<Wait>)> = Vec::new();
     let all = walked.meetings.get(&place).map_or(&[][..], |met| met);

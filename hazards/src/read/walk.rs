@@ -37,15 +37,15 @@ pub struct Walked {
     pub branches: Vec<Option<Literal>>,
     /// The predicates that say that a wait has succeeded, each with its instruction.
     pub waits: FxHashMap<u32, (usize, Value)>,
-    /// What meets at a block in a register.
+    /// The incoming values of each phi, by its block and its register.
     pub meetings: Meetings,
-    /// From which blocks that comes, in the same order.
+    /// The predecessors of each block with phis, in the order of their incoming values.
     pub origins: FxHashMap<usize, Vec<usize>>,
     /// What registers hold at the beginning of each block where they meet.
     pub met: FxHashMap<usize, Vec<(usize, Content)>>,
 }
 
-/// What an earlier walk has found of what meets at a block in a register.
+/// What an earlier walk has found out about a phi.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     range: Option<(i64, i64)>,
@@ -58,7 +58,7 @@ struct Known {
     twin: Option<(usize, i64)>,
 }
 
-/// Walks the code twice: what meets in loops is known at the second time.
+/// Walks the code twice: the first walk finds out what the phis of loops hold.
 pub fn walk(code: &Code, graph: &Graph) -> Walked {
     let mut first = pass(code, graph, FxHashMap::default(), &[]);
     let ranges = ranges(&first.terms, &first.meetings, &code.widths);

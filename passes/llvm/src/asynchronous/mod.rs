@@ -1,6 +1,6 @@
 //! What asynchronous operations lack: waits, proxy fences, barriers.
 //!
-//! `ptx-hazards` finds it in PTX. Here the PTX of the module as it is is made ([`listing`]), what is found is said of the
+//! `ptx-hazards` finds it in PTX. Here the PTX of the unchanged module is made ([`listing`]), what is found is said of the
 //! instructions that it comes from, and what is missing is put in front of them or behind them ([`insert`]). All of this comes
 //! before LLVM's optimizer, which would delete stores that an asynchronous operation reads.
 
