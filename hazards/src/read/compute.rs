@@ -240,16 +240,16 @@ impl ComputingInstruction<'_> {
         number(if amount >= bits { self.terms.constant(0) } else { self.terms.field(x, amount, bits - amount) })
     }
 
-    /// The place and the length of a field of bits, by their operands.
-    fn place(&self, index: usize) -> Option<(u32, u32)> {
-        let at = |index: usize| Some(self.known(index)?.clamp(0, 255) as u32);
-        Some((at(index)?, at(index + 1)?))
+    /// The place and the length of a field of bits, in the operands from an index on; nothing inside, if they are no numbers.
+    fn place(&self, index: usize) -> Option<Option<(u32, u32)>> {
+        let (low, length) = (self.value(index)?, self.value(index + 1)?);
+        let known = |value: Value| Some(self.terms.known(value)?.clamp(0, 255) as u32);
+        Some(known(low).zip(known(length)))
     }
 
     fn bit_field(&mut self) -> Option<Vec<Content>> {
         let bits = self.bits();
-        (self.value(1)?, self.value(2)?);
-        let Some((low, length)) = self.place(1) else { return self.pure() };
+        let Some((low, length)) = self.place(1)? else { return self.pure() };
         let x = self.value(0)?;
         if self.is_signed() && (low + length < bits || self.terms.facts(x).low < 0) {
             return self.pure();
@@ -259,8 +259,7 @@ impl ComputingInstruction<'_> {
 
     fn with_bit_field(&mut self) -> Option<Vec<Content>> {
         let bits = self.bits();
-        (self.value(2)?, self.value(3)?);
-        let Some((low, length)) = self.place(2) else { return self.pure() };
+        let Some((low, length)) = self.place(2)? else { return self.pure() };
         if low >= bits {
             return number(self.value(1)?);
         }
