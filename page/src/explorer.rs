@@ -279,7 +279,7 @@ mod tests {
         let known = [
             "load, store, cmpxchg, fence, xchg",
             "acq_rel, seq_cst",
-            "cta, cluster, gpu, sys",
+            "sys, cluster, gpu and cta",
             "i8, i16",
             "generic, global",
         ];
