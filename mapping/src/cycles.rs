@@ -112,7 +112,7 @@ impl Cycles {
         }
     }
 
-    /// Calls `each` for the part `shard.0`, from 1 on, of `shard.1`, with their names. Where there are more than [`MOST_ORDERINGS`],
+    /// Calls `each` for the part `shard.0`, from 1 on, of `shard.1`, with their names. Where there are more than `MOST_ORDERINGS`,
     /// there is no program.
     pub fn each(&self, (k, n): (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
         let count = self.count();

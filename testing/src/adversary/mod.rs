@@ -4,9 +4,9 @@
 //! see: where variables are and who can name them, casts, choices and offsets, calls, inline assembly, barriers, loops, and how
 //! kernels are launched. What the words of a module say of its threads is consistent with what the module says.
 //!
-//! 1. [`plan`] says which threads run where, and what each does in which order.
-//! 2. [`homes`] gives each variable a place that its threads know, and says who else knows it.
-//! 3. [`functions`] and [`steps`] write it as LLVM IR.
+//! 1. `plan` says which threads run where, and what each does in which order.
+//! 2. `homes` gives each variable a place that its threads know, and says who else knows it.
+//! 3. `functions` and `steps` write it as LLVM IR.
 
 mod asynchronous;
 mod body;
