@@ -90,13 +90,11 @@ macro_rules! cuda {
     };
 }
 
-#[rustfmt::skip]
-pub static CASES: &[Case] = &[
-    // Languages.
-    Case {
-        name: "mapa: a variable of another CTA",
-        file: "mapa.ptx",
-        source: r".version 8.6
+/// A message across a cluster: the second thread finds the flag of the first by `mapa`.
+macro_rules! mapa {
+    ($scope:literal, $find:literal) => {
+        concat!(
+            r".version 8.6
 .target sm_90
 .address_size 64
 .visible .shared .align 4 .u32 s;
@@ -104,16 +102,18 @@ pub static CASES: &[Case] = &[
 .visible .func p0()
 {
  st.global.b32 [d], 1;
- st.release.cluster.shared.b32 [s], 1;
+ st.release.",
+            $scope,
+            r".shared.b32 [s], 1;
  ret;
 }
 .visible .func (.param .b32 r) p1()
 {
  .reg .b32 %r<9>;
  .reg .b64 %rd<9>;
- mapa.shared::cluster.u32 %r1, s, 0;
- ld.acquire.cluster.shared::cluster.u32 %r2, [%r1];
- ld.global.b32 %r3, [d];
+",
+            $find,
+            r"
  shl.b32 %r4, %r2, 8;
  or.b32 %r5, %r4, %r3;
  st.param.b32 [r], %r5;
@@ -122,7 +122,20 @@ pub static CASES: &[Case] = &[
 // litmus: thread P0 = p0() @ cta 0, cluster 0, gpu 0
 // litmus: thread P1 = p1() @ cta 1, cluster 0, gpu 0, %cluster_ctarank = 1
 // litmus: forall ~(P1:return == 256)
-",
+"
+        )
+    };
+}
+
+#[rustfmt::skip]
+pub static CASES: &[Case] = &[
+    // Languages.
+    Case {
+        name: "mapa: a variable of another CTA",
+        file: "mapa.ptx",
+        source: mapa!("cluster", r" mapa.shared::cluster.u32 %r1, s, 0;
+ ld.acquire.cluster.shared::cluster.u32 %r2, [%r1];
+ ld.global.b32 %r3, [d];"),
         flags: &["--outcomes"],
         status: 0,
         says: &["mapa holds", "257        1  1"],
@@ -130,33 +143,9 @@ pub static CASES: &[Case] = &[
     Case {
         name: "mapa: a variable of another CTA, released to the own",
         file: "mapa.ptx",
-        source: r".version 8.6
-.target sm_90
-.address_size 64
-.visible .shared .align 4 .u32 s;
-.visible .global .u32 d;
-.visible .func p0()
-{
- st.global.b32 [d], 1;
- st.release.cta.shared.b32 [s], 1;
- ret;
-}
-.visible .func (.param .b32 r) p1()
-{
- .reg .b32 %r<9>;
- .reg .b64 %rd<9>;
- mapa.shared::cluster.u32 %r1, s, 0;
+        source: mapa!("cta", r" mapa.shared::cluster.u32 %r1, s, 0;
  ld.acquire.cluster.shared::cluster.u32 %r2, [%r1];
- ld.global.b32 %r3, [d];
- shl.b32 %r4, %r2, 8;
- or.b32 %r5, %r4, %r3;
- st.param.b32 [r], %r5;
- ret;
-}
-// litmus: thread P0 = p0() @ cta 0, cluster 0, gpu 0
-// litmus: thread P1 = p1() @ cta 1, cluster 0, gpu 0, %cluster_ctarank = 1
-// litmus: forall ~(P1:return == 256)
-",
+ ld.global.b32 %r3, [d];"),
         flags: &["--outcomes"],
         status: 0,
         says: &["does not hold", "256        1  1"],
@@ -164,35 +153,11 @@ pub static CASES: &[Case] = &[
     Case {
         name: "mapa: a variable of another CTA, by registers",
         file: "mapa.ptx",
-        source: r".version 8.6
-.target sm_90
-.address_size 64
-.visible .shared .align 4 .u32 s;
-.visible .global .u32 d;
-.visible .func p0()
-{
- st.global.b32 [d], 1;
- st.release.cta.shared.b32 [s], 1;
- ret;
-}
-.visible .func (.param .b32 r) p1()
-{
- .reg .b32 %r<9>;
- .reg .b64 %rd<9>;
- mov.b32 %r6, s;
+        source: mapa!("cta", r" mov.b32 %r6, s;
  mov.b32 %r7, 0;
  mapa.shared::cluster.u32 %r1, %r6, %r7;
  ld.acquire.cluster.shared::cluster.u32 %r2, [%r1];
- ld.global.b32 %r3, [d];
- shl.b32 %r4, %r2, 8;
- or.b32 %r5, %r4, %r3;
- st.param.b32 [r], %r5;
- ret;
-}
-// litmus: thread P0 = p0() @ cta 0, cluster 0, gpu 0
-// litmus: thread P1 = p1() @ cta 1, cluster 0, gpu 0, %cluster_ctarank = 1
-// litmus: forall ~(P1:return == 256)
-",
+ ld.global.b32 %r3, [d];"),
         flags: &["--outcomes"],
         status: 0,
         says: &["does not hold"],
@@ -200,35 +165,11 @@ pub static CASES: &[Case] = &[
     Case {
         name: "mapa: a variable of another CTA, by a generic address",
         file: "mapa.ptx",
-        source: r".version 8.6
-.target sm_90
-.address_size 64
-.visible .shared .align 4 .u32 s;
-.visible .global .u32 d;
-.visible .func p0()
-{
- st.global.b32 [d], 1;
- st.release.cluster.shared.b32 [s], 1;
- ret;
-}
-.visible .func (.param .b32 r) p1()
-{
- .reg .b32 %r<9>;
- .reg .b64 %rd<9>;
- mov.b64 %rd1, s;
+        source: mapa!("cluster", r" mov.b64 %rd1, s;
  cvta.shared.u64 %rd2, %rd1;
  mapa.u64 %rd3, %rd2, 0;
  ld.acquire.cluster.u32 %r2, [%rd3];
- ld.global.b32 %r3, [d];
- shl.b32 %r4, %r2, 8;
- or.b32 %r5, %r4, %r3;
- st.param.b32 [r], %r5;
- ret;
-}
-// litmus: thread P0 = p0() @ cta 0, cluster 0, gpu 0
-// litmus: thread P1 = p1() @ cta 1, cluster 0, gpu 0, %cluster_ctarank = 1
-// litmus: forall ~(P1:return == 256)
-",
+ ld.global.b32 %r3, [d];"),
         flags: &["--outcomes"],
         status: 0,
         says: &["mapa holds", "257        1  1"],
@@ -236,35 +177,11 @@ pub static CASES: &[Case] = &[
     Case {
         name: "mapa: the own variable by its rank",
         file: "mapa.ptx",
-        source: r".version 8.6
-.target sm_90
-.address_size 64
-.visible .shared .align 4 .u32 s;
-.visible .global .u32 d;
-.visible .func p0()
-{
- st.global.b32 [d], 1;
- st.release.cluster.shared.b32 [s], 1;
- ret;
-}
-.visible .func (.param .b32 r) p1()
-{
- .reg .b32 %r<9>;
- .reg .b64 %rd<9>;
- mov.b32 %r6, s;
+        source: mapa!("cluster", r" mov.b32 %r6, s;
  mov.b32 %r7, %cluster_ctarank;
  mapa.shared::cluster.u32 %r1, %r6, %r7;
  ld.acquire.cluster.shared::cluster.u32 %r2, [%r1];
- ld.global.b32 %r3, [d];
- shl.b32 %r4, %r2, 8;
- or.b32 %r5, %r4, %r3;
- st.param.b32 [r], %r5;
- ret;
-}
-// litmus: thread P0 = p0() @ cta 0, cluster 0, gpu 0
-// litmus: thread P1 = p1() @ cta 1, cluster 0, gpu 0, %cluster_ctarank = 1
-// litmus: forall ~(P1:return == 256)
-",
+ ld.global.b32 %r3, [d];"),
         flags: &["--outcomes"],
         status: 0,
         says: &["impossible, whatever is read"],
@@ -272,33 +189,9 @@ pub static CASES: &[Case] = &[
     Case {
         name: "mapa: a variable of a CTA that is not there",
         file: "mapa.ptx",
-        source: r".version 8.6
-.target sm_90
-.address_size 64
-.visible .shared .align 4 .u32 s;
-.visible .global .u32 d;
-.visible .func p0()
-{
- st.global.b32 [d], 1;
- st.release.cluster.shared.b32 [s], 1;
- ret;
-}
-.visible .func (.param .b32 r) p1()
-{
- .reg .b32 %r<9>;
- .reg .b64 %rd<9>;
- mapa.shared::cluster.u32 %r1, s, 3;
+        source: mapa!("cluster", r" mapa.shared::cluster.u32 %r1, s, 3;
  ld.acquire.cluster.shared::cluster.u32 %r2, [%r1];
- ld.global.b32 %r3, [d];
- shl.b32 %r4, %r2, 8;
- or.b32 %r5, %r4, %r3;
- st.param.b32 [r], %r5;
- ret;
-}
-// litmus: thread P0 = p0() @ cta 0, cluster 0, gpu 0
-// litmus: thread P1 = p1() @ cta 1, cluster 0, gpu 0, %cluster_ctarank = 1
-// litmus: forall ~(P1:return == 256)
-",
+ ld.global.b32 %r3, [d];"),
         flags: &["--outcomes"],
         status: 1,
         says: &["unknown", "a CTA that no thread is in"],
