@@ -117,12 +117,15 @@ fn flushed(bits: u128) -> u128 {
     if f32::from_bits(bits as u32).is_subnormal() { bits & 0x8000_0000 } else { bits }
 }
 
+/// The most source operands that an instruction on registers has.
+const SOURCES: usize = 4;
+
 /// The result of an instruction on registers, of as many sources as it has.
 pub fn alu(op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
     if sources.len() != op.arity() {
         return None;
     }
-    let mut operands = [0; 3];
+    let mut operands = [0; SOURCES];
     for (index, (operand, source)) in operands.iter_mut().zip(sources).enumerate() {
         *operand = source & mask(op.source_type(ty, index).bits());
     }
@@ -136,28 +139,51 @@ pub fn alu(op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
         None if ty.is_float() => float(op, ty, operands)?,
         None => integer(op, ty, operands)?,
     };
-    Some(value & mask(ty.bits()))
+    Some(value & mask(op.result_type(ty).bits()))
 }
 
-fn integer(op: AluOp, ty: Type, [a, b, c]: [u128; 3]) -> Option<u128> {
+impl AluOp {
+    /// Whether there is such an instruction on this type.
+    pub fn takes(self, ty: Type) -> bool {
+        match self {
+            Self::AddCc | Self::SubCc | Self::Addc | Self::Subc => {
+                !ty.is_float() && ty.element().is_none() && matches!(ty.bits(), 32 | 64)
+            }
+            _ => alu(self, ty, &[1; SOURCES][..self.arity()]).is_some(),
+        }
+    }
+}
+
+/// What integers give. Results wrap, so that most are the same for signed and unsigned operands.
+fn integer(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
+    use AluOp::*;
     let bits = ty.bits();
+    // As numbers, with their signs.
+    let number = |value: u128| if ty.is_signed() { sign_extend(value as u64, bits).into() } else { value as i128 };
+    let (x, y) = (number(a), number(b));
+    // Only types of PTX that are not bits alone have an order and a product that does not wrap.
+    let numeric = matches!(bits, 16 | 32 | 64).then_some(());
+    let word = (bits == 32).then_some(());
+    let word_or_two = matches!(bits, 32 | 64).then_some(());
     Some(match op {
-        AluOp::Mov => a,
-        AluOp::Neg => a.wrapping_neg(),
-        AluOp::Not => !a,
-        AluOp::Add => a.wrapping_add(b),
-        AluOp::Sub => a.wrapping_sub(b),
-        AluOp::And => a & b,
-        AluOp::Or => a | b,
-        AluOp::Xor => a ^ b,
-        AluOp::Min => {
+        Mov => a,
+        Neg => a.wrapping_neg(),
+        Not => !a,
+        Abs => numeric.map(|()| x.unsigned_abs())?,
+        Cnot => (a == 0).into(),
+        Add => a.wrapping_add(b),
+        Sub => a.wrapping_sub(b),
+        And => a & b,
+        Or => a | b,
+        Xor => a ^ b,
+        Min => {
             if order(ty, a, b).is_le() {
                 a
             } else {
                 b
             }
         }
-        AluOp::Max => {
+        Max => {
             if order(ty, a, b).is_ge() {
                 a
             } else {
@@ -165,22 +191,97 @@ fn integer(op: AluOp, ty: Type, [a, b, c]: [u128; 3]) -> Option<u128> {
             }
         }
         // A shift by the width or more leaves nothing, or the sign.
-        AluOp::Shl => a.checked_shl(b as u32).unwrap_or(0),
-        AluOp::Shr if ty.is_signed() => (sign_extend(a as u64, bits) >> (b as u32).min(63)) as u128,
-        AluOp::Shr => a.checked_shr(b as u32).unwrap_or(0),
-        AluOp::MulLo => a.wrapping_mul(b),
-        AluOp::MadLo => a.wrapping_mul(b).wrapping_add(c),
-        AluOp::Prmt if bits == 32 => permuted(a as u32, b as u32, c as u32).into(),
-        AluOp::Selp => {
+        Shl => a.checked_shl(b as u32).unwrap_or(0),
+        Shr if ty.is_signed() => (sign_extend(a as u64, bits) >> (b as u32).min(63)) as u128,
+        Shr => a.checked_shr(b as u32).unwrap_or(0),
+        Div => numeric.and_then(|()| x.checked_div(y))? as u128,
+        Rem => numeric.and_then(|()| x.checked_rem(y))? as u128,
+        Sad => numeric.map(|()| c.wrapping_add((x - y).unsigned_abs()))?,
+        MulLo => a.wrapping_mul(b),
+        MulHi => numeric.map(|()| (x.wrapping_mul(y) as u128) >> bits)?,
+        MulWide if bits < 64 => numeric.map(|()| (x * y) as u128)?,
+        MadLo => a.wrapping_mul(b).wrapping_add(c),
+        MadHi => numeric.map(|()| ((x.wrapping_mul(y) as u128) >> bits).wrapping_add(c))?,
+        MadWide if bits < 64 => numeric.map(|()| ((x * y) as u128).wrapping_add(c))?,
+        Mul24Lo | Mul24Hi | Mad24Lo | Mad24Hi => {
+            word?;
+            let low = |value: u128| match ty.is_signed() {
+                true => sign_extend(value as u64, 24).into(),
+                false => (value & mask(24)) as i128,
+            };
+            let product = (low(a) * low(b)) as u128;
+            match op {
+                Mul24Lo => product,
+                Mul24Hi => product >> 16,
+                Mad24Lo => product.wrapping_add(c),
+                _ => (product >> 16).wrapping_add(c),
+            }
+        }
+        Popc => word_or_two.map(|()| a.count_ones())?.into(),
+        Clz => word_or_two.map(|()| a.leading_zeros() - (128 - bits))?.into(),
+        Brev => word_or_two.map(|()| a.reverse_bits() >> (128 - bits))?,
+        Bfind | BfindShiftamt => {
+            word_or_two?;
+            let magnitude = if x < 0 { !a & mask(bits) } else { a };
+            match 127u32.checked_sub(magnitude.leading_zeros()) {
+                None => mask(32),
+                Some(found) if op == Bfind => found.into(),
+                Some(found) => (bits - 1 - found).into(),
+            }
+        }
+        Bfe => word_or_two.map(|()| bit_field(ty, a, b, c))?,
+        Bfi => {
+            word_or_two?;
+            let (at, length) = ((c & 0xFF) as u32, (d & 0xFF) as u32);
+            let place = mask(length).checked_shl(at).unwrap_or(0) & mask(bits);
+            a.checked_shl(at).unwrap_or(0) & place | b & !place
+        }
+        BmskClamp | BmskWrap => {
+            word?;
+            let limit = |value: u128| if op == BmskWrap { value & 31 } else { value.min(32) };
+            mask(limit(b) as u32).checked_shl(limit(a) as u32).unwrap_or(0)
+        }
+        SzextClamp | SzextWrap => {
+            word?;
+            let length = if op == SzextWrap { b & 31 } else { b.min(32) };
+            bit_field(ty, a, 0, length)
+        }
+        Lop3 => {
+            word?;
+            let of = |row: u32| {
+                let input = |value: u128, bit: u32| if row >> bit & 1 == 1 { value } else { !value };
+                if d >> row & 1 == 1 { input(a, 2) & input(b, 1) & input(c, 0) } else { 0 }
+            };
+            (0..8).fold(0, |all, row| all | of(row))
+        }
+        ShfLeftClamp | ShfLeftWrap | ShfRightClamp | ShfRightWrap => {
+            word?;
+            let amount = if matches!(op, ShfLeftWrap | ShfRightWrap) { c & 31 } else { c.min(32) } as u32;
+            let both = b << 32 | a;
+            if matches!(op, ShfLeftClamp | ShfLeftWrap) { (both << amount) >> 32 } else { both >> amount }
+        }
+        Prmt => word.map(|()| permuted(a as u32, b as u32, c as u32))?.into(),
+        Selp => {
             if c != 0 {
                 a
             } else {
                 b
             }
         }
-        AluOp::Prmt | AluOp::MinNan | AluOp::MaxNan => return None,
-        AluOp::AddRn | AluOp::SubRn | AluOp::AddCc | AluOp::SubCc | AluOp::Addc | AluOp::Subc => return None,
+        MulWide | MadWide | MinNan | MaxNan | AddRn | SubRn | AddCc | SubCc | Addc | Subc => return None,
+        Mul | MulRn | FmaRn | DivRn | RcpRn | SqrtRn | Copysign => return None,
     })
+}
+
+/// `bfe`: bits of `a` from a position on, each number of 8 bits. Above the highest bit of a signed type are copies of it, and the
+/// highest bit that is taken is the sign.
+fn bit_field(ty: Type, a: u128, position: u128, length: u128) -> u128 {
+    let (position, length) = ((position & 0xFF) as u32, (length & 0xFF) as u32);
+    if !ty.is_signed() {
+        return a.checked_shr(position).unwrap_or(0) & mask(length);
+    }
+    let shifted = sign_extend(a as u64, ty.bits()) >> position.min(63);
+    sign_extend(shifted as u64, length) as u128
 }
 
 /// The order of two integers.
@@ -206,16 +307,24 @@ fn permuted(a: u32, b: u32, picks: u32) -> u32 {
 
 /// The sign of a zero that `min` or `max` takes from two zeros is not something that a sequence may rely on; here it is
 /// the wrong one. With `.NaN` it is the right one.
-fn float(op: AluOp, ty: Type, [a, b, c]: [u128; 3]) -> Option<u128> {
+fn float(op: AluOp, ty: Type, [a, b, c, _]: [u128; SOURCES]) -> Option<u128> {
     let (x, y) = (from_bits(ty, a), from_bits(ty, b));
+    let sign = 1 << (ty.bits() - 1);
     let zeros = x == 0.0 && y == 0.0 && x.is_sign_negative() != y.is_sign_negative();
     let value = match op {
         AluOp::Mov => return Some(a),
         AluOp::Selp => return Some(if c != 0 { a } else { b }),
-        AluOp::Neg => return Some(a ^ (1 << (ty.bits() - 1))),
+        AluOp::Neg => return Some(a ^ sign),
+        AluOp::Abs => return Some(a & !sign),
+        AluOp::Copysign if ty.bits() >= 32 => return Some(b & !sign | a & sign),
         // Without a rounding, it is to nearest even.
         AluOp::Add | AluOp::AddRn => x + y,
         AluOp::Sub | AluOp::SubRn => x - y,
+        AluOp::Mul | AluOp::MulRn => x * y,
+        AluOp::FmaRn => return fused(ty, a, b, c),
+        AluOp::DivRn if ty.bits() >= 32 => x / y,
+        AluOp::RcpRn if ty.bits() >= 32 => 1.0 / x,
+        AluOp::SqrtRn if ty.bits() >= 32 => x.sqrt(),
         AluOp::Min if zeros => 0.0,
         AluOp::Max if zeros => -0.0,
         AluOp::Min => x.min(y),
@@ -229,6 +338,30 @@ fn float(op: AluOp, ty: Type, [a, b, c]: [u128; 3]) -> Option<u128> {
         _ => return None,
     };
     Some(to_bits(ty, value))
+}
+
+/// `a * b + c`, rounded once. The product of two numbers of at most 24 digits is exact in `f64`, but the sum is not: a sum that was
+/// not exact is rounded to odd, so that the second rounding gives what one alone would.
+fn fused(ty: Type, a: u128, b: u128, c: u128) -> Option<u128> {
+    let [x, y, z] = [a, b, c].map(|bits| from_bits(ty, bits));
+    match ty {
+        Type::F64 => Some(to_bits(ty, x.mul_add(y, z))),
+        Type::F32 => Some(to_bits(ty, (x as f32).mul_add(y as f32, z as f32).into())),
+        _ => {
+            let product = x * y;
+            let sum = product + z;
+            // What the sum lost, exactly.
+            let part = sum - product;
+            let lost = (product - (sum - part)) + (z - part);
+            let toward_zero = lost != 0.0 && (lost < 0.0) == (sum > 0.0);
+            let is_odd = sum.to_bits() & 1 == 1;
+            let odd = match sum.is_finite() && lost != 0.0 && !is_odd {
+                true => f64::from_bits(if toward_zero { sum.to_bits() - 1 } else { sum.to_bits() + 1 }),
+                false => sum,
+            };
+            Some(to_bits(ty, odd))
+        }
+    }
 }
 
 /// The result of `cvt` between integers, or between floating-point numbers, rounded to nearest even.

@@ -56,6 +56,8 @@ pub enum Form {
     NanExtremum,
     /// Arithmetic with a carry on 64 bits.
     Carry64,
+    /// Other arithmetic on this type.
+    Arithmetic(AluOp, Type),
 }
 
 /// At or below: nothing lower was measured.
@@ -97,6 +99,32 @@ const ATOM_FORMS: &[AtomForms] = {
     ]
 };
 
+/// Operations, types, requirement.
+type ArithmeticForms = (&'static [AluOp], &'static [Type], Requirement);
+
+/// The forms of arithmetic that not every target has, but for those that have a name among [`Form`].
+#[rustfmt::skip]
+const ARITHMETIC_FORMS: &[ArithmeticForms] = {
+    use AluOp::*;
+    use Type::*;
+    const WORDS: &[Type] = &[B32, U32, S32];
+    &[
+        (&[ShfLeftClamp, ShfLeftWrap, ShfRightClamp, ShfRightWrap], WORDS,          since(32, 3, 1)),
+        (&[Lop3],                                                   WORDS,          since(50, 4, 3)),
+        (&[BmskClamp, BmskWrap, SzextClamp, SzextWrap],             WORDS,          since(70, 7, 6)),
+        (&[Add, AddRn, Sub, SubRn, Mul, MulRn, FmaRn],              &[F16, F16x2],  since(53, 4, 2)),
+        (&[Neg],                                                    &[F16, F16x2],  since(53, 6, 0)),
+        (&[Abs],                                                    &[F16, F16x2],  since(53, 6, 5)),
+        (&[Neg, Abs, FmaRn],                                        &[Bf16, Bf16x2], since(80, 7, 0)),
+        (&[Add, AddRn, Sub, SubRn, Mul, MulRn],                     &[Bf16, Bf16x2], since(90, 7, 8)),
+    ]
+};
+
+fn arithmetic(op: AluOp, ty: Type) -> Option<Requirement> {
+    let form = ARITHMETIC_FORMS.iter().find(|(ops, types, _)| ops.contains(&op) && types.contains(&ty));
+    form.map(|(.., requirement)| *requirement)
+}
+
 impl Form {
     /// What the form requires. The assemblers take `Semantics` at PTX 5.1 already; the manual's 6.0 counts.
     #[rustfmt::skip]
@@ -124,6 +152,7 @@ impl Form {
             Self::HalfExtremum     => since(80, 7, 0),
             Self::NanExtremum      => since(80, 7, 0),
             Self::Carry64          => since(20, 4, 3),
+            Self::Arithmetic(op, ty) => arithmetic(op, ty).unwrap_or(ANY),
         }
     }
 }
@@ -155,6 +184,7 @@ impl fmt::Display for Form {
             Self::HalfExtremum => f.write_str("`max` or `min` of half floats"),
             Self::NanExtremum => f.write_str("`max.NaN` or `min.NaN`"),
             Self::Carry64 => f.write_str("64-bit arithmetic with a carry"),
+            Self::Arithmetic(op, ty) => write!(f, "`{op}.{ty}`"),
         }
     }
 }
@@ -227,6 +257,7 @@ impl Instruction {
             } => {
                 return vec![Form::HalfExtremum];
             }
+            Self::Alu { op, ty, .. } if arithmetic(*op, *ty).is_some() => return vec![Form::Arithmetic(*op, *ty)],
             Self::Cvt { to: Type::Bf16, .. } => return vec![Form::CvtBf16],
             Self::Membar(_)
             | Self::Alu { .. }

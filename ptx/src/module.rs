@@ -616,7 +616,7 @@ mod tests {
         }
         check("ld.param.b64 %rd1, [f_0];", &["%rd1"], &["f_0"], Jump::Next);
         check("st.param.v2.b64 [r], {%rd3, %rd4};", &[], &["r", "%rd3", "%rd4"], Jump::Next);
-        check("fma.rn.f32 %f1, %f2, 0f3F800000, %f3;", &["%f1"], &["%f2", "%f3"], Jump::Next);
+        check("fma.rn.ftz.f32 %f1, %f2, 0f3F800000, %f3;", &["%f1"], &["%f2", "%f3"], Jump::Next);
         check("setp.eq.s32 %p1|%p2, %r1, 0;", &["%p1", "%p2"], &["%r1"], Jump::Next);
         check("mov.u32 %r1, %tid.x;", &["%r1"], &["%tid"], Jump::Next);
         check("call.uni (retval0),\n g,\n (param0, param1)\n;", &["retval0"], &["g", "param0", "param1"], Jump::Next);

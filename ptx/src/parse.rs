@@ -4,7 +4,9 @@
 //! offsets as sums. It is stricter in one place: a second source of an `atom` other than `cas` is an error, though every
 //! assembler takes `atom.exch` with one and ignores it.
 
-use std::{ops::Range, str::FromStr};
+use std::{collections::HashMap, ops::Range, str::FromStr, sync::LazyLock};
+
+use strum::IntoEnumIterator;
 
 use crate::{
     form::takes,
@@ -85,6 +87,16 @@ pub fn typed(statement: &syntax::Statement<'_>) -> Result<Statement, ParseError>
 }
 
 type Typed<T> = Result<T, String>;
+
+/// The arithmetic that begins with each mnemonic, with the modifiers that belong to its name.
+static ARITHMETIC: LazyLock<HashMap<&str, Vec<(AluOp, Vec<&str>)>>> = LazyLock::new(|| {
+    let mut all: HashMap<_, Vec<_>> = HashMap::new();
+    for op in AluOp::iter() {
+        let mut words = <&str>::from(op).split('.');
+        all.entry(words.next().unwrap_or_default()).or_default().push((op, words.collect()));
+    }
+    all
+});
 
 fn owned(name: Text<'_>) -> Name {
     Name(name.text.to_owned().into())
@@ -287,6 +299,16 @@ impl Fields<'_> {
         }
     }
 
+    /// Takes the arithmetic that the mnemonic and most of the modifiers name.
+    fn operation(&mut self, mnemonic: &str) -> Typed<AluOp> {
+        let named = ARITHMETIC.get(mnemonic).map_or(&[][..], |named| named);
+        let has_all = |(_, words): &&(AluOp, Vec<&str>)| words.iter().all(|word| self.modifiers.contains(word));
+        let found = named.iter().filter(has_all).max_by_key(|(_, words)| words.len());
+        let (op, words) = found.ok_or_else(|| format!("unknown '{mnemonic}'"))?;
+        self.modifiers.retain(|word| !words.contains(word));
+        Ok(*op)
+    }
+
     fn instruction(&mut self, mnemonic: &str) -> Typed<Instruction> {
         Ok(match mnemonic {
             "fence" => Instruction::Fence(Fence { sem: self.take()?, scope: self.need("scope")? }),
@@ -352,16 +374,18 @@ impl Fields<'_> {
                 Instruction::Isspacep { space, p: self.register()?, a: self.source(Type::B64, None)? }
             }
             _ => {
-                let variant = ["rn", "cc", "lo", "NaN"].into_iter().find(|variant| self.flag(variant));
-                let name = variant.map_or(mnemonic.to_owned(), |variant| format!("{mnemonic}.{variant}"));
-                let op: AluOp = name.parse().map_err(|_| format!("unknown '{name}'"))?;
+                let op = self.operation(mnemonic)?;
                 let ty = self.need("type")?;
+                if !op.takes(ty) {
+                    return Err(format!("no '{op}' of type .{ty}"));
+                }
                 let d = self.moved(op, ty)?;
                 match d {
                     Operand::Register(_) | Operand::Vector(_) => {}
                     _ => return Err("a register is missing".into()),
                 }
-                let sources = (0..op.arity()).map(|_| self.moved(op, ty)).collect::<Typed<Vec<_>>>()?;
+                let sources = (0..op.arity()).map(|index| self.moved(op, op.source_type(ty, index)));
+                let sources = sources.collect::<Typed<Vec<_>>>()?;
                 if sources.contains(&Operand::Sink) {
                     return Err("`_` is no source".into());
                 }

@@ -188,8 +188,8 @@ impl Instruction {
             }
             Self::Alu { op, ty, d, sources } => {
                 write!(p.f, "{op}.{ty} ")?;
-                p.first_operand(d, *ty)?;
-                sources.iter().try_for_each(|source| p.operand(source, *ty))
+                p.first_operand(d, op.result_type(*ty))?;
+                sources.iter().enumerate().try_for_each(|(index, source)| p.operand(source, op.source_type(*ty, index)))
             }
             Self::Cvt { rn, to, from, d, a } => {
                 write!(p.f, "cvt{}.{to}.{from} ", if *rn { ".rn" } else { "" })?;

@@ -89,11 +89,37 @@ modifiers! {
     /// The number of elements of a vector access.
     pub enum VectorSize { V2, V4, V8 }
 
-    /// Arithmetic (section 9.7), with the rounding that it must have. `AddCc` and `SubCc` set the carry flag, `Addc` and
-    /// `Subc` add it.
+    /// Arithmetic on registers (sections 9.7.1 to 9.7.9), with the rounding that it must have. `AddCc` and `SubCc` set the carry
+    /// flag, `Addc` and `Subc` add it.
     pub enum AluOp {
-        Mov, Neg, Not,
+        Mov, Neg, Not, Abs, Cnot,
         Add, Sub, And, Or, Xor, Min, Max, Shl, Shr,
+        /// Of integers; by zero, nothing is defined.
+        Div, Rem,
+        /// The distance of the first two operands, and the third.
+        Sad,
+        Popc, Clz, Brev,
+        /// The highest bit that is no sign, from the lowest bit on; all ones if there is none.
+        Bfind,
+        /// The same, as how far it is to be shifted to be the highest bit of all.
+        #[strum(serialize = "bfind.shiftamt")] BfindShiftamt,
+        /// So many bits of the first operand as the third says, from where the second says; of a signed type, with a sign.
+        Bfe,
+        /// The low bits of the first operand in the second one: from where the third says, as many as the fourth says.
+        Bfi,
+        /// So many ones as the second operand says, from where the first says.
+        #[strum(serialize = "bmsk.clamp")] BmskClamp,
+        #[strum(serialize = "bmsk.wrap")] BmskWrap,
+        /// The low bits of the first operand as a number, as many as the second says.
+        #[strum(serialize = "szext.clamp")] SzextClamp,
+        #[strum(serialize = "szext.wrap")] SzextWrap,
+        /// Any function of three bits; the fourth operand has its table.
+        Lop3,
+        /// The second operand stands above the first, and both are shifted by the third: to the left, the upper half is the result.
+        #[strum(serialize = "shf.l.clamp")] ShfLeftClamp,
+        #[strum(serialize = "shf.l.wrap")] ShfLeftWrap,
+        #[strum(serialize = "shf.r.clamp")] ShfRightClamp,
+        #[strum(serialize = "shf.r.wrap")] ShfRightWrap,
         /// The minimum and the maximum, but NaN if one operand is NaN; -0 is less than +0.
         #[strum(serialize = "min.NaN")] MinNan,
         #[strum(serialize = "max.NaN")] MaxNan,
@@ -105,7 +131,25 @@ modifiers! {
         /// Picks bytes of two words by the nibbles of a third operand.
         Prmt,
         #[strum(serialize = "mul.lo")] MulLo,
+        #[strum(serialize = "mul.hi")] MulHi,
+        #[strum(serialize = "mul.wide")] MulWide,
         #[strum(serialize = "mad.lo")] MadLo,
+        #[strum(serialize = "mad.hi")] MadHi,
+        #[strum(serialize = "mad.wide")] MadWide,
+        /// Of the low 24 bits: the low 32 bits of the product, or its highest.
+        #[strum(serialize = "mul24.lo")] Mul24Lo,
+        #[strum(serialize = "mul24.hi")] Mul24Hi,
+        #[strum(serialize = "mad24.lo")] Mad24Lo,
+        #[strum(serialize = "mad24.hi")] Mad24Hi,
+        /// Of floating point; without a rounding it is to nearest even, but may be one with a sum behind it.
+        Mul,
+        #[strum(serialize = "mul.rn")] MulRn,
+        #[strum(serialize = "fma.rn")] FmaRn,
+        #[strum(serialize = "div.rn")] DivRn,
+        #[strum(serialize = "rcp.rn")] RcpRn,
+        #[strum(serialize = "sqrt.rn")] SqrtRn,
+        /// The second operand with the sign of the first.
+        Copysign,
         /// The first operand where the predicate, which is the third, holds; the second otherwise.
         Selp,
     }
@@ -157,19 +201,36 @@ impl VectorSize {
 impl AluOp {
     /// The number of source operands.
     pub fn arity(self) -> usize {
+        use AluOp::*;
         match self {
-            Self::Mov | Self::Neg | Self::Not => 1,
-            Self::Prmt | Self::MadLo | Self::Selp => 3,
+            Mov | Neg | Not | Abs | Cnot | Popc | Clz | Brev | Bfind | BfindShiftamt | RcpRn | SqrtRn => 1,
+            Prmt | MadLo | MadHi | MadWide | Mad24Lo | Mad24Hi | FmaRn | Selp | Sad | Bfe => 3,
+            ShfLeftClamp | ShfLeftWrap | ShfRightClamp | ShfRightWrap => 3,
+            Bfi | Lop3 => 4,
             _ => 2,
         }
     }
 
-    /// The type of the source operand with this index, in an instruction of type `ty`. Shift amounts have 32 bits, whatever
-    /// is shifted (section 9.7.8).
+    /// The type of the source operand with this index, in an instruction of type `ty`. Places, lengths and shift amounts have 32
+    /// bits, whatever is shifted (section 9.7.8).
     pub fn source_type(self, ty: Type, index: usize) -> Type {
+        use AluOp::*;
         match (self, index) {
-            (Self::Shl | Self::Shr, 1) => Type::U32,
-            (Self::Selp, 2) => Type::Pred,
+            (Shl | Shr | SzextClamp | SzextWrap, 1) | (Bfe, 1 | 2) | (Bfi, 2 | 3) | (Lop3, 3) => Type::U32,
+            (Selp, 2) => Type::Pred,
+            (MadWide, 2) => self.result_type(ty),
+            _ => ty,
+        }
+    }
+
+    /// The type of the result, in an instruction of type `ty`.
+    pub fn result_type(self, ty: Type) -> Type {
+        match (self, ty) {
+            (Self::MulWide | Self::MadWide, Type::U16) => Type::U32,
+            (Self::MulWide | Self::MadWide, Type::S16) => Type::S32,
+            (Self::MulWide | Self::MadWide, Type::U32) => Type::U64,
+            (Self::MulWide | Self::MadWide, Type::S32) => Type::S64,
+            (Self::Popc | Self::Clz | Self::Bfind | Self::BfindShiftamt, _) => Type::U32,
             _ => ty,
         }
     }

@@ -11,7 +11,7 @@ use strum::IntoEnumIterator;
 /// What Rust computes with the integers of one type.
 struct Integers {
     ty: Type,
-    alu: fn(AluOp, [u128; 3]) -> Option<u128>,
+    alu: fn(AluOp, [u128; 4]) -> Option<u128>,
     rmw: fn(AtomOp, [u128; 3]) -> u128,
     compare: fn(Cmp, u128, u128) -> Option<bool>,
     convert: fn(Type, u128) -> u128,
@@ -21,7 +21,7 @@ macro_rules! integers {
     ($($($ty:ident)|+ => $rust:ty, $unsigned:ty;)*) => {
         [$($(Integers {
             ty: Type::$ty,
-            alu: |op, [a, b, c]| {
+            alu: |op, [a, b, c, d]| {
                 let (x, y, z) = (a as $rust, b as $rust, c as $rust);
                 let beyond = if (x as i128) < 0 { !0 } else { 0 };
                 let value = match op {
@@ -42,8 +42,9 @@ macro_rules! integers {
                     AluOp::Selp => if c & 1 != 0 { x } else { y },
                     // Of one type; it has its own test.
                     AluOp::Prmt => return alu(op, Type::$ty, &[a, b, c]),
-                    AluOp::MinNan | AluOp::MaxNan => return None,
-                    AluOp::AddRn | AluOp::SubRn | AluOp::AddCc | AluOp::SubCc | AluOp::Addc | AluOp::Subc => return None,
+                    AluOp::Cnot => (x == 0).into(),
+                    op if <$rust>::BITS >= 16 => return by_the_manual(op, Type::$ty, [x as i128, y as i128, z as i128], [a, b, c, d]),
+                    _ => return None,
                 };
                 Some(value as $unsigned as u128)
             },
@@ -76,6 +77,82 @@ const INTEGERS: [Integers; 12] = integers! {
     B32 | U32 => u32, u32; S32 => i32, u32;
     B64 | U64 => u64, u64; S64 => i64, u64;
 };
+
+/// What the manual's pseudo-code of the remaining instructions on integers gives, bit by bit where that says it so (sections 9.7.1
+/// and 9.7.8). The first three operands are numbers, too, with their signs.
+fn by_the_manual(op: AluOp, ty: Type, [x, y, z]: [i128; 3], [a, b, c, d]: [u128; 4]) -> Option<u128> {
+    use AluOp::*;
+    let (bits, own) = (ty.bits(), a & mask(ty.bits()));
+    let bit = |value: u128, at: u32| value >> at & 1;
+    let gathered = |of: &dyn Fn(u32) -> u128| (0..bits).fold(0, |all, at| all | of(at) << at);
+    let byte = |value: u128| (value & 0xFF) as u32;
+    let result = mask(op.result_type(ty).bits());
+    let is_word = bits == 32;
+    let is_word_or_two = matches!(bits, 32 | 64);
+    let value = match op {
+        Abs => x.abs() as u128,
+        Div => x.checked_div(y)? as u128,
+        Rem => x.checked_rem(y)? as u128,
+        Sad => (z + (x - y).abs()) as u128,
+        MulHi => {
+            ((if ty.is_signed() { x * y } else { (x as u128 * y as u128 >> 1) as i128 })
+                >> (bits - u32::from(!ty.is_signed()))) as u128
+        }
+        MadHi => alu(MulHi, ty, &[a, b])?.wrapping_add(z as u128),
+        MulWide if bits < 64 => (x * y) as u128,
+        MadWide if bits < 64 => ((x * y) as u128).wrapping_add(c),
+        Mul24Lo | Mad24Lo | Mul24Hi | Mad24Hi if is_word => {
+            let low = |value: u128| ((value as u32) << 8) as i32 >> 8;
+            let product = match ty.is_signed() {
+                true => (i64::from(low(a)) * i64::from(low(b))) as u64,
+                false => (a as u64 & 0xFF_FFFF) * (b as u64 & 0xFF_FFFF),
+            };
+            let part = if matches!(op, Mul24Lo | Mad24Lo) { product as u32 } else { (product >> 16) as u32 };
+            part.wrapping_add(if matches!(op, Mad24Lo | Mad24Hi) { c as u32 } else { 0 }).into()
+        }
+        Popc if is_word_or_two => (0..bits).map(|at| bit(own, at)).sum(),
+        Clz if is_word_or_two => (0..bits).rev().take_while(|at| bit(own, *at) == 0).count() as u128,
+        Brev if is_word_or_two => gathered(&|at| bit(own, bits - 1 - at)),
+        Bfind | BfindShiftamt if is_word_or_two => {
+            let sign = if x < 0 { 1 } else { 0 };
+            match (0..bits).rev().find(|at| bit(own, *at) != sign) {
+                None => result,
+                Some(at) if op == Bfind => at.into(),
+                Some(at) => (bits - 1 - at).into(),
+            }
+        }
+        Bfe if is_word_or_two => {
+            let (at, length) = (byte(b), byte(c));
+            let sign = if !ty.is_signed() || length == 0 { 0 } else { bit(own, (at + length - 1).min(bits - 1)) };
+            gathered(&|index| if index < length && at + index < bits { bit(own, at + index) } else { sign })
+        }
+        Bfi if is_word_or_two => {
+            let (at, length) = (byte(c), byte(d));
+            gathered(&|index| if (at..at + length).contains(&index) { bit(own, index - at) } else { bit(b, index) })
+        }
+        BmskClamp | BmskWrap if is_word => {
+            let limit = |value: u128| if op == BmskWrap { value as u32 & 31 } else { (value as u32).min(32) };
+            gathered(&|index| u128::from((limit(a)..limit(a) + limit(b)).contains(&index)))
+        }
+        SzextClamp | SzextWrap if is_word => {
+            let length = if op == SzextWrap { b as u32 & 31 } else { (b as u32).min(32) };
+            let sign = if ty.is_signed() && length > 0 { bit(own, length - 1) } else { 0 };
+            gathered(&|index| if index < length { bit(own, index) } else { sign })
+        }
+        Lop3 if is_word => gathered(&|at| bit(d, (bit(a, at) * 4 + bit(b, at) * 2 + bit(c, at)) as u32)),
+        ShfLeftClamp | ShfLeftWrap | ShfRightClamp | ShfRightWrap if is_word => {
+            let wraps = matches!(op, ShfLeftWrap | ShfRightWrap);
+            let by = if wraps { c as u32 & 31 } else { (c as u32).min(32) };
+            let [low, high] = [a, b].map(|word| u64::from(word as u32));
+            match op {
+                ShfLeftClamp | ShfLeftWrap => ((high << by) | (low >> (32 - by))).into(),
+                _ => ((high << (32 - by)) | (low >> by)).into(),
+            }
+        }
+        _ => return None,
+    };
+    Some(value & result)
+}
 
 /// The names of comparisons, by what they say of an order that may be none.
 fn ordered(cmp: Cmp, order: Option<std::cmp::Ordering>) -> Option<bool> {
@@ -113,10 +190,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn integers(a in value(), b in value(), c in value()) {
+    fn integers(a in value(), b in value(), c in value(), d in value()) {
         for of in &INTEGERS {
             for op in AluOp::iter() {
-                let sources = [a, b, c];
+                let sources = [a, b, c, d];
                 let found = alu(op, of.ty, &sources[..op.arity()]);
                 prop_assert_eq!(found, (of.alu)(op, sources), "{}.{} of {:x?}", op, of.ty, sources);
             }
@@ -149,10 +226,10 @@ proptest! {
         for ty in Type::iter() {
             let fits = |value: Option<u128>, bits: u32| value.is_none_or(|value| value & !mask(bits) == 0);
             for op in AluOp::iter() {
-                for count in (0..4).filter(|count| *count != op.arity()) {
-                    prop_assert_eq!(alu(op, ty, &[a, b, c, a][..count]), None);
+                for count in (0..5).filter(|count| *count != op.arity()) {
+                    prop_assert_eq!(alu(op, ty, &[a, b, c, a, b][..count]), None);
                 }
-                prop_assert!(fits(alu(op, ty, &[a, b, c][..op.arity()]), ty.bits()), "{op}.{ty}");
+                prop_assert!(fits(alu(op, ty, &[a, b, c, a][..op.arity()]), op.result_type(ty).bits()), "{op}.{ty}");
             }
             for (op, vec) in AtomOp::iter().flat_map(|op| {
                 [None, Some(VectorSize::V2), Some(VectorSize::V4), Some(VectorSize::V8)].map(|vec| (op, vec))
@@ -203,6 +280,14 @@ fn single(a: u32, b: u32) -> Result<(), TestCaseError> {
     same!(of(AluOp::SubRn), x - y, f32, u32);
     same!(of(AluOp::Min), x.min(y), f32, u32);
     same!(of(AluOp::Max), x.max(y), f32, u32);
+    same!(of(AluOp::Mul), x * y, f32, u32);
+    same!(of(AluOp::MulRn), x * y, f32, u32);
+    same!(of(AluOp::DivRn), x / y, f32, u32);
+    same!(of(AluOp::Copysign), y.copysign(x), f32, u32);
+    same!(alu(AluOp::Abs, Type::F32, &[a.into()]), x.abs(), f32, u32);
+    same!(alu(AluOp::RcpRn, Type::F32, &[a.into()]), x.recip(), f32, u32);
+    same!(alu(AluOp::SqrtRn, Type::F32, &[a.into()]), x.sqrt(), f32, u32);
+    same!(alu(AluOp::FmaRn, Type::F32, &[a.into(), b.into(), a.into()]), x.mul_add(y, x), f32, u32);
     same!(Rmw::new(AtomOp::Add, Type::F32).apply(a.into(), b.into(), None), x + y, f32, u32);
     same!(convert(Type::F32, Type::F64, f64::from(x).to_bits().into()), x, f32, u32);
     same!(convert(Type::Bf16, Type::F32, a.into()), bf16::from_f32(x), bf16, u16);
@@ -226,7 +311,12 @@ fn double(a: u64, b: u64) -> Result<(), TestCaseError> {
     let of = |op| alu(op, Type::F64, &[a.into(), b.into()]);
     same!(of(AluOp::AddRn), x + y, f64, u64);
     same!(of(AluOp::SubRn), x - y, f64, u64);
+    same!(of(AluOp::MulRn), x * y, f64, u64);
+    same!(of(AluOp::DivRn), x / y, f64, u64);
+    same!(of(AluOp::Copysign), y.copysign(x), f64, u64);
     same!(alu(AluOp::Neg, Type::F64, &[a.into()]), -x, f64, u64);
+    same!(alu(AluOp::SqrtRn, Type::F64, &[a.into()]), x.sqrt(), f64, u64);
+    same!(alu(AluOp::FmaRn, Type::F64, &[a.into(), b.into(), a.into()]), x.mul_add(y, x), f64, u64);
     same!(convert(Type::F32, Type::F64, a.into()), x as f32, f32, u32);
     same!(convert(Type::F16, Type::F64, a.into()), f16::from_f32(to_odd(x)), f16, u16);
     prop_assert_eq!(convert(Type::S32, Type::F64, a.into()), None);
@@ -240,6 +330,14 @@ fn halves(a: u16, b: u16) -> Result<(), TestCaseError> {
     same!(
         alu(AluOp::AddRn, Type::F16, &[a.into(), b.into()]),
         f16::from_f32(to_odd(x.to_f64() + y.to_f64())),
+        f16,
+        u16
+    );
+    // The sum of a product of halves and a half has up to 80 digits: half as many decide, and whether more follow.
+    let third = f16::from_bits(a ^ b);
+    same!(
+        alu(AluOp::FmaRn, Type::F16, &[a.into(), b.into(), (a ^ b).into()]),
+        f16::from_f32(to_odd(x.to_f64().mul_add(y.to_f64(), third.to_f64()))),
         f16,
         u16
     );

@@ -152,12 +152,13 @@ fn instruction() -> impl Strategy<Value = Instruction> {
             let cache = hinted(cache, op, space);
             Instruction::Red(Red { sem, scope, space, cache, op, noftz, vec: None, ty, a, b })
         });
-    let alu = memory_type()
-        .prop_flat_map(|ty| (pick::<AluOp>(), Just(ty), name(), proptest::collection::vec(source(ty), 3)))
-        .prop_map(|(op, ty, d, sources)| {
-            let sources = sources.into_iter().take(op.arity()).collect();
-            Instruction::Alu { op, ty, d: Operand::Register(d), sources }
-        });
+    let alu = (pick::<AluOp>(), memory_type(), name())
+        .prop_filter("there is such an instruction", |(op, ty, _)| op.takes(*ty))
+        .prop_flat_map(|(op, ty, d)| {
+            let sources: Vec<_> = (0..op.arity()).map(|index| source(op.source_type(ty, index))).collect();
+            (Just((op, ty, d)), sources)
+        })
+        .prop_map(|((op, ty, d), sources)| Instruction::Alu { op, ty, d: Operand::Register(d), sources });
     let packing = (proptest::collection::vec(name(), 2..4), name(), any::<bool>()).prop_map(|(names, one, unpack)| {
         let many = Operand::Vector(names.into_iter().map(Operand::Register).collect());
         let one = Operand::Register(one);
