@@ -280,10 +280,18 @@ impl Computation {
         }
     }
 
+    /// The type of the source with this index.
+    pub fn source_type(self, ty: Type, index: usize) -> Type {
+        match self {
+            Self::Alu(op) => op.source_type(ty, index),
+            Self::Setp(_) | Self::Cvt(_) => ty,
+        }
+    }
+
     /// How many bits a result has at most.
     pub(crate) fn bits(self, ty: Type) -> u32 {
         match self {
-            Self::Alu(_) => ty.bits(),
+            Self::Alu(op) => op.result_type(ty).bits(),
             Self::Setp(_) => Type::Pred.bits(),
             Self::Cvt(to) => to.bits(),
         }
@@ -296,7 +304,7 @@ impl Computation {
         let sources = [a, b, c].map(u128::from);
         match self {
             Self::Alu(op) if is_integer(ty) || matches!(op, AluOp::Mov | AluOp::Selp) => {
-                arithmetic::alu(op, ty, &sources[..op.arity()]).map(|value| value as Value)
+                arithmetic::alu(op, ty, sources.get(..op.arity())?).map(|value| value as Value)
             }
             Self::Setp(cmp) if is_integer(ty) => arithmetic::compare(cmp, ty, sources[0], sources[1]).map(Value::from),
             Self::Cvt(to) if is_integer(ty) && is_integer(to) => {

@@ -109,7 +109,7 @@ fn refused() {
     check("add.rn.f32 %f1, %f2, %f3;", "`add.rn.f32` is not what the model computes: it has integers alone");
     check("atom.global.add.f32 %f1, [x], %f2;", "`.add.f32` is not what the model computes: it has integers alone");
     check("add.cc.u32 %r1, %r1, %r2;", "`add.cc.u32` is not what the model computes");
-    check("mul.wide.u32 %rd3, %r1, %r2;", "`.wide` is no modifier of `mul`");
+    check("mul.wide.u64 %rd3, %rd1, %rd2;", "`mul.wide.u64` is not what the model computes");
     check("ld.global.b128 %q, [x];", "an access has 8 to 64 bits here, not 128");
     check("mma.sync.aligned.m8n8k4.f64 %fd1, %fd2, %fd3, %fd4;", "is no instruction of a litmus test");
     check("st.u32 [16], 1;", "operand 1 of `st` is an address");

@@ -4,9 +4,7 @@
 //! offsets as sums. It is stricter in one place: a second source of an `atom` other than `cas` is an error, though every
 //! assembler takes `atom.exch` with one and ignores it.
 
-use std::{collections::HashMap, ops::Range, str::FromStr, sync::LazyLock};
-
-use strum::IntoEnumIterator;
+use std::{ops::Range, str::FromStr};
 
 use crate::{
     form::takes,
@@ -87,16 +85,6 @@ pub fn typed(statement: &syntax::Statement<'_>) -> Result<Statement, ParseError>
 }
 
 type Typed<T> = Result<T, String>;
-
-/// The arithmetic that begins with each mnemonic, with the modifiers that belong to its name.
-static ARITHMETIC: LazyLock<HashMap<&str, Vec<(AluOp, Vec<&str>)>>> = LazyLock::new(|| {
-    let mut all: HashMap<_, Vec<_>> = HashMap::new();
-    for op in AluOp::iter() {
-        let mut words = <&str>::from(op).split('.');
-        all.entry(words.next().unwrap_or_default()).or_default().push((op, words.collect()));
-    }
-    all
-});
 
 fn owned(name: Text<'_>) -> Name {
     Name(name.text.to_owned().into())
@@ -301,12 +289,9 @@ impl Fields<'_> {
 
     /// Takes the arithmetic that the mnemonic and most of the modifiers name.
     fn operation(&mut self, mnemonic: &str) -> Typed<AluOp> {
-        let named = ARITHMETIC.get(mnemonic).map_or(&[][..], |named| named);
-        let has_all = |(_, words): &&(AluOp, Vec<&str>)| words.iter().all(|word| self.modifiers.contains(word));
-        let found = named.iter().filter(has_all).max_by_key(|(_, words)| words.len());
-        let (op, words) = found.ok_or_else(|| format!("unknown '{mnemonic}'"))?;
-        self.modifiers.retain(|word| !words.contains(word));
-        Ok(*op)
+        let op = AluOp::of(mnemonic, &self.modifiers).ok_or_else(|| format!("unknown '{mnemonic}'"))?;
+        self.modifiers.retain(|word| !op.modifiers().any(|own| own == *word));
+        Ok(op)
     }
 
     fn instruction(&mut self, mnemonic: &str) -> Typed<Instruction> {

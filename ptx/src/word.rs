@@ -1,6 +1,8 @@
 //! The words of PTX: modifiers, types and operations. Their spellings stand here, as the names of enum variants.
 
-use strum::{Display, EnumIter, EnumString, IntoStaticStr};
+use std::{cmp::Reverse, collections::HashMap, sync::LazyLock};
+
+use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// Derives what every kind of modifier has: its spelling in PTX (without the leading dot), both ways.
 macro_rules! modifiers {
@@ -198,7 +200,30 @@ impl VectorSize {
     }
 }
 
+/// The arithmetic that begins with each mnemonic, with the modifiers that belong to its name: those with most come first.
+static ARITHMETIC: LazyLock<HashMap<&str, Vec<(AluOp, Vec<&str>)>>> = LazyLock::new(|| {
+    let mut all: HashMap<_, Vec<_>> = HashMap::new();
+    for op in AluOp::iter() {
+        let mut words = <&str>::from(op).split('.');
+        all.entry(words.next().unwrap_or_default()).or_default().push((op, words.collect()));
+    }
+    all.values_mut()
+        .for_each(|named: &mut Vec<(AluOp, Vec<&str>)>| named.sort_by_key(|(_, words)| Reverse(words.len())));
+    all
+});
+
 impl AluOp {
+    /// What a mnemonic and some of its modifiers name, as `mul` and `lo`.
+    pub fn of(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
+        let mut named = ARITHMETIC.get(mnemonic)?.iter();
+        named.find(|(_, words)| words.iter().all(|word| modifiers.contains(word))).map(|(op, _)| *op)
+    }
+
+    /// The modifiers that belong to its name.
+    pub fn modifiers(self) -> impl Iterator<Item = &'static str> {
+        <&str>::from(self).split('.').skip(1)
+    }
+
     /// The number of source operands.
     pub fn arity(self) -> usize {
         use AluOp::*;

@@ -149,7 +149,7 @@ fn integer(bits: u8, signed: bool) -> Type {
     word(if signed { "s" } else { "u" }, bits)
 }
 
-const COMPUTATIONS: [Computation; 24] = [
+const COMPUTATIONS: [Computation; 30] = [
     Computation::Alu(AluOp::Mov),
     Computation::Alu(AluOp::Neg),
     Computation::Alu(AluOp::Not),
@@ -166,6 +166,12 @@ const COMPUTATIONS: [Computation; 24] = [
     Computation::Alu(AluOp::Selp),
     Computation::Alu(AluOp::MadLo),
     Computation::Alu(AluOp::Prmt),
+    Computation::Alu(AluOp::MulWide),
+    Computation::Alu(AluOp::MadWide),
+    Computation::Alu(AluOp::MulHi),
+    Computation::Alu(AluOp::Bfe),
+    Computation::Alu(AluOp::ShfLeftWrap),
+    Computation::Alu(AluOp::Popc),
     Computation::Setp(Cmp::Eq),
     Computation::Setp(Cmp::Ne),
     Computation::Setp(Cmp::Lt),
@@ -220,10 +226,17 @@ fn thread(
             }
             13.. if !registers.is_empty() => {
                 let computation = random.one(&COMPUTATIONS);
-                let bits = if computation == Computation::Alu(AluOp::Prmt) { 32 } else { random.one(&[8, 16, 32, 64]) };
+                let signed = random.below(2) == 0;
+                let mut widths = [8, 16, 32, 64].to_vec();
+                widths.retain(|bits| computation.is_known(integer(*bits, signed)));
+                let bits = random.one(&widths);
                 let mut sources = [Operand::Immediate(0); 3];
                 sources[..computation.arity()].fill_with(|| value(random, &registers, bits));
-                let ty = integer(bits, random.below(2) == 0);
+                // A predicate is one bit.
+                if let (Computation::Alu(AluOp::Selp), Operand::Immediate(value)) = (computation, &mut sources[2]) {
+                    *value &= 1;
+                }
+                let ty = integer(bits, signed);
                 Instruction::Alu { computation, ty, d: fresh(&mut registers), sources }
             }
             kind @ 0..=8 | kind @ 11 if *budget > 0 => {

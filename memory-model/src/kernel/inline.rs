@@ -185,15 +185,6 @@ impl<'m, 'o> Inliner<'m, 'o> {
                 let space = space.parse::<Space>().ok();
                 self.in_space(run, call, of, space)
             }
-            ("mul" | "mad", [first, ty, ..] | [ty, first, ..]) if *first == "wide" || *ty == "wide" => {
-                let ty = if *first == "wide" { *ty } else { *first };
-                self.wide(run, call, of, ty)
-            }
-            ("mul", ["hi", ty @ ("u32" | "s32")]) => self.spelled_out(run, call, of, |d, s| high_half(ty, d, s)),
-            ("shf", [side @ ("l" | "r"), "wrap", "b32"]) => {
-                self.spelled_out(run, call, of, |d, s| funnel_shift(*side == "l", d, s))
-            }
-            ("bfe", [ty @ ("u32" | "u64")]) => self.spelled_out(run, call, of, |d, s| bit_field(ty, d, s)),
             _ => self.respelled(run, call, of).map(|text| vec![text]),
         };
         match texts {
@@ -363,38 +354,6 @@ impl<'m, 'o> Inliner<'m, 'o> {
         Ok(texts)
     }
 
-    /// `mul.wide` and `mad.wide`: of extended operands, the low bits.
-    fn wide(&mut self, run: &Run<'_>, call: &Call<'_>, of: &Instruction<'_>, ty: &str) -> Result<Vec<String>, String> {
-        let (sign, bits) = ty.split_at(1);
-        let Ok(bits) = bits.parse::<u32>() else { return Err(format!("no `mul.wide.{ty}`")) };
-        let result = format!("{sign}{}", bits * 2);
-        let operands = of.operands.iter().map(|operand| self.operand(run, call, operand));
-        let operands = operands.collect::<Result<Vec<_>, _>>()?;
-        let [d, a, b, c @ ..] = &operands[..] else { return Err(format!("`{}` lacks operands", of.text.text)) };
-        let (x, y) = ("%wide$a", "%wide$b");
-        let mut texts = vec![format!("cvt.{result}.{ty} {x}, {a}"), format!("cvt.{result}.{ty} {y}, {b}")];
-        texts.push(format!("mul.lo.{result} {x}, {x}, {y}"));
-        texts.push(match c {
-            [c] => format!("add.{result} {d}, {x}, {c}"),
-            _ => format!("mov.b{} {d}, {x}", bits * 2),
-        });
-        Ok(texts)
-    }
-
-    /// What litmus tests have no instruction for, in several: by the destination and the sources.
-    fn spelled_out(
-        &mut self,
-        run: &Run<'_>,
-        call: &Call<'_>,
-        of: &Instruction<'_>,
-        spelled: impl Fn(&str, &[String]) -> Option<Vec<String>>,
-    ) -> Result<Vec<String>, String> {
-        let operands = of.operands.iter().map(|operand| self.operand(run, call, operand));
-        let operands = operands.collect::<Result<Vec<_>, _>>()?;
-        let texts = operands.split_first().and_then(|(d, sources)| spelled(d, sources));
-        texts.ok_or_else(|| format!("`{}` has other operands", of.text.text))
-    }
-
     /// `isspacep`: each state space has a part of the addresses.
     fn in_space(
         &mut self,
@@ -459,55 +418,6 @@ impl<'m, 'o> Inliner<'m, 'o> {
         self.body(run, &Call { number, depth: call.depth + 1, function, passed, own, from: &line.places });
         Ok(())
     }
-}
-
-/// `mul.hi` of 32 bits: the upper half of a product of 64 bits.
-fn high_half(ty: &str, d: &str, sources: &[String]) -> Option<Vec<String>> {
-    let [a, b] = sources else { return None };
-    let wide = ty.replace("32", "64");
-    let (x, y) = ("%wide$a", "%wide$b");
-    Some(vec![
-        format!("cvt.{wide}.{ty} {x}, {a}"),
-        format!("cvt.{wide}.{ty} {y}, {b}"),
-        format!("mul.lo.{wide} {x}, {x}, {y}"),
-        format!("shr.u64 {x}, {x}, 32"),
-        format!("cvt.u32.u64 {d}, {x}"),
-    ])
-}
-
-/// `shf.wrap`: `b` stands above `a`, and both are shifted by the low 5 bits of `c`. To the left it gives the upper half.
-fn funnel_shift(left: bool, d: &str, sources: &[String]) -> Option<Vec<String>> {
-    let [a, b, c] = sources else { return None };
-    let (x, y, by) = ("%wide$a", "%wide$b", "%wide$by");
-    let mut texts = vec![
-        format!("cvt.u64.u32 {x}, {a}"),
-        format!("cvt.u64.u32 {y}, {b}"),
-        format!("shl.b64 {y}, {y}, 32"),
-        format!("or.b64 {x}, {x}, {y}"),
-        format!("and.b32 {by}, {c}, 31"),
-    ];
-    match left {
-        true => texts.extend([format!("shl.b64 {x}, {x}, {by}"), format!("shr.u64 {x}, {x}, 32")]),
-        false => texts.push(format!("shr.u64 {x}, {x}, {by}")),
-    }
-    texts.push(format!("cvt.u32.u64 {d}, {x}"));
-    Some(texts)
-}
-
-/// `bfe` of an unsigned type: so many bits from a position on, each number of 8 bits; above the highest bit are zeros.
-fn bit_field(ty: &str, d: &str, sources: &[String]) -> Option<Vec<String>> {
-    let [a, position, length] = sources else { return None };
-    let (x, ones, by) = ("%wide$a", "%wide$b", "%wide$by");
-    Some(vec![
-        format!("cvt.u64.{ty} {x}, {a}"),
-        format!("and.b32 {by}, {position}, 255"),
-        format!("shr.u64 {x}, {x}, {by}"),
-        format!("and.b32 {by}, {length}, 255"),
-        format!("shl.b64 {ones}, 1, {by}"),
-        format!("sub.u64 {ones}, {ones}, 1"),
-        format!("and.b64 {x}, {x}, {ones}"),
-        format!("cvt.{ty}.u64 {d}, {x}"),
-    ])
 }
 
 /// `@p` of an instruction, or its opposite, with the name that the register has in the call.

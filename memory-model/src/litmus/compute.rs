@@ -34,13 +34,13 @@ impl<'t> Reader<'_, 't> {
     }
 
     fn compute_as(&mut self, computation: Computation, ty: Type) -> Result<Instruction, Wrong> {
-        self.count(computation.arity() + 1)?;
         if !computation.is_known(ty) {
             return self.wrong(format!("`{}` is not what the model computes: it has integers alone", self.spelled()));
         }
+        self.count(computation.arity() + 1)?;
         let mut sources = [NONE; 3];
         for (index, source) in sources.iter_mut().enumerate().take(computation.arity()) {
-            *source = self.value(index + 1, ty)?;
+            *source = self.value(index + 1, computation.source_type(ty, index))?;
         }
         Ok(Instruction::Alu { computation, ty, d: self.register(0)?, sources })
     }
@@ -95,11 +95,10 @@ pub(super) fn is_vector(written: &Written<'_>) -> bool {
 /// The arithmetic that a mnemonic and its modifiers name, and the modifiers that are left. `mul` and `mad` alone give the low
 /// bits.
 pub(super) fn arithmetic<'t>(mnemonic: &str, modifiers: &[Text<'t>]) -> Option<(AluOp, Vec<Text<'t>>)> {
-    let with = |modifier: &str| format!("{mnemonic}.{modifier}").parse::<AluOp>().ok();
-    let mut rest = modifiers.to_vec();
-    if let Some((index, op)) = modifiers.iter().enumerate().find_map(|(index, word)| Some((index, with(word.text)?))) {
-        rest.remove(index);
-        return Some((op, rest));
-    }
-    mnemonic.parse().ok().or_else(|| with("lo")).map(|op| (op, rest))
+    let words: Vec<&str> = modifiers.iter().map(|word| word.text).collect();
+    let op = match AluOp::of(mnemonic, &words) {
+        None | Some(AluOp::Mul) => AluOp::of(mnemonic, &["lo"])?,
+        Some(op) => op,
+    };
+    Some((op, modifiers.iter().filter(|word| !op.modifiers().any(|own| own == word.text)).copied().collect()))
 }

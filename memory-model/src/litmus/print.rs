@@ -147,8 +147,9 @@ impl Words<'_> {
                     Computation::Setp(cmp) => format!("setp.{cmp}{}", suffix(*ty)),
                     Computation::Cvt(to) => format!("cvt.{to}.{ty}"),
                 };
-                let sources =
-                    sources[..computation.arity()].iter().map(|source| format!(", {}", self.value(*source, *ty)));
+                let sources = sources[..computation.arity()].iter().enumerate();
+                let sources = sources
+                    .map(|(index, source)| format!(", {}", self.value(*source, computation.source_type(*ty, index))));
                 format!("{mnemonic} {}{}", self.register(*d), sources.collect::<String>())
             }
             Instruction::Branch { when: None, target } => format!("bra {}", self.label(*target)),

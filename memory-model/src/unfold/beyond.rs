@@ -92,8 +92,10 @@ impl<L: Language> Unfold<'_, L> {
                     Operand::Address(location) => constant(self.program.address_of(location)),
                 });
                 let of: Vec<Leads> = of.collect();
-                let is_sum =
-                    matches!(computation, Computation::Alu(AluOp::Add | AluOp::Sub | AluOp::MadLo | AluOp::Or));
+                let is_sum = matches!(
+                    computation,
+                    Computation::Alu(AluOp::Add | AluOp::Sub | AluOp::MadLo | AluOp::MadWide | AluOp::Or)
+                );
                 let has_base = of.iter().any(|source| !source.arrays.is_empty());
                 let to = &mut leads[usize::from(d.0)];
                 to.anywhere |= !(is_sum && has_base) && of.iter().any(|source| source.anywhere);

@@ -319,7 +319,10 @@ pub(super) fn folded(
     };
     match op {
         AluOp::Mov => copy(a),
-        AluOp::And | AluOp::MulLo if either(0) => zero,
+        AluOp::And | AluOp::MulLo | AluOp::MulWide if either(0) => zero,
+        AluOp::MulWide if is(b, 1) && !signed => copy(a),
+        AluOp::MulWide if is(a, 1) && !signed => copy(b),
+        AluOp::MadWide if either(0) => Some(c).filter(|c| bits(*c) <= op.result_type(ty).bits()),
         AluOp::MulLo if is(b, 1) => copy(a),
         AluOp::MulLo if is(a, 1) => copy(b),
         AluOp::Or if either(ones) => Some(Constant(ones)),

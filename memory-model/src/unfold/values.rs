@@ -4,7 +4,7 @@ use super::{
     address::MAX_ADDRESSES,
     path::{Node, Path, Term},
 };
-use crate::program::{AluOp, Computation, Language, Type, Value, truncate};
+use crate::program::{AluOp, Computation, Language, Type, Value, fits, truncate};
 
 /// Of the values of what is read that give one value of an address.
 pub(super) const MAX_PREIMAGES: usize = 8;
@@ -69,7 +69,7 @@ impl<L: Language> Path<L> {
             }
             return self.among(sources[0], &[truncate(ty, value)], computation, ty, sources, value, all);
         };
-        let width = |value: Value| truncate(ty, value);
+        let (width, wide) = (|value: Value| truncate(ty, value), op.result_type(ty));
         let (source, candidates) = match (op, sources) {
             (AluOp::Mov, [a, ..]) => (a, vec![value]),
             (AluOp::Add, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => {
@@ -81,6 +81,15 @@ impl<L: Language> Path<L> {
             (AluOp::MulLo, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) => (a, quotients(value, c, ty)?),
             (AluOp::MadLo, [a, Term::Constant(c), Term::Constant(d)] | [Term::Constant(c), a, Term::Constant(d)]) => {
                 (a, quotients(value.wrapping_sub(d), c, ty)?)
+            }
+            (AluOp::MulWide, [a, Term::Constant(c), _] | [Term::Constant(c), a, _]) if !ty.is_signed() => {
+                (a, quotients(value, c, wide)?.into_iter().filter(|value| fits(ty, *value)).collect())
+            }
+            (AluOp::MadWide, [a, Term::Constant(c), Term::Constant(d)] | [Term::Constant(c), a, Term::Constant(d)])
+                if !ty.is_signed() =>
+            {
+                let all = quotients(value.wrapping_sub(d), c, wide)?;
+                (a, all.into_iter().filter(|value| fits(ty, *value)).collect())
             }
             (AluOp::Shl, [a, Term::Constant(c), _]) if c < ty.bits().into() => (a, quotients(value, 1 << c, ty)?),
             _ => return None,
@@ -144,7 +153,7 @@ impl<L: Language> Path<L> {
                     self.addends(b, constants);
                 }
                 Computation::Alu(AluOp::Mov) | Computation::Cvt(_) => self.addends(a, constants),
-                Computation::Alu(AluOp::MadLo) => self.addends(c, constants),
+                Computation::Alu(AluOp::MadLo | AluOp::MadWide) => self.addends(c, constants),
                 _ => {}
             },
             _ => {}
