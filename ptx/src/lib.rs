@@ -38,6 +38,7 @@
 pub mod arithmetic;
 mod asynchronous;
 mod declaration;
+pub mod flat;
 pub mod flow;
 mod form;
 pub mod graph;

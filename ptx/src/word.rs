@@ -69,6 +69,9 @@ modifiers! {
     /// Operations of `atom` (and of `red`, but for exch and cas).
     pub enum AtomOp { Exch, Cas, Add, Inc, Dec, Min, Max, And, Or, Xor }
 
+    /// What a barrier gives of the predicates of all threads: whether all hold, whether one holds, how many hold.
+    pub enum Reduction { And, Or, Popc }
+
     /// Fundamental and packed types (section 5.2). The digits are the width in bits of one element.
     pub enum Type {
         B8, B16, B32, B64, B128,

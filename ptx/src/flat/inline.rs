@@ -1,0 +1,325 @@
+//! Functions in place of their calls.
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    Action, CallSite, Flat, Label, LabelName, Library, Limits, NotInlined, Operand, Register, RegisterName, Step,
+    Symbol, SymbolName,
+};
+use crate::{
+    declaration::{Head, Parameter, Variable},
+    instruction::{Guard, Instruction},
+    module::{Code, Function, Jump},
+    runtime::Runtime,
+    syntax::{self, Shape},
+    word::Type,
+};
+
+/// A function in place of its call.
+pub(super) struct Frame<'m> {
+    /// The number of the call.
+    pub number: usize,
+    function: &'m Function,
+    registers: FxHashMap<String, Register>,
+    /// How many bits registers have, by their names or by what these begin with.
+    widths: FxHashMap<String, u32>,
+    pub symbols: FxHashMap<String, Symbol>,
+    labels: FxHashMap<String, Label>,
+    /// Parameters, by what their callers call them: the call, and the name there.
+    pub parameters: FxHashMap<String, (usize, String)>,
+    /// Where a `ret` leads, if not out.
+    pub end: Option<Label>,
+}
+
+pub(super) struct Builder<'l, 'm> {
+    pub library: &'l Library<'m>,
+    limits: Limits,
+    pub flat: Flat,
+    /// Registers that stand for parameters of calls, by call, name and offset.
+    stored: FxHashMap<(usize, String, i64), Register>,
+    /// Variables within functions that are not of a call alone, by their function and their name.
+    variables: FxHashMap<(String, String), Symbol>,
+    /// How many lines the calls have so far.
+    lines: usize,
+    stack: Vec<&'m str>,
+}
+
+impl Flat {
+    /// The code of a function, with all that it calls as far as the limits allow. A guarded call becomes a jump over its code.
+    pub fn of<'m>(library: &Library<'m>, function: &'m Function, limits: Limits) -> Self {
+        let head = Head::read(&function.head);
+        let flat = Self { symbols: library.symbols.clone(), head: head.clone(), ..Self::default() };
+        let mut builder = Builder {
+            library,
+            limits,
+            flat,
+            stored: FxHashMap::default(),
+            variables: FxHashMap::default(),
+            lines: 0,
+            stack: Vec::new(),
+        };
+        let mut frame = builder.frame(function, None, None);
+        for Parameter { name, align, ty, elements, .. } in head.parameters {
+            let elements = elements.unwrap_or(1);
+            let variable = Variable {
+                name: name.clone(),
+                space: None,
+                ty,
+                elements,
+                align,
+                is_extern: false,
+                initial: Vec::new(),
+            };
+            builder.flat.symbols.push(SymbolName { variable, call: None });
+            frame.symbols.insert(name, builder.flat.symbols.len() - 1);
+        }
+        builder.body(&mut frame);
+        // What leads nowhere leads to the end.
+        builder.push(&frame, 0, None, Vec::new(), Action::Leave);
+        let end = builder.flat.steps.len() - 1;
+        builder.flat.labels.iter_mut().for_each(|label| label.at = label.at.min(end));
+        builder.flat
+    }
+}
+
+impl<'m> Builder<'_, 'm> {
+    fn frame(&mut self, function: &'m Function, from: Option<(u32, usize)>, end: Option<Label>) -> Frame<'m> {
+        self.flat.calls.push(CallSite { function: function.name.clone(), from });
+        Frame {
+            number: self.flat.calls.len() - 1,
+            function,
+            registers: FxHashMap::default(),
+            widths: FxHashMap::default(),
+            symbols: FxHashMap::default(),
+            labels: FxHashMap::default(),
+            parameters: FxHashMap::default(),
+            end,
+        }
+    }
+
+    fn body(&mut self, frame: &mut Frame<'m>) {
+        self.stack.push(&frame.function.name);
+        for line in frame.function.body.iter().flatten() {
+            let (text, jump) = match &line.code {
+                Code::Label(name) => {
+                    let label = self.label(frame, &name.0);
+                    self.flat.labels[label].at = self.flat.steps.len();
+                    continue;
+                }
+                Code::Directive(text) => {
+                    self.directive(frame, text);
+                    continue;
+                }
+                Code::Open | Code::Close => continue,
+                Code::Other(other) => (std::borrow::Cow::Borrowed(&*other.text), &other.jump),
+                Code::Instruction { guard, instruction } => {
+                    (std::borrow::Cow::Owned(with_guard(guard, instruction)), &Jump::Next)
+                }
+            };
+            match syntax::statement(&text) {
+                Ok(syntax::Statement::Instruction(instruction)) => {
+                    self.instruction(frame, line.number, &instruction, jump)
+                }
+                _ => self.push(frame, line.number, None, Vec::new(), Action::Unknown(text.into_owned())),
+            }
+        }
+        self.stack.pop();
+    }
+
+    fn directive(&mut self, frame: &mut Frame<'m>, text: &str) {
+        if let Ok(syntax::Statement::Directive(directive)) = syntax::statement(text)
+            && let Some((words, declared)) = directive.registers()
+        {
+            let width = words.iter().find_map(|word| word.text.parse::<Type>().ok()).map_or(0, Type::bits);
+            frame.widths.extend(declared.iter().map(|declared| (declared.name.text.to_owned(), width)));
+            return;
+        }
+        // Those of parameter space are arguments and results of calls, and have no address.
+        for variable in Variable::read(text).into_iter().filter(|variable| variable.space.is_some()) {
+            let name = variable.name.clone();
+            let key = (frame.function.name.clone(), name.clone());
+            let is_of_call = variable.space == Some(crate::word::Space::Local);
+            let known = self.variables.get(&key).copied().filter(|_| !is_of_call);
+            let symbol = known.unwrap_or(self.flat.symbols.len());
+            if known.is_none() {
+                self.variables.insert(key, symbol);
+                self.flat.symbols.push(SymbolName { variable, call: is_of_call.then_some(frame.number) });
+            }
+            frame.symbols.insert(name, symbol);
+        }
+    }
+
+    pub fn push(
+        &mut self,
+        frame: &Frame<'m>,
+        line: u32,
+        guard: Option<(Register, bool)>,
+        writes: Vec<Option<Register>>,
+        action: Action,
+    ) {
+        self.flat.steps.push(Step { line, call: frame.number, guard, writes, action });
+    }
+
+    pub fn label(&mut self, frame: &mut Frame<'m>, name: &str) -> Label {
+        if let Some(label) = frame.labels.get(name) {
+            return *label;
+        }
+        let label = self.new_label(frame.number, Some(name.to_owned()));
+        frame.labels.insert(name.into(), label);
+        label
+    }
+
+    /// A label that does not stand anywhere is the end.
+    fn new_label(&mut self, call: usize, name: Option<String>) -> Label {
+        self.flat.labels.push(LabelName { name, call, at: usize::MAX });
+        self.flat.labels.len() - 1
+    }
+
+    pub fn register(&mut self, frame: &mut Frame<'m>, name: &str) -> Register {
+        if let Some(register) = frame.registers.get(name) {
+            return *register;
+        }
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let bits = frame.widths.get(name).or_else(|| frame.widths.get(stem)).copied().unwrap_or(0);
+        let register = self.new_register(RegisterName { name: name.into(), offset: None, call: frame.number, bits });
+        frame.registers.insert(name.into(), register);
+        register
+    }
+
+    fn new_register(&mut self, name: RegisterName) -> Register {
+        self.flat.registers.push(name);
+        self.flat.registers.len() - 1
+    }
+
+    /// The register that stands for a parameter or result of a call, or for what the function itself returns.
+    pub fn stored(&mut self, (call, name): &(usize, String), offset: i64) -> Register {
+        let key = (*call, name.clone(), offset);
+        if let Some(register) = self.stored.get(&key) {
+            return *register;
+        }
+        let register = RegisterName { name: name.clone(), offset: Some(offset), call: *call, bits: 0 };
+        let register = self.new_register(register);
+        self.stored.insert(key, register);
+        register
+    }
+
+    pub fn call(
+        &mut self,
+        frame: &mut Frame<'m>,
+        line: u32,
+        guard: Option<(Register, bool)>,
+        instruction: &syntax::Instruction<'_>,
+        leaves: bool,
+    ) {
+        let mut operands = instruction.operands.iter().peekable();
+        let results = operands.next_if(|operand| matches!(operand.shape, Shape::List(_)));
+        let results = results.map(elements).unwrap_or_default();
+        let callee = operands.next().map_or("", |operand| operand.text.text);
+        let arguments = operands.next().map(elements).unwrap_or_default();
+        let function = self.library.functions.get(callee).copied();
+        let function = match self.inlined(callee, function, leaves) {
+            Ok(function) => function,
+            Err(None) => return self.push(frame, line, guard, Vec::new(), Action::Trap),
+            Err(Some(why)) => {
+                let writes = results.iter().map(|result| self.result(frame, result)).collect();
+                return self.push(frame, line, guard, writes, Action::Call(callee.to_owned(), why));
+            }
+        };
+        self.lines += function.body.as_ref().map_or(0, Vec::len);
+        let mut inner = self.frame(function, Some((line, frame.number)), None);
+        let end = self.new_label(inner.number, None);
+        inner.end = Some(end);
+        if let Some((register, holds)) = guard {
+            self.push(frame, line, Some((register, !holds)), Vec::new(), Action::Jump(vec![end], None));
+        }
+        let head = Head::read(&function.head);
+        let mut back = Vec::new();
+        let pairs = head.parameters.iter().zip(arguments).map(|pair| (pair, true));
+        for ((formal, actual), is_in) in pairs.chain(head.results.iter().zip(results).map(|pair| (pair, false))) {
+            let named = match &actual.shape {
+                Shape::Name { name, suffix: None } => Some(name.text),
+                _ => None,
+            };
+            // Parameters have the same place in both functions; registers are copied.
+            if let Some(name) = named.filter(|name| !frame.registers.contains_key(*name)) {
+                inner.parameters.insert(formal.name.clone(), self.parameter(frame, name));
+                continue;
+            }
+            let register = self.register(&mut inner, &formal.name);
+            let (ty, actual) = (formal.ty.unwrap_or(Type::B64), self.operand(frame, actual));
+            if is_in {
+                self.push(&inner, line, None, vec![Some(register)], Action::Pass { ty, from: vec![actual] });
+            } else if let Operand::Register(actual) = actual {
+                back.push((actual, register, ty));
+            }
+        }
+        self.body(&mut inner);
+        self.flat.labels[end].at = self.flat.steps.len();
+        for (to, from, ty) in back {
+            self.push(frame, line, None, vec![Some(to)], Action::Pass { ty, from: vec![Operand::Register(from)] });
+        }
+        // A label needs an instruction.
+        self.push(frame, line, None, Vec::new(), Action::Nothing);
+    }
+
+    /// The function whose code stands in place of a call; nothing if the call traps, and else why it stays.
+    fn inlined(
+        &self,
+        callee: &str,
+        function: Option<&'m Function>,
+        leaves: bool,
+    ) -> Result<&'m Function, Option<NotInlined>> {
+        let runtime = Runtime::of(callee);
+        let Some((function, body)) = function.and_then(|function| Some((function, function.body.as_ref()?))) else {
+            return Err(match runtime {
+                _ if leaves => None,
+                Some(Runtime::Ends) => None,
+                Some(runtime) => Some(NotInlined::Runtime(runtime)),
+                None if function.is_some() => Some(NotInlined::NoCode),
+                None => Some(NotInlined::NotNamed),
+            });
+        };
+        let within = self.stack.iter().filter(|name| **name == callee).count();
+        if within > self.limits.recursion {
+            return Err(Some(NotInlined::Recursive));
+        }
+        if self.stack.len() >= self.limits.depth || self.lines + body.len() > self.limits.lines {
+            return Err(Some(NotInlined::TooLong));
+        }
+        Ok(function)
+    }
+
+    /// Where a parameter or result of a call is: the outermost call that has it, and its name there.
+    pub fn parameter(&self, frame: &Frame<'m>, name: &str) -> (usize, String) {
+        frame.parameters.get(name).cloned().unwrap_or((frame.number, name.into()))
+    }
+
+    /// Where the result of a call goes that is not inlined.
+    fn result(&mut self, frame: &mut Frame<'m>, operand: &syntax::Operand<'_>) -> Option<Register> {
+        match &operand.shape {
+            Shape::Name { name, suffix: None } if frame.registers.contains_key(name.text) => {
+                Some(self.register(frame, name.text))
+            }
+            Shape::Name { name, suffix: None } => {
+                let parameter = self.parameter(frame, name.text);
+                Some(self.stored(&parameter, 0))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What stands in parentheses.
+fn elements<'s, 't>(operand: &'s syntax::Operand<'t>) -> &'s [syntax::Operand<'t>] {
+    match &operand.shape {
+        Shape::List(elements) => elements,
+        _ => &[],
+    }
+}
+
+fn with_guard(guard: &Option<Guard>, instruction: &Instruction) -> String {
+    match guard {
+        Some(guard) => format!("{guard} {instruction}"),
+        None => instruction.to_string(),
+    }
+}

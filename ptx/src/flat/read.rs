@@ -1,0 +1,339 @@
+//! An instruction as what it does.
+
+use super::{
+    Access, AccessKind, Action, Barrier, Operand, Register, Sem,
+    inline::{Builder, Frame},
+};
+use crate::{
+    asynchronous::{Argument, Asynchronous, Family, Role},
+    instruction::{self, Fence},
+    mnemonic::{Control, Memory, Mnemonic},
+    module::Jump,
+    syntax::{self, Number, Operand as Syntax, Shape},
+    word::{MembarLevel, Scope, Type},
+};
+
+/// An instruction, with its words and its row of the mnemonics.
+struct Reading<'i> {
+    of: &'i syntax::Instruction<'i>,
+    words: &'i [&'i str],
+    row: &'static Mnemonic,
+    /// How many operands are results.
+    results: usize,
+}
+
+impl Reading<'_> {
+    fn has(&self, word: &str) -> bool {
+        self.words.contains(&word)
+    }
+
+    fn find<W: std::str::FromStr>(&self) -> Option<W> {
+        self.words.iter().find_map(|word| word.parse().ok())
+    }
+
+    fn mnemonic(&self) -> String {
+        self.words.join(".")
+    }
+
+    /// The operand in brackets.
+    fn memory(&self) -> Option<&Syntax<'_>> {
+        self.of.operands.iter().find(|operand| is_memory(operand))
+    }
+}
+
+fn is_memory(operand: &Syntax<'_>) -> bool {
+    matches!(operand.shape, Shape::Memory { .. })
+}
+
+impl<'m> Builder<'_, 'm> {
+    pub fn instruction(&mut self, frame: &mut Frame<'m>, line: u32, of: &syntax::Instruction<'_>, jump: &Jump) {
+        let guard = of.guard.map(|guard| (self.register(frame, guard.predicate.text), !guard.negated));
+        let modifiers = of.modifiers.iter().map(|word| word.text);
+        let words: Vec<&str> = std::iter::once(of.mnemonic.text).chain(modifiers).collect();
+        let Some(row) = Mnemonic::of(&words.join(".")) else {
+            let writes = of.operands.first().map_or(Vec::new(), |operand| self.written(frame, operand));
+            return self.push(frame, line, guard, writes, Action::Unknown(words.join(".")));
+        };
+        let action = match row.control {
+            Control::Jump => {
+                let targets = match jump {
+                    Jump::To(labels) => labels.iter().map(|label| self.label(frame, &label.0)).collect(),
+                    _ => vec![self.label(frame, of.operands.first().map_or("", |operand| operand.text.text))],
+                };
+                let index = (words[0] == "brx").then(|| of.operands.first()).flatten();
+                Action::Jump(targets, index.map(|index| self.operand(frame, index)))
+            }
+            Control::Leave => match (words[0], frame.end) {
+                ("trap", _) => Action::Trap,
+                ("ret", Some(end)) => Action::Jump(vec![end], None),
+                _ => Action::Leave,
+            },
+            Control::Call => return self.call(frame, line, guard, of, *jump == Jump::Out),
+            Control::Next => {
+                let results = match of.operands.first() {
+                    Some(first) if is_memory(first) => 0,
+                    _ => row.results.min(of.operands.len()),
+                };
+                let reading = Reading { of, words: &words, row, results };
+                let writes = of.operands[..results].iter().flat_map(|operand| self.written(frame, operand)).collect();
+                let (action, writes) = self.action(frame, &reading, writes);
+                return self.push(frame, line, guard, writes, action);
+            }
+        };
+        self.push(frame, line, guard, Vec::new(), action);
+    }
+
+    fn action(
+        &mut self,
+        frame: &mut Frame<'m>,
+        of: &Reading<'_>,
+        writes: Vec<Option<Register>>,
+    ) -> (Action, Vec<Option<Register>>) {
+        let (first, row) = (of.words[0], of.row);
+        let is_fence = matches!(first, "fence" | "membar");
+        let is_asynchronous = Family::of(of.words).is_some() && !is_fence || of.has("proxy") || of.has("mbarrier_init");
+        let action = match first {
+            _ if is_asynchronous => match Asynchronous::read(of.of) {
+                Ok(form) => {
+                    let arguments = self.arguments(frame, &form);
+                    Action::Asynchronous(Box::new(form), arguments)
+                }
+                Err(_) if first == "griddepcontrol" || of.has("prefetch") => Action::Nothing,
+                Err(_) => Action::Unknown(of.mnemonic()),
+            },
+            _ if is_fence => fence(of),
+            "bar" | "barrier" => self.barrier(frame, of),
+            "ld" | "st" if of.words.iter().any(|word| word.split("::").next() == Some("param")) => {
+                return self.passed(frame, of, writes);
+            }
+            "ld" | "ldu" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" => self.access(frame, of),
+            "wmma" if row.accesses() => self.access(frame, of),
+            _ if row.memory.contains(&Memory::Texture) => Action::Nothing,
+            "multimem" | "discard" if !row.is_asynchronous => Action::Nothing,
+            _ if row.accesses() || row.order.is_some() && first != "griddepcontrol" => Action::Unknown(of.mnemonic()),
+            _ if row.memory.is_empty() => {
+                let sources = of.of.operands[of.results..].iter().map(|operand| self.operand(frame, operand));
+                Action::Compute(of.mnemonic(), sources.collect())
+            }
+            _ => Action::Nothing,
+        };
+        (action, writes)
+    }
+
+    fn access(&mut self, frame: &mut Frame<'m>, of: &Reading<'_>) -> Action {
+        let kind = match of.words[0] {
+            "ld" | "ldu" => AccessKind::Ld,
+            "st" => AccessKind::St,
+            "atom" => AccessKind::Atom,
+            "red" => AccessKind::Red,
+            _ => AccessKind::Matrix,
+        };
+        let is_update = matches!(kind, AccessKind::Atom | AccessKind::Red);
+        let sem = match () {
+            () if of.has("acq_rel") => Sem::AcqRel,
+            () if of.has("acquire") => Sem::Acquire,
+            () if of.has("release") => Sem::Release,
+            () if of.has("volatile") => Sem::Volatile,
+            () if of.has("relaxed") || is_update => Sem::Relaxed,
+            () => Sem::Weak,
+        };
+        let length = |word: &&str| Some(*word).filter(|word| matches!(*word, "v2" | "v4" | "v8"))?[1..].parse().ok();
+        let operands = &of.of.operands;
+        let at = operands.iter().position(is_memory).unwrap_or(operands.len());
+        let policy = usize::from(of.has("L2::cache_hint"));
+        let data = operands.iter().skip(at + 1).rev().skip(policy).rev().filter(|_| of.row.writes);
+        Action::Access(Access {
+            kind,
+            address: of.memory().map_or(Operand::Nothing, |operand| self.operand(frame, operand)),
+            space: of.words[1..].iter().find_map(|word| word.parse().ok()),
+            ty: of.words.iter().rev().find_map(|word| word.parse().ok()).filter(|_| of.words[0] != "wmma"),
+            elements: of.words.iter().find_map(length).unwrap_or(1),
+            sem,
+            scope: of.find(),
+            mmio: of.has("mmio"),
+            op: is_update.then(|| of.find()).flatten(),
+            reads: of.row.reads,
+            writes: of.row.writes,
+            data: data.map(|operand| self.operand(frame, operand)).collect(),
+        })
+    }
+
+    /// `ld.param` and `st.param`: of the function itself a parameter, of a call one of the registers that stand for it.
+    fn passed(
+        &mut self,
+        frame: &mut Frame<'m>,
+        of: &Reading<'_>,
+        writes: Vec<Option<Register>>,
+    ) -> (Action, Vec<Option<Register>>) {
+        let Some(address) = of.memory().and_then(Syntax::address) else {
+            return (Action::Unknown(of.mnemonic()), writes);
+        };
+        let (name, is_load) = (address.base.text, of.words[0] == "ld");
+        let ty = of.words.iter().rev().find_map(|word| word.parse::<Type>().ok()).unwrap_or(Type::B32);
+        if let Some(symbol) = frame.symbols.get(name).filter(|_| frame.number == 0 && is_load) {
+            return (Action::Parameter { symbol: *symbol, offset: address.offset, ty }, writes);
+        }
+        let parameter = self.parameter(frame, name);
+        let bytes = i64::from(ty.bits().div_ceil(8));
+        let stored =
+            |this: &mut Self, index: usize| this.stored(&parameter, address.offset.wrapping_add(index as i64 * bytes));
+        if is_load {
+            let from = (0..writes.len()).map(|index| Operand::Register(stored(self, index))).collect();
+            return (Action::Pass { ty, from }, writes);
+        }
+        let from = match of.of.operands.get(1).map(|operand| self.operand(frame, operand)) {
+            Some(Operand::Vector(elements)) => elements,
+            Some(one) => vec![one],
+            None => Vec::new(),
+        };
+        let writes = (0..from.len()).map(|index| Some(stored(self, index))).collect();
+        (Action::Pass { ty, from }, writes)
+    }
+
+    fn barrier(&mut self, frame: &mut Frame<'m>, of: &Reading<'_>) -> Action {
+        let sources = of.of.operands[of.results..].iter().map(|operand| self.operand(frame, operand));
+        let mut sources: Vec<Operand> = sources.collect();
+        let warp = of.has("warp");
+        // The last operand of a reduction is the predicate.
+        let reduces = if of.has("red") { of.find().zip(sources.pop()) } else { None };
+        let mut sources = sources.into_iter();
+        let id = sources.next().unwrap_or(Operand::Nothing);
+        Action::Barrier(Barrier { warp, id, threads: sources.next(), waits: !of.has("arrive"), reduces })
+    }
+
+    fn arguments(&mut self, frame: &mut Frame<'m>, form: &Asynchronous) -> Vec<(Role, Operand)> {
+        let operand = |(role, argument): &(Role, Argument)| {
+            let operand = match argument {
+                Argument::Value(operand) => self.value(frame, operand),
+                Argument::Predicate { p, negated } => match self.name(frame, &p.0, None) {
+                    Operand::Register(register) if *negated => Operand::Not(register),
+                    other => other,
+                },
+                Argument::Address(address) => {
+                    let base = match address.base.0.parse::<i64>() {
+                        Ok(number) => Operand::Constant(number),
+                        Err(_) => self.name(frame, &address.base.0, None),
+                    };
+                    Operand::Address(Box::new(base), address.offset)
+                }
+                Argument::Tensor { map, .. } => Operand::Tensor(Box::new(self.name(frame, &map.0, None))),
+            };
+            (*role, operand)
+        };
+        form.arguments().iter().map(operand).collect()
+    }
+
+    fn value(&mut self, frame: &mut Frame<'m>, operand: &instruction::Operand) -> Operand {
+        match operand {
+            instruction::Operand::Register(name) => self.name(frame, &name.0, None),
+            instruction::Operand::Immediate(bits) => Operand::Constant(bits.cast_signed()),
+            instruction::Operand::Sink => Operand::Nothing,
+            instruction::Operand::Vector(elements) => {
+                Operand::Vector(elements.iter().map(|element| self.value(frame, element)).collect())
+            }
+        }
+    }
+
+    fn name(&mut self, frame: &mut Frame<'m>, name: &str, suffix: Option<&str>) -> Operand {
+        if let Some(symbol) = frame.symbols.get(name).or_else(|| self.library.by_name.get(name)) {
+            return Operand::Symbol(*symbol);
+        }
+        match suffix {
+            Some(suffix) => Operand::Special(format!("{}.{suffix}", name.trim_start_matches('%'))),
+            None if is_special(name) => Operand::Special(name.trim_start_matches('%').into()),
+            None => Operand::Register(self.register(frame, name)),
+        }
+    }
+
+    pub fn operand(&mut self, frame: &mut Frame<'m>, operand: &Syntax<'_>) -> Operand {
+        match &operand.shape {
+            Shape::Name { name, suffix } => self.name(frame, name.text, suffix.map(|suffix| suffix.text)),
+            Shape::Number(Number::Integer(bits) | Number::Double(bits)) => Operand::Constant(bits.cast_signed()),
+            Shape::Number(Number::Single(bits)) => Operand::Constant(i64::from(*bits)),
+            Shape::Sum(address) => {
+                let base = self.name(frame, address.base.text, None);
+                Operand::Address(Box::new(base), address.offset)
+            }
+            Shape::Memory { parts, .. } => match &parts[..] {
+                [address @ Syntax { shape: Shape::Sum(_) | Shape::Name { .. } | Shape::Number(_), .. }] => {
+                    match self.operand(frame, address) {
+                        address @ Operand::Address(..) => address,
+                        base => Operand::Address(Box::new(base), 0),
+                    }
+                }
+                [map, _] => Operand::Tensor(Box::new(self.operand(frame, map))),
+                _ => Operand::Nothing,
+            },
+            Shape::Vector(elements) => {
+                Operand::Vector(elements.iter().map(|element| self.operand(frame, element)).collect())
+            }
+            Shape::Not(name) => match self.name(frame, name.text, None) {
+                Operand::Register(register) => Operand::Not(register),
+                _ => Operand::Nothing,
+            },
+            _ => Operand::Nothing,
+        }
+    }
+
+    /// The registers of operands that are written.
+    fn written(&mut self, frame: &mut Frame<'m>, operand: &Syntax<'_>) -> Vec<Option<Register>> {
+        if let Shape::Pair(pair) = &operand.shape {
+            return pair.iter().flat_map(|one| self.written(frame, one)).collect();
+        }
+        let register = |operand: &Operand| match operand {
+            Operand::Register(register) => Some(*register),
+            _ => None,
+        };
+        match self.operand(frame, operand) {
+            Operand::Vector(elements) => elements.iter().map(register).collect(),
+            one => vec![register(&one)],
+        }
+    }
+}
+
+fn fence(of: &Reading<'_>) -> Action {
+    let level = match of.find::<MembarLevel>().filter(|_| of.words[0] == "membar") {
+        Some(MembarLevel::Cta) => Some(Scope::Cta),
+        Some(MembarLevel::Gl) => Some(Scope::Gpu),
+        Some(MembarLevel::Sys) => Some(Scope::Sys),
+        None => None,
+    };
+    Action::Fence(Fence { sem: of.find(), scope: level.or_else(|| of.find()).unwrap_or(Scope::Sys) })
+}
+
+/// Registers that the manual defines (section 10).
+fn is_special(name: &str) -> bool {
+    let Some(name) = name.strip_prefix('%') else { return name == "WARP_SZ" };
+    const NAMES: [&str; 27] = [
+        "laneid",
+        "warpid",
+        "nwarpid",
+        "smid",
+        "nsmid",
+        "gridid",
+        "clock",
+        "clock_hi",
+        "clock64",
+        "globaltimer",
+        "globaltimer_lo",
+        "globaltimer_hi",
+        "total_smem_size",
+        "aggr_smem_size",
+        "dynamic_smem_size",
+        "cluster_ctarank",
+        "cluster_nctarank",
+        "is_explicit_cluster",
+        "current_graph_exec",
+        "reserved_smem_offset_begin",
+        "reserved_smem_offset_end",
+        "reserved_smem_offset_cap",
+        "lanemask_eq",
+        "lanemask_le",
+        "lanemask_lt",
+        "lanemask_ge",
+        "lanemask_gt",
+    ];
+    let is_numbered =
+        |begin: &&str| name.strip_prefix(*begin).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+    NAMES.contains(&name) || ["envreg", "pm", "reserved_smem_offset_"].iter().any(|begin| is_numbered(begin))
+}
