@@ -30,7 +30,7 @@ use self::{
 };
 use crate::{
     finding::{Report, Rule, Verdict},
-    kernel::{Access, Kernel, Kind, Operation, Proxy, Space, Start},
+    kernel::{Access, EventKind, Kernel, Operation, Proxy, Space, Start},
 };
 
 /// How many events a kernel may have, and how many of them may synchronize: each is compared with each.
@@ -140,10 +140,10 @@ fn extends<'k>(graph: &Graph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -
     let Some(last) = tokens.last_mut() else { return false };
     let events = &graph.kernel.blocks[token.place.0].events;
     let plain = |what: What<'_>| what == What::Plain;
-    if !plain(last.what) || !plain(token.what) || last.place.0 != token.place.0 || last.literals != token.literals {
+    if !plain(last.what) || !plain(token.what) || last.place.0 != token.place.0 || last.conditions != token.conditions {
         return false;
     }
-    if events[last.place.1..token.place.1].iter().any(|event| !matches!(event.kind, Kind::Access(_))) {
+    if events[last.place.1..token.place.1].iter().any(|event| !matches!(event.kind, EventKind::Access(_))) {
         return false;
     }
     let (a, b) = (&mut last.access, &token.access);
@@ -295,7 +295,7 @@ impl<'k> Search<'k> {
             }
             // Where the sides of a fork have met, the thread that did the first may do the second.
             let have_met = self.flow.role.as_ref().is_some_and(|ours| !ours[second.place.0]);
-            if have_met && !self.flow.graph.is_of_others(&first.literals, &second.literals) {
+            if have_met && !self.flow.graph.is_of_others(&first.conditions, &second.conditions) {
                 continue;
             }
             for state in states {
@@ -362,18 +362,18 @@ fn seconds<'k>(graph: &Graph<'k>, place: Place) -> Vec<Token<'k>> {
         return Vec::new();
     }
     let mut seconds = Token::of(graph, place, event);
-    if matches!(event.kind, Kind::Initialize { .. } | Kind::Allocate { .. }) {
+    if matches!(event.kind, EventKind::Initialize { .. } | EventKind::Allocate { .. }) {
         seconds.clear();
     }
     let other = |access: Access, what: What<'k>| Token::new(graph, place, access, what, graph.known_at(place));
     match &event.kind {
-        Kind::Deallocate(access) => {
+        EventKind::Deallocate(access) => {
             seconds.push(other(Access { writes: true, proxy: Proxy::Tensor, ..access.clone() }, What::Plain));
         }
-        Kind::Arrive { barrier, .. } | Kind::Wait { barrier, .. } | Kind::CopyArrive(barrier) => {
+        EventKind::Arrive { barrier, .. } | EventKind::Wait { barrier, .. } | EventKind::CopyArrive(barrier) => {
             seconds.push(other(token::mbarrier(barrier), What::Initialized))
         }
-        Kind::TensorCommit { barrier, .. } | Kind::Start(Start { barrier: Some(barrier), .. }) => {
+        EventKind::TensorCommit { barrier, .. } | EventKind::Start(Start { barrier: Some(barrier), .. }) => {
             seconds.push(other(Access { proxy: Proxy::Async, ..token::mbarrier(barrier) }, What::Initialized));
         }
         _ => {}

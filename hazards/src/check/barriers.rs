@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Place};
-use crate::kernel::{Address, Barrier, BarrierId, Event, Kernel, Kind, ObjectKind, Operation};
+use crate::kernel::{Address, Barrier, BarrierId, Event, EventKind, Kernel, ObjectKind, Operation};
 
 /// A set of signals, as bits.
 pub type Signals = u128;
@@ -179,13 +179,13 @@ impl<'g> Behind<'g> {
 /// A pointer that is carried from round to round begins where it is lowest.
 fn name(kernel: &Kernel, address: &Address) -> Name {
     let lowest = |(value, factor): &(usize, i64)| {
-        kernel.values[*value].range.filter(|_| *factor == 1).map_or(0, |range| range.0)
+        kernel.unknowns[*value].range.filter(|_| *factor == 1).map_or(0, |range| range.0)
     };
     let constant = address.offset.terms.iter().map(lowest).fold(address.offset.constant, i64::saturating_add);
     let mut factors: Vec<_> = address.offset.terms.iter().map(|(_, factor)| *factor).collect();
     factors.sort_unstable();
     let last = address.offset.terms.iter().try_fold(address.offset.constant, |last, (value, factor)| {
-        let (low, high) = kernel.values[*value].range?;
+        let (low, high) = kernel.unknowns[*value].range?;
         last.checked_add(low.checked_mul(*factor)?.max(high.checked_mul(*factor)?))
     });
     Name::Mbarrier { object: address.object, constant, factors, last }
@@ -201,17 +201,17 @@ fn hardware(kernel: &Kernel, barrier: &Barrier) -> Name {
 
 fn arrival(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
-        Kind::Arrive { barrier, .. } | Kind::TensorCommit { barrier, .. } | Kind::CopyArrive(barrier) => {
-            Some(name(kernel, barrier))
-        }
-        Kind::Barrier(barrier) if barrier.arrives => Some(hardware(kernel, barrier)),
+        EventKind::Arrive { barrier, .. }
+        | EventKind::TensorCommit { barrier, .. }
+        | EventKind::CopyArrive(barrier) => Some(name(kernel, barrier)),
+        EventKind::Barrier(barrier) if barrier.arrives => Some(hardware(kernel, barrier)),
         _ => None,
     }
 }
 
 fn completion(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
-        Kind::Start(start) => match start.what {
+        EventKind::Start(start) => match start.what {
             Operation::BulkLoad => start.barrier.as_ref().map(|barrier| name(kernel, barrier)),
             _ => None,
         },
@@ -221,8 +221,8 @@ fn completion(kernel: &Kernel, event: &Event) -> Option<Name> {
 
 fn wait(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
-        Kind::Wait { barrier, .. } => Some(name(kernel, barrier)),
-        Kind::Barrier(barrier) if barrier.waits => Some(hardware(kernel, barrier)),
+        EventKind::Wait { barrier, .. } => Some(name(kernel, barrier)),
+        EventKind::Barrier(barrier) if barrier.waits => Some(hardware(kernel, barrier)),
         _ => None,
     }
 }
@@ -238,7 +238,7 @@ fn is_unknown(graph: &Graph<'_>, name: &Name) -> bool {
 fn counts_one(graph: &Graph<'_>, same: &Names, of: &Name) -> bool {
     let events = graph.kernel.blocks.iter().flat_map(|block| &block.events);
     let mut counts = events.filter_map(|event| match &event.kind {
-        Kind::Initialize { barrier, count } if same.may_match(&name(graph.kernel, barrier), of) => Some(*count),
+        EventKind::Initialize { barrier, count } if same.may_match(&name(graph.kernel, barrier), of) => Some(*count),
         _ => None,
     });
     counts.any(|count| count == Some(1))
@@ -256,7 +256,7 @@ impl Names {
     fn new<'n>(kernel: &Kernel, names: impl Iterator<Item = &'n Name>) -> Self {
         let events = kernel.blocks.iter().flat_map(|block| &block.events);
         let initialized = events.filter_map(|event| match &event.kind {
-            Kind::Initialize { barrier, .. } => Some((barrier.object, barrier.offset.constant)),
+            EventKind::Initialize { barrier, .. } => Some((barrier.object, barrier.offset.constant)),
             _ => None,
         });
         let begin = |name: &Name| match name {

@@ -12,14 +12,14 @@ use super::{
     token::{Done, Progress, Token, What},
 };
 use crate::kernel::{
-    Access, BarrierId, Event, Kind, Literal, ObjectKind, Operation, ProxyFence, Side, Space, Test, Varies,
+    Access, BarrierId, Condition, Event, EventKind, ObjectKind, Operation, ProxyFence, Side, Space, Test, Varies,
 };
 
 /// What is known of an access along a path, and what holds of the thread that is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     pub progress: Progress,
-    pub assumed: Vec<Literal>,
+    pub assumed: Vec<Condition>,
 }
 
 /// The accesses that may be in flight, by their numbers.
@@ -38,7 +38,7 @@ pub struct Cover {
     pub unfenced: bool,
     /// It is that of a role that did not do the access.
     pub passed_on: bool,
-    /// What holds of those that arrive: a number in a table of literals.
+    /// What holds of those that arrive: a number in a table of conditions.
     among: usize,
     /// Some arrival comes when it may have begun again.
     pub again: bool,
@@ -158,8 +158,8 @@ pub struct Flow<'k> {
     crosses: Vec<bool>,
     /// The accesses that begin at an event.
     begins: FxHashMap<Place, Vec<usize>>,
-    /// Sets of literals, which [`Progress::among`] counts. The first has none.
-    pub among: Vec<Vec<Literal>>,
+    /// Sets of conditions, which [`Progress::among`] counts. The first has none.
+    pub among: Vec<Vec<Condition>>,
     /// Waits and fences that some access needs to be as far as it is behind them, with the spaces of these accesses.
     pub useful: FxHashMap<Place, FxHashSet<Space>>,
     /// The blocks of the role that is followed, where it is one that did not do the accesses.
@@ -230,13 +230,13 @@ impl<'k> Flow<'k> {
     }
 
     /// An access of another role that has begun where something holds. What is the same in all of the kernel holds of both.
-    pub fn begun(&self, number: usize, known: &[Literal]) -> State {
+    pub fn begun(&self, number: usize, known: &[Condition]) -> State {
         let predicates = &self.graph.kernel.predicates;
-        let is_alike = |literal: &&Literal| {
-            let predicate = &predicates[literal.predicate];
+        let is_alike = |condition: &&Condition| {
+            let predicate = &predicates[condition.predicate];
             predicate.varies == Varies::No && predicate.block.is_none()
         };
-        let alike = self.tokens[number].literals.iter().filter(is_alike);
+        let alike = self.tokens[number].conditions.iter().filter(is_alike);
         let assumed = limited(known.iter().chain(alike).copied().collect());
         State { progress: Progress { foreign: true, ..Progress::NEW }, assumed }
     }
@@ -256,7 +256,7 @@ impl<'k> Flow<'k> {
         coverage: &mut Coverage,
     ) -> Result<(), TooLarge> {
         let event = &self.graph.kernel.blocks[place.0].events[place.1];
-        if !matches!(event.kind, Kind::Access(_)) && !states.is_empty() {
+        if !matches!(event.kind, EventKind::Access(_)) && !states.is_empty() {
             self.spend(states.values().map(Vec::len).sum())?;
             let step = Step::new(self, place, event);
             let mut numbers: Vec<_> = states.keys().copied().collect();
@@ -301,7 +301,7 @@ impl<'k> Flow<'k> {
             if progress.completes != 0 {
                 coverage.entry(number, signal, place).good = true;
             }
-            let assumed = limited(token.literals.clone());
+            let assumed = limited(token.conditions.clone());
             insert(states.entry(number).or_default(), State { progress, assumed });
         }
         Ok(())
@@ -332,9 +332,9 @@ impl<'k> Flow<'k> {
                     state.assumed = limited(state.assumed);
                 }
                 let before = state.assumed.clone();
-                state.assumed.retain(|literal| kernel.predicates[literal.predicate].block != Some(edge.to));
+                state.assumed.retain(|condition| kernel.predicates[condition.predicate].block != Some(edge.to));
                 state.assumed = limited(self.graph.met(block, edge.to, state.assumed, &before));
-                let computed = |(value, _): &(usize, i64)| kernel.values[*value].block == Some(edge.to);
+                let computed = |(value, _): &(usize, i64)| kernel.unknowns[*value].block == Some(edge.to);
                 state.progress.stale |= token.access.address.offset.terms.iter().any(computed);
                 insert(&mut kept, state);
             }
@@ -347,15 +347,15 @@ impl<'k> Flow<'k> {
 
     /// Whether threads that take an edge are of another warp than the one that runs tensor operations. Where code elects a thread of
     /// any warp for them, and asks later whether the warp is a certain one, it means this one.
-    fn is_other_warp(&self, token: &Token<'_>, when: Literal) -> bool {
-        let is_elected = |literal: &Literal| {
-            literal.holds && self.graph.kernel.predicates[literal.predicate].test == Test::OneOfWarp
+    fn is_other_warp(&self, token: &Token<'_>, when: Condition) -> bool {
+        let is_elected = |condition: &Condition| {
+            condition.holds && self.graph.kernel.predicates[condition.predicate].test == Test::OneOfWarp
         };
         token.commit_group().is_some()
             && !when.holds
-            && self.graph.warp(&[Literal { holds: true, ..when }]).is_some()
-            && self.graph.warp(&token.literals).is_none()
-            && token.literals.iter().any(is_elected)
+            && self.graph.warp(&[Condition { holds: true, ..when }]).is_some()
+            && self.graph.warp(&token.conditions).is_none()
+            && token.conditions.iter().any(is_elected)
     }
 
     /// Whether it may be what is allocated that is freed there.
@@ -374,7 +374,7 @@ impl<'k> Flow<'k> {
 
     fn has_free(&self, block: usize, token: &Token<'_>) -> bool {
         let is_it = |(index, event): (usize, &Event)| {
-            let is_free = matches!(&event.kind, Kind::Deallocate(access) if self.frees(access, token));
+            let is_free = matches!(&event.kind, EventKind::Deallocate(access) if self.frees(access, token));
             is_free && !self.graph.is_dead((block, index))
         };
         self.graph.kernel.blocks[block].events.iter().enumerate().any(is_it)
@@ -387,7 +387,7 @@ impl<'k> Flow<'k> {
             reached[from] = true;
             (0..reached.len()).any(|block| reached[block] && self.has_free(block, token))
         };
-        let varies = |when: Option<Literal>| {
+        let varies = |when: Option<Condition>| {
             when.is_some_and(|when| self.graph.kernel.predicates[when.predicate].varies != Varies::No)
         };
         let mut others = self.graph.kernel.blocks[block].next.iter().filter(|edge| edge.to != to);
@@ -397,8 +397,8 @@ impl<'k> Flow<'k> {
     /// Whether some threads free what is allocated there, and go on with all the others.
     fn frees_under(&self, number: usize, event: &Event) -> bool {
         let token = &self.tokens[number];
-        let varies = |literal: &Literal| self.graph.kernel.predicates[literal.predicate].varies != Varies::No;
-        matches!(&event.kind, Kind::Deallocate(access) if token.what == What::Allocated && self.frees(access, token))
+        let varies = |condition: &Condition| self.graph.kernel.predicates[condition.predicate].varies != Varies::No;
+        matches!(&event.kind, EventKind::Deallocate(access) if token.what == What::Allocated && self.frees(access, token))
             && self.graph.closed(event.guard.clone()).iter().all(varies)
     }
 
@@ -419,13 +419,13 @@ impl<'k> Flow<'k> {
         }
         if !event.guard.is_empty() {
             let here = self.graph.closed(state.assumed.clone());
-            if event.guard.iter().any(|literal| self.graph.contradict(&here, *literal)) {
+            if event.guard.iter().any(|condition| self.graph.contradict(&here, *condition)) {
                 return insert(new, state);
             }
-            if !event.guard.iter().all(|literal| self.graph.implied(&here, *literal)) {
+            if !event.guard.iter().all(|condition| self.graph.implied(&here, *condition)) {
                 let mut skips = state.clone();
                 if let [only] = event.guard[..] {
-                    skips.assumed.push(Literal { holds: !only.holds, ..only });
+                    skips.assumed.push(Condition { holds: !only.holds, ..only });
                     skips.assumed = limited(skips.assumed);
                 }
                 insert(new, skips);
@@ -434,7 +434,7 @@ impl<'k> Flow<'k> {
             }
         }
         let token = &self.tokens[number];
-        if let Kind::Deallocate(access) = &event.kind
+        if let EventKind::Deallocate(access) = &event.kind
             && token.what == What::Allocated
             && self.frees(access, token)
         {
@@ -498,60 +498,60 @@ impl<'k> Flow<'k> {
         }
         // Registers are no other thread's matter.
         if token.access.space == Space::Register
-            && !matches!(event.kind, Kind::CommitGroup(_) | Kind::WaitGroup { .. } | Kind::MatrixFence)
+            && !matches!(event.kind, EventKind::CommitGroup(_) | EventKind::WaitGroup { .. } | EventKind::MatrixFence)
         {
             return changed;
         }
         // What its thread, or one that knows of it, does here.
         let own = !now.foreign;
         // What starts behind such an instruction starts behind all that is over in front of it (A1, in the strict reading).
-        if own && matches!(event.kind, Kind::TensorCommit { .. } | Kind::Relinquish) {
+        if own && matches!(event.kind, EventKind::TensorCommit { .. } | EventKind::Relinquish) {
             now.after |= now.is_done(token);
         }
         match &event.kind {
-            Kind::TensorWait(direction) if own => {
+            EventKind::TensorWait(direction) if own => {
                 if token.direction() == Some(*direction) && !now.shared {
                     now.done = Done::Yes;
                 }
                 now.after |= now.is_done(token);
             }
-            Kind::Allocate { .. } | Kind::Deallocate(_) if own => now.after |= now.is_done(token),
-            Kind::TensorFence(Side::Before) if own => {
+            EventKind::Allocate { .. } | EventKind::Deallocate(_) if own => now.after |= now.is_done(token),
+            EventKind::TensorFence(Side::Before) if own => {
                 now.before |= token.is_tensor();
                 now.after |= now.is_done(token);
             }
-            Kind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
-            Kind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
+            EventKind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
+            EventKind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
                 complete(number, now, step, coverage);
             }
             // What was over when a product began is over when that is.
-            Kind::TensorCommit { .. } if own && now.is_done(token) => self.tell(number, now, step, true, coverage),
-            Kind::CopyArrive(_) if own && token.operation() == Some(&Operation::Copy) => {
+            EventKind::TensorCommit { .. } if own && now.is_done(token) => self.tell(number, now, step, true, coverage),
+            EventKind::CopyArrive(_) if own && token.operation() == Some(&Operation::Copy) => {
                 complete(number, now, step, coverage);
             }
-            Kind::CommitGroup(of) if own && token.groups() == Some(*of) && !now.is_done(token) => {
+            EventKind::CommitGroup(of) if own && token.groups() == Some(*of) && !now.is_done(token) => {
                 now.age = (now.age + 1).min(64);
             }
-            Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
+            EventKind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
                 end_groups(token, now, *pending, *reads_only);
             }
-            Kind::MatrixFence if own => now.matrix = true,
-            Kind::ProxyFence(fence) if own => self.fence(token, now, *fence),
-            Kind::InitializeFence if own && token.what == What::Initialized => {
+            EventKind::MatrixFence if own => now.matrix = true,
+            EventKind::ProxyFence(fence) if own => self.fence(token, now, *fence),
+            EventKind::InitializeFence if own && token.what == What::Initialized => {
                 (now.released, now.fenced) = (true, true)
             }
-            Kind::Fence { semantics, .. } if own => {
+            EventKind::Fence { semantics, .. } if own => {
                 now.released |= semantics.releases && now.is_done(token);
                 if semantics.acquires && now.seen {
                     now.done = Done::Yes;
                     self.share(now, step);
                 }
             }
-            Kind::Arrive { semantics, .. } if own => self.tell(number, now, step, semantics.releases, coverage),
-            Kind::Wait { semantics, .. } => {
+            EventKind::Arrive { semantics, .. } if own => self.tell(number, now, step, semantics.releases, coverage),
+            EventKind::Wait { semantics, .. } => {
                 self.observe(number, state, step, semantics.acquires, foreign, coverage, &mut changed)
             }
-            Kind::Barrier(barrier) => {
+            EventKind::Barrier(barrier) => {
                 if barrier.of == BarrierId::Warp {
                     now.warp |= own && now.is_done(token);
                 } else {
@@ -566,8 +566,8 @@ impl<'k> Flow<'k> {
                     }
                 }
             }
-            Kind::Atomic { semantics, .. } if semantics.acquires && !now.shared => now.doubt = true,
-            Kind::Unknown(_) => now.doubt = true,
+            EventKind::Atomic { semantics, .. } if semantics.acquires && !now.shared => now.doubt = true,
+            EventKind::Unknown(_) => now.doubt = true,
             _ => {}
         }
         changed
@@ -638,14 +638,14 @@ impl<'k> Flow<'k> {
     /// Whether one thread or warp does an event, and did not do the access alone: it knows of its own access.
     fn is_of_few(&self, token: &Token<'_>, now: &Progress, place: Place) -> bool {
         let known = self.graph.known_at(place);
-        let own: Vec<_> = known.iter().filter(|literal| !token.literals.contains(literal)).copied().collect();
+        let own: Vec<_> = known.iter().filter(|condition| !token.conditions.contains(condition)).copied().collect();
         // Any thread of a warpgroup knows what all of it does.
         if token.operation() == Some(&Operation::Wgmma) {
-            return !self.graph.is_one_warpgroup(&token.literals) && self.graph.warp(&own).is_some();
+            return !self.graph.is_one_warpgroup(&token.conditions) && self.graph.warp(&own).is_some();
         }
         let is_one = self.graph.is_one_of_many(&own);
         match token.direction().is_some() || now.warp {
-            true => self.graph.warp(&token.literals).is_none() && (is_one || self.graph.warp(&known).is_some()),
+            true => self.graph.warp(&token.conditions).is_none() && (is_one || self.graph.warp(&known).is_some()),
             false => !token.is_single && (is_one || self.graph.is_single(&known)),
         }
     }
@@ -669,8 +669,8 @@ impl<'k> Flow<'k> {
             (now.completes & step.observed, now.told & step.observed, now.handed & step.observed);
         let assumed = state.assumed.clone();
         let is_of_others = |place: Place, among: usize| {
-            let apart = |literals: &[Literal], others: &[Literal]| {
-                literals.iter().any(|literal| self.graph.contradict(others, *literal))
+            let apart = |conditions: &[Condition], others: &[Condition]| {
+                conditions.iter().any(|condition| self.graph.contradict(others, *condition))
             };
             let known = self.graph.varying(&self.graph.known_at(place));
             apart(&known, &step.known) || place == step.place && apart(&self.among[among], &assumed)
@@ -741,8 +741,8 @@ struct Step {
     signal: Signals,
     observed: Signals,
     /// What holds of the threads that do the event.
-    known: Vec<Literal>,
-    /// The literals among them of which threads may differ, as a number.
+    known: Vec<Condition>,
+    /// The conditions among them of which threads may differ, as a number.
     among: usize,
 }
 
@@ -755,7 +755,7 @@ struct Changed {
 impl Step {
     fn new(flow: &mut Flow<'_>, place: Place, event: &Event) -> Self {
         let (signal, observed) = (flow.barriers.signal(place), flow.barriers.observed(place));
-        if observed == 0 && !matches!(event.kind, Kind::Fence { .. }) {
+        if observed == 0 && !matches!(event.kind, EventKind::Fence { .. }) {
             return Self { place, signal, observed, known: Vec::new(), among: 0 };
         }
         let known = limited(flow.graph.known_at(place));
@@ -768,12 +768,12 @@ impl Step {
     }
 }
 
-/// Literals in order, and not more than matter.
-fn limited(mut literals: Vec<Literal>) -> Vec<Literal> {
-    literals.sort_unstable();
-    literals.dedup();
-    literals.truncate(16);
-    literals
+/// Conditions in order, and not more than matter.
+fn limited(mut conditions: Vec<Condition>) -> Vec<Condition> {
+    conditions.sort_unstable();
+    conditions.dedup();
+    conditions.truncate(16);
+    conditions
 }
 
 /// Adds a state. Of equal progress, what holds of both is kept.
@@ -785,7 +785,7 @@ fn add(states: &mut Vec<State>, state: State) -> bool {
     match states.iter_mut().find(|other| other.progress == state.progress) {
         Some(other) => {
             let count = other.assumed.len();
-            other.assumed.retain(|literal| state.assumed.contains(literal));
+            other.assumed.retain(|condition| state.assumed.contains(condition));
             other.assumed.len() != count
         }
         None => {

@@ -8,25 +8,25 @@ use super::{
 };
 use crate::{
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
-    kernel::{Barrier, BarrierId, Event, Kernel, Kind, Operation, ProxyFence, Space},
+    kernel::{Barrier, BarrierId, Event, EventKind, Kernel, Operation, ProxyFence, Space},
 };
 
 /// Whether an event orders others.
 pub fn synchronizes(event: &Event) -> bool {
     match &event.kind {
-        Kind::TensorWait(_)
-        | Kind::TensorCommit { .. }
-        | Kind::TensorFence(_)
-        | Kind::CommitGroup(_)
-        | Kind::WaitGroup { .. }
-        | Kind::CopyArrive(_)
-        | Kind::MatrixFence
-        | Kind::ProxyFence(_)
-        | Kind::InitializeFence
-        | Kind::Arrive { .. }
-        | Kind::Wait { .. }
-        | Kind::Fence { .. } => true,
-        Kind::Barrier(Barrier { of, .. }) => *of != BarrierId::Warp,
+        EventKind::TensorWait(_)
+        | EventKind::TensorCommit { .. }
+        | EventKind::TensorFence(_)
+        | EventKind::CommitGroup(_)
+        | EventKind::WaitGroup { .. }
+        | EventKind::CopyArrive(_)
+        | EventKind::MatrixFence
+        | EventKind::ProxyFence(_)
+        | EventKind::InitializeFence
+        | EventKind::Arrive { .. }
+        | EventKind::Wait { .. }
+        | EventKind::Fence { .. } => true,
+        EventKind::Barrier(Barrier { of, .. }) => *of != BarrierId::Warp,
         _ => false,
     }
 }
@@ -78,7 +78,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
         let event = event(graph, place);
         match &event.kind {
             // What only expects bytes tells of nothing else.
-            Kind::Arrive { barrier, scope, semantics, expects: false }
+            EventKind::Arrive { barrier, scope, semantics, expects: false }
                 if barrier.is_remote && *scope == ptx_isa::Scope::Cta && semantics.releases =>
             {
                 findings.push(wrong(
@@ -87,20 +87,20 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                     "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster",
                 ));
             }
-            Kind::TensorCommit { group, .. } if !groups.is_empty() && !groups.contains(group) => {
+            EventKind::TensorCommit { group, .. } if !groups.is_empty() && !groups.contains(group) => {
                 findings.push(wrong(
                     event.line,
                     Rule::R9,
                     "no operation of the kernel has the cta_group of this commit, which so waits for nothing",
                 ));
             }
-            Kind::Relinquish => {
-                let after = behind(graph, place, |event| matches!(event.kind, Kind::Allocate { .. }), |_| false);
+            EventKind::Relinquish => {
+                let after = behind(graph, place, |event| matches!(event.kind, EventKind::Allocate { .. }), |_| false);
                 findings.extend(after.map(|line| {
                     wrong(line, Rule::R6, "tensor memory is allocated behind tcgen05.relinquish_alloc_permit")
                 }));
             }
-            Kind::ProxyFence(ProxyFence::Async(space)) => {
+            EventKind::ProxyFence(ProxyFence::Async(space)) => {
                 let useful = useful.get(&event.line);
                 let narrow = useful.is_some_and(|spaces| spaces.iter().all(|space| *space == Space::Shared));
                 let message = match (useful, space) {
@@ -112,7 +112,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                 };
                 findings.push(finding(kernel, event.line, Some(Rule::R4), Verdict::Note, message.into()));
             }
-            Kind::TensorWait(direction) if !useful.contains_key(&event.line) => {
+            EventKind::TensorWait(direction) if !useful.contains_key(&event.line) => {
                 let (rule, what) = match direction {
                     crate::kernel::Direction::Load => (Rule::R1, "load"),
                     crate::kernel::Direction::Store => (Rule::R2, "store"),
@@ -126,13 +126,13 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     for place in &flow.barriers.silent {
         let rule = if groups.is_empty() { Rule::R7 } else { Rule::R3 };
         let event = event(graph, *place);
-        if matches!(event.kind, Kind::Wait { .. }) {
+        if matches!(event.kind, EventKind::Wait { .. }) {
             findings.push(wrong(event.line, rule, "nothing arrives on the mbarrier that is waited for"));
         }
     }
     let entry = (graph.order.first().copied().unwrap_or(0), 0);
-    let wgmma = |event: &Event| matches!(&event.kind, Kind::Start(start) if start.what == Operation::Wgmma);
-    let unfenced = from(graph, entry, wgmma, |event| matches!(event.kind, Kind::MatrixFence));
+    let wgmma = |event: &Event| matches!(&event.kind, EventKind::Start(start) if start.what == Operation::Wgmma);
+    let unfenced = from(graph, entry, wgmma, |event| matches!(event.kind, EventKind::MatrixFence));
     findings.extend(unfenced.map(|line| {
         let instruction = "wgmma.fence.sync.aligned";
         let edit = Edit { line, position: Position::Before, instruction: instruction.into() };
@@ -148,7 +148,7 @@ fn event<'k>(graph: &Graph<'k>, (block, index): Place) -> &'k Event {
 }
 
 fn group(event: &Event) -> Option<u8> {
-    let Kind::Start(start) = &event.kind else { return None };
+    let EventKind::Start(start) = &event.kind else { return None };
     match start.what {
         Operation::TensorMatrix { group, .. }
         | Operation::TensorCopy { group, .. }

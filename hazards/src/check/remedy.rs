@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
-    kernel::{Event, Kind, Operation, Proxy, Space},
+    kernel::{Event, EventKind, Operation, Proxy, Space},
 };
 
 const SYNCHRONIZE: &str = "synchronize the threads between the two, by a barrier or by an mbarrier";
@@ -145,9 +145,9 @@ fn boundaries(flow: &Flow<'_>, first: Place, second: Place) -> Option<Vec<u32>> 
 /// Whether other threads may learn by an event what came before it.
 fn tells(event: &Event) -> bool {
     match &event.kind {
-        Kind::Arrive { .. } | Kind::Deallocate(_) => true,
-        Kind::Barrier(barrier) => barrier.arrives,
-        Kind::Atomic { semantics, .. } | Kind::Fence { semantics, .. } => semantics.releases,
+        EventKind::Arrive { .. } | EventKind::Deallocate(_) => true,
+        EventKind::Barrier(barrier) => barrier.arrives,
+        EventKind::Atomic { semantics, .. } | EventKind::Fence { semantics, .. } => semantics.releases,
         _ => false,
     }
 }

@@ -11,7 +11,7 @@ use super::{
     flow::{Coverage, Foreign},
     graph::{Graph, Place},
 };
-use crate::kernel::{Barrier, BarrierId, Edge, Event, Kind, Literal, Varies};
+use crate::kernel::{Barrier, BarrierId, Condition, Edge, Event, EventKind, Varies};
 
 /// Two sides of a fork, seen from the second.
 pub struct Fork {
@@ -122,10 +122,10 @@ impl Fork {
             let in_loop = |(other, _): &(Place, &Event)| {
                 graph.is_in_loop(other.0) && barriers.observed(*other) == observed && *other != at
             };
-            if matches!(event.kind, Kind::Wait { .. }) && !graph.is_in_loop(at.0) && gates.iter().any(in_loop) {
+            if matches!(event.kind, EventKind::Wait { .. }) && !graph.is_in_loop(at.0) && gates.iter().any(in_loop) {
                 continue;
             }
-            let is_met = matches!(event.kind, Kind::Barrier(_)) && observed & asked.given != 0;
+            let is_met = matches!(event.kind, EventKind::Barrier(_)) && observed & asked.given != 0;
             let into = if is_met { &mut first_permits } else { &mut permits };
             into.extend(self.permits(graph, barriers, asked.own(observed)));
         }
@@ -145,7 +145,7 @@ impl Fork {
         let permitting: Vec<_> = permits.iter().map(|place| graph.varying(&graph.known_at(*place))).collect();
         let apart = |block: usize| {
             let known = graph.known(block);
-            let is_other = |permit: &Vec<Literal>| permit.iter().any(|literal| graph.contradict(known, *literal));
+            let is_other = |permit: &Vec<Condition>| permit.iter().any(|condition| graph.contradict(known, *condition));
             !permitting.is_empty() && permitting.iter().all(is_other)
         };
         let ours = |block: &usize| self.ours[*block] && apart(*block);
@@ -156,11 +156,11 @@ impl Fork {
     /// Where this side lets a wait go on. A phase that copies end goes on behind the last of them.
     fn permits(&self, graph: &Graph<'_>, barriers: &Barriers, signals: Signals) -> Vec<Place> {
         let ours: Vec<_> = barriers.givers(signals).into_iter().filter(|(block, _)| self.ours[*block]).collect();
-        let copies = |place: &Place| matches!(graph.kernel.blocks[place.0].events[place.1].kind, Kind::Start(_));
+        let copies = |place: &Place| matches!(graph.kernel.blocks[place.0].events[place.1].kind, EventKind::Start(_));
         if !ours.iter().any(copies) {
             return ours;
         }
-        let ends = |event: &Event| matches!(event.kind, Kind::Arrive { .. } | Kind::Wait { .. });
+        let ends = |event: &Event| matches!(event.kind, EventKind::Arrive { .. } | EventKind::Wait { .. });
         let within = |edge: &Edge| self.ours[edge.to];
         let last = |&(block, index): &Place| {
             let mut others = ours.iter().filter(|place| copies(place) && **place != (block, index));
@@ -181,15 +181,15 @@ impl Fork {
         // Some threads of the first side may wait for the second, and tell others of the first.
         let within = |edge: &Edge| self.theirs[edge.to];
         let arrives = |place: &Place| match event(*place).kind {
-            Kind::Arrive { .. } => true,
-            Kind::Barrier(Barrier { of: BarrierId::Cta(_), arrives, .. }) => arrives,
+            EventKind::Arrive { .. } => true,
+            EventKind::Barrier(Barrier { of: BarrierId::Cta(_), arrives, .. }) => arrives,
             _ => false,
         };
         let arrivals: Vec<_> = places(&self.theirs).filter(arrives).collect();
         loop {
             // Barriers of the CTA are met by all.
             let gate = |at: Place, event: &Event| {
-                matches!(event.kind, Kind::Wait { .. }) && asked.is_gate(barriers, at, event)
+                matches!(event.kind, EventKind::Wait { .. }) && asked.is_gate(barriers, at, event)
             };
             let asks =
                 |place: Place, within: &dyn Fn(&Edge) -> bool| !reaches(graph, (self.begin, 0), place, within, &gate);
@@ -197,9 +197,10 @@ impl Fork {
             let some_ask = |place: Place| {
                 let known = graph.known_at(place);
                 places(&self.theirs).filter(|at| gate(*at, event(*at))).any(|at| {
-                    let is_lasting = |literal: &Literal| graph.kernel.predicates[literal.predicate].block.is_none();
+                    let is_lasting =
+                        |condition: &Condition| graph.kernel.predicates[condition.predicate].block.is_none();
                     let mut some = graph.varying(&graph.known_at(at));
-                    some.retain(|literal| is_lasting(literal) && !known.contains(literal));
+                    some.retain(|condition| is_lasting(condition) && !known.contains(condition));
                     let is_theirs =
                         |edge: &Edge| within(edge) && edge.when.is_none_or(|when| !graph.contradict(&some, when));
                     !some.is_empty() && asks(place, &is_theirs)
@@ -210,7 +211,7 @@ impl Fork {
                 let mut alike = arrivals.iter().filter(|other| barriers.signal(**other) == signal);
                 signal & !asked.signals != 0
                     && match event(*place).kind {
-                        Kind::Arrive { .. } => asks(*place, &within),
+                        EventKind::Arrive { .. } => asks(*place, &within),
                         _ => alike.all(|place| some_ask(*place)),
                     }
             };
@@ -249,8 +250,8 @@ impl Asked {
 
 fn is_wait(event: &Event) -> bool {
     match &event.kind {
-        Kind::Wait { .. } => true,
-        Kind::Barrier(barrier) => barrier.waits,
+        EventKind::Wait { .. } => true,
+        EventKind::Barrier(barrier) => barrier.waits,
         _ => false,
     }
 }

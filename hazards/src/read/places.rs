@@ -1,6 +1,7 @@
 //! What addresses are relative to.
 
-use super::terms::{Atom, Content, Literal, Meetings, Sum, Terms, Value, What};
+use super::terms::{Atom, Content, Literal, Meetings, Terms, Value, What};
+use crate::kernel::Sum;
 
 /// What an address is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +30,7 @@ pub struct Parts {
     /// The atom that is the base alone, which the offset does not have.
     pub alone: Option<Atom>,
     /// What is added.
-    pub offset: Sum,
+    pub offset: Sum<Atom>,
     pub is_remote: bool,
 }
 
@@ -115,13 +116,8 @@ impl Places {
     }
 
     /// A sum that is an address, taken apart.
-    pub fn parts_of(&self, terms: &Terms, sum: &Sum) -> Parts {
-        let mut parts = Parts {
-            base: None,
-            alone: None,
-            offset: Sum { terms: Vec::new(), constant: sum.constant },
-            is_remote: false,
-        };
+    pub fn parts_of(&self, terms: &Terms, sum: &Sum<Atom>) -> Parts {
+        let mut parts = Parts { base: None, alone: None, offset: Sum::number(sum.constant), is_remote: false };
         for (atom, factor) in &sum.terms {
             let what = terms.what(*atom);
             if matches!(what, What::Remote(_)) && *factor == 1 {
@@ -147,7 +143,7 @@ impl Places {
     pub fn described(&self, terms: &Terms, value: Value) -> Option<Parts> {
         let sum = terms.sum(value);
         let mut found: Option<Parts> = None;
-        let mut rest = Sum { terms: Vec::new(), constant: (sum.constant & 0x3fff) << 4 };
+        let mut rest = Sum::number((sum.constant & 0x3fff) << 4);
         for (atom, factor) in &sum.terms {
             match terms.what(*atom) {
                 What::Field(inner, low, bits)
