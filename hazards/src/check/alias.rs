@@ -76,11 +76,8 @@ pub fn is_own_place(kernel: &Kernel, first: &Access, second: &Access) -> bool {
     index.is_empty() && (own.terms.is_empty() || bounds(kernel, &[], &offset(second)).is_none())
 }
 
-/// Terms of a sum.
-type Terms = Vec<(usize, i64)>;
-
 /// What all threads add alike, as the index of a round; and the rest, of which each thread may have its own.
-fn parts(kernel: &Kernel, sum: Sum) -> (Terms, Sum) {
+fn parts(kernel: &Kernel, sum: Sum) -> (Vec<(usize, i64)>, Sum) {
     let alike = |(value, _): &(usize, i64)| kernel.unknowns[*value].varies == Varies::No;
     let (index, terms) = sum.terms.into_iter().partition(alike);
     (index, Sum { terms, constant: sum.constant })

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     flow::Flow,
-    graph::{Graph, Place},
+    graph::{Graph, Point},
 };
 use crate::{
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
@@ -64,18 +64,18 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
             .into_iter()
             .map(|(line, why)| finding(kernel, line, None, Verdict::NotChecked, format!("not checked: {why}"))),
     );
-    let places: Vec<Place> = graph
+    let points: Vec<Point> = graph
         .order
         .iter()
         .flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |index| (block, index)))
         .collect();
     let mut useful: FxHashMap<u32, FxHashSet<Space>> = FxHashMap::default();
-    for (place, spaces) in &flow.useful {
-        useful.entry(event(graph, *place).line).or_default().extend(spaces);
+    for (point, spaces) in &flow.useful {
+        useful.entry(event(graph, *point).line).or_default().extend(spaces);
     }
-    let groups: Vec<u8> = places.iter().filter_map(|place| group(event(graph, *place))).collect();
-    for &place in &places {
-        let event = event(graph, place);
+    let groups: Vec<u8> = points.iter().filter_map(|point| group(event(graph, *point))).collect();
+    for &point in &points {
+        let event = event(graph, point);
         match &event.kind {
             // What only expects bytes tells of nothing else.
             EventKind::Arrive { barrier, scope, semantics, expects: false }
@@ -95,7 +95,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                 ));
             }
             EventKind::Relinquish => {
-                let after = behind(graph, place, |event| matches!(event.kind, EventKind::Allocate { .. }), |_| false);
+                let after = behind(graph, point, |event| matches!(event.kind, EventKind::Allocate { .. }), |_| false);
                 findings.extend(after.map(|line| {
                     wrong(line, Rule::R6, "tensor memory is allocated behind tcgen05.relinquish_alloc_permit")
                 }));
@@ -123,9 +123,9 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
             _ => {}
         }
     }
-    for place in &flow.barriers.silent {
+    for point in &flow.barriers.silent {
         let rule = if groups.is_empty() { Rule::R7 } else { Rule::R3 };
-        let event = event(graph, *place);
+        let event = event(graph, *point);
         if matches!(event.kind, EventKind::Wait { .. }) {
             findings.push(wrong(event.line, rule, "nothing arrives on the mbarrier that is waited for"));
         }
@@ -143,7 +143,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     findings
 }
 
-fn event<'k>(graph: &Graph<'k>, (block, index): Place) -> &'k Event {
+fn event<'k>(graph: &Graph<'k>, (block, index): Point) -> &'k Event {
     &graph.kernel.blocks[block].events[index]
 }
 
@@ -157,17 +157,17 @@ fn group(event: &Event) -> Option<u8> {
     }
 }
 
-/// The line of an event that comes behind a place, with nothing between them that stops the search.
+/// The line of an event that comes behind a point, with nothing between them that stops the search.
 fn behind(
     graph: &Graph<'_>,
-    (block, index): Place,
+    (block, index): Point,
     is: impl Fn(&Event) -> bool,
     stops: impl Fn(&Event) -> bool,
 ) -> Option<u32> {
     from(graph, (block, index + 1), is, stops)
 }
 
-fn from(graph: &Graph<'_>, from: Place, is: impl Fn(&Event) -> bool, stops: impl Fn(&Event) -> bool) -> Option<u32> {
+fn from(graph: &Graph<'_>, from: Point, is: impl Fn(&Event) -> bool, stops: impl Fn(&Event) -> bool) -> Option<u32> {
     let mut seen = vec![false; graph.kernel.blocks.len()];
     let mut open = vec![from];
     while let Some((block, start)) = open.pop() {
@@ -190,7 +190,7 @@ fn from(graph: &Graph<'_>, from: Place, is: impl Fn(&Event) -> bool, stops: impl
 
 /// How many synchronizations are not checked.
 pub fn unchecked(flow: &Flow<'_>, findings: &[Finding]) -> usize {
-    let unknown = flow.barriers.unknown.iter().map(|place| event(flow.graph, *place).line);
+    let unknown = flow.barriers.unknown.iter().map(|point| event(flow.graph, *point).line);
     let found = findings.iter().filter(|finding| finding.verdict == Verdict::NotChecked).map(|finding| finding.line);
     let mut lines: Vec<_> = unknown.chain(found).collect();
     lines.sort_unstable();

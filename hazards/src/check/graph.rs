@@ -61,15 +61,15 @@ impl<'k> Graph<'k> {
     }
 
     /// What holds of a thread that does an event.
-    pub fn known_at(&self, (block, index): Place) -> Vec<Condition> {
+    pub fn known_at(&self, (block, index): Point) -> Vec<Condition> {
         let mut known = self.known[block].clone();
         known.extend(&self.kernel.blocks[block].events[index].guard);
         self.closed(known)
     }
 
     /// Whether no thread does an event.
-    pub fn is_dead(&self, place: Place) -> bool {
-        let known = self.known_at(place);
+    pub fn is_dead(&self, point: Point) -> bool {
+        let known = self.known_at(point);
         known.iter().any(|condition| self.contradict(&known, *condition))
     }
 
@@ -284,8 +284,8 @@ impl<'k> Graph<'k> {
     }
 }
 
-/// A block, and the number of an event in it.
-pub type Place = (usize, usize);
+/// A point of the program: a block, and the number of an event in it.
+pub type Point = (usize, usize);
 
 fn order(kernel: &Kernel) -> Vec<usize> {
     let next = |block: usize| kernel.blocks[block].next.iter().map(|edge| edge.to);

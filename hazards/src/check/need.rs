@@ -4,7 +4,7 @@ use ptx_memory_model::ptx::readings::{Ambiguity, Readings};
 
 use super::{
     flow::{Flow, State},
-    token::{Token, What},
+    token::{Token, TokenKind},
 };
 use crate::{
     finding::Rule,
@@ -43,7 +43,8 @@ impl Flow<'_> {
                 (None, _) => (!now.matrix).then_some((Rule::R5, Lack::Fence)),
             };
         }
-        if second.what == What::Plain && second.access.proxy == Proxy::Tensor && first.what == What::Allocated {
+        if second.kind == TokenKind::Plain && second.access.proxy == Proxy::Tensor && first.kind == TokenKind::Allocated
+        {
             return None;
         }
         let same = !now.foreign && self.is_same_thread(first, second, state);
@@ -67,7 +68,7 @@ impl Flow<'_> {
         }
         let fenced = match (first.access.proxy, second.access.proxy) {
             // The patterns of the manual have a fence behind an initialization; kernels of one CTA do without.
-            (Proxy::Generic, Proxy::Async) if first.what == What::Initialized => {
+            (Proxy::Generic, Proxy::Async) if first.kind == TokenKind::Initialized => {
                 now.fenced || self.readings != Readings::STRICT
             }
             (Proxy::Generic, Proxy::Async) if !first.access.writes => {
@@ -81,7 +82,7 @@ impl Flow<'_> {
         };
         if !fenced {
             let rule = match second.access.proxy {
-                _ if first.what == What::Initialized => Rule::R10,
+                _ if first.kind == TokenKind::Initialized => Rule::R10,
                 Proxy::Tensormap => Rule::R12,
                 _ => Rule::R4,
             };
@@ -107,7 +108,7 @@ impl Flow<'_> {
         // One warp allocates tensor memory. A group of products is one of the warpgroup, which any of its threads waits for.
         let is_of_group =
             first.operation() == Some(&Operation::Wgmma) && self.graph.is_one_warpgroup(&first.conditions);
-        let is_of_one = first.is_single || first.what == What::Addressed || is_of_group;
+        let is_of_one = first.is_single || first.kind == TokenKind::Addressed || is_of_group;
         if is_of_one && self.graph.varying(&first.conditions).iter().all(implied) {
             return true;
         }
@@ -216,19 +217,19 @@ fn sizes(descriptor: &Option<Sum>) -> Option<(&[(usize, i64)], i64)> {
 /// Whether two accesses may need an order that this check is about.
 pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
     let asynchronous = |token: &Token<'_>| token.operation().is_some() || token.access.proxy != Proxy::Generic;
-    match first.what {
+    match first.kind {
         // Of the address of tensor memory, it matters who reads it.
-        What::Addressed => return second.what == What::Plain && second.access.proxy == Proxy::Generic,
-        What::Waited => return second.what == What::Invalidated,
-        _ if second.what == What::Waited => return false,
+        TokenKind::Addressed => return second.kind == TokenKind::Plain && second.access.proxy == Proxy::Generic,
+        TokenKind::Waited => return second.kind == TokenKind::Invalidated,
+        _ if second.kind == TokenKind::Waited => return false,
         _ => {}
     }
-    let initialized = first.what == What::Initialized || second.what == What::Initialized;
+    let initialized = first.kind == TokenKind::Initialized || second.kind == TokenKind::Initialized;
     (first.access.writes || second.access.writes)
         && (asynchronous(first) || asynchronous(second))
         && !initialized
         && !(refills(first) && refills(second))
-        && first.what != What::Allocated
+        && first.kind != TokenKind::Allocated
 }
 
 /// Whether an access fills an element of an array that its index chooses. In a ring, one is filled while others are in flight; what
@@ -245,7 +246,7 @@ fn rule(first: &Token<'_>) -> Rule {
         Some(Operation::TensorStore) => Rule::R2,
         Some(Operation::TensorMatrix { .. } | Operation::TensorCopy { .. } | Operation::TensorShift { .. }) => Rule::R3,
         Some(Operation::Copy | Operation::BulkLoad | Operation::BulkStore | Operation::Wgmma) => Rule::R7,
-        None if matches!(first.what, What::Initialized | What::Waited) => Rule::R10,
+        None if matches!(first.kind, TokenKind::Initialized | TokenKind::Waited) => Rule::R10,
         None => Rule::R4,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     barriers::Signals,
-    graph::{Graph, Place},
+    graph::{Graph, Point},
 };
 use crate::kernel::{
     Access, Address, Condition, Direction, Event, EventKind, Groups, Kernel, Operation, Proxy, Space, Start, Sum,
@@ -12,7 +12,7 @@ use crate::kernel::{
 #[derive(Clone, Debug)]
 pub struct Token<'k> {
     /// Where it stands.
-    pub place: Place,
+    pub point: Point,
     /// Its line.
     pub line: u32,
     /// What it touches.
@@ -20,7 +20,7 @@ pub struct Token<'k> {
     /// Which of the accesses of its operation it is.
     pub number: usize,
     /// What it is.
-    pub what: What<'k>,
+    pub kind: TokenKind<'k>,
     /// What holds of the thread that does it.
     pub conditions: Vec<Condition>,
     /// Values of its address that have a smaller range there, and this.
@@ -31,7 +31,7 @@ pub struct Token<'k> {
 
 /// What an access belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What<'k> {
+pub enum TokenKind<'k> {
     /// An access of its thread, done at once.
     Plain,
     /// An asynchronous operation.
@@ -121,31 +121,37 @@ pub struct Progress {
 
 impl<'k> Token<'k> {
     /// The accesses of an event.
-    pub fn of(graph: &Graph<'k>, place: Place, event: &'k Event) -> Vec<Self> {
-        let accesses: Vec<(Access, What<'_>)> = match &event.kind {
-            EventKind::Access(access) | EventKind::Atomic { access, .. } => vec![(access.clone(), What::Plain)],
+    pub fn of(graph: &Graph<'k>, point: Point, event: &'k Event) -> Vec<Self> {
+        let accesses: Vec<(Access, TokenKind<'_>)> = match &event.kind {
+            EventKind::Access(access) | EventKind::Atomic { access, .. } => vec![(access.clone(), TokenKind::Plain)],
             EventKind::Start(start) => {
-                start.accesses.iter().map(|access| (access.clone(), What::Started(start))).collect()
+                start.accesses.iter().map(|access| (access.clone(), TokenKind::Started(start))).collect()
             }
-            EventKind::Initialize { barrier, .. } => vec![(mbarrier(barrier), What::Initialized)],
-            EventKind::Wait { barrier, .. } => vec![(mbarrier(barrier), What::Waited)],
-            EventKind::Invalidate(barrier) => vec![(mbarrier(barrier), What::Invalidated)],
+            EventKind::Initialize { barrier, .. } => vec![(mbarrier(barrier), TokenKind::Initialized)],
+            EventKind::Wait { barrier, .. } => vec![(mbarrier(barrier), TokenKind::Waited)],
+            EventKind::Invalidate(barrier) => vec![(mbarrier(barrier), TokenKind::Invalidated)],
             EventKind::Allocate { object, access } => {
-                vec![(columns(*object), What::Allocated), (access.clone(), What::Addressed)]
+                vec![(columns(*object), TokenKind::Allocated), (access.clone(), TokenKind::Addressed)]
             }
             _ => Vec::new(),
         };
         if accesses.is_empty() {
             return Vec::new();
         }
-        let conditions = graph.known_at(place);
+        let conditions = graph.known_at(point);
         let of =
-            |(number, (access, what))| Self { number, ..Self::new(graph, place, access, what, conditions.clone()) };
+            |(number, (access, kind))| Self { number, ..Self::new(graph, point, access, kind, conditions.clone()) };
         accesses.into_iter().enumerate().map(of).collect()
     }
 
     /// An access of an event, of whose threads conditions hold.
-    pub fn new(graph: &Graph<'k>, place: Place, access: Access, what: What<'k>, conditions: Vec<Condition>) -> Self {
+    pub fn new(
+        graph: &Graph<'k>,
+        point: Point,
+        access: Access,
+        kind: TokenKind<'k>,
+        conditions: Vec<Condition>,
+    ) -> Self {
         let narrowed = access.address.offset.terms.iter().filter_map(|(value, _)| {
             let bounds = graph.bounds(*value, &conditions);
             let is_bounded = i64::MIN < bounds.0 && bounds.0 <= bounds.1 && bounds.1 < i64::MAX;
@@ -153,22 +159,22 @@ impl<'k> Token<'k> {
         });
         let narrowed = narrowed.collect();
         let is_single = graph.is_single(&conditions);
-        let line = graph.kernel.blocks[place.0].events[place.1].line;
-        Self { place, line, access, number: 0, what, conditions, narrowed, is_single }
+        let line = graph.kernel.blocks[point.0].events[point.1].line;
+        Self { point, line, access, number: 0, kind, conditions, narrowed, is_single }
     }
 
     /// The operation that it belongs to.
     pub fn operation(&self) -> Option<&'k Operation> {
-        match self.what {
-            What::Started(start) => Some(&start.what),
+        match self.kind {
+            TokenKind::Started(start) => Some(&start.what),
             _ => None,
         }
     }
 
     /// The mbarrier that learns of its completion by itself.
     pub fn barrier(&self) -> Option<&'k Address> {
-        match self.what {
-            What::Started(start) => start.barrier.as_ref(),
+        match self.kind {
+            TokenKind::Started(start) => start.barrier.as_ref(),
             _ => None,
         }
     }

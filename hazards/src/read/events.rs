@@ -6,9 +6,9 @@ use ptx_isa::{Family, Role, Scope};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
+    bases::{AddressParts, Base, Bases},
     code::{Action, Code, Place, Touch},
     graph::Graph,
-    places::{Base, Parts, Places},
     registers::{Registers, Run, is_matrix},
     terms::{Atom, Content, Facts, Literal, Says, Terms, Value, What},
     threads::Threads,
@@ -22,11 +22,11 @@ use crate::kernel::{
 
 /// The kernel of a walk through its code.
 pub fn kernel(code: &Code, graph: &Graph, walked: &Walked) -> Kernel {
-    let places = Places::of(&walked.terms, &walked.meetings);
+    let bases = Bases::of(&walked.terms, &walked.meetings);
     let mut maker = Maker {
         code,
         walked,
-        places,
+        bases,
         threads: Threads::new(&walked.terms, code.most),
         touched: Vec::new(),
         kernel: Kernel::default(),
@@ -94,7 +94,7 @@ enum Valued {
 struct Maker<'w> {
     code: &'w Code,
     walked: &'w Walked,
-    places: Places,
+    bases: Bases,
     threads: Threads,
     /// What the instruction that is met touches of the registers of matrices.
     touched: Vec<Access>,
@@ -127,7 +127,7 @@ impl<'w> Maker<'w> {
             Valued::Sum(_) => None,
         };
         // Of a swizzled address it is not known how far it is from its base.
-        let is_address = matches!(valued, Valued::Atom(atom) if self.places.is_swizzled(terms, atom));
+        let is_address = matches!(valued, Valued::Atom(atom) if self.bases.is_swizzled(terms, atom));
         let range = of_threads.or(is_known.then_some((facts.low, facts.high))).filter(|_| !is_address);
         self.kernel.unknowns.push(Unknown { kind, varies, block: facts.block, range });
         self.values.insert(valued, self.kernel.unknowns.len() - 1);
@@ -268,7 +268,7 @@ impl<'w> Maker<'w> {
     }
 
     fn place_of(&self, value: Value) -> Option<Place> {
-        match self.places.parts(self.terms(), value).base {
+        match self.bases.parts(self.terms(), value).base {
             Some(Base::Symbol(symbol)) => self.code.symbols.get(symbol).map(|symbol| symbol.place),
             _ => None,
         }
@@ -277,7 +277,7 @@ impl<'w> Maker<'w> {
     fn address(&mut self, value: Option<Value>, space: Space, is_cluster: bool) -> Address {
         match value {
             Some(value) => {
-                let parts = self.places.parts(self.terms(), value);
+                let parts = self.bases.parts(self.terms(), value);
                 self.placed(parts, space, is_cluster)
             }
             None => {
@@ -287,8 +287,8 @@ impl<'w> Maker<'w> {
         }
     }
 
-    fn placed(&mut self, parts: Parts, space: Space, is_cluster: bool) -> Address {
-        let Parts { base, alone, mut offset, is_remote } = parts;
+    fn placed(&mut self, parts: AddressParts, space: Space, is_cluster: bool) -> Address {
+        let AddressParts { base, alone, mut offset, is_remote } = parts;
         let base = base.filter(|base| match (space, base) {
             (Space::Tensor, Base::Allocation(_)) => true,
             (Space::Tensor, _) | (_, Base::Allocation(_)) => false,
@@ -331,7 +331,7 @@ impl<'w> Maker<'w> {
     }
 
     fn described(&mut self, value: Option<Value>) -> Access {
-        let parts = value.and_then(|value| self.places.described(self.terms(), value));
+        let parts = value.and_then(|value| self.bases.described(self.terms(), value));
         let address = match parts {
             Some(parts) => self.placed(parts, Space::Shared, false),
             None => {
@@ -460,7 +460,7 @@ impl<'w> Maker<'w> {
             scope = form.scope().unwrap_or(Scope::Cta);
             is_cluster = form.spaces().any(|space| space == ptx_isa::Space::SharedCluster);
         }
-        let parts = self.places.parts_of(self.terms(), &barrier);
+        let parts = self.bases.parts_of(self.terms(), &barrier);
         let barrier = self.placed(parts, Space::Shared, is_cluster);
         EventKind::Wait { barrier, semantics: Semantics { acquires: !is_relaxed, releases: false }, scope }
     }
