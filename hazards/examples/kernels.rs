@@ -2,7 +2,7 @@
 
 use std::{env, fs, time::Instant};
 
-use ptx_hazards::{Address, Kernel, Kind, ObjectKind, read};
+use ptx_hazards::{Address, EventKind, Kernel, ObjectKind, read};
 use ptx_isa::Module;
 
 fn main() {
@@ -38,7 +38,7 @@ fn main() {
         });
         let unbounded = |kernel: &Kernel, address: &Address| {
             let has_none =
-                |(value, _): &(usize, i64)| kernel.values.get(*value).is_none_or(|value| value.range.is_none());
+                |(value, _): &(usize, i64)| kernel.unknowns.get(*value).is_none_or(|value| value.range.is_none());
             address.offset.terms.iter().any(has_none)
         };
         let open = kernels.iter().flat_map(addresses).filter(|(kernel, address)| unbounded(kernel, address)).count();
@@ -57,20 +57,20 @@ fn addresses(kernel: &Kernel) -> Vec<(&Kernel, &Address)> {
     let mut found = Vec::new();
     for event in kernel.blocks.iter().flat_map(|block| &block.events) {
         match &event.kind {
-            Kind::Access(access) | Kind::Deallocate(access) | Kind::Allocate { access, .. } => {
+            EventKind::Access(access) | EventKind::Deallocate(access) | EventKind::Allocate { access, .. } => {
                 found.push(&access.address)
             }
-            Kind::Atomic { access, .. } => found.push(&access.address),
-            Kind::Start(start) => {
+            EventKind::Atomic { access, .. } => found.push(&access.address),
+            EventKind::Start(start) => {
                 found.extend(start.accesses.iter().map(|access| &access.address));
                 found.extend(&start.barrier);
             }
-            Kind::TensorCommit { barrier, .. }
-            | Kind::CopyArrive(barrier)
-            | Kind::Initialize { barrier, .. }
-            | Kind::Invalidate(barrier)
-            | Kind::Arrive { barrier, .. }
-            | Kind::Wait { barrier, .. } => found.push(barrier),
+            EventKind::TensorCommit { barrier, .. }
+            | EventKind::CopyArrive(barrier)
+            | EventKind::Initialize { barrier, .. }
+            | EventKind::Invalidate(barrier)
+            | EventKind::Arrive { barrier, .. }
+            | EventKind::Wait { barrier, .. } => found.push(barrier),
             _ => {}
         }
     }

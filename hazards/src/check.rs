@@ -23,14 +23,14 @@ use self::{
     barriers::Barriers,
     flow::{Coverage, Flow, Foreign, Mode, State, States, TooLarge},
     found::{Found, Key},
-    graph::Place,
+    graph::Point,
     need::Lack,
     roles::Fork,
-    token::{Done, Round, Token, What},
+    token::{Done, Round, Token, TokenKind},
 };
 use crate::{
     finding::{Report, Rule, Verdict},
-    kernel::{Access, Kernel, Kind, Operation, Proxy, Space, Start},
+    kernel::{Access, EventKind, Kernel, Operation, Proxy, Space, Start},
 };
 
 /// How many events a kernel may have, and how many of them may synchronize: each is compared with each.
@@ -76,12 +76,12 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
 
 /// The accesses that something may be needed of.
 fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
-    let places = graph.order.iter().flat_map(|&block| {
+    let points = graph.order.iter().flat_map(|&block| {
         graph.kernel.blocks[block].events.iter().enumerate().map(move |(index, event)| ((block, index), event))
     });
     let mut tokens = Vec::new();
-    for (place, event) in places.filter(|(place, event)| event.guard.is_empty() || !graph.is_dead(*place)) {
-        let new = Token::of(graph, place, event);
+    for (point, event) in points.filter(|(point, event)| event.guard.is_empty() || !graph.is_dead(*point)) {
+        let new = Token::of(graph, point, event);
         for token in new {
             if !extends(graph, &mut tokens, &token) {
                 tokens.push(token);
@@ -91,16 +91,16 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
     let mut seen = FxHashSet::default();
     let others: Vec<_> = tokens
         .iter()
-        .filter(|token| token.operation().is_some() && seen.insert((token.access.clone(), token.place.0)))
+        .filter(|token| token.operation().is_some() && seen.insert((token.access.clone(), token.point.0)))
         .cloned()
         .collect();
-    let ends: Vec<_> = tokens.iter().filter(|token| token.what == What::Invalidated).cloned().collect();
+    let ends: Vec<_> = tokens.iter().filter(|token| token.kind == TokenKind::Invalidated).cloned().collect();
     let meet =
         |one: &Token<'_>, other: &Token<'_>| alias::overlap(graph.kernel, one, Round::Earlier, other) != Overlap::No;
-    let matters = |token: &Token<'_>| match token.what {
-        What::Started(_) | What::Initialized | What::Allocated | What::Addressed => true,
-        What::Waited => ends.iter().any(|end| meet(token, end)),
-        What::Plain | What::Invalidated => others
+    let matters = |token: &Token<'_>| match token.kind {
+        TokenKind::Started(_) | TokenKind::Initialized | TokenKind::Allocated | TokenKind::Addressed => true,
+        TokenKind::Waited => ends.iter().any(|end| meet(token, end)),
+        TokenKind::Plain | TokenKind::Invalidated => others
             .iter()
             .any(|other| (token.access.writes || other.access.writes) && (meet(token, other) || meet(other, token))),
     };
@@ -123,11 +123,11 @@ fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bo
         let meets = |second: &&Token<'_>| {
             need::conflict(token, second) && alias::overlap(graph.kernel, token, Round::Earlier, second) != Overlap::No
         };
-        let mut crosses = matches!(token.what, What::Initialized | What::Allocated);
+        let mut crosses = matches!(token.kind, TokenKind::Initialized | TokenKind::Allocated);
         let mut blocks = Vec::new();
         for second in all.iter().filter(meets) {
             crosses |= second.access.proxy != token.access.proxy;
-            blocks.push(second.place.0);
+            blocks.push(second.point.0);
         }
         blocks.dedup();
         (blocks, crosses)
@@ -138,12 +138,12 @@ fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bo
 /// Whether a plain access goes on where the one before it ended, so that both are one.
 fn extends<'k>(graph: &Graph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -> bool {
     let Some(last) = tokens.last_mut() else { return false };
-    let events = &graph.kernel.blocks[token.place.0].events;
-    let plain = |what: What<'_>| what == What::Plain;
-    if !plain(last.what) || !plain(token.what) || last.place.0 != token.place.0 || last.literals != token.literals {
+    let events = &graph.kernel.blocks[token.point.0].events;
+    let plain = |kind: TokenKind<'_>| kind == TokenKind::Plain;
+    if !plain(last.kind) || !plain(token.kind) || last.point.0 != token.point.0 || last.conditions != token.conditions {
         return false;
     }
-    if events[last.place.1..token.place.1].iter().any(|event| !matches!(event.kind, Kind::Access(_))) {
+    if events[last.point.1..token.point.1].iter().any(|event| !matches!(event.kind, EventKind::Access(_))) {
         return false;
     }
     let (a, b) = (&mut last.access, &token.access);
@@ -201,14 +201,14 @@ impl<'k> Search<'k> {
         for (number, token) in flow.tokens.iter().enumerate() {
             // What no other role comes to is no matter of roles, and registers are none of them.
             let elsewhere = |block: &usize| !fork.theirs[*block];
-            if !fork.theirs[token.place.0]
+            if !fork.theirs[token.point.0]
                 || !self.partners[number].iter().any(elsewhere)
-                || matches!(token.what, What::Initialized | What::Allocated | What::Waited)
+                || matches!(token.kind, TokenKind::Initialized | TokenKind::Allocated | TokenKind::Waited)
                 || token.access.space == Space::Register
             {
                 continue;
             }
-            let (foreign, from_start) = fork.foreign(flow.graph, flow.barriers, coverage, number, token.place);
+            let (foreign, from_start) = fork.foreign(flow.graph, flow.barriers, coverage, number, token.point);
             if from_start {
                 start.insert(number, vec![flow.begun(number, &known)]);
             }
@@ -231,7 +231,8 @@ impl<'k> Search<'k> {
             for (number, states) in behind {
                 let gone = states.into_iter().filter(|state| flow.graph.contradict(&state.assumed, when));
                 for mut state in gone {
-                    if state.progress.shared && state.progress.among == 0 || flow.tokens[number].what == What::Allocated
+                    if state.progress.shared && state.progress.among == 0
+                        || flow.tokens[number].kind == TokenKind::Allocated
                     {
                         continue;
                     }
@@ -289,23 +290,23 @@ impl<'k> Search<'k> {
         let kernel = self.flow.graph.kernel;
         for (&number, states) in states {
             let first = &self.flow.tokens[number];
-            let initialized = first.what == What::Initialized && second.what == What::Initialized;
+            let initialized = first.kind == TokenKind::Initialized && second.kind == TokenKind::Initialized;
             if !need::conflict(first, second) && !initialized {
                 continue;
             }
             // Where the sides of a fork have met, the thread that did the first may do the second.
-            let have_met = self.flow.role.as_ref().is_some_and(|ours| !ours[second.place.0]);
-            if have_met && !self.flow.graph.is_of_others(&first.literals, &second.literals) {
+            let have_met = self.flow.role.as_ref().is_some_and(|ours| !ours[second.point.0]);
+            if have_met && !self.flow.graph.is_of_others(&first.conditions, &second.conditions) {
                 continue;
             }
             for state in states {
                 // Two roles are in rounds of their own.
-                let is_itself = first.place == second.place && !first.access.address.offset.terms.is_empty();
+                let is_itself = first.point == second.point && !first.access.address.offset.terms.is_empty();
                 let is_own_place =
                     first.operation().is_none() && alias::is_own_place(kernel, &first.access, &second.access);
                 let round = match is_foreign {
                     // Any element of an array may be the one that is initialized.
-                    _ if first.what == What::Initialized => Round::Earlier,
+                    _ if first.kind == TokenKind::Initialized => Round::Earlier,
                     // Tensor memory is read one element behind the one that is written.
                     true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
                     true if is_own_place => Round::Same,
@@ -339,16 +340,16 @@ impl<'k> Search<'k> {
     fn ended(&mut self, block: usize, states: &States) {
         for &number in states.keys() {
             let first = &self.flow.tokens[number];
-            if first.what == What::Allocated && !self.flow.is_freed_by_others(first) {
+            if first.kind == TokenKind::Allocated && !self.flow.is_freed_by_others(first) {
                 let key = Key { first: number, rule: Rule::R6, lack: Lack::Wait };
-                let second = Token { place: (block, usize::MAX), ..first.clone() };
+                let second = Token { point: (block, usize::MAX), ..first.clone() };
                 self.found.entry(key).or_insert(Found { verdict: Verdict::Wrong, second });
             }
             let is_read = |state: &State| state.progress.done != Done::No || state.progress.doubt;
             let reads = first.operation() == Some(&Operation::BulkStore) && first.access.space == Space::Shared;
             if reads && !states[&number].iter().all(is_read) {
                 let key = Key { first: number, rule: Rule::R7, lack: Lack::Wait };
-                let second = Token { place: (block, usize::MAX), ..first.clone() };
+                let second = Token { point: (block, usize::MAX), ..first.clone() };
                 self.found.entry(key).or_insert(Found { verdict: Verdict::Note, second });
             }
         }
@@ -356,25 +357,25 @@ impl<'k> Search<'k> {
 }
 
 /// What an event does that needs something of earlier accesses.
-fn seconds<'k>(graph: &Graph<'k>, place: Place) -> Vec<Token<'k>> {
-    let event = &graph.kernel.blocks[place.0].events[place.1];
-    if !event.guard.is_empty() && graph.is_dead(place) {
+fn seconds<'k>(graph: &Graph<'k>, point: Point) -> Vec<Token<'k>> {
+    let event = &graph.kernel.blocks[point.0].events[point.1];
+    if !event.guard.is_empty() && graph.is_dead(point) {
         return Vec::new();
     }
-    let mut seconds = Token::of(graph, place, event);
-    if matches!(event.kind, Kind::Initialize { .. } | Kind::Allocate { .. }) {
+    let mut seconds = Token::of(graph, point, event);
+    if matches!(event.kind, EventKind::Initialize { .. } | EventKind::Allocate { .. }) {
         seconds.clear();
     }
-    let other = |access: Access, what: What<'k>| Token::new(graph, place, access, what, graph.known_at(place));
+    let other = |access: Access, kind: TokenKind<'k>| Token::new(graph, point, access, kind, graph.known_at(point));
     match &event.kind {
-        Kind::Deallocate(access) => {
-            seconds.push(other(Access { writes: true, proxy: Proxy::Tensor, ..access.clone() }, What::Plain));
+        EventKind::Deallocate(access) => {
+            seconds.push(other(Access { writes: true, proxy: Proxy::Tensor, ..access.clone() }, TokenKind::Plain));
         }
-        Kind::Arrive { barrier, .. } | Kind::Wait { barrier, .. } | Kind::CopyArrive(barrier) => {
-            seconds.push(other(token::mbarrier(barrier), What::Initialized))
+        EventKind::Arrive { barrier, .. } | EventKind::Wait { barrier, .. } | EventKind::CopyArrive(barrier) => {
+            seconds.push(other(token::mbarrier(barrier), TokenKind::Initialized))
         }
-        Kind::TensorCommit { barrier, .. } | Kind::Start(Start { barrier: Some(barrier), .. }) => {
-            seconds.push(other(Access { proxy: Proxy::Async, ..token::mbarrier(barrier) }, What::Initialized));
+        EventKind::TensorCommit { barrier, .. } | EventKind::Start(Start { barrier: Some(barrier), .. }) => {
+            seconds.push(other(Access { proxy: Proxy::Async, ..token::mbarrier(barrier) }, TokenKind::Initialized));
         }
         _ => {}
     }

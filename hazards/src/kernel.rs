@@ -15,8 +15,8 @@ pub struct Kernel {
     pub line: u32,
     /// The blocks. The first is the entry.
     pub blocks: Vec<Block>,
-    /// Values that are not known.
-    pub values: Vec<Value>,
+    /// The values that are not known.
+    pub unknowns: Vec<Unknown>,
     /// Predicates that are not known.
     pub predicates: Vec<Predicate>,
     /// What addresses are relative to.
@@ -50,12 +50,12 @@ pub struct Edge {
     /// The block that follows.
     pub to: usize,
     /// What holds of the thread that takes it.
-    pub when: Option<Literal>,
+    pub when: Option<Condition>,
 }
 
-/// A predicate, or its opposite.
+/// What holds of a thread: a predicate of the kernel, or its opposite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Literal {
+pub struct Condition {
     /// Its number in [`Kernel::predicates`].
     pub predicate: usize,
     /// Whether it is true.
@@ -78,7 +78,7 @@ pub struct Predicate {
 pub enum Test {
     /// Nothing that is known.
     Unknown,
-    /// It holds exactly where a value of [`Kernel::values`] is within a range, both ends included.
+    /// It holds exactly where a value of [`Kernel::unknowns`] is within a range, both ends included.
     Within {
         /// The value.
         value: usize,
@@ -90,9 +90,9 @@ pub enum Test {
     /// It holds for one thread of each warp: `elect.sync`, or the first lane.
     OneOfWarp,
     /// It holds exactly where all of these do.
-    All(Vec<Literal>),
+    All(Vec<Condition>),
     /// It holds exactly where any of these does.
-    Any(Vec<Literal>),
+    Any(Vec<Condition>),
 }
 
 /// Which threads may have different values of the same thing.
@@ -108,9 +108,9 @@ pub enum Varies {
 
 /// A value that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Value {
+pub struct Unknown {
     /// What it is.
-    pub kind: ValueKind,
+    pub kind: UnknownKind,
     /// Which threads may have different ones.
     pub varies: Varies,
     /// The block that computes it; nothing if it is the same in all of the kernel.
@@ -134,9 +134,9 @@ pub struct Meeting {
     pub constant: i64,
 }
 
-/// What a value is.
+/// What a value that is not known is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ValueKind {
+pub enum UnknownKind {
     /// The number of the thread in its CTA.
     Thread,
     /// The number of the warp in its CTA.
@@ -169,13 +169,41 @@ pub enum ObjectKind {
     Unknown,
 }
 
-/// A sum of values, each times a number, and a number.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Sum {
+/// A sum of values, each times a number, and a number. The values of a kernel are numbers in [`Kernel::unknowns`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sum<V = usize> {
     /// A value and its factor, in order of the values; no factor is 0.
-    pub terms: Vec<(usize, i64)>,
+    pub terms: Vec<(V, i64)>,
     /// The number.
     pub constant: i64,
+}
+
+impl<V> Sum<V> {
+    /// A number alone.
+    pub fn number(constant: i64) -> Self {
+        Self { terms: Vec::new(), constant }
+    }
+
+    /// A value alone.
+    pub fn of(value: V) -> Self {
+        Self { terms: vec![(value, 1)], constant: 0 }
+    }
+}
+
+impl<V: Copy + Ord> Sum<V> {
+    /// The sum and another one, times a number.
+    pub fn plus(&self, other: &Self, factor: i64) -> Self {
+        let mut terms = self.terms.clone();
+        for (value, number) in &other.terms {
+            let number = number.wrapping_mul(factor);
+            match terms.binary_search_by_key(value, |(own, _)| *own) {
+                Ok(index) => terms[index].1 = terms[index].1.wrapping_add(number),
+                Err(index) => terms.insert(index, (*value, number)),
+            }
+        }
+        terms.retain(|(_, number)| *number != 0);
+        Self { terms, constant: self.constant.wrapping_add(other.constant.wrapping_mul(factor)) }
+    }
 }
 
 /// An address: an object, and what is added.
@@ -249,14 +277,14 @@ pub struct Event {
     /// The line of the PTX.
     pub line: u32,
     /// What holds of a thread that does it, besides what holds of those that come here.
-    pub guard: Vec<Literal>,
+    pub guard: Vec<Condition>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
 }
 
 /// What happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EventKind {
     /// An access of its thread, which is done before what follows. Those of local and constant memory are left out.
     Access(Access),
     /// An asynchronous operation.
@@ -285,7 +313,7 @@ pub enum Kind {
     Relinquish,
     /// `commit_group` of this kind of operations
     CommitGroup(Groups),
-    /// `wait_group`: all but the `pending` latest groups are complete. `wait_all` has a [`Kind::CommitGroup`] in front of it.
+    /// `wait_group`: all but the `pending` latest groups are complete. `wait_all` has a [`EventKind::CommitGroup`] in front of it.
     WaitGroup {
         /// Of which operations.
         of: Groups,

@@ -11,8 +11,8 @@ use crate::{
     check::Graph,
     finding::Finding,
     kernel::{
-        Access, Address, Barrier, BarrierId, Direction, Event, Groups, Kernel, Kind, Object, ObjectKind, Operation,
-        Proxy, ProxyFence, Semantics, Side, Space, Start, Sum,
+        Access, Address, Barrier, BarrierId, Direction, Event, EventKind, Groups, Kernel, Object, ObjectKind,
+        Operation, Proxy, ProxyFence, Semantics, Side, Space, Start, Sum,
     },
 };
 
@@ -93,8 +93,8 @@ fn between<'k>(kernel: &'k Kernel, lines: &[u32]) -> Vec<&'k Event> {
 /// Whether other threads learn by an event what its thread did.
 fn is_told(event: &Event) -> bool {
     match &event.kind {
-        Kind::Arrive { .. } | Kind::TensorCommit { .. } | Kind::CopyArrive(_) => true,
-        Kind::Barrier(barrier) => barrier.arrives,
+        EventKind::Arrive { .. } | EventKind::TensorCommit { .. } | EventKind::CopyArrive(_) => true,
+        EventKind::Barrier(barrier) => barrier.arrives,
         _ => false,
     }
 }
@@ -186,7 +186,7 @@ impl<'k> Test<'k> {
 
     /// The mbarriers of copies: the arrival that expects the bytes of a copy stands beside it in the test.
     fn of_copy(&mut self, event: &'k Event) {
-        if let Kind::Start(Start { barrier: Some(barrier), .. }) = &event.kind {
+        if let EventKind::Start(Start { barrier: Some(barrier), .. }) = &event.kind {
             let index = self.barrier(barrier);
             self.variables[index].is_of_copy = true;
         }
@@ -194,17 +194,17 @@ impl<'k> Test<'k> {
 
     /// Whether an event is an arrival that stands beside a copy.
     fn is_beside_copy(&mut self, event: &'k Event) -> bool {
-        let Kind::Arrive { barrier, .. } = &event.kind else { return false };
+        let EventKind::Arrive { barrier, .. } = &event.kind else { return false };
         let index = self.barrier(barrier);
         self.variables[index].is_of_copy
     }
 
     fn count_arrivals(&mut self, event: &'k Event) {
         let (barrier, more) = match &event.kind {
-            Kind::Arrive { barrier, .. } | Kind::TensorCommit { barrier, .. } | Kind::CopyArrive(barrier) => {
-                (barrier, 1)
-            }
-            Kind::Start(Start { barrier: Some(barrier), .. }) => (barrier, 1),
+            EventKind::Arrive { barrier, .. }
+            | EventKind::TensorCommit { barrier, .. }
+            | EventKind::CopyArrive(barrier) => (barrier, 1),
+            EventKind::Start(Start { barrier: Some(barrier), .. }) => (barrier, 1),
             _ => return,
         };
         let index = self.barrier(barrier);
@@ -286,38 +286,38 @@ impl<'k> Test<'k> {
     /// Adds what an event is in a test. Nothing if a test has no such thing.
     fn event(&mut self, thread: usize, event: &'k Event) -> Option<()> {
         let cells: Vec<String> = match &event.kind {
-            Kind::Access(access) => vec![self.plain(access)?],
-            Kind::Start(start) => self.start(start)?,
-            Kind::TensorWait(direction) => {
+            EventKind::Access(access) => vec![self.plain(access)?],
+            EventKind::Start(start) => self.start(start)?,
+            EventKind::TensorWait(direction) => {
                 let which = match direction {
                     Direction::Load => "ld",
                     Direction::Store => "st",
                 };
                 vec![format!("tcgen05.wait::{which}.sync.aligned")]
             }
-            Kind::TensorCommit { group, barrier } => {
+            EventKind::TensorCommit { group, barrier } => {
                 let index = self.barrier(barrier);
                 let name = &self.variables[index].name;
                 vec![format!("tcgen05.commit.cta_group::{group}.mbarrier::arrive::one.shared::cluster.b64 [{name}]")]
             }
-            Kind::TensorFence(Side::Before) => vec!["tcgen05.fence::before_thread_sync".into()],
-            Kind::TensorFence(Side::After) => vec!["tcgen05.fence::after_thread_sync".into()],
-            Kind::Deallocate(access) => {
+            EventKind::TensorFence(Side::Before) => vec!["tcgen05.fence::before_thread_sync".into()],
+            EventKind::TensorFence(Side::After) => vec!["tcgen05.fence::after_thread_sync".into()],
+            EventKind::Deallocate(access) => {
                 vec![format!("tcgen05.dealloc.cta_group::1.sync.aligned.b32 {}, 32", self.name_of(access))]
             }
-            Kind::CommitGroup(of) => vec![format!("{}.commit_group{}", groups(*of), aligned(*of))],
-            Kind::WaitGroup { of, pending, reads_only } => {
+            EventKind::CommitGroup(of) => vec![format!("{}.commit_group{}", groups(*of), aligned(*of))],
+            EventKind::WaitGroup { of, pending, reads_only } => {
                 let read = if *reads_only { ".read" } else { "" };
                 // What is not known leaves nothing in flight in the test, where it may race least.
                 let pending = if *pending == u32::MAX { 0 } else { *pending };
                 vec![format!("{}.wait_group{read}{} {pending}", groups(*of), aligned(*of))]
             }
-            Kind::CopyArrive(barrier) => {
+            EventKind::CopyArrive(barrier) => {
                 let index = self.barrier(barrier);
                 vec![format!("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [{}]", self.variables[index].name)]
             }
-            Kind::MatrixFence => vec!["wgmma.fence.sync.aligned".into()],
-            Kind::ProxyFence(fence) => match fence {
+            EventKind::MatrixFence => vec!["wgmma.fence.sync.aligned".into()],
+            EventKind::ProxyFence(fence) => match fence {
                 ProxyFence::Async(None) => vec!["fence.proxy.async".into()],
                 ProxyFence::Async(Some(Space::Global)) => vec!["fence.proxy.async.global".into()],
                 ProxyFence::Async(Some(_)) => vec!["fence.proxy.async.shared::cta".into()],
@@ -332,14 +332,14 @@ impl<'k> Test<'k> {
                 ProxyFence::TensormapAcquire => return None,
                 ProxyFence::Other => Vec::new(),
             },
-            Kind::Initialize { barrier, .. } => {
+            EventKind::Initialize { barrier, .. } => {
                 let index = self.barrier(barrier);
                 let Variable { name, arrivals, is_initialized, .. } = &mut self.variables[index];
                 *is_initialized = true;
                 vec![format!("mbarrier.init.shared::cta.b64 [{name}], {}", arrivals.unwrap_or(0).max(1))]
             }
-            Kind::InitializeFence => vec!["fence.mbarrier_init.release.cluster".into()],
-            Kind::Arrive { barrier, semantics, scope, .. } => {
+            EventKind::InitializeFence => vec!["fence.mbarrier_init.release.cluster".into()],
+            EventKind::Arrive { barrier, semantics, scope, .. } => {
                 let index = self.barrier(barrier);
                 let sem = if semantics.releases { "release" } else { "relaxed" };
                 vec![format!(
@@ -348,14 +348,14 @@ impl<'k> Test<'k> {
                     self.variables[index].name
                 )]
             }
-            Kind::Wait { barrier, semantics, scope } => self.wait(barrier, *semantics, *scope),
-            Kind::Barrier(barrier) => self::barrier(barrier)?,
-            Kind::Fence { semantics, scope } => {
+            EventKind::Wait { barrier, semantics, scope } => self.wait(barrier, *semantics, *scope),
+            EventKind::Barrier(barrier) => self::barrier(barrier)?,
+            EventKind::Fence { semantics, scope } => {
                 let sem = if semantics.acquires && semantics.releases { "acq_rel" } else { return None };
                 vec![format!("fence.{sem}.{scope}")]
             }
-            Kind::Allocate { .. } | Kind::Relinquish | Kind::Invalidate(_) => Vec::new(),
-            Kind::Atomic { .. } | Kind::Unknown(_) => return None,
+            EventKind::Allocate { .. } | EventKind::Relinquish | EventKind::Invalidate(_) => Vec::new(),
+            EventKind::Atomic { .. } | EventKind::Unknown(_) => return None,
         };
         self.threads[thread].extend(cells);
         Some(())
@@ -509,7 +509,7 @@ const HEAD: usize = 4;
 /// What two events have in common: the addresses of accesses that conflict, or nothing but an mbarrier. Nothing if they have
 /// nothing.
 fn common<'k>(first: &'k Event, second: &'k Event) -> Option<Option<[&'k Address; 2]>> {
-    if matches!(first.kind, Kind::Initialize { .. }) {
+    if matches!(first.kind, EventKind::Initialize { .. }) {
         return Some(None);
     }
     let (first, second) = (accesses(first), accesses(second));
@@ -522,8 +522,8 @@ fn common<'k>(first: &'k Event, second: &'k Event) -> Option<Option<[&'k Address
 
 fn accesses(event: &Event) -> Vec<&Access> {
     match &event.kind {
-        Kind::Access(access) | Kind::Deallocate(access) => vec![access],
-        Kind::Start(start) => start.accesses.iter().collect(),
+        EventKind::Access(access) | EventKind::Deallocate(access) => vec![access],
+        EventKind::Start(start) => start.accesses.iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -531,7 +531,9 @@ fn accesses(event: &Event) -> Vec<&Access> {
 /// Leaves of the barriers those that both threads come to: of one, the first; of the other, the last.
 fn pair_barriers(behind: &mut Vec<&Event>, before: &mut Vec<&Event>) {
     let which = |event: &Event| match &event.kind {
-        Kind::Barrier(barrier) if barrier.of != BarrierId::Warp => Some((barrier.of, barrier.arrives, barrier.waits)),
+        EventKind::Barrier(barrier) if barrier.of != BarrierId::Warp => {
+            Some((barrier.of, barrier.arrives, barrier.waits))
+        }
         _ => None,
     };
     let count = |of: &[&Event]| of.iter().filter(|event| which(event).is_some()).count();

@@ -4,11 +4,11 @@
 //! it, and every instruction that matters becomes events. Plain accesses of global memory are left out, but for those of objects
 //! that an asynchronous operation touches too.
 
+mod bases;
 mod code;
 mod compute;
 mod events;
 mod graph;
-mod places;
 mod print;
 mod ranges;
 mod registers;

@@ -76,12 +76,9 @@ pub fn is_own_place(kernel: &Kernel, first: &Access, second: &Access) -> bool {
     index.is_empty() && (own.terms.is_empty() || bounds(kernel, &[], &offset(second)).is_none())
 }
 
-/// Terms of a sum.
-type Terms = Vec<(usize, i64)>;
-
 /// What all threads add alike, as the index of a round; and the rest, of which each thread may have its own.
-fn parts(kernel: &Kernel, sum: Sum) -> (Terms, Sum) {
-    let alike = |(value, _): &(usize, i64)| kernel.values[*value].varies == Varies::No;
+fn parts(kernel: &Kernel, sum: Sum) -> (Vec<(usize, i64)>, Sum) {
+    let alike = |(value, _): &(usize, i64)| kernel.unknowns[*value].varies == Varies::No;
     let (index, terms) = sum.terms.into_iter().partition(alike);
     (index, Sum { terms, constant: sum.constant })
 }
@@ -100,7 +97,7 @@ fn offset(access: &Access) -> Sum {
 fn bounds(kernel: &Kernel, narrowed: &[(usize, (i64, i64))], sum: &Sum) -> Option<(i64, i64)> {
     sum.terms.iter().try_fold((sum.constant, sum.constant), |(low, high), (value, factor)| {
         let narrowed = narrowed.iter().find(|(own, _)| own == value).map(|(_, range)| *range);
-        let (from, to) = narrowed.or(kernel.values[*value].range)?;
+        let (from, to) = narrowed.or(kernel.unknowns[*value].range)?;
         let (from, to) = (from.checked_mul(*factor)?, to.checked_mul(*factor)?);
         Some((low.checked_add(from.min(to))?, high.checked_add(from.max(to))?))
     })

@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::graph::{Graph, Place};
-use crate::kernel::{Address, Barrier, BarrierId, Event, Kernel, Kind, ObjectKind, Operation};
+use super::graph::{Graph, Point};
+use crate::kernel::{Address, Barrier, BarrierId, Event, EventKind, Kernel, ObjectKind, Operation};
 
 /// A set of signals, as bits.
 pub type Signals = u128;
@@ -30,17 +30,17 @@ struct Signal {
 /// The barriers of a kernel.
 pub struct Barriers {
     /// What each arrival, or operation that signals a barrier, gives.
-    signals: FxHashMap<Place, Signals>,
+    signals: FxHashMap<Point, Signals>,
     /// What each wait observes.
-    observed: FxHashMap<Place, Signals>,
+    observed: FxHashMap<Point, Signals>,
     /// Signals of which arrivals of several roles each end a phase: which one a wait observed is not known.
     pub doubtful: Signals,
     /// Signals of barriers of the CTA and the cluster, at which all that take part arrive.
     pub hardware: Signals,
     /// Waits on a barrier that nothing arrives at.
-    pub silent: Vec<Place>,
+    pub silent: Vec<Point>,
     /// Arrivals and waits whose barrier is not known.
-    pub unknown: Vec<Place>,
+    pub unknown: Vec<Point>,
     /// Whether there are more barriers than can be told apart.
     pub too_many: bool,
 }
@@ -54,10 +54,10 @@ impl Barriers {
             })
         };
         let arrivals: Vec<_> =
-            events().filter_map(|(place, event)| Some((place, arrival(graph.kernel, event)?))).collect();
+            events().filter_map(|(point, event)| Some((point, arrival(graph.kernel, event)?))).collect();
         let completions: Vec<_> =
-            events().filter_map(|(place, event)| Some((place, completion(graph.kernel, event)?))).collect();
-        let waits: Vec<_> = events().filter_map(|(place, event)| Some((place, wait(graph.kernel, event)?))).collect();
+            events().filter_map(|(point, event)| Some((point, completion(graph.kernel, event)?))).collect();
+        let waits: Vec<_> = events().filter_map(|(point, event)| Some((point, wait(graph.kernel, event)?))).collect();
 
         let mut names: Vec<&Name> = arrivals.iter().chain(&waits).map(|(_, name)| name).collect();
         names.sort_unstable_by_key(|name| format!("{name:?}"));
@@ -76,8 +76,8 @@ impl Barriers {
                 && !looped.iter().any(|other| same.may_match(other, name))
         };
         let behind = Behind::new(graph);
-        let phase = |place: Place, name: &Name, among: &[(Place, Name)]| {
-            counted(name).then(|| among.iter().filter(|(other, of)| of == name && behind.is(*other, place)).count())
+        let phase = |point: Point, name: &Name, among: &[(Point, Name)]| {
+            counted(name).then(|| among.iter().filter(|(other, of)| of == name && behind.is(*other, point)).count())
         };
 
         let mut known: Vec<Signal> = Vec::new();
@@ -89,18 +89,18 @@ impl Barriers {
             1u128.checked_shl(at as u32).unwrap_or(0)
         };
         let mut signals = FxHashMap::default();
-        for (place, name) in &arrivals {
-            let phase = phase(*place, name, &arrivals);
-            *signals.entry(*place).or_insert(0) |= number(Signal { name: name.clone(), phase });
+        for (point, name) in &arrivals {
+            let phase = phase(*point, name, &arrivals);
+            *signals.entry(*point).or_insert(0) |= number(Signal { name: name.clone(), phase });
         }
-        for (place, name) in &completions {
-            *signals.entry(*place).or_insert(0) |= number(Signal { name: name.clone(), phase: None });
+        for (point, name) in &completions {
+            *signals.entry(*point).or_insert(0) |= number(Signal { name: name.clone(), phase: None });
         }
         let too_many = known.len() > 128;
         let mut observed = FxHashMap::default();
         let (mut silent, mut unknown) = (Vec::new(), Vec::new());
-        for (place, name) in &waits {
-            let now = phase(*place, name, &waits);
+        for (point, name) in &waits {
+            let now = phase(*point, name, &waits);
             let seen = known.iter().enumerate().take(128).filter(|(_, signal)| {
                 let earlier = match (signal.phase, now) {
                     (Some(phase), Some(now)) => phase <= now,
@@ -108,27 +108,27 @@ impl Barriers {
                 };
                 earlier && same.may_match(&signal.name, name)
             });
-            observed.insert(*place, seen.fold(0, |mask, (at, _)| mask | 1 << at));
+            observed.insert(*point, seen.fold(0, |mask, (at, _)| mask | 1 << at));
             if !arrivals.iter().any(|(_, arrived)| same.may_match(arrived, name) || is_unknown(graph, arrived))
                 && !is_unknown(graph, name)
             {
-                silent.push(*place);
+                silent.push(*point);
             }
         }
         unknown
-            .extend(arrivals.iter().chain(&waits).filter(|(_, name)| is_unknown(graph, name)).map(|(place, _)| *place));
+            .extend(arrivals.iter().chain(&waits).filter(|(_, name)| is_unknown(graph, name)).map(|(point, _)| *point));
         unknown.sort_unstable();
         unknown.dedup();
 
         let mut doubtful = 0;
-        for (at, (place, name)) in arrivals.iter().enumerate() {
+        for (at, (point, name)) in arrivals.iter().enumerate() {
             let rivals = arrivals[at + 1..].iter().filter(|(_, other)| same.may_match(other, name));
             let apart = rivals
-                .filter(|(other, _)| !behind.is(*place, *other) && !behind.is(*other, *place))
+                .filter(|(other, _)| !behind.is(*point, *other) && !behind.is(*other, *point))
                 .collect::<Vec<_>>();
             // In loops, that a wait means the arrivals of its own round is not checked.
-            if counts_one(graph, &same, name) && phase(*place, name, &arrivals).is_some() && !apart.is_empty() {
-                doubtful |= signals[place] | apart.iter().fold(0, |mask, (other, _)| mask | signals[other]);
+            if counts_one(graph, &same, name) && phase(*point, name, &arrivals).is_some() && !apart.is_empty() {
+                doubtful |= signals[point] | apart.iter().fold(0, |mask, (other, _)| mask | signals[other]);
             }
         }
         let is_hardware = |(_, signal): &(usize, &Signal)| matches!(signal.name, Name::Hardware(..));
@@ -137,21 +137,21 @@ impl Barriers {
     }
 
     /// What an arrival, or an operation that signals a barrier, gives.
-    pub fn signal(&self, place: Place) -> Signals {
-        self.signals.get(&place).copied().unwrap_or(0)
+    pub fn signal(&self, point: Point) -> Signals {
+        self.signals.get(&point).copied().unwrap_or(0)
     }
 
     /// What a wait observes.
-    pub fn observed(&self, place: Place) -> Signals {
-        self.observed.get(&place).copied().unwrap_or(0)
+    pub fn observed(&self, point: Point) -> Signals {
+        self.observed.get(&point).copied().unwrap_or(0)
     }
 
     /// The arrivals and operations that give any of some signals.
-    pub fn givers(&self, of: Signals) -> Vec<Place> {
-        let mut places: Vec<_> =
-            self.signals.iter().filter(|(_, mask)| *mask & of != 0).map(|(place, _)| *place).collect();
-        places.sort_unstable();
-        places
+    pub fn givers(&self, of: Signals) -> Vec<Point> {
+        let mut points: Vec<_> =
+            self.signals.iter().filter(|(_, mask)| *mask & of != 0).map(|(point, _)| *point).collect();
+        points.sort_unstable();
+        points
     }
 }
 
@@ -167,7 +167,7 @@ impl<'g> Behind<'g> {
     }
 
     /// Whether the second event may come behind the first.
-    fn is(&self, first: Place, second: Place) -> bool {
+    fn is(&self, first: Point, second: Point) -> bool {
         if first.0 == second.0 && first.1 < second.1 {
             return true;
         }
@@ -179,13 +179,13 @@ impl<'g> Behind<'g> {
 /// A pointer that is carried from round to round begins where it is lowest.
 fn name(kernel: &Kernel, address: &Address) -> Name {
     let lowest = |(value, factor): &(usize, i64)| {
-        kernel.values[*value].range.filter(|_| *factor == 1).map_or(0, |range| range.0)
+        kernel.unknowns[*value].range.filter(|_| *factor == 1).map_or(0, |range| range.0)
     };
     let constant = address.offset.terms.iter().map(lowest).fold(address.offset.constant, i64::saturating_add);
     let mut factors: Vec<_> = address.offset.terms.iter().map(|(_, factor)| *factor).collect();
     factors.sort_unstable();
     let last = address.offset.terms.iter().try_fold(address.offset.constant, |last, (value, factor)| {
-        let (low, high) = kernel.values[*value].range?;
+        let (low, high) = kernel.unknowns[*value].range?;
         last.checked_add(low.checked_mul(*factor)?.max(high.checked_mul(*factor)?))
     });
     Name::Mbarrier { object: address.object, constant, factors, last }
@@ -201,17 +201,17 @@ fn hardware(kernel: &Kernel, barrier: &Barrier) -> Name {
 
 fn arrival(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
-        Kind::Arrive { barrier, .. } | Kind::TensorCommit { barrier, .. } | Kind::CopyArrive(barrier) => {
-            Some(name(kernel, barrier))
-        }
-        Kind::Barrier(barrier) if barrier.arrives => Some(hardware(kernel, barrier)),
+        EventKind::Arrive { barrier, .. }
+        | EventKind::TensorCommit { barrier, .. }
+        | EventKind::CopyArrive(barrier) => Some(name(kernel, barrier)),
+        EventKind::Barrier(barrier) if barrier.arrives => Some(hardware(kernel, barrier)),
         _ => None,
     }
 }
 
 fn completion(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
-        Kind::Start(start) => match start.what {
+        EventKind::Start(start) => match start.what {
             Operation::BulkLoad => start.barrier.as_ref().map(|barrier| name(kernel, barrier)),
             _ => None,
         },
@@ -221,8 +221,8 @@ fn completion(kernel: &Kernel, event: &Event) -> Option<Name> {
 
 fn wait(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
-        Kind::Wait { barrier, .. } => Some(name(kernel, barrier)),
-        Kind::Barrier(barrier) if barrier.waits => Some(hardware(kernel, barrier)),
+        EventKind::Wait { barrier, .. } => Some(name(kernel, barrier)),
+        EventKind::Barrier(barrier) if barrier.waits => Some(hardware(kernel, barrier)),
         _ => None,
     }
 }
@@ -238,7 +238,7 @@ fn is_unknown(graph: &Graph<'_>, name: &Name) -> bool {
 fn counts_one(graph: &Graph<'_>, same: &Names, of: &Name) -> bool {
     let events = graph.kernel.blocks.iter().flat_map(|block| &block.events);
     let mut counts = events.filter_map(|event| match &event.kind {
-        Kind::Initialize { barrier, count } if same.may_match(&name(graph.kernel, barrier), of) => Some(*count),
+        EventKind::Initialize { barrier, count } if same.may_match(&name(graph.kernel, barrier), of) => Some(*count),
         _ => None,
     });
     counts.any(|count| count == Some(1))
@@ -256,7 +256,7 @@ impl Names {
     fn new<'n>(kernel: &Kernel, names: impl Iterator<Item = &'n Name>) -> Self {
         let events = kernel.blocks.iter().flat_map(|block| &block.events);
         let initialized = events.filter_map(|event| match &event.kind {
-            Kind::Initialize { barrier, .. } => Some((barrier.object, barrier.offset.constant)),
+            EventKind::Initialize { barrier, .. } => Some((barrier.object, barrier.offset.constant)),
             _ => None,
         });
         let begin = |name: &Name| match name {
@@ -305,7 +305,7 @@ impl Names {
         let has_gap = |factor: i64| {
             let between = (1..distance / factor).map(|index| at + index * factor);
             self.initialized.contains(&(object, at))
-                && between.into_iter().any(|place| !self.initialized.contains(&(object, place)))
+                && between.into_iter().any(|point| !self.initialized.contains(&(object, point)))
         };
         // A pointer that is carried along moves by whole mbarriers.
         let leads = |&factor: &i64| {

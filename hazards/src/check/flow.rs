@@ -8,18 +8,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     barriers::{Barriers, Signals},
-    graph::{Graph, Place},
-    token::{Done, Progress, Token, What},
+    graph::{Graph, Point},
+    token::{Done, Progress, Token, TokenKind},
 };
 use crate::kernel::{
-    Access, BarrierId, Event, Kind, Literal, ObjectKind, Operation, ProxyFence, Side, Space, Test, Varies,
+    Access, BarrierId, Condition, Event, EventKind, ObjectKind, Operation, ProxyFence, Side, Space, Test, Varies,
 };
 
 /// What is known of an access along a path, and what holds of the thread that is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     pub progress: Progress,
-    pub assumed: Vec<Literal>,
+    pub assumed: Vec<Condition>,
 }
 
 /// The accesses that may be in flight, by their numbers.
@@ -38,7 +38,7 @@ pub struct Cover {
     pub unfenced: bool,
     /// It is that of a role that did not do the access.
     pub passed_on: bool,
-    /// What holds of those that arrive: a number in a table of literals.
+    /// What holds of those that arrive: a number in a table of conditions.
     among: usize,
     /// Some arrival comes when it may have begun again.
     pub again: bool,
@@ -48,21 +48,21 @@ pub struct Cover {
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     /// By the arrivals that give the signal.
-    covers: FxHashMap<(usize, Signals), Vec<(Place, Cover)>>,
+    covers: FxHashMap<(usize, Signals), Vec<(Point, Cover)>>,
 }
 
 impl Coverage {
-    fn entry(&mut self, number: usize, signal: Signals, place: Place) -> &mut Cover {
-        self.passed_on(number, signal, place, Cover::default())
+    fn entry(&mut self, number: usize, signal: Signals, point: Point) -> &mut Cover {
+        self.passed_on(number, signal, point, Cover::default())
     }
 
     /// The cover of those that arrive there and are alike.
-    fn passed_on(&mut self, number: usize, signal: Signals, place: Place, of: Cover) -> &mut Cover {
+    fn passed_on(&mut self, number: usize, signal: Signals, point: Point, of: Cover) -> &mut Cover {
         let covers = self.covers.entry((number, signal)).or_default();
         let is_it =
-            |(other, cover): &(Place, Cover)| (*other, cover.passed_on, cover.among) == (place, of.passed_on, of.among);
+            |(other, cover): &(Point, Cover)| (*other, cover.passed_on, cover.among) == (point, of.passed_on, of.among);
         let at = covers.iter().position(is_it).unwrap_or_else(|| {
-            covers.push((place, of));
+            covers.push((point, of));
             covers.len() - 1
         });
         &mut covers[at].1
@@ -75,15 +75,15 @@ impl Coverage {
         number: usize,
         signal: Signals,
         role: Option<&[bool]>,
-        is_of_others: &dyn Fn(Place, usize) -> bool,
+        is_of_others: &dyn Fn(Point, usize) -> bool,
     ) -> Option<Cover> {
         let covers = self.covers.get(&(number, signal))?;
         // Where a role alone meets, its threads that have waited tell those that have not.
         let is_alone = covers.iter().all(|(_, cover)| cover.passed_on);
-        let is_other = |(place, cover): &&(Place, Cover)| {
+        let is_other = |(point, cover): &&(Point, Cover)| {
             let among = if is_alone { cover.among } else { 0 };
-            let is_told = cover.passed_on && is_of_others(*place, among);
-            role.map_or(cover.passed_on, |role| !role[place.0] || is_told)
+            let is_told = cover.passed_on && is_of_others(*point, among);
+            role.map_or(cover.passed_on, |role| !role[point.0] || is_told)
         };
         let covers = covers.iter().filter(is_other);
         let good = covers.clone().filter(|(_, cover)| cover.good && !cover.bad);
@@ -103,9 +103,9 @@ impl Coverage {
     }
 
     /// The arrivals that give a signal when an access is complete.
-    pub fn good(&self, number: usize, signal: Signals) -> impl Iterator<Item = Place> {
+    pub fn good(&self, number: usize, signal: Signals) -> impl Iterator<Item = Point> {
         let covers = self.covers.get(&(number, signal)).into_iter().flatten();
-        covers.filter(|(_, cover)| cover.good && !cover.bad && !cover.passed_on).map(|(place, _)| *place)
+        covers.filter(|(_, cover)| cover.good && !cover.bad && !cover.passed_on).map(|(point, _)| *point)
     }
 
     /// How much is known.
@@ -120,17 +120,17 @@ pub struct Foreign {
     /// The signals that tell of it, but behind which it may begin again without asking.
     pub again: FxHashSet<Signals>,
     /// The events behind which it may begin.
-    pub permits: FxHashSet<Place>,
+    pub permits: FxHashSet<Point>,
     /// Those behind which it may begin if it has not yet: barriers of the CTA, by which roles meet more than once.
-    pub first_permits: FxHashSet<Place>,
+    pub first_permits: FxHashSet<Point>,
     /// Whether it is done at most once.
     pub once: bool,
 }
 
 impl Foreign {
     /// Whether it may begin behind an event.
-    fn permits_at(&self, place: Place, is_first: bool) -> bool {
-        self.permits.contains(&place) && (is_first || !self.once) || is_first && self.first_permits.contains(&place)
+    fn permits_at(&self, point: Point, is_first: bool) -> bool {
+        self.permits.contains(&point) && (is_first || !self.once) || is_first && self.first_permits.contains(&point)
     }
 }
 
@@ -157,11 +157,11 @@ pub struct Flow<'k> {
     /// Whether each meets some access through another proxy.
     crosses: Vec<bool>,
     /// The accesses that begin at an event.
-    begins: FxHashMap<Place, Vec<usize>>,
-    /// Sets of literals, which [`Progress::among`] counts. The first has none.
-    pub among: Vec<Vec<Literal>>,
+    begins: FxHashMap<Point, Vec<usize>>,
+    /// Sets of conditions, which [`Progress::among`] counts. The first has none.
+    pub among: Vec<Vec<Condition>>,
     /// Waits and fences that some access needs to be as far as it is behind them, with the spaces of these accesses.
-    pub useful: FxHashMap<Place, FxHashSet<Space>>,
+    pub useful: FxHashMap<Point, FxHashSet<Space>>,
     /// The blocks of the role that is followed, where it is one that did not do the accesses.
     pub role: Option<Vec<bool>>,
     work: usize,
@@ -175,8 +175,8 @@ impl<'k> Flow<'k> {
         tokens: Vec<Token<'k>>,
         crosses: Vec<bool>,
     ) -> Self {
-        let mut begins: FxHashMap<Place, Vec<usize>> = FxHashMap::default();
-        tokens.iter().enumerate().for_each(|(number, token)| begins.entry(token.place).or_default().push(number));
+        let mut begins: FxHashMap<Point, Vec<usize>> = FxHashMap::default();
+        tokens.iter().enumerate().for_each(|(number, token)| begins.entry(token.point).or_default().push(number));
         Self {
             graph,
             barriers,
@@ -230,13 +230,13 @@ impl<'k> Flow<'k> {
     }
 
     /// An access of another role that has begun where something holds. What is the same in all of the kernel holds of both.
-    pub fn begun(&self, number: usize, known: &[Literal]) -> State {
+    pub fn begun(&self, number: usize, known: &[Condition]) -> State {
         let predicates = &self.graph.kernel.predicates;
-        let is_alike = |literal: &&Literal| {
-            let predicate = &predicates[literal.predicate];
+        let is_alike = |condition: &&Condition| {
+            let predicate = &predicates[condition.predicate];
             predicate.varies == Varies::No && predicate.block.is_none()
         };
-        let alike = self.tokens[number].literals.iter().filter(is_alike);
+        let alike = self.tokens[number].conditions.iter().filter(is_alike);
         let assumed = limited(known.iter().chain(alike).copied().collect());
         State { progress: Progress { foreign: true, ..Progress::NEW }, assumed }
     }
@@ -250,15 +250,15 @@ impl<'k> Flow<'k> {
     /// What is in flight behind an event, of what was in front of it.
     pub fn pass(
         &mut self,
-        place: Place,
+        point: Point,
         states: &mut States,
         mode: &Mode<'_>,
         coverage: &mut Coverage,
     ) -> Result<(), TooLarge> {
-        let event = &self.graph.kernel.blocks[place.0].events[place.1];
-        if !matches!(event.kind, Kind::Access(_)) && !states.is_empty() {
+        let event = &self.graph.kernel.blocks[point.0].events[point.1];
+        if !matches!(event.kind, EventKind::Access(_)) && !states.is_empty() {
             self.spend(states.values().map(Vec::len).sum())?;
-            let step = Step::new(self, place, event);
+            let step = Step::new(self, point, event);
             let mut numbers: Vec<_> = states.keys().copied().collect();
             numbers.sort_unstable();
             for number in numbers {
@@ -272,7 +272,7 @@ impl<'k> Flow<'k> {
                     self.follow(number, state, event, &step, foreign, coverage, &mut new);
                 }
                 if let Some(foreign) = foreign
-                    && foreign.permits_at(place, new.is_empty())
+                    && foreign.permits_at(point, new.is_empty())
                 {
                     let ahead =
                         !new.is_empty() && new.iter().all(|state| !state.progress.foreign || state.progress.ahead);
@@ -285,23 +285,23 @@ impl<'k> Flow<'k> {
             }
         }
         if let Mode::Foreign(table) = mode {
-            if self.barriers.signal(place) != 0 {
+            if self.barriers.signal(point) != 0 {
                 for (&number, foreign) in table.iter() {
-                    if foreign.permits_at(place, true) && !states.contains_key(&number) {
-                        states.insert(number, vec![self.begun(number, &self.graph.known_at(place))]);
+                    if foreign.permits_at(point, true) && !states.contains_key(&number) {
+                        states.insert(number, vec![self.begun(number, &self.graph.known_at(point))]);
                     }
                 }
             }
             return Ok(());
         }
-        for &number in self.begins.get(&place).map_or(&[][..], |numbers| numbers) {
+        for &number in self.begins.get(&point).map_or(&[][..], |numbers| numbers) {
             let token = &self.tokens[number];
-            let signal = self.barriers.signal(place);
+            let signal = self.barriers.signal(point);
             let progress = token.issued(signal);
             if progress.completes != 0 {
-                coverage.entry(number, signal, place).good = true;
+                coverage.entry(number, signal, point).good = true;
             }
-            let assumed = limited(token.literals.clone());
+            let assumed = limited(token.conditions.clone());
             insert(states.entry(number).or_default(), State { progress, assumed });
         }
         Ok(())
@@ -321,7 +321,7 @@ impl<'k> Flow<'k> {
                 {
                     continue;
                 }
-                if token.what == What::Allocated && self.frees_elsewhere(block, edge.to, token) {
+                if token.kind == TokenKind::Allocated && self.frees_elsewhere(block, edge.to, token) {
                     continue;
                 }
                 let mut state = state.clone();
@@ -332,9 +332,9 @@ impl<'k> Flow<'k> {
                     state.assumed = limited(state.assumed);
                 }
                 let before = state.assumed.clone();
-                state.assumed.retain(|literal| kernel.predicates[literal.predicate].block != Some(edge.to));
+                state.assumed.retain(|condition| kernel.predicates[condition.predicate].block != Some(edge.to));
                 state.assumed = limited(self.graph.met(block, edge.to, state.assumed, &before));
-                let computed = |(value, _): &(usize, i64)| kernel.values[*value].block == Some(edge.to);
+                let computed = |(value, _): &(usize, i64)| kernel.unknowns[*value].block == Some(edge.to);
                 state.progress.stale |= token.access.address.offset.terms.iter().any(computed);
                 insert(&mut kept, state);
             }
@@ -347,15 +347,15 @@ impl<'k> Flow<'k> {
 
     /// Whether threads that take an edge are of another warp than the one that runs tensor operations. Where code elects a thread of
     /// any warp for them, and asks later whether the warp is a certain one, it means this one.
-    fn is_other_warp(&self, token: &Token<'_>, when: Literal) -> bool {
-        let is_elected = |literal: &Literal| {
-            literal.holds && self.graph.kernel.predicates[literal.predicate].test == Test::OneOfWarp
+    fn is_other_warp(&self, token: &Token<'_>, when: Condition) -> bool {
+        let is_elected = |condition: &Condition| {
+            condition.holds && self.graph.kernel.predicates[condition.predicate].test == Test::OneOfWarp
         };
         token.commit_group().is_some()
             && !when.holds
-            && self.graph.warp(&[Literal { holds: true, ..when }]).is_some()
-            && self.graph.warp(&token.literals).is_none()
-            && token.literals.iter().any(is_elected)
+            && self.graph.warp(&[Condition { holds: true, ..when }]).is_some()
+            && self.graph.warp(&token.conditions).is_none()
+            && token.conditions.iter().any(is_elected)
     }
 
     /// Whether it may be what is allocated that is freed there.
@@ -366,15 +366,15 @@ impl<'k> Flow<'k> {
 
     /// Whether threads free it that do not come from where it is allocated.
     pub fn is_freed_by_others(&self, token: &Token<'_>) -> bool {
-        let reached = self.graph.reached(&[token.place.0], |_| false);
-        let elsewhere = |block: &usize| *block != token.place.0 && !reached[*block];
+        let reached = self.graph.reached(&[token.point.0], |_| false);
+        let elsewhere = |block: &usize| *block != token.point.0 && !reached[*block];
         let mut events = self.graph.order.iter().filter(|block| elsewhere(block));
         events.any(|block| self.has_free(*block, token))
     }
 
     fn has_free(&self, block: usize, token: &Token<'_>) -> bool {
         let is_it = |(index, event): (usize, &Event)| {
-            let is_free = matches!(&event.kind, Kind::Deallocate(access) if self.frees(access, token));
+            let is_free = matches!(&event.kind, EventKind::Deallocate(access) if self.frees(access, token));
             is_free && !self.graph.is_dead((block, index))
         };
         self.graph.kernel.blocks[block].events.iter().enumerate().any(is_it)
@@ -387,7 +387,7 @@ impl<'k> Flow<'k> {
             reached[from] = true;
             (0..reached.len()).any(|block| reached[block] && self.has_free(block, token))
         };
-        let varies = |when: Option<Literal>| {
+        let varies = |when: Option<Condition>| {
             when.is_some_and(|when| self.graph.kernel.predicates[when.predicate].varies != Varies::No)
         };
         let mut others = self.graph.kernel.blocks[block].next.iter().filter(|edge| edge.to != to);
@@ -397,8 +397,8 @@ impl<'k> Flow<'k> {
     /// Whether some threads free what is allocated there, and go on with all the others.
     fn frees_under(&self, number: usize, event: &Event) -> bool {
         let token = &self.tokens[number];
-        let varies = |literal: &Literal| self.graph.kernel.predicates[literal.predicate].varies != Varies::No;
-        matches!(&event.kind, Kind::Deallocate(access) if token.what == What::Allocated && self.frees(access, token))
+        let varies = |condition: &Condition| self.graph.kernel.predicates[condition.predicate].varies != Varies::No;
+        matches!(&event.kind, EventKind::Deallocate(access) if token.kind == TokenKind::Allocated && self.frees(access, token))
             && self.graph.closed(event.guard.clone()).iter().all(varies)
     }
 
@@ -419,13 +419,13 @@ impl<'k> Flow<'k> {
         }
         if !event.guard.is_empty() {
             let here = self.graph.closed(state.assumed.clone());
-            if event.guard.iter().any(|literal| self.graph.contradict(&here, *literal)) {
+            if event.guard.iter().any(|condition| self.graph.contradict(&here, *condition)) {
                 return insert(new, state);
             }
-            if !event.guard.iter().all(|literal| self.graph.implied(&here, *literal)) {
+            if !event.guard.iter().all(|condition| self.graph.implied(&here, *condition)) {
                 let mut skips = state.clone();
                 if let [only] = event.guard[..] {
-                    skips.assumed.push(Literal { holds: !only.holds, ..only });
+                    skips.assumed.push(Condition { holds: !only.holds, ..only });
                     skips.assumed = limited(skips.assumed);
                 }
                 insert(new, skips);
@@ -434,8 +434,8 @@ impl<'k> Flow<'k> {
             }
         }
         let token = &self.tokens[number];
-        if let Kind::Deallocate(access) = &event.kind
-            && token.what == What::Allocated
+        if let EventKind::Deallocate(access) = &event.kind
+            && token.kind == TokenKind::Allocated
             && self.frees(access, token)
         {
             return;
@@ -444,7 +444,7 @@ impl<'k> Flow<'k> {
         let changed = self.change(number, &mut state, event, step, foreign, coverage);
         if old.done != state.progress.done || old.fenced != state.progress.fenced {
             let space = token.access.space;
-            self.useful.entry(step.place).or_default().insert(space);
+            self.useful.entry(step.point).or_default().insert(space);
         }
         if changed.also_before {
             insert(new, self.begun(number, &state.assumed));
@@ -474,7 +474,7 @@ impl<'k> Flow<'k> {
             && !progress.doubt
             && fenced
             && after
-            && token.what != What::Allocated
+            && token.kind != TokenKind::Allocated
     }
 
     pub fn is_lenient(&self, of: Ambiguity) -> bool {
@@ -493,65 +493,65 @@ impl<'k> Flow<'k> {
         let token = &self.tokens[number];
         let now = &mut state.progress;
         let mut changed = Changed::default();
-        if token.what == What::Allocated {
+        if token.kind == TokenKind::Allocated {
             return changed;
         }
         // Registers are no other thread's matter.
         if token.access.space == Space::Register
-            && !matches!(event.kind, Kind::CommitGroup(_) | Kind::WaitGroup { .. } | Kind::MatrixFence)
+            && !matches!(event.kind, EventKind::CommitGroup(_) | EventKind::WaitGroup { .. } | EventKind::MatrixFence)
         {
             return changed;
         }
         // What its thread, or one that knows of it, does here.
         let own = !now.foreign;
         // What starts behind such an instruction starts behind all that is over in front of it (A1, in the strict reading).
-        if own && matches!(event.kind, Kind::TensorCommit { .. } | Kind::Relinquish) {
+        if own && matches!(event.kind, EventKind::TensorCommit { .. } | EventKind::Relinquish) {
             now.after |= now.is_done(token);
         }
         match &event.kind {
-            Kind::TensorWait(direction) if own => {
+            EventKind::TensorWait(direction) if own => {
                 if token.direction() == Some(*direction) && !now.shared {
                     now.done = Done::Yes;
                 }
                 now.after |= now.is_done(token);
             }
-            Kind::Allocate { .. } | Kind::Deallocate(_) if own => now.after |= now.is_done(token),
-            Kind::TensorFence(Side::Before) if own => {
+            EventKind::Allocate { .. } | EventKind::Deallocate(_) if own => now.after |= now.is_done(token),
+            EventKind::TensorFence(Side::Before) if own => {
                 now.before |= token.is_tensor();
                 now.after |= now.is_done(token);
             }
-            Kind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
-            Kind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
+            EventKind::TensorFence(Side::After) if own => now.after |= now.is_done(token) || now.started,
+            EventKind::TensorCommit { group, .. } if own && token.commit_group() == Some(*group) => {
                 complete(number, now, step, coverage);
             }
             // What was over when a product began is over when that is.
-            Kind::TensorCommit { .. } if own && now.is_done(token) => self.tell(number, now, step, true, coverage),
-            Kind::CopyArrive(_) if own && token.operation() == Some(&Operation::Copy) => {
+            EventKind::TensorCommit { .. } if own && now.is_done(token) => self.tell(number, now, step, true, coverage),
+            EventKind::CopyArrive(_) if own && token.operation() == Some(&Operation::Copy) => {
                 complete(number, now, step, coverage);
             }
-            Kind::CommitGroup(of) if own && token.groups() == Some(*of) && !now.is_done(token) => {
+            EventKind::CommitGroup(of) if own && token.groups() == Some(*of) && !now.is_done(token) => {
                 now.age = (now.age + 1).min(64);
             }
-            Kind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
+            EventKind::WaitGroup { of, pending, reads_only } if own && token.groups() == Some(*of) => {
                 end_groups(token, now, *pending, *reads_only);
             }
-            Kind::MatrixFence if own => now.matrix = true,
-            Kind::ProxyFence(fence) if own => self.fence(token, now, *fence),
-            Kind::InitializeFence if own && token.what == What::Initialized => {
+            EventKind::MatrixFence if own => now.matrix = true,
+            EventKind::ProxyFence(fence) if own => self.fence(token, now, *fence),
+            EventKind::InitializeFence if own && token.kind == TokenKind::Initialized => {
                 (now.released, now.fenced) = (true, true)
             }
-            Kind::Fence { semantics, .. } if own => {
+            EventKind::Fence { semantics, .. } if own => {
                 now.released |= semantics.releases && now.is_done(token);
                 if semantics.acquires && now.seen {
                     now.done = Done::Yes;
                     self.share(now, step);
                 }
             }
-            Kind::Arrive { semantics, .. } if own => self.tell(number, now, step, semantics.releases, coverage),
-            Kind::Wait { semantics, .. } => {
+            EventKind::Arrive { semantics, .. } if own => self.tell(number, now, step, semantics.releases, coverage),
+            EventKind::Wait { semantics, .. } => {
                 self.observe(number, state, step, semantics.acquires, foreign, coverage, &mut changed)
             }
-            Kind::Barrier(barrier) => {
+            EventKind::Barrier(barrier) => {
                 if barrier.of == BarrierId::Warp {
                     now.warp |= own && now.is_done(token);
                 } else {
@@ -566,8 +566,8 @@ impl<'k> Flow<'k> {
                     }
                 }
             }
-            Kind::Atomic { semantics, .. } if semantics.acquires && !now.shared => now.doubt = true,
-            Kind::Unknown(_) => now.doubt = true,
+            EventKind::Atomic { semantics, .. } if semantics.acquires && !now.shared => now.doubt = true,
+            EventKind::Unknown(_) => now.doubt = true,
             _ => {}
         }
         changed
@@ -575,7 +575,7 @@ impl<'k> Flow<'k> {
 
     /// Whether the mbarrier of a copy is in another CTA of the cluster, which waits for it and tells this one at a cluster barrier.
     fn is_waited_elsewhere(&self, token: &Token<'_>) -> bool {
-        matches!(token.what, What::Started(start) if start.barrier.as_ref().is_some_and(|barrier| barrier.is_remote))
+        matches!(token.kind, TokenKind::Started(start) if start.barrier.as_ref().is_some_and(|barrier| barrier.is_remote))
     }
 
     fn fence(&self, token: &Token<'_>, now: &mut Progress, fence: ProxyFence) {
@@ -602,18 +602,18 @@ impl<'k> Flow<'k> {
     fn tell(&self, number: usize, now: &mut Progress, step: &Step, releases: bool, coverage: &mut Coverage) {
         let token = &self.tokens[number];
         // An arrival on the mbarrier of a copy ends no phase without the copy.
-        if token.operation() == Some(&Operation::BulkLoad) && self.barriers.signal(token.place) & step.signal != 0 {
+        if token.operation() == Some(&Operation::BulkLoad) && self.barriers.signal(token.point) & step.signal != 0 {
             return;
         }
         let passed_on = self.role.is_some();
         let of = Cover { passed_on, among: if passed_on { now.among } else { 0 }, ..Cover::default() };
-        let cover = coverage.passed_on(number, step.signal, step.place, of);
-        if now.is_done(token) && !now.shared && self.is_of_few(token, now, step.place) {
+        let cover = coverage.passed_on(number, step.signal, step.point, of);
+        if now.is_done(token) && !now.shared && self.is_of_few(token, now, step.point) {
             // It comes before what other threads did is over.
             cover.bad = true;
         } else if now.is_done(token) {
             // A wait that has been observed is over, whatever is released.
-            let is_known = token.access.space == Space::Tensor || token.what == What::Waited;
+            let is_known = token.access.space == Space::Tensor || token.kind == TokenKind::Waited;
             if releases || now.released || is_known {
                 now.told |= step.signal;
                 cover.good |= now.early & step.signal == 0;
@@ -636,16 +636,16 @@ impl<'k> Flow<'k> {
     }
 
     /// Whether one thread or warp does an event, and did not do the access alone: it knows of its own access.
-    fn is_of_few(&self, token: &Token<'_>, now: &Progress, place: Place) -> bool {
-        let known = self.graph.known_at(place);
-        let own: Vec<_> = known.iter().filter(|literal| !token.literals.contains(literal)).copied().collect();
+    fn is_of_few(&self, token: &Token<'_>, now: &Progress, point: Point) -> bool {
+        let known = self.graph.known_at(point);
+        let own: Vec<_> = known.iter().filter(|condition| !token.conditions.contains(condition)).copied().collect();
         // Any thread of a warpgroup knows what all of it does.
         if token.operation() == Some(&Operation::Wgmma) {
-            return !self.graph.is_one_warpgroup(&token.literals) && self.graph.warp(&own).is_some();
+            return !self.graph.is_one_warpgroup(&token.conditions) && self.graph.warp(&own).is_some();
         }
         let is_one = self.graph.is_one_of_many(&own);
         match token.direction().is_some() || now.warp {
-            true => self.graph.warp(&token.literals).is_none() && (is_one || self.graph.warp(&known).is_some()),
+            true => self.graph.warp(&token.conditions).is_none() && (is_one || self.graph.warp(&known).is_some()),
             false => !token.is_single && (is_one || self.graph.is_single(&known)),
         }
     }
@@ -668,12 +668,12 @@ impl<'k> Flow<'k> {
         let (completes, told, handed) =
             (now.completes & step.observed, now.told & step.observed, now.handed & step.observed);
         let assumed = state.assumed.clone();
-        let is_of_others = |place: Place, among: usize| {
-            let apart = |literals: &[Literal], others: &[Literal]| {
-                literals.iter().any(|literal| self.graph.contradict(others, *literal))
+        let is_of_others = |point: Point, among: usize| {
+            let apart = |conditions: &[Condition], others: &[Condition]| {
+                conditions.iter().any(|condition| self.graph.contradict(others, *condition))
             };
-            let known = self.graph.varying(&self.graph.known_at(place));
-            apart(&known, &step.known) || place == step.place && apart(&self.among[among], &assumed)
+            let known = self.graph.varying(&self.graph.known_at(point));
+            apart(&known, &step.known) || point == step.point && apart(&self.among[among], &assumed)
         };
         let mut covers = (0..128)
             .map(|bit| 1 << bit)
@@ -737,12 +737,12 @@ impl<'k> Flow<'k> {
 
 /// What is the same for every access that passes an event.
 struct Step {
-    place: Place,
+    point: Point,
     signal: Signals,
     observed: Signals,
     /// What holds of the threads that do the event.
-    known: Vec<Literal>,
-    /// The literals among them of which threads may differ, as a number.
+    known: Vec<Condition>,
+    /// The conditions among them of which threads may differ, as a number.
     among: usize,
 }
 
@@ -753,27 +753,27 @@ struct Changed {
 }
 
 impl Step {
-    fn new(flow: &mut Flow<'_>, place: Place, event: &Event) -> Self {
-        let (signal, observed) = (flow.barriers.signal(place), flow.barriers.observed(place));
-        if observed == 0 && !matches!(event.kind, Kind::Fence { .. }) {
-            return Self { place, signal, observed, known: Vec::new(), among: 0 };
+    fn new(flow: &mut Flow<'_>, point: Point, event: &Event) -> Self {
+        let (signal, observed) = (flow.barriers.signal(point), flow.barriers.observed(point));
+        if observed == 0 && !matches!(event.kind, EventKind::Fence { .. }) {
+            return Self { point, signal, observed, known: Vec::new(), among: 0 };
         }
-        let known = limited(flow.graph.known_at(place));
+        let known = limited(flow.graph.known_at(point));
         let varying = flow.graph.varying(&known);
         let among = flow.among.iter().position(|other| *other == varying).unwrap_or_else(|| {
             flow.among.push(varying);
             flow.among.len() - 1
         });
-        Self { place, signal, observed, known, among }
+        Self { point, signal, observed, known, among }
     }
 }
 
-/// Literals in order, and not more than matter.
-fn limited(mut literals: Vec<Literal>) -> Vec<Literal> {
-    literals.sort_unstable();
-    literals.dedup();
-    literals.truncate(16);
-    literals
+/// Conditions in order, and not more than matter.
+fn limited(mut conditions: Vec<Condition>) -> Vec<Condition> {
+    conditions.sort_unstable();
+    conditions.dedup();
+    conditions.truncate(16);
+    conditions
 }
 
 /// Adds a state. Of equal progress, what holds of both is kept.
@@ -785,7 +785,7 @@ fn add(states: &mut Vec<State>, state: State) -> bool {
     match states.iter_mut().find(|other| other.progress == state.progress) {
         Some(other) => {
             let count = other.assumed.len();
-            other.assumed.retain(|literal| state.assumed.contains(literal));
+            other.assumed.retain(|condition| state.assumed.contains(condition));
             other.assumed.len() != count
         }
         None => {
@@ -810,7 +810,7 @@ fn join(into: &mut States, from: States) -> bool {
 /// An mbarrier learns of the completion of a token's operation.
 fn complete(number: usize, now: &mut Progress, step: &Step, coverage: &mut Coverage) {
     now.completes |= step.signal;
-    let cover = coverage.entry(number, step.signal, step.place);
+    let cover = coverage.entry(number, step.signal, step.point);
     (cover.good, cover.unfenced) = (true, true);
 }
 

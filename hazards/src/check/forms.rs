@@ -4,29 +4,29 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     flow::Flow,
-    graph::{Graph, Place},
+    graph::{Graph, Point},
 };
 use crate::{
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
-    kernel::{Barrier, BarrierId, Event, Kernel, Kind, Operation, ProxyFence, Space},
+    kernel::{Barrier, BarrierId, Event, EventKind, Kernel, Operation, ProxyFence, Space},
 };
 
 /// Whether an event orders others.
 pub fn synchronizes(event: &Event) -> bool {
     match &event.kind {
-        Kind::TensorWait(_)
-        | Kind::TensorCommit { .. }
-        | Kind::TensorFence(_)
-        | Kind::CommitGroup(_)
-        | Kind::WaitGroup { .. }
-        | Kind::CopyArrive(_)
-        | Kind::MatrixFence
-        | Kind::ProxyFence(_)
-        | Kind::InitializeFence
-        | Kind::Arrive { .. }
-        | Kind::Wait { .. }
-        | Kind::Fence { .. } => true,
-        Kind::Barrier(Barrier { of, .. }) => *of != BarrierId::Warp,
+        EventKind::TensorWait(_)
+        | EventKind::TensorCommit { .. }
+        | EventKind::TensorFence(_)
+        | EventKind::CommitGroup(_)
+        | EventKind::WaitGroup { .. }
+        | EventKind::CopyArrive(_)
+        | EventKind::MatrixFence
+        | EventKind::ProxyFence(_)
+        | EventKind::InitializeFence
+        | EventKind::Arrive { .. }
+        | EventKind::Wait { .. }
+        | EventKind::Fence { .. } => true,
+        EventKind::Barrier(Barrier { of, .. }) => *of != BarrierId::Warp,
         _ => false,
     }
 }
@@ -64,21 +64,21 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
             .into_iter()
             .map(|(line, why)| finding(kernel, line, None, Verdict::NotChecked, format!("not checked: {why}"))),
     );
-    let places: Vec<Place> = graph
+    let points: Vec<Point> = graph
         .order
         .iter()
         .flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |index| (block, index)))
         .collect();
     let mut useful: FxHashMap<u32, FxHashSet<Space>> = FxHashMap::default();
-    for (place, spaces) in &flow.useful {
-        useful.entry(event(graph, *place).line).or_default().extend(spaces);
+    for (point, spaces) in &flow.useful {
+        useful.entry(event(graph, *point).line).or_default().extend(spaces);
     }
-    let groups: Vec<u8> = places.iter().filter_map(|place| group(event(graph, *place))).collect();
-    for &place in &places {
-        let event = event(graph, place);
+    let groups: Vec<u8> = points.iter().filter_map(|point| group(event(graph, *point))).collect();
+    for &point in &points {
+        let event = event(graph, point);
         match &event.kind {
             // What only expects bytes tells of nothing else.
-            Kind::Arrive { barrier, scope, semantics, expects: false }
+            EventKind::Arrive { barrier, scope, semantics, expects: false }
                 if barrier.is_remote && *scope == ptx_isa::Scope::Cta && semantics.releases =>
             {
                 findings.push(wrong(
@@ -87,20 +87,20 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                     "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster",
                 ));
             }
-            Kind::TensorCommit { group, .. } if !groups.is_empty() && !groups.contains(group) => {
+            EventKind::TensorCommit { group, .. } if !groups.is_empty() && !groups.contains(group) => {
                 findings.push(wrong(
                     event.line,
                     Rule::R9,
                     "no operation of the kernel has the cta_group of this commit, which so waits for nothing",
                 ));
             }
-            Kind::Relinquish => {
-                let after = behind(graph, place, |event| matches!(event.kind, Kind::Allocate { .. }), |_| false);
+            EventKind::Relinquish => {
+                let after = behind(graph, point, |event| matches!(event.kind, EventKind::Allocate { .. }), |_| false);
                 findings.extend(after.map(|line| {
                     wrong(line, Rule::R6, "tensor memory is allocated behind tcgen05.relinquish_alloc_permit")
                 }));
             }
-            Kind::ProxyFence(ProxyFence::Async(space)) => {
+            EventKind::ProxyFence(ProxyFence::Async(space)) => {
                 let useful = useful.get(&event.line);
                 let narrow = useful.is_some_and(|spaces| spaces.iter().all(|space| *space == Space::Shared));
                 let message = match (useful, space) {
@@ -112,7 +112,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
                 };
                 findings.push(finding(kernel, event.line, Some(Rule::R4), Verdict::Note, message.into()));
             }
-            Kind::TensorWait(direction) if !useful.contains_key(&event.line) => {
+            EventKind::TensorWait(direction) if !useful.contains_key(&event.line) => {
                 let (rule, what) = match direction {
                     crate::kernel::Direction::Load => (Rule::R1, "load"),
                     crate::kernel::Direction::Store => (Rule::R2, "store"),
@@ -123,16 +123,16 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
             _ => {}
         }
     }
-    for place in &flow.barriers.silent {
+    for point in &flow.barriers.silent {
         let rule = if groups.is_empty() { Rule::R7 } else { Rule::R3 };
-        let event = event(graph, *place);
-        if matches!(event.kind, Kind::Wait { .. }) {
+        let event = event(graph, *point);
+        if matches!(event.kind, EventKind::Wait { .. }) {
             findings.push(wrong(event.line, rule, "nothing arrives on the mbarrier that is waited for"));
         }
     }
     let entry = (graph.order.first().copied().unwrap_or(0), 0);
-    let wgmma = |event: &Event| matches!(&event.kind, Kind::Start(start) if start.what == Operation::Wgmma);
-    let unfenced = from(graph, entry, wgmma, |event| matches!(event.kind, Kind::MatrixFence));
+    let wgmma = |event: &Event| matches!(&event.kind, EventKind::Start(start) if start.what == Operation::Wgmma);
+    let unfenced = from(graph, entry, wgmma, |event| matches!(event.kind, EventKind::MatrixFence));
     findings.extend(unfenced.map(|line| {
         let instruction = "wgmma.fence.sync.aligned";
         let edit = Edit { line, position: Position::Before, instruction: instruction.into() };
@@ -143,12 +143,12 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     findings
 }
 
-fn event<'k>(graph: &Graph<'k>, (block, index): Place) -> &'k Event {
+fn event<'k>(graph: &Graph<'k>, (block, index): Point) -> &'k Event {
     &graph.kernel.blocks[block].events[index]
 }
 
 fn group(event: &Event) -> Option<u8> {
-    let Kind::Start(start) = &event.kind else { return None };
+    let EventKind::Start(start) = &event.kind else { return None };
     match start.what {
         Operation::TensorMatrix { group, .. }
         | Operation::TensorCopy { group, .. }
@@ -157,17 +157,17 @@ fn group(event: &Event) -> Option<u8> {
     }
 }
 
-/// The line of an event that comes behind a place, with nothing between them that stops the search.
+/// The line of an event that comes behind a point, with nothing between them that stops the search.
 fn behind(
     graph: &Graph<'_>,
-    (block, index): Place,
+    (block, index): Point,
     is: impl Fn(&Event) -> bool,
     stops: impl Fn(&Event) -> bool,
 ) -> Option<u32> {
     from(graph, (block, index + 1), is, stops)
 }
 
-fn from(graph: &Graph<'_>, from: Place, is: impl Fn(&Event) -> bool, stops: impl Fn(&Event) -> bool) -> Option<u32> {
+fn from(graph: &Graph<'_>, from: Point, is: impl Fn(&Event) -> bool, stops: impl Fn(&Event) -> bool) -> Option<u32> {
     let mut seen = vec![false; graph.kernel.blocks.len()];
     let mut open = vec![from];
     while let Some((block, start)) = open.pop() {
@@ -190,7 +190,7 @@ fn from(graph: &Graph<'_>, from: Place, is: impl Fn(&Event) -> bool, stops: impl
 
 /// How many synchronizations are not checked.
 pub fn unchecked(flow: &Flow<'_>, findings: &[Finding]) -> usize {
-    let unknown = flow.barriers.unknown.iter().map(|place| event(flow.graph, *place).line);
+    let unknown = flow.barriers.unknown.iter().map(|point| event(flow.graph, *point).line);
     let found = findings.iter().filter(|finding| finding.verdict == Verdict::NotChecked).map(|finding| finding.line);
     let mut lines: Vec<_> = unknown.chain(found).collect();
     lines.sort_unstable();

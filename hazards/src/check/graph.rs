@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use ptx_isa::graph;
 
-use crate::kernel::{Kernel, Literal, Meeting, Test, ValueKind, Varies};
+use crate::kernel::{Condition, Kernel, Meeting, Test, UnknownKind, Varies};
 
 /// So many threads run a `wgmma` together.
 const WARPGROUP: u32 = 128;
@@ -17,7 +17,7 @@ pub struct Graph<'k> {
     /// The blocks that can be reached, each behind those that come before it but for loops.
     pub order: Vec<usize>,
     /// What holds of a thread at the beginning of each block.
-    known: Vec<Vec<Literal>>,
+    known: Vec<Vec<Condition>>,
     /// The loop that a block is in, as a number.
     loops: Vec<Option<usize>>,
     /// What comes to values along each edge.
@@ -25,7 +25,7 @@ pub struct Graph<'k> {
     /// The predicates that test each value for a range.
     tests: FxHashMap<usize, Vec<usize>>,
     /// What is asserted: it holds of all threads that go on.
-    asserted: FxHashSet<Literal>,
+    asserted: FxHashSet<Condition>,
 }
 
 impl<'k> Graph<'k> {
@@ -56,21 +56,21 @@ impl<'k> Graph<'k> {
     }
 
     /// What holds of a thread at the beginning of a block.
-    pub fn known(&self, block: usize) -> &[Literal] {
+    pub fn known(&self, block: usize) -> &[Condition] {
         &self.known[block]
     }
 
     /// What holds of a thread that does an event.
-    pub fn known_at(&self, (block, index): Place) -> Vec<Literal> {
+    pub fn known_at(&self, (block, index): Point) -> Vec<Condition> {
         let mut known = self.known[block].clone();
         known.extend(&self.kernel.blocks[block].events[index].guard);
         self.closed(known)
     }
 
     /// Whether no thread does an event.
-    pub fn is_dead(&self, place: Place) -> bool {
-        let known = self.known_at(place);
-        known.iter().any(|literal| self.contradict(&known, *literal))
+    pub fn is_dead(&self, point: Point) -> bool {
+        let known = self.known_at(point);
+        known.iter().any(|condition| self.contradict(&known, *condition))
     }
 
     /// Whether a block is in a loop.
@@ -84,49 +84,49 @@ impl<'k> Graph<'k> {
         graph::reached(self.kernel.blocks.len(), from.iter().flat_map(|block| next(*block)), next, stop)
     }
 
-    /// What follows from literals, with them.
-    pub fn closed(&self, mut literals: Vec<Literal>) -> Vec<Literal> {
+    /// What follows from conditions, with them.
+    pub fn closed(&self, mut conditions: Vec<Condition>) -> Vec<Condition> {
         let mut index = 0;
-        while index < literals.len() && literals.len() < 64 {
-            let literal = literals[index];
-            match (&self.kernel.predicates[literal.predicate].test, literal.holds) {
-                (Test::All(parts), true) => literals.extend(parts),
+        while index < conditions.len() && conditions.len() < 64 {
+            let condition = conditions[index];
+            match (&self.kernel.predicates[condition.predicate].test, condition.holds) {
+                (Test::All(parts), true) => conditions.extend(parts),
                 (Test::Any(parts), false) => {
-                    literals.extend(parts.iter().map(|part| Literal { holds: !part.holds, ..*part }));
+                    conditions.extend(parts.iter().map(|part| Condition { holds: !part.holds, ..*part }));
                 }
                 _ => {}
             }
             index += 1;
         }
-        literals.sort_unstable();
-        literals.dedup();
-        literals
+        conditions.sort_unstable();
+        conditions.dedup();
+        conditions
     }
 
     /// Whether threads of which the first holds are none of which the second does.
-    pub fn contradict(&self, known: &[Literal], literal: Literal) -> bool {
-        known.iter().any(|&other| self.excludes(other, literal))
-            || matches!(self.kernel.predicates[literal.predicate].test, Test::All(_) | Test::Any(_))
-                && self.implied(known, Literal { holds: !literal.holds, ..literal })
+    pub fn contradict(&self, known: &[Condition], condition: Condition) -> bool {
+        known.iter().any(|&other| self.excludes(other, condition))
+            || matches!(self.kernel.predicates[condition.predicate].test, Test::All(_) | Test::Any(_))
+                && self.implied(known, Condition { holds: !condition.holds, ..condition })
     }
 
-    /// Whether a literal follows from others.
-    pub fn implied(&self, known: &[Literal], literal: Literal) -> bool {
-        if known.contains(&literal) {
+    /// Whether a condition follows from others.
+    pub fn implied(&self, known: &[Condition], condition: Condition) -> bool {
+        if known.contains(&condition) {
             return true;
         }
-        let opposite = Literal { holds: !literal.holds, ..literal };
-        match (&self.kernel.predicates[literal.predicate].test, literal.holds) {
+        let opposite = Condition { holds: !condition.holds, ..condition };
+        match (&self.kernel.predicates[condition.predicate].test, condition.holds) {
             (Test::All(parts), true) => parts.iter().all(|part| self.implied(known, *part)),
             (Test::Any(parts), false) => {
-                parts.iter().all(|part| self.implied(known, Literal { holds: !part.holds, ..*part }))
+                parts.iter().all(|part| self.implied(known, Condition { holds: !part.holds, ..*part }))
             }
             (Test::Within { .. }, _) => known.iter().any(|&other| self.excludes(other, opposite)),
             _ => false,
         }
     }
 
-    fn excludes(&self, a: Literal, b: Literal) -> bool {
+    fn excludes(&self, a: Condition, b: Condition) -> bool {
         if a.predicate == b.predicate {
             return a.holds != b.holds;
         }
@@ -142,20 +142,20 @@ impl<'k> Graph<'k> {
             }
     }
 
-    /// The range of a literal's test. The number of a warp is a range of threads.
-    fn range(&self, literal: Literal) -> Option<(usize, i64, i64)> {
-        let Test::Within { value, low, high } = self.kernel.predicates[literal.predicate].test else { return None };
-        if self.kernel.values[value].kind != ValueKind::Warp {
+    /// The range of a condition's test. The number of a warp is a range of threads.
+    fn range(&self, condition: Condition) -> Option<(usize, i64, i64)> {
+        let Test::Within { value, low, high } = self.kernel.predicates[condition.predicate].test else { return None };
+        if self.kernel.unknowns[value].kind != UnknownKind::Warp {
             return Some((value, low, high));
         }
-        match self.kernel.values.iter().position(|value| value.kind == ValueKind::Thread) {
+        match self.kernel.unknowns.iter().position(|value| value.kind == UnknownKind::Thread) {
             Some(thread) => Some((thread, low.saturating_mul(32), high.saturating_mul(32).saturating_add(31))),
             None => Some((value, low, high)),
         }
     }
 
     /// What holds behind an edge, with what follows for values that meet there from what held in front of it.
-    pub fn met(&self, from: usize, to: usize, mut known: Vec<Literal>, before: &[Literal]) -> Vec<Literal> {
+    pub fn met(&self, from: usize, to: usize, mut known: Vec<Condition>, before: &[Condition]) -> Vec<Condition> {
         for meeting in self.meetings.get(&(from, to)).map_or(&[][..], |meetings| meetings) {
             let (low, high) = match meeting.base {
                 None => (meeting.constant, meeting.constant),
@@ -172,24 +172,25 @@ impl<'k> Graph<'k> {
                     continue;
                 };
                 if least <= low && high <= most {
-                    known.push(Literal { predicate, holds: true });
+                    known.push(Condition { predicate, holds: true });
                 } else if high < least || most < low {
-                    known.push(Literal { predicate, holds: false });
+                    known.push(Condition { predicate, holds: false });
                 }
             }
         }
         known
     }
 
-    /// The lowest and the highest that a value can be where literals hold.
-    pub fn bounds(&self, value: usize, known: &[Literal]) -> (i64, i64) {
-        let (mut low, mut high) = self.kernel.values[value].range.unwrap_or((i64::MIN, i64::MAX));
-        for literal in known {
-            let Test::Within { value: tested, low: least, high: most } = self.kernel.predicates[literal.predicate].test
+    /// The lowest and the highest that a value can be where conditions hold.
+    pub fn bounds(&self, value: usize, known: &[Condition]) -> (i64, i64) {
+        let (mut low, mut high) = self.kernel.unknowns[value].range.unwrap_or((i64::MIN, i64::MAX));
+        for condition in known {
+            let Test::Within { value: tested, low: least, high: most } =
+                self.kernel.predicates[condition.predicate].test
             else {
                 continue;
             };
-            match literal.holds {
+            match condition.holds {
                 _ if tested != value => {}
                 true => (low, high) = (low.max(least), high.min(most)),
                 false if least <= low => low = low.max(most.saturating_add(1)),
@@ -200,30 +201,32 @@ impl<'k> Graph<'k> {
         (low, high)
     }
 
-    /// The literals of which threads of a CTA may differ that go on.
-    pub fn varying(&self, literals: &[Literal]) -> Vec<Literal> {
-        let varies = |literal: &Literal| {
-            self.kernel.predicates[literal.predicate].varies != Varies::No && !self.asserted.contains(literal)
+    /// The conditions of which threads of a CTA may differ that go on.
+    pub fn varying(&self, conditions: &[Condition]) -> Vec<Condition> {
+        let varies = |condition: &Condition| {
+            self.kernel.predicates[condition.predicate].varies != Varies::No && !self.asserted.contains(condition)
         };
-        literals.iter().copied().filter(varies).collect()
+        conditions.iter().copied().filter(varies).collect()
     }
 
     /// Whether threads of which the first hold are none of which the others do.
-    pub fn is_of_others(&self, literals: &[Literal], others: &[Literal]) -> bool {
-        self.varying(literals).iter().any(|literal| self.contradict(others, *literal))
+    pub fn is_of_others(&self, conditions: &[Condition], others: &[Condition]) -> bool {
+        self.varying(conditions).iter().any(|condition| self.contradict(others, *condition))
     }
 
     /// The warp that all threads are in of which these hold.
-    pub fn warp(&self, literals: &[Literal]) -> Option<i64> {
+    pub fn warp(&self, conditions: &[Condition]) -> Option<i64> {
         if self.kernel.most.is_some_and(|threads| threads <= 32) {
             return Some(0);
         }
-        let held = literals.iter().filter(|literal| literal.holds);
-        held.filter_map(|literal| {
-            let Test::Within { value, low, high } = self.kernel.predicates[literal.predicate].test else { return None };
-            match self.kernel.values[value].kind {
-                ValueKind::Warp if low == high => Some(low),
-                ValueKind::Thread if low / 32 == high / 32 && low >= 0 => Some(low / 32),
+        let held = conditions.iter().filter(|condition| condition.holds);
+        held.filter_map(|condition| {
+            let Test::Within { value, low, high } = self.kernel.predicates[condition.predicate].test else {
+                return None;
+            };
+            match self.kernel.unknowns[value].kind {
+                UnknownKind::Warp if low == high => Some(low),
+                UnknownKind::Thread if low / 32 == high / 32 && low >= 0 => Some(low / 32),
                 _ => None,
             }
         })
@@ -232,17 +235,17 @@ impl<'k> Graph<'k> {
 
     /// Whether all threads of which these hold are of one warpgroup. Where a number that warps have alike is tested for one value, it is
     /// taken to be that of the warpgroup.
-    pub fn is_one_warpgroup(&self, literals: &[Literal]) -> bool {
+    pub fn is_one_warpgroup(&self, conditions: &[Condition]) -> bool {
         let group = i64::from(WARPGROUP);
-        let held = literals.iter().filter(|literal| literal.holds);
+        let held = conditions.iter().filter(|condition| condition.holds);
         self.kernel.most.is_some_and(|threads| threads <= WARPGROUP)
-            || held.into_iter().any(|&literal| {
-                let Test::Within { value, low, high } = self.kernel.predicates[literal.predicate].test else {
+            || held.into_iter().any(|&condition| {
+                let Test::Within { value, low, high } = self.kernel.predicates[condition.predicate].test else {
                     return false;
                 };
-                let value = &self.kernel.values[value];
-                match (value.kind, self.range(literal)) {
-                    (ValueKind::Thread | ValueKind::Warp, Some((_, low, high))) => {
+                let value = &self.kernel.unknowns[value];
+                match (value.kind, self.range(condition)) {
+                    (UnknownKind::Thread | UnknownKind::Warp, Some((_, low, high))) => {
                         low >= 0 && low / group == high / group
                     }
                     _ => low == high && value.varies == Varies::Warp,
@@ -251,38 +254,38 @@ impl<'k> Graph<'k> {
     }
 
     /// Whether any of these holds for one thread of several warps.
-    pub fn is_one_of_many(&self, literals: &[Literal]) -> bool {
-        literals.iter().filter(|literal| literal.holds).any(|literal| {
-            let Test::Within { value, low, high } = self.kernel.predicates[literal.predicate].test else {
+    pub fn is_one_of_many(&self, conditions: &[Condition]) -> bool {
+        conditions.iter().filter(|condition| condition.holds).any(|condition| {
+            let Test::Within { value, low, high } = self.kernel.predicates[condition.predicate].test else {
                 return false;
             };
-            let value = &self.kernel.values[value];
+            let value = &self.kernel.unknowns[value];
             let is_of_many = value.range.is_some_and(|(first, last)| last.saturating_sub(first) >= 63);
             low == high && value.varies == Varies::Thread && is_of_many
         })
     }
 
     /// Whether these hold for at most one thread of a CTA.
-    pub fn is_single(&self, literals: &[Literal]) -> bool {
+    pub fn is_single(&self, conditions: &[Condition]) -> bool {
         if self.kernel.most == Some(1) {
             return true;
         }
-        let one = |literal: &Literal| match self.kernel.predicates[literal.predicate].test {
-            Test::Within { value, low, high } => low == high && self.kernel.values[value].kind == ValueKind::Thread,
+        let one = |condition: &Condition| match self.kernel.predicates[condition.predicate].test {
+            Test::Within { value, low, high } => low == high && self.kernel.unknowns[value].kind == UnknownKind::Thread,
             _ => false,
         };
-        let of_warp = |literal: &Literal| match self.kernel.predicates[literal.predicate].test {
+        let of_warp = |condition: &Condition| match self.kernel.predicates[condition.predicate].test {
             Test::OneOfWarp => true,
-            Test::Within { value, low, high } => low == high && self.kernel.values[value].kind == ValueKind::Lane,
+            Test::Within { value, low, high } => low == high && self.kernel.unknowns[value].kind == UnknownKind::Lane,
             _ => false,
         };
-        let held = || literals.iter().filter(|literal| literal.holds);
-        held().any(one) || held().any(of_warp) && self.warp(literals).is_some()
+        let held = || conditions.iter().filter(|condition| condition.holds);
+        held().any(one) || held().any(of_warp) && self.warp(conditions).is_some()
     }
 }
 
-/// A block, and the number of an event in it.
-pub type Place = (usize, usize);
+/// A point of the program: a block, and the number of an event in it.
+pub type Point = (usize, usize);
 
 fn order(kernel: &Kernel) -> Vec<usize> {
     let next = |block: usize| kernel.blocks[block].next.iter().map(|edge| edge.to);
@@ -290,8 +293,8 @@ fn order(kernel: &Kernel) -> Vec<usize> {
 }
 
 /// What holds on every path to a block, as long as it is not computed again.
-fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Literal>> {
-    let mut known: Vec<Option<Vec<Literal>>> = vec![None; kernel.blocks.len()];
+fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Condition>> {
+    let mut known: Vec<Option<Vec<Condition>>> = vec![None; kernel.blocks.len()];
     if let Some(&entry) = order.first() {
         known[entry] = Some(Vec::new());
     }
@@ -304,7 +307,7 @@ fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Literal>> {
         for edge in &kernel.blocks[block].next {
             let mut there = here.clone();
             there.extend(edge.when);
-            there.retain(|literal| kernel.predicates[literal.predicate].block != Some(edge.to));
+            there.retain(|condition| kernel.predicates[condition.predicate].block != Some(edge.to));
             there.sort_unstable();
             there.dedup();
             // More than this tells nothing more.
@@ -312,7 +315,7 @@ fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Literal>> {
             let changed = match &mut known[edge.to] {
                 Some(old) => {
                     let count = old.len();
-                    old.retain(|literal| there.binary_search(literal).is_ok());
+                    old.retain(|condition| there.binary_search(condition).is_ok());
                     old.len() != count
                 }
                 slot => {

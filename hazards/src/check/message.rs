@@ -3,7 +3,7 @@
 use super::{
     found::Found,
     need::Lack,
-    token::{Token, What},
+    token::{Token, TokenKind},
 };
 use crate::{
     finding::Verdict,
@@ -13,11 +13,11 @@ use crate::{
 /// What an access is, as the subject or the object of a sentence.
 fn name(token: &Token<'_>) -> &'static str {
     let Some(operation) = token.operation() else {
-        return match (token.what, token.access.writes) {
-            (What::Initialized, _) => "the initialization of the mbarrier",
-            (What::Allocated, _) => "the allocation",
-            (What::Waited, _) => "the wait on the mbarrier",
-            (What::Invalidated, _) => "the mbarrier.inval",
+        return match (token.kind, token.access.writes) {
+            (TokenKind::Initialized, _) => "the initialization of the mbarrier",
+            (TokenKind::Allocated, _) => "the allocation",
+            (TokenKind::Waited, _) => "the wait on the mbarrier",
+            (TokenKind::Invalidated, _) => "the mbarrier.inval",
             (_, true) => "the write",
             (_, false) => "the read",
         };
@@ -36,9 +36,9 @@ fn name(token: &Token<'_>) -> &'static str {
 }
 
 fn second(token: &Token<'_>) -> &'static str {
-    match token.what {
-        What::Plain if token.access.proxy == Proxy::Tensor => "the tcgen05.dealloc",
-        What::Initialized => "the use of the mbarrier",
+    match token.kind {
+        TokenKind::Plain if token.access.proxy == Proxy::Tensor => "the tcgen05.dealloc",
+        TokenKind::Initialized => "the use of the mbarrier",
         _ => name(token),
     }
 }
@@ -57,13 +57,13 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> String {
     let (a, line, b) = (name(first), first.line, second(&found.second));
     let what = memory(first);
     let said = match lack {
-        Lack::Wait if first.what == What::Allocated => "tensor memory is not freed where the kernel ends".into(),
-        Lack::Wait if found.second.place.1 == usize::MAX => {
+        Lack::Wait if first.kind == TokenKind::Allocated => "tensor memory is not freed where the kernel ends".into(),
+        Lack::Wait if found.second.point.1 == usize::MAX => {
             format!("{a} on line {line} may still read {what} when the CTA ends, and its memory with it")
         }
         Lack::Wait => format!("{a} on line {line} may be in flight when {b} comes to the same {what}"),
         Lack::Sharing => format!("nothing tells the thread of {b} that {a} on line {line} to the same {what} is over"),
-        Lack::Fence if first.what == What::Initialized => {
+        Lack::Fence if first.kind == TokenKind::Initialized => {
             format!("no fence.mbarrier_init stands between {a} on line {line} and what uses it asynchronously")
         }
         Lack::Fence if first.access.space == Space::Register => {

@@ -4,11 +4,11 @@ use ptx_memory_model::ptx::readings::{Ambiguity, Readings};
 
 use super::{
     flow::{Flow, State},
-    token::{Token, What},
+    token::{Token, TokenKind},
 };
 use crate::{
     finding::Rule,
-    kernel::{Literal, Operation, Proxy, Space, Sum, Test, Varies},
+    kernel::{Condition, Operation, Proxy, Space, Sum, Test, Varies},
 };
 
 /// What is missing.
@@ -28,11 +28,11 @@ impl Flow<'_> {
     /// What the second access needs of the first, whose progress is this in front of it.
     pub fn lack(&self, first: &Token<'_>, state: &State, second: &Token<'_>) -> Option<(Rule, Lack)> {
         let now = &state.progress;
-        let ours = &second.literals;
+        let ours = &second.conditions;
         // What all threads of the CTA have alike holds of both.
-        let alike = |literal: &Literal| self.graph.kernel.predicates[literal.predicate].varies == Varies::No;
+        let alike = |condition: &Condition| self.graph.kernel.predicates[condition.predicate].varies == Varies::No;
         let both: Vec<_> = ours.iter().chain(&state.assumed).copied().filter(alike).collect();
-        if both.iter().any(|literal| self.graph.contradict(&both, *literal)) {
+        if both.iter().any(|condition| self.graph.contradict(&both, *condition)) {
             return None;
         }
         if first.access.space == Space::Register {
@@ -43,11 +43,12 @@ impl Flow<'_> {
                 (None, _) => (!now.matrix).then_some((Rule::R5, Lack::Fence)),
             };
         }
-        if second.what == What::Plain && second.access.proxy == Proxy::Tensor && first.what == What::Allocated {
+        if second.kind == TokenKind::Plain && second.access.proxy == Proxy::Tensor && first.kind == TokenKind::Allocated
+        {
             return None;
         }
         let same = !now.foreign && self.is_same_thread(first, second, state);
-        let reaches = self.among[now.among].iter().all(|literal| self.graph.implied(ours, *literal));
+        let reaches = self.among[now.among].iter().all(|condition| self.graph.implied(ours, *condition));
         let in_warp = now.warp && self.is_same_warp(first, second);
         let complete = now.is_done(first) && (same || now.shared && reaches || in_warp);
         let rule = rule(first);
@@ -67,7 +68,7 @@ impl Flow<'_> {
         }
         let fenced = match (first.access.proxy, second.access.proxy) {
             // The patterns of the manual have a fence behind an initialization; kernels of one CTA do without.
-            (Proxy::Generic, Proxy::Async) if first.what == What::Initialized => {
+            (Proxy::Generic, Proxy::Async) if first.kind == TokenKind::Initialized => {
                 now.fenced || self.readings != Readings::STRICT
             }
             (Proxy::Generic, Proxy::Async) if !first.access.writes => {
@@ -81,7 +82,7 @@ impl Flow<'_> {
         };
         if !fenced {
             let rule = match second.access.proxy {
-                _ if first.what == What::Initialized => Rule::R10,
+                _ if first.kind == TokenKind::Initialized => Rule::R10,
                 Proxy::Tensormap => Rule::R12,
                 _ => Rule::R4,
             };
@@ -103,11 +104,12 @@ impl Flow<'_> {
         if kernel.most == Some(1) {
             return true;
         }
-        let implied = |literal: &Literal| self.graph.implied(&second.literals, *literal);
+        let implied = |condition: &Condition| self.graph.implied(&second.conditions, *condition);
         // One warp allocates tensor memory. A group of products is one of the warpgroup, which any of its threads waits for.
-        let is_of_group = first.operation() == Some(&Operation::Wgmma) && self.graph.is_one_warpgroup(&first.literals);
-        let is_of_one = first.is_single || first.what == What::Addressed || is_of_group;
-        if is_of_one && self.graph.varying(&first.literals).iter().all(implied) {
+        let is_of_group =
+            first.operation() == Some(&Operation::Wgmma) && self.graph.is_one_warpgroup(&first.conditions);
+        let is_of_one = first.is_single || first.kind == TokenKind::Addressed || is_of_group;
+        if is_of_one && self.graph.varying(&first.conditions).iter().all(implied) {
             return true;
         }
         // Each warp has its own lanes; of every fourth one they are the same.
@@ -115,14 +117,15 @@ impl Flow<'_> {
             return !self.meet_across_warps(first, second);
         }
         // A warp frees tensor memory together.
-        let warp = self.graph.warp(&first.literals);
+        let warp = self.graph.warp(&first.conditions);
         if second.operation().is_none() && first.direction().is_some() && warp.is_some() {
-            return warp == self.graph.warp(&second.literals);
+            return warp == self.graph.warp(&second.conditions);
         }
         let (a, b) = (&first.access.address, &second.access.address);
-        let varies = |with: Varies| a.offset.terms.iter().any(|(value, _)| kernel.values[*value].varies == with);
-        let elected = |literal: &Literal| literal.holds && kernel.predicates[literal.predicate].test == Test::OneOfWarp;
-        let are_elected = first.literals.iter().any(elected) && second.literals.iter().any(elected);
+        let varies = |with: Varies| a.offset.terms.iter().any(|(value, _)| kernel.unknowns[*value].varies == with);
+        let elected =
+            |condition: &Condition| condition.holds && kernel.predicates[condition.predicate].test == Test::OneOfWarp;
+        let are_elected = first.conditions.iter().any(elected) && second.conditions.iter().any(elected);
         !state.progress.stale && a == b && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
     }
 
@@ -133,7 +136,7 @@ impl Flow<'_> {
         let columns = |token: &Token<'_>| {
             let terms = token.access.address.offset.terms.iter().copied().filter(|(_, factor)| factor % 65536 != 0);
             let is_group = |(value, _): &(usize, i64)| {
-                let value = &self.graph.kernel.values[*value];
+                let value = &self.graph.kernel.unknowns[*value];
                 value.varies == Varies::Warp && value.range == Some((0, groups - 1))
             };
             match terms.collect::<Vec<_>>()[..] {
@@ -154,20 +157,21 @@ impl Flow<'_> {
 
     /// Whether the second is done by the warp that did the first: both are of one warp, or each warp has a place of its own.
     fn is_same_warp(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
-        let warp = self.graph.warp(&first.literals);
+        let warp = self.graph.warp(&first.conditions);
         let of_warp = |token: &Token<'_>| {
             let terms = token.access.address.offset.terms.iter().copied();
-            terms.filter(|(value, _)| self.graph.kernel.values[*value].varies == Varies::Warp).collect::<Vec<_>>()
+            terms.filter(|(value, _)| self.graph.kernel.unknowns[*value].varies == Varies::Warp).collect::<Vec<_>>()
         };
         let own = of_warp(first);
-        warp.is_some() && warp == self.graph.warp(&second.literals) || !own.is_empty() && own == of_warp(second)
+        warp.is_some() && warp == self.graph.warp(&second.conditions) || !own.is_empty() && own == of_warp(second)
     }
 
     /// Whether one thread issues both, as code that elects it again and again means.
     fn is_one_issuer(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
-        let (a, b) = (self.graph.varying(&first.literals), self.graph.varying(&second.literals));
-        let follows = |of: &[Literal], from: &[Literal]| of.iter().all(|literal| self.graph.implied(from, *literal));
-        follows(&a, &second.literals) || follows(&b, &first.literals)
+        let (a, b) = (self.graph.varying(&first.conditions), self.graph.varying(&second.conditions));
+        let follows =
+            |of: &[Condition], from: &[Condition]| of.iter().all(|condition| self.graph.implied(from, *condition));
+        follows(&a, &second.conditions) || follows(&b, &first.conditions)
     }
 
     /// Whether an access belongs to a tcgen05 operation that is asynchronous.
@@ -213,19 +217,19 @@ fn sizes(descriptor: &Option<Sum>) -> Option<(&[(usize, i64)], i64)> {
 /// Whether two accesses may need an order that this check is about.
 pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
     let asynchronous = |token: &Token<'_>| token.operation().is_some() || token.access.proxy != Proxy::Generic;
-    match first.what {
+    match first.kind {
         // Of the address of tensor memory, it matters who reads it.
-        What::Addressed => return second.what == What::Plain && second.access.proxy == Proxy::Generic,
-        What::Waited => return second.what == What::Invalidated,
-        _ if second.what == What::Waited => return false,
+        TokenKind::Addressed => return second.kind == TokenKind::Plain && second.access.proxy == Proxy::Generic,
+        TokenKind::Waited => return second.kind == TokenKind::Invalidated,
+        _ if second.kind == TokenKind::Waited => return false,
         _ => {}
     }
-    let initialized = first.what == What::Initialized || second.what == What::Initialized;
+    let initialized = first.kind == TokenKind::Initialized || second.kind == TokenKind::Initialized;
     (first.access.writes || second.access.writes)
         && (asynchronous(first) || asynchronous(second))
         && !initialized
         && !(refills(first) && refills(second))
-        && first.what != What::Allocated
+        && first.kind != TokenKind::Allocated
 }
 
 /// Whether an access fills an element of an array that its index chooses. In a ring, one is filled while others are in flight; what
@@ -242,7 +246,7 @@ fn rule(first: &Token<'_>) -> Rule {
         Some(Operation::TensorStore) => Rule::R2,
         Some(Operation::TensorMatrix { .. } | Operation::TensorCopy { .. } | Operation::TensorShift { .. }) => Rule::R3,
         Some(Operation::Copy | Operation::BulkLoad | Operation::BulkStore | Operation::Wgmma) => Rule::R7,
-        None if matches!(first.what, What::Initialized | What::Waited) => Rule::R10,
+        None if matches!(first.kind, TokenKind::Initialized | TokenKind::Waited) => Rule::R10,
         None => Rule::R4,
     }
 }

@@ -8,14 +8,14 @@ use super::{
     flow::Flow,
     forms,
     found::{Found, Key},
-    graph::Place,
+    graph::Point,
     message,
     need::Lack,
-    token::{Token, What},
+    token::{Token, TokenKind},
 };
 use crate::{
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
-    kernel::{Event, Kind, Operation, Proxy, Space},
+    kernel::{Event, EventKind, Operation, Proxy, Space},
 };
 
 const SYNCHRONIZE: &str = "synchronize the threads between the two, by a barrier or by an mbarrier";
@@ -50,7 +50,7 @@ pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Findin
 /// A finding, with its remedy and what stands between the accesses.
 fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Finding {
     let first = &flow.tokens[key.first];
-    let ended = found.second.place.1 == usize::MAX;
+    let ended = found.second.point.1 == usize::MAX;
     Finding {
         kernel: flow.graph.kernel.name.clone(),
         line: if ended { first.line } else { found.second.line },
@@ -79,17 +79,17 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
             Some(_) => {
                 (&[], "commit it with tcgen05.commit behind it, and wait for that mbarrier in front of the access")
             }
-            None if first.what == What::Allocated => (&[], "free it with tcgen05.dealloc on every path"),
+            None if first.kind == TokenKind::Allocated => (&[], "free it with tcgen05.dealloc on every path"),
             None => (&[], SYNCHRONIZE),
         },
         Lack::Sharing => (&[], SYNCHRONIZE),
         Lack::Fence if second.access.proxy == Proxy::Tensormap => {
             (&[], "put fence.proxy.tensormap::generic.release behind the write, and .acquire in front of the use")
         }
-        Lack::Fence if found.second.what == What::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
+        Lack::Fence if found.second.kind == TokenKind::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
         Lack::Fence if first.access.space == Space::Register => (&["wgmma.fence.sync.aligned"], ""),
         Lack::Fence if first.access.space == Space::Global => (&["fence.proxy.async.global"], ""),
-        Lack::Fence if found.second.what == What::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
+        Lack::Fence if found.second.kind == TokenKind::Initialized => (&["fence.mbarrier_init.release.cluster"], ""),
         Lack::Fence => (&["fence.proxy.async.shared::cta"], ""),
         Lack::After => (&["tcgen05.fence::after_thread_sync"], ""),
     };
@@ -99,7 +99,7 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
     let (position, side, lines) = match lack {
         Lack::After => (Position::Before, "in front of", vec![second.line]),
         Lack::Fence if first.access.space == Space::Register => (Position::Before, "in front of", vec![second.line]),
-        _ => match boundaries(flow, first.place, second.place) {
+        _ => match boundaries(flow, first.point, second.point) {
             Some(lines) => (Position::Before, "in front of", lines),
             None => (Position::After, "behind", vec![first.line]),
         },
@@ -118,7 +118,7 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
 
 /// The first lines behind an access at which other threads may learn of it, or where the second access is. Nothing if the second
 /// access is the end of the kernel, and a path leads there without such a line.
-fn boundaries(flow: &Flow<'_>, first: Place, second: Place) -> Option<Vec<u32>> {
+fn boundaries(flow: &Flow<'_>, first: Point, second: Point) -> Option<Vec<u32>> {
     let kernel = flow.graph.kernel;
     let mut lines = Vec::new();
     let mut seen = vec![false; kernel.blocks.len()];
@@ -145,9 +145,9 @@ fn boundaries(flow: &Flow<'_>, first: Place, second: Place) -> Option<Vec<u32>> 
 /// Whether other threads may learn by an event what came before it.
 fn tells(event: &Event) -> bool {
     match &event.kind {
-        Kind::Arrive { .. } | Kind::Deallocate(_) => true,
-        Kind::Barrier(barrier) => barrier.arrives,
-        Kind::Atomic { semantics, .. } | Kind::Fence { semantics, .. } => semantics.releases,
+        EventKind::Arrive { .. } | EventKind::Deallocate(_) => true,
+        EventKind::Barrier(barrier) => barrier.arrives,
+        EventKind::Atomic { semantics, .. } | EventKind::Fence { semantics, .. } => semantics.releases,
         _ => false,
     }
 }
@@ -155,20 +155,20 @@ fn tells(event: &Event) -> bool {
 /// The lines that synchronize on a shortest path from the first access to the second; if these are of two roles, from the first
 /// to where it tells others, and from the entry to the second.
 fn path(flow: &Flow<'_>, first: &Token<'_>, found: &Found<'_>) -> Vec<u32> {
-    if found.second.place.1 == usize::MAX {
+    if found.second.point.1 == usize::MAX {
         return Vec::new();
     }
-    let target = found.second.place;
-    if let Some(lines) = shortest(flow, (first.place.0, first.place.1 + 1), |place, _| place == target) {
+    let target = found.second.point;
+    if let Some(lines) = shortest(flow, (first.point.0, first.point.1 + 1), |point, _| point == target) {
         return lines;
     }
-    let mut lines = shortest(flow, (first.place.0, first.place.1 + 1), |_, event| tells(event)).unwrap_or_default();
+    let mut lines = shortest(flow, (first.point.0, first.point.1 + 1), |_, event| tells(event)).unwrap_or_default();
     let entry = flow.graph.order.first().copied().unwrap_or(0);
-    lines.extend(shortest(flow, (entry, 0), |place, _| place == target).unwrap_or_default());
+    lines.extend(shortest(flow, (entry, 0), |point, _| point == target).unwrap_or_default());
     lines
 }
 
-fn shortest(flow: &Flow<'_>, from: Place, is: impl Fn(Place, &Event) -> bool) -> Option<Vec<u32>> {
+fn shortest(flow: &Flow<'_>, from: Point, is: impl Fn(Point, &Event) -> bool) -> Option<Vec<u32>> {
     let kernel = flow.graph.kernel;
     let mut seen = vec![false; kernel.blocks.len()];
     let mut open = std::collections::VecDeque::from([(from, Vec::new())]);

@@ -9,9 +9,9 @@ use rustc_hash::FxHashSet;
 use super::{
     barriers::{Barriers, Signals},
     flow::{Coverage, Foreign},
-    graph::{Graph, Place},
+    graph::{Graph, Point},
 };
-use crate::kernel::{Barrier, BarrierId, Edge, Event, Kind, Literal, Varies};
+use crate::kernel::{Barrier, BarrierId, Condition, Edge, Event, EventKind, Varies};
 
 /// Two sides of a fork, seen from the second.
 pub struct Fork {
@@ -101,13 +101,13 @@ impl Fork {
         barriers: &Barriers,
         coverage: &Coverage,
         number: usize,
-        place: Place,
+        point: Point,
     ) -> (Foreign, bool) {
         let asked = self.asked(graph, barriers);
         // What waits for this side.
-        let gate = |at: Place, event: &Event| asked.is_gate(barriers, at, event);
+        let gate = |at: Point, event: &Event| asked.is_gate(barriers, at, event);
         let within = |edge: &Edge| self.theirs[edge.to];
-        let reach = |from: Place| reaches(graph, from, place, &within, &gate);
+        let reach = |from: Point| reaches(graph, from, point, &within, &gate);
         let from_start = reach((self.begin, 0));
         let (mut permits, mut first_permits) = (FxHashSet::default(), FxHashSet::default());
         let theirs = || {
@@ -119,13 +119,13 @@ impl Fork {
         for &(at, event) in gates.iter().filter(|((block, index), _)| reach((*block, index + 1))) {
             // What is waited for once behind a loop that waits for the same is the last round, of which nothing is known.
             let observed = barriers.observed(at);
-            let in_loop = |(other, _): &(Place, &Event)| {
+            let in_loop = |(other, _): &(Point, &Event)| {
                 graph.is_in_loop(other.0) && barriers.observed(*other) == observed && *other != at
             };
-            if matches!(event.kind, Kind::Wait { .. }) && !graph.is_in_loop(at.0) && gates.iter().any(in_loop) {
+            if matches!(event.kind, EventKind::Wait { .. }) && !graph.is_in_loop(at.0) && gates.iter().any(in_loop) {
                 continue;
             }
-            let is_met = matches!(event.kind, Kind::Barrier(_)) && observed & asked.given != 0;
+            let is_met = matches!(event.kind, EventKind::Barrier(_)) && observed & asked.given != 0;
             let into = if is_met { &mut first_permits } else { &mut permits };
             into.extend(self.permits(graph, barriers, asked.own(observed)));
         }
@@ -136,16 +136,16 @@ impl Fork {
                 again.insert(signal);
             }
         }
-        let once = !graph.is_in_loop(place.0);
+        let once = !graph.is_in_loop(point.0);
         (Foreign { again, permits, first_permits, once }, from_start)
     }
 
     /// Where threads of this side part from those of it that let the other side begin: to them it may have begun at any time.
-    pub fn parted(&self, graph: &Graph<'_>, permits: &FxHashSet<Place>) -> Vec<usize> {
-        let permitting: Vec<_> = permits.iter().map(|place| graph.varying(&graph.known_at(*place))).collect();
+    pub fn parted(&self, graph: &Graph<'_>, permits: &FxHashSet<Point>) -> Vec<usize> {
+        let permitting: Vec<_> = permits.iter().map(|point| graph.varying(&graph.known_at(*point))).collect();
         let apart = |block: usize| {
             let known = graph.known(block);
-            let is_other = |permit: &Vec<Literal>| permit.iter().any(|literal| graph.contradict(known, *literal));
+            let is_other = |permit: &Vec<Condition>| permit.iter().any(|condition| graph.contradict(known, *condition));
             !permitting.is_empty() && permitting.iter().all(is_other)
         };
         let ours = |block: &usize| self.ours[*block] && apart(*block);
@@ -154,68 +154,69 @@ impl Fork {
     }
 
     /// Where this side lets a wait go on. A phase that copies end goes on behind the last of them.
-    fn permits(&self, graph: &Graph<'_>, barriers: &Barriers, signals: Signals) -> Vec<Place> {
+    fn permits(&self, graph: &Graph<'_>, barriers: &Barriers, signals: Signals) -> Vec<Point> {
         let ours: Vec<_> = barriers.givers(signals).into_iter().filter(|(block, _)| self.ours[*block]).collect();
-        let copies = |place: &Place| matches!(graph.kernel.blocks[place.0].events[place.1].kind, Kind::Start(_));
+        let copies = |point: &Point| matches!(graph.kernel.blocks[point.0].events[point.1].kind, EventKind::Start(_));
         if !ours.iter().any(copies) {
             return ours;
         }
-        let ends = |event: &Event| matches!(event.kind, Kind::Arrive { .. } | Kind::Wait { .. });
+        let ends = |event: &Event| matches!(event.kind, EventKind::Arrive { .. } | EventKind::Wait { .. });
         let within = |edge: &Edge| self.ours[edge.to];
-        let last = |&(block, index): &Place| {
-            let mut others = ours.iter().filter(|place| copies(place) && **place != (block, index));
+        let last = |&(block, index): &Point| {
+            let mut others = ours.iter().filter(|point| copies(point) && **point != (block, index));
             !others.any(|other| reaches(graph, (block, index + 1), *other, &within, &|_, event| ends(event)))
         };
-        ours.iter().filter(|place| copies(place)).filter(|place| last(place)).copied().collect()
+        ours.iter().filter(|point| copies(point)).filter(|point| last(point)).copied().collect()
     }
 
     /// What waits of the first side let it go on only behind the second.
     fn asked(&self, graph: &Graph<'_>, barriers: &Barriers) -> Asked {
-        let places = |side: &[bool]| {
+        let points = |side: &[bool]| {
             let blocks = (0..side.len()).filter(|block| side[*block]).collect::<Vec<_>>();
             blocks.into_iter().flat_map(|block| (0..graph.kernel.blocks[block].events.len()).map(move |at| (block, at)))
         };
-        let event = |(block, index): Place| &graph.kernel.blocks[block].events[index];
-        let given = places(&self.ours).fold(0, |mask, place| mask | barriers.signal(place));
+        let event = |(block, index): Point| &graph.kernel.blocks[block].events[index];
+        let given = points(&self.ours).fold(0, |mask, point| mask | barriers.signal(point));
         let mut asked = Asked { signals: given, given, relays: Vec::new() };
         // Some threads of the first side may wait for the second, and tell others of the first.
         let within = |edge: &Edge| self.theirs[edge.to];
-        let arrives = |place: &Place| match event(*place).kind {
-            Kind::Arrive { .. } => true,
-            Kind::Barrier(Barrier { of: BarrierId::Cta(_), arrives, .. }) => arrives,
+        let arrives = |point: &Point| match event(*point).kind {
+            EventKind::Arrive { .. } => true,
+            EventKind::Barrier(Barrier { of: BarrierId::Cta(_), arrives, .. }) => arrives,
             _ => false,
         };
-        let arrivals: Vec<_> = places(&self.theirs).filter(arrives).collect();
+        let arrivals: Vec<_> = points(&self.theirs).filter(arrives).collect();
         loop {
             // Barriers of the CTA are met by all.
-            let gate = |at: Place, event: &Event| {
-                matches!(event.kind, Kind::Wait { .. }) && asked.is_gate(barriers, at, event)
+            let gate = |at: Point, event: &Event| {
+                matches!(event.kind, EventKind::Wait { .. }) && asked.is_gate(barriers, at, event)
             };
             let asks =
-                |place: Place, within: &dyn Fn(&Edge) -> bool| !reaches(graph, (self.begin, 0), place, within, &gate);
+                |point: Point, within: &dyn Fn(&Edge) -> bool| !reaches(graph, (self.begin, 0), point, within, &gate);
             // At a barrier that this side meets alone, it is enough that some of its threads have waited.
-            let some_ask = |place: Place| {
-                let known = graph.known_at(place);
-                places(&self.theirs).filter(|at| gate(*at, event(*at))).any(|at| {
-                    let is_lasting = |literal: &Literal| graph.kernel.predicates[literal.predicate].block.is_none();
+            let some_ask = |point: Point| {
+                let known = graph.known_at(point);
+                points(&self.theirs).filter(|at| gate(*at, event(*at))).any(|at| {
+                    let is_lasting =
+                        |condition: &Condition| graph.kernel.predicates[condition.predicate].block.is_none();
                     let mut some = graph.varying(&graph.known_at(at));
-                    some.retain(|literal| is_lasting(literal) && !known.contains(literal));
+                    some.retain(|condition| is_lasting(condition) && !known.contains(condition));
                     let is_theirs =
                         |edge: &Edge| within(edge) && edge.when.is_none_or(|when| !graph.contradict(&some, when));
-                    !some.is_empty() && asks(place, &is_theirs)
+                    !some.is_empty() && asks(point, &is_theirs)
                 })
             };
-            let waits = |place: &Place| {
-                let signal = barriers.signal(*place);
+            let waits = |point: &Point| {
+                let signal = barriers.signal(*point);
                 let mut alike = arrivals.iter().filter(|other| barriers.signal(**other) == signal);
                 signal & !asked.signals != 0
-                    && match event(*place).kind {
-                        Kind::Arrive { .. } => asks(*place, &within),
-                        _ => alike.all(|place| some_ask(*place)),
+                    && match event(*point).kind {
+                        EventKind::Arrive { .. } => asks(*point, &within),
+                        _ => alike.all(|point| some_ask(*point)),
                     }
             };
-            let Some(&arrival) = arrivals.iter().find(|place| waits(place)) else { return asked };
-            let gates = places(&self.theirs).filter(|at| gate(*at, event(*at)));
+            let Some(&arrival) = arrivals.iter().find(|point| waits(point)) else { return asked };
+            let gates = points(&self.theirs).filter(|at| gate(*at, event(*at)));
             let before = gates.filter(|(block, index)| reaches(graph, (*block, index + 1), arrival, &within, &gate));
             let own = before.fold(0, |mask, at| mask | asked.own(barriers.observed(at)));
             let signal = barriers.signal(arrival) & !asked.signals;
@@ -236,7 +237,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn is_gate(&self, barriers: &Barriers, at: Place, event: &Event) -> bool {
+    fn is_gate(&self, barriers: &Barriers, at: Point, event: &Event) -> bool {
         is_wait(event) && event.guard.is_empty() && barriers.observed(at) & self.signals != 0
     }
 
@@ -249,19 +250,19 @@ impl Asked {
 
 fn is_wait(event: &Event) -> bool {
     match &event.kind {
-        Kind::Wait { .. } => true,
-        Kind::Barrier(barrier) => barrier.waits,
+        EventKind::Wait { .. } => true,
+        EventKind::Barrier(barrier) => barrier.waits,
         _ => false,
     }
 }
 
-/// Whether a path leads from a place to another that passes no gate.
+/// Whether a path leads from one point to another without passing a gate.
 fn reaches(
     graph: &Graph<'_>,
-    from: Place,
-    to: Place,
+    from: Point,
+    to: Point,
     within: &dyn Fn(&Edge) -> bool,
-    gate: &dyn Fn(Place, &Event) -> bool,
+    gate: &dyn Fn(Point, &Event) -> bool,
 ) -> bool {
     let mut seen = vec![false; graph.kernel.blocks.len()];
     let mut open = vec![from];

@@ -2,17 +2,17 @@
 
 use super::{
     barriers::Signals,
-    graph::{Graph, Place},
+    graph::{Graph, Point},
 };
 use crate::kernel::{
-    Access, Address, Direction, Event, Groups, Kernel, Kind, Literal, Operation, Proxy, Space, Start, Sum,
+    Access, Address, Condition, Direction, Event, EventKind, Groups, Kernel, Operation, Proxy, Space, Start, Sum,
 };
 
 /// An access of which something is needed before another one may follow.
 #[derive(Clone, Debug)]
 pub struct Token<'k> {
     /// Where it stands.
-    pub place: Place,
+    pub point: Point,
     /// Its line.
     pub line: u32,
     /// What it touches.
@@ -20,9 +20,9 @@ pub struct Token<'k> {
     /// Which of the accesses of its operation it is.
     pub number: usize,
     /// What it is.
-    pub what: What<'k>,
+    pub kind: TokenKind<'k>,
     /// What holds of the thread that does it.
-    pub literals: Vec<Literal>,
+    pub conditions: Vec<Condition>,
     /// Values of its address that have a smaller range there, and this.
     pub narrowed: Vec<(usize, (i64, i64))>,
     /// Whether one thread of a CTA does it, and not more.
@@ -31,7 +31,7 @@ pub struct Token<'k> {
 
 /// What an access belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What<'k> {
+pub enum TokenKind<'k> {
     /// An access of its thread, done at once.
     Plain,
     /// An asynchronous operation.
@@ -90,7 +90,7 @@ pub struct Progress {
     pub started: bool,
     /// Whether the other threads of the warp know it is complete.
     pub warp: bool,
-    /// What holds of the threads that know it: a number in a table of literals.
+    /// What holds of the threads that know it: a number in a table of conditions.
     pub among: usize,
     /// Whether a proxy fence stands between it and here.
     pub fenced: bool,
@@ -121,51 +121,60 @@ pub struct Progress {
 
 impl<'k> Token<'k> {
     /// The accesses of an event.
-    pub fn of(graph: &Graph<'k>, place: Place, event: &'k Event) -> Vec<Self> {
-        let accesses: Vec<(Access, What<'_>)> = match &event.kind {
-            Kind::Access(access) | Kind::Atomic { access, .. } => vec![(access.clone(), What::Plain)],
-            Kind::Start(start) => start.accesses.iter().map(|access| (access.clone(), What::Started(start))).collect(),
-            Kind::Initialize { barrier, .. } => vec![(mbarrier(barrier), What::Initialized)],
-            Kind::Wait { barrier, .. } => vec![(mbarrier(barrier), What::Waited)],
-            Kind::Invalidate(barrier) => vec![(mbarrier(barrier), What::Invalidated)],
-            Kind::Allocate { object, access } => {
-                vec![(columns(*object), What::Allocated), (access.clone(), What::Addressed)]
+    pub fn of(graph: &Graph<'k>, point: Point, event: &'k Event) -> Vec<Self> {
+        let accesses: Vec<(Access, TokenKind<'_>)> = match &event.kind {
+            EventKind::Access(access) | EventKind::Atomic { access, .. } => vec![(access.clone(), TokenKind::Plain)],
+            EventKind::Start(start) => {
+                start.accesses.iter().map(|access| (access.clone(), TokenKind::Started(start))).collect()
+            }
+            EventKind::Initialize { barrier, .. } => vec![(mbarrier(barrier), TokenKind::Initialized)],
+            EventKind::Wait { barrier, .. } => vec![(mbarrier(barrier), TokenKind::Waited)],
+            EventKind::Invalidate(barrier) => vec![(mbarrier(barrier), TokenKind::Invalidated)],
+            EventKind::Allocate { object, access } => {
+                vec![(columns(*object), TokenKind::Allocated), (access.clone(), TokenKind::Addressed)]
             }
             _ => Vec::new(),
         };
         if accesses.is_empty() {
             return Vec::new();
         }
-        let literals = graph.known_at(place);
-        let of = |(number, (access, what))| Self { number, ..Self::new(graph, place, access, what, literals.clone()) };
+        let conditions = graph.known_at(point);
+        let of =
+            |(number, (access, kind))| Self { number, ..Self::new(graph, point, access, kind, conditions.clone()) };
         accesses.into_iter().enumerate().map(of).collect()
     }
 
-    /// An access of an event, of whose threads literals hold.
-    pub fn new(graph: &Graph<'k>, place: Place, access: Access, what: What<'k>, literals: Vec<Literal>) -> Self {
+    /// An access of an event, of whose threads conditions hold.
+    pub fn new(
+        graph: &Graph<'k>,
+        point: Point,
+        access: Access,
+        kind: TokenKind<'k>,
+        conditions: Vec<Condition>,
+    ) -> Self {
         let narrowed = access.address.offset.terms.iter().filter_map(|(value, _)| {
-            let bounds = graph.bounds(*value, &literals);
+            let bounds = graph.bounds(*value, &conditions);
             let is_bounded = i64::MIN < bounds.0 && bounds.0 <= bounds.1 && bounds.1 < i64::MAX;
-            (is_bounded && graph.kernel.values[*value].range != Some(bounds)).then_some((*value, bounds))
+            (is_bounded && graph.kernel.unknowns[*value].range != Some(bounds)).then_some((*value, bounds))
         });
         let narrowed = narrowed.collect();
-        let is_single = graph.is_single(&literals);
-        let line = graph.kernel.blocks[place.0].events[place.1].line;
-        Self { place, line, access, number: 0, what, literals, narrowed, is_single }
+        let is_single = graph.is_single(&conditions);
+        let line = graph.kernel.blocks[point.0].events[point.1].line;
+        Self { point, line, access, number: 0, kind, conditions, narrowed, is_single }
     }
 
     /// The operation that it belongs to.
     pub fn operation(&self) -> Option<&'k Operation> {
-        match self.what {
-            What::Started(start) => Some(&start.what),
+        match self.kind {
+            TokenKind::Started(start) => Some(&start.what),
             _ => None,
         }
     }
 
     /// The mbarrier that learns of its completion by itself.
     pub fn barrier(&self) -> Option<&'k Address> {
-        match self.what {
-            What::Started(start) => start.barrier.as_ref(),
+        match self.kind {
+            TokenKind::Started(start) => start.barrier.as_ref(),
             _ => None,
         }
     }
@@ -279,7 +288,7 @@ pub fn mbarrier(address: &Address) -> Access {
 /// All of an allocation.
 fn columns(object: usize) -> Access {
     Access {
-        address: Address { object, offset: Sum::default(), is_remote: false },
+        address: Address { object, offset: Sum::number(0), is_remote: false },
         extent: Some(512),
         space: Space::Tensor,
         proxy: Proxy::Tensor,
@@ -291,8 +300,15 @@ fn columns(object: usize) -> Access {
 /// Whether a kernel has anything that this check is about.
 pub fn is_asynchronous(kernel: &Kernel) -> bool {
     let events = kernel.blocks.iter().flat_map(|block| &block.events);
-    let ordinary = |kind: &Kind| {
-        matches!(kind, Kind::Access(_) | Kind::Barrier(_) | Kind::Fence { .. } | Kind::Atomic { .. } | Kind::Unknown(_))
+    let ordinary = |kind: &EventKind| {
+        matches!(
+            kind,
+            EventKind::Access(_)
+                | EventKind::Barrier(_)
+                | EventKind::Fence { .. }
+                | EventKind::Atomic { .. }
+                | EventKind::Unknown(_)
+        )
     };
     events.into_iter().any(|event| !ordinary(&event.kind))
 }

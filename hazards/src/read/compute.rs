@@ -2,8 +2,8 @@
 
 use ptx_isa::{AluOp, Type, arithmetic};
 
-use super::terms::{Content, Facts, Literal, Says, Sum, Terms, Value, What, ones, wrapped};
-use crate::kernel::Varies;
+use super::terms::{Content, Facts, Literal, Says, Terms, Value, What, ones, wrapped};
+use crate::kernel::{Sum, Varies};
 
 /// What an operand holds.
 #[derive(Clone, Debug)]

@@ -2,31 +2,31 @@
 
 mod asynchronous;
 
-use ptx_isa::{Family, Role, Scope, Space as Named};
+use ptx_isa::{Family, Role, Scope};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
+    bases::{AddressParts, Base, Bases},
     code::{Action, Code, Place, Touch},
     graph::Graph,
-    places::{Base, Parts, Places},
     registers::{Registers, Run, is_matrix},
-    terms::{Atom, Content, Facts, Literal as Own, Says, Sum as OwnSum, Terms, Value as Number, What},
+    terms::{Atom, Content, Facts, Literal, Says, Terms, Value, What},
     threads::Threads,
     waits::{Wait, implied},
     walk::{Step, Walked, address},
 };
 use crate::kernel::{
-    Access, Address, Barrier, BarrierId, Block, Edge, Event, Kernel, Kind, Literal, Meeting, Object, ObjectKind,
-    Predicate, Proxy, Semantics, Space, Sum, Test, Value, ValueKind,
+    Access, Address, Barrier, BarrierId, Block, Condition, Edge, Event, EventKind, Kernel, Meeting, Object, ObjectKind,
+    Predicate, Proxy, Semantics, Space, Sum, Test, Unknown, UnknownKind,
 };
 
 /// The kernel of a walk through its code.
 pub fn kernel(code: &Code, graph: &Graph, walked: &Walked) -> Kernel {
-    let places = Places::of(&walked.terms, &walked.meetings);
+    let bases = Bases::of(&walked.terms, &walked.meetings);
     let mut maker = Maker {
         code,
         walked,
-        places,
+        bases,
         threads: Threads::new(&walked.terms, code.most),
         touched: Vec::new(),
         kernel: Kernel::default(),
@@ -56,8 +56,8 @@ pub fn kernel(code: &Code, graph: &Graph, walked: &Walked) -> Kernel {
 }
 
 /// The addresses to which `tcgen05.alloc` writes, each with the line of the first.
-fn allocations(code: &Code, walked: &Walked) -> Vec<(Number, u32)> {
-    let mut found: Vec<(Number, u32)> = Vec::new();
+fn allocations(code: &Code, walked: &Walked) -> Vec<(Value, u32)> {
+    let mut found: Vec<(Value, u32)> = Vec::new();
     for step in walked.steps.iter().flatten() {
         if let Action::Asynchronous(form, _) = &code.ops[step.op].action
             && form.family() == Family::Tcgen05Alloc
@@ -88,13 +88,13 @@ enum Thing {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Valued {
     Atom(Atom),
-    Sum(Number),
+    Sum(Value),
 }
 
 struct Maker<'w> {
     code: &'w Code,
     walked: &'w Walked,
-    places: Places,
+    bases: Bases,
     threads: Threads,
     /// What the instruction that is met touches of the registers of matrices.
     touched: Vec<Access>,
@@ -102,7 +102,7 @@ struct Maker<'w> {
     objects: FxHashMap<Thing, usize>,
     values: FxHashMap<Valued, usize>,
     predicates: FxHashMap<u32, usize>,
-    allocations: Vec<(Number, u32)>,
+    allocations: Vec<(Value, u32)>,
 }
 
 impl<'w> Maker<'w> {
@@ -119,7 +119,7 @@ impl<'w> Maker<'w> {
         let terms = self.terms();
         let (kind, facts, varies) = match &valued {
             Valued::Atom(atom) => (kind(terms, *atom), terms.atoms[atom.0 as usize].1, terms.atom_varies(*atom)),
-            Valued::Sum(number) => (ValueKind::Other, terms.facts(*number), terms.varies(*number)),
+            Valued::Sum(number) => (UnknownKind::Other, terms.facts(*number), terms.varies(*number)),
         };
         let is_known = facts.low != i64::MIN || facts.high != i64::MAX;
         let of_threads = match valued {
@@ -127,31 +127,31 @@ impl<'w> Maker<'w> {
             Valued::Sum(_) => None,
         };
         // Of a swizzled address it is not known how far it is from its base.
-        let is_address = matches!(valued, Valued::Atom(atom) if self.places.is_swizzled(terms, atom));
+        let is_address = matches!(valued, Valued::Atom(atom) if self.bases.is_swizzled(terms, atom));
         let range = of_threads.or(is_known.then_some((facts.low, facts.high))).filter(|_| !is_address);
-        self.kernel.values.push(Value { kind, varies, block: facts.block, range });
-        self.values.insert(valued, self.kernel.values.len() - 1);
-        self.kernel.values.len() - 1
+        self.kernel.unknowns.push(Unknown { kind, varies, block: facts.block, range });
+        self.values.insert(valued, self.kernel.unknowns.len() - 1);
+        self.kernel.unknowns.len() - 1
     }
 
-    fn sum(&mut self, sum: &OwnSum) -> Sum {
+    fn sum(&mut self, sum: &Sum<Atom>) -> Sum {
         let mut terms: Vec<_> =
             sum.terms.iter().map(|(atom, factor)| (self.value(Valued::Atom(*atom)), *factor)).collect();
         terms.sort_unstable();
         Sum { terms, constant: sum.constant }
     }
 
-    /// The literals that hold together.
-    fn guard(&mut self, literal: Own) -> Vec<Literal> {
+    /// The conditions that hold together where a literal does.
+    fn guard(&mut self, literal: Literal) -> Vec<Condition> {
         let terms = self.terms();
         match &terms.predicates[literal.predicate as usize].0 {
-            Says::All(list) if literal.holds => list.iter().map(|own| self.literal(*own)).collect(),
-            _ => vec![self.literal(literal)],
+            Says::All(list) if literal.holds => list.iter().map(|literal| self.condition(*literal)).collect(),
+            _ => vec![self.condition(literal)],
         }
     }
 
-    fn literal(&mut self, literal: Own) -> Literal {
-        Literal { predicate: self.predicate(literal.predicate), holds: literal.holds }
+    fn condition(&mut self, literal: Literal) -> Condition {
+        Condition { predicate: self.predicate(literal.predicate), holds: literal.holds }
     }
 
     /// Predicates have greater numbers than those of which they are made.
@@ -165,14 +165,14 @@ impl<'w> Maker<'w> {
             }
             needed.push(next);
             if let Says::All(list) = &terms.predicates[next as usize].0 {
-                work.extend(list.iter().map(|own| own.predicate));
+                work.extend(list.iter().map(|literal| literal.predicate));
             }
         }
         needed.sort_unstable();
         for next in needed {
             let (says, block) = &terms.predicates[next as usize];
             let test = self.test(says);
-            let varies = terms.literal_varies(Own { predicate: next, holds: true });
+            let varies = terms.literal_varies(Literal { predicate: next, holds: true });
             self.kernel.predicates.push(Predicate { test, varies, block: *block });
             self.predicates.insert(next, self.kernel.predicates.len() - 1);
         }
@@ -183,22 +183,22 @@ impl<'w> Maker<'w> {
         let terms = self.terms();
         match says {
             Says::All(list) => {
-                let own = |own: &Own| Literal {
-                    predicate: self.predicates.get(&own.predicate).copied().unwrap_or_default(),
-                    holds: own.holds,
+                let condition = |literal: &Literal| Condition {
+                    predicate: self.predicates.get(&literal.predicate).copied().unwrap_or_default(),
+                    holds: literal.holds,
                 };
-                Test::All(list.iter().map(own).collect())
+                Test::All(list.iter().map(condition).collect())
             }
             Says::Within(value, low, high) => {
                 let valued = match terms.sum(*value) {
-                    OwnSum { terms, constant: 0 } => match terms[..] {
+                    Sum { terms, constant: 0 } => match terms[..] {
                         [(atom, 1)] => Valued::Atom(atom),
                         _ => Valued::Sum(*value),
                     },
                     _ => Valued::Sum(*value),
                 };
                 let value = self.value(valued);
-                if self.kernel.values[value].kind == ValueKind::Lane && low == high {
+                if self.kernel.unknowns[value].kind == UnknownKind::Lane && low == high {
                     return Test::OneOfWarp;
                 }
                 Test::Within { value, low: *low, high: *high }
@@ -267,28 +267,28 @@ impl<'w> Maker<'w> {
         }
     }
 
-    fn place_of(&self, value: Number) -> Option<Place> {
-        match self.places.parts(self.terms(), value).base {
+    fn place_of(&self, value: Value) -> Option<Place> {
+        match self.bases.parts(self.terms(), value).base {
             Some(Base::Symbol(symbol)) => self.code.symbols.get(symbol).map(|symbol| symbol.place),
             _ => None,
         }
     }
 
-    fn address(&mut self, value: Option<Number>, space: Space, is_cluster: bool) -> Address {
+    fn address(&mut self, value: Option<Value>, space: Space, is_cluster: bool) -> Address {
         match value {
             Some(value) => {
-                let parts = self.places.parts(self.terms(), value);
+                let parts = self.bases.parts(self.terms(), value);
                 self.placed(parts, space, is_cluster)
             }
             None => {
                 let object = self.object(Thing::Unknown(space, None));
-                Address { object, offset: Sum::default(), is_remote: is_cluster }
+                Address { object, offset: Sum::number(0), is_remote: is_cluster }
             }
         }
     }
 
-    fn placed(&mut self, parts: Parts, space: Space, is_cluster: bool) -> Address {
-        let Parts { base, alone, mut offset, is_remote } = parts;
+    fn placed(&mut self, parts: AddressParts, space: Space, is_cluster: bool) -> Address {
+        let AddressParts { base, alone, mut offset, is_remote } = parts;
         let base = base.filter(|base| match (space, base) {
             (Space::Tensor, Base::Allocation(_)) => true,
             (Space::Tensor, _) | (_, Base::Allocation(_)) => false,
@@ -299,7 +299,7 @@ impl<'w> Maker<'w> {
             (Space::Global, _) => true,
         });
         if let (None, Some(atom)) = (base, alone) {
-            offset = offset.plus(&OwnSum { terms: vec![(atom, 1)], constant: 0 }, 1);
+            offset = offset.plus(&Sum::of(atom), 1);
         }
         let thing = match base {
             Some(base) => Thing::Base(base),
@@ -330,15 +330,15 @@ impl<'w> Maker<'w> {
         all.next().filter(|_| all.next().is_none())
     }
 
-    fn described(&mut self, value: Option<Number>) -> Access {
-        let parts = value.and_then(|value| self.places.described(self.terms(), value));
+    fn described(&mut self, value: Option<Value>) -> Access {
+        let parts = value.and_then(|value| self.bases.described(self.terms(), value));
         let address = match parts {
             Some(parts) => self.placed(parts, Space::Shared, false),
             None => {
                 let object = self.object(Thing::Described);
                 let offset = match value {
                     Some(value) => self.sum(self.terms().sum(value)),
-                    None => Sum::default(),
+                    None => Sum::number(0),
                 };
                 Address { object, offset, is_remote: false }
             }
@@ -362,14 +362,14 @@ impl<'w> Maker<'w> {
             events.extend(accesses.map(|access| Event {
                 line: op.line,
                 guard: Vec::new(),
-                kind: Kind::Access(access),
+                kind: EventKind::Access(access),
             }));
         }
     }
 
     fn run(&mut self, (first, count): Run, reads: bool, writes: bool) -> Access {
         let object = self.object(Thing::Registers);
-        let offset = Sum { terms: Vec::new(), constant: first as i64 };
+        let offset = Sum::number(first as i64);
         Access {
             address: Address { object, offset, is_remote: false },
             extent: Some(count as u64),
@@ -396,7 +396,7 @@ impl<'w> Maker<'w> {
             Action::Touch(touch) => kinds.extend(self.touch(touch, step.first)),
             Action::Asynchronous(form, _) => kinds.extend(self.asynchronous(form, step)),
             Action::Barrier { warp, arrives, waits, threads, .. } => {
-                let known = |value: Option<Number>| value.and_then(|value| self.terms().known(value));
+                let known = |value: Option<Value>| value.and_then(|value| self.terms().known(value));
                 let of = match (warp, known(step.first)) {
                     (true, _) => BarrierId::Warp,
                     (false, Some(number)) => u32::try_from(number).map_or(BarrierId::SomeCta, BarrierId::Cta),
@@ -404,28 +404,28 @@ impl<'w> Maker<'w> {
                 };
                 let number = known(step.second).and_then(|number| u32::try_from(number).ok());
                 let threads = threads.as_ref().map(|_| number.unwrap_or(0));
-                kinds.push(Kind::Barrier(Barrier { of, arrives: *arrives, waits: *waits, threads, orders: true }));
+                kinds.push(EventKind::Barrier(Barrier { of, arrives: *arrives, waits: *waits, threads, orders: true }));
             }
-            Action::Fence(semantics, scope) => kinds.push(Kind::Fence { semantics: *semantics, scope: *scope }),
-            Action::Unknown(what) => kinds.push(Kind::Unknown(what.clone())),
+            Action::Fence(semantics, scope) => kinds.push(EventKind::Fence { semantics: *semantics, scope: *scope }),
+            Action::Unknown(what) => kinds.push(EventKind::Unknown(what.clone())),
             _ => {}
         }
         let guard = if kinds.is_empty() { Vec::new() } else { self.guard(step.guard) };
         events.extend(kinds.into_iter().map(|kind| Event { line: op.line, guard: guard.clone(), kind }));
     }
 
-    fn touch(&mut self, touch: &Touch, address: Option<Number>) -> Option<Kind> {
+    fn touch(&mut self, touch: &Touch, address: Option<Value>) -> Option<EventKind> {
         let space = match touch.space {
-            Some(Named::Shared | Named::SharedCta | Named::SharedCluster) => Space::Shared,
-            Some(Named::Global) => Space::Global,
-            Some(Named::Local | Named::Const) => return None,
-            Some(Named::Generic) | None => match address.and_then(|address| self.place_of(address)) {
+            Some(ptx_isa::Space::Shared | ptx_isa::Space::SharedCta | ptx_isa::Space::SharedCluster) => Space::Shared,
+            Some(ptx_isa::Space::Global) => Space::Global,
+            Some(ptx_isa::Space::Local | ptx_isa::Space::Const) => return None,
+            Some(ptx_isa::Space::Generic) | None => match address.and_then(|address| self.place_of(address)) {
                 Some(Place::Shared) => Space::Shared,
                 Some(Place::Local | Place::Other) => return None,
                 _ => Space::Global,
             },
         };
-        let address = self.address(address, space, touch.space == Some(Named::SharedCluster));
+        let address = self.address(address, space, touch.space == Some(ptx_isa::Space::SharedCluster));
         let access = Access {
             address,
             extent: touch.bytes,
@@ -435,34 +435,34 @@ impl<'w> Maker<'w> {
             writes: touch.writes,
         };
         Some(match touch.strong {
-            Some((semantics, scope)) => Kind::Atomic { access, semantics, scope },
-            None => Kind::Access(access),
+            Some((semantics, scope)) => EventKind::Atomic { access, semantics, scope },
+            None => EventKind::Access(access),
         })
     }
 
-    fn access(&mut self, value: Option<Number>, space: Space, proxy: Proxy, (reads, writes): (bool, bool)) -> Access {
+    fn access(&mut self, value: Option<Value>, space: Space, proxy: Proxy, (reads, writes): (bool, bool)) -> Access {
         let address = self.address(value, space, false);
         Access { address, extent: None, space, proxy, reads, writes }
     }
 
-    fn named(&mut self, value: Option<Number>, space: Named, proxy: Proxy, does: (bool, bool)) -> Access {
-        let own = if space == Named::Global { Space::Global } else { Space::Shared };
-        let address = self.address(value, own, space == Named::SharedCluster);
+    fn named(&mut self, value: Option<Value>, space: ptx_isa::Space, proxy: Proxy, does: (bool, bool)) -> Access {
+        let own = if space == ptx_isa::Space::Global { Space::Global } else { Space::Shared };
+        let address = self.address(value, own, space == ptx_isa::Space::SharedCluster);
         Access { address, ..self.access(value, own, proxy, does) }
     }
 
     // Waits and edges.
 
-    fn wait(&mut self, (op, barrier): Wait) -> Kind {
+    fn wait(&mut self, (op, barrier): Wait) -> EventKind {
         let (mut is_relaxed, mut scope, mut is_cluster) = (false, Scope::Cta, false);
         if let Action::Asynchronous(form, _) = &self.code.ops[op].action {
             is_relaxed = form.has("relaxed");
             scope = form.scope().unwrap_or(Scope::Cta);
-            is_cluster = form.spaces().any(|space| space == Named::SharedCluster);
+            is_cluster = form.spaces().any(|space| space == ptx_isa::Space::SharedCluster);
         }
-        let parts = self.places.parts_of(self.terms(), &barrier);
+        let parts = self.bases.parts_of(self.terms(), &barrier);
         let barrier = self.placed(parts, Space::Shared, is_cluster);
-        Kind::Wait { barrier, semantics: Semantics { acquires: !is_relaxed, releases: false }, scope }
+        EventKind::Wait { barrier, semantics: Semantics { acquires: !is_relaxed, releases: false }, scope }
     }
 
     fn edges(&mut self, graph: &Graph, block: usize) {
@@ -471,12 +471,12 @@ impl<'w> Maker<'w> {
         for (index, &to) in next.iter().enumerate() {
             // Where the guard does not hold, control goes to the last.
             let literal = branch.map(|literal| literal.if_(graph.blocks[block].is_taken(self.code, index)));
-            if literal == Some(Own::FALSE) {
+            if literal == Some(Literal::FALSE) {
                 continue;
             }
-            let literal = literal.filter(|literal| *literal != Own::TRUE);
+            let literal = literal.filter(|literal| *literal != Literal::TRUE);
             let waits = literal.map_or(Vec::new(), |literal| implied(self.walked, literal));
-            let when = literal.map(|literal| self.literal(literal));
+            let when = literal.map(|literal| self.condition(literal));
             if waits.is_empty() {
                 self.kernel.blocks[block].next.push(Edge { to, when });
                 continue;
@@ -510,10 +510,10 @@ impl<'w> Maker<'w> {
         tested.retain(|(_, index)| is_tested(*index));
         for (valued, value) in tested {
             let sum = match valued {
-                Valued::Atom(atom) => OwnSum { terms: vec![(atom, 1)], constant: 0 },
+                Valued::Atom(atom) => Sum::of(atom),
                 Valued::Sum(number) => terms.sum(number).clone(),
             };
-            let Some(to) = self.kernel.values[value].block else { continue };
+            let Some(to) = self.kernel.unknowns[value].block else { continue };
             let origins = self.walked.origins.get(&to).map_or(&[][..], |origins| origins);
             for (index, &origin) in origins.iter().enumerate() {
                 let Some(came) = self.came(&sum, to, index) else { continue };
@@ -538,7 +538,7 @@ impl<'w> Maker<'w> {
     }
 
     /// A sum with the incoming values of one edge in place of the phis of its block.
-    fn came(&self, sum: &OwnSum, to: usize, index: usize) -> Option<OwnSum> {
+    fn came(&self, sum: &Sum<Atom>, to: usize, index: usize) -> Option<Sum<Atom>> {
         let terms = self.terms();
         let mut came: std::collections::BTreeMap<Atom, i64> = std::collections::BTreeMap::new();
         let mut constant = sum.constant;
@@ -557,7 +557,7 @@ impl<'w> Maker<'w> {
                 _ => *came.entry(*atom).or_insert(0) += factor,
             }
         }
-        Some(OwnSum { terms: came.into_iter().filter(|(_, factor)| *factor != 0).collect(), constant })
+        Some(Sum { terms: came.into_iter().filter(|(_, factor)| *factor != 0).collect(), constant })
     }
 
     /// Leaves out what cannot be reached, and plain accesses of global memory that nothing else concerns.
@@ -578,7 +578,7 @@ impl<'w> Maker<'w> {
         let objects = &self.kernel.objects;
         let mut concerned = FxHashSet::default();
         for event in blocks.iter().flat_map(|block| &block.events) {
-            if let Kind::Start(start) = &event.kind {
+            if let EventKind::Start(start) = &event.kind {
                 let own = start.accesses.iter().filter(|access| access.space == Space::Global);
                 concerned.extend(own.map(|access| access.address.object));
             }
@@ -586,27 +586,29 @@ impl<'w> Maker<'w> {
         concerned.retain(|object| objects[*object].kind == ObjectKind::Variable);
         for block in blocks {
             block.events.retain(|event| match &event.kind {
-                Kind::Access(access) => access.space != Space::Global || concerned.contains(&access.address.object),
+                EventKind::Access(access) => {
+                    access.space != Space::Global || concerned.contains(&access.address.object)
+                }
                 _ => true,
             });
         }
     }
 }
 
-fn kind(terms: &Terms, atom: Atom) -> ValueKind {
+fn kind(terms: &Terms, atom: Atom) -> UnknownKind {
     match terms.what(atom) {
-        What::Special(name) if name == "tid.x" && terms.is_flat() => ValueKind::Thread,
-        What::Special(name) if name == "laneid" => ValueKind::Lane,
-        What::Special(name) if name == "warpid" => ValueKind::Warp,
-        What::Special(name) if name == "cluster_ctarank" => ValueKind::CtaOfCluster,
+        What::Special(name) if name == "tid.x" && terms.is_flat() => UnknownKind::Thread,
+        What::Special(name) if name == "laneid" => UnknownKind::Lane,
+        What::Special(name) if name == "warpid" => UnknownKind::Warp,
+        What::Special(name) if name == "cluster_ctarank" => UnknownKind::CtaOfCluster,
         What::Field(value, low, bits) if terms.is_thread(*value) && terms.is_flat() => {
             let Facts { high, .. } = terms.facts(*value);
             match (low, bits) {
-                (0, 5) => ValueKind::Lane,
-                (5, bits) if *bits >= 5 || high >> 5 >> bits == 0 => ValueKind::Warp,
-                _ => ValueKind::Other,
+                (0, 5) => UnknownKind::Lane,
+                (5, bits) if *bits >= 5 || high >> 5 >> bits == 0 => UnknownKind::Warp,
+                _ => UnknownKind::Other,
             }
         }
-        _ => ValueKind::Other,
+        _ => UnknownKind::Other,
     }
 }

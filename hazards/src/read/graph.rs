@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     code::{Action, Code, Op},
-    rounds::{Content, first_rounds},
+    rounds::{BlockContent, first_rounds},
 };
 
 /// How many values may meet, besides some for each instruction; registers beyond have no known value.
@@ -136,12 +136,12 @@ fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>,
 }
 
 /// How much a block is, and whether it waits for copies.
-fn content(ops: &[Op]) -> Content {
+fn content(ops: &[Op]) -> BlockContent {
     let waits = |op: &Op| match &op.action {
         Action::Asynchronous(form, _) => matches!(form.family(), Family::CpAsyncWaitGroup | Family::CpAsyncWaitAll),
         _ => false,
     };
-    Content { instructions: ops.len(), waits_for_group: ops.iter().any(waits) }
+    BlockContent { instructions: ops.len(), waits_for_group: ops.iter().any(waits) }
 }
 
 fn dominators(blocks: &mut [Block]) {

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::kernel::{
-    Access, Address, BarrierId, Kernel, Kind, Literal, ObjectKind, Operation, Proxy, Semantics, Sum, Test, ValueKind,
-    Varies,
+    Access, Address, BarrierId, Condition, EventKind, Kernel, ObjectKind, Operation, Proxy, Semantics, Sum, Test,
+    UnknownKind, Varies,
 };
 
 /// One line for each block, edge and event; then the values and predicates.
@@ -17,30 +17,30 @@ impl Display for Kernel {
         for (number, block) in self.blocks.iter().enumerate() {
             writeln!(f, "block {number}{}", if block.is_dead_end { " (dead end)" } else { "" })?;
             for event in &block.events {
-                let guard: String = event.guard.iter().map(|literal| format!("@{} ", Shown(*literal))).collect();
+                let guard: String = event.guard.iter().map(|condition| format!("@{} ", Shown(*condition))).collect();
                 writeln!(f, "    {}: {guard}{}", event.line, self.kind(&event.kind))?;
             }
             for edge in &block.next {
                 match edge.when {
-                    Some(literal) => writeln!(f, "    to {} when {}", edge.to, Shown(literal))?,
+                    Some(condition) => writeln!(f, "    to {} when {}", edge.to, Shown(condition))?,
                     None => writeln!(f, "    to {}", edge.to)?,
                 }
             }
         }
-        for (number, value) in self.values.iter().enumerate() {
+        for (number, value) in self.unknowns.iter().enumerate() {
             let kind = match value.kind {
-                ValueKind::Thread => "thread",
-                ValueKind::Warp => "warp",
-                ValueKind::Lane => "lane",
-                ValueKind::CtaOfCluster => "cta of cluster",
-                ValueKind::Other => "value",
+                UnknownKind::Thread => "thread",
+                UnknownKind::Warp => "warp",
+                UnknownKind::Lane => "lane",
+                UnknownKind::CtaOfCluster => "cta of cluster",
+                UnknownKind::Other => "value",
             };
             let range = value.range.map_or_else(String::new, |(low, high)| format!(" in {low}..={high}"));
             writeln!(f, "v{number} = {kind}{range}{}", of(value.varies, value.block))?;
         }
         for (number, predicate) in self.predicates.iter().enumerate() {
-            let list = |all: &[Literal], word: &str| {
-                all.iter().map(|literal| Shown(*literal).to_string()).collect::<Vec<_>>().join(word)
+            let list = |all: &[Condition], word: &str| {
+                all.iter().map(|condition| Shown(*condition).to_string()).collect::<Vec<_>>().join(word)
             };
             let test = match &predicate.test {
                 Test::Unknown => "unknown".into(),
@@ -61,8 +61,8 @@ impl Display for Kernel {
     }
 }
 
-/// A literal by its number.
-struct Shown(Literal);
+/// A condition by its number.
+struct Shown(Condition);
 
 impl Display for Shown {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -130,10 +130,10 @@ impl Kernel {
         format!("{proxy}{does} {space} {}[..{extent}]", self.address(&access.address))
     }
 
-    fn kind(&self, kind: &Kind) -> String {
+    fn kind(&self, kind: &EventKind) -> String {
         match kind {
-            Kind::Access(access) => self.access(access),
-            Kind::Start(start) => {
+            EventKind::Access(access) => self.access(access),
+            EventKind::Start(start) => {
                 let what = match &start.what {
                     Operation::TensorLoad => "tensor load".into(),
                     Operation::TensorStore => "tensor store".into(),
@@ -154,36 +154,36 @@ impl Kernel {
                 let barrier = start.barrier.as_ref().map(|barrier| format!(", signals {}", self.address(barrier)));
                 format!("start {what}: {}{}", accesses.join(", "), barrier.unwrap_or_default())
             }
-            Kind::TensorWait(direction) => format!("tensor wait {direction:?}").to_lowercase(),
-            Kind::TensorCommit { group, barrier } => format!("tensor commit of {group} {}", self.address(barrier)),
-            Kind::TensorFence(side) => format!("tensor fence {side:?}").to_lowercase(),
-            Kind::Allocate { object, access } => {
+            EventKind::TensorWait(direction) => format!("tensor wait {direction:?}").to_lowercase(),
+            EventKind::TensorCommit { group, barrier } => format!("tensor commit of {group} {}", self.address(barrier)),
+            EventKind::TensorFence(side) => format!("tensor fence {side:?}").to_lowercase(),
+            EventKind::Allocate { object, access } => {
                 let name = self.objects.get(*object).map_or("nothing", |object| &object.name);
                 format!("allocate {name}: {}", self.access(access))
             }
-            Kind::Deallocate(access) => format!("deallocate {}", self.access(access)),
-            Kind::Relinquish => "relinquish".into(),
-            Kind::CommitGroup(groups) => format!("commit group {groups:?}").to_lowercase(),
-            Kind::WaitGroup { of, pending, reads_only } => {
+            EventKind::Deallocate(access) => format!("deallocate {}", self.access(access)),
+            EventKind::Relinquish => "relinquish".into(),
+            EventKind::CommitGroup(groups) => format!("commit group {groups:?}").to_lowercase(),
+            EventKind::WaitGroup { of, pending, reads_only } => {
                 let reads = if *reads_only { " reads" } else { "" };
                 format!("wait group {of:?} {pending}{reads}").to_lowercase()
             }
-            Kind::CopyArrive(barrier) => format!("copy arrive {}", self.address(barrier)),
-            Kind::MatrixFence => "matrix fence".into(),
-            Kind::ProxyFence(fence) => format!("proxy fence {fence:?}").to_lowercase(),
-            Kind::Initialize { barrier, count } => {
+            EventKind::CopyArrive(barrier) => format!("copy arrive {}", self.address(barrier)),
+            EventKind::MatrixFence => "matrix fence".into(),
+            EventKind::ProxyFence(fence) => format!("proxy fence {fence:?}").to_lowercase(),
+            EventKind::Initialize { barrier, count } => {
                 let count = count.map_or_else(|| "?".to_owned(), |count| count.to_string());
                 format!("initialize {} {count}", self.address(barrier))
             }
-            Kind::Invalidate(barrier) => format!("invalidate {}", self.address(barrier)),
-            Kind::InitializeFence => "initialize fence".into(),
-            Kind::Arrive { barrier, semantics: own, scope, .. } => {
+            EventKind::Invalidate(barrier) => format!("invalidate {}", self.address(barrier)),
+            EventKind::InitializeFence => "initialize fence".into(),
+            EventKind::Arrive { barrier, semantics: own, scope, .. } => {
                 format!("arrive {}.{scope} {}", semantics(*own), self.address(barrier))
             }
-            Kind::Wait { barrier, semantics: own, scope } => {
+            EventKind::Wait { barrier, semantics: own, scope } => {
                 format!("wait {}.{scope} {}", semantics(*own), self.address(barrier))
             }
-            Kind::Barrier(barrier) => {
+            EventKind::Barrier(barrier) => {
                 let of = match barrier.of {
                     BarrierId::Cta(number) => number.to_string(),
                     BarrierId::SomeCta => "?".into(),
@@ -198,11 +198,11 @@ impl Kernel {
                 let threads = barrier.threads.map_or_else(String::new, |threads| format!(" threads {threads}"));
                 format!("barrier {of}{does}{threads}{}", if barrier.orders { "" } else { " relaxed" })
             }
-            Kind::Fence { semantics: own, scope } => format!("fence {}.{scope}", semantics(*own)),
-            Kind::Atomic { access, semantics: own, scope } => {
+            EventKind::Fence { semantics: own, scope } => format!("fence {}.{scope}", semantics(*own)),
+            EventKind::Atomic { access, semantics: own, scope } => {
                 format!("atomic {}.{scope} {}", semantics(*own), self.access(access))
             }
-            Kind::Unknown(what) => format!("unknown: {what}"),
+            EventKind::Unknown(what) => format!("unknown: {what}"),
         }
     }
 }

@@ -19,13 +19,13 @@ pub struct Blocks {
 
 /// What decides whether a loop is taken apart.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Content {
+pub struct BlockContent {
     pub instructions: usize,
     pub waits_for_group: bool,
 }
 
 /// Puts the first rounds of such loops in front of them. The blocks come in reverse post-order, the first is the entry.
-pub fn first_rounds(next: Vec<Vec<usize>>, content: &[Content]) -> Blocks {
+pub fn first_rounds(next: Vec<Vec<usize>>, content: &[BlockContent]) -> Blocks {
     let waits = |block: usize| content[block].waits_for_group;
     let loops = if (0..next.len()).any(waits) { loops(&next, waits) } else { Vec::new() };
     let mut blocks = Blocks { of: (0..next.len()).map(|block| (block, 0)).collect(), next };

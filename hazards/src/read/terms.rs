@@ -9,12 +9,12 @@ mod threads;
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::Varies;
+use crate::kernel::{Sum, Varies};
 
 /// How many terms a sum may have.
 const TERMS: usize = 12;
 
-/// The number of a value.
+/// The number of a value, in [`Terms::values`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value(pub u32);
 
@@ -22,7 +22,7 @@ pub struct Value(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Atom(pub u32);
 
-/// A predicate by its number, or its opposite.
+/// A predicate of [`Terms`], or its opposite. Those that the kernel needs become its conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Literal {
     pub predicate: u32,
@@ -55,30 +55,6 @@ pub enum Content {
 
 /// What comes to a block in a register, and what holds where it comes, by block and register.
 pub type Meetings = FxHashMap<(usize, usize), Vec<(Content, Literal)>>;
-
-/// A sum.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Sum {
-    /// In the order of the atoms; no factor is 0.
-    pub terms: Vec<(Atom, i64)>,
-    pub constant: i64,
-}
-
-impl Sum {
-    /// The sum and another one, times a number.
-    pub fn plus(&self, other: &Self, factor: i64) -> Self {
-        let mut terms = self.terms.clone();
-        for (atom, number) in &other.terms {
-            let number = number.wrapping_mul(factor);
-            match terms.binary_search_by_key(atom, |(own, _)| *own) {
-                Ok(index) => terms[index].1 = terms[index].1.wrapping_add(number),
-                Err(index) => terms.insert(index, (*atom, number)),
-            }
-        }
-        terms.retain(|(_, number)| *number != 0);
-        Self { terms, constant: self.constant.wrapping_add(other.constant.wrapping_mul(factor)) }
-    }
-}
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,8 +127,8 @@ pub enum Says {
 pub struct Terms {
     pub atoms: Vec<(What, Facts)>,
     atom_numbers: FxHashMap<What, Atom>,
-    pub values: Vec<(Sum, Facts)>,
-    value_numbers: FxHashMap<Sum, Value>,
+    pub values: Vec<(Sum<Atom>, Facts)>,
+    value_numbers: FxHashMap<Sum<Atom>, Value>,
     pub predicates: Vec<(Says, Option<usize>)>,
     predicate_numbers: FxHashMap<Says, u32>,
     words: FxHashMap<String, u32>,
@@ -236,10 +212,10 @@ impl Terms {
                 atom
             }
         };
-        self.value(Sum { terms: vec![(atom, 1)], constant: 0 })
+        self.value(Sum::of(atom))
     }
 
-    pub fn value(&mut self, sum: Sum) -> Value {
+    pub fn value(&mut self, sum: Sum<Atom>) -> Value {
         if let Some(value) = self.value_numbers.get(&sum) {
             return *value;
         }
@@ -256,7 +232,7 @@ impl Terms {
     }
 
     pub fn constant(&mut self, constant: i64) -> Value {
-        self.value(Sum { terms: Vec::new(), constant })
+        self.value(Sum::number(constant))
     }
 
     pub fn predicate(&mut self, says: Says, block: Option<usize>) -> Literal {
@@ -280,7 +256,7 @@ impl Terms {
 
     // Asking.
 
-    pub fn sum(&self, value: Value) -> &Sum {
+    pub fn sum(&self, value: Value) -> &Sum<Atom> {
         &self.values[value.0 as usize].0
     }
 
@@ -308,7 +284,7 @@ impl Terms {
         &self.atoms[atom.0 as usize].0
     }
 
-    fn facts_of(&self, sum: &Sum) -> Facts {
+    fn facts_of(&self, sum: &Sum<Atom>) -> Facts {
         if let (&[(atom, 1)], 0) = (&sum.terms[..], sum.constant) {
             return self.atoms[atom.0 as usize].1;
         }

@@ -4,9 +4,10 @@
 //! each try the wait of the next one in advance.
 
 use super::{
-    terms::{Content, Literal, Says, Sum, What},
+    terms::{Atom, Content, Literal, Says, What},
     walk::Walked,
 };
+use crate::kernel::Sum;
 
 /// Through how many places a result is followed where values meet.
 const MEETINGS: usize = 3;
@@ -14,7 +15,7 @@ const MEETINGS: usize = 3;
 const WAYS: usize = 32;
 
 /// A wait: its instruction, and the address of its mbarrier where it is tested.
-pub type Wait = (usize, Sum);
+pub type Wait = (usize, Sum<Atom>);
 
 /// The waits that have succeeded where a literal holds.
 pub fn implied(walked: &Walked, literal: Literal) -> Vec<Wait> {
@@ -22,7 +23,7 @@ pub fn implied(walked: &Walked, literal: Literal) -> Vec<Wait> {
     found.sort_unstable_by(|a, b| (a.0, &a.1.terms, a.1.constant).cmp(&(b.0, &b.1.terms, b.1.constant)));
     found.dedup();
     // Of the waits on one mbarrier one is enough.
-    let mut seen: Vec<Sum> = Vec::new();
+    let mut seen: Vec<Sum<Atom>> = Vec::new();
     found.retain(|(_, barrier)| {
         let is_new = !seen.contains(barrier);
         seen.push(barrier.clone());
@@ -132,7 +133,7 @@ fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Opti
 }
 
 /// The numbers that meet at a block: what they are there, and what comes on one way.
-fn pairs(walked: &Walked, block: usize, way: usize) -> Vec<(Sum, Sum)> {
+fn pairs(walked: &Walked, block: usize, way: usize) -> Vec<(Sum<Atom>, Sum<Atom>)> {
     let terms = &walked.terms;
     let pair = |(register, content): &(usize, Content)| {
         let Content::Value(there) = content else { return None };
@@ -145,17 +146,17 @@ fn pairs(walked: &Walked, block: usize, way: usize) -> Vec<(Sum, Sum)> {
 }
 
 /// A sum behind a block in terms of what comes to the block.
-fn lowered(walked: &Walked, block: usize, way: usize, sum: &Sum) -> Sum {
+fn lowered(walked: &Walked, block: usize, way: usize, sum: &Sum<Atom>) -> Sum<Atom> {
     replaced(sum, pairs(walked, block, way).iter().map(|(there, comes)| (there, comes)))
 }
 
 /// A sum of what comes to a block in terms of what it is there.
-fn lifted(walked: &Walked, block: usize, way: usize, sum: &Sum) -> Sum {
+fn lifted(walked: &Walked, block: usize, way: usize, sum: &Sum<Atom>) -> Sum<Atom> {
     replaced(sum, pairs(walked, block, way).iter().map(|(there, comes)| (comes, there)))
 }
 
 /// Puts one sum in place of another, each time that it occurs.
-fn replaced<'s>(sum: &Sum, pairs: impl Iterator<Item = (&'s Sum, &'s Sum)>) -> Sum {
+fn replaced<'s>(sum: &Sum<Atom>, pairs: impl Iterator<Item = (&'s Sum<Atom>, &'s Sum<Atom>)>) -> Sum<Atom> {
     let mut result = sum.clone();
     for (old, new) in pairs {
         let Some(&(atom, unit)) = old.terms.last() else { continue };

@@ -8,9 +8,9 @@ use super::{
     compute::{Source, compute},
     graph::Graph,
     ranges::ranges,
-    terms::{Content, Facts, Literal, Meetings, Says, Sum, Terms, Value, What},
+    terms::{Content, Facts, Literal, Meetings, Says, Terms, Value, What},
 };
-use crate::kernel::Varies;
+use crate::kernel::{Sum, Varies};
 
 /// An instruction that matters, with what its operands hold.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use strum::{Display, EnumIter};
 
 /// What is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter)]
-pub enum Kind {
+pub enum DeletedKind {
     #[strum(to_string = "`tcgen05.wait::ld`")]
     TensorLoadWait,
     #[strum(to_string = "`tcgen05.wait::st`")]
@@ -40,7 +40,7 @@ pub enum Kind {
     ClusterBarrier,
 }
 
-impl Kind {
+impl DeletedKind {
     fn of(instruction: &Other) -> Option<Self> {
         let words: Vec<_> = instruction.mnemonic.split('.').collect();
         Some(match Family::of(&words).map(|(family, _)| family) {
@@ -80,7 +80,7 @@ impl Kind {
 /// A synchronization of a function: places in its body.
 #[derive(Clone, Debug)]
 pub struct Deletion {
-    pub kind: Kind,
+    pub kind: DeletedKind,
     pub places: Vec<usize>,
 }
 
@@ -91,16 +91,16 @@ impl Deletion {
         let mut arrived = None;
         for (place, line) in function.body.iter().flatten().enumerate() {
             let Code::Other(instruction) = &line.code else { continue };
-            let Some(kind) = Kind::of(instruction) else { continue };
+            let Some(kind) = DeletedKind::of(instruction) else { continue };
             let waits = instruction.mnemonic.contains(".wait");
             match arrived {
-                Some(last) if kind == Kind::ClusterBarrier && waits => {
+                Some(last) if kind == DeletedKind::ClusterBarrier && waits => {
                     let half: &mut Self = &mut all[last];
                     half.places.push(place);
                     arrived = None;
                     continue;
                 }
-                _ if kind == Kind::ClusterBarrier && !waits => arrived = Some(all.len()),
+                _ if kind == DeletedKind::ClusterBarrier && !waits => arrived = Some(all.len()),
                 _ => {}
             }
             all.push(Self { kind, places: vec![place] });
@@ -120,7 +120,7 @@ impl Deletion {
         for place in self.places.iter().rev() {
             let Code::Other(instruction) = &mut body[*place].code else { continue };
             match (self.kind, &instruction.writes[..]) {
-                (Kind::Wait, [result, ..]) => {
+                (DeletedKind::Wait, [result, ..]) => {
                     let guard = instruction.text.split_once("mbarrier.").map_or("", |(guard, _)| guard);
                     instruction.text = format!("{guard}setp.eq.u32 {}, 0, 0", result.0);
                     instruction.mnemonic = "setp.eq.u32".into();

@@ -17,14 +17,14 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_hazards::{Finding, Kernel, Kind as Does, Rule, Verdict, check, read};
+use ptx_hazards::{EventKind, Finding, Kernel, Rule, Verdict, check, read};
 use ptx_isa::{Function, Item, Module};
 use ptx_memory_model::ptx::readings::Readings;
 use strum::IntoEnumIterator;
 use testing::root;
 
 use self::{
-    deletion::{Deletion, Kind},
+    deletion::{DeletedKind, Deletion},
     execute::{Class, INPUTS, Judgement, Oracle, Race},
 };
 
@@ -107,7 +107,7 @@ enum Outcome {
 struct Total {
     /// By folder.
     kernels: BTreeMap<String, Counts>,
-    deleted: BTreeMap<(String, Kind), BTreeMap<Outcome, usize>>,
+    deleted: BTreeMap<(String, DeletedKind), BTreeMap<Outcome, usize>>,
     /// What is not found, and is no redundancy.
     missed: Vec<String>,
 }
@@ -212,7 +212,7 @@ fn alone(module: &Module, kernel: &Function) -> Module {
 
 fn is_asynchronous(kernel: &Kernel) -> bool {
     let mut events = kernel.blocks.iter().flat_map(|block| &block.events);
-    events.any(|event| matches!(event.kind, Does::Start(_) | Does::Allocate { .. }))
+    events.any(|event| matches!(event.kind, EventKind::Start(_) | EventKind::Allocate { .. }))
 }
 
 fn is_known(name: &str, finding: &Finding) -> bool {
@@ -332,7 +332,7 @@ impl Total {
                 "\n| deleted in {of} | number | found | found in `strict` | not checked | missed | at an mbarrier | only ordinary | hangs | redundant | unclear | found of what is needed |"
             );
             println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-            for kind in Kind::iter() {
+            for kind in DeletedKind::iter() {
                 if let Some(outcomes) = self.deleted.get(&(of.clone(), kind)) {
                     println!("| {kind} {}", row(outcomes));
                 }

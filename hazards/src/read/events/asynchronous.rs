@@ -1,18 +1,18 @@
 //! What asynchronous instructions do: a method for each kind of them.
 
-use ptx_isa::{Asynchronous, Family, Kind as Modifier, Role, Scope, Space as Named};
+use ptx_isa::{Asynchronous, Family, Role, Scope};
 
 use super::{
     super::{
         compute::Source,
-        terms::{Content, Literal as Own, Terms, Value as Number},
+        terms::{Content, Literal, Terms, Value},
         walk::{Step, address},
     },
     Base, Maker, Thing,
 };
 use crate::kernel::{
-    Access, Address, Barrier, BarrierId, Direction, Groups, Kind, Operation, Proxy, ProxyFence, Semantics, Side, Space,
-    Start, Sum,
+    Access, Address, Barrier, BarrierId, Direction, EventKind, Groups, Operation, Proxy, ProxyFence, Semantics, Side,
+    Space, Start, Sum,
 };
 
 /// An instruction where it is met.
@@ -24,7 +24,7 @@ struct AsynchronousInstruction<'s> {
 
 impl AsynchronousInstruction<'_> {
     /// The address or value in a role.
-    fn operand(&self, role: Role) -> Option<Number> {
+    fn operand(&self, role: Role) -> Option<Value> {
         address(&self.step.operands, role)
     }
 
@@ -38,7 +38,7 @@ impl AsynchronousInstruction<'_> {
     }
 
     /// The state space at a place in the instruction's words.
-    fn space(&self, index: usize) -> Option<Named> {
+    fn space(&self, index: usize) -> Option<ptx_isa::Space> {
         self.form.spaces().nth(index)
     }
 
@@ -52,51 +52,53 @@ impl AsynchronousInstruction<'_> {
     }
 }
 
-fn start(what: Operation, accesses: Vec<Access>, barrier: Option<Address>) -> Kind {
-    Kind::Start(Start { what, accesses, barrier })
+fn start(what: Operation, accesses: Vec<Access>, barrier: Option<Address>) -> EventKind {
+    EventKind::Start(Start { what, accesses, barrier })
 }
 
 /// What an instruction does that is known by its words alone; nothing, if its operands say it.
-fn by_words(form: &Asynchronous) -> Option<Vec<Kind>> {
+fn by_words(form: &Asynchronous) -> Option<Vec<EventKind>> {
     use Family::*;
     let acquires = form.has("acquire");
-    let proxy = |acquire: ProxyFence, release: ProxyFence| Kind::ProxyFence(if acquires { acquire } else { release });
+    let proxy =
+        |acquire: ProxyFence, release: ProxyFence| EventKind::ProxyFence(if acquires { acquire } else { release });
     let cluster = |arrives: bool, orders: bool| {
         let of = BarrierId::Cluster;
-        Kind::Barrier(Barrier { of, arrives, waits: !arrives, threads: None, orders })
+        EventKind::Barrier(Barrier { of, arrives, waits: !arrives, threads: None, orders })
     };
     Some(vec![match form.family() {
         FenceProxyAlias
         | MembarProxyAlias
         | FenceProxyGenericFabric
         | FenceProxyFabricGeneric
-        | FenceProxyFabricFabric => Kind::ProxyFence(ProxyFence::Other),
+        | FenceProxyFabricFabric => EventKind::ProxyFence(ProxyFence::Other),
         FenceProxyAsync | MembarProxyAsync => {
-            let own = |space: Named| if space == Named::Global { Space::Global } else { Space::Shared };
-            Kind::ProxyFence(ProxyFence::Async(form.spaces().next().map(own)))
+            let own =
+                |space: ptx_isa::Space| if space == ptx_isa::Space::Global { Space::Global } else { Space::Shared };
+            EventKind::ProxyFence(ProxyFence::Async(form.spaces().next().map(own)))
         }
         FenceProxyTensormapGeneric => proxy(ProxyFence::TensormapAcquire, ProxyFence::TensormapRelease),
         FenceProxyAsyncGeneric => proxy(ProxyFence::AsyncAcquire, ProxyFence::AsyncRelease),
-        FenceMbarrierInit => Kind::InitializeFence,
+        FenceMbarrierInit => EventKind::InitializeFence,
         Fence => {
             let semantics = Semantics { acquires, releases: form.has("release") };
-            Kind::Fence { semantics, scope: form.scope().unwrap_or(Scope::Cta) }
+            EventKind::Fence { semantics, scope: form.scope().unwrap_or(Scope::Cta) }
         }
-        CpAsyncCommitGroup => Kind::CommitGroup(Groups::Copy),
-        CpAsyncBulkCommitGroup => Kind::CommitGroup(Groups::Bulk),
-        WgmmaCommitGroup => Kind::CommitGroup(Groups::Wgmma),
+        CpAsyncCommitGroup => EventKind::CommitGroup(Groups::Copy),
+        CpAsyncBulkCommitGroup => EventKind::CommitGroup(Groups::Bulk),
+        WgmmaCommitGroup => EventKind::CommitGroup(Groups::Wgmma),
         CpAsyncWaitAll => {
-            let wait = Kind::WaitGroup { of: Groups::Copy, pending: 0, reads_only: false };
-            return Some(vec![Kind::CommitGroup(Groups::Copy), wait]);
+            let wait = EventKind::WaitGroup { of: Groups::Copy, pending: 0, reads_only: false };
+            return Some(vec![EventKind::CommitGroup(Groups::Copy), wait]);
         }
         BarrierClusterArrive => cluster(true, !form.has("relaxed")),
         BarrierClusterWait => cluster(false, true),
-        WgmmaFence => Kind::MatrixFence,
-        Tcgen05RelinquishAllocPermit => Kind::Relinquish,
-        Tcgen05FenceBeforeThreadSync => Kind::TensorFence(Side::Before),
-        Tcgen05FenceAfterThreadSync => Kind::TensorFence(Side::After),
-        Tcgen05WaitLd => Kind::TensorWait(Direction::Load),
-        Tcgen05WaitSt => Kind::TensorWait(Direction::Store),
+        WgmmaFence => EventKind::MatrixFence,
+        Tcgen05RelinquishAllocPermit => EventKind::Relinquish,
+        Tcgen05FenceBeforeThreadSync => EventKind::TensorFence(Side::Before),
+        Tcgen05FenceAfterThreadSync => EventKind::TensorFence(Side::After),
+        Tcgen05WaitLd => EventKind::TensorWait(Direction::Load),
+        Tcgen05WaitSt => EventKind::TensorWait(Direction::Store),
         // These do nothing, or what is no event: waits are where their results are tested.
         MbarrierExpectTx
         | MbarrierCompleteTx
@@ -115,7 +117,7 @@ fn by_words(form: &Asynchronous) -> Option<Vec<Kind>> {
 }
 
 impl Maker<'_> {
-    pub(super) fn asynchronous(&mut self, form: &Asynchronous, step: &Step) -> Vec<Kind> {
+    pub(super) fn asynchronous(&mut self, form: &Asynchronous, step: &Step) -> Vec<EventKind> {
         use Family::*;
         if let Some(kinds) = by_words(form) {
             return kinds;
@@ -141,58 +143,58 @@ impl Maker<'_> {
             Tcgen05Alloc | Tcgen05Dealloc => self.allocation(of),
             Tcgen05Shift | Tcgen05Cp | Tcgen05Ld | Tcgen05LdRed | Tcgen05St => self.tensor_memory(of),
             Tcgen05Mma | Tcgen05MmaWs | Tcgen05MmaSp | Tcgen05MmaWsSp => self.product(of),
-            family => vec![Kind::Unknown(format!("the instruction `{family}`"))],
+            family => vec![EventKind::Unknown(format!("the instruction `{family}`"))],
         }
     }
 
     fn barrier(&mut self, of: &AsynchronousInstruction<'_>) -> Address {
-        let is_cluster = of.form.spaces().any(|space| space == Named::SharedCluster);
+        let is_cluster = of.form.spaces().any(|space| space == ptx_isa::Space::SharedCluster);
         self.address(of.operand(Role::Barrier), Space::Shared, is_cluster)
     }
 
     /// Instructions that write memory, and are done when the next one begins.
-    fn written_at_once(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<Kind> {
+    fn written_at_once(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<EventKind> {
         let destination = of.operand(Role::Destination);
         match of.form.family() {
             Family::TensormapCpFenceproxy => {
                 let source = self.access(of.operand(Role::Source), Space::Shared, Proxy::Generic, (true, false));
                 let written = self.access(destination, Space::Global, Proxy::Generic, (false, true));
                 vec![
-                    Kind::Access(Access { extent: Some(128), ..source }),
-                    Kind::Access(Access { extent: Some(128), ..written }),
-                    Kind::ProxyFence(ProxyFence::TensormapRelease),
+                    EventKind::Access(Access { extent: Some(128), ..source }),
+                    EventKind::Access(Access { extent: Some(128), ..written }),
+                    EventKind::ProxyFence(ProxyFence::TensormapRelease),
                 ]
             }
             Family::TensormapReplaceTile => {
-                let space = if of.space(0) == Some(Named::Global) { Space::Global } else { Space::Shared };
+                let space = if of.space(0) == Some(ptx_isa::Space::Global) { Space::Global } else { Space::Shared };
                 let written = self.access(destination, space, Proxy::Generic, (true, true));
-                vec![Kind::Access(Access { extent: Some(128), ..written })]
+                vec![EventKind::Access(Access { extent: Some(128), ..written })]
             }
             _ => {
                 let written = self.access(destination, Space::Shared, Proxy::Generic, (false, true));
-                vec![Kind::Access(Access { extent: of.size(Role::Size), ..written })]
+                vec![EventKind::Access(Access { extent: of.size(Role::Size), ..written })]
             }
         }
     }
 
     /// What is done to an mbarrier.
-    fn at_mbarrier(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<Kind> {
+    fn at_mbarrier(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<EventKind> {
         let barrier = self.barrier(of);
         vec![match of.form.family() {
-            Family::MbarrierInit => Kind::Initialize { barrier, count: of.size(Role::Count) },
-            Family::MbarrierInval => Kind::Invalidate(barrier),
-            Family::CpAsyncMbarrierArrive => Kind::CopyArrive(barrier),
-            Family::Tcgen05Commit => Kind::TensorCommit { group: of.group(), barrier },
+            Family::MbarrierInit => EventKind::Initialize { barrier, count: of.size(Role::Count) },
+            Family::MbarrierInval => EventKind::Invalidate(barrier),
+            Family::CpAsyncMbarrierArrive => EventKind::CopyArrive(barrier),
+            Family::Tcgen05Commit => EventKind::TensorCommit { group: of.group(), barrier },
             family => {
                 let semantics = Semantics { acquires: false, releases: !of.form.has("relaxed") };
                 let expects = matches!(family, Family::MbarrierArriveExpectTx | Family::MbarrierArriveDropExpectTx);
-                Kind::Arrive { expects, barrier, semantics, scope: of.scope() }
+                EventKind::Arrive { expects, barrier, semantics, scope: of.scope() }
             }
         }]
     }
 
     /// A copy whose addresses are both plain.
-    fn copy(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<Kind> {
+    fn copy(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<EventKind> {
         let (destination, source) = (of.operand(Role::Destination), of.operand(Role::Source));
         let extent = of.size(Role::Size);
         if of.form.family() == Family::CpAsync {
@@ -201,18 +203,19 @@ impl Maker<'_> {
             return vec![start(Operation::Copy, vec![Access { extent, ..written }, Access { extent, ..read }], None)];
         }
         let is_reduce = of.form.family() == Family::CpReduceAsyncBulk;
-        let [to, from] = [0, 1].map(|index| of.space(index).unwrap_or(Named::Global));
+        let [to, from] = [0, 1].map(|index| of.space(index).unwrap_or(ptx_isa::Space::Global));
         let written = self.named(destination, to, Proxy::Async, (is_reduce, true));
         let read = self.named(source, from, Proxy::Async, (true, false));
         let accesses = vec![Access { extent, ..written }, Access { extent, ..read }];
         let barrier = of.operand(Role::Barrier);
-        let barrier = barrier.map(|barrier| self.address(Some(barrier), Space::Shared, to == Named::SharedCluster));
+        let barrier =
+            barrier.map(|barrier| self.address(Some(barrier), Space::Shared, to == ptx_isa::Space::SharedCluster));
         let what = if barrier.is_some() { Operation::BulkLoad } else { Operation::BulkStore };
         vec![start(what, accesses, barrier)]
     }
 
     /// A copy of which a tensor map says where one side is.
-    fn tensor_copy(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<Kind> {
+    fn tensor_copy(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<EventKind> {
         let is_reduce = of.form.family() == Family::CpReduceAsyncBulkTensor;
         let is_load = of.operand(Role::Barrier).is_some();
         let (map, plain) = if is_load { (Role::Source, Role::Destination) } else { (Role::Destination, Role::Source) };
@@ -223,24 +226,25 @@ impl Maker<'_> {
             _ => self.object(Thing::Unknown(Space::Global, None)),
         };
         let tensor = Access {
-            address: Address { object: tensor, offset: Sum::default(), is_remote: false },
+            address: Address { object: tensor, offset: Sum::number(0), is_remote: false },
             extent: None,
             space: Space::Global,
             proxy: Proxy::Async,
             reads: is_load || is_reduce,
             writes: !is_load,
         };
-        let space = of.form.spaces().find(|space| *space != Named::Global).unwrap_or(Named::Shared);
+        let space = of.form.spaces().find(|space| *space != ptx_isa::Space::Global).unwrap_or(ptx_isa::Space::Shared);
         let shared = self.named(of.operand(plain), space, Proxy::Async, (!is_load, is_load));
         let map = Access { extent: Some(128), ..map };
         let accesses = if is_load { vec![shared, tensor, map] } else { vec![tensor, shared, map] };
         let barrier = of.operand(Role::Barrier);
-        let barrier = barrier.map(|barrier| self.address(Some(barrier), Space::Shared, space == Named::SharedCluster));
+        let barrier =
+            barrier.map(|barrier| self.address(Some(barrier), Space::Shared, space == ptx_isa::Space::SharedCluster));
         vec![start(if is_load { Operation::BulkLoad } else { Operation::BulkStore }, accesses, barrier)]
     }
 
     /// Writes that may be to another CTA, of which an mbarrier learns.
-    fn remote_write(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<Kind> {
+    fn remote_write(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<EventKind> {
         let destination = of.operand(Role::Destination);
         if of.form.family() == Family::ClusterlaunchcontrolTryCancelAsync {
             let written = self.access(destination, Space::Shared, Proxy::Async, (false, true));
@@ -249,7 +253,7 @@ impl Maker<'_> {
         }
         let is_update = of.form.family() == Family::RedAsync;
         let barrier = of.operand(Role::Barrier);
-        let space = if barrier.is_some() { Named::SharedCluster } else { Named::Global };
+        let space = if barrier.is_some() { ptx_isa::Space::SharedCluster } else { ptx_isa::Space::Global };
         let written = self.named(destination, space, Proxy::Generic, (is_update, true));
         let access = Access { extent: element_bytes(of.form), ..written };
         vec![match barrier {
@@ -259,13 +263,13 @@ impl Maker<'_> {
             }
             None => {
                 let semantics = Semantics { acquires: false, releases: true };
-                Kind::Atomic { access, semantics, scope: of.scope() }
+                EventKind::Atomic { access, semantics, scope: of.scope() }
             }
         }]
     }
 
     /// A product of a warpgroup, with what it touches of the registers of matrices.
-    fn warpgroup_product(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<Kind> {
+    fn warpgroup_product(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<EventKind> {
         let mut accesses = Vec::new();
         if let Some((_, Source::One(Content::Value(a)))) = operand_of(of.step, Role::A) {
             accesses.push(self.described(Some(*a)));
@@ -276,10 +280,10 @@ impl Maker<'_> {
     }
 
     /// Tensor memory that is given or taken back.
-    fn allocation(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<Kind> {
+    fn allocation(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<EventKind> {
         if of.form.family() == Family::Tcgen05Dealloc {
             let freed = self.access(of.operand(Role::Tmem), Space::Tensor, Proxy::Tensor, (false, true));
-            return vec![Kind::Deallocate(Access { extent: of.size(Role::Columns), ..freed })];
+            return vec![EventKind::Deallocate(Access { extent: of.size(Role::Columns), ..freed })];
         }
         let destination = of.operand(Role::Destination);
         let written = self.access(destination, Space::Shared, Proxy::Generic, (false, true));
@@ -287,11 +291,11 @@ impl Maker<'_> {
             Some(address) => self.object(Thing::Base(Base::Allocation(address))),
             None => self.object(Thing::Unknown(Space::Tensor, None)),
         };
-        vec![Kind::Allocate { object, access: Access { extent: Some(4), ..written } }]
+        vec![EventKind::Allocate { object, access: Access { extent: Some(4), ..written } }]
     }
 
     /// Moves into tensor memory, out of it and within it.
-    fn tensor_memory(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<Kind> {
+    fn tensor_memory(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<EventKind> {
         let (form, group) = (of.form, of.group());
         let does = match form.family() {
             Family::Tcgen05Shift => (true, true),
@@ -328,14 +332,14 @@ impl Maker<'_> {
     }
 
     /// A product of tensor cores.
-    fn product(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<Kind> {
+    fn product(&mut self, of: &AsynchronousInstruction<'_>) -> Vec<EventKind> {
         let terms = self.terms();
         let (operand, form, step, group) = (|role: Role| of.operand(role), of.form, of.step, of.group());
         let descriptor = operand(Role::Descriptor);
         let columns =
             descriptor.and_then(|value| terms.known(value)).map(|bits| ((bits.cast_unsigned() >> 17) & 63) << 3);
         let overwrites = match operand_of(step, Role::Accumulate) {
-            Some((_, Source::One(Content::Literal(literal)))) => *literal == Own::FALSE,
+            Some((_, Source::One(Content::Literal(literal)))) => *literal == Literal::FALSE,
             Some((_, Source::One(Content::Value(value)))) => terms.known(*value) == Some(0),
             _ => false,
         };
@@ -362,14 +366,14 @@ impl Maker<'_> {
 }
 
 /// A wait until no more than so many groups are pending.
-fn wait_group(of: &AsynchronousInstruction<'_>) -> Kind {
+fn wait_group(of: &AsynchronousInstruction<'_>) -> EventKind {
     let groups = match of.form.family() {
         Family::CpAsyncWaitGroup => Groups::Copy,
         Family::CpAsyncBulkWaitGroup => Groups::Bulk,
         _ => Groups::Wgmma,
     };
     let pending = of.size(Role::Pending).and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX);
-    Kind::WaitGroup { of: groups, pending, reads_only: of.form.has("read") }
+    EventKind::WaitGroup { of: groups, pending, reads_only: of.form.has("read") }
 }
 
 fn operand_of(step: &Step, role: Role) -> Option<&(Role, Source)> {
@@ -378,8 +382,8 @@ fn operand_of(step: &Step, role: Role) -> Option<&(Role, Source)> {
 
 /// How many columns a load or store of tensor memory touches, of each half.
 fn columns(form: &Asynchronous) -> Option<u64> {
-    let number: u64 = form.modifier(Modifier::Repetition)?.strip_prefix('x')?.parse().ok()?;
-    Some(match form.modifier(Modifier::Shape)? {
+    let number: u64 = form.modifier(ptx_isa::Kind::Repetition)?.strip_prefix('x')?.parse().ok()?;
+    Some(match form.modifier(ptx_isa::Kind::Shape)? {
         "16x128b" => number * 2,
         "16x256b" => number * 4,
         _ => number,
@@ -388,7 +392,7 @@ fn columns(form: &Asynchronous) -> Option<u64> {
 
 /// How many bytes `st.async` and `red.async` write.
 fn element_bytes(form: &Asynchronous) -> Option<u64> {
-    let ty: ptx_isa::Type = form.modifier(Modifier::Type)?.parse().ok()?;
+    let ty: ptx_isa::Type = form.modifier(ptx_isa::Kind::Type)?.parse().ok()?;
     let elements = if form.has("v2") {
         2
     } else if form.has("v4") {

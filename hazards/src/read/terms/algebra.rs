@@ -1,6 +1,7 @@
 //! What is computed of values: sums, products, fields of bits, choices.
 
-use super::{Atom, Facts, Literal, Sum, TERMS, Terms, Value, What, ones, wrapped};
+use super::{Atom, Facts, Literal, TERMS, Terms, Value, What, ones, wrapped};
+use crate::kernel::Sum;
 
 /// By what a product with a constant divides that is shifted to the right by 32 and by `shift`, if by anything. Small values have
 /// 31 bits.
@@ -85,7 +86,7 @@ impl Terms {
 
     /// Bits of a value without the upper ones of them, as `(x & 31) - (x >> 4 & 1) * 16`: the rest of the sum, the bits that are left,
     /// and their factor.
-    fn lower_bits(&self, sum: &Sum) -> Option<(Sum, Value, u32, u32, i64)> {
+    fn lower_bits(&self, sum: &Sum<Atom>) -> Option<(Sum<Atom>, Value, u32, u32, i64)> {
         let fields = || {
             sum.terms.iter().filter_map(|(atom, factor)| match *self.what(*atom) {
                 What::Field(value, low, bits) => Some((*atom, *factor, value, low, bits)),
@@ -105,7 +106,7 @@ impl Terms {
     }
 
     /// What is divided, and by what, in a shifted product and its sign, which compilers add for what may be negative. An index is not.
-    fn divided_with_sign(&self, sum: &Sum) -> Option<(Value, i64)> {
+    fn divided_with_sign(&self, sum: &Sum<Atom>) -> Option<(Value, i64)> {
         let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
         let shifted = |quotient: Atom, sign: Atom| match (self.what(quotient), self.what(sign)) {
             (What::Computed(word, of), &What::Field(signed, 31, 1)) if self.word_of(*word) == "sar" => {
@@ -126,14 +127,14 @@ impl Terms {
         let terms = &self.sum(product).terms;
         let (atom, (dividend, by)) =
             terms.iter().find_map(|(atom, factor)| Some((*atom, upper(*atom).filter(|_| *factor == 1)?)))?;
-        let rest = self.sum(product).plus(&Sum { terms: vec![(atom, 1)], constant: 0 }, -1);
+        let rest = self.sum(product).plus(&Sum::of(atom), -1);
         let by = by.cast_unsigned() & ones(32);
-        let is_whole = if by >> 31 == 1 { rest == *self.sum(dividend) } else { rest == Sum::default() };
+        let is_whole = if by >> 31 == 1 { rest == *self.sum(dividend) } else { rest == Sum::number(0) };
         Some((dividend, divisor(by.cast_signed(), shift, true).filter(|_| is_whole)?))
     }
 
     /// The quotient in a sum that stands with its dividend, as `x - x / 3 * 3`: the dividend, the divisor, and the factor.
-    fn remainder(&self, sum: &Sum) -> Option<(Value, i64, i64)> {
+    fn remainder(&self, sum: &Sum<Atom>) -> Option<(Value, i64, i64)> {
         sum.terms.iter().find_map(|(atom, factor)| {
             let (value, by) = self.quotient(*atom)?;
             let times = (factor % by == 0).then(|| (factor / by).wrapping_neg())?;
@@ -143,7 +144,7 @@ impl Terms {
         })
     }
 
-    fn with_remainder(&mut self, sum: &Sum, value: Value, by: i64, times: i64) -> Value {
+    fn with_remainder(&mut self, sum: &Sum<Atom>, value: Value, by: i64, times: i64) -> Value {
         let dividend = self.sum(value).clone();
         let is_quotient = |terms: &Self, atom: Atom| terms.quotient(atom) == Some((value, by));
         let is_left =
@@ -254,7 +255,7 @@ impl Terms {
             return self.constant(0);
         }
         let is_above = |factor: i64| low + bits < 64 && factor.trailing_zeros() >= low + bits;
-        let (sum, mut upper, mut lower) = (self.sum(value).clone(), Sum::default(), Sum::default());
+        let (sum, mut upper, mut lower) = (self.sum(value).clone(), Sum::number(0), Sum::number(0));
         for (atom, factor) in sum.terms.iter().filter(|(_, factor)| !is_above(*factor)) {
             match factor.trailing_zeros() >= low {
                 true => upper.terms.push((*atom, factor >> low)),
@@ -349,8 +350,7 @@ impl Terms {
         let halves = |half: Atom, upper: Atom| match (self.what(half), self.what(upper)) {
             (What::Field(apart, 1, 31), What::Computed(word, of)) if self.word_of(*word) == "mulhi.u" => {
                 let &[dividend, by] = &of[..] else { return None };
-                let is_apart =
-                    self.sum(dividend).plus(&Sum { terms: vec![(upper, 1)], constant: 0 }, -1) == *self.sum(*apart);
+                let is_apart = self.sum(dividend).plus(&Sum::of(upper), -1) == *self.sum(*apart);
                 Some((dividend, self.known(by).filter(|_| is_apart)?))
             }
             _ => None,
@@ -373,7 +373,7 @@ impl Terms {
             }
             _ => None,
         })?;
-        let rest = sum.plus(&Sum { terms: vec![(atom, 1)], constant: 0 }, -1);
+        let rest = sum.plus(&Sum::of(atom), -1);
         Some((inner, low, self.value(rest)))
     }
 

@@ -1,6 +1,7 @@
 //! What is computed of predicates, and what they say of values.
 
-use super::{Literal, Says, Sum, Terms, Value, What};
+use super::{Literal, Says, Terms, Value, What};
+use crate::kernel::Sum;
 
 impl Terms {
     /// What is left of the range of a value where a literal holds; none if the literal cannot hold.

@@ -1,6 +1,7 @@
 //! What addresses are relative to.
 
-use super::terms::{Atom, Content, Literal, Meetings, Sum, Terms, Value, What};
+use super::terms::{Atom, Content, Literal, Meetings, Terms, Value, What};
+use crate::kernel::Sum;
 
 /// What an address is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,36 +25,36 @@ enum Origin {
 
 /// An address, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct AddressParts {
     pub base: Option<Base>,
     /// The atom that is the base alone, which the offset does not have.
     pub alone: Option<Atom>,
     /// What is added.
-    pub offset: Sum,
+    pub offset: Sum<Atom>,
     pub is_remote: bool,
 }
 
 /// The bases of all atoms.
 #[derive(Debug)]
-pub struct Places(Vec<Origin>);
+pub struct Bases(Vec<Origin>);
 
-impl Places {
+impl Bases {
     /// Bases of what meets are found by going round until nothing changes.
     pub fn of(terms: &Terms, meetings: &Meetings) -> Self {
-        let mut places = Self(vec![Origin::Open; terms.atoms.len()]);
+        let mut bases = Self(vec![Origin::Open; terms.atoms.len()]);
         // An origin changes twice at most, and mostly one round is enough.
         let mut changed = true;
         while changed {
             changed = false;
             for index in 0..terms.atoms.len() {
-                if places.0[index] == Origin::None {
+                if bases.0[index] == Origin::None {
                     continue;
                 }
-                let now = places.origin(terms, meetings, Atom(index as u32));
-                changed |= std::mem::replace(&mut places.0[index], now) != now;
+                let now = bases.origin(terms, meetings, Atom(index as u32));
+                changed |= std::mem::replace(&mut bases.0[index], now) != now;
             }
         }
-        places
+        bases
     }
 
     fn origin(&self, terms: &Terms, meetings: &Meetings, atom: Atom) -> Origin {
@@ -110,18 +111,13 @@ impl Places {
     }
 
     /// An address, taken apart.
-    pub fn parts(&self, terms: &Terms, value: Value) -> Parts {
+    pub fn parts(&self, terms: &Terms, value: Value) -> AddressParts {
         self.parts_of(terms, terms.sum(value))
     }
 
     /// A sum that is an address, taken apart.
-    pub fn parts_of(&self, terms: &Terms, sum: &Sum) -> Parts {
-        let mut parts = Parts {
-            base: None,
-            alone: None,
-            offset: Sum { terms: Vec::new(), constant: sum.constant },
-            is_remote: false,
-        };
+    pub fn parts_of(&self, terms: &Terms, sum: &Sum<Atom>) -> AddressParts {
+        let mut parts = AddressParts { base: None, alone: None, offset: Sum::number(sum.constant), is_remote: false };
         for (atom, factor) in &sum.terms {
             let what = terms.what(*atom);
             if matches!(what, What::Remote(_)) && *factor == 1 {
@@ -144,10 +140,10 @@ impl Places {
     }
 
     /// The address in a matrix descriptor, in bytes: it stands in the lowest 14 bits, without its own lowest four.
-    pub fn described(&self, terms: &Terms, value: Value) -> Option<Parts> {
+    pub fn described(&self, terms: &Terms, value: Value) -> Option<AddressParts> {
         let sum = terms.sum(value);
-        let mut found: Option<Parts> = None;
-        let mut rest = Sum { terms: Vec::new(), constant: (sum.constant & 0x3fff) << 4 };
+        let mut found: Option<AddressParts> = None;
+        let mut rest = Sum::number((sum.constant & 0x3fff) << 4);
         for (atom, factor) in &sum.terms {
             match terms.what(*atom) {
                 What::Field(inner, low, bits)
@@ -155,7 +151,7 @@ impl Places {
                 {
                     let is_aligned = terms.facts(*inner).mask.trailing_zeros() >= *low || *low == 4;
                     found = Some(match self.of_value(terms, *inner) {
-                        Origin::Base(base) if !is_aligned => Parts {
+                        Origin::Base(base) if !is_aligned => AddressParts {
                             base: Some(base),
                             alone: None,
                             offset: Sum { terms: vec![(*atom, factor.wrapping_mul(16))], constant: 0 },
@@ -168,7 +164,7 @@ impl Places {
                     if *factor == 1 && found.is_none() && matches!(self.0[atom.0 as usize], Origin::Base(_)) =>
                 {
                     let Origin::Base(base) = self.0[atom.0 as usize] else { continue };
-                    found = Some(Parts {
+                    found = Some(AddressParts {
                         base: Some(base),
                         alone: None,
                         offset: Sum { terms: vec![(*atom, 16)], constant: 0 },
