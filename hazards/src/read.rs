@@ -18,9 +18,12 @@ mod threads;
 mod waits;
 mod walk;
 
-use ptx_isa::{Head, Module};
+use ptx_isa::{
+    Head, Module,
+    flat::{Flat, Library, Limits},
+};
 
-use self::{code::Library, graph::Graph};
+use self::graph::Graph;
 use crate::kernel::Kernel;
 
 /// The kernels of a module: each `.entry`, and each `.func` with a body that none of its functions calls.
@@ -30,17 +33,17 @@ pub fn read(module: &Module) -> Vec<Kernel> {
     let has_body = module.functions().filter(|function| function.body.is_some());
     let own = has_body.filter(|function| Head::read(&function.head).is_entry || !called.contains(&*function.name));
     own.map(|function| {
-        let code = code::code(&library, function);
+        let code = Flat::of(&library, function, Limits::default());
         let graph = Graph::of(&code);
         let walked = walk::walk(&code, &graph);
-        let threads = code.threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
+        let threads = code.head.required_threads.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
         let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
         Kernel {
             name: function.name.clone(),
             line,
             threads,
-            most: code.most,
-            unread: code.unread.clone(),
+            most: code.head.most_threads,
+            unread: code.steps.iter().filter_map(|step| Some((step.line, code::unread(&step.action)?))).collect(),
             ..events::kernel(&code, &graph, &walked)
         }
     })

@@ -203,15 +203,17 @@ impl VectorSize {
     }
 }
 
-/// The arithmetic that begins with each mnemonic, with the modifiers that belong to its name: those with most come first.
-static ARITHMETIC: LazyLock<HashMap<&str, Vec<(AluOp, Vec<&str>)>>> = LazyLock::new(|| {
-    let mut all: HashMap<_, Vec<_>> = HashMap::new();
+/// An operation, and the modifiers that belong to its name.
+type Named = (AluOp, Vec<&'static str>);
+
+/// The arithmetic that begins with each mnemonic; those with most modifiers come first.
+static ARITHMETIC: LazyLock<HashMap<&str, Vec<Named>>> = LazyLock::new(|| {
+    let mut all: HashMap<_, Vec<Named>> = HashMap::new();
     for op in AluOp::iter() {
         let mut words = <&str>::from(op).split('.');
         all.entry(words.next().unwrap_or_default()).or_default().push((op, words.collect()));
     }
-    all.values_mut()
-        .for_each(|named: &mut Vec<(AluOp, Vec<&str>)>| named.sort_by_key(|(_, words)| Reverse(words.len())));
+    all.values_mut().for_each(|named| named.sort_by_key(|(_, words)| Reverse(words.len())));
     all
 });
 

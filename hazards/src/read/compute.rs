@@ -80,7 +80,6 @@ impl ComputingInstruction<'_> {
     fn compute(mut self) -> Option<Vec<Content>> {
         let base = *self.words.first()?;
         match base {
-            "unpacked" => return (0..self.sources.len()).map(|index| self.content(index)).collect(),
             _ if self.ty == Some(Type::Pred) && base != "setp" => {
                 return Some(vec![Content::Literal(self.predicate(base)?)]);
             }

@@ -2,12 +2,15 @@
 
 mod asynchronous;
 
-use ptx_isa::{Family, Role, Scope};
+use ptx_isa::{
+    Family, Role, Scope,
+    flat::{self, Action, Flat},
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     bases::{AddressParts, Base, Bases},
-    code::{Action, Code, Place, Touch},
+    code::{self, is_shared},
     graph::Graph,
     registers::{Registers, Run, is_matrix},
     terms::{Atom, Content, Facts, Literal, Says, Terms, Value, What},
@@ -21,13 +24,13 @@ use crate::kernel::{
 };
 
 /// The kernel of a walk through its code.
-pub fn kernel(code: &Code, graph: &Graph, walked: &Walked) -> Kernel {
+pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
     let bases = Bases::of(&walked.terms, &walked.meetings);
     let mut maker = Maker {
         code,
         walked,
         bases,
-        threads: Threads::new(&walked.terms, code.most),
+        threads: Threads::new(&walked.terms, code.head.most_threads),
         touched: Vec::new(),
         kernel: Kernel::default(),
         objects: FxHashMap::default(),
@@ -40,7 +43,7 @@ pub fn kernel(code: &Code, graph: &Graph, walked: &Walked) -> Kernel {
         let mut events = Vec::new();
         let mut steps = walked.steps[block].iter().peekable();
         for op in graph.blocks[block].ops.clone() {
-            maker.registers(&registers, &code.ops[op], &mut events);
+            maker.registers(&registers, &code.steps[op], &mut events);
             while let Some(step) = steps.next_if(|step| step.op == op) {
                 maker.step(step, &mut events);
             }
@@ -56,15 +59,15 @@ pub fn kernel(code: &Code, graph: &Graph, walked: &Walked) -> Kernel {
 }
 
 /// The addresses to which `tcgen05.alloc` writes, each with the line of the first.
-fn allocations(code: &Code, walked: &Walked) -> Vec<(Value, u32)> {
+fn allocations(code: &Flat, walked: &Walked) -> Vec<(Value, u32)> {
     let mut found: Vec<(Value, u32)> = Vec::new();
     for step in walked.steps.iter().flatten() {
-        if let Action::Asynchronous(form, _) = &code.ops[step.op].action
+        if let Action::Asynchronous(form, _) = &code.steps[step.op].action
             && form.family() == Family::Tcgen05Alloc
             && let Some(address) = address(&step.operands, Role::Destination)
             && found.iter().all(|(known, _)| *known != address)
         {
-            found.push((address, code.ops[step.op].line));
+            found.push((address, code.steps[step.op].line));
         }
     }
     found
@@ -92,7 +95,7 @@ enum Valued {
 }
 
 struct Maker<'w> {
-    code: &'w Code,
+    code: &'w Flat,
     walked: &'w Walked,
     bases: Bases,
     threads: Threads,
@@ -226,7 +229,8 @@ impl<'w> Maker<'w> {
     }
 
     fn name(&self, thing: &Thing) -> String {
-        let symbol = |symbol: usize| self.code.symbols.get(symbol).map_or_else(String::new, |own| own.name.clone());
+        let symbol =
+            |symbol: usize| self.code.symbols.get(symbol).map_or_else(String::new, |own| own.variable.name.clone());
         match thing {
             Thing::Base(Base::Symbol(own)) => symbol(*own),
             Thing::Base(Base::Allocation(address)) => {
@@ -257,19 +261,20 @@ impl<'w> Maker<'w> {
         let register = match self.terms().what(atom) {
             What::Phi(_, register) | What::Unset(register) => Some(*register),
             What::Result(op, index, _) => {
-                self.code.ops.get(op % self.code.ops.len()).and_then(|op| op.writes.get(*index).copied().flatten())
+                self.code.steps.get(op % self.code.steps.len()).and_then(|op| op.writes.get(*index).copied().flatten())
             }
             _ => None,
         };
         match register.and_then(|register| self.code.registers.get(register)) {
-            Some(name) => name.clone(),
+            Some(register) => register.name.clone(),
             None => "an address that is computed".into(),
         }
     }
 
-    fn place_of(&self, value: Value) -> Option<Place> {
+    /// The state space of the variable that an address points to, if that is known; none of a parameter.
+    fn space_of(&self, value: Value) -> Option<ptx_isa::Space> {
         match self.bases.parts(self.terms(), value).base {
-            Some(Base::Symbol(symbol)) => self.code.symbols.get(symbol).map(|symbol| symbol.place),
+            Some(Base::Symbol(symbol)) => self.code.symbols.get(symbol).and_then(|symbol| symbol.variable.space),
             _ => None,
         }
     }
@@ -292,9 +297,7 @@ impl<'w> Maker<'w> {
         let base = base.filter(|base| match (space, base) {
             (Space::Tensor, Base::Allocation(_)) => true,
             (Space::Tensor, _) | (_, Base::Allocation(_)) => false,
-            (Space::Shared, Base::Symbol(symbol)) => {
-                self.code.symbols.get(*symbol).is_some_and(|symbol| symbol.place == Place::Shared)
-            }
+            (Space::Shared, Base::Symbol(symbol)) => self.code.symbols.get(*symbol).is_some_and(is_shared),
             (Space::Shared, Base::Param(_)) | (Space::Register, _) => false,
             (Space::Global, _) => true,
         });
@@ -326,7 +329,7 @@ impl<'w> Maker<'w> {
 
     /// The variable in shared memory, if there is one only.
     fn shared(&self) -> Option<usize> {
-        let mut all = (0..self.code.symbols.len()).filter(|index| self.code.symbols[*index].place == Place::Shared);
+        let mut all = (0..self.code.symbols.len()).filter(|index| is_shared(&self.code.symbols[*index]));
         all.next().filter(|_| all.next().is_none())
     }
 
@@ -348,7 +351,7 @@ impl<'w> Maker<'w> {
 
     // Registers.
 
-    fn registers(&mut self, registers: &Registers, op: &super::code::Op, events: &mut Vec<Event>) {
+    fn registers(&mut self, registers: &Registers, op: &flat::Step, events: &mut Vec<Event>) {
         self.touched.clear();
         let [read, written] = registers.touched(op);
         for (runs, reads) in [(read, true), (written, false)] {
@@ -384,18 +387,17 @@ impl<'w> Maker<'w> {
 
     fn step(&mut self, step: &Step, events: &mut Vec<Event>) {
         let code = self.code;
-        let op = &code.ops[step.op];
+        let op = &code.steps[step.op];
         for wait in implied(self.walked, step.guard) {
-            let line = code.ops[wait.0].line;
+            let line = code.steps[wait.0].line;
             let kind = self.wait(wait);
             let guard = self.guard(step.guard);
             events.push(Event { line, guard, kind });
         }
         let mut kinds = Vec::new();
         match &op.action {
-            Action::Touch(touch) => kinds.extend(self.touch(touch, step.first)),
             Action::Asynchronous(form, _) => kinds.extend(self.asynchronous(form, step)),
-            Action::Barrier { warp, arrives, waits, threads, .. } => {
+            Action::Barrier(flat::Barrier { warp, waits, threads, .. }) => {
                 let known = |value: Option<Value>| value.and_then(|value| self.terms().known(value));
                 let of = match (warp, known(step.first)) {
                     (true, _) => BarrierId::Warp,
@@ -404,37 +406,35 @@ impl<'w> Maker<'w> {
                 };
                 let number = known(step.second).and_then(|number| u32::try_from(number).ok());
                 let threads = threads.as_ref().map(|_| number.unwrap_or(0));
-                kinds.push(EventKind::Barrier(Barrier { of, arrives: *arrives, waits: *waits, threads, orders: true }));
+                kinds.push(EventKind::Barrier(Barrier { of, arrives: true, waits: *waits, threads, orders: true }));
             }
-            Action::Fence(semantics, scope) => kinds.push(EventKind::Fence { semantics: *semantics, scope: *scope }),
-            Action::Unknown(what) => kinds.push(EventKind::Unknown(what.clone())),
-            _ => {}
+            Action::Fence(fence) => {
+                kinds.push(EventKind::Fence { semantics: code::fence(fence), scope: fence.scope });
+            }
+            action => {
+                kinds.extend(code::access(action).and_then(|access| self.access_of(access, step.first)));
+                kinds.extend(code::unread(action).map(EventKind::Unknown));
+            }
         }
         let guard = if kinds.is_empty() { Vec::new() } else { self.guard(step.guard) };
         events.extend(kinds.into_iter().map(|kind| Event { line: op.line, guard: guard.clone(), kind }));
     }
 
-    fn touch(&mut self, touch: &Touch, address: Option<Value>) -> Option<EventKind> {
-        let space = match touch.space {
+    fn access_of(&mut self, of: &flat::Access, address: Option<Value>) -> Option<EventKind> {
+        let space = match of.space {
             Some(ptx_isa::Space::Shared | ptx_isa::Space::SharedCta | ptx_isa::Space::SharedCluster) => Space::Shared,
             Some(ptx_isa::Space::Global) => Space::Global,
             Some(ptx_isa::Space::Local | ptx_isa::Space::Const) => return None,
-            Some(ptx_isa::Space::Generic) | None => match address.and_then(|address| self.place_of(address)) {
-                Some(Place::Shared) => Space::Shared,
-                Some(Place::Local | Place::Other) => return None,
-                _ => Space::Global,
+            Some(ptx_isa::Space::Generic) | None => match address.and_then(|address| self.space_of(address)) {
+                Some(space) if space.is_shared_cta() => Space::Shared,
+                Some(ptx_isa::Space::Global) | None => Space::Global,
+                Some(_) => return None,
             },
         };
-        let address = self.address(address, space, touch.space == Some(ptx_isa::Space::SharedCluster));
-        let access = Access {
-            address,
-            extent: touch.bytes,
-            space,
-            proxy: Proxy::Generic,
-            reads: touch.reads,
-            writes: touch.writes,
-        };
-        Some(match touch.strong {
+        let address = self.address(address, space, of.space == Some(ptx_isa::Space::SharedCluster));
+        let access =
+            Access { address, extent: of.bytes(), space, proxy: Proxy::Generic, reads: of.reads, writes: of.writes };
+        Some(match code::strong(of) {
             Some((semantics, scope)) => EventKind::Atomic { access, semantics, scope },
             None => EventKind::Access(access),
         })
@@ -455,7 +455,7 @@ impl<'w> Maker<'w> {
 
     fn wait(&mut self, (op, barrier): Wait) -> EventKind {
         let (mut is_relaxed, mut scope, mut is_cluster) = (false, Scope::Cta, false);
-        if let Action::Asynchronous(form, _) = &self.code.ops[op].action {
+        if let Action::Asynchronous(form, _) = &self.code.steps[op].action {
             is_relaxed = form.has("relaxed");
             scope = form.scope().unwrap_or(Scope::Cta);
             is_cluster = form.spaces().any(|space| space == ptx_isa::Space::SharedCluster);
@@ -482,7 +482,7 @@ impl<'w> Maker<'w> {
                 continue;
             }
             let event = |wait: Wait| {
-                let line = self.code.ops[wait.0].line;
+                let line = self.code.steps[wait.0].line;
                 Event { line, guard: Vec::new(), kind: self.wait(wait) }
             };
             let events = waits.into_iter().map(event).collect();
@@ -492,7 +492,7 @@ impl<'w> Maker<'w> {
             self.kernel.blocks.push(Block { events, next, is_copy, ..Block::default() });
             self.kernel.blocks[block].next.push(Edge { to: between, when });
         }
-        let last = graph.blocks[block].ops.clone().last().map(|last| &self.code.ops[last]);
+        let last = graph.blocks[block].ops.clone().last().map(|last| &self.code.steps[last]);
         if let Some(last) = last {
             self.kernel.blocks[block].is_dead_end = matches!(last.action, Action::Trap) && last.guard.is_none();
         }

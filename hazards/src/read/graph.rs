@@ -1,10 +1,14 @@
 //! The blocks of a kernel's code: which follow which, which dominate which, and where values of registers meet.
 
-use ptx_isa::{Family, graph};
+use ptx_isa::{
+    Family,
+    flat::{Action, Flat, Operand, Step},
+    graph,
+};
 use rustc_hash::FxHashMap;
 
 use super::{
-    code::{Action, Code, Op},
+    code::sources,
     rounds::{BlockContent, first_rounds},
 };
 
@@ -33,10 +37,10 @@ pub struct Block {
 
 impl Block {
     /// Whether the guard of its branch holds where control goes to this one of those that follow.
-    pub fn is_taken(&self, code: &Code, index: usize) -> bool {
-        let last = self.ops.clone().last().and_then(|last| code.ops.get(last));
+    pub fn is_taken(&self, code: &Flat, index: usize) -> bool {
+        let last = self.ops.clone().last().and_then(|last| code.steps.get(last));
         let targets = match last.map(|last| &last.action) {
-            Some(Action::Jump(targets)) => targets.len(),
+            Some(Action::Jump(targets, _)) => targets.len(),
             _ => 0,
         };
         // The last is where it does not hold; a branch at the end of the code has none.
@@ -55,7 +59,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn of(code: &Code) -> Self {
+    pub fn of(code: &Flat) -> Self {
         let mut blocks = reached(code);
         let order: Vec<usize> = (0..blocks.len()).collect();
         for &block in &order {
@@ -75,16 +79,16 @@ impl Graph {
 }
 
 /// The blocks that the first leads to.
-fn reached(code: &Code) -> Vec<Block> {
-    let length = code.ops.len();
+fn reached(code: &Flat) -> Vec<Block> {
+    let length = code.steps.len();
     let mut begins = vec![false; length + 1];
     begins[0] = true;
-    let place = |label: usize| code.labels.get(label).map_or(length, |place| (*place).min(length));
-    for (index, op) in code.ops.iter().enumerate() {
-        if let Action::Jump(targets) = &op.action {
+    let place = |label: usize| code.labels.get(label).map_or(length, |label| label.at.min(length));
+    for (index, op) in code.steps.iter().enumerate() {
+        if let Action::Jump(targets, _) = &op.action {
             targets.iter().for_each(|target| begins[place(*target)] = true);
         }
-        if matches!(op.action, Action::Jump(_) | Action::Leave | Action::Trap) {
+        if matches!(op.action, Action::Jump(..) | Action::Leave | Action::Trap) {
             begins[index + 1] = true;
         }
     }
@@ -95,11 +99,11 @@ fn reached(code: &Code) -> Vec<Block> {
     for (block, start) in starts.iter().enumerate() {
         let end = starts.get(block + 1).copied().unwrap_or(length);
         let mut all = Vec::new();
-        let last = &code.ops[end - 1];
-        if let Action::Jump(targets) = &last.action {
+        let last = &code.steps[end - 1];
+        if let Action::Jump(targets, _) = &last.action {
             all.extend(targets.iter().map(|target| number[place(*target)]));
         }
-        let goes_on = last.guard.is_some() || !matches!(last.action, Action::Jump(_) | Action::Leave | Action::Trap);
+        let goes_on = last.guard.is_some() || !matches!(last.action, Action::Jump(..) | Action::Leave | Action::Trap);
         if goes_on {
             all.push(number[end]);
         }
@@ -112,7 +116,7 @@ fn reached(code: &Code) -> Vec<Block> {
     }
     let ends = |block: usize| starts.get(block + 1).copied().unwrap_or(length);
     let blocks = in_order(&next, |block| (starts[block]..ends(block), 0));
-    let content: Vec<_> = blocks.iter().map(|block| content(&code.ops[block.ops.clone()])).collect();
+    let content: Vec<_> = blocks.iter().map(|block| content(&code.steps[block.ops.clone()])).collect();
     let rounds = first_rounds(blocks.iter().map(|block| block.next.clone()).collect(), &content);
     if rounds.of.len() == blocks.len() {
         return blocks;
@@ -136,8 +140,8 @@ fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>,
 }
 
 /// How much a block is, and whether it waits for copies.
-fn content(ops: &[Op]) -> BlockContent {
-    let waits = |op: &Op| match &op.action {
+fn content(ops: &[Step]) -> BlockContent {
+    let waits = |op: &Step| match &op.action {
         Action::Asynchronous(form, _) => matches!(form.family(), Family::CpAsyncWaitGroup | Family::CpAsyncWaitAll),
         _ => false,
     };
@@ -158,19 +162,19 @@ fn loops(blocks: &mut [Block]) {
 }
 
 /// Finds where values of the registers meet that have several definitions and are read in another block than that of one.
-fn phis(code: &Code, blocks: &mut [Block]) -> Vec<bool> {
+fn phis(code: &Flat, blocks: &mut [Block]) -> Vec<bool> {
     let registers = code.registers.len();
     let (mut writers, mut is_read_elsewhere) = (vec![0u8; registers], vec![false; registers]);
     let mut written_in = vec![usize::MAX; registers];
     let mut definitions: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-    for op in blocks.iter().flat_map(|block| &code.ops[block.ops.clone()]) {
+    for op in blocks.iter().flat_map(|block| &code.steps[block.ops.clone()]) {
         for register in op.writes.iter().flatten() {
             // A guarded instruction leaves the old value where it is not executed.
             writers[*register] = writers[*register].saturating_add(1);
         }
     }
     for (number, block) in blocks.iter().enumerate() {
-        for op in &code.ops[block.ops.clone()] {
+        for op in &code.steps[block.ops.clone()] {
             for_each_read(op, |register| {
                 if writers[register] > 1 && written_in[register] != number {
                     is_read_elsewhere[register] = true;
@@ -209,7 +213,7 @@ fn phis(code: &Code, blocks: &mut [Block]) -> Vec<bool> {
         definitions.into_iter().filter(|(register, _)| is_read_elsewhere[*register]).collect();
     definitions.sort_unstable_by_key(|(register, _)| *register);
     for (register, mut work) in definitions {
-        if total > MEETING + MEETING_EACH * code.ops.len() {
+        if total > MEETING + MEETING_EACH * code.steps.len() {
             given_up[register] = true;
             continue;
         }
@@ -226,8 +230,7 @@ fn phis(code: &Code, blocks: &mut [Block]) -> Vec<bool> {
     given_up
 }
 
-fn for_each_read(op: &super::code::Op, mut read: impl FnMut(usize)) {
-    use super::code::Operand;
+fn for_each_read(step: &Step, mut read: impl FnMut(usize)) {
     fn registers(operand: &Operand, read: &mut impl FnMut(usize)) {
         match operand {
             Operand::Register(register) | Operand::Not(register) => read(*register),
@@ -236,17 +239,8 @@ fn for_each_read(op: &super::code::Op, mut read: impl FnMut(usize)) {
             Operand::Constant(_) | Operand::Symbol(_) | Operand::Special(_) | Operand::Nothing => {}
         }
     }
-    if let Some((register, _)) = op.guard {
+    if let Some((register, _)) = step.guard {
         read(register);
     }
-    match &op.action {
-        Action::Compute(_, sources) => sources.iter().for_each(|source| registers(source, &mut read)),
-        Action::Touch(touch) => registers(&touch.address, &mut read),
-        Action::Asynchronous(_, arguments) => arguments.iter().for_each(|(_, source)| registers(source, &mut read)),
-        Action::Barrier { id, threads, .. } => {
-            registers(id, &mut read);
-            threads.iter().for_each(|threads| registers(threads, &mut read));
-        }
-        _ => {}
-    }
+    sources(step).into_iter().for_each(|source| registers(source, &mut read));
 }

@@ -3,6 +3,7 @@
 //! All ranges begin empty and grow until nothing changes. What grows for long is widened: first to a number that something is
 //! compared with, then to anything.
 
+use ptx_isa::flat::Flat;
 use rustc_hash::FxHashMap;
 
 use super::terms::{Content, Literal, Meetings, Says, Terms, Value, What, ones};
@@ -20,7 +21,7 @@ const NARROWINGS: usize = 3;
 const FEW: i64 = -64;
 
 /// The range of each phi, by its block and its register.
-pub fn ranges(terms: &Terms, meetings: &Meetings, widths: &[u32]) -> FxHashMap<(usize, usize), Range> {
+pub fn ranges(terms: &Terms, meetings: &Meetings, code: &Flat) -> FxHashMap<(usize, usize), Range> {
     let mut compared: Vec<i64> = Vec::new();
     for (says, _) in &terms.predicates {
         if let Says::Within(_, low, high) = says {
@@ -41,7 +42,11 @@ pub fn ranges(terms: &Terms, meetings: &Meetings, widths: &[u32]) -> FxHashMap<(
             }
             if let (What::Phi(_, register), Some((low @ FEW.., high))) = (what, now) {
                 // A counter of 32 bits that begins at a small number is taken not to overflow.
-                let most = if widths.get(*register) == Some(&32) { i64::from(i32::MAX).max(low) } else { i64::MAX };
+                let most = if code.registers.get(*register).is_some_and(|register| register.bits == 32) {
+                    i64::from(i32::MAX).max(low)
+                } else {
+                    i64::MAX
+                };
                 now = Some((low, high.min(most)));
             }
             changed |= std::mem::replace(&mut finder.ranges[index], now) != now;

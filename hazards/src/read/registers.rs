@@ -1,8 +1,11 @@
 //! The registers of matrices: those that a `wgmma` reads and writes while its thread goes on.
 
-use ptx_isa::{Family, Role};
+use ptx_isa::{
+    Family, Role,
+    flat::{Action, Flat, Operand, Step},
+};
 
-use super::code::{Action, Code, Op, Operand};
+use super::code;
 
 /// Registers in a row: the first, and how many.
 pub type Run = (usize, usize);
@@ -16,9 +19,9 @@ pub struct Registers {
 }
 
 impl Registers {
-    pub fn of(code: &Code) -> Self {
+    pub fn of(code: &Flat) -> Self {
         let (mut is_of_matrix, mut is_accumulator) = (Vec::new(), Vec::new());
-        for op in code.ops.iter().filter(|op| is_matrix(op)) {
+        for op in code.steps.iter().filter(|op| is_matrix(op)) {
             is_of_matrix.resize(code.registers.len(), false);
             is_accumulator.resize(code.registers.len(), false);
             let written = op.writes.iter().copied().flatten();
@@ -30,8 +33,11 @@ impl Registers {
 
     /// Which of them an instruction reads and which it writes. Where an accumulator is only renamed, nothing is said: compilers put
     /// copies between the parts of its life, which the hardware never makes.
-    pub fn touched(&self, op: &Op) -> [Vec<Run>; 2] {
-        let is_copy = matches!(&op.action, Action::Compute(mnemonic, _) if mnemonic.starts_with("mov"));
+    pub fn touched(&self, op: &Step) -> [Vec<Run>; 2] {
+        let is_copy = match &op.action {
+            Action::Compute(mnemonic, _) => mnemonic.starts_with("mov"),
+            action => matches!(action, Action::Pass { .. }),
+        };
         if self.is_of_matrix.is_empty() || !is_matrix(op) && op.guard.is_some() {
             return [Vec::new(), Vec::new()];
         }
@@ -59,17 +65,22 @@ impl Registers {
 }
 
 /// Whether it is a `wgmma.mma_async`.
-pub fn is_matrix(op: &Op) -> bool {
+pub fn is_matrix(op: &Step) -> bool {
     let Action::Asynchronous(form, _) = &op.action else { return false };
     matches!(form.family(), Family::WgmmaMmaAsync | Family::WgmmaMmaAsyncSp)
 }
 
 /// The registers that an instruction reads. Of a `wgmma`, those of its operand A.
-fn read(op: &Op) -> Vec<usize> {
+fn read(op: &Step) -> Vec<usize> {
     let mut found = Vec::new();
     match &op.action {
-        Action::Compute(_, sources) => sources.iter().for_each(|source| collect(source, &mut found)),
-        Action::Touch(touch) => found.extend(&touch.data),
+        Action::Compute(_, sources) | Action::Pass { from: sources, .. } => {
+            sources.iter().for_each(|source| collect(source, &mut found));
+        }
+        action @ Action::Access(_) => {
+            let data = code::access(action).into_iter().flat_map(|access| &access.data);
+            data.for_each(|source| collect(source, &mut found));
+        }
         Action::Asynchronous(_, operands) => {
             let of_a = operands
                 .iter()

@@ -1,10 +1,13 @@
 //! What registers hold where instructions are executed.
 
-use ptx_isa::{Family, Role};
+use ptx_isa::{
+    Family, Role,
+    flat::{self, Action, Flat, Operand},
+};
 use rustc_hash::FxHashMap;
 
 use super::{
-    code::{Action, Code, Op, Operand, Place},
+    code::{self, is_shared},
     compute::{Source, compute},
     graph::Graph,
     ranges::ranges,
@@ -59,9 +62,9 @@ struct Known {
 }
 
 /// Walks the code twice: the first walk finds out what the phis of loops hold.
-pub fn walk(code: &Code, graph: &Graph) -> Walked {
+pub fn walk(code: &Flat, graph: &Graph) -> Walked {
     let mut first = pass(code, graph, FxHashMap::default(), &[]);
-    let ranges = ranges(&first.terms, &first.meetings, &code.widths);
+    let ranges = ranges(&first.terms, &first.meetings, code);
     let mut known = FxHashMap::default();
     for (&place, met) in &first.meetings {
         let is_itself = |content: Content| match content {
@@ -111,10 +114,10 @@ fn from_zero(terms: &mut Terms, contents: &[Content]) -> (Vec<Content>, i64) {
 }
 
 /// The addresses to which `tcgen05.alloc` writes, where they are those of variables.
-fn allocations(code: &Code, walked: &Walked) -> Vec<(usize, i64)> {
+fn allocations(code: &Flat, walked: &Walked) -> Vec<(usize, i64)> {
     let mut found = Vec::new();
     for step in walked.steps.iter().flatten() {
-        if let Action::Asynchronous(form, _) = &code.ops[step.op].action
+        if let Action::Asynchronous(form, _) = &code.steps[step.op].action
             && form.family() == Family::Tcgen05Alloc
             && let Some(address) = address(&step.operands, Role::Destination)
         {
@@ -148,7 +151,7 @@ fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Liter
 }
 
 /// Walks the tree of dominators: when a block is met, what comes to it along the flow of control has been met.
-fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>, allocations: &[(usize, i64)]) -> Walked {
+fn pass(code: &Flat, graph: &Graph, known: FxHashMap<(usize, usize), Known>, allocations: &[(usize, i64)]) -> Walked {
     let mut depths = vec![0; graph.blocks.len()];
     for block in 1..graph.blocks.len() {
         depths[block] = depths[graph.blocks[block].dominator] + 1;
@@ -200,7 +203,7 @@ fn pass(code: &Code, graph: &Graph, known: FxHashMap<(usize, usize), Known>, all
 }
 
 /// Whether the threads of a CTA have one dimension: the kernel says it, or reads no other.
-fn is_flat(code: &Code) -> bool {
+fn is_flat(code: &Flat) -> bool {
     fn is_other(operand: &Operand) -> bool {
         match operand {
             Operand::Special(name) => name == "tid.y" || name == "tid.z",
@@ -208,10 +211,10 @@ fn is_flat(code: &Code) -> bool {
             _ => false,
         }
     }
-    let reads = |op: &Op| matches!(&op.action, Action::Compute(_, sources) if sources.iter().any(is_other));
-    match code.threads {
+    let reads = |op: &flat::Step| matches!(&op.action, Action::Compute(_, sources) if sources.iter().any(is_other));
+    match code.head.required_threads {
         Some([_, y, z]) => y <= 1 && z <= 1,
-        None => !code.ops.iter().any(reads),
+        None => !code.steps.iter().any(reads),
     }
 }
 
@@ -225,7 +228,7 @@ struct Parts {
 }
 
 struct Walker<'c> {
-    code: &'c Code,
+    code: &'c Flat,
     graph: &'c Graph,
     terms: Terms,
     contents: Vec<Content>,
@@ -253,7 +256,7 @@ impl Walker<'_> {
     /// The number of the instruction that is met: in each round of a loop that stands alone it is another one.
     fn here(&self) -> usize {
         let (block, index) = self.at;
-        index + self.graph.blocks[block].round * self.code.ops.len()
+        index + self.graph.blocks[block].round * self.code.steps.len()
     }
 
     fn block(&mut self, block: usize) {
@@ -285,9 +288,9 @@ impl Walker<'_> {
             self.op(block, index);
         }
         if let Some(last) = own.ops.clone().last()
-            && matches!(self.code.ops[last].action, Action::Jump(_) | Action::Leave | Action::Trap)
+            && matches!(self.code.steps[last].action, Action::Jump(..) | Action::Leave | Action::Trap)
         {
-            self.walked.branches[block] = self.guard(&self.code.ops[last]).filter(|guard| *guard != Literal::TRUE);
+            self.walked.branches[block] = self.guard(&self.code.steps[last]).filter(|guard| *guard != Literal::TRUE);
         }
         let branch = self.walked.branches[block];
         for (index, &next) in own.next.iter().enumerate() {
@@ -338,7 +341,7 @@ impl Walker<'_> {
         if own % unit != 0 {
             return None;
         }
-        let bits = if self.code.widths.get(register) == Some(&32) { 32 } else { 64 };
+        let bits = if self.code.registers.get(register).is_some_and(|register| register.bits == 32) { 32 } else { 64 };
         let rounds = self.terms.subtract(count, unit_from, bits);
         let added = self.terms.scale(rounds, own / unit, bits);
         Some(Content::Value(self.terms.add(from, added, bits)))
@@ -404,7 +407,7 @@ impl Walker<'_> {
     }
 
     /// What a guard says; `None` if there is none.
-    fn guard(&mut self, op: &Op) -> Option<Literal> {
+    fn guard(&mut self, op: &flat::Step) -> Option<Literal> {
         let (register, holds) = op.guard?;
         Some(self.literal(register).if_(holds))
     }
@@ -454,8 +457,8 @@ impl Walker<'_> {
             Operand::Constant(number) => Source::One(Content::Value(self.terms.constant(*number))),
             Operand::Symbol(symbol) => {
                 let Some(known) = self.code.symbols.get(*symbol) else { return Source::One(Content::Unset) };
-                let bits = if known.place == Place::Shared { 24 } else { 48 };
-                let low_bits = known.align.max(1).next_power_of_two() - 1;
+                let bits = if is_shared(known) { 24 } else { 48 };
+                let low_bits = known.variable.align.max(1).next_power_of_two() - 1;
                 let range = Facts::range(0, (1 << bits) - 1);
                 let facts = Facts { mask: range.mask & !low_bits, ..range };
                 Source::One(Content::Value(self.terms.atom(What::Symbol(*symbol), facts)))
@@ -478,7 +481,13 @@ impl Walker<'_> {
 
     fn special(&self, name: &str) -> Facts {
         let threads = |index: usize| {
-            let most = self.code.threads.map(|threads| threads[index]).or(self.code.most).unwrap_or(1024);
+            let most = self
+                .code
+                .head
+                .required_threads
+                .map(|threads| threads[index])
+                .or(self.code.head.most_threads)
+                .unwrap_or(1024);
             Facts::range(0, i64::from(most).max(1) - 1)
         };
         match name {
@@ -503,8 +512,8 @@ impl Walker<'_> {
     fn op(&mut self, block: usize, index: usize) {
         self.at = (block, index);
         let code = self.code;
-        let op = &code.ops[index];
-        if let (Action::Nothing | Action::Jump(_) | Action::Leave | Action::Trap, []) = (&op.action, &op.writes[..]) {
+        let op = &code.steps[index];
+        if let (Action::Nothing | Action::Jump(..) | Action::Leave | Action::Trap, []) = (&op.action, &op.writes[..]) {
             return;
         }
         let guard = self.guard(op).unwrap_or(Literal::TRUE);
@@ -521,7 +530,15 @@ impl Walker<'_> {
                     results = compute(&mut self.terms, mnemonic, &sources, op.writes.len());
                 }
             }
-            Action::Param(symbol, offset, bytes) => {
+            Action::Pass { from, .. } => {
+                let content = |source| match source {
+                    Source::One(content) => content,
+                    Source::Many(_) => Content::Unset,
+                };
+                results = Some(from.iter().map(|source| content(self.source(source))).collect());
+            }
+            Action::Parameter { symbol, offset, ty } => {
+                let bytes = &u64::from(ty.bits()).div_ceil(8);
                 let param = |(index, _): (usize, &Option<usize>)| {
                     let offset = offset.wrapping_add((index as i64).wrapping_mul(*bytes as i64));
                     let facts = if *bytes < 4 { Facts::range(0, (1 << (8 * *bytes)) - 1) } else { Facts::UNKNOWN };
@@ -529,11 +546,11 @@ impl Walker<'_> {
                 };
                 results = Some(op.writes.iter().enumerate().map(param).collect());
             }
-            Action::Touch(touch) => {
-                step.first = self.value(&touch.address);
-                if touch.reads && !touch.writes {
+            Action::Access(access) if !access.is_private() => {
+                step.first = self.value(&access.address);
+                if access.reads && !access.writes {
                     loaded_from = step.first;
-                    results = self.allocation(step.first, touch.bytes, op.writes.len());
+                    results = self.allocation(step.first, access.bytes(), op.writes.len());
                 }
                 self.walked.steps[block].push(step);
             }
@@ -557,13 +574,16 @@ impl Walker<'_> {
                 }
                 self.walked.steps[block].push(step);
             }
-            Action::Barrier { id, threads, .. } => {
-                step.first = self.value(id);
-                step.second = threads.as_ref().and_then(|threads| self.value(threads));
+            Action::Barrier(barrier) => {
+                step.first = self.value(&barrier.id);
+                step.second = barrier.threads.as_ref().and_then(|threads| self.value(threads));
                 self.walked.steps[block].push(step);
             }
-            Action::Fence(..) | Action::Unknown(_) => self.walked.steps[block].push(step),
-            Action::Jump(_) | Action::Leave | Action::Trap | Action::Nothing => {}
+            action => {
+                if matches!(action, Action::Fence(_)) || code::unread(action).is_some() {
+                    self.walked.steps[block].push(step);
+                }
+            }
         }
         self.results(block, index, results, loaded_from, guard);
     }
@@ -584,7 +604,7 @@ impl Walker<'_> {
         guard: Literal,
     ) {
         let code = self.code;
-        let op = &code.ops[index];
+        let op = &code.steps[index];
         let block_of = self.graph.blocks[block].is_in_loop.then_some(block);
         for (number, register) in op.writes.iter().enumerate() {
             let Some(register) = *register else { continue };
@@ -607,11 +627,9 @@ impl Walker<'_> {
 
     /// What is known of what is loaded.
     fn loaded(&self, action: &Action, results: usize) -> Facts {
-        match action {
-            Action::Touch(touch) => match touch.bytes.map(|bytes| bytes / results.max(1) as u64) {
-                Some(bytes @ 1..=3) => Facts::range(0, (1 << (8 * bytes)) - 1),
-                _ => Facts::UNKNOWN,
-            },
+        let bytes = code::access(action).and_then(|access| Some(access.bytes()? / results.max(1) as u64));
+        match bytes {
+            Some(bytes @ 1..=3) => Facts::range(0, (1 << (8 * bytes)) - 1),
             _ => Facts::UNKNOWN,
         }
     }
@@ -632,7 +650,6 @@ impl Walker<'_> {
                 is_wait(form.family())
                     || form.family() == Family::ClusterlaunchcontrolQueryCancel && form.has("is_canceled")
             }
-            Action::Barrier { .. } => false,
             _ => false,
         }
     }

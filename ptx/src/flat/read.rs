@@ -335,5 +335,5 @@ fn is_special(name: &str) -> bool {
     ];
     let is_numbered =
         |begin: &&str| name.strip_prefix(*begin).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
-    NAMES.contains(&name) || ["envreg", "pm", "reserved_smem_offset_"].iter().any(|begin| is_numbered(begin))
+    NAMES.contains(&name) || ["envreg", "pm", "reserved_smem_offset_"].iter().any(is_numbered)
 }
