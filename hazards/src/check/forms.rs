@@ -31,7 +31,7 @@ pub fn synchronizes(event: &Event) -> bool {
     }
 }
 
-/// How many events order others. In the first rounds of a loop they stand again.
+/// How many events order others. One in a copy of a loop's first rounds is counted only if the loop itself does not have it.
 pub fn synchronizations(kernel: &Kernel) -> usize {
     let of = |is_copy: bool| kernel.blocks.iter().filter(move |block| block.is_copy == is_copy);
     let lines = |is_copy: bool| of(is_copy).flat_map(|block| &block.events).filter(|event| synchronizes(event));
@@ -51,7 +51,7 @@ fn finding(kernel: &Kernel, line: u32, rule: Option<Rule>, verdict: Verdict, mes
     Finding { kernel, line, first: None, rule, verdict, message, remedy: None, path: Vec::new() }
 }
 
-/// Everything that needs no account of what is in flight.
+/// The findings that do not depend on what is in flight.
 pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     let (graph, kernel) = (flow.graph, flow.graph.kernel);
     let mut findings = Vec::new();
@@ -77,7 +77,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     for &point in &points {
         let event = event(graph, point);
         match &event.kind {
-            // What only expects bytes tells of nothing else.
+            // An arrival that expects bytes tells of the copies alone.
             EventKind::Arrive { barrier, scope, semantics, expects: false }
                 if barrier.is_remote && *scope == ptx_isa::Scope::Cta && semantics.releases =>
             {
