@@ -18,7 +18,7 @@ const MEETING_EACH: usize = 4;
 pub struct Block {
     /// Its instructions.
     pub ops: std::ops::Range<usize>,
-    /// Of a round of a loop that stands alone, which one; 0 of all else.
+    /// Which of the first rounds of a loop the block is a copy for; 0 if it is no copy.
     pub round: usize,
     /// The blocks that follow; of a guarded branch, the last is where the guard does not hold.
     pub next: Vec<usize>,
@@ -32,14 +32,14 @@ pub struct Block {
 }
 
 impl Block {
-    /// Whether the guard of its branch holds where control goes to this one of those that follow.
+    /// Whether the guard of the block's branch holds where control goes to a successor.
     pub fn is_taken(&self, code: &Code, index: usize) -> bool {
         let last = self.ops.clone().last().and_then(|last| code.ops.get(last));
         let targets = match last.map(|last| &last.action) {
             Some(Action::Jump(targets)) => targets.len(),
             _ => 0,
         };
-        // The last is where it does not hold; a branch at the end of the code has none.
+        // The last successor is where the guard does not hold; a branch at the end of the code has none.
         index + 1 < self.next.len() || self.next.len() <= targets
     }
 }
@@ -48,7 +48,7 @@ impl Block {
 #[derive(Debug)]
 pub struct Graph {
     pub blocks: Vec<Block>,
-    /// The blocks that each dominates next, in their order.
+    /// The blocks whose nearest dominator each block is, in their order.
     pub dominated: Vec<Vec<usize>>,
     /// Registers of which the meeting values are not followed.
     pub given_up: Vec<bool>,
