@@ -62,6 +62,13 @@ pub struct Condition {
     pub holds: bool,
 }
 
+impl Condition {
+    /// What holds of a thread of which this does not.
+    pub fn opposite(self) -> Self {
+        Self { holds: !self.holds, ..self }
+    }
+}
+
 /// A predicate. Its value is that of one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Predicate {

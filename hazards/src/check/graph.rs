@@ -93,7 +93,7 @@ impl<'k> Graph<'k> {
             match (&self.kernel.predicates[condition.predicate].test, condition.holds) {
                 (Test::All(parts), true) => conditions.extend(parts),
                 (Test::Any(parts), false) => {
-                    conditions.extend(parts.iter().map(|part| Condition { holds: !part.holds, ..*part }));
+                    conditions.extend(parts.iter().map(|part| part.opposite()));
                 }
                 _ => {}
             }
@@ -108,7 +108,7 @@ impl<'k> Graph<'k> {
     pub fn contradict(&self, known: &[Condition], condition: Condition) -> bool {
         known.iter().any(|&other| self.excludes(other, condition))
             || matches!(self.kernel.predicates[condition.predicate].test, Test::All(_) | Test::Any(_))
-                && self.implied(known, Condition { holds: !condition.holds, ..condition })
+                && self.implied(known, condition.opposite())
     }
 
     /// Whether a condition follows from others.
@@ -116,13 +116,10 @@ impl<'k> Graph<'k> {
         if known.contains(&condition) {
             return true;
         }
-        let opposite = Condition { holds: !condition.holds, ..condition };
         match (&self.kernel.predicates[condition.predicate].test, condition.holds) {
             (Test::All(parts), true) => parts.iter().all(|part| self.implied(known, *part)),
-            (Test::Any(parts), false) => {
-                parts.iter().all(|part| self.implied(known, Condition { holds: !part.holds, ..*part }))
-            }
-            (Test::Within { .. }, _) => known.iter().any(|&other| self.excludes(other, opposite)),
+            (Test::Any(parts), false) => parts.iter().all(|part| self.implied(known, part.opposite())),
+            (Test::Within { .. }, _) => known.iter().any(|&other| self.excludes(other, condition.opposite())),
             _ => false,
         }
     }

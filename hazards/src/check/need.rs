@@ -52,7 +52,7 @@ impl Flow<'_> {
         let in_warp = now.warp && self.is_same_warp(first, second);
         let complete = now.is_done(first) && (same || now.shared && reaches || in_warp);
         let rule = rule(first);
-        let later = self.starts_tensor(second) && !self.is_lenient(Ambiguity::StartAfterEarlier) && !now.after;
+        let later = second.is_tensor() && !self.is_lenient(Ambiguity::StartAfterEarlier) && !now.after;
         if self.is_pipelined(first, second) {
             let in_order = !now.foreign && self.is_one_issuer(first, second);
             return match in_order || complete || now.started && reaches {
@@ -172,11 +172,6 @@ impl Flow<'_> {
         let follows =
             |of: &[Condition], from: &[Condition]| of.iter().all(|condition| self.graph.implied(from, *condition));
         follows(&a, &second.conditions) || follows(&b, &first.conditions)
-    }
-
-    /// Whether an access belongs to a tcgen05 operation that is asynchronous.
-    fn starts_tensor(&self, token: &Token<'_>) -> bool {
-        token.is_tensor()
     }
 
     /// Whether the hardware runs two operations in their order (section 9.7.16.6.2).

@@ -265,7 +265,7 @@ impl<'k> Flow<'k> {
             if !event.guard.iter().all(|condition| self.graph.implied(&here, *condition)) {
                 let mut skips = state.clone();
                 if let [only] = event.guard[..] {
-                    skips.assumed.push(Condition { holds: !only.holds, ..only });
+                    skips.assumed.push(only.opposite());
                     skips.assumed = limited(skips.assumed);
                 }
                 insert(new, skips);
