@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::graph::Graph;
+pub use self::graph::EventGraph;
 use self::{
     alias::Overlap,
     barriers::Barriers,
@@ -54,7 +54,7 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
         report.unchecked = synchronizations;
         return report;
     }
-    let graph = Graph::new(kernel);
+    let graph = EventGraph::new(kernel);
     let barriers = Barriers::new(&graph);
     let tokens = tokens(&graph);
     let (partners, crosses) = partners(&graph, &tokens);
@@ -79,7 +79,7 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
 }
 
 /// The accesses of which later ones may need something.
-fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
+fn tokens<'k>(graph: &EventGraph<'k>) -> Vec<Token<'k>> {
     let points = graph.order.iter().flat_map(|&block| {
         graph.kernel.blocks[block].events.iter().enumerate().map(move |(index, event)| ((block, index), event))
     });
@@ -114,7 +114,7 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
 }
 
 /// For each access, the blocks with an access that may need something of it; and whether one of these goes through another proxy.
-fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bool>) {
+fn partners(graph: &EventGraph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bool>) {
     let mut seen = FxHashSet::default();
     let mut all = Vec::new();
     for &block in &graph.order {
@@ -140,7 +140,7 @@ fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bo
 }
 
 /// Joins a plain access to the last one, if it goes on where that one ended. Whether it did.
-fn extends<'k>(graph: &Graph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -> bool {
+fn extends<'k>(graph: &EventGraph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -> bool {
     let Some(last) = tokens.last_mut() else { return false };
     let events = &graph.kernel.blocks[token.point.0].events;
     let plain = |kind: TokenKind<'_>| kind == TokenKind::Plain;
@@ -361,7 +361,7 @@ impl<'k> Search<'k> {
 }
 
 /// The accesses of an event that may need something of earlier ones.
-fn seconds<'k>(graph: &Graph<'k>, point: Point) -> Vec<Token<'k>> {
+fn seconds<'k>(graph: &EventGraph<'k>, point: Point) -> Vec<Token<'k>> {
     let event = &graph.kernel.blocks[point.0].events[point.1];
     if !event.guard.is_empty() && graph.is_dead(point) {
         return Vec::new();

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::graph::{Graph, Point};
+use super::graph::{EventGraph, Point};
 use crate::kernel::{Address, Barrier, BarrierId, Event, EventKind, Kernel, ObjectKind, Operation};
 
 /// A set of signals, as bits.
@@ -46,7 +46,7 @@ pub struct Barriers {
 }
 
 impl Barriers {
-    pub fn new(graph: &Graph<'_>) -> Self {
+    pub fn new(graph: &EventGraph<'_>) -> Self {
         let events = || {
             let blocks = graph.order.iter().map(|&block| (block, &graph.kernel.blocks[block].events));
             blocks.flat_map(|(block, events)| {
@@ -157,12 +157,12 @@ impl Barriers {
 
 /// Which events come behind which.
 struct Behind<'g> {
-    graph: &'g Graph<'g>,
+    graph: &'g EventGraph<'g>,
     reached: std::cell::RefCell<FxHashMap<usize, Vec<bool>>>,
 }
 
 impl<'g> Behind<'g> {
-    fn new(graph: &'g Graph<'g>) -> Self {
+    fn new(graph: &'g EventGraph<'g>) -> Self {
         Self { graph, reached: Default::default() }
     }
 
@@ -227,7 +227,7 @@ fn wait(kernel: &Kernel, event: &Event) -> Option<Name> {
     }
 }
 
-fn is_unknown(graph: &Graph<'_>, name: &Name) -> bool {
+fn is_unknown(graph: &EventGraph<'_>, name: &Name) -> bool {
     match name {
         Name::Mbarrier { object, .. } => graph.kernel.objects[*object].kind == ObjectKind::Unknown,
         Name::Hardware(id, _) => *id == BarrierId::SomeCta,
@@ -235,7 +235,7 @@ fn is_unknown(graph: &Graph<'_>, name: &Name) -> bool {
 }
 
 /// Whether one arrival ends a phase of the mbarrier.
-fn counts_one(graph: &Graph<'_>, same: &Names, of: &Name) -> bool {
+fn counts_one(graph: &EventGraph<'_>, same: &Names, of: &Name) -> bool {
     let events = graph.kernel.blocks.iter().flat_map(|block| &block.events);
     let mut counts = events.filter_map(|event| match &event.kind {
         EventKind::Initialize { barrier, count } if same.may_match(&name(graph.kernel, barrier), of) => Some(*count),

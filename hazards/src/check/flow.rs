@@ -30,7 +30,7 @@
 //! | `TensorCommit` | another one that is complete | it is told |
 //! | `TensorFence::Before` | tcgen05 operation | `before` |
 //! | `TensorFence::After` | `started` | `after` |
-//! | any of these four, `Allocate`, `Deallocate`, `Relinquish` | complete | `after` |
+//! | these three, `Allocate`, `Deallocate`, `Relinquish` | complete | `after` |
 //! | `CommitGroup` | of these groups, not complete | its `age` grows |
 //! | `WaitGroup` | of these groups | complete if its `age` is more than what may be pending, `ahead` otherwise |
 //! | `CopyArrive` | `cp.async` | the signal `completes` it |
@@ -51,7 +51,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     barriers::{Barriers, Signals},
     coverage::{Cover, Coverage, Foreign},
-    graph::{Graph, Point},
+    graph::{EventGraph, Point},
     token::{Round, Token, TokenKind},
 };
 use crate::kernel::{Barrier, BarrierId, Condition, Event, EventKind, Operation, ProxyFence, Side, Space};
@@ -204,29 +204,29 @@ pub struct Transition<'t, 'k> {
 impl Transition<'_, '_> {
     /// What becomes of a state of the access; and whether the access may also be in flight again, as it was before it was waited for.
     pub fn apply(&mut self, state: &mut State) -> bool {
-        use EventKind as E;
         let (token, kind) = (self.token, &self.crossing.event.kind);
-        let of_registers = matches!(kind, E::CommitGroup(_) | E::WaitGroup { .. } | E::MatrixFence);
+        let of_registers =
+            matches!(kind, EventKind::CommitGroup(_) | EventKind::WaitGroup { .. } | EventKind::MatrixFence);
         if token.kind == TokenKind::Allocated || token.access.space == Space::Register && !of_registers {
             return false;
         }
         let now = &mut state.progress;
         let is_done = now.is_done(token);
         match kind {
-            E::Wait { semantics, .. } => return self.learn(state, semantics.acquires),
-            E::Barrier(Barrier { of: BarrierId::Warp, .. }) => now.warp |= !now.foreign && is_done,
-            E::Barrier(barrier) => return self.meet(state, barrier),
-            E::Atomic { semantics, .. } => now.doubt |= semantics.acquires && !now.shared,
-            E::Unknown(_) => now.doubt = true,
+            EventKind::Wait { semantics, .. } => return self.learn(state, semantics.acquires),
+            EventKind::Barrier(Barrier { of: BarrierId::Warp, .. }) => now.warp |= !now.foreign && is_done,
+            EventKind::Barrier(barrier) => return self.meet(state, barrier),
+            EventKind::Atomic { semantics, .. } => now.doubt |= semantics.acquires && !now.shared,
+            EventKind::Unknown(_) => now.doubt = true,
             _ if now.foreign => {}
-            E::TensorWait(direction) => {
+            EventKind::TensorWait(direction) => {
                 if token.direction() == Some(*direction) && !now.shared {
                     now.done = Done::Yes;
                 }
                 now.after |= now.is_done(token);
             }
             // What starts behind a commit starts behind all that is over in front of it (A1, in the strict reading).
-            E::TensorCommit { group, .. } => {
+            EventKind::TensorCommit { group, .. } => {
                 now.after |= is_done;
                 if token.commit_group() == Some(*group) {
                     self.completes(now);
@@ -235,30 +235,35 @@ impl Transition<'_, '_> {
                     self.tell(now, true);
                 }
             }
-            E::TensorFence(Side::Before) => {
+            EventKind::TensorFence(Side::Before) => {
                 now.before |= token.is_tensor();
                 now.after |= is_done;
             }
-            E::TensorFence(Side::After) => now.after |= is_done || now.started,
-            E::Allocate { .. } | E::Deallocate(_) | E::Relinquish => now.after |= is_done,
-            E::CommitGroup(of) if token.groups() == Some(*of) && !is_done => now.age = (now.age + 1).min(64),
-            E::WaitGroup { of, pending, reads_only } if token.groups() == Some(*of) => {
+            EventKind::TensorFence(Side::After) => now.after |= is_done || now.started,
+            EventKind::Allocate { .. } | EventKind::Deallocate(_) | EventKind::Relinquish => now.after |= is_done,
+            EventKind::CommitGroup(of) if token.groups() == Some(*of) && !is_done => now.age = (now.age + 1).min(64),
+            EventKind::WaitGroup { of, pending, reads_only } if token.groups() == Some(*of) => {
                 self.wait_group(now, *pending, *reads_only);
             }
-            E::CopyArrive(_) if token.operation() == Some(&Operation::Copy) => self.completes(now),
-            E::MatrixFence => now.matrix = true,
-            E::ProxyFence(fence) => self.fence(now, *fence),
-            E::InitializeFence if token.kind == TokenKind::Initialized => (now.released, now.fenced) = (true, true),
-            E::Arrive { semantics, .. } => self.tell(now, semantics.releases),
-            E::Fence { semantics, .. } => {
+            EventKind::CopyArrive(_) if token.operation() == Some(&Operation::Copy) => self.completes(now),
+            EventKind::MatrixFence => now.matrix = true,
+            EventKind::ProxyFence(fence) => self.fence(now, *fence),
+            EventKind::InitializeFence if token.kind == TokenKind::Initialized => {
+                (now.released, now.fenced) = (true, true)
+            }
+            EventKind::Arrive { semantics, .. } => self.tell(now, semantics.releases),
+            EventKind::Fence { semantics, .. } => {
                 now.released |= semantics.releases && is_done;
                 if semantics.acquires && now.seen {
                     now.done = Done::Yes;
                     self.share(now);
                 }
             }
-            E::CommitGroup(_) | E::WaitGroup { .. } | E::CopyArrive(_) | E::InitializeFence => {}
-            E::Access(_) | E::Start(_) | E::Initialize { .. } | E::Invalidate(_) => {}
+            EventKind::CommitGroup(_)
+            | EventKind::WaitGroup { .. }
+            | EventKind::CopyArrive(_)
+            | EventKind::InitializeFence => {}
+            EventKind::Access(_) | EventKind::Start(_) | EventKind::Initialize { .. } | EventKind::Invalidate(_) => {}
         }
         false
     }
@@ -460,7 +465,7 @@ impl<'k> Crossing<'k> {
 
 /// What is asked of a kernel while its accesses are followed, and what is noted then.
 pub struct Flow<'k> {
-    pub graph: &'k Graph<'k>,
+    pub graph: &'k EventGraph<'k>,
     pub barriers: &'k Barriers,
     pub readings: Readings,
     pub tokens: Vec<Token<'k>>,
@@ -480,7 +485,7 @@ pub struct Flow<'k> {
 
 impl<'k> Flow<'k> {
     pub fn new(
-        graph: &'k Graph<'k>,
+        graph: &'k EventGraph<'k>,
         barriers: &'k Barriers,
         readings: Readings,
         tokens: Vec<Token<'k>>,

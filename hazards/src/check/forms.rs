@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     flow::Flow,
-    graph::{Graph, Point},
+    graph::{EventGraph, Point},
 };
 use crate::{
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
@@ -143,7 +143,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     findings
 }
 
-fn event<'k>(graph: &Graph<'k>, (block, index): Point) -> &'k Event {
+fn event<'k>(graph: &EventGraph<'k>, (block, index): Point) -> &'k Event {
     &graph.kernel.blocks[block].events[index]
 }
 
@@ -159,7 +159,7 @@ fn group(event: &Event) -> Option<u8> {
 
 /// The line of an event that comes behind a point, with nothing between them that stops the search.
 fn behind(
-    graph: &Graph<'_>,
+    graph: &EventGraph<'_>,
     (block, index): Point,
     is: impl Fn(&Event) -> bool,
     stops: impl Fn(&Event) -> bool,
@@ -167,7 +167,12 @@ fn behind(
     from(graph, (block, index + 1), is, stops)
 }
 
-fn from(graph: &Graph<'_>, from: Point, is: impl Fn(&Event) -> bool, stops: impl Fn(&Event) -> bool) -> Option<u32> {
+fn from(
+    graph: &EventGraph<'_>,
+    from: Point,
+    is: impl Fn(&Event) -> bool,
+    stops: impl Fn(&Event) -> bool,
+) -> Option<u32> {
     let mut seen = vec![false; graph.kernel.blocks.len()];
     let mut open = vec![from];
     while let Some((block, start)) = open.pop() {

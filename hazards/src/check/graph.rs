@@ -10,7 +10,7 @@ use crate::kernel::{Condition, Kernel, Meeting, Test, UnknownKind, Varies};
 const WARPGROUP: u32 = 128;
 
 /// The blocks of a kernel, and what follows from them.
-pub struct Graph<'k> {
+pub struct EventGraph<'k> {
     pub kernel: &'k Kernel,
     /// The blocks that may come before.
     pub previous: Vec<Vec<usize>>,
@@ -28,7 +28,7 @@ pub struct Graph<'k> {
     asserted: FxHashSet<Condition>,
 }
 
-impl<'k> Graph<'k> {
+impl<'k> EventGraph<'k> {
     pub fn new(kernel: &'k Kernel) -> Self {
         let order = order(kernel);
         let mut previous = vec![Vec::new(); kernel.blocks.len()];

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::{
     barriers::{Barriers, Signals},
     coverage::{Coverage, Foreign},
-    graph::{Graph, Point},
+    graph::{EventGraph, Point},
 };
 use crate::kernel::{Barrier, BarrierId, Condition, Edge, Event, EventKind, Varies};
 
@@ -33,7 +33,7 @@ pub struct Fork {
 const WAYS: usize = 32;
 
 /// The forks of a kernel, each seen from both sides.
-pub fn forks(graph: &Graph<'_>) -> Vec<Fork> {
+pub fn forks(graph: &EventGraph<'_>) -> Vec<Fork> {
     let ends = post_dominators(graph);
     let mut forks = Vec::new();
     for &block in &graph.order {
@@ -78,7 +78,7 @@ pub fn forks(graph: &Graph<'_>) -> Vec<Fork> {
     forks
 }
 
-fn followed(graph: &Graph<'_>, ours: &[bool], end: Option<usize>) -> Vec<bool> {
+fn followed(graph: &EventGraph<'_>, ours: &[bool], end: Option<usize>) -> Vec<bool> {
     let mut followed = ours.to_vec();
     if let Some(end) = end {
         followed[end] = true;
@@ -88,7 +88,7 @@ fn followed(graph: &Graph<'_>, ours: &[bool], end: Option<usize>) -> Vec<bool> {
     followed
 }
 
-fn has_events(graph: &Graph<'_>, side: &[bool]) -> bool {
+fn has_events(graph: &EventGraph<'_>, side: &[bool]) -> bool {
     let blocks = graph.kernel.blocks.iter().zip(side).filter(|(_, is_in)| **is_in);
     blocks.into_iter().any(|(block, _)| !block.events.is_empty())
 }
@@ -97,7 +97,7 @@ impl Fork {
     /// How an access of the first side comes to be in flight on the second; and whether it may be in flight where that begins.
     pub fn foreign(
         &self,
-        graph: &Graph<'_>,
+        graph: &EventGraph<'_>,
         barriers: &Barriers,
         coverage: &Coverage,
         number: usize,
@@ -142,7 +142,7 @@ impl Fork {
 
     /// The first blocks of this side that the threads which let the other side begin do not come to. For the threads that do, the other
     /// side may have begun at any time.
-    pub fn parted(&self, graph: &Graph<'_>, permits: &FxHashSet<Point>) -> Vec<usize> {
+    pub fn parted(&self, graph: &EventGraph<'_>, permits: &FxHashSet<Point>) -> Vec<usize> {
         let permitting: Vec<_> = permits.iter().map(|point| graph.varying(&graph.known_at(*point))).collect();
         let apart = |block: usize| {
             let known = graph.known(block);
@@ -155,7 +155,7 @@ impl Fork {
     }
 
     /// The events of this side that let a wait go on. Where copies end the phase, only the last copy does.
-    fn permits(&self, graph: &Graph<'_>, barriers: &Barriers, signals: Signals) -> Vec<Point> {
+    fn permits(&self, graph: &EventGraph<'_>, barriers: &Barriers, signals: Signals) -> Vec<Point> {
         let ours: Vec<_> = barriers.givers(signals).into_iter().filter(|(block, _)| self.ours[*block]).collect();
         let copies = |point: &Point| matches!(graph.kernel.blocks[point.0].events[point.1].kind, EventKind::Start(_));
         if !ours.iter().any(copies) {
@@ -171,7 +171,7 @@ impl Fork {
     }
 
     /// The signals behind which waits of the first side let it go on only after an event of the second.
-    fn asked(&self, graph: &Graph<'_>, barriers: &Barriers) -> Asked {
+    fn asked(&self, graph: &EventGraph<'_>, barriers: &Barriers) -> Asked {
         let points = |side: &[bool]| {
             let blocks = (0..side.len()).filter(|block| side[*block]).collect::<Vec<_>>();
             blocks.into_iter().flat_map(|block| (0..graph.kernel.blocks[block].events.len()).map(move |at| (block, at)))
@@ -259,7 +259,7 @@ fn is_wait(event: &Event) -> bool {
 
 /// Whether a path leads from one point to another without passing a gate.
 fn reaches(
-    graph: &Graph<'_>,
+    graph: &EventGraph<'_>,
     from: Point,
     to: Point,
     within: &dyn Fn(&Edge) -> bool,
@@ -291,7 +291,7 @@ fn reaches(
 }
 
 /// The block that all paths from a block to the end pass first, if there is one.
-fn post_dominators(graph: &Graph<'_>) -> Vec<Option<usize>> {
+fn post_dominators(graph: &EventGraph<'_>) -> Vec<Option<usize>> {
     // Behind the end of every path stands one more block.
     let exit = graph.kernel.blocks.len();
     let ends: Vec<usize> = (0..exit).filter(|block| graph.kernel.blocks[*block].next.is_empty()).collect();

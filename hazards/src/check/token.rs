@@ -1,6 +1,6 @@
 //! An access that may be in flight.
 
-use super::graph::{Graph, Point};
+use super::graph::{EventGraph, Point};
 use crate::kernel::{
     Access, Address, Condition, Direction, Event, EventKind, Groups, Kernel, Operation, Proxy, Space, Start, Sum,
 };
@@ -58,7 +58,7 @@ pub enum Round {
 
 impl<'k> Token<'k> {
     /// The accesses of an event.
-    pub fn of(graph: &Graph<'k>, point: Point, event: &'k Event) -> Vec<Self> {
+    pub fn of(graph: &EventGraph<'k>, point: Point, event: &'k Event) -> Vec<Self> {
         let accesses: Vec<(Access, TokenKind<'_>)> = match &event.kind {
             EventKind::Access(access) | EventKind::Atomic { access, .. } => vec![(access.clone(), TokenKind::Plain)],
             EventKind::Start(start) => {
@@ -83,7 +83,7 @@ impl<'k> Token<'k> {
 
     /// An access of an event. The conditions hold of the threads that do it.
     pub fn new(
-        graph: &Graph<'k>,
+        graph: &EventGraph<'k>,
         point: Point,
         access: Access,
         kind: TokenKind<'k>,

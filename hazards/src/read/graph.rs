@@ -15,7 +15,7 @@ const MEETING_EACH: usize = 4;
 
 /// A basic block.
 #[derive(Debug, Default)]
-pub struct Block {
+pub struct CodeBlock {
     /// Its instructions.
     pub ops: std::ops::Range<usize>,
     /// Which of the first rounds of a loop the block is a copy for; 0 if it is no copy.
@@ -31,7 +31,7 @@ pub struct Block {
     pub phis: Vec<usize>,
 }
 
-impl Block {
+impl CodeBlock {
     /// Whether the guard of the block's branch holds where control goes to a successor.
     pub fn is_taken(&self, code: &Code, index: usize) -> bool {
         let last = self.ops.clone().last().and_then(|last| code.ops.get(last));
@@ -47,7 +47,7 @@ impl Block {
 /// The blocks of a kernel that control reaches, in reverse post-order.
 #[derive(Debug)]
 pub struct Graph {
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<CodeBlock>,
     /// The blocks whose nearest dominator each block is, in their order.
     pub dominated: Vec<Vec<usize>>,
     /// Registers of which the meeting values are not followed.
@@ -75,7 +75,7 @@ impl Graph {
 }
 
 /// The blocks that the first leads to.
-fn reached(code: &Code) -> Vec<Block> {
+fn reached(code: &Code) -> Vec<CodeBlock> {
     let length = code.ops.len();
     let mut begins = vec![false; length + 1];
     begins[0] = true;
@@ -108,7 +108,7 @@ fn reached(code: &Code) -> Vec<Block> {
         next.push(all);
     }
     if starts.is_empty() {
-        return vec![Block::default()];
+        return vec![CodeBlock::default()];
     }
     let ends = |block: usize| starts.get(block + 1).copied().unwrap_or(length);
     let blocks = in_order(&next, |block| (starts[block]..ends(block), 0));
@@ -124,13 +124,13 @@ fn reached(code: &Code) -> Vec<Block> {
 }
 
 /// Blocks in reverse post-order, each with its instructions and its round.
-fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>, usize)) -> Vec<Block> {
+fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>, usize)) -> Vec<CodeBlock> {
     let order = graph::reverse_post_order(next.len(), 0, |block| next[block].iter().copied());
     let mut renamed = vec![usize::MAX; next.len()];
     order.iter().enumerate().for_each(|(new, old)| renamed[*old] = new);
     let block = |old: &usize| {
         let (ops, round) = own(*old);
-        Block { ops, round, next: next[*old].iter().map(|next| renamed[*next]).collect(), ..Block::default() }
+        CodeBlock { ops, round, next: next[*old].iter().map(|next| renamed[*next]).collect(), ..CodeBlock::default() }
     };
     order.iter().map(block).collect()
 }
@@ -144,13 +144,13 @@ fn content(ops: &[Op]) -> BlockContent {
     BlockContent { instructions: ops.len(), waits_for_group: ops.iter().any(waits) }
 }
 
-fn dominators(blocks: &mut [Block]) {
+fn dominators(blocks: &mut [CodeBlock]) {
     let found = graph::dominators(blocks.len(), 0, |block| blocks[block].next.iter().copied());
     blocks.iter_mut().zip(found).for_each(|(block, dominator)| block.dominator = dominator.unwrap_or(0));
 }
 
 /// Marks what is in a strongly connected component with an edge.
-fn loops(blocks: &mut [Block]) {
+fn loops(blocks: &mut [CodeBlock]) {
     for members in graph::components(blocks.len(), |block| blocks[block].next.iter().copied(), |_| true) {
         let is_loop = members.len() > 1 || blocks[members[0]].next.contains(&members[0]);
         members.into_iter().for_each(|member| blocks[member].is_in_loop = is_loop);
@@ -158,7 +158,7 @@ fn loops(blocks: &mut [Block]) {
 }
 
 /// Finds where values of the registers meet that have several definitions and are read in another block than that of one.
-fn phis(code: &Code, blocks: &mut [Block]) -> Vec<bool> {
+fn phis(code: &Code, blocks: &mut [CodeBlock]) -> Vec<bool> {
     let registers = code.registers.len();
     let (mut writers, mut is_read_elsewhere) = (vec![0u8; registers], vec![false; registers]);
     let mut written_in = vec![usize::MAX; registers];
