@@ -2,12 +2,14 @@
 
 mod alias;
 mod barriers;
+mod coverage;
 mod flow;
 mod forms;
 mod found;
 mod graph;
 mod message;
 mod need;
+mod paths;
 mod remedy;
 mod roles;
 mod token;
@@ -17,16 +19,18 @@ use std::collections::BTreeMap;
 use ptx_memory_model::ptx::readings::Readings;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::graph::Graph;
+pub use self::graph::EventGraph;
 use self::{
     alias::Overlap,
     barriers::Barriers,
-    flow::{Coverage, Flow, Foreign, Mode, State, States, TooLarge},
+    coverage::{Coverage, Foreign},
+    flow::{Done, Flow, State, States},
     found::{Found, Key},
     graph::Point,
     need::Lack,
+    paths::{Mode, TooLarge},
     roles::Fork,
-    token::{Done, Round, Token, TokenKind},
+    token::{Round, Token, TokenKind},
 };
 use crate::{
     finding::{Report, Rule, Verdict},
@@ -50,7 +54,7 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
         report.unchecked = synchronizations;
         return report;
     }
-    let graph = Graph::new(kernel);
+    let graph = EventGraph::new(kernel);
     let barriers = Barriers::new(&graph);
     let tokens = tokens(&graph);
     let (partners, crosses) = partners(&graph, &tokens);
@@ -66,7 +70,7 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     report.findings = remedy::findings(&flow, &found);
     report.findings.extend(forms::findings(&flow));
     report.findings.sort_by_key(|finding| (finding.line, finding.rule, finding.first, finding.verdict));
-    // Rounds of a loop show the same.
+    // The copies of a loop's first rounds show the same finding.
     report.findings.dedup_by(|next, one| {
         (next.line, next.rule, next.first, &next.message) == (one.line, one.rule, one.first, &one.message)
     });
@@ -74,8 +78,8 @@ pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     report
 }
 
-/// The accesses that something may be needed of.
-fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
+/// The accesses of which later ones may need something.
+fn tokens<'k>(graph: &EventGraph<'k>) -> Vec<Token<'k>> {
     let points = graph.order.iter().flat_map(|&block| {
         graph.kernel.blocks[block].events.iter().enumerate().map(move |(index, event)| ((block, index), event))
     });
@@ -104,13 +108,13 @@ fn tokens<'k>(graph: &Graph<'k>) -> Vec<Token<'k>> {
             .iter()
             .any(|other| (token.access.writes || other.access.writes) && (meet(token, other) || meet(other, token))),
     };
-    // When a copy has read its tensor map, no manual says; a map that is written under copies in flight is not looked at.
+    // No manual says when a copy has read its tensor map: a map that is written under copies in flight is not looked at.
     tokens.retain(|token| matters(token) && token.access.proxy != Proxy::Tensormap);
     tokens
 }
 
-/// The blocks in which something may need something of each access; and whether some of it is of another proxy.
-fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bool>) {
+/// For each access, the blocks with an access that may need something of it; and whether one of these goes through another proxy.
+fn partners(graph: &EventGraph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bool>) {
     let mut seen = FxHashSet::default();
     let mut all = Vec::new();
     for &block in &graph.order {
@@ -135,8 +139,8 @@ fn partners(graph: &Graph<'_>, tokens: &[Token<'_>]) -> (Vec<Vec<usize>>, Vec<bo
     tokens.iter().map(of).unzip()
 }
 
-/// Whether a plain access goes on where the one before it ended, so that both are one.
-fn extends<'k>(graph: &Graph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -> bool {
+/// Joins a plain access to the last one, if it goes on where that one ended. Whether it did.
+fn extends<'k>(graph: &EventGraph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -> bool {
     let Some(last) = tokens.last_mut() else { return false };
     let events = &graph.kernel.blocks[token.point.0].events;
     let plain = |kind: TokenKind<'_>| kind == TokenKind::Plain;
@@ -162,7 +166,7 @@ fn extends<'k>(graph: &Graph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -
 
 struct Search<'k> {
     flow: Flow<'k>,
-    /// The blocks with what may need something of each access.
+    /// For each access, the blocks with an access that may need something of it.
     partners: Vec<Vec<usize>>,
     found: BTreeMap<Key, Found<'k>>,
 }
@@ -190,7 +194,7 @@ impl<'k> Search<'k> {
         Ok(())
     }
 
-    /// Follows what the first side of a fork does on the second.
+    /// Follows the accesses of a fork's first side along the second side.
     fn fork(&mut self, fork: &Fork, own: &[States], coverage: &mut Coverage, look: bool) -> Result<(), TooLarge> {
         let flow = &self.flow;
         let begin = flow.graph.kernel.blocks[fork.block].next[fork.edge].to;
@@ -199,7 +203,7 @@ impl<'k> Search<'k> {
         let mut table: FxHashMap<usize, Foreign> = FxHashMap::default();
         let known = flow.graph.known(begin).to_vec();
         for (number, token) in flow.tokens.iter().enumerate() {
-            // What no other role comes to is no matter of roles, and registers are none of them.
+            // Only accesses that meet one outside of the first side concern other roles. Registers never do.
             let elsewhere = |block: &usize| !fork.theirs[*block];
             if !fork.theirs[token.point.0]
                 || !self.partners[number].iter().any(elsewhere)
@@ -220,7 +224,7 @@ impl<'k> Search<'k> {
             }
             table.insert(number, foreign);
         }
-        // What was begun in front of the fork by threads that take the other side.
+        // Accesses in front of the fork by threads that take the other side.
         let mut behind = own[fork.block].clone();
         for index in 0..flow.graph.kernel.blocks[fork.block].events.len() {
             self.flow.pass((fork.block, index), &mut behind, &Mode::Own, coverage)?;
@@ -336,7 +340,7 @@ impl<'k> Search<'k> {
         }
     }
 
-    /// A kernel has ended.
+    /// Looks at what is in flight where a kernel ends.
     fn ended(&mut self, block: usize, states: &States) {
         for &number in states.keys() {
             let first = &self.flow.tokens[number];
@@ -356,8 +360,8 @@ impl<'k> Search<'k> {
     }
 }
 
-/// What an event does that needs something of earlier accesses.
-fn seconds<'k>(graph: &Graph<'k>, point: Point) -> Vec<Token<'k>> {
+/// The accesses of an event that may need something of earlier ones.
+fn seconds<'k>(graph: &EventGraph<'k>, point: Point) -> Vec<Token<'k>> {
     let event = &graph.kernel.blocks[point.0].events[point.1];
     if !event.guard.is_empty() && graph.is_dead(point) {
         return Vec::new();

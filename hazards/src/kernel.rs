@@ -21,11 +21,11 @@ pub struct Kernel {
     pub predicates: Vec<Predicate>,
     /// What addresses are relative to.
     pub objects: Vec<Object>,
-    /// What comes to values where paths meet.
+    /// What values become along edges to the blocks that compute them.
     pub meetings: Vec<Meeting>,
     /// How many threads a CTA has, where the kernel says it.
     pub threads: Option<u32>,
-    /// The most that it may have, where the kernel says it.
+    /// How many threads a CTA may have, where the kernel says it.
     pub most: Option<u32>,
     /// What is not understood: a line, and why in words that follow "not checked:", as "the call to `g`, whose code is not here".
     pub unread: Vec<(u32, String)>,
@@ -60,6 +60,13 @@ pub struct Condition {
     pub predicate: usize,
     /// Whether it is true.
     pub holds: bool,
+}
+
+impl Condition {
+    /// What holds of a thread of which this does not.
+    pub fn opposite(self) -> Self {
+        Self { holds: !self.holds, ..self }
+    }
 }
 
 /// A predicate. Its value is that of one thread.

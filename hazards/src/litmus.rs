@@ -8,7 +8,7 @@ use ptx_memory_model::{
 };
 
 use crate::{
-    check::Graph,
+    check::EventGraph,
     finding::Finding,
     kernel::{
         Access, Address, Barrier, BarrierId, Direction, Event, EventKind, Groups, Kernel, Object, ObjectKind,
@@ -39,7 +39,7 @@ pub fn litmus(kernel: &Kernel, finding: &Finding, readings: Readings) -> Option<
     if finding.path.len() > LENGTH {
         return None;
     }
-    let graph = Graph::new(kernel);
+    let graph = EventGraph::new(kernel);
     let (first, second) = (events(kernel, first_line), events(kernel, finding.line));
     let tells = |line: &u32| events(kernel, *line).into_iter().any(|(_, event)| is_told(event));
     // What a thread does up to where it tells others; the rest is that of those who learn of it.

@@ -57,7 +57,7 @@ pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>
         // Two elements of an array, each by its own index: programs mean different ones.
         Round::Same if index != other_index => return Overlap::No,
         Round::Ahead if of_array => return Overlap::No,
-        // Some round has both.
+        // Some round comes to the same element.
         Round::Earlier if of_array => return Overlap::Yes,
         _ => {}
     }
@@ -69,14 +69,14 @@ pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>
     }
 }
 
-/// Whether the first, which its role alone does, is no element of the ring that another role accesses: it has no index; and where its
-/// threads have places of their own, nothing is known of how far the ring goes.
+/// Whether the first access, which one role alone does, is to no element of the ring that another role accesses. It has no index then; and
+/// where each of its threads has an offset of its own, nothing is known of how far the ring goes.
 pub fn is_own_place(kernel: &Kernel, first: &Access, second: &Access) -> bool {
     let (index, own) = parts(kernel, offset(first));
     index.is_empty() && (own.terms.is_empty() || bounds(kernel, &[], &offset(second)).is_none())
 }
 
-/// What all threads add alike, as the index of a round; and the rest, of which each thread may have its own.
+/// An offset in two parts: what all threads add alike, as the index of a round; and the rest, of which each thread may have its own.
 fn parts(kernel: &Kernel, sum: Sum) -> (Vec<(usize, i64)>, Sum) {
     let alike = |(value, _): &(usize, i64)| kernel.unknowns[*value].varies == Varies::No;
     let (index, terms) = sum.terms.into_iter().partition(alike);

@@ -5,16 +5,16 @@
 
 use rustc_hash::FxHashMap;
 
-use super::graph::{Graph, Point};
+use super::graph::{EventGraph, Point};
 use crate::kernel::{Address, Barrier, BarrierId, Event, EventKind, Kernel, ObjectKind, Operation};
 
 /// A set of signals, as bits.
 pub type Signals = u128;
 
-/// What is waited for.
+/// By what barriers are told apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Name {
-    /// An mbarrier: its object, its place in it, the factors of what is added, and the last place where that may lead.
+    /// An mbarrier: its object, its lowest offset there, the factors of what is added, and the highest offset that this may lead to.
     Mbarrier { object: usize, constant: i64, factors: Vec<i64>, last: Option<i64> },
     /// A barrier of the CTA or the cluster, and how many threads take part, where that is known.
     Hardware(BarrierId, Option<u32>),
@@ -29,11 +29,11 @@ struct Signal {
 
 /// The barriers of a kernel.
 pub struct Barriers {
-    /// What each arrival, or operation that signals a barrier, gives.
+    /// The signals that each arrival, or operation that signals a barrier, gives.
     signals: FxHashMap<Point, Signals>,
-    /// What each wait observes.
+    /// The signals that each wait may observe.
     observed: FxHashMap<Point, Signals>,
-    /// Signals of which arrivals of several roles each end a phase: which one a wait observed is not known.
+    /// Signals of barriers at which several roles arrive, and each arrival ends a phase: which one a wait observed is not known.
     pub doubtful: Signals,
     /// Signals of barriers of the CTA and the cluster, at which all that take part arrive.
     pub hardware: Signals,
@@ -46,7 +46,7 @@ pub struct Barriers {
 }
 
 impl Barriers {
-    pub fn new(graph: &Graph<'_>) -> Self {
+    pub fn new(graph: &EventGraph<'_>) -> Self {
         let events = || {
             let blocks = graph.order.iter().map(|&block| (block, &graph.kernel.blocks[block].events));
             blocks.flat_map(|(block, events)| {
@@ -63,7 +63,7 @@ impl Barriers {
         names.sort_unstable_by_key(|name| format!("{name:?}"));
         names.dedup();
         let same = Names::new(graph.kernel, names.iter().copied());
-        // Phases are counted where nothing of a barrier is in a loop.
+        // The phases of a barrier are counted where no arrival and no wait of it is in a loop.
         let looped: Vec<&Name> = arrivals
             .iter()
             .chain(&waits)
@@ -136,12 +136,12 @@ impl Barriers {
         Self { signals, observed, doubtful, hardware, silent, unknown, too_many }
     }
 
-    /// What an arrival, or an operation that signals a barrier, gives.
+    /// The signals that an arrival, or an operation that signals a barrier, gives.
     pub fn signal(&self, point: Point) -> Signals {
         self.signals.get(&point).copied().unwrap_or(0)
     }
 
-    /// What a wait observes.
+    /// The signals that a wait may observe.
     pub fn observed(&self, point: Point) -> Signals {
         self.observed.get(&point).copied().unwrap_or(0)
     }
@@ -157,12 +157,12 @@ impl Barriers {
 
 /// Which events come behind which.
 struct Behind<'g> {
-    graph: &'g Graph<'g>,
+    graph: &'g EventGraph<'g>,
     reached: std::cell::RefCell<FxHashMap<usize, Vec<bool>>>,
 }
 
 impl<'g> Behind<'g> {
-    fn new(graph: &'g Graph<'g>) -> Self {
+    fn new(graph: &'g EventGraph<'g>) -> Self {
         Self { graph, reached: Default::default() }
     }
 
@@ -176,7 +176,7 @@ impl<'g> Behind<'g> {
     }
 }
 
-/// A pointer that is carried from round to round begins where it is lowest.
+/// The name of the mbarrier at an address. A pointer that a loop carries from round to round begins where it is lowest.
 fn name(kernel: &Kernel, address: &Address) -> Name {
     let lowest = |(value, factor): &(usize, i64)| {
         kernel.unknowns[*value].range.filter(|_| *factor == 1).map_or(0, |range| range.0)
@@ -227,7 +227,7 @@ fn wait(kernel: &Kernel, event: &Event) -> Option<Name> {
     }
 }
 
-fn is_unknown(graph: &Graph<'_>, name: &Name) -> bool {
+fn is_unknown(graph: &EventGraph<'_>, name: &Name) -> bool {
     match name {
         Name::Mbarrier { object, .. } => graph.kernel.objects[*object].kind == ObjectKind::Unknown,
         Name::Hardware(id, _) => *id == BarrierId::SomeCta,
@@ -235,7 +235,7 @@ fn is_unknown(graph: &Graph<'_>, name: &Name) -> bool {
 }
 
 /// Whether one arrival ends a phase of the mbarrier.
-fn counts_one(graph: &Graph<'_>, same: &Names, of: &Name) -> bool {
+fn counts_one(graph: &EventGraph<'_>, same: &Names, of: &Name) -> bool {
     let events = graph.kernel.blocks.iter().flat_map(|block| &block.events);
     let mut counts = events.filter_map(|event| match &event.kind {
         EventKind::Initialize { barrier, count } if same.may_match(&name(graph.kernel, barrier), of) => Some(*count),
@@ -246,9 +246,9 @@ fn counts_one(graph: &Graph<'_>, same: &Names, of: &Name) -> bool {
 
 /// Which names may mean the same barrier.
 struct Names {
-    /// The objects and places at which arrays begin.
+    /// The objects and offsets at which arrays of mbarriers begin.
     arrays: Vec<(usize, i64)>,
-    /// The objects and places that are initialized.
+    /// The objects and offsets of the mbarriers that are initialized.
     initialized: Vec<(usize, i64)>,
 }
 
@@ -293,13 +293,14 @@ impl Names {
         }
     }
 
-    /// Whether an index is counted from somewhere else than the first of an array, so that it cannot be told which one it is.
+    /// Whether an mbarrier may be any of its object: its index is added to an offset at which none is initialized.
     fn is_anywhere(&self, object: usize, at: i64, factors: &[i64]) -> bool {
         let in_object = self.initialized.iter().any(|&(of, _)| of == object);
         !factors.is_empty() && in_object && !self.initialized.contains(&(object, at))
     }
 
-    /// Whether the second is an element of the array that begins at the first, as its index leads so far and to no other array.
+    /// Whether the second offset is that of an element of the array which begins at the first: the index leads so far, and no other array
+    /// begins before.
     fn is_element(&self, object: usize, at: i64, factors: &[i64], other: i64, others: &[i64]) -> bool {
         let distance = other - at;
         let has_gap = |factor: i64| {
@@ -307,7 +308,7 @@ impl Names {
             self.initialized.contains(&(object, at))
                 && between.into_iter().any(|point| !self.initialized.contains(&(object, point)))
         };
-        // A pointer that is carried along moves by whole mbarriers.
+        // A pointer that a loop carries moves by whole mbarriers.
         let leads = |&factor: &i64| {
             let factor = factor.max(8);
             distance > 0 && distance % factor == 0 && !has_gap(factor)

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     flow::Flow,
-    graph::{Graph, Point},
+    graph::{EventGraph, Point},
 };
 use crate::{
     finding::{Edit, Finding, Position, Remedy, Rule, Verdict},
@@ -31,7 +31,7 @@ pub fn synchronizes(event: &Event) -> bool {
     }
 }
 
-/// How many events order others. In the first rounds of a loop they stand again.
+/// How many events order others. One in a copy of a loop's first rounds is counted only if the loop itself does not have it.
 pub fn synchronizations(kernel: &Kernel) -> usize {
     let of = |is_copy: bool| kernel.blocks.iter().filter(move |block| block.is_copy == is_copy);
     let lines = |is_copy: bool| of(is_copy).flat_map(|block| &block.events).filter(|event| synchronizes(event));
@@ -51,7 +51,7 @@ fn finding(kernel: &Kernel, line: u32, rule: Option<Rule>, verdict: Verdict, mes
     Finding { kernel, line, first: None, rule, verdict, message, remedy: None, path: Vec::new() }
 }
 
-/// Everything that needs no account of what is in flight.
+/// The findings that do not depend on what is in flight.
 pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     let (graph, kernel) = (flow.graph, flow.graph.kernel);
     let mut findings = Vec::new();
@@ -77,7 +77,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     for &point in &points {
         let event = event(graph, point);
         match &event.kind {
-            // What only expects bytes tells of nothing else.
+            // An arrival that expects bytes tells of the copies alone.
             EventKind::Arrive { barrier, scope, semantics, expects: false }
                 if barrier.is_remote && *scope == ptx_isa::Scope::Cta && semantics.releases =>
             {
@@ -143,7 +143,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Finding> {
     findings
 }
 
-fn event<'k>(graph: &Graph<'k>, (block, index): Point) -> &'k Event {
+fn event<'k>(graph: &EventGraph<'k>, (block, index): Point) -> &'k Event {
     &graph.kernel.blocks[block].events[index]
 }
 
@@ -159,7 +159,7 @@ fn group(event: &Event) -> Option<u8> {
 
 /// The line of an event that comes behind a point, with nothing between them that stops the search.
 fn behind(
-    graph: &Graph<'_>,
+    graph: &EventGraph<'_>,
     (block, index): Point,
     is: impl Fn(&Event) -> bool,
     stops: impl Fn(&Event) -> bool,
@@ -167,7 +167,12 @@ fn behind(
     from(graph, (block, index + 1), is, stops)
 }
 
-fn from(graph: &Graph<'_>, from: Point, is: impl Fn(&Event) -> bool, stops: impl Fn(&Event) -> bool) -> Option<u32> {
+fn from(
+    graph: &EventGraph<'_>,
+    from: Point,
+    is: impl Fn(&Event) -> bool,
+    stops: impl Fn(&Event) -> bool,
+) -> Option<u32> {
     let mut seen = vec![false; graph.kernel.blocks.len()];
     let mut open = vec![from];
     while let Some((block, start)) = open.pop() {

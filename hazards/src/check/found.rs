@@ -3,7 +3,7 @@
 use super::{need::Lack, token::Token};
 use crate::finding::{Rule, Verdict};
 
-/// Which finding it is. Of one missing thing, one place is shown.
+/// Which finding it is. Of several second accesses that lack the same of the first, one is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub first: usize,
@@ -11,7 +11,7 @@ pub struct Key {
     pub lack: Lack,
 }
 
-/// Where it was found.
+/// The second access of a finding, and what is known.
 #[derive(Clone, Debug)]
 pub struct Found<'k> {
     pub verdict: Verdict,

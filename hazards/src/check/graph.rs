@@ -9,26 +9,26 @@ use crate::kernel::{Condition, Kernel, Meeting, Test, UnknownKind, Varies};
 /// So many threads run a `wgmma` together.
 const WARPGROUP: u32 = 128;
 
-/// What is asked of a kernel's blocks.
-pub struct Graph<'k> {
+/// The blocks of a kernel, and what follows from them.
+pub struct EventGraph<'k> {
     pub kernel: &'k Kernel,
     /// The blocks that may come before.
     pub previous: Vec<Vec<usize>>,
-    /// The blocks that can be reached, each behind those that come before it but for loops.
+    /// The blocks that can be reached, in reverse post-order.
     pub order: Vec<usize>,
     /// What holds of a thread at the beginning of each block.
     known: Vec<Vec<Condition>>,
     /// The loop that a block is in, as a number.
     loops: Vec<Option<usize>>,
-    /// What comes to values along each edge.
+    /// What values become along each edge, by the blocks in front of it and behind it.
     meetings: FxHashMap<(usize, usize), Vec<Meeting>>,
     /// The predicates that test each value for a range.
     tests: FxHashMap<usize, Vec<usize>>,
-    /// What is asserted: it holds of all threads that go on.
+    /// The conditions of edges that stand beside a way to a dead end. All threads that go on have passed them.
     asserted: FxHashSet<Condition>,
 }
 
-impl<'k> Graph<'k> {
+impl<'k> EventGraph<'k> {
     pub fn new(kernel: &'k Kernel) -> Self {
         let order = order(kernel);
         let mut previous = vec![Vec::new(); kernel.blocks.len()];
@@ -78,13 +78,14 @@ impl<'k> Graph<'k> {
         self.loops[block].is_some()
     }
 
-    /// The blocks that may be reached behind some, these included only where a path leads back; `stop` is not passed.
+    /// The blocks that paths from the ends of some blocks come to. These blocks are among them only where a path leads back. No path goes
+    /// on behind a block of which `stop` holds.
     pub fn reached(&self, from: &[usize], stop: impl Fn(usize) -> bool) -> Vec<bool> {
         let next = |block: usize| self.kernel.blocks[block].next.iter().map(|edge| edge.to);
         graph::reached(self.kernel.blocks.len(), from.iter().flat_map(|block| next(*block)), next, stop)
     }
 
-    /// What follows from conditions, with them.
+    /// Conditions, with what follows from them.
     pub fn closed(&self, mut conditions: Vec<Condition>) -> Vec<Condition> {
         let mut index = 0;
         while index < conditions.len() && conditions.len() < 64 {
@@ -92,7 +93,7 @@ impl<'k> Graph<'k> {
             match (&self.kernel.predicates[condition.predicate].test, condition.holds) {
                 (Test::All(parts), true) => conditions.extend(parts),
                 (Test::Any(parts), false) => {
-                    conditions.extend(parts.iter().map(|part| Condition { holds: !part.holds, ..*part }));
+                    conditions.extend(parts.iter().map(|part| part.opposite()));
                 }
                 _ => {}
             }
@@ -103,11 +104,11 @@ impl<'k> Graph<'k> {
         conditions
     }
 
-    /// Whether threads of which the first holds are none of which the second does.
+    /// Whether a condition holds of no thread of which some known ones hold.
     pub fn contradict(&self, known: &[Condition], condition: Condition) -> bool {
         known.iter().any(|&other| self.excludes(other, condition))
             || matches!(self.kernel.predicates[condition.predicate].test, Test::All(_) | Test::Any(_))
-                && self.implied(known, Condition { holds: !condition.holds, ..condition })
+                && self.implied(known, condition.opposite())
     }
 
     /// Whether a condition follows from others.
@@ -115,13 +116,10 @@ impl<'k> Graph<'k> {
         if known.contains(&condition) {
             return true;
         }
-        let opposite = Condition { holds: !condition.holds, ..condition };
         match (&self.kernel.predicates[condition.predicate].test, condition.holds) {
             (Test::All(parts), true) => parts.iter().all(|part| self.implied(known, *part)),
-            (Test::Any(parts), false) => {
-                parts.iter().all(|part| self.implied(known, Condition { holds: !part.holds, ..*part }))
-            }
-            (Test::Within { .. }, _) => known.iter().any(|&other| self.excludes(other, opposite)),
+            (Test::Any(parts), false) => parts.iter().all(|part| self.implied(known, part.opposite())),
+            (Test::Within { .. }, _) => known.iter().any(|&other| self.excludes(other, condition.opposite())),
             _ => false,
         }
     }
@@ -142,7 +140,8 @@ impl<'k> Graph<'k> {
             }
     }
 
-    /// The range of a condition's test. The number of a warp is a range of threads.
+    /// The value that a condition tests, and the range that it is tested for. A test of the warp becomes one of the thread, so that the two
+    /// can be compared.
     fn range(&self, condition: Condition) -> Option<(usize, i64, i64)> {
         let Test::Within { value, low, high } = self.kernel.predicates[condition.predicate].test else { return None };
         if self.kernel.unknowns[value].kind != UnknownKind::Warp {
@@ -154,7 +153,8 @@ impl<'k> Graph<'k> {
         }
     }
 
-    /// What holds behind an edge, with what follows for values that meet there from what held in front of it.
+    /// What holds behind an edge: what is known, and the tests of values that the edge changes, as far as `before`, which held in front of
+    /// the edge, decides them.
     pub fn met(&self, from: usize, to: usize, mut known: Vec<Condition>, before: &[Condition]) -> Vec<Condition> {
         for meeting in self.meetings.get(&(from, to)).map_or(&[][..], |meetings| meetings) {
             let (low, high) = match meeting.base {
@@ -201,7 +201,7 @@ impl<'k> Graph<'k> {
         (low, high)
     }
 
-    /// The conditions of which threads of a CTA may differ that go on.
+    /// Those conditions that may hold of some threads of a CTA and not of others. What is asserted is left out: it holds of all that go on.
     pub fn varying(&self, conditions: &[Condition]) -> Vec<Condition> {
         let varies = |condition: &Condition| {
             self.kernel.predicates[condition.predicate].varies != Varies::No && !self.asserted.contains(condition)
@@ -209,12 +209,12 @@ impl<'k> Graph<'k> {
         conditions.iter().copied().filter(varies).collect()
     }
 
-    /// Whether threads of which the first hold are none of which the others do.
+    /// Whether no thread is one of the first and one of the others, because conditions that differ from thread to thread exclude it.
     pub fn is_of_others(&self, conditions: &[Condition], others: &[Condition]) -> bool {
         self.varying(conditions).iter().any(|condition| self.contradict(others, *condition))
     }
 
-    /// The warp that all threads are in of which these hold.
+    /// The warp that all threads are in of which some conditions hold.
     pub fn warp(&self, conditions: &[Condition]) -> Option<i64> {
         if self.kernel.most.is_some_and(|threads| threads <= 32) {
             return Some(0);
@@ -233,8 +233,8 @@ impl<'k> Graph<'k> {
         .next()
     }
 
-    /// Whether all threads of which these hold are of one warpgroup. Where a number that warps have alike is tested for one value, it is
-    /// taken to be that of the warpgroup.
+    /// Whether all threads of which some conditions hold are of one warpgroup. Where a value that each warp has alike is tested for one
+    /// number, it is taken to be the number of the warpgroup.
     pub fn is_one_warpgroup(&self, conditions: &[Condition]) -> bool {
         let group = i64::from(WARPGROUP);
         let held = conditions.iter().filter(|condition| condition.holds);
@@ -253,7 +253,7 @@ impl<'k> Graph<'k> {
             })
     }
 
-    /// Whether any of these holds for one thread of several warps.
+    /// Whether some of the conditions holds for one thread of several warps.
     pub fn is_one_of_many(&self, conditions: &[Condition]) -> bool {
         conditions.iter().filter(|condition| condition.holds).any(|condition| {
             let Test::Within { value, low, high } = self.kernel.predicates[condition.predicate].test else {
@@ -265,7 +265,7 @@ impl<'k> Graph<'k> {
         })
     }
 
-    /// Whether these hold for at most one thread of a CTA.
+    /// Whether some conditions hold for at most one thread of a CTA.
     pub fn is_single(&self, conditions: &[Condition]) -> bool {
         if self.kernel.most == Some(1) {
             return true;
@@ -292,7 +292,7 @@ fn order(kernel: &Kernel) -> Vec<usize> {
     if kernel.blocks.is_empty() { Vec::new() } else { graph::reverse_post_order(kernel.blocks.len(), 0, next) }
 }
 
-/// What holds on every path to a block, as long as it is not computed again.
+/// What holds on every path to each block. A condition is dropped where its predicate is computed again.
 fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Condition>> {
     let mut known: Vec<Option<Vec<Condition>>> = vec![None; kernel.blocks.len()];
     if let Some(&entry) = order.first() {
@@ -310,7 +310,7 @@ fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Condition>> {
             there.retain(|condition| kernel.predicates[condition.predicate].block != Some(edge.to));
             there.sort_unstable();
             there.dedup();
-            // More than this tells nothing more.
+            // To drop some is to know less, which is safe.
             there.truncate(32);
             let changed = match &mut known[edge.to] {
                 Some(old) => {

@@ -14,9 +14,9 @@ use crate::{
 /// What is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lack {
-    /// The first has not been waited for.
+    /// The first access has not been waited for.
     Wait,
-    /// It has been, but not all threads that do the second know it.
+    /// It has been waited for, but not all threads that do the second access know that.
     Sharing,
     /// A fence between proxies.
     Fence,
@@ -25,11 +25,11 @@ pub enum Lack {
 }
 
 impl Flow<'_> {
-    /// What the second access needs of the first, whose progress is this in front of it.
+    /// What the second access lacks where the first is in this state in front of it, and the rule that it breaks.
     pub fn lack(&self, first: &Token<'_>, state: &State, second: &Token<'_>) -> Option<(Rule, Lack)> {
         let now = &state.progress;
         let ours = &second.conditions;
-        // What all threads of the CTA have alike holds of both.
+        // A condition that all threads of the CTA have alike holds of the threads of both accesses.
         let alike = |condition: &Condition| self.graph.kernel.predicates[condition.predicate].varies == Varies::No;
         let both: Vec<_> = ours.iter().chain(&state.assumed).copied().filter(alike).collect();
         if both.iter().any(|condition| self.graph.contradict(&both, *condition)) {
@@ -52,7 +52,7 @@ impl Flow<'_> {
         let in_warp = now.warp && self.is_same_warp(first, second);
         let complete = now.is_done(first) && (same || now.shared && reaches || in_warp);
         let rule = rule(first);
-        let later = self.starts_tensor(second) && !self.is_lenient(Ambiguity::StartAfterEarlier) && !now.after;
+        let later = second.is_tensor() && !self.is_lenient(Ambiguity::StartAfterEarlier) && !now.after;
         if self.is_pipelined(first, second) {
             let in_order = !now.foreign && self.is_one_issuer(first, second);
             return match in_order || complete || now.started && reaches {
@@ -91,8 +91,8 @@ impl Flow<'_> {
         later.then_some((Rule::R11, Lack::After))
     }
 
-    /// Whether a lack is no error but in the strict profile: the proxy fence between a read and a copy that overwrites it, which the
-    /// manual asks for and many kernels lack.
+    /// Whether a lack is an error in the strict profile alone: the proxy fence between a read and a copy that overwrites what was read. The
+    /// manual asks for it, and many kernels lack it.
     pub fn is_warning(&self, first: &Token<'_>, second: &Token<'_>, lack: Lack) -> bool {
         let overwrites = first.is_generic() && !first.access.writes && second.access.proxy == Proxy::Async;
         lack == Lack::Fence && overwrites && self.readings != Readings::STRICT
@@ -105,14 +105,14 @@ impl Flow<'_> {
             return true;
         }
         let implied = |condition: &Condition| self.graph.implied(&second.conditions, *condition);
-        // One warp allocates tensor memory. A group of products is one of the warpgroup, which any of its threads waits for.
+        // One warp allocates tensor memory. A group of products belongs to the warpgroup: each of its threads may wait for it.
         let is_of_group =
             first.operation() == Some(&Operation::Wgmma) && self.graph.is_one_warpgroup(&first.conditions);
         let is_of_one = first.is_single || first.kind == TokenKind::Addressed || is_of_group;
         if is_of_one && self.graph.varying(&first.conditions).iter().all(implied) {
             return true;
         }
-        // Each warp has its own lanes; of every fourth one they are the same.
+        // Each warp has lanes of its own, but for every fourth one, which has the same.
         if first.direction().is_some() && second.direction().is_some() {
             return !self.meet_across_warps(first, second);
         }
@@ -166,7 +166,7 @@ impl Flow<'_> {
         warp.is_some() && warp == self.graph.warp(&second.conditions) || !own.is_empty() && own == of_warp(second)
     }
 
-    /// Whether one thread issues both, as code that elects it again and again means.
+    /// Whether one thread issues both accesses. Code that elects a thread again means the same one.
     fn is_one_issuer(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
         let (a, b) = (self.graph.varying(&first.conditions), self.graph.varying(&second.conditions));
         let follows =
@@ -174,12 +174,7 @@ impl Flow<'_> {
         follows(&a, &second.conditions) || follows(&b, &first.conditions)
     }
 
-    /// Whether an access belongs to a tcgen05 operation that is asynchronous.
-    fn starts_tensor(&self, token: &Token<'_>) -> bool {
-        token.is_tensor()
-    }
-
-    /// Whether the hardware runs both in their order (section 9.7.16.6.2).
+    /// Whether the hardware runs two operations in their order (section 9.7.16.6.2).
     fn is_pipelined(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
         let (Some(a), Some(b)) = (first.operation(), second.operation()) else { return false };
         if first.commit_group().is_none() || first.commit_group() != second.commit_group() {
@@ -232,8 +227,8 @@ pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
         && first.kind != TokenKind::Allocated
 }
 
-/// Whether an access fills an element of an array that its index chooses. In a ring, one is filled while others are in flight; what
-/// empties it is looked at.
+/// Whether an access is the write of a copy. Two of them fill two elements of a ring: one is filled while others are in flight. What reads
+/// the element in between is compared with both.
 fn refills(token: &Token<'_>) -> bool {
     let fills = matches!(token.operation(), Some(Operation::Copy | Operation::BulkLoad));
     fills && token.access.writes

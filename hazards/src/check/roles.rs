@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 
 use super::{
     barriers::{Barriers, Signals},
-    flow::{Coverage, Foreign},
-    graph::{Graph, Point},
+    coverage::{Coverage, Foreign},
+    graph::{EventGraph, Point},
 };
 use crate::kernel::{Barrier, BarrierId, Condition, Edge, Event, EventKind, Varies};
 
@@ -25,15 +25,15 @@ pub struct Fork {
     pub theirs: Vec<bool>,
     /// The blocks of the second side alone.
     pub ours: Vec<bool>,
-    /// These, and those behind where the sides meet.
+    /// The blocks of the second side alone, and those behind the block where the sides meet.
     pub followed: Vec<bool>,
 }
 
-/// More ways than this are no roles.
+/// A block with more successors than this is no fork: a table of jumps does not choose roles.
 const WAYS: usize = 32;
 
 /// The forks of a kernel, each seen from both sides.
-pub fn forks(graph: &Graph<'_>) -> Vec<Fork> {
+pub fn forks(graph: &EventGraph<'_>) -> Vec<Fork> {
     let ends = post_dominators(graph);
     let mut forks = Vec::new();
     for &block in &graph.order {
@@ -78,7 +78,7 @@ pub fn forks(graph: &Graph<'_>) -> Vec<Fork> {
     forks
 }
 
-fn followed(graph: &Graph<'_>, ours: &[bool], end: Option<usize>) -> Vec<bool> {
+fn followed(graph: &EventGraph<'_>, ours: &[bool], end: Option<usize>) -> Vec<bool> {
     let mut followed = ours.to_vec();
     if let Some(end) = end {
         followed[end] = true;
@@ -88,23 +88,23 @@ fn followed(graph: &Graph<'_>, ours: &[bool], end: Option<usize>) -> Vec<bool> {
     followed
 }
 
-fn has_events(graph: &Graph<'_>, side: &[bool]) -> bool {
+fn has_events(graph: &EventGraph<'_>, side: &[bool]) -> bool {
     let blocks = graph.kernel.blocks.iter().zip(side).filter(|(_, is_in)| **is_in);
     blocks.into_iter().any(|(block, _)| !block.events.is_empty())
 }
 
 impl Fork {
-    /// How an access of the first side may be in flight on the second; and whether it may be from the beginning.
+    /// How an access of the first side comes to be in flight on the second; and whether it may be in flight where that begins.
     pub fn foreign(
         &self,
-        graph: &Graph<'_>,
+        graph: &EventGraph<'_>,
         barriers: &Barriers,
         coverage: &Coverage,
         number: usize,
         point: Point,
     ) -> (Foreign, bool) {
         let asked = self.asked(graph, barriers);
-        // What waits for this side.
+        // The waits of the first side that go on only behind the second.
         let gate = |at: Point, event: &Event| asked.is_gate(barriers, at, event);
         let within = |edge: &Edge| self.theirs[edge.to];
         let reach = |from: Point| reaches(graph, from, point, &within, &gate);
@@ -117,7 +117,7 @@ impl Fork {
         };
         let gates: Vec<_> = theirs().filter(|(at, event)| gate(*at, event)).collect();
         for &(at, event) in gates.iter().filter(|((block, index), _)| reach((*block, index + 1))) {
-            // What is waited for once behind a loop that waits for the same is the last round, of which nothing is known.
+            // A wait behind a loop that waits for the same signals waits for the last round. What else stands behind it is not known.
             let observed = barriers.observed(at);
             let in_loop = |(other, _): &(Point, &Event)| {
                 graph.is_in_loop(other.0) && barriers.observed(*other) == observed && *other != at
@@ -140,8 +140,9 @@ impl Fork {
         (Foreign { again, permits, first_permits, once }, from_start)
     }
 
-    /// Where threads of this side part from those of it that let the other side begin: to them it may have begun at any time.
-    pub fn parted(&self, graph: &Graph<'_>, permits: &FxHashSet<Point>) -> Vec<usize> {
+    /// The first blocks of this side that the threads which let the other side begin do not come to. For the threads that do, the other
+    /// side may have begun at any time.
+    pub fn parted(&self, graph: &EventGraph<'_>, permits: &FxHashSet<Point>) -> Vec<usize> {
         let permitting: Vec<_> = permits.iter().map(|point| graph.varying(&graph.known_at(*point))).collect();
         let apart = |block: usize| {
             let known = graph.known(block);
@@ -153,8 +154,8 @@ impl Fork {
         (0..self.ours.len()).filter(ours).filter(is_first).collect()
     }
 
-    /// Where this side lets a wait go on. A phase that copies end goes on behind the last of them.
-    fn permits(&self, graph: &Graph<'_>, barriers: &Barriers, signals: Signals) -> Vec<Point> {
+    /// The events of this side that let a wait go on. Where copies end the phase, only the last copy does.
+    fn permits(&self, graph: &EventGraph<'_>, barriers: &Barriers, signals: Signals) -> Vec<Point> {
         let ours: Vec<_> = barriers.givers(signals).into_iter().filter(|(block, _)| self.ours[*block]).collect();
         let copies = |point: &Point| matches!(graph.kernel.blocks[point.0].events[point.1].kind, EventKind::Start(_));
         if !ours.iter().any(copies) {
@@ -169,8 +170,8 @@ impl Fork {
         ours.iter().filter(|point| copies(point)).filter(|point| last(point)).copied().collect()
     }
 
-    /// What waits of the first side let it go on only behind the second.
-    fn asked(&self, graph: &Graph<'_>, barriers: &Barriers) -> Asked {
+    /// The signals behind which waits of the first side let it go on only after an event of the second.
+    fn asked(&self, graph: &EventGraph<'_>, barriers: &Barriers) -> Asked {
         let points = |side: &[bool]| {
             let blocks = (0..side.len()).filter(|block| side[*block]).collect::<Vec<_>>();
             blocks.into_iter().flat_map(|block| (0..graph.kernel.blocks[block].events.len()).map(move |at| (block, at)))
@@ -187,7 +188,7 @@ impl Fork {
         };
         let arrivals: Vec<_> = points(&self.theirs).filter(arrives).collect();
         loop {
-            // Barriers of the CTA are met by all.
+            // All threads meet at a barrier of the CTA: it is no gate of one side.
             let gate = |at: Point, event: &Event| {
                 matches!(event.kind, EventKind::Wait { .. }) && asked.is_gate(barriers, at, event)
             };
@@ -226,13 +227,13 @@ impl Fork {
     }
 }
 
-/// What one side of a fork waits for that comes from the other.
+/// What the first side of a fork waits for that comes from the second.
 struct Asked {
-    /// All signals behind which the other side was asked.
+    /// All signals that come behind an event of the second side.
     signals: Signals,
-    /// Those that the other side gives.
+    /// The signals that the second side gives.
     given: Signals,
-    /// Those that this side gives when it has waited for the other: the signals, and those of the other side that it waited for.
+    /// Signals that the first side gives when it has waited for the second, each with the signals of the second that it waited for.
     relays: Vec<(Signals, Signals)>,
 }
 
@@ -241,7 +242,7 @@ impl Asked {
         is_wait(event) && event.guard.is_empty() && barriers.observed(at) & self.signals != 0
     }
 
-    /// The signals of the other side that stand behind some signals.
+    /// The signals of the second side without which some signals do not come.
     fn own(&self, signals: Signals) -> Signals {
         let relayed = self.relays.iter().filter(|(signal, _)| signal & signals != 0);
         relayed.fold(signals & self.given, |mask, (_, own)| mask | own)
@@ -258,7 +259,7 @@ fn is_wait(event: &Event) -> bool {
 
 /// Whether a path leads from one point to another without passing a gate.
 fn reaches(
-    graph: &Graph<'_>,
+    graph: &EventGraph<'_>,
     from: Point,
     to: Point,
     within: &dyn Fn(&Edge) -> bool,
@@ -290,7 +291,7 @@ fn reaches(
 }
 
 /// The block that all paths from a block to the end pass first, if there is one.
-fn post_dominators(graph: &Graph<'_>) -> Vec<Option<usize>> {
+fn post_dominators(graph: &EventGraph<'_>) -> Vec<Option<usize>> {
     // Behind the end of every path stands one more block.
     let exit = graph.kernel.blocks.len();
     let ends: Vec<usize> = (0..exit).filter(|block| graph.kernel.blocks[*block].next.is_empty()).collect();

@@ -1,9 +1,6 @@
-//! An access that may be in flight, and what is known of it along a path.
+//! An access that may be in flight.
 
-use super::{
-    barriers::Signals,
-    graph::{Graph, Point},
-};
+use super::graph::{EventGraph, Point};
 use crate::kernel::{
     Access, Address, Condition, Direction, Event, EventKind, Groups, Kernel, Operation, Proxy, Space, Start, Sum,
 };
@@ -23,7 +20,7 @@ pub struct Token<'k> {
     pub kind: TokenKind<'k>,
     /// What holds of the thread that does it.
     pub conditions: Vec<Condition>,
-    /// Values of its address that have a smaller range there, and this.
+    /// The values in its address that have a smaller range for these threads, each with that range.
     pub narrowed: Vec<(usize, (i64, i64))>,
     /// Whether one thread of a CTA does it, and not more.
     pub is_single: bool,
@@ -38,9 +35,9 @@ pub enum TokenKind<'k> {
     Started(&'k Start),
     /// The initialization of an mbarrier.
     Initialized,
-    /// The tensor memory that an allocation gives.
+    /// An allocation of tensor memory, which is in flight until it is freed.
     Allocated,
-    /// The write of its address, by a warp.
+    /// The write of the allocation's address, by a warp.
     Addressed,
     /// A wait on an mbarrier.
     Waited,
@@ -59,69 +56,9 @@ pub enum Round {
     Ahead,
 }
 
-/// How far an access is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Done {
-    No,
-    /// Its operation has read all that it reads.
-    Reads,
-    Yes,
-}
-
-/// What is known of an access at a point of a path, by the thread that did it and, once it is shared, by those that are here.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Progress {
-    pub done: Done,
-    /// How many groups were committed behind it.
-    pub age: u8,
-    /// The signals that its completion gives.
-    pub completes: Signals,
-    /// The signals that its thread gave when it was complete.
-    pub told: Signals,
-    /// Those of them behind a proxy fence.
-    pub told_fenced: Signals,
-    /// The signals that its thread gave when it had started, and a fence in front of them said so.
-    pub handed: Signals,
-    /// The barriers of the CTA at which its thread arrived when it was in flight.
-    pub early: Signals,
-    /// Whether all threads that are here know it is complete.
-    pub shared: bool,
-    /// Whether all threads that are here know it has started.
-    pub started: bool,
-    /// Whether the other threads of the warp know it is complete.
-    pub warp: bool,
-    /// What holds of the threads that know it: a number in a table of conditions.
-    pub among: usize,
-    /// Whether a proxy fence stands between it and here.
-    pub fenced: bool,
-    /// Whether the first half of one does.
-    pub half_fenced: bool,
-    /// Whether its thread released, by a fence, since it was complete.
-    pub released: bool,
-    /// Whether its completion was observed by a relaxed wait.
-    pub seen: bool,
-    /// Whether `tcgen05.fence::before_thread_sync` stands behind it.
-    pub before: bool,
-    /// Whether `tcgen05.fence::after_thread_sync`, or what does as much, stands behind what ordered it.
-    pub after: bool,
-    /// Whether `wgmma.fence` stands behind it.
-    pub matrix: bool,
-    /// Whether values in its address may be those of an earlier round.
-    pub stale: bool,
-    /// Whether it passed a wait that leaves the latest groups in flight, as a pipeline does; or is what another role does next, behind
-    /// what was waited for.
-    pub ahead: bool,
-    /// Whether it cannot be told if what was waited for was this.
-    pub doubt: bool,
-    /// Whether another role did it, and nothing told the threads that are here.
-    pub foreign: bool,
-    /// Whether what told them of it told of an earlier round.
-    pub again: bool,
-}
-
 impl<'k> Token<'k> {
     /// The accesses of an event.
-    pub fn of(graph: &Graph<'k>, point: Point, event: &'k Event) -> Vec<Self> {
+    pub fn of(graph: &EventGraph<'k>, point: Point, event: &'k Event) -> Vec<Self> {
         let accesses: Vec<(Access, TokenKind<'_>)> = match &event.kind {
             EventKind::Access(access) | EventKind::Atomic { access, .. } => vec![(access.clone(), TokenKind::Plain)],
             EventKind::Start(start) => {
@@ -144,9 +81,9 @@ impl<'k> Token<'k> {
         accesses.into_iter().enumerate().map(of).collect()
     }
 
-    /// An access of an event, of whose threads conditions hold.
+    /// An access of an event. The conditions hold of the threads that do it.
     pub fn new(
-        graph: &Graph<'k>,
+        graph: &EventGraph<'k>,
         point: Point,
         access: Access,
         kind: TokenKind<'k>,
@@ -179,13 +116,6 @@ impl<'k> Token<'k> {
         }
     }
 
-    /// What is known of it just behind its event.
-    pub fn issued(&self, signal: Signals) -> Progress {
-        let completes = if self.operation() == Some(&Operation::BulkLoad) { signal } else { 0 };
-        let done = if self.operation().is_some() { Done::No } else { Done::Yes };
-        Progress { done, completes, ..Progress::NEW }
-    }
-
     /// The groups that it is committed and waited for in.
     pub fn groups(&self) -> Option<Groups> {
         match self.operation()? {
@@ -206,7 +136,7 @@ impl<'k> Token<'k> {
         }
     }
 
-    /// What `tcgen05.wait` waits for it.
+    /// Which `tcgen05.wait` waits for it.
     pub fn direction(&self) -> Option<Direction> {
         match self.operation()? {
             Operation::TensorLoad => Some(Direction::Load),
@@ -220,6 +150,11 @@ impl<'k> Token<'k> {
         self.commit_group().is_some() || self.direction().is_some()
     }
 
+    /// Whether its mbarrier is in another CTA of the cluster, which waits for the copy and tells this one at a cluster barrier.
+    pub fn is_waited_elsewhere(&self) -> bool {
+        self.barrier().is_some_and(|barrier| barrier.is_remote)
+    }
+
     /// Whether the completion of its operation is a proxy fence, too.
     pub fn fences_itself(&self) -> bool {
         matches!(self.operation(), Some(Operation::BulkLoad | Operation::BulkStore | Operation::Wgmma))
@@ -228,48 +163,6 @@ impl<'k> Token<'k> {
     /// Whether a proxy fence may be needed behind it.
     pub fn is_generic(&self) -> bool {
         self.access.proxy == Proxy::Generic
-    }
-}
-
-impl Progress {
-    pub const NEW: Self = Self {
-        done: Done::No,
-        age: 0,
-        completes: 0,
-        told: 0,
-        told_fenced: 0,
-        handed: 0,
-        early: 0,
-        shared: false,
-        started: false,
-        warp: false,
-        among: 0,
-        fenced: false,
-        half_fenced: false,
-        released: false,
-        seen: false,
-        before: false,
-        after: false,
-        matrix: false,
-        stale: false,
-        ahead: false,
-        doubt: false,
-        foreign: false,
-        again: false,
-    };
-
-    /// The round of a loop in which it was done.
-    pub fn round(&self) -> Round {
-        match (self.stale, self.ahead) {
-            (false, _) => Round::Same,
-            (true, false) => Round::Earlier,
-            (true, true) => Round::Ahead,
-        }
-    }
-
-    /// Whether all of it is over, as far as this access is concerned.
-    pub fn is_done(&self, token: &Token<'_>) -> bool {
-        self.done == Done::Yes || self.done == Done::Reads && !token.access.writes
     }
 }
 
@@ -285,7 +178,7 @@ pub fn mbarrier(address: &Address) -> Access {
     }
 }
 
-/// All of an allocation.
+/// All columns of an allocation.
 fn columns(object: usize) -> Access {
     Access {
         address: Address { object, offset: Sum::number(0), is_remote: false },

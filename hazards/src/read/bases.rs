@@ -14,10 +14,10 @@ pub enum Base {
     Param(Atom),
 }
 
-/// What is known of an atom's base.
+/// How much is known of an atom's base. It goes from the first to the last of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// Nothing yet.
+    /// Nothing has been found yet.
     Open,
     Base(Base),
     None,
@@ -27,7 +27,7 @@ enum Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressParts {
     pub base: Option<Base>,
-    /// The atom that is the base alone, which the offset does not have.
+    /// The atom that is the base and nothing else. It is no term of the offset.
     pub alone: Option<Atom>,
     /// What is added.
     pub offset: Sum<Atom>,
@@ -39,7 +39,7 @@ pub struct AddressParts {
 pub struct Bases(Vec<Origin>);
 
 impl Bases {
-    /// Bases of what meets are found by going round until nothing changes.
+    /// Finds the base of each atom. That of a phi depends on bases of later atoms, so that it goes round until nothing changes.
     pub fn of(terms: &Terms, meetings: &Meetings) -> Self {
         let mut bases = Self(vec![Origin::Open; terms.atoms.len()]);
         // An origin changes twice at most, and mostly one round is enough.

@@ -1,4 +1,4 @@
-//! What instructions compute that only compute.
+//! The results of instructions that only compute.
 
 use ptx_isa::{AluOp, Type, arithmetic};
 
@@ -72,7 +72,7 @@ impl ComputingInstruction<'_> {
         self.terms.known(self.value(index)?)
     }
 
-    /// What equal instructions with equal sources have alone.
+    /// A result of which nothing is known but that equal instructions with equal sources have it.
     fn pure(&mut self) -> Option<Vec<Content>> {
         pure(self.terms, self.mnemonic, self.sources, self.results)
     }

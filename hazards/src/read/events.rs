@@ -23,7 +23,7 @@ use crate::kernel::{
     Predicate, Proxy, Semantics, Space, Sum, Test, Unknown, UnknownKind,
 };
 
-/// The kernel of a walk through its code.
+/// The kernel that a walk through its code has found.
 pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
     let bases = Bases::of(&walked.terms, &walked.meetings);
     let mut maker = Maker {
@@ -79,15 +79,15 @@ enum Thing {
     Base(Base),
     /// What a tensor map describes.
     Tensor(Box<Thing>),
-    /// An address of which a term is not known, or no term is.
+    /// What addresses without a known base are relative to: a term that may be large, or nothing.
     Unknown(Space, Option<Atom>),
-    /// What a descriptor of an unknown address means.
+    /// The memory that a matrix descriptor names, where its address is not understood.
     Described,
     /// The registers of matrices.
     Registers,
 }
 
-/// A sum or an atom, for values.
+/// What an unknown of the kernel stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Valued {
     Atom(Atom),
@@ -99,7 +99,7 @@ struct Maker<'w> {
     walked: &'w Walked,
     bases: Bases,
     threads: Threads,
-    /// What the instruction that is met touches of the registers of matrices.
+    /// The accesses of the present instruction to registers of matrices.
     touched: Vec<Access>,
     kernel: Kernel,
     objects: FxHashMap<Thing, usize>,
@@ -157,7 +157,7 @@ impl<'w> Maker<'w> {
         Condition { predicate: self.predicate(literal.predicate), holds: literal.holds }
     }
 
-    /// Predicates have greater numbers than those of which they are made.
+    /// The number of a predicate in the kernel. The predicates that it is made of come before it there.
     fn predicate(&mut self, predicate: u32) -> usize {
         let terms = self.terms();
         let (mut needed, mut work) = (Vec::new(), vec![predicate]);
@@ -253,7 +253,7 @@ impl<'w> Maker<'w> {
         }
     }
 
-    /// The register that an atom is first written to.
+    /// The name of the register that an atom is first written to.
     fn atom_name(&self, atom: Atom) -> String {
         if let What::Param(symbol, ..) = self.terms().what(atom) {
             return self.name(&Thing::Base(Base::Symbol(*symbol)));
@@ -469,7 +469,7 @@ impl<'w> Maker<'w> {
         let next = &graph.blocks[block].next;
         let branch = self.walked.branches[block];
         for (index, &to) in next.iter().enumerate() {
-            // Where the guard does not hold, control goes to the last.
+            // The last successor is where the guard does not hold.
             let literal = branch.map(|literal| literal.if_(graph.blocks[block].is_taken(self.code, index)));
             if literal == Some(Literal::FALSE) {
                 continue;
@@ -498,7 +498,7 @@ impl<'w> Maker<'w> {
         }
     }
 
-    /// What comes to the values of tests where paths meet.
+    /// What becomes of the unknowns that predicates test, along the edges to the blocks that compute them.
     fn meetings(&mut self) {
         let terms = self.terms();
         let mut tested: Vec<_> = self.values.iter().map(|(valued, index)| (valued.clone(), *index)).collect();

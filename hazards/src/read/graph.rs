@@ -19,10 +19,10 @@ const MEETING_EACH: usize = 4;
 
 /// A basic block.
 #[derive(Debug, Default)]
-pub struct Block {
+pub struct CodeBlock {
     /// Its instructions.
     pub ops: std::ops::Range<usize>,
-    /// Of a round of a loop that stands alone, which one; 0 of all else.
+    /// Which of the first rounds of a loop the block is a copy for; 0 if it is no copy.
     pub round: usize,
     /// The blocks that follow; of a guarded branch, the last is where the guard does not hold.
     pub next: Vec<usize>,
@@ -35,15 +35,15 @@ pub struct Block {
     pub phis: Vec<usize>,
 }
 
-impl Block {
-    /// Whether the guard of its branch holds where control goes to this one of those that follow.
+impl CodeBlock {
+    /// Whether the guard of the block's branch holds where control goes to a successor.
     pub fn is_taken(&self, code: &Flat, index: usize) -> bool {
         let last = self.ops.clone().last().and_then(|last| code.steps.get(last));
         let targets = match last.map(|last| &last.action) {
             Some(Action::Jump(targets, _)) => targets.len(),
             _ => 0,
         };
-        // The last is where it does not hold; a branch at the end of the code has none.
+        // The last successor is where the guard does not hold; a branch at the end of the code has none.
         index + 1 < self.next.len() || self.next.len() <= targets
     }
 }
@@ -51,8 +51,8 @@ impl Block {
 /// The blocks of a kernel that control reaches, in reverse post-order.
 #[derive(Debug)]
 pub struct Graph {
-    pub blocks: Vec<Block>,
-    /// The blocks that each dominates next, in their order.
+    pub blocks: Vec<CodeBlock>,
+    /// The blocks whose nearest dominator each block is, in their order.
     pub dominated: Vec<Vec<usize>>,
     /// Registers of which the meeting values are not followed.
     pub given_up: Vec<bool>,
@@ -79,7 +79,7 @@ impl Graph {
 }
 
 /// The blocks that the first leads to.
-fn reached(code: &Flat) -> Vec<Block> {
+fn reached(code: &Flat) -> Vec<CodeBlock> {
     let length = code.steps.len();
     let mut begins = vec![false; length + 1];
     begins[0] = true;
@@ -112,7 +112,7 @@ fn reached(code: &Flat) -> Vec<Block> {
         next.push(all);
     }
     if starts.is_empty() {
-        return vec![Block::default()];
+        return vec![CodeBlock::default()];
     }
     let ends = |block: usize| starts.get(block + 1).copied().unwrap_or(length);
     let blocks = in_order(&next, |block| (starts[block]..ends(block), 0));
@@ -128,13 +128,13 @@ fn reached(code: &Flat) -> Vec<Block> {
 }
 
 /// Blocks in reverse post-order, each with its instructions and its round.
-fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>, usize)) -> Vec<Block> {
+fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>, usize)) -> Vec<CodeBlock> {
     let order = graph::reverse_post_order(next.len(), 0, |block| next[block].iter().copied());
     let mut renamed = vec![usize::MAX; next.len()];
     order.iter().enumerate().for_each(|(new, old)| renamed[*old] = new);
     let block = |old: &usize| {
         let (ops, round) = own(*old);
-        Block { ops, round, next: next[*old].iter().map(|next| renamed[*next]).collect(), ..Block::default() }
+        CodeBlock { ops, round, next: next[*old].iter().map(|next| renamed[*next]).collect(), ..CodeBlock::default() }
     };
     order.iter().map(block).collect()
 }
@@ -148,13 +148,13 @@ fn content(ops: &[Step]) -> BlockContent {
     BlockContent { instructions: ops.len(), waits_for_group: ops.iter().any(waits) }
 }
 
-fn dominators(blocks: &mut [Block]) {
+fn dominators(blocks: &mut [CodeBlock]) {
     let found = graph::dominators(blocks.len(), 0, |block| blocks[block].next.iter().copied());
     blocks.iter_mut().zip(found).for_each(|(block, dominator)| block.dominator = dominator.unwrap_or(0));
 }
 
 /// Marks what is in a strongly connected component with an edge.
-fn loops(blocks: &mut [Block]) {
+fn loops(blocks: &mut [CodeBlock]) {
     for members in graph::components(blocks.len(), |block| blocks[block].next.iter().copied(), |_| true) {
         let is_loop = members.len() > 1 || blocks[members[0]].next.contains(&members[0]);
         members.into_iter().for_each(|member| blocks[member].is_in_loop = is_loop);
@@ -162,7 +162,7 @@ fn loops(blocks: &mut [Block]) {
 }
 
 /// Finds where values of the registers meet that have several definitions and are read in another block than that of one.
-fn phis(code: &Flat, blocks: &mut [Block]) -> Vec<bool> {
+fn phis(code: &Flat, blocks: &mut [CodeBlock]) -> Vec<bool> {
     let registers = code.registers.len();
     let (mut writers, mut is_read_elsewhere) = (vec![0u8; registers], vec![false; registers]);
     let mut written_in = vec![usize::MAX; registers];

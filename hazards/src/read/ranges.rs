@@ -1,4 +1,4 @@
-//! Between which ends values are that meet in loops.
+//! The ranges of the values that loops carry from round to round.
 //!
 //! All ranges begin empty and grow until nothing changes. What grows for long is widened: first to a number that something is
 //! compared with, then to anything.
@@ -14,7 +14,7 @@ type Range = (i64, i64);
 /// before all is given up.
 const ROUNDS: [usize; 3] = [4, 10, 40];
 
-/// So often are ranges narrowed again, at most.
+/// How often ranges are narrowed behind that.
 const NARROWINGS: usize = 3;
 
 /// Where loops are unrolled, their counters may begin below 0.
@@ -85,7 +85,7 @@ fn widened(old: Range, now: Range, compared: Option<&Vec<i64>>) -> Range {
 struct Finder<'t> {
     terms: &'t Terms,
     meetings: &'t Meetings,
-    /// Of each atom; none if it has no value yet.
+    /// The range of each atom; none as long as no value has come to it.
     ranges: Vec<Option<Range>>,
 }
 

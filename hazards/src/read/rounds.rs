@@ -3,17 +3,17 @@
 //! Such a loop works on the elements of a ring: what one round copies, a later one reads. In the first rounds all indexes are numbers,
 //! so that it is known which round uses which element. Behind them the loop stands as it was.
 
-/// How many rounds stand alone: rings have seldom more elements.
+/// How many rounds become blocks of their own: rings have seldom more elements.
 const ROUNDS: usize = 4;
 
-/// How many instructions the rounds that stand alone may have together.
+/// How many instructions these blocks may have together.
 const LIMIT: usize = 40_000;
 
 /// Blocks, each with those that follow.
 #[derive(Debug, Default)]
 pub struct Blocks {
     pub next: Vec<Vec<usize>>,
-    /// Which block of the code it is, and in which round; 0 is what is no round that stands alone.
+    /// For each block, the block of the code that it is a copy of, and the number of the round. Round 0 is the block of the code itself.
     pub of: Vec<(usize, usize)>,
 }
 
@@ -56,7 +56,7 @@ fn loops(next: &[Vec<usize>], waits: impl Fn(usize) -> bool) -> Vec<(usize, Vec<
     // The head of the loop that each block was last found in.
     let mut within = vec![usize::MAX; next.len()];
     let mut is_taken = vec![false; next.len()];
-    // Those within others come first.
+    // Inner loops come first.
     for head in (1..next.len()).rev().filter(|head| !ends[*head].is_empty()) {
         within[head] = head;
         let (mut body, mut open) = (vec![head], ends[head].clone());
@@ -66,7 +66,7 @@ fn loops(next: &[Vec<usize>], waits: impl Fn(usize) -> bool) -> Vec<(usize, Vec<
                 open.extend(&previous[block]);
             }
         }
-        // One that is entered elsewhere, too, leads back to the entry.
+        // If the loop has another entrance, the search has come back to the entry of the kernel.
         if within[0] != head && body.iter().any(|block| waits(*block)) && !body.iter().any(|block| is_taken[*block]) {
             body.iter().for_each(|block| is_taken[*block] = true);
             body.sort_unstable();

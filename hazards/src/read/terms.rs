@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::{Sum, Varies};
 
-/// How many terms a sum may have.
+/// How many terms a sum may have. A longer one is an atom.
 const TERMS: usize = 12;
 
 /// The number of a value, in [`Terms::values`].
@@ -53,7 +53,8 @@ pub enum Content {
     Literal(Literal),
 }
 
-/// What comes to a block in a register, and what holds where it comes, by block and register.
+/// For a block and a register with a phi: what the register holds at the end of each predecessor, and the literal that holds on the edge
+/// from there.
 pub type Meetings = FxHashMap<(usize, usize), Vec<(Content, Literal)>>;
 
 /// What is known of a value.
@@ -63,7 +64,7 @@ pub struct Facts {
     pub high: i64,
     /// The bits that may be set.
     pub mask: u64,
-    /// The innermost block of a loop that it depends on.
+    /// The innermost block of a loop that the value depends on.
     pub block: Option<usize>,
 }
 
@@ -89,11 +90,11 @@ pub enum What {
     Param(usize, i64, u64),
     /// Some bits of a value: the lowest, and how many.
     Field(Value, u32, u32),
-    /// One of two.
+    /// One of two values: the first where the literal holds.
     Select(Literal, Value, Value),
     /// The value of one lane of the warp.
     Shuffle(Value),
-    /// How far the same place in another CTA is away.
+    /// The distance from an address of this CTA to the same address of another one, whose rank is the value.
     Remote(Option<Value>),
     /// What an instruction computes of values.
     Computed(u32, Vec<Value>),
@@ -135,7 +136,7 @@ pub struct Terms {
     word_list: Vec<String>,
     /// The depth of each block in the dominator tree.
     depths: Vec<usize>,
-    /// Which threads have different ones, of atoms and of predicates, as far as it is known.
+    /// Which threads may have different values of each atom, and of each predicate.
     atoms_vary: Vec<Varies>,
     predicates_vary: Vec<Varies>,
     /// Whether the threads of a CTA have one dimension.
@@ -146,7 +147,7 @@ pub fn ones(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// The number in as many bits, with its sign.
+/// The lowest bits of a number, as a number with a sign.
 pub fn wrapped(number: i64, bits: u32) -> i64 {
     if bits >= 64 || bits == 0 { number } else { number << (64 - bits) >> (64 - bits) }
 }
@@ -185,7 +186,7 @@ impl Terms {
         self.word_list.get(number as usize).map_or("", |word| word)
     }
 
-    /// Of two blocks of loops that both dominate a place, the inner one.
+    /// The inner one of two blocks of loops. Both dominate the same instruction, so that the deeper one is the inner one.
     pub fn inner(&self, a: Option<usize>, b: Option<usize>) -> Option<usize> {
         let depth = |block: usize| self.depths.get(block).copied().unwrap_or(0);
         match (a, b) {
@@ -200,7 +201,7 @@ impl Terms {
         self.varying(what, facts, Varies::Thread)
     }
 
-    /// An atom of which only its maker knows which threads have different ones.
+    /// An atom. Where its parts do not say which threads have different values of it, `varies` does.
     pub fn varying(&mut self, what: What, facts: Facts, varies: Varies) -> Value {
         let atom = match self.atom_numbers.get(&what) {
             Some(atom) => *atom,
@@ -226,7 +227,7 @@ impl Terms {
         value
     }
 
-    /// The value of a sum without a number, if there is one.
+    /// The value that is the sum of these terms and 0, if there is one.
     pub fn find(&self, terms: &[(Atom, i64)]) -> Option<Value> {
         self.value_numbers.get(&Sum { terms: terms.to_vec(), constant: 0 }).copied()
     }
@@ -239,7 +240,7 @@ impl Terms {
         self.varying_predicate(says, block, Varies::No)
     }
 
-    /// A predicate of which only its maker knows which threads have different ones.
+    /// A predicate. Where its parts do not say which threads have different values of it, `varies` does.
     pub fn varying_predicate(&mut self, says: Says, block: Option<usize>, varies: Varies) -> Literal {
         let predicate = match self.predicate_numbers.get(&says) {
             Some(number) => *number,
@@ -269,7 +270,7 @@ impl Terms {
         sum.terms.is_empty().then_some(sum.constant)
     }
 
-    /// The atom that a value is.
+    /// What a value is that is one atom and nothing else.
     pub fn only(&self, value: Value) -> Option<&What> {
         match self.sum(value) {
             Sum { terms, constant: 0 } => match terms[..] {

@@ -9,9 +9,9 @@ use super::{
 };
 use crate::kernel::Sum;
 
-/// Through how many places a result is followed where values meet.
+/// Through how many phis the result of a wait is followed.
 const MEETINGS: usize = 3;
-/// How many ways may lead to such a place.
+/// How many incoming values such a phi may have.
 const WAYS: usize = 32;
 
 /// A wait: its instruction, and the address of its mbarrier where it is tested.
@@ -65,14 +65,14 @@ fn through(walked: &Walked, literal: Literal, meetings: usize) -> Vec<Wait> {
     found
 }
 
-/// What must hold of something that comes to a block.
+/// When an incoming value of a phi passes a test.
 enum Way {
     Literal(Literal),
-    /// The same of what comes to another block.
+    /// Where the phi of this block and register passes it, too.
     Meeting(usize, usize),
 }
 
-/// When a number, or one of two numbers, is in a range, or is not.
+/// When a value is in a range, or is not. Numbers, choices between two numbers and phis are understood.
 fn tested(walked: &Walked, content: Content, low: i64, high: i64, holds: bool) -> Option<Way> {
     let terms = &walked.terms;
     let Content::Value(value) = content else { return None };
@@ -93,7 +93,7 @@ fn tested(walked: &Walked, content: Content, low: i64, high: i64, holds: bool) -
     }
 }
 
-/// The waits that have succeeded where a phi is true: each of its incoming values must say so of one, but for constants.
+/// The waits that have succeeded where a phi passes a test. Each of its incoming values must say so of some wait, but for constants.
 fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Option<Way>, meetings: usize) -> Vec<Wait> {
     let mut ways: Vec<(usize, Vec<Wait>)> = Vec::new();
     let all = walked.meetings.get(&place).map_or(&[][..], |met| met);
@@ -103,7 +103,7 @@ fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Opti
     for (way, (content, _)) in all.iter().enumerate() {
         let waits = match met(*content) {
             _ if *content == Content::Unset => continue,
-            // Where a program says that it need not wait, it has another reason, as that no round follows.
+            // By a constant, the program says that it need not wait. It has another reason then, as that no round follows.
             Some(Way::Literal(Literal::FALSE | Literal::TRUE)) => continue,
             Some(Way::Literal(literal)) => through(walked, literal, meetings - 1),
             Some(Way::Meeting(..)) if meetings <= 1 => Vec::new(),
@@ -118,7 +118,7 @@ fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Opti
     if let [(_, waits)] = &ways[..] {
         return waits.clone();
     }
-    // The address may be another one on each way, and the same in terms of what meets there too.
+    // The address of the mbarrier may differ from edge to edge, and be the same in terms of the phis of the block.
     let unified = ways.iter().flat_map(|(way, waits)| waits.iter().map(move |wait| (*way, wait)));
     let unified: Vec<Wait> = unified
         .filter_map(|(way, (op, barrier))| {
@@ -132,7 +132,7 @@ fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Opti
     if unified.is_empty() { ways.into_iter().flat_map(|(_, waits)| waits).collect() } else { unified }
 }
 
-/// The numbers that meet at a block: what they are there, and what comes on one way.
+/// The phis of a block that are numbers: what each is behind the edges, and what comes to it along one edge.
 fn pairs(walked: &Walked, block: usize, way: usize) -> Vec<(Sum<Atom>, Sum<Atom>)> {
     let terms = &walked.terms;
     let pair = |(register, content): &(usize, Content)| {
@@ -145,17 +145,17 @@ fn pairs(walked: &Walked, block: usize, way: usize) -> Vec<(Sum<Atom>, Sum<Atom>
     walked.met.get(&block).map_or(&[][..], |met| met).iter().filter_map(pair).collect()
 }
 
-/// A sum behind a block in terms of what comes to the block.
+/// A sum, with what comes along one edge in place of the phis of a block.
 fn lowered(walked: &Walked, block: usize, way: usize, sum: &Sum<Atom>) -> Sum<Atom> {
     replaced(sum, pairs(walked, block, way).iter().map(|(there, comes)| (there, comes)))
 }
 
-/// A sum of what comes to a block in terms of what it is there.
+/// A sum, with the phis of a block in place of what comes along one edge.
 fn lifted(walked: &Walked, block: usize, way: usize, sum: &Sum<Atom>) -> Sum<Atom> {
     replaced(sum, pairs(walked, block, way).iter().map(|(there, comes)| (comes, there)))
 }
 
-/// Puts one sum in place of another, each time that it occurs.
+/// A sum, with the second sum of each pair in place of the first.
 fn replaced<'s>(sum: &Sum<Atom>, pairs: impl Iterator<Item = (&'s Sum<Atom>, &'s Sum<Atom>)>) -> Sum<Atom> {
     let mut result = sum.clone();
     for (old, new) in pairs {

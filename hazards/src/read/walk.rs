@@ -34,9 +34,9 @@ pub struct Step {
 #[derive(Debug)]
 pub struct Walked {
     pub terms: Terms,
-    /// Of each block.
+    /// The steps of each block.
     pub steps: Vec<Vec<Step>>,
-    /// What decides at the end of each block.
+    /// The literal that chooses the successor of each block.
     pub branches: Vec<Option<Literal>>,
     /// The predicates that say that a wait has succeeded, each with its instruction.
     pub waits: FxHashMap<u32, (usize, Value)>,
@@ -44,7 +44,7 @@ pub struct Walked {
     pub meetings: Meetings,
     /// The predecessors of each block with phis, in the order of their incoming values.
     pub origins: FxHashMap<usize, Vec<usize>>,
-    /// What registers hold at the beginning of each block where they meet.
+    /// What the registers with phis hold at the beginning of each block.
     pub met: FxHashMap<usize, Vec<(usize, Content)>>,
 }
 
@@ -53,11 +53,11 @@ pub struct Walked {
 struct Known {
     range: Option<(i64, i64)>,
     varies: Varies,
-    /// Whether only one value comes, besides that which it has already.
+    /// Whether all incoming values are one, but for the phi itself.
     is_copy: bool,
     /// What is added in every round of a loop.
     step: Option<i64>,
-    /// Another register that has always the same value here, but for a number that is added.
+    /// A register that always has the same value at the same block, but for a number that is added.
     twin: Option<(usize, i64)>,
 }
 
@@ -97,7 +97,7 @@ pub fn walk(code: &Flat, graph: &Graph) -> Walked {
     if known.is_empty() && allocations.is_empty() { first } else { pass(code, graph, known, &allocations) }
 }
 
-/// The same less a number, so that the first has none; and the number.
+/// Contents less a number, so that the sum of the first has none; and that number.
 fn from_zero(terms: &mut Terms, contents: &[Content]) -> (Vec<Content>, i64) {
     let begin = match contents.first() {
         Some(Content::Value(value)) => terms.sum(*value).constant,
@@ -232,7 +232,7 @@ struct Walker<'c> {
     graph: &'c Graph,
     terms: Terms,
     contents: Vec<Content>,
-    /// What registers held before.
+    /// The registers that were written, with what they held before.
     undo: Vec<(usize, Content)>,
     /// Where `tcgen05.alloc` has written addresses.
     allocations: Vec<Value>,
@@ -303,7 +303,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The same, and a number that is added.
+    /// A content and a number that is added.
     fn apart(&mut self, content: Content, number: i64) -> Content {
         match content {
             Content::Value(value) if number != 0 => {
@@ -328,7 +328,7 @@ impl Walker<'_> {
         steps.min_by_key(|(step, register)| (step.unsigned_abs(), *register)).map(|(_, register)| register)
     }
 
-    /// A register that counts as the counter of its loop does.
+    /// What a register of a loop holds that grows by a multiple of what the counter grows by: a sum in terms of the counter.
     fn counted(&mut self, block: usize, register: usize, counter: usize) -> Option<Content> {
         let step = |register: usize| self.known.get(&(block, register)).and_then(|known| known.step);
         let (own, unit) = (step(register)?, step(counter)?);
@@ -347,7 +347,7 @@ impl Walker<'_> {
         Some(Content::Value(self.terms.add(from, added, bits)))
     }
 
-    /// What a register holds where values meet.
+    /// What a register holds at the beginning of a block where several values of it meet.
     fn phi(&mut self, block: usize, register: usize) -> Content {
         let own = &self.graph.blocks[block];
         let met: Vec<Content> = self
@@ -386,7 +386,7 @@ impl Walker<'_> {
         Content::Value(self.terms.varying(What::Phi(block, register), facts, varies))
     }
 
-    /// What is known of values that meet; of none, nothing.
+    /// What is known of a phi by its incoming values.
     fn met_facts(&self, met: &[Content], block: Option<usize>, known: Option<Known>) -> Facts {
         let one = |content: &Content| match content {
             Content::Value(value) => Some(self.terms.facts(*value)),
@@ -679,7 +679,7 @@ pub fn address(operands: &[(Role, Source)], role: Role) -> Option<Value> {
     })
 }
 
-/// Whether its result says that a phase is complete.
+/// Whether the result of an instruction says that a phase of an mbarrier is complete.
 fn is_wait(family: Family) -> bool {
     matches!(
         family,
@@ -690,7 +690,7 @@ fn is_wait(family: Family) -> bool {
     )
 }
 
-/// Whether it has another value each time.
+/// Whether a special register has another value each time that it is read.
 fn is_clock(name: &str) -> bool {
     ["clock", "globaltimer", "pm", "smid", "warpid"].iter().any(|begin| name.starts_with(begin)) && name != "warpid"
 }

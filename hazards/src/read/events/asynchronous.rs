@@ -15,7 +15,7 @@ use crate::kernel::{
     Space, Start, Sum,
 };
 
-/// An instruction where it is met.
+/// An asynchronous instruction, with what its operands hold where it stands.
 struct AsynchronousInstruction<'s> {
     form: &'s Asynchronous,
     step: &'s Step,
@@ -28,7 +28,7 @@ impl AsynchronousInstruction<'_> {
         address(&self.step.operands, role)
     }
 
-    /// The same, where it is a number.
+    /// The value in a role, where it is a number.
     fn known(&self, role: Role) -> Option<i64> {
         self.terms.known(self.operand(role)?)
     }
@@ -46,7 +46,7 @@ impl AsynchronousInstruction<'_> {
         self.form.scope().unwrap_or(Scope::Cta)
     }
 
-    /// How many CTAs share the tensor memory that it concerns.
+    /// How many CTAs share the tensor memory that the instruction is for.
     fn group(&self) -> u8 {
         self.form.cta_group().unwrap_or(1)
     }
@@ -99,7 +99,7 @@ fn by_words(form: &Asynchronous) -> Option<Vec<EventKind>> {
         Tcgen05FenceAfterThreadSync => EventKind::TensorFence(Side::After),
         Tcgen05WaitLd => EventKind::TensorWait(Direction::Load),
         Tcgen05WaitSt => EventKind::TensorWait(Direction::Store),
-        // These do nothing, or what is no event: waits are where their results are tested.
+        // These are no events. A `try_wait` is one where its result is tested.
         MbarrierExpectTx
         | MbarrierCompleteTx
         | MbarrierPendingCount

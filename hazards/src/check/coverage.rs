@@ -1,0 +1,116 @@
+//! What threads tell each other of an access, by the barriers at which some arrive and others wait.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{barriers::Signals, graph::Point};
+
+/// What the arrivals that give a signal tell of an access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cover {
+    /// Some arrival comes when the access is complete.
+    pub good: bool,
+    /// Some arrival comes when the access may be in flight.
+    pub bad: bool,
+    /// Some arrival comes when the access has started.
+    pub handed: bool,
+    /// Some arrival comes without a proxy fence between the access and it.
+    pub unfenced: bool,
+    /// The threads that arrive are of a role that did not do the access.
+    pub passed_on: bool,
+    /// The conditions that hold of the threads that arrive: their number in `Flow::among`.
+    pub among: usize,
+    /// Some arrival comes when the access may have begun again.
+    pub again: bool,
+}
+
+/// What each signal tells of each access.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    /// For an access and a signal, what each arrival tells.
+    covers: FxHashMap<(usize, Signals), Vec<(Point, Cover)>>,
+}
+
+impl Coverage {
+    /// What an arrival of the role that did the access tells.
+    pub fn entry(&mut self, number: usize, signal: Signals, point: Point) -> &mut Cover {
+        self.passed_on(number, signal, point, Cover::default())
+    }
+
+    /// What an arrival tells, where its threads are those of a cover: of the same role, and of the same conditions.
+    pub fn passed_on(&mut self, number: usize, signal: Signals, point: Point, of: Cover) -> &mut Cover {
+        let covers = self.covers.entry((number, signal)).or_default();
+        let is_it =
+            |(other, cover): &(Point, Cover)| (*other, cover.passed_on, cover.among) == (point, of.passed_on, of.among);
+        let at = covers.iter().position(is_it).unwrap_or_else(|| {
+            covers.push((point, of));
+            covers.len() - 1
+        });
+        &mut covers[at].1
+    }
+
+    /// What a signal tells threads of a role, or of the one that did the access, about what threads outside of it did. Some threads of
+    /// a role may tell others of the same role. An arrival that may come too early tells nothing.
+    pub fn get(
+        &self,
+        number: usize,
+        signal: Signals,
+        role: Option<&[bool]>,
+        is_of_others: &dyn Fn(Point, usize) -> bool,
+    ) -> Option<Cover> {
+        let covers = self.covers.get(&(number, signal))?;
+        // Where a role alone meets, its threads that have waited tell those that have not.
+        let is_alone = covers.iter().all(|(_, cover)| cover.passed_on);
+        let is_other = |(point, cover): &&(Point, Cover)| {
+            let among = if is_alone { cover.among } else { 0 };
+            let is_told = cover.passed_on && is_of_others(*point, among);
+            role.map_or(cover.passed_on, |role| !role[point.0] || is_told)
+        };
+        let covers = covers.iter().filter(is_other);
+        let good = covers.clone().filter(|(_, cover)| cover.good && !cover.bad);
+        Some(Cover {
+            good: good.clone().next().is_some(),
+            bad: covers.clone().any(|(_, cover)| cover.bad),
+            handed: covers.clone().any(|(_, cover)| cover.handed),
+            unfenced: good.clone().any(|(_, cover)| cover.unfenced),
+            again: good.into_iter().any(|(_, cover)| cover.again),
+            ..Cover::default()
+        })
+    }
+
+    /// The signals that tell something of an access.
+    pub fn signals(&self, number: usize) -> impl Iterator<Item = Signals> {
+        self.covers.keys().filter(move |(of, _)| *of == number).map(|(_, signal)| *signal)
+    }
+
+    /// The arrivals that give a signal when an access is complete.
+    pub fn good(&self, number: usize, signal: Signals) -> impl Iterator<Item = Point> {
+        let covers = self.covers.get(&(number, signal)).into_iter().flatten();
+        covers.filter(|(_, cover)| cover.good && !cover.bad && !cover.passed_on).map(|(point, _)| *point)
+    }
+
+    /// How many covers are known. It grows until nothing new is told.
+    pub fn len(&self) -> usize {
+        self.covers.values().map(Vec::len).sum()
+    }
+}
+
+/// How an access of another role comes to be in flight again.
+#[derive(Clone, Debug, Default)]
+pub struct Foreign {
+    /// The signals that tell of the access, but behind which the other role may begin it again without asking.
+    pub again: FxHashSet<Signals>,
+    /// The events behind which the other role may begin the access.
+    pub permits: FxHashSet<Point>,
+    /// The events behind which the other role may begin it for the first time only: barriers of the CTA, by which roles meet more than
+    /// once.
+    pub first_permits: FxHashSet<Point>,
+    /// Whether the other role does the access at most once.
+    pub once: bool,
+}
+
+impl Foreign {
+    /// Whether the other role may begin the access behind an event.
+    pub fn permits_at(&self, point: Point, is_first: bool) -> bool {
+        self.permits.contains(&point) && (is_first || !self.once) || is_first && self.first_permits.contains(&point)
+    }
+}
