@@ -8,8 +8,7 @@
 use std::{fmt, fmt::Debug, str::FromStr};
 
 use ptx_isa::arithmetic::{self, Rmw, mask, sign_extend};
-pub use ptx_isa::{AluOp, AtomOp, Cmp, Type};
-use strum::{Display, EnumIter, EnumString, IntoStaticStr};
+pub use ptx_isa::{AluOp, AtomOp, Cmp, Reduction, Type};
 
 pub use crate::operand::{Address, Location, Operand, Register, SPACING, Value};
 use crate::{
@@ -444,18 +443,6 @@ pub enum BarrierPart {
     Arrive,
     /// Waits for the others.
     Wait,
-}
-
-/// What `bar.red` gives of the predicates of all threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Reduction {
-    /// Whether all hold.
-    And,
-    /// Whether one holds.
-    Or,
-    /// How many hold.
-    Popc,
 }
 
 /// A barrier.

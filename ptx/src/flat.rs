@@ -204,7 +204,7 @@ pub enum Action {
     Asynchronous(Box<Asynchronous>, Vec<(Role, Operand)>),
     /// Threads meet.
     Barrier(Barrier),
-    /// `fence` and `membar`.
+    /// `fence`, and `membar`, which is the `fence.sc` of its scope (section 9.7.13).
     Fence(Fence),
     /// Control goes to a label: to one of several by the index.
     Jump(Vec<Label>, Option<Operand>),
@@ -214,7 +214,9 @@ pub enum Action {
     Trap,
     /// A call that is not inlined: what it calls, as the module spells it.
     Call(String, NotInlined),
-    /// An instruction of which nothing is known.
+    /// Memory is accessed that has its own ways: textures, surfaces, and by `multimem`. The mnemonic.
+    Elsewhere(String),
+    /// An instruction of which nothing is known: the mnemonic.
     Unknown(String),
     /// Nothing that a program could tell but for its results, which are not known.
     Nothing,

@@ -5,14 +5,14 @@
 //! only one thread accesses is no event. What the model does not have ends a path as unknown, and [`Compiled::unknown`] says
 //! where that is in the source.
 //!
-//! 1. [`words`] reads the test, `inline` puts a thread's code in one piece, in PTX that litmus tests know, and `thread` reads
-//!    it. `objects` knows what is in memory, `places` from where the code comes.
+//! 1. [`words`] reads the test, and `thread` makes a thread of a function. `objects` knows what is in memory, `origins` and `places`
+//!    from where the code comes.
 //! 2. `shrink` finds out what threads share, and drops the rest.
 
-mod inline;
 mod line;
 mod names;
 mod objects;
+mod origins;
 mod places;
 mod shrink;
 mod thread;
@@ -20,19 +20,23 @@ pub mod words;
 
 use std::str::FromStr;
 
-use ptx_isa::{Function, Module, ModuleErrors};
-
-use self::{
-    inline::{Inliner, RETURN, Run, TRAP},
-    names::{is_called, shown},
-    objects::Objects,
-    places::Places,
-    shrink::Accessed,
-    words::{Argument, At, AtomWords, ThreadWords},
+use ptx_isa::{
+    Function, Head, Module, ModuleErrors,
+    flat::{Flat, Library},
 };
+
 pub use self::{
     line::{Line, SourceLine},
     words::Test,
+};
+use self::{
+    names::{is_called, shown},
+    objects::Objects,
+    origins::Origins,
+    places::Places,
+    shrink::Accessed,
+    thread::{LIMITS, RETURN, Run, TRAP},
+    words::{Argument, At, AtomWords, ThreadWords},
 };
 use crate::{
     condition::{Atom, Condition, Formula, Quantifier},
@@ -100,16 +104,13 @@ pub fn compile(
         }
     }
     let mut objects = Objects::new(module, &test.declared, ctas);
-    let mut codes = Vec::new();
+    let (library, origins) = (Library::of(module), Origins::of(module, places));
+    let mut started = Vec::new();
     let mut functions = Vec::new();
     for (index, thread) in test.threads.iter().enumerate() {
-        match started(module, test, index, &mut objects) {
+        match start(module, test, index, &mut objects) {
             Ok((function, arguments)) => {
-                let special = |name: &str| special(test, index, name);
-                let run = Run { thread: index, place: thread.place, function, arguments, special: &special };
-                let mut inliner = Inliner::new(module, places, &mut objects);
-                inliner.run(&run);
-                codes.push(inliner.code);
+                started.push((thread.place, Flat::of(&library, function, LIMITS), arguments));
                 functions.push(shown(&function.name));
             }
             Err(found) => errors.extend(found),
@@ -138,9 +139,20 @@ pub fn compile(
     let threads =
         threads.map(|of| Thread { place: of.place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() });
     let mut program = Program { locations: Vec::new(), threads: threads.collect() };
+    let specials: Vec<_> = (0..test.threads.len()).map(|index| move |name: &str| special(test, index, name)).collect();
+    let runs = started.iter().zip(&specials).enumerate().map(|(thread, ((place, flat, arguments), special))| Run {
+        thread,
+        place: *place,
+        flat,
+        arguments: arguments.clone(),
+        special,
+    });
+    let runs: Vec<_> = runs.collect();
+    let symbols: Vec<_> = runs.iter().map(|run| thread::named(run, &mut objects)).collect();
     objects.declare_all(&mut program);
+    let threads = runs.iter().zip(&symbols);
     let lines: Vec<_> =
-        codes.into_iter().enumerate().map(|(index, code)| thread::read(&mut program, index, code)).collect();
+        threads.map(|(run, named)| thread::read(&mut program, run, &objects, named, &origins)).collect();
     let unmodelled = |limit: Limit| Errors(vec![At::default().error(limit.to_string())]);
     for thread in &mut program.threads {
         let traps = thread.code.iter().any(|statement| statement.instruction == Instruction::Stop(Stop::Trap));
@@ -195,7 +207,7 @@ impl Compiled {
 }
 
 /// The function that a thread runs, and what its parameters hold.
-fn started<'m>(
+fn start<'m>(
     module: &'m Module,
     test: &Test,
     index: usize,
@@ -213,7 +225,7 @@ fn started<'m>(
         }
         _ => return Err(vec![at.error(format!("several functions are called `{name}`"))]),
     };
-    let count = inline::interface(function).1.len();
+    let count = Head::read(&function.head).parameters.len();
     let mut errors = Vec::new();
     if arguments.len() > count {
         errors.push(at.error(format!("`{name}` has {count} parameters, not {}", arguments.len())));
@@ -251,7 +263,7 @@ fn started<'m>(
 /// What a special register holds in a thread.
 fn special(test: &Test, index: usize, name: &str) -> Option<Value> {
     let thread = &test.threads[index];
-    if let Some((_, value)) = thread.special.iter().find(|(special, _)| special == name) {
+    if let Some((_, value)) = thread.special.iter().find(|(special, _)| special.trim_start_matches('%') == name) {
         return Some(*value);
     }
     let place = thread.place;
@@ -278,7 +290,7 @@ fn special(test: &Test, index: usize, name: &str) -> Option<Value> {
         None => (place.cta.into(), 0, 1),
     };
     let ctas = if place.cluster.is_some() { clusters.saturating_mul(ctas_of_cluster) } else { ctas_of_cluster };
-    let (family, dimension) = name.strip_prefix('%')?.split_once('.').unwrap_or((name.strip_prefix('%')?, ""));
+    let (family, dimension) = name.split_once('.').unwrap_or((name, ""));
     let (first, count) = match family {
         "tid" => (tid(index), false),
         "ntid" => (threads, true),
@@ -290,6 +302,7 @@ fn special(test: &Test, index: usize, name: &str) -> Option<Value> {
         "cluster_nctaid" | "cluster_nctarank" => (ranks, true),
         "laneid" => (tid(index) % 32, false),
         "warpid" => (tid(index) / 32, false),
+        "WARP_SZ" => (32, false),
         "is_explicit_cluster" => (Value::from(place.cluster.is_some()), false),
         _ => return None,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ptx_isa::{self as asm, Code, Function, Initial, Item, Module, Space, Type};
+use ptx_isa::{self as asm, Initial, Item, Module, Space, Type, flat::SymbolName};
 
 use super::{
     names::is_called,
@@ -17,8 +17,8 @@ use crate::{
 
 /// A variable as the module declares it.
 #[derive(Clone, Debug)]
-pub(super) struct Declaration {
-    pub space: Space,
+struct Declaration {
+    space: Space,
     /// Of one element.
     ty: Type,
     /// 0 where the length is left to whoever launches the kernel.
@@ -71,27 +71,8 @@ impl<'m> Objects<'m> {
         Self { module: items.flatten().collect(), declared, all: Vec::new(), ctas }
     }
 
-    /// The variables that the body of a function declares.
-    pub fn of_function(function: &Function) -> HashMap<String, Declaration> {
-        let lines = function.body.iter().flatten();
-        let texts = lines.filter_map(|line| match &line.code {
-            Code::Directive(text) => Some(declarations(text)),
-            _ => None,
-        });
-        texts.flatten().collect()
-    }
-
-    /// The variables of the module and of a function's body that each CTA has its own of, in the order of their names.
-    pub fn shared(&self, own: &HashMap<String, Declaration>) -> Vec<String> {
-        let all = self.module.iter().chain(own).filter(|(_, declaration)| declaration.space == Space::Shared);
-        let mut symbols: Vec<String> = all.map(|(symbol, _)| symbol.clone()).collect();
-        symbols.sort_unstable();
-        symbols.dedup();
-        symbols
-    }
-
     /// The CTAs of a CTA's cluster that threads are in, by their ranks. A CTA without a cluster is one by itself.
-    pub fn cluster(&self, of: Place) -> Vec<(u32, Place)> {
+    fn cluster(&self, of: Place) -> Vec<(u32, Place)> {
         if of.cluster.is_none() {
             return vec![(0, of)];
         }
@@ -99,18 +80,35 @@ impl<'m> Objects<'m> {
         self.ctas.iter().filter(is_peer).map(|place| (place.cta, *place)).collect()
     }
 
-    /// The object that a symbol of the module, or of a function's body, names in a call of a thread.
-    pub fn symbol(
-        &mut self,
-        symbol: &str,
-        own: &HashMap<String, Declaration>,
-        (thread, call): (usize, usize),
-        place: Place,
-    ) -> Option<Result<usize, String>> {
-        let declaration = own.get(symbol).or_else(|| self.module.get(symbol))?.clone();
+    /// Makes a variable that each CTA has its own of an object of each CTA of the thread's cluster.
+    pub fn map(&mut self, symbol: &SymbolName, thread: usize, place: Place) {
+        if symbol.variable.space.is_some_and(Space::is_shared_cta) {
+            for (_, peer) in self.cluster(place) {
+                self.symbol(symbol, thread, peer);
+            }
+        }
+    }
+
+    /// What `mapa` gives in a CTA: where a variable begins in its own shared memory, the rank of a CTA of the cluster, and where the
+    /// variable begins there.
+    pub fn mapped(&self, place: Place) -> Vec<(Value, u32, Value)> {
+        let own = self.all.iter().filter(|object| object.owner == Owner::Cta(place));
+        let peers = self.cluster(place);
+        let of_peers = own.flat_map(|own| {
+            peers.iter().filter_map(move |(rank, peer)| {
+                let is_twin = |object: &&Object| object.symbol == own.symbol && object.owner == Owner::Cta(*peer);
+                Some((own.base, *rank, self.all.iter().find(is_twin)?.base))
+            })
+        });
+        of_peers.collect()
+    }
+
+    /// The object that a symbol of a thread's code names; nothing if it is in no memory that the model has.
+    pub fn symbol(&mut self, of: &SymbolName, thread: usize, place: Place) -> Option<Result<usize, String>> {
+        let (symbol, declaration) = (&*of.variable.name, Declaration::of(&of.variable)?);
         let owner = match declaration.space {
             Space::Shared => Owner::Cta(place),
-            Space::Local => Owner::Thread(thread, call),
+            Space::Local => Owner::Thread(thread, of.call.unwrap_or_default()),
             _ => Owner::All,
         };
         if let Some(known) = self.all.iter().position(|object| object.symbol == symbol && object.owner == owner) {
@@ -331,9 +329,14 @@ fn words_initial(declared: &Declared) -> Vec<(Value, Value)> {
 
 /// The variables that a directive declares in memory that the model has.
 fn declarations(text: &str) -> impl Iterator<Item = (String, Declaration)> {
-    asm::Variable::read(text).into_iter().filter_map(|asm::Variable { name, space, ty, elements, initial, .. }| {
+    let declared = |variable: asm::Variable| Some((variable.name.clone(), Declaration::of(&variable)?));
+    asm::Variable::read(text).into_iter().filter_map(declared)
+}
+
+impl Declaration {
+    fn of(asm::Variable { space, ty, elements, initial, .. }: &asm::Variable) -> Option<Self> {
         let space =
             space.filter(|space| matches!(space, Space::Global | Space::Shared | Space::Local | Space::Const))?;
-        Some((name, Declaration { space, ty: ty?, elements, initial }))
-    })
+        Some(Self { space, ty: (*ty)?, elements: *elements, initial: initial.clone() })
+    }
 }

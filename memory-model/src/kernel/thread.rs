@@ -1,84 +1,634 @@
-//! A thread's code as a thread of the model, by the reader of litmus tests.
+//! A thread's code: the function that it runs, with all that it calls, in instructions of the model.
 
-use ptx_isa::syntax::{self, Statement as Syntax, Text};
+use ptx_isa::{
+    AluOp, Asynchronous, Cmp, Fence as FenceOfPtx, Runtime, Type,
+    flat::{self, AccessKind, Action, Flat, NotInlined, Step},
+    syntax::Text,
+};
 
 use super::{
-    inline::{Flat, What},
     line::Line,
+    names::shown,
+    objects::{Objects, REGION, region},
+    origins::Origins,
 };
 use crate::{
     litmus::{
         Dialect, cell,
+        compute::{packed, unpacked},
         names::{label, register, variable},
+        operand::NONE,
         shorthand::END,
     },
-    program::{Guard, Instruction, Statement, Stop},
-    ptx::Program,
+    place::Place,
+    program::{
+        Address, Barrier, BarrierName, BarrierPart, Computation, Guard, Label, Operand, Register, RmwOp, Statement,
+        Stop, Value, fits,
+    },
+    ptx::{Fence, Instruction, Program, Proxy, Sem, Semantics},
+    unfold::ARRAY,
 };
+
+/// What a thread runs.
+pub(super) struct Run<'r> {
+    pub thread: usize,
+    pub place: Place,
+    pub flat: &'r Flat,
+    /// What its parameters hold, by their index.
+    pub arguments: Vec<Option<Value>>,
+    /// The values of special registers, by their names without `%`.
+    pub special: &'r dyn Fn(&str) -> Option<Value>,
+}
+
+/// The register that says whether a thread came to a `trap`.
+pub(super) const TRAP: &str = "trap";
+/// The register that holds what a thread returns.
+pub(super) const RETURN: &str = "return";
+/// Of calls within calls, whichever function is called.
+const MAX_DEPTH: usize = 32;
+/// Of the instructions of one thread.
+const MAX_STEPS: usize = 1 << 14;
+
+/// How far calls are followed.
+pub(super) const LIMITS: flat::Limits = flat::Limits { depth: MAX_DEPTH, recursion: MAX_DEPTH, lines: MAX_STEPS };
+
+/// Instructions that do nothing that a memory model could tell.
+const WITHOUT_EFFECT: [&str; 6] = ["nanosleep", "pmevent", "brkpt", "setmaxnreg", "nop", "createpolicy"];
 
 /// Litmus tests have matrices of one element, kernels do not.
 const ASYNCHRONOUS: &str =
     "asynchronous operations are modelled in litmus tests, not in kernels: write their pattern as one";
 
-/// Adds the code to a thread of the program. Gives where each statement stands.
-pub(super) fn read(program: &mut Program, thread: usize, code: Vec<Flat>) -> Vec<Line> {
-    for flat in &code {
-        declare(program, thread, flat);
+type Instructions = Result<Vec<Instruction>, String>;
+
+/// The object that each symbol names in a thread, where its code names it.
+pub(super) fn named(run: &Run<'_>, objects: &mut Objects<'_>) -> Vec<Option<Result<usize, String>>> {
+    let mut named = vec![None; run.flat.symbols.len()];
+    let mut name = |symbol: usize| {
+        if named[symbol].is_none() {
+            named[symbol] = objects.symbol(&run.flat.symbols[symbol], run.thread, run.place);
+        }
+    };
+    let mut maps = false;
+    for step in &run.flat.steps {
+        operands(step).into_iter().for_each(|operand| symbols(operand, &mut name));
+        maps |= matches!(&step.action, Action::Compute(mnemonic, _) if mnemonic.starts_with("mapa"));
     }
-    let mut lines = Vec::new();
-    for Flat { line, what } in code {
-        let before = program.threads[thread].code.len();
-        let stop = match what {
-            What::Stop(stop, guard) => Some((stop, guard, line.wrong.clone())),
-            What::Text(text) => {
-                let reader = cell::Thread { program, column: thread, dialect: Dialect::Ptx };
-                let read = reader.read(Text::of(&text)).map_err(|(_, why)| why);
-                let added = &program.threads[thread].code[before..];
-                let is_asynchronous = |of: &Statement<_>| matches!(of.instruction, Instruction::Asynchronous(_));
-                let why = match read {
-                    Ok(_) if added.iter().any(is_asynchronous) => Some(ASYNCHRONOUS.to_owned()),
-                    read => read.err(),
+    if maps {
+        run.flat.symbols.iter().for_each(|symbol| objects.map(symbol, run.thread, run.place));
+    }
+    named
+}
+
+/// The operands that an instruction reads.
+fn operands(step: &Step) -> Vec<&flat::Operand> {
+    match &step.action {
+        Action::Compute(_, sources) | Action::Pass { from: sources, .. } => sources.iter().collect(),
+        Action::Access(access) => [&access.address].into_iter().chain(&access.data).collect(),
+        Action::Barrier(barrier) => {
+            let predicate = barrier.reduces.as_ref().map(|(_, p)| p);
+            [&barrier.id].into_iter().chain(&barrier.threads).chain(predicate).collect()
+        }
+        Action::Jump(_, index) => index.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn symbols(operand: &flat::Operand, name: &mut impl FnMut(usize)) {
+    match operand {
+        flat::Operand::Symbol(symbol) => name(*symbol),
+        flat::Operand::Address(base, _) | flat::Operand::Tensor(base) => symbols(base, name),
+        flat::Operand::Vector(elements) => elements.iter().for_each(|element| symbols(element, name)),
+        _ => {}
+    }
+}
+
+/// Adds the code to a thread of the program. Gives where each statement stands.
+pub(super) fn read(
+    program: &mut Program,
+    run: &Run<'_>,
+    objects: &Objects<'_>,
+    named: &[Option<Result<usize, String>>],
+    origins: &Origins<'_>,
+) -> Vec<Line> {
+    let mut reader = Reader { program, run, objects, named, lines: Vec::new(), line: Line::default(), guard: None };
+    reader.declare();
+    let mut order: Vec<usize> = (0..run.flat.labels.len()).collect();
+    order.sort_by_key(|label| run.flat.labels[*label].at);
+    let mut labels = order.into_iter().peekable();
+    let last = run.flat.steps.len() - 1;
+    for (at, step) in run.flat.steps.iter().enumerate() {
+        (reader.line, reader.guard) = (Line::default(), None);
+        while let Some(label) = labels.next_if(|label| run.flat.labels[*label].at == at) {
+            let label = reader.label(label);
+            reader.push(Instruction::Label(label));
+        }
+        reader.line = origins.line(run.flat, step);
+        reader.guard = step.guard.map(|(p, holds)| Guard { p: reader.register(p), negated: !holds });
+        if at >= MAX_STEPS {
+            reader.wrong("the thread has too many instructions".into());
+            break;
+        }
+        // Behind the last instruction stands the end.
+        if at < last {
+            reader.step(step);
+        }
+    }
+    (reader.line, reader.guard) = (Line::default(), None);
+    let end = label(reader.thread(), END);
+    reader.push(Instruction::Label(end));
+    reader.lines
+}
+
+struct Reader<'r, 'm> {
+    program: &'r mut Program,
+    run: &'r Run<'r>,
+    objects: &'r Objects<'m>,
+    named: &'r [Option<Result<usize, String>>],
+    lines: Vec<Line>,
+    /// Where the instruction stands that is read.
+    line: Line,
+    guard: Option<Guard>,
+}
+
+impl Reader<'_, '_> {
+    fn thread(&mut self) -> &mut crate::ptx::Thread {
+        &mut self.program.threads[self.run.thread]
+    }
+
+    fn push(&mut self, instruction: Instruction) {
+        let statement = Statement { guard: self.guard, instruction };
+        self.thread().code.push(statement);
+        self.lines.push(self.line.clone());
+    }
+
+    /// The thread goes on in a way that is not modelled.
+    fn wrong(&mut self, why: String) {
+        self.line.wrong = Some(why);
+        self.push(Instruction::Stop(Stop::Unmodelled));
+    }
+
+    /// Declares registers in the order in which the code names them: it may read them before it writes them.
+    fn declare(&mut self) {
+        for step in &self.run.flat.steps {
+            step.writes.iter().flatten().for_each(|register| {
+                self.register(*register);
+            });
+            for operand in operands(step) {
+                self.declare_all(operand);
+            }
+            if let Some((register, _)) = step.guard {
+                self.register(register);
+            }
+        }
+    }
+
+    fn declare_all(&mut self, operand: &flat::Operand) {
+        match operand {
+            flat::Operand::Register(register) | flat::Operand::Not(register) => drop(self.register(*register)),
+            flat::Operand::Address(base, _) => self.declare_all(base),
+            flat::Operand::Vector(elements) => elements.iter().for_each(|element| self.declare_all(element)),
+            _ => {}
+        }
+    }
+
+    /// A register of a call: each call has its own, and none is named as the end of the thread.
+    fn register(&mut self, register_of: flat::Register) -> Register {
+        let of = &self.run.flat.registers[register_of];
+        let is_result = |name: &str| self.run.flat.head.results.iter().any(|result| result.name == name);
+        let name = match of.offset {
+            None => own_name(&of.name, of.call),
+            Some(offset) => {
+                let base = match of.call {
+                    0 if is_result(&of.name) => RETURN.to_owned(),
+                    call => own_name(&format!("%{}", of.name), call),
                 };
-                why.map(|why| (Stop::Unmodelled, guard_of(&text), Some(why)))
+                if offset == 0 { base } else { format!("{base}${offset}") }
             }
         };
-        let mut wrong = None;
-        if let Some((stop, guard, why)) = stop {
-            wrong = why;
-            let of = &mut program.threads[thread];
-            of.code.truncate(before);
-            let guard = guard.map(|guard| {
-                let p = guard.trim_start_matches(['@', '!']);
-                Guard { p: register(of, p), negated: guard.starts_with("@!") }
-            });
-            of.code.push(Statement { guard, instruction: Instruction::Stop(stop) });
-        }
-        let added = program.threads[thread].code.len() - before;
-        lines.extend(std::iter::repeat_n(Line { wrong, ..line }, added));
+        register(self.thread(), &name)
     }
-    let of = &mut program.threads[thread];
-    let end = label(of, END);
-    of.code.push(Instruction::Label(end).into());
-    lines.push(Line::default());
-    lines
+
+    fn label(&mut self, of: flat::Label) -> Label {
+        let of = &self.run.flat.labels[of];
+        let name = match &of.name {
+            Some(name) => own_name(name, of.call),
+            None => format!("$returned$c{}", of.call),
+        };
+        label(self.thread(), &name)
+    }
+
+    fn scratch(&mut self, name: &str) -> Register {
+        register(self.thread(), name)
+    }
+
+    fn step(&mut self, step: &Step) {
+        let read = match &step.action {
+            Action::Trap => {
+                let d = self.scratch(TRAP);
+                self.push(alu(Computation::MOV, Type::U64, d, [Operand::Immediate(1), NONE, NONE]));
+                return self.push(Instruction::Stop(Stop::Trap));
+            }
+            Action::Jump(targets, Some(index)) => return self.indexed_jump(targets, index),
+            Action::Compute(mnemonic, sources) if mnemonic.starts_with("mapa") => {
+                return self.mapped(step, sources).unwrap_or_else(|why| self.wrong(why));
+            }
+            Action::Jump(targets, None) => match targets[..] {
+                [target] => Ok(vec![Instruction::Branch { when: None, target: self.label(target) }]),
+                _ => Err("a branch to several labels".into()),
+            },
+            Action::Leave => {
+                let target = label(self.thread(), END);
+                Ok(vec![Instruction::Branch { when: None, target }])
+            }
+            Action::Compute(mnemonic, sources) => self.computed(mnemonic, sources, &step.writes),
+            Action::Pass { ty, from } => self.passed(*ty, from, &step.writes),
+            Action::Parameter { symbol, offset, ty } => self.parameter(*symbol, *offset, *ty, &step.writes),
+            Action::Access(access) => self.access(access, &step.writes),
+            Action::Asynchronous(form, _) => self.asynchronous(form),
+            Action::Barrier(barrier) => self.barrier(barrier, &step.writes),
+            Action::Fence(FenceOfPtx { sem, scope }) => Ok(vec![Instruction::Fence(Fence::memory(*sem, *scope))]),
+            Action::Call(_, NotInlined::Runtime(Runtime::Prints)) => {
+                let results = step.writes.iter().flatten().map(|result| self.register(*result));
+                Ok(results.map(|d| alu(Computation::MOV, Type::B64, d, [NONE; 3])).collect())
+            }
+            Action::Call(callee, why) => Err(match why {
+                NotInlined::Recursive | NotInlined::TooLong => format!("calls of `{}` within calls", shown(callee)),
+                NotInlined::NotNamed if callee.starts_with('%') => "a call of what is not named".into(),
+                _ => format!("a call of `{}`, which the module does not define", shown(callee)),
+            }),
+            Action::Unknown(mnemonic) | Action::Elsewhere(mnemonic) => {
+                Err(format!("`{mnemonic}` is no instruction of a litmus test"))
+            }
+            Action::Nothing => Ok(Vec::new()),
+        };
+        match read {
+            Ok(instructions) => instructions.into_iter().for_each(|instruction| self.push(instruction)),
+            Err(why) => self.wrong(why),
+        }
+    }
+
+    /// A register, a constant, or the address of an object.
+    fn value(&mut self, operand: &flat::Operand) -> Result<Operand, String> {
+        Ok(match operand {
+            flat::Operand::Register(register) => Operand::Register(self.register(*register)),
+            flat::Operand::Constant(bits) => Operand::Immediate(bits.cast_unsigned()),
+            flat::Operand::Symbol(symbol) => Operand::Address(self.object(*symbol)?),
+            flat::Operand::Special(name) => match (self.run.special)(name) {
+                Some(value) => Operand::Immediate(value),
+                None => {
+                    return Err(format!("`%{name}` has no value here: say `%{name} = 0` behind the thread's place"));
+                }
+            },
+            _ => return Err(format!("{} is no register and no number", told(operand))),
+        })
+    }
+
+    /// A value of a type, in which a constant must fit.
+    fn fitting(&mut self, operand: &flat::Operand, ty: Type) -> Result<Operand, String> {
+        match self.value(operand)? {
+            Operand::Immediate(value) if !fits(ty, value) => {
+                Err(format!("`{}` does not fit into {} bits", value.cast_signed(), ty.bits()))
+            }
+            value => Ok(value),
+        }
+    }
+
+    fn object(&mut self, symbol: flat::Symbol) -> Result<crate::program::Location, String> {
+        let name = &self.run.flat.symbols[symbol].variable.name;
+        let object = match &self.named[symbol] {
+            Some(Ok(object)) => *object,
+            Some(Err(why)) => return Err(why.clone()),
+            None => return Err(format!("`{name}` is in no memory that the model has")),
+        };
+        variable(self.program, &Objects::spelled(object)).ok_or_else(|| format!("`{name}` is no object"))
+    }
+
+    fn address(&mut self, operand: &flat::Operand) -> Result<Address, String> {
+        let flat::Operand::Address(base, offset) = operand else { return Err("an access without an address".into()) };
+        match self.value(base)? {
+            Operand::Immediate(_) => Err("an access at a number".into()),
+            base => Ok(Address { base, offset: *offset }),
+        }
+    }
+
+    /// The register of the only result. What is discarded goes into a register of its own.
+    fn result(&mut self, writes: &[Option<flat::Register>]) -> Result<Register, String> {
+        match *writes {
+            [Some(register)] => Ok(self.register(register)),
+            [None] => Ok(self.scratch("%_")),
+            _ => Err(format!("an instruction with {} results", writes.len())),
+        }
+    }
+
+    fn computed(
+        &mut self,
+        mnemonic: &str,
+        sources: &[flat::Operand],
+        writes: &[Option<flat::Register>],
+    ) -> Instructions {
+        let mut words = mnemonic.split('.');
+        let base = words.next().unwrap_or_default();
+        let words: Vec<&str> = words.collect();
+        if WITHOUT_EFFECT.contains(&base) {
+            return Ok(Vec::new());
+        }
+        match (base, &words[..], sources) {
+            ("cvta", _, [a, ..]) => {
+                Ok(vec![alu(Computation::MOV, Type::U64, self.result(writes)?, [self.value(a)?, NONE, NONE])])
+            }
+            ("isspacep", [space], [a]) => self.in_space(space, a, writes),
+            ("mov", [ty], [flat::Operand::Vector(elements)]) => {
+                let elements = elements.iter().map(|element| self.value(element)).collect::<Result<Vec<_>, _>>()?;
+                let d = self.result(writes)?;
+                packed(self.thread(), bits(ty), d, &elements)
+            }
+            ("mov", [ty], [whole]) if writes.len() > 1 => {
+                let results: Vec<_> = writes.iter().map(|result| result.map(|result| self.register(result))).collect();
+                let whole = self.value(whole)?;
+                unpacked(self.thread(), bits(ty), &results, whole)
+            }
+            ("mov", _, [flat::Operand::Address(base, offset)]) => {
+                let by = Operand::Immediate(offset.cast_unsigned());
+                let sources = [self.value(base)?, by, NONE];
+                Ok(vec![alu(Computation::Alu(AluOp::Add), Type::U64, self.result(writes)?, sources)])
+            }
+            _ => {
+                let unknown = || format!("`{mnemonic}` is not what the model computes: it has integers alone");
+                let (computation, ty) = computation(base, &words).ok_or_else(unknown)?;
+                if !computation.is_known(ty) || sources.len() != computation.arity() {
+                    return Err(unknown());
+                }
+                let mut values = [NONE; 3];
+                for (index, (value, source)) in values.iter_mut().zip(sources).enumerate() {
+                    *value =
+                        self.fitting(source, computation.source_type(ty, index)).or_else(|_| self.value(source))?;
+                }
+                Ok(vec![alu(computation, ty, self.result(writes)?, values)])
+            }
+        }
+    }
+
+    /// `isspacep`: each state space has a part of the addresses.
+    fn in_space(&mut self, space: &str, a: &flat::Operand, writes: &[Option<flat::Register>]) -> Instructions {
+        let Some(region) = space.parse().ok().and_then(region) else { return Err("no state space of objects".into()) };
+        let (d, a, of) = (self.result(writes)?, self.value(a)?, self.scratch("%space"));
+        let by = Operand::Immediate((ARRAY * REGION).ilog2().into());
+        Ok(vec![
+            alu(Computation::Alu(AluOp::Shr), Type::U64, of, [a, by, NONE]),
+            alu(Computation::Setp(Cmp::Eq), Type::U64, d, [Operand::Register(of), Operand::Immediate(region), NONE]),
+        ])
+    }
+
+    /// What a call takes or gives: a load of a signed type extends it.
+    fn passed(&mut self, ty: Type, from: &[flat::Operand], writes: &[Option<flat::Register>]) -> Instructions {
+        let mut instructions = Vec::new();
+        for (to, from) in writes.iter().zip(from) {
+            let Some(to) = *to else { continue };
+            let is_parameter = self.run.flat.registers[to].offset.is_some();
+            let (d, value) = (self.register(to), self.value(from)?);
+            instructions.push(moved(d, value, ty, !is_parameter));
+        }
+        Ok(instructions)
+    }
+
+    /// A parameter of the function that the thread runs, which is a constant.
+    fn parameter(
+        &mut self,
+        symbol: flat::Symbol,
+        offset: i64,
+        ty: Type,
+        writes: &[Option<flat::Register>],
+    ) -> Instructions {
+        let name = &self.run.flat.symbols[symbol].variable.name;
+        let index = self.run.flat.head.parameters.iter().position(|parameter| parameter.name == *name);
+        let Some(Some(value)) = index.and_then(|index| self.run.arguments.get(index)).copied() else {
+            return Err(format!(
+                "`{name}` is not bound: say what the parameter is, as in `thread P0 = {}(data)`",
+                shown(&self.run.flat.calls[0].function)
+            ));
+        };
+        if offset != 0 || writes.len() > 1 {
+            return Err(format!("`{name}` is more than one value"));
+        }
+        let d = self.result(writes)?;
+        Ok(vec![moved(d, Operand::Immediate(value), ty, true)])
+    }
+
+    fn access(&mut self, of: &flat::Access, writes: &[Option<flat::Register>]) -> Instructions {
+        let ty = of.ty.unwrap_or(Type::U64);
+        if of.kind == AccessKind::Matrix || !(8..=64).contains(&ty.bits()) {
+            return Err(format!("an access has 8 to 64 bits here, not {}", ty.bits()));
+        }
+        let a = self.address(&of.address)?;
+        let sem = match of.sem {
+            flat::Sem::Weak => Sem::Weak,
+            flat::Sem::Relaxed => Sem::Relaxed,
+            flat::Sem::Acquire => Sem::Acquire,
+            flat::Sem::Release => Sem::Release,
+            flat::Sem::AcqRel => Sem::AcqRel,
+            flat::Sem::Volatile => Sem::Volatile,
+        };
+        let scope = of.strong().unwrap_or(ptx_isa::Scope::Sys);
+        let access = Semantics { sem, scope, mmio: of.mmio, proxy: Proxy::Generic };
+        if let AccessKind::Atom | AccessKind::Red = of.kind {
+            return self.atomic(of, a, ty, access, writes).map(|instruction| vec![instruction]);
+        }
+        let at = |index: usize| Address { offset: a.offset.wrapping_add(i64::from(ty.bits() / 8) * index as i64), ..a };
+        let elements = match (of.kind, &of.data[..]) {
+            (AccessKind::Ld, _) => {
+                let load = |(index, d): (usize, &Option<_>)| {
+                    let d = self.result(&[*d])?;
+                    Ok(Instruction::Load { d, a: at(index), ty, access })
+                };
+                writes.iter().enumerate().map(load).collect::<Instructions>()?
+            }
+            (_, [data]) => {
+                let data =
+                    if let flat::Operand::Vector(elements) = data { elements } else { std::slice::from_ref(data) };
+                let store = |(index, b): (usize, &_)| {
+                    Ok(Instruction::Store { a: at(index), b: self.fitting(b, ty)?, ty, access })
+                };
+                data.iter().enumerate().map(store).collect::<Instructions>()?
+            }
+            _ => return Err("a store of several operands".into()),
+        };
+        if elements.len() != of.elements as usize {
+            return Err(format!("an access of {} elements has {}", of.elements, elements.len()));
+        }
+        Ok(if elements.len() > 1 { vec![Instruction::Vector(elements)] } else { elements })
+    }
+
+    fn atomic(
+        &mut self,
+        of: &flat::Access,
+        a: Address,
+        ty: Type,
+        access: Semantics,
+        writes: &[Option<flat::Register>],
+    ) -> Result<Instruction, String> {
+        let op: RmwOp = of.op.ok_or("an atomic operation without one")?.into();
+        if of.elements > 1 || !op.is_known(ty) {
+            return Err(format!("`.{op}.{ty}` is not what the model computes: it has integers alone"));
+        }
+        let d = writes.first().copied().flatten().map(|d| self.register(d));
+        let mut value = |index: usize| of.data.get(index).map_or(Ok(NONE), |operand| self.fitting(operand, ty));
+        Ok(Instruction::Rmw { op, d, a, b: value(0)?, c: value(1)?, ty, access })
+    }
+
+    /// Fences of proxies, and barriers of a cluster.
+    fn asynchronous(&mut self, form: &Asynchronous) -> Instructions {
+        let thread = self.run.thread;
+        let before = self.program.threads[thread].code.len();
+        let reader = cell::Thread { program: self.program, column: thread, dialect: Dialect::Ptx };
+        if !form.arguments().is_empty() || reader.read(Text::of(&form.to_string())).is_err() {
+            self.thread().code.truncate(before);
+            return Err(ASYNCHRONOUS.into());
+        }
+        let read: Vec<_> = self.thread().code.drain(before..).map(|statement| statement.instruction).collect();
+        let is_asynchronous = read.iter().any(|of| matches!(of, Instruction::Asynchronous(_)));
+        if is_asynchronous { Err(ASYNCHRONOUS.into()) } else { Ok(read) }
+    }
+
+    fn barrier(&mut self, of: &flat::Barrier, writes: &[Option<flat::Register>]) -> Instructions {
+        if of.warp {
+            return Err("`bar.warp.sync` is no instruction of a litmus test".into());
+        }
+        let id = self.value(&of.id)?;
+        let quorum = of.threads.as_ref().map(|threads| self.value(threads)).transpose()?;
+        let part = match &of.reduces {
+            Some((op, flat::Operand::Not(_))) => {
+                return Err(format!("a barrier that reduces by `.{op}` the opposite of a predicate"));
+            }
+            Some((op, p)) => BarrierPart::Red { op: *op, d: self.result(writes)?, p: self.value(p)? },
+            None if of.waits => BarrierPart::Sync,
+            None => BarrierPart::Arrive,
+        };
+        Ok(vec![Instruction::Barrier(Barrier { part, of: BarrierName::Cta { instance: 0, id, quorum } })])
+    }
+
+    /// `brx.idx`, which branches to the label that stands at an index of a table: a comparison and a branch for each of them.
+    /// Behind the table, nothing is defined.
+    fn indexed_jump(&mut self, targets: &[flat::Label], index: &flat::Operand) {
+        let index = match self.value(index) {
+            Ok(index) => index,
+            Err(why) => return self.wrong(why),
+        };
+        let not_taken = self.skip("brx");
+        let is = self.scratch("%brx$is");
+        for (number, target) in targets.iter().enumerate() {
+            let number = Operand::Immediate(number as Value);
+            self.push(alu(Computation::Setp(Cmp::Eq), Type::U32, is, [index, number, NONE]));
+            let target = self.label(*target);
+            self.guarded(is, Instruction::Branch { when: None, target });
+        }
+        self.wrong("an index behind the table of the branch".into());
+        self.land(not_taken);
+    }
+
+    /// Leads around what follows where the guard does not hold. What follows has no guard.
+    fn skip(&mut self, name: &str) -> Option<Label> {
+        let guard = self.guard.take()?;
+        let target = self.new_label(name);
+        self.guard = Some(Guard { negated: !guard.negated, ..guard });
+        self.push(Instruction::Branch { when: None, target });
+        self.guard = None;
+        Some(target)
+    }
+
+    /// A label that the code has not.
+    fn new_label(&mut self, name: &str) -> Label {
+        let name = format!("${name}${}", self.lines.len());
+        label(self.thread(), &name)
+    }
+
+    /// Where [`Self::skip`] leads.
+    fn land(&mut self, label: Option<Label>) {
+        self.line.wrong = None;
+        if let Some(label) = label {
+            self.push(Instruction::Label(label));
+        }
+    }
+
+    fn guarded(&mut self, p: Register, instruction: Instruction) {
+        self.guard = Some(Guard { p, negated: false });
+        self.push(instruction);
+        self.guard = None;
+    }
+
+    /// `mapa`, the place in the shared memory of a CTA of the cluster that an address names in that of the thread's own: a comparison and
+    /// a sum for each variable and CTA. Of any other address or CTA, nothing is known.
+    fn mapped(&mut self, step: &Step, sources: &[flat::Operand]) -> Result<(), String> {
+        let [a, rank] = sources else { return Err("`mapa` takes three operands".into()) };
+        let (d, a, rank) = (self.result(&step.writes)?, self.value(a)?, self.value(rank)?);
+        let skipped = self.skip("mapa");
+        let done = self.new_label("mapa$done");
+        let [address, of, is] = ["%mapa$address", "%mapa$of", "%mapa$is"].map(|name| self.scratch(name));
+        let number = Operand::Immediate;
+        let op = Computation::Alu;
+        let [from, key] = [address, of].map(Operand::Register);
+        for (op, d, sources) in [
+            (Computation::MOV, address, [a, NONE, NONE]),
+            (op(AluOp::Shr), of, [from, number(ARRAY.ilog2().into()), NONE]),
+            (op(AluOp::Shl), of, [key, number(32), NONE]),
+            (op(AluOp::Add), of, [key, rank, NONE]),
+        ] {
+            self.push(alu(op, Type::U64, d, sources));
+        }
+        for (own, rank, peer) in self.objects.mapped(self.run.place) {
+            let named = number(own >> ARRAY.ilog2() << 32 | Value::from(rank));
+            self.push(alu(Computation::Setp(Cmp::Eq), Type::U64, is, [key, named, NONE]));
+            let sum = [from, number(peer.wrapping_sub(own)), NONE];
+            self.guarded(is, alu(op(AluOp::Add), Type::U64, d, sum));
+            self.guarded(is, Instruction::Branch { when: None, target: done });
+        }
+        self.wrong("`mapa` of what is no variable in shared memory, or of a CTA that no thread is in".into());
+        self.land(Some(done));
+        self.land(skipped);
+        Ok(())
+    }
 }
 
-/// Declares the registers of an instruction, which may be read before they are written.
-fn declare(program: &mut Program, thread: usize, flat: &Flat) {
-    let What::Text(text) = &flat.what else { return };
-    let Ok(Syntax::Instruction(of)) = syntax::statement(text) else { return };
-    if of.mnemonic.text == "bra" {
-        return;
-    }
-    let guard = of.guard.iter().map(|guard| guard.predicate);
-    for name in of.operands.iter().flat_map(|operand| operand.names()).chain(guard) {
-        if variable(program, name.text).is_none() {
-            register(&mut program.threads[thread], name.text);
+fn alu(computation: Computation, ty: Type, d: Register, sources: [Operand; 3]) -> Instruction {
+    Instruction::Alu { computation, ty, d, sources }
+}
+
+/// A copy of as many bits as the type has; with their sign, where the type has one and it is asked for.
+fn moved(d: Register, value: Operand, ty: Type, extends: bool) -> Instruction {
+    let computation =
+        if extends && ty.is_signed() && ty.bits() < 64 { Computation::Cvt(Type::S64) } else { Computation::MOV };
+    alu(computation, ty, d, [value, NONE, NONE])
+}
+
+/// What a mnemonic and its modifiers compute, and the type; nothing if the model has no such thing.
+fn computation(base: &str, words: &[&str]) -> Option<(Computation, Type)> {
+    match (base, words) {
+        ("setp", [cmp, ty]) => Some((Computation::Setp(cmp.parse().ok()?), ty.parse().ok()?)),
+        ("cvt", [to, from]) => Some((Computation::Cvt(to.parse().ok()?), from.parse().ok()?)),
+        _ => {
+            let op = AluOp::of(base, words)?;
+            let mut rest = words.iter().filter(|word| !op.modifiers().any(|own| own == **word));
+            let ty = rest.next()?.parse().ok()?;
+            rest.next().is_none().then_some((Computation::Alu(op), ty))
         }
     }
 }
 
-/// `@%p` of an instruction.
-fn guard_of(text: &str) -> Option<String> {
-    text.starts_with('@').then(|| text.split_whitespace().next().map(str::to_owned)).flatten()
+/// The width of a type; 0 of what is none.
+fn bits(ty: &str) -> u32 {
+    ty.parse().map_or(0, Type::bits)
+}
+
+/// A name in a call, where each call has registers and labels of its own, and none is the end of the thread.
+fn own_name(name: &str, call: usize) -> String {
+    if call == 0 && name != END { name.to_owned() } else { format!("{name}$c{call}") }
+}
+
+fn told(operand: &flat::Operand) -> &'static str {
+    match operand {
+        flat::Operand::Not(_) => "the opposite of a predicate",
+        flat::Operand::Vector(_) => "a vector",
+        flat::Operand::Address(..) | flat::Operand::Tensor(_) => "an address",
+        _ => "an operand that is not read",
+    }
 }

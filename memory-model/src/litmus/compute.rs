@@ -12,8 +12,8 @@ use super::{
     operand::{NONE, Reader, Wrong},
 };
 use crate::{
-    program::{Computation, Operand},
-    ptx::Instruction,
+    program::{Computation, Operand, Register},
+    ptx::{Instruction, Thread},
 };
 
 impl<'t> Reader<'_, 't> {
@@ -51,41 +51,78 @@ impl<'t> Reader<'_, 't> {
         self.count(2)?;
         let bits = ty.unwrap_or(Type::U64).bits();
         let Shape::Vector(elements) = &self.of.operands[vector].shape else { return self.wrong("no vector") };
-        let width = bits.checked_div(elements.len() as u32).unwrap_or_default();
-        let unsigned = |bits: u32| Type::iter().find(|ty| ty.bits() == bits && Computation::MOV.is_known(*ty));
-        let (Some(part), true) =
-            (unsigned(width), elements.len() >= 2 && width * elements.len() as u32 == bits && bits <= 64)
-        else {
-            return self.wrong(format!("`{}` does not take {} elements", self.spelled(), elements.len()));
-        };
-        let alu = |computation, ty, d, sources| Instruction::Alu { computation, ty, d, sources };
-        let op = |op| Computation::Alu(op);
-        // Scratch registers: an element may be the register that is packed, or unpacked.
-        let whole = register(self.thread(), "%whole");
-        let element = register(self.thread(), "%element");
-        let mut code = vec![alu(Computation::MOV, Type::U64, whole, [NONE; 3])];
-        if vector == 0 {
-            code[0] = alu(Computation::MOV, Type::U64, whole, [self.value(1, Type::U64)?, NONE, NONE]);
-            for written in elements {
-                if written.shape != Shape::Sink {
-                    let d = self.register_of(written, 1)?;
-                    code.push(alu(Computation::Cvt(part), part, d, [Operand::Register(whole), NONE, NONE]));
-                }
-                let by = Operand::Immediate(width.into());
-                code.push(alu(op(AluOp::Shr), Type::U64, whole, [Operand::Register(whole), by, NONE]));
+        let moved = match vector {
+            0 => {
+                let result = |this: &mut Self, written: &Written<'t>| match written.shape {
+                    Shape::Sink => Ok(None),
+                    _ => this.register_of(written, 1).map(Some),
+                };
+                let whole = self.value(1, Type::U64)?;
+                let results = elements.iter().map(|written| result(self, written)).collect::<Result<Vec<_>, _>>()?;
+                unpacked(self.thread(), bits, &results, whole)
             }
-            return Ok(code);
-        }
-        // The first element is the lowest.
-        for written in elements.iter().rev() {
-            let value = self.value_of(written, 2, part)?;
-            code.push(alu(Computation::Cvt(part), part, element, [value, NONE, NONE]));
-            let sources = [Operand::Register(whole), Operand::Immediate(1 << width), Operand::Register(element)];
-            code.push(alu(op(AluOp::MadLo), Type::U64, whole, sources));
-        }
-        code.push(alu(Computation::MOV, Type::U64, self.register(0)?, [Operand::Register(whole), NONE, NONE]));
-        Ok(code)
+            _ => {
+                let ty = part(bits, elements.len()).unwrap_or(Type::U64);
+                let values = elements.iter().map(|written| self.value_of(written, 2, ty));
+                let values = values.collect::<Result<Vec<_>, _>>()?;
+                let d = self.register(0)?;
+                packed(self.thread(), bits, d, &values)
+            }
+        };
+        moved.or_else(|why| self.wrong(why))
     }
+}
+
+/// The type of each of so many elements of a register.
+fn part(bits: u32, elements: usize) -> Result<Type, String> {
+    let width = bits.checked_div(elements as u32).unwrap_or_default();
+    let unsigned = Type::iter().find(|ty| ty.bits() == width && Computation::MOV.is_known(*ty));
+    let fits = elements >= 2 && width * elements as u32 == bits && bits <= 64;
+    unsigned.filter(|_| fits).ok_or_else(|| format!("`mov.b{bits}` does not take {elements} elements"))
+}
+
+fn alu(computation: Computation, ty: Type, d: Register, sources: [Operand; 3]) -> Instruction {
+    Instruction::Alu { computation, ty, d, sources }
+}
+
+/// `mov` that unpacks a register of so many bits into several: the first is the lowest. Scratch registers, since one of them may be
+/// the register that is unpacked.
+pub(crate) fn unpacked(
+    thread: &mut Thread,
+    bits: u32,
+    results: &[Option<Register>],
+    whole_value: Operand,
+) -> Result<Vec<Instruction>, String> {
+    let part = part(bits, results.len())?;
+    let whole = register(thread, "%whole");
+    let mut code = vec![alu(Computation::MOV, Type::U64, whole, [whole_value, NONE, NONE])];
+    for result in results {
+        if let Some(d) = result {
+            code.push(alu(Computation::Cvt(part), part, *d, [Operand::Register(whole), NONE, NONE]));
+        }
+        let by = Operand::Immediate(part.bits().into());
+        code.push(alu(Computation::Alu(AluOp::Shr), Type::U64, whole, [Operand::Register(whole), by, NONE]));
+    }
+    Ok(code)
+}
+
+/// `mov` that packs values into a register of so many bits: the first is the lowest.
+pub(crate) fn packed(
+    thread: &mut Thread,
+    bits: u32,
+    d: Register,
+    values: &[Operand],
+) -> Result<Vec<Instruction>, String> {
+    let part = part(bits, values.len())?;
+    let [whole, element] = ["%whole", "%element"].map(|name| register(thread, name));
+    let mut code = vec![alu(Computation::MOV, Type::U64, whole, [NONE; 3])];
+    for value in values.iter().rev() {
+        code.push(alu(Computation::Cvt(part), part, element, [*value, NONE, NONE]));
+        let sources = [Operand::Register(whole), Operand::Immediate(1 << part.bits()), Operand::Register(element)];
+        code.push(alu(Computation::Alu(AluOp::MadLo), Type::U64, whole, sources));
+    }
+    code.push(alu(Computation::MOV, Type::U64, d, [Operand::Register(whole), NONE, NONE]));
+    Ok(code)
 }
 
 pub(super) fn is_vector(written: &Written<'_>) -> bool {

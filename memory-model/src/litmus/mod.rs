@@ -32,7 +32,7 @@
 mod access;
 mod asynchronous;
 pub(crate) mod cell;
-mod compute;
+pub(crate) mod compute;
 pub(crate) mod error;
 mod file;
 pub(crate) mod formula;

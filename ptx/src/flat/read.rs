@@ -10,7 +10,7 @@ use crate::{
     mnemonic::{Control, Memory, Mnemonic},
     module::Jump,
     syntax::{self, Number, Operand as Syntax, Shape},
-    word::{MembarLevel, Scope, Type},
+    word::{FenceSem, MembarLevel, Scope, Type},
 };
 
 /// An instruction, with its words and its row of the mnemonics.
@@ -108,8 +108,9 @@ impl<'m> Builder<'_, 'm> {
             }
             "ld" | "ldu" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" => self.access(frame, of),
             "wmma" if row.accesses() => self.access(frame, of),
-            _ if row.memory.contains(&Memory::Texture) => Action::Nothing,
-            "multimem" | "discard" if !row.is_asynchronous => Action::Nothing,
+            "discard" => Action::Nothing,
+            _ if row.memory.contains(&Memory::Texture) => Action::Elsewhere(of.mnemonic()),
+            "multimem" if !row.is_asynchronous => Action::Elsewhere(of.mnemonic()),
             _ if row.accesses() || row.order.is_some() && first != "griddepcontrol" => Action::Unknown(of.mnemonic()),
             _ if row.memory.is_empty() => {
                 let sources = of.of.operands[of.results..].iter().map(|operand| self.operand(frame, operand));
@@ -292,13 +293,12 @@ impl<'m> Builder<'_, 'm> {
 }
 
 fn fence(of: &Reading<'_>) -> Action {
-    let level = match of.find::<MembarLevel>().filter(|_| of.words[0] == "membar") {
-        Some(MembarLevel::Cta) => Some(Scope::Cta),
-        Some(MembarLevel::Gl) => Some(Scope::Gpu),
-        Some(MembarLevel::Sys) => Some(Scope::Sys),
-        None => None,
-    };
-    Action::Fence(Fence { sem: of.find(), scope: level.or_else(|| of.find()).unwrap_or(Scope::Sys) })
+    Action::Fence(match of.find::<MembarLevel>().filter(|_| of.words[0] == "membar") {
+        Some(MembarLevel::Cta) => Fence { sem: Some(FenceSem::Sc), scope: Scope::Cta },
+        Some(MembarLevel::Gl) => Fence { sem: Some(FenceSem::Sc), scope: Scope::Gpu },
+        Some(MembarLevel::Sys) => Fence { sem: Some(FenceSem::Sc), scope: Scope::Sys },
+        None => Fence { sem: of.find(), scope: of.find().unwrap_or(Scope::Sys) },
+    })
 }
 
 /// Registers that the manual defines (section 10).

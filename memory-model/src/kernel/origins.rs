@@ -1,0 +1,66 @@
+//! Where the instructions of a thread come from: their text, and the lines of the source.
+
+use std::collections::HashMap;
+
+use ptx_isa::{
+    Code, Module,
+    flat::{Flat, Step},
+    syntax::{self, Text, TokenKind},
+};
+
+use super::{
+    line::{Line, SourceLine},
+    names::shown,
+    places::Places,
+};
+
+/// The instructions of a module, by their lines.
+pub(super) struct Origins<'m>(HashMap<u32, Origin<'m>>);
+
+struct Origin<'m> {
+    text: &'m str,
+    /// What the `.loc` in front of it names, from within outwards.
+    places: &'m [SourceLine],
+}
+
+impl<'m> Origins<'m> {
+    pub fn of(module: &'m Module, places: &'m Places) -> Self {
+        let mut origins = HashMap::new();
+        for function in module.functions() {
+            let mut here: &[SourceLine] = &[];
+            for line in function.body.iter().flatten() {
+                match line.code {
+                    Code::Directive(_) => here = places.at(line.number).unwrap_or(here),
+                    _ => drop(origins.insert(line.number, Origin { text: &line.text, places: here })),
+                }
+            }
+        }
+        Self(origins)
+    }
+
+    /// Where an instruction of a thread stands, and its calls.
+    pub fn line(&self, flat: &Flat, step: &Step) -> Line {
+        let Some(origin) = self.0.get(&step.line) else { return Line::default() };
+        let mut places = origin.places.to_vec();
+        let outward = std::iter::successors(flat.calls[step.call].from, |(_, call)| flat.calls[*call].from);
+        for (line, _) in outward {
+            places.extend(self.0.get(&line).into_iter().flat_map(|call| call.places).cloned());
+        }
+        Line { number: step.line, text: demangled(origin.text), places, wrong: None }
+    }
+}
+
+/// An instruction with the names of the source.
+fn demangled(text: &str) -> String {
+    let mut shown_text = String::new();
+    let mut end = 0;
+    for token in syntax::tokens(Text::of(text)).filter(|token| token.kind == TokenKind::Name) {
+        let name = token.text.text;
+        if name.starts_with("_R") || name.starts_with("_Z") {
+            shown_text += &text[end..token.text.start];
+            shown_text += &shown(name);
+            end = token.text.start + name.len();
+        }
+    }
+    shown_text + &text[end..]
+}
