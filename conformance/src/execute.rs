@@ -6,9 +6,7 @@ use ptx_atomics_lowering::{
     A, B, C, D, Sequence, interpret,
     ptx::{
         AluOp, Code, Function, Guard, Head, Instruction, Jump, Ld, Name, Operand, Other, Parameter, Space, St,
-        Statement, Type,
-        arithmetic::width,
-        syntax::{self, Number},
+        Statement, Type, arithmetic::width, syntax,
     },
 };
 
@@ -23,7 +21,6 @@ const RESULT: Name = Name::new("$the$result");
 const END: Name = Name::new("$the$end");
 /// A value between two instructions that one of PTX becomes.
 const VALUE: Name = Name::new("$the$value");
-const OTHER: Name = Name::new("$the$other$value");
 /// A register that nothing writes, which a `trap` reads: what executes it gives no result.
 pub const TRAP: Name = Name::new("$the$trap");
 
@@ -113,23 +110,6 @@ impl Translation {
                 self.push(guard(), typed("sub", &["s64"], &[d, a, &window(space)?])?);
             }
             ("cvta", [space, "u64"], [d, a]) => self.push(guard(), typed("add", &["s64"], &[d, a, &window(space)?])?),
-            ("bfe", ["u32"], [d, a, start, length]) => {
-                let (start, length) = (integer(start)?, integer(length)?);
-                let kept = u64::from(u32::MAX.checked_shr(32u32.saturating_sub(length)).unwrap_or(0));
-                self.push(guard(), typed("shr", &["u32"], &[&VALUE.0, a, &start.to_string()])?);
-                self.push(guard(), typed("and", &["b32"], &[d, &VALUE.0, &kept.to_string()])?);
-            }
-            // The low bits of `a` in the place of some of `b`.
-            ("bfi", [ty], [d, a, b, start, length]) => {
-                let (start, length, width) = (integer(start)?, integer(length)?, integer(ty.strip_prefix('b')?)?);
-                let ones = |bits: u32| u64::MAX.checked_shr(64u32.saturating_sub(bits)).unwrap_or(0);
-                let place = ones(length).checked_shl(start).unwrap_or(0) & ones(width);
-                let [place, rest] = [place, !place & ones(width)].map(|bits| bits.to_string());
-                self.push(guard(), typed("shl", &[ty], &[&VALUE.0, a, &start.to_string()])?);
-                self.push(guard(), typed("and", &[ty], &[&VALUE.0, &VALUE.0, &place])?);
-                self.push(guard(), typed("and", &[ty], &[&OTHER.0, b, &rest])?);
-                self.push(guard(), typed("or", &[ty], &[d, &VALUE.0, &OTHER.0])?);
-            }
             // Two operations at once, each on a half of 64 bits.
             (op @ ("add" | "sub" | "mul" | "fma"), [rounding @ .., "f32x2"], [d, sources @ ..]) => {
                 let halves: Vec<[String; 2]> =
@@ -223,13 +203,6 @@ fn window(space: &str) -> Option<String> {
     Some(interpret::window(space).to_string())
 }
 
-fn integer(text: &str) -> Option<u32> {
-    match Number::parse(text)? {
-        Number::Integer(number) => number.try_into().ok(),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ptx_atomics_lowering::{interpret::Machine, ptx::Module};
@@ -303,6 +276,6 @@ mod tests {
         check("call.uni other; ret;", "call.uni");
         check("ld.param.b32 %r1, [elsewhere]; ret;", "ld.param.b32");
         check("addc.cc.u32 %r1, 0, 0; addc.u32 %r2, 0, 0; ret;", "addc.cc.u32");
-        check("popc.b32 %r1, %r2;", "popc.b32");
+        check("tanh.approx.f32 %r1, %r2;", "tanh.approx.f32");
     }
 }

@@ -142,6 +142,76 @@ pub fn alu(op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
     Some(value & mask(op.result_type(ty).bits()))
 }
 
+/// An instruction that computes one result of registers and constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Computation {
+    /// Arithmetic on a type.
+    Alu(AluOp, Type),
+    /// `setp` with one result: 1 where the comparison holds, 0 where it does not.
+    Setp(Cmp, Type),
+    /// `cvt`, without a rounding or to nearest even.
+    Cvt {
+        /// The type of the result.
+        to: Type,
+        /// The type of the operand.
+        from: Type,
+    },
+}
+
+impl Computation {
+    /// What a mnemonic and all of its modifiers name; `None` if PTX has no such instruction, or it computes something else.
+    pub fn of(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
+        match (mnemonic, modifiers) {
+            ("setp", [cmp, ty]) => Some(Self::Setp(cmp.parse().ok()?, ty.parse().ok()?)),
+            ("cvt", [to, from] | ["rn", to, from]) => {
+                Some(Self::Cvt { to: to.parse().ok()?, from: from.parse().ok()? })
+            }
+            _ => {
+                let op = AluOp::of(mnemonic, modifiers)?;
+                let mut rest = modifiers.iter().filter(|word| !op.modifiers().any(|own| own == **word));
+                let ty = rest.next()?.parse().ok()?;
+                (rest.next().is_none() && op.takes(ty)).then_some(Self::Alu(op, ty))
+            }
+        }
+    }
+
+    /// The number of source operands.
+    pub fn arity(self) -> usize {
+        match self {
+            Self::Alu(op, _) => op.arity(),
+            Self::Setp(..) => 2,
+            Self::Cvt { .. } => 1,
+        }
+    }
+
+    /// The type of the source operand with this index.
+    pub fn source_type(self, index: usize) -> Type {
+        match self {
+            Self::Alu(op, ty) => op.source_type(ty, index),
+            Self::Setp(_, ty) | Self::Cvt { from: ty, .. } => ty,
+        }
+    }
+
+    /// The type of the result.
+    pub fn result_type(self) -> Type {
+        match self {
+            Self::Alu(op, ty) => op.result_type(ty),
+            Self::Setp(..) => Type::Pred,
+            Self::Cvt { to, .. } => to,
+        }
+    }
+
+    /// The result for as many sources as there are.
+    pub fn apply(self, sources: &[u128]) -> Option<u128> {
+        match (self, sources) {
+            (Self::Alu(op, ty), _) => alu(op, ty, sources),
+            (Self::Setp(cmp, ty), [a, b]) => compare(cmp, ty, *a, *b).map(u128::from),
+            (Self::Cvt { to, from }, [a]) => convert(to, from, *a),
+            _ => None,
+        }
+    }
+}
+
 impl AluOp {
     /// Whether there is such an instruction on this type.
     pub fn takes(self, ty: Type) -> bool {

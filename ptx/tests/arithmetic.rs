@@ -90,12 +90,12 @@ fn by_the_manual(op: AluOp, ty: Type, [x, y, z]: [i128; 3], [a, b, c, d]: [u128;
     let is_word = bits == 32;
     let is_word_or_two = matches!(bits, 32 | 64);
     let value = match op {
-        Abs => x.abs() as u128,
+        Abs => x.unsigned_abs(),
         Div => x.checked_div(y)? as u128,
         Rem => x.checked_rem(y)? as u128,
         Sad => (z + (x - y).abs()) as u128,
         MulHi => {
-            ((if ty.is_signed() { x * y } else { (x as u128 * y as u128 >> 1) as i128 })
+            ((if ty.is_signed() { x * y } else { ((x as u128 * y as u128) >> 1) as i128 })
                 >> (bits - u32::from(!ty.is_signed()))) as u128
         }
         MadHi => alu(MulHi, ty, &[a, b])?.wrapping_add(z as u128),

@@ -3,15 +3,13 @@
 use std::collections::HashMap;
 
 use ptx_isa::{
-    Code, Function, Head, Item, Line, Module, Parameter as Declared, Space, Variable,
+    AluOp, Code, Function, Head, Item, Line, Module, Parameter as Declared, Space, Type, Variable,
+    arithmetic::Computation,
     mnemonic::Mnemonic,
     syntax::{self, Number, Operand, Shape as Form, Statement},
 };
 
-use super::{
-    arithmetic::{Compute, Shape, compute, integer},
-    tensor::{Matrix, Product, Slice},
-};
+use super::tensor::{Matrix, Product, Slice};
 
 /// The number of a register.
 pub type Register = usize;
@@ -45,7 +43,8 @@ pub enum Op {
     Nothing,
     /// What it writes is unknown.
     Forget,
-    Compute(Compute, Shape, Register, [Source; 3]),
+    /// What is computed; whether an operand may decide the result alone, as a zero of `and`.
+    Compute(Computation, bool, Register, Vec<Source>),
     Pack(Register, Vec<Source>, u32),
     Unpack(Results, Source, u32),
     Load {
@@ -445,8 +444,8 @@ impl Decoder {
                             Parameter::Integer => Source::Parameter(usize::try_from(value).ok()?),
                             _ => Source::Number(value),
                         };
-                        let shape = Shape { bits: 64, signed: false, result: integer(last)?.0, absorbs: false };
-                        Op::Compute(compute("mov")?, shape, d, [value, Source::Number(0), Source::Number(0)])
+                        let ty = last.parse::<Type>().ok().filter(|ty| !ty.is_float() && ty.bits() <= 64)?;
+                        Op::Compute(Computation::Alu(AluOp::Mov, ty), false, d, vec![value])
                     }
                     _ => Op::Forget,
                 }
@@ -597,11 +596,8 @@ impl Decoder {
     }
 
     fn mov(&mut self, ty: &str, operands: &[Operand<'_>]) -> Option<Op> {
-        let bits = if ty == "b128" {
-            128
-        } else {
-            integer(ty).map_or_else(|| width(ty).map_or(32, |bytes| bytes * 8), |(bits, _)| bits)
-        };
+        let ty: Type = ty.parse().ok()?;
+        let bits = ty.bits();
         Some(match (&operands[0].shape, &operands[1].shape) {
             (Form::Vector(elements), _) => {
                 let part = bits / u32::try_from(elements.len()).ok()?;
@@ -612,43 +608,39 @@ impl Decoder {
                 Op::Pack(self.result(&operands[0])?, self.list(&operands[1]), part)
             }
             _ => {
-                let shape = Shape { bits, signed: false, result: bits, absorbs: false };
-                let none = Source::Number(0);
-                Op::Compute(compute("mov")?, shape, self.result(&operands[0])?, [self.source(&operands[1]), none, none])
+                let source = self.source(&operands[1]);
+                Op::Compute(Computation::Alu(AluOp::Mov, ty), false, self.result(&operands[0])?, vec![source])
             }
         })
     }
 
     fn compute(&mut self, words: &[&str], operands: &[Operand<'_>]) -> Option<Op> {
-        let (bits, signed) = integer(words.last()?)?;
-        let (name, result, at) = match words {
-            ["setp", "eq" | "ne" | "lt" | "le" | "gt" | "ge", _] => (words[1].to_owned(), 1, 1),
-            ["setp", "lo" | "ls" | "hi" | "hs", _] => return None,
-            ["mul" | "mad", "lo" | "hi", _] => (words[..2].join("."), bits, 1),
-            ["mul" | "mad", "wide", _] => (words[..2].join("."), bits * 2, 1),
-            ["cvt", to, _] => ("cvt".to_owned(), integer(to)?.0, 1),
-            ["cvta", ..] => ("cvta".to_owned(), bits, 1),
-            ["mapa", ..] => ("mapa".to_owned(), bits, 1),
-            ["prmt", "b32"] => ("prmt".to_owned(), 32, 1),
-            [one, _] => ((*one).to_owned(), bits, 1),
-            _ => return None,
-        };
-        let mut sources = [Source::Number(0); 3];
-        if operands.len() > 4 || matches!(operands[0].shape, Form::Pair(_)) {
+        if matches!(operands[0].shape, Form::Pair(_)) {
             return None;
         }
-        for (source, operand) in sources.iter_mut().zip(&operands[at..]) {
-            *source = self.source(operand);
+        let d = self.result(&operands[0])?;
+        let sources: Vec<Source> = operands[1..].iter().map(|operand| self.source(operand)).collect();
+        if matches!(words[0], "cvta" | "mapa") {
+            let is_shared = words[0] == "cvta" && words.iter().any(|word| word.starts_with("shared"));
+            let window = match words[1] {
+                _ if !is_shared => 0,
+                "to" => WINDOW.wrapping_neg(),
+                _ => WINDOW,
+            };
+            let ty = words.last()?.parse().ok()?;
+            let sources = vec![*sources.first()?, Source::Number(window)];
+            return Some(Op::Compute(Computation::Alu(AluOp::Add, ty), false, d, sources));
         }
-        if words[0] == "cvta" && words.iter().any(|word| word.starts_with("shared")) {
-            let window = if words[1] == "to" { WINDOW.wrapping_neg() } else { WINDOW };
-            sources[1] = Source::Number(window);
-            let shape = Shape { bits, signed, result: bits, absorbs: false };
-            return Some(Op::Compute(compute("add")?, shape, self.result(&operands[0])?, sources));
+        // Floating-point values are not followed.
+        let computation = Computation::of(words[0], &words[1..])?;
+        let types = (0..computation.arity()).map(|index| computation.source_type(index));
+        if types.chain([computation.result_type()]).any(|ty| ty.is_float() || ty.element().is_some())
+            || sources.len() != computation.arity()
+        {
+            return None;
         }
-        let absorbs = matches!(&*name, "and" | "or" | "selp" | "mul.lo");
-        let shape = Shape { bits, signed, result, absorbs };
-        Some(Op::Compute(compute(&name)?, shape, self.result(&operands[0])?, sources))
+        let absorbs = matches!(computation, Computation::Alu(AluOp::And | AluOp::Or | AluOp::Selp | AluOp::MulLo, _));
+        Some(Op::Compute(computation, absorbs, d, sources))
     }
 
     fn bulk(&mut self, words: &[&str], operands: &[Operand<'_>]) -> Op {

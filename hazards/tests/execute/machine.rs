@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use ptx_isa::arithmetic;
+
 use super::{
-    arithmetic::mask,
     barrier::{Copy, CtaBarrier, Groups, Mbarrier},
     clock::{Agents, Chain, Clock, Message},
     code::{Address, Op, Program, Register, SHARED, Shuffle, Source, Step, WINDOW},
@@ -369,16 +370,19 @@ impl Machine<'_> {
                 let warp = &mut self.warps[w];
                 step.writes.iter().for_each(|register| warp.known[*register] &= !active);
             }
-            Op::Compute(compute, shape, d, sources) => {
+            Op::Compute(computation, absorbs, d, sources) => {
                 for lane in each(active) {
-                    let [a, b, c] = sources.map(|source| self.get(w, lane, source));
-                    let with = |other: u64| compute(*shape, [a, b, c].map(|value| value.unwrap_or(other)));
-                    let value = match (a, b, c) {
-                        (Some(_), Some(_), Some(_)) => with(0),
-                        _ if shape.absorbs => with(0).filter(|value| with(u64::MAX) == Some(*value)),
-                        _ => None,
+                    let values: Vec<Option<u64>> = sources.iter().map(|source| self.get(w, lane, *source)).collect();
+                    let with = |other: u64| {
+                        let known: Vec<u128> = values.iter().map(|value| value.unwrap_or(other).into()).collect();
+                        computation.apply(&known)
                     };
-                    self.set(w, lane, *d, value.map(|value| value & mask(shape.result)));
+                    let value = match values.iter().all(Option::is_some) {
+                        true => with(0),
+                        false if *absorbs => with(0).filter(|value| with(u64::MAX) == Some(*value)),
+                        false => None,
+                    };
+                    self.set(w, lane, *d, value.map(|value| value as u64));
                 }
             }
             Op::Pack(d, parts, bits) => {
@@ -386,7 +390,7 @@ impl Machine<'_> {
                     let mut value = Some(0u64);
                     for part in parts.iter().rev() {
                         let part = self.get(w, lane, *part);
-                        value = value.zip(part).map(|(value, part)| value.unbounded_shl(*bits) | part & mask(*bits));
+                        value = value.zip(part).map(|(value, part)| value.unbounded_shl(*bits) | part & low(*bits));
                     }
                     self.set(w, lane, *d, value.filter(|_| *bits * parts.len() as u32 <= 64));
                 }
@@ -396,7 +400,7 @@ impl Machine<'_> {
                     let value = self.get(w, lane, *source).filter(|_| *bits * results.len() as u32 <= 64);
                     for (at, result) in results.iter().enumerate() {
                         if let Some(d) = result {
-                            let part = value.map(|value| value >> (*bits * at as u32) & mask(*bits));
+                            let part = value.map(|value| value >> (*bits * at as u32) & low(*bits));
                             self.set(w, lane, *d, part);
                         }
                     }
@@ -1052,4 +1056,9 @@ impl Extents {
     pub fn settle(&mut self) {
         self.bytes.clear();
     }
+}
+
+/// So many ones in the low bits, and at most 64.
+fn low(bits: u32) -> u64 {
+    arithmetic::mask(bits.min(64)) as u64
 }

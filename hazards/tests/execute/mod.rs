@@ -4,7 +4,6 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-mod arithmetic;
 mod barrier;
 mod clock;
 mod code;

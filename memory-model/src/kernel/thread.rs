@@ -1,7 +1,7 @@
 //! A thread's code: the function that it runs, with all that it calls, in instructions of the model.
 
 use ptx_isa::{
-    AluOp, Asynchronous, Cmp, Fence as FenceOfPtx, Runtime, Type,
+    AluOp, Asynchronous, Cmp, Fence as FenceOfPtx, Runtime, Type, arithmetic,
     flat::{self, AccessKind, Action, Flat, NotInlined, Step},
     syntax::Text,
 };
@@ -600,18 +600,13 @@ fn moved(d: Register, value: Operand, ty: Type, extends: bool) -> Instruction {
     alu(computation, ty, d, [value, NONE, NONE])
 }
 
-/// What a mnemonic and its modifiers compute, and the type; nothing if the model has no such thing.
+/// What a mnemonic and its modifiers compute, and on which type.
 fn computation(base: &str, words: &[&str]) -> Option<(Computation, Type)> {
-    match (base, words) {
-        ("setp", [cmp, ty]) => Some((Computation::Setp(cmp.parse().ok()?), ty.parse().ok()?)),
-        ("cvt", [to, from]) => Some((Computation::Cvt(to.parse().ok()?), from.parse().ok()?)),
-        _ => {
-            let op = AluOp::of(base, words)?;
-            let mut rest = words.iter().filter(|word| !op.modifiers().any(|own| own == **word));
-            let ty = rest.next()?.parse().ok()?;
-            rest.next().is_none().then_some((Computation::Alu(op), ty))
-        }
-    }
+    Some(match arithmetic::Computation::of(base, words)? {
+        arithmetic::Computation::Alu(op, ty) => (Computation::Alu(op), ty),
+        arithmetic::Computation::Setp(cmp, ty) => (Computation::Setp(cmp), ty),
+        arithmetic::Computation::Cvt { to, from } => (Computation::Cvt(to), from),
+    })
 }
 
 /// The width of a type; 0 of what is none.
