@@ -2,15 +2,12 @@
 
 use ptx_isa::{AluOp, syntax::Shape};
 
-use super::{tensor::started, words::Words};
+use super::words::Words;
 use crate::{
-    asynchronous::{Access, Asynchronous, Completion, Group, Memory, Operation, OperationKind, Through, Written},
+    asynchronous::{Asynchronous, Completion, Group, Memory, Operation, TENSOR_BYTES},
     litmus::operand::{Reader, Wrong},
-    program::{Address, Computation, Operand, Type},
+    program::{Address, Computation, Type},
 };
-
-/// How many bytes a copy of a tensor completes at its mbarrier: a matrix is one element.
-const TENSOR_BYTES: u32 = 16;
 
 impl<'t> Reader<'_, 't> {
     /// `cp.async` and `cp.async.bulk`, with their groups.
@@ -75,11 +72,7 @@ impl<'t> Reader<'_, 't> {
             8 | 16 => Type::U64,
             _ => return self.wrong(format!("`cp.async` copies 4, 8 or 16 bytes, not {size}")),
         };
-        let access = |a| Access { a, ty, through: Through::Generic };
-        let d = access(self.in_memory(0, Memory::Shared)?);
-        let s = access(self.in_memory(1, Memory::Global)?);
-        let completion = Completion::Group(Group::Copy);
-        Ok(started(OperationKind::Copy, vec![s], vec![(d, Written::Read(0))], completion))
+        Ok(Operation::copy(self.in_memory(0, Memory::Shared)?, self.in_memory(1, Memory::Global)?, ty))
     }
 
     /// `cp.async.bulk` and `cp.reduce.async.bulk`, with and without `.tensor`.
@@ -103,30 +96,18 @@ impl<'t> Reader<'_, 't> {
                 .wrong("a bulk copy to shared memory completes at an mbarrier, one to global memory with its group");
         }
         let reduction = if reduces { Some(self.reduction(&mut words)?) } else { None };
-        let ty = reduction.map_or(Type::U64, |(_, ty)| ty);
         let sized = usize::from(!tensor);
         self.count_with_hint(&mut words, 2 + sized + usize::from(signals))?;
-        let access = |a| Access { a, ty, through: Through::Async };
-        let mut reads = Vec::new();
         let mut descriptor = None;
         let mut side = |reader: &mut Self, index: usize, memory: Memory| {
             if !tensor || memory == Memory::Shared {
-                return reader.in_memory(index, memory).map(access);
+                return reader.in_memory(index, memory);
             }
             let (map, data) = reader.described(index)?;
             descriptor = Some(map);
-            Ok(access(data))
+            Ok(data)
         };
-        let d = side(self, 0, to)?;
-        reads.push(side(self, 1, from)?);
-        let written = match reduction {
-            Some((op, _)) => {
-                reads.push(d);
-                Written::Reduced(op, [0, 1])
-            }
-            None => Written::Read(0),
-        };
-        reads.extend(descriptor);
+        let (d, s) = (side(self, 0, to)?, side(self, 1, from)?);
         let completion = if signals {
             let bytes = if tensor { TENSOR_BYTES } else { self.small(2, "a size in bytes")? };
             Completion::Transactions { mbarrier: self.mbarrier_at(2 + sized)?, bytes }
@@ -136,7 +117,7 @@ impl<'t> Reader<'_, 't> {
             }
             Completion::Group(Group::Bulk)
         };
-        Ok(started(OperationKind::Bulk, reads, vec![(d, written)], completion))
+        Ok(Operation::bulk(d, s, descriptor, reduction, completion))
     }
 
     /// What `cp.reduce` does, and the type of its elements.
@@ -150,7 +131,7 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// `[map, {x}]`: the descriptor, and the data that it describes, whose variable stands where PTX has the first coordinate.
-    fn described(&mut self, index: usize) -> Result<(Access, Address), Wrong> {
+    fn described(&mut self, index: usize) -> Result<(Address, Address), Wrong> {
         const FORM: &str =
             "the tensor is `[map, {x}]`: its descriptor, and the variable of its data as first coordinate";
         let written = &self.of.operands[index];
@@ -158,7 +139,7 @@ impl<'t> Reader<'_, 't> {
         let [map, coordinates] = &parts[..] else { return self.wrong(FORM) };
         let Shape::Vector(coordinates) = &coordinates.shape else { return self.wrong(FORM) };
         let Some(Shape::Name { .. }) = coordinates.first().map(|first| &first.shape) else { return self.wrong(FORM) };
-        let map = Access { a: self.address_of(map, index + 1)?, ty: Type::U64, through: Through::Tensormap };
+        let map = self.address_of(map, index + 1)?;
         let data = self.address_of(&coordinates[0], index + 1)?;
         self.put(data, Memory::Global);
         Ok((map, data))
@@ -180,17 +161,12 @@ impl<'t> Reader<'_, 't> {
             return self.wrong(format!("`{}.async` has 32 or 64 bits, not {}", self.mnemonic(), ty.bits()));
         }
         self.count(3)?;
-        let a = Access { a: self.in_memory(0, Memory::Shared)?, ty, through: Through::Async };
+        let a = self.in_memory(0, Memory::Shared)?;
         let b = self.fitting(&self.of.operands[1], 2, ty)?;
-        let completion = Completion::Transactions { mbarrier: self.mbarrier_at(2)?, bytes: ty.bits() / 8 };
-        let (reads, written) = match op {
-            Some(op) => (vec![a], Written::ReducedBy(op, 0, b)),
-            None => (Vec::new(), Written::Value(b)),
-        };
-        Ok(Asynchronous::Start(started(OperationKind::Store, reads, vec![(a, written)], completion)))
+        Ok(Asynchronous::Start(Operation::store(a, ty, b, op, self.mbarrier_at(2)?)))
     }
 
-    /// `clusterlaunchcontrol.try_cancel`, which writes 1 as its answer.
+    /// `clusterlaunchcontrol.try_cancel`.
     pub(super) fn try_cancel(&mut self, mut words: Words<'t>) -> Result<Asynchronous, Wrong> {
         if !words.take("try_cancel") {
             return self.no_instruction();
@@ -198,13 +174,11 @@ impl<'t> Reader<'_, 't> {
         words.ignore(&["async", "shared::cta", "mbarrier::complete_tx::bytes", "b128"]);
         self.done(&words)?;
         self.count(2)?;
-        let a = self.matrix(0, Memory::Shared, Through::Async)?;
-        let completion = Completion::Transactions { mbarrier: self.mbarrier_at(1)?, bytes: 16 };
-        let writes = vec![(a, Written::Value(Operand::Immediate(1)))];
-        Ok(Asynchronous::Start(started(OperationKind::TryCancel, Vec::new(), writes, completion)))
+        let d = self.in_memory(0, Memory::Shared)?;
+        Ok(Asynchronous::Start(Operation::try_cancel(d, self.mbarrier_at(1)?)))
     }
 
-    /// `wgmma.mma_async _, a, b, …` and its groups. The registers of the result have no values here.
+    /// `wgmma.mma_async _, a, b, …` and its groups.
     pub(super) fn wgmma(&mut self, mut words: Words<'t>) -> Result<Asynchronous, Wrong> {
         words.ignore(&["sync", "aligned"]);
         if let Some(found) = self.group(&mut words, Group::Wgmma)? {
@@ -227,12 +201,8 @@ impl<'t> Reader<'_, 't> {
                 "`wgmma.mma_async` is `_, a, b` here, and numbers: its registers have no values, and `_` stands for them",
             );
         }
-        let mut reads = Vec::new();
-        if operands[1].shape != Shape::Sink {
-            reads.push(self.matrix(1, Memory::Shared, Through::Async)?);
-        }
-        reads.push(self.matrix(2, Memory::Shared, Through::Async)?);
-        let completion = Completion::Group(Group::Wgmma);
-        Ok(Asynchronous::Start(started(OperationKind::Wgmma, reads, Vec::new(), completion)))
+        let matrices = (1..3).filter(|index| operands[*index].shape != Shape::Sink || *index == 2);
+        let matrices = matrices.map(|index| self.in_memory(index, Memory::Shared)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Asynchronous::Start(Operation::wgmma(matrices)))
     }
 }

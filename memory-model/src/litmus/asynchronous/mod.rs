@@ -9,9 +9,9 @@ mod words;
 
 use super::operand::{Reader, Wrong};
 use crate::{
-    asynchronous::{Access, Asynchronous, Memory, Through},
+    asynchronous::{Asynchronous, Memory},
     place::Scope,
-    program::{Address, Operand, Type, Value},
+    program::{Address, Operand, Value},
     ptx::{Fence, FencedSpace, Instruction, OneSided, ProxyFence, TensorFence},
 };
 use ptx_isa::syntax::{Number, Shape};
@@ -49,7 +49,7 @@ impl<'t> Reader<'_, 't> {
             "clusterlaunchcontrol" => self.try_cancel(words)?,
             _ => self.store_async(words)?,
         };
-        Ok(Instruction::Asynchronous(Box::new(found)))
+        Ok(found.into())
     }
 
     /// `fence.proxy.async.space`, and fences of one direction in two halves.
@@ -74,7 +74,7 @@ impl<'t> Reader<'_, 't> {
                     return self.wrong("the acquire half is for 128 bytes: `[a], 128`");
                 }
                 let a = self.address(0)?;
-                Ok(Instruction::Asynchronous(Box::new(Asynchronous::AcquireTensormap { a, scope })))
+                Ok(Asynchronous::AcquireTensormap { a, scope }.into())
             }
             ("async::generic", half, [place]) if scope == Scope::Cluster && HALVES.contains(&(half, *place)) => {
                 self.fence(Fence::Proxy(ProxyFence::AsyncHalf(half)))
@@ -114,18 +114,13 @@ impl<'t> Reader<'_, 't> {
         self.in_memory(index, Memory::Shared)
     }
 
-    /// A matrix, which is one element, in this memory.
-    fn matrix(&mut self, index: usize, memory: Memory, through: Through) -> Result<Access, Wrong> {
-        Ok(Access { a: self.in_memory(index, memory)?, ty: Type::U64, through })
-    }
-
     /// A matrix in tensor memory.
-    fn tensor_matrix(&mut self, index: usize) -> Result<Access, Wrong> {
-        let access = self.matrix(index, Memory::Tensor, Through::Tensor)?;
-        if access.a.offset != 0 {
+    fn tensor_matrix(&mut self, index: usize) -> Result<Address, Wrong> {
+        let a = self.in_memory(index, Memory::Tensor)?;
+        if a.offset != 0 {
             return self.wrong("tensor memory has no offsets here: write another variable for other columns");
         }
-        Ok(access)
+        Ok(a)
     }
 
     /// A number, or a register that keeps the number of its start.

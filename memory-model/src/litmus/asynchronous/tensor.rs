@@ -4,10 +4,7 @@ use ptx_isa::syntax::{Operand as Written, Shape};
 
 use super::words::Words;
 use crate::{
-    asynchronous::{
-        Access, Asynchronous, Completion, CtaGroup, Memory, Operation, OperationKind, TensorWait, Through,
-        Written as Value,
-    },
+    asynchronous::{Asynchronous, CtaGroup, Memory, Operation, OperationKind, TensorWait, Through},
     litmus::{
         operand::{Reader, Wrong},
         shape::{MmaKind, MmaShape},
@@ -44,9 +41,7 @@ impl<'t> Reader<'_, 't> {
                 words.ignore(&["down"]);
                 self.done(&words)?;
                 self.count(1)?;
-                let t = self.tensor_matrix(0)?;
-                let kind = OperationKind::Shift { cta_group };
-                started(kind, vec![t], vec![(t, Value::Read(0))], Completion::Commit)
+                Operation::shift(cta_group, self.tensor_matrix(0)?)
             }
             () => return self.allocation(words),
         };
@@ -111,9 +106,7 @@ impl<'t> Reader<'_, 't> {
         self.done(&words)?;
         self.count(2)?;
         let d = self.register_of(self.single(&self.of.operands[0])?, 1)?;
-        let t = self.tensor_matrix(1)?;
-        let completion = Completion::TensorWait(TensorWait::Ld);
-        Ok(Operation { d: Some(d), ..started(OperationKind::TensorLoad, vec![t], Vec::new(), completion) })
+        Ok(Operation::tensor_load(d, self.tensor_matrix(1)?))
     }
 
     fn tensor_store(&mut self, mut words: Words<'t>) -> Result<Operation, Wrong> {
@@ -123,8 +116,7 @@ impl<'t> Reader<'_, 't> {
         self.count(2)?;
         let t = self.tensor_matrix(0)?;
         let b = self.value_of(self.single(&self.of.operands[1])?, 2, Type::U64)?;
-        let completion = Completion::TensorWait(TensorWait::St);
-        Ok(started(OperationKind::TensorStore, Vec::new(), vec![(t, Value::Value(b))], completion))
+        Ok(Operation::tensor_store(t, b))
     }
 
     fn tensor_copy(&mut self, mut words: Words<'t>) -> Result<Operation, Wrong> {
@@ -134,9 +126,7 @@ impl<'t> Reader<'_, 't> {
         self.done(&words)?;
         self.count(2)?;
         let t = self.tensor_matrix(0)?;
-        let s = self.matrix(1, Memory::Shared, Through::Async)?;
-        let kind = OperationKind::TensorCopy { cta_group, is_4x256b };
-        Ok(started(kind, vec![s], vec![(t, Value::Read(0))], Completion::Commit))
+        Ok(Operation::tensor_copy(cta_group, is_4x256b, t, self.in_memory(1, Memory::Shared)?))
     }
 
     /// `[d], a, b, idesc, p`, with metadata behind `b` and scales behind `idesc` where it takes them.
@@ -154,29 +144,17 @@ impl<'t> Reader<'_, 't> {
         self.count(5 + metadata + scales)?;
         let d = self.tensor_matrix(0)?;
         let a = match self.of.operands[1].shape {
-            Shape::Memory { .. } => self.tensor_matrix(1)?,
-            _ => self.matrix(1, Memory::Shared, Through::Async)?,
+            Shape::Memory { .. } => Through::Tensor.at(self.tensor_matrix(1)?),
+            _ => Through::Async.at(self.in_memory(1, Memory::Shared)?),
         };
-        let mut reads = vec![a, self.matrix(2, Memory::Shared, Through::Async)?, d];
+        let b = self.in_memory(2, Memory::Shared)?;
         let further = (3..3 + metadata).chain(4 + metadata..4 + metadata + scales);
-        for index in further {
-            reads.push(self.tensor_matrix(index)?);
-        }
+        let further = further.map(|index| self.tensor_matrix(index)).collect::<Result<Vec<_>, _>>()?;
         let idesc = self.small(3 + metadata, "the descriptor of the instruction, the same for the same shape")?;
         if self.constant(4 + metadata + scales, "whether the accumulator is read")? == 0 {
             return self.wrong("the accumulator is read here: let the last operand be 1, or 1 from the start");
         }
         let kind = OperationKind::Mma { cta_group, shape: MmaShape { idesc, kind, ws }.into() };
-        Ok(started(kind, reads, vec![(d, Value::MultiplyAdd([0, 1, 2]))], Completion::Commit))
+        Ok(Operation::mma(kind, d, a, b, further))
     }
-}
-
-/// An operation without a result.
-pub(super) fn started(
-    kind: OperationKind,
-    reads: Vec<Access>,
-    writes: Vec<(Access, Value)>,
-    completion: Completion,
-) -> Operation {
-    Operation { kind, reads, writes, d: None, completion }
 }
