@@ -189,6 +189,8 @@ impl Words<'_> {
             None => self.memory(access.a),
         };
         let (reduce, suffix) = match written {
+            // Of a tensor, the descriptor has the type.
+            Written::Reduced(op, _) if descriptor.is_some() => ("reduce.", format!(".{op}")),
             Written::Reduced(op, _) => ("reduce.", format!(".{op}.{}", destination.ty)),
             _ => ("", String::new()),
         };
