@@ -3,8 +3,7 @@
 use ptx_isa::{Scope, Type};
 use ptx_memory_model::{
     asynchronous::{
-        self, Asynchronous, Completion, CtaGroup, Group, MbarrierOperation, Memory, OperationKind, Phase, TensorWait,
-        Through,
+        self, Asynchronous, Completion, CtaGroup, MbarrierOperation, Memory, OperationKind, Phase, Through,
     },
     condition::{Condition, Formula, Quantifier},
     litmus::{
@@ -15,17 +14,15 @@ use ptx_memory_model::{
     outcome::Limits,
     place::Place,
     program::{self, BarrierName, BarrierPart, Guard, Statement},
-    ptx::{
-        self, Conventions, Fence, FencedSpace, Instruction, OneSided, Program, TensorFence, readings::Readings, search,
-    },
+    ptx::{self, Conventions, Fence, FencedSpace, Instruction, OneSided, Program, readings::Readings, search},
 };
 
 use crate::{
     check::Graph,
     finding::Finding,
     kernel::{
-        Access, Address, Barrier, BarrierId, Direction, Event, Groups, Kernel, Kind, Object, ObjectKind, Operation,
-        Proxy, ProxyFence, Side, Space, Start, Sum,
+        Access, Address, Barrier, BarrierId, Event, Groups, Kernel, Kind, Object, ObjectKind, Operation, Proxy,
+        ProxyFence, Space, Start, Sum,
     },
 };
 
@@ -290,21 +287,19 @@ impl<'k> Test<'k> {
         let instruction = match &event.kind {
             Kind::Access(access) => self.plain(thread, access)?,
             Kind::Start(start) => Asynchronous::Start(self.start(thread, start)?).into(),
-            Kind::TensorWait(Direction::Load) => Asynchronous::TensorWait(TensorWait::Ld).into(),
-            Kind::TensorWait(Direction::Store) => Asynchronous::TensorWait(TensorWait::St).into(),
+            Kind::TensorWait(direction) => Asynchronous::TensorWait(*direction).into(),
             Kind::TensorCommit { group, barrier } => {
                 Asynchronous::Commit { cta_group: cta_group(*group), mbarrier: self.mbarrier(barrier) }.into()
             }
-            Kind::TensorFence(Side::Before) => Instruction::Fence(Fence::Tensor(TensorFence::Before)),
-            Kind::TensorFence(Side::After) => Instruction::Fence(Fence::Tensor(TensorFence::After)),
+            Kind::TensorFence(side) => Instruction::Fence(Fence::Tensor(*side)),
             Kind::Deallocate(access) => {
                 Asynchronous::Deallocate { tensor: self.at(access), cta_group: CtaGroup::One }.into()
             }
-            Kind::CommitGroup(of) => Asynchronous::CommitGroup(group(*of)).into(),
+            Kind::CommitGroup(of) => Asynchronous::CommitGroup(*of).into(),
             Kind::WaitGroup { of, pending, reads_only } => {
                 // What is not known leaves nothing in flight in the test, where it may race least.
                 let pending = if *pending == u32::MAX { 0 } else { *pending };
-                Asynchronous::WaitGroup { of: group(*of), pending, read: *reads_only, all: false }.into()
+                Asynchronous::WaitGroup { of: *of, pending, read: *reads_only, all: false }.into()
             }
             Kind::CopyArrive(barrier) => {
                 Asynchronous::ArriveOnCopies { mbarrier: self.mbarrier(barrier), noinc: true }.into()
@@ -434,7 +429,7 @@ impl<'k> Test<'k> {
             }
             Operation::BulkStore => {
                 let (d, s) = (of(Space::Global, &writes, 0), of(Space::Shared, &reads, 0));
-                asynchronous::Operation::bulk(d, s, None, None, Completion::Group(Group::Bulk))
+                asynchronous::Operation::bulk(d, s, None, None, Completion::Group(Groups::Bulk))
             }
             Operation::Wgmma => {
                 asynchronous::Operation::wgmma([of(Space::Shared, &reads, 0), of(Space::Shared, &reads, 1)])
@@ -546,14 +541,6 @@ fn proxy_fence(of: ProxyFence) -> Option<ptx::ProxyFence> {
 
 fn cta_group(number: u8) -> CtaGroup {
     if number == 2 { CtaGroup::Two } else { CtaGroup::One }
-}
-
-fn group(of: Groups) -> Group {
-    match of {
-        Groups::Copy => Group::Copy,
-        Groups::Bulk => Group::Bulk,
-        Groups::Wgmma => Group::Wgmma,
-    }
 }
 
 /// The scope of an mbarrier, which has no more than these.

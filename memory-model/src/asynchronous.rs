@@ -223,7 +223,7 @@ pub enum CtaGroup {
 }
 
 /// What groups are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// `cp.async`
     Copy,
@@ -238,10 +238,10 @@ pub enum Group {
 pub enum TensorWait {
     /// For the thread's `tcgen05.ld`.
     #[strum(serialize = "wait::ld")]
-    Ld,
+    Load,
     /// For the thread's `tcgen05.st`.
     #[strum(serialize = "wait::st")]
-    St,
+    Store,
 }
 
 /// What is done to an mbarrier (section 9.7.13.15).
@@ -404,14 +404,14 @@ impl Operation {
 
     /// `tcgen05.ld d, [t]`
     pub fn tensor_load(d: Register, t: Address) -> Self {
-        let completion = Completion::TensorWait(TensorWait::Ld);
+        let completion = Completion::TensorWait(TensorWait::Load);
         Self { d: Some(d), ..Self::new(OperationKind::TensorLoad, vec![Through::Tensor.at(t)], Vec::new(), completion) }
     }
 
     /// `tcgen05.st [t], b`
     pub fn tensor_store(t: Address, b: Operand) -> Self {
         let writes = vec![(Through::Tensor.at(t), Written::Value(b))];
-        Self::new(OperationKind::TensorStore, Vec::new(), writes, Completion::TensorWait(TensorWait::St))
+        Self::new(OperationKind::TensorStore, Vec::new(), writes, Completion::TensorWait(TensorWait::Store))
     }
 
     /// `tcgen05.cp [t], s`

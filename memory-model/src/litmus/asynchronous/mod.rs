@@ -53,15 +53,11 @@ impl Form<'_, '_, '_> {
             F::WgmmaFence => return fence(Fence::Wgmma),
             F::Tcgen05FenceBeforeThreadSync => return fence(Fence::Tensor(TensorFence::Before)),
             F::Tcgen05FenceAfterThreadSync => return fence(Fence::Tensor(TensorFence::After)),
-            F::MbarrierInit => {
-                self.mbarrier(|form| Ok(MbarrierOperation::Init { count: form.value(Role::Count, Type::U32)? }))?
-            }
-            F::MbarrierInval => self.mbarrier(|_| Ok(MbarrierOperation::Inval))?,
-            F::MbarrierExpectTx => {
-                self.mbarrier(|form| Ok(MbarrierOperation::ExpectTx { bytes: form.value(Role::Bytes, Type::U32)? }))?
-            }
+            F::MbarrierInit => self.mbarrier_with(Role::Count, |count| MbarrierOperation::Init { count })?,
+            F::MbarrierInval => Asynchronous::Mbarrier { a: self.shared(Role::Barrier)?, of: MbarrierOperation::Inval },
+            F::MbarrierExpectTx => self.mbarrier_with(Role::Bytes, |bytes| MbarrierOperation::ExpectTx { bytes })?,
             F::MbarrierCompleteTx => {
-                self.mbarrier(|form| Ok(MbarrierOperation::CompleteTx { bytes: form.value(Role::Bytes, Type::U32)? }))?
+                self.mbarrier_with(Role::Bytes, |bytes| MbarrierOperation::CompleteTx { bytes })?
             }
             F::MbarrierArrive | F::MbarrierArriveExpectTx => self.arrive(false)?,
             F::MbarrierArriveDrop | F::MbarrierArriveDropExpectTx => self.arrive(true)?,
@@ -78,8 +74,8 @@ impl Form<'_, '_, '_> {
                 let noinc = self.outline.has("noinc");
                 Asynchronous::ArriveOnCopies { mbarrier: self.shared(Role::Barrier)?, noinc }
             }
-            F::Tcgen05WaitLd => Asynchronous::TensorWait(TensorWait::Ld),
-            F::Tcgen05WaitSt => Asynchronous::TensorWait(TensorWait::St),
+            F::Tcgen05WaitLd => Asynchronous::TensorWait(TensorWait::Load),
+            F::Tcgen05WaitSt => Asynchronous::TensorWait(TensorWait::Store),
             F::Tcgen05Commit | F::Tcgen05Alloc | F::Tcgen05Dealloc | F::Tcgen05RelinquishAllocPermit => {
                 self.of_tensor()?
             }
@@ -133,24 +129,9 @@ impl Form<'_, '_, '_> {
             F::Tcgen05Mma | F::Tcgen05MmaSp => self.mma(false)?,
             F::Tcgen05MmaWs | F::Tcgen05MmaWsSp => self.mma(true)?,
             F::CpAsync => self.copy()?,
-            F::CpAsyncBulk => self.bulk(false, None)?,
-            F::CpAsyncBulkTensor => self.bulk(true, None)?,
-            F::CpReduceAsyncBulk => {
-                let reduction = self.reduction()?;
-                self.bulk(false, Some(reduction))?
-            }
-            F::CpReduceAsyncBulkTensor => {
-                let reduction = self.reduction()?;
-                self.bulk(true, Some(reduction))?
-            }
-            F::StAsync => {
-                let ty = self.modifier(Kind::Type).unwrap_or(Type::U64);
-                self.store(None, ty)?
-            }
-            F::RedAsync => {
-                let (op, ty) = self.reduction()?;
-                self.store(Some(op), ty)?
-            }
+            F::CpAsyncBulk | F::CpReduceAsyncBulk => self.bulk(false)?,
+            F::CpAsyncBulkTensor | F::CpReduceAsyncBulkTensor => self.bulk(true)?,
+            F::StAsync | F::RedAsync => self.store()?,
             F::ClusterlaunchcontrolTryCancelAsync => {
                 let d = self.shared(Role::Destination)?;
                 Operation::try_cancel(d, self.shared(Role::Barrier)?)
@@ -193,11 +174,13 @@ impl Form<'_, '_, '_> {
         Ok(Asynchronous::WaitGroup { of, pending, read: self.outline.has("read"), all: false })
     }
 
-    fn mbarrier(
+    /// An operation on an mbarrier with a value.
+    fn mbarrier_with(
         &mut self,
-        of: impl FnOnce(&mut Self) -> Result<MbarrierOperation, Wrong>,
+        role: Role,
+        of: impl FnOnce(Operand) -> MbarrierOperation,
     ) -> Result<Asynchronous, Wrong> {
-        Ok(Asynchronous::Mbarrier { a: self.shared(Role::Barrier)?, of: of(self)? })
+        Ok(Asynchronous::Mbarrier { a: self.shared(Role::Barrier)?, of: of(self.value(role, Type::U32)?) })
     }
 
     fn arrive(&mut self, drops: bool) -> Result<Asynchronous, Wrong> {
@@ -211,20 +194,17 @@ impl Form<'_, '_, '_> {
             Shape::Sink => None,
             _ => Some(self.register(Role::State)?),
         };
-        self.mbarrier(|form| {
-            let count = if form.has(Role::Count) { form.value(Role::Count, Type::U32)? } else { Operand::Immediate(1) };
-            let expects = if form.has(Role::Bytes) { Some(form.value(Role::Bytes, Type::U32)?) } else { None };
-            Ok(MbarrierOperation::Arrive { d, count, expects, drops, relaxed, scope })
-        })
+        let a = self.shared(Role::Barrier)?;
+        let count = if self.has(Role::Count) { self.value(Role::Count, Type::U32)? } else { Operand::Immediate(1) };
+        let expects = if self.has(Role::Bytes) { Some(self.value(Role::Bytes, Type::U32)?) } else { None };
+        let of = MbarrierOperation::Arrive { d, count, expects, drops, relaxed, scope };
+        Ok(Asynchronous::Mbarrier { a, of })
     }
 
     fn wait(&mut self, role: Role, phase: fn(Operand) -> Phase) -> Result<Asynchronous, Wrong> {
         let (scope, relaxed) = (self.scope(), self.outline.has("relaxed"));
         let d = self.register(Role::Done)?;
-        self.mbarrier(|form| {
-            let phase = phase(form.value(role, Type::U64)?);
-            Ok(MbarrierOperation::Wait { d, phase, relaxed, scope })
-        })
+        self.mbarrier_with(role, |which| MbarrierOperation::Wait { d, phase: phase(which), relaxed, scope })
     }
 
     /// `[d], a, b, idesc, p`, with metadata behind `b` and scales behind `idesc` where it takes them.
@@ -264,7 +244,7 @@ impl Form<'_, '_, '_> {
     }
 
     /// `cp.async.bulk` and `cp.reduce.async.bulk`, with and without `.tensor`.
-    fn bulk(&mut self, tensor: bool, reduction: Option<(AluOp, Type)>) -> Result<Operation, Wrong> {
+    fn bulk(&mut self, tensor: bool) -> Result<Operation, Wrong> {
         let Some(completion) = self.outline.modifier(Kind::Completion) else {
             return self.wrong("a bulk copy completes at an mbarrier or with its group: `.mbarrier::complete_tx::bytes` or `.bulk_group`");
         };
@@ -274,6 +254,7 @@ impl Form<'_, '_, '_> {
         if self.outline.has("cta_group::2") {
             return self.wrong("a copy completes at an mbarrier of its own CTA here: write `.cta_group::1`");
         }
+        let reduction = self.reduction()?;
         let mut descriptor = None;
         let mut side = |form: &mut Self, role: Role, memory: Memory| {
             if !tensor || memory == Memory::Shared {
@@ -292,12 +273,17 @@ impl Form<'_, '_, '_> {
         Ok(Operation::bulk(d, s, descriptor, reduction, completion))
     }
 
-    /// What a reduction does, and the type of its elements.
-    fn reduction(&mut self) -> Result<(AluOp, Type), Wrong> {
-        let op = self.modifier::<AluOp>(Kind::Operation);
-        let ty = self.modifier(Kind::Type).unwrap_or(Type::U64);
+    /// What it does, and the type of its elements, if it is a reduction.
+    fn reduction(&mut self) -> Result<Option<(AluOp, Type)>, Wrong> {
+        if !matches!(
+            self.outline.family,
+            Family::CpReduceAsyncBulk | Family::CpReduceAsyncBulkTensor | Family::RedAsync
+        ) {
+            return Ok(None);
+        }
+        let (op, ty) = (self.modifier::<AluOp>(Kind::Operation), self.modifier(Kind::Type).unwrap_or(Type::U64));
         match op {
-            Some(op) if Computation::Alu(op).is_known(ty) && Computation::Alu(op).arity() == 2 => Ok((op, ty)),
+            Some(op) if Computation::Alu(op).is_known(ty) && op.arity() == 2 => Ok(Some((op, ty))),
             _ => {
                 self.wrong(format!("`{}` is not what the model computes: it has integers alone", self.reader.spelled()))
             }
@@ -320,11 +306,13 @@ impl Form<'_, '_, '_> {
     }
 
     /// `st.async` and `red.async`
-    fn store(&mut self, op: Option<AluOp>, ty: Type) -> Result<Operation, Wrong> {
+    fn store(&mut self) -> Result<Operation, Wrong> {
+        let reduction = self.reduction()?;
+        let ty = self.modifier(Kind::Type).unwrap_or(Type::U64);
         let a = self.shared(Role::Destination)?;
         let (value, written) = self.written(Role::Value)?;
         let b = self.reader.fitting(written, value + 1, ty)?;
-        Ok(Operation::store(a, ty, b, op, self.shared(Role::Barrier)?))
+        Ok(Operation::store(a, ty, b, reduction.map(|(op, _)| op), self.shared(Role::Barrier)?))
     }
 
     /// `wgmma.mma_async _, a, b, …`
