@@ -6,6 +6,7 @@ use std::{
 };
 
 use proptest::prelude::*;
+use ptx_isa::Asynchronous;
 use ptx_memory_model::litmus::{Dialect, Litmus, Read};
 use testing::random;
 
@@ -152,6 +153,10 @@ fn asynchronous_instructions() {
         let output = litmus.to_string();
         assert!(output.lines().any(|line| line.trim_end_matches(';').trim() == printed), "{text}:\n{output}");
         round_trip(&litmus, text);
+        // It is PTX, but for the registers of a matrix, which have no values.
+        if !printed.starts_with("wgmma.mma_async") {
+            printed.parse::<Asynchronous>().unwrap_or_else(|error| panic!("{printed}: {error}"));
+        }
     };
     let same = |text: &str| check(text, text);
     for group in ["cta_group::1", "cta_group::2"] {
@@ -162,9 +167,9 @@ fn asynchronous_instructions() {
             same(&format!("tcgen05.mma.ws.cta_group::1.kind::{kind} [t], x, y, 0, 1"));
             same(&format!("tcgen05.mma.sp.{group}.kind::{kind} [t], x, y, [m], 0, 1"));
         }
-        for kind in ["mxf8f6f4", "mxf4", "mxf4nvf4"] {
-            same(&format!("tcgen05.mma.{group}.kind::{kind}.block_scale [t], x, y, 0, [sa], [sb], 1"));
-            same(&format!("tcgen05.mma.sp.{group}.kind::{kind}.block_scale [t], [x], y, [m], 0, [sa], [sb], 1"));
+        for kind in ["mxf8f6f4.block_scale", "mxf4.block_scale", "mxf4nvf4.block_scale.block16"] {
+            same(&format!("tcgen05.mma.{group}.kind::{kind} [t], x, y, 0, [sa], [sb], 1"));
+            same(&format!("tcgen05.mma.sp.{group}.kind::{kind} [t], [x], y, [m], 0, [sa], [sb], 1"));
         }
         same(&format!("tcgen05.cp.{group}.128x256b [t], x"));
         same(&format!("tcgen05.cp.{group}.4x256b [t], x"));

@@ -275,13 +275,17 @@ impl Form<'_, '_, '_> {
 
     /// What it does, and the type of its elements, if it is a reduction.
     fn reduction(&mut self) -> Result<Option<(AluOp, Type)>, Wrong> {
-        if !matches!(
-            self.outline.family,
-            Family::CpReduceAsyncBulk | Family::CpReduceAsyncBulkTensor | Family::RedAsync
-        ) {
-            return Ok(None);
+        let is_tensor = match self.outline.family {
+            Family::CpReduceAsyncBulkTensor => true,
+            Family::CpReduceAsyncBulk | Family::RedAsync => false,
+            _ => return Ok(None),
+        };
+        let (op, ty) = (self.modifier::<AluOp>(Kind::Operation), self.modifier::<Type>(Kind::Type));
+        if ty.is_none() && !is_tensor && op != Some(AluOp::Add) {
+            return self
+                .wrong(format!("`{}` needs a type: `.add` alone is of 64 bits without one", self.reader.spelled()));
         }
-        let (op, ty) = (self.modifier::<AluOp>(Kind::Operation), self.modifier(Kind::Type).unwrap_or(Type::U64));
+        let ty = ty.unwrap_or(Type::U64);
         match op {
             Some(op) if Computation::Alu(op).is_known(ty) && op.arity() == 2 => Ok(Some((op, ty))),
             _ => {
