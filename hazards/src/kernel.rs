@@ -5,6 +5,10 @@
 //! it is not entered again.
 
 use ptx_isa::Scope;
+pub use ptx_memory_model::{
+    asynchronous::{Group as Groups, TensorWait as Direction},
+    ptx::TensorFence as Side,
+};
 
 /// A kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -433,35 +437,6 @@ pub enum Operation {
     /// `cp.async.bulk`, `cp.reduce.async.bulk`, with or without `.tensor`, in groups
     BulkStore,
     /// `wgmma.mma_async`
-    Wgmma,
-}
-
-/// What a `tcgen05.wait` waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// Loads.
-    Load,
-    /// Stores.
-    Store,
-}
-
-/// On which side of a synchronization a fence stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// In front of it.
-    Before,
-    /// Behind it.
-    After,
-}
-
-/// What is committed and waited for in groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Groups {
-    /// `cp.async`
-    Copy,
-    /// `cp.async.bulk`
-    Bulk,
-    /// `wgmma`
     Wgmma,
 }
 

@@ -1,18 +1,28 @@
 //! Findings as litmus tests: the two accesses, and what synchronizes between them.
 
-use ptx_isa::Scope;
+use ptx_isa::{Scope, Type};
 use ptx_memory_model::{
-    litmus::{Litmus, Read},
+    asynchronous::{
+        self, Asynchronous, Completion, CtaGroup, MbarrierOperation, Memory, OperationKind, Phase, Through,
+    },
+    condition::{Condition, Formula, Quantifier},
+    litmus::{
+        Litmus,
+        names::{declare, label, register},
+    },
+    operand::{self, Location, Operand},
     outcome::Limits,
-    ptx::{Conventions, readings::Readings, search},
+    place::Place,
+    program::{self, BarrierName, BarrierPart, Guard, Statement},
+    ptx::{self, Conventions, Fence, FencedSpace, Instruction, OneSided, Program, readings::Readings, search},
 };
 
 use crate::{
     check::EventGraph,
     finding::Finding,
     kernel::{
-        Access, Address, Barrier, BarrierId, Direction, Event, EventKind, Groups, Kernel, Object, ObjectKind,
-        Operation, Proxy, ProxyFence, Semantics, Side, Space, Start, Sum,
+        Access, Address, Barrier, BarrierId, Event, EventKind, Groups, Kernel, Object, ObjectKind, Operation, Proxy,
+        ProxyFence, Space, Start, Sum,
     },
 };
 
@@ -27,14 +37,19 @@ const LENGTH: usize = 24;
 /// ```text
 /// PTX kernel, lines 63 and 67
 /// "the tcgen05.ld on line 63 may be in flight when the tcgen05.mma comes to the same tensor memory"
-/// { .shared m=1; }
-///  P0                                                 | P1 ;
-///  tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t]    | L1: mbarrier.try_wait.parity.acquire.cta.b64 %p1, [m], 0 ;
-///  mbarrier.arrive.release.cta.shared::cta.b64 _, [m] | @!%p1 bra L1 ;
-///                                                     | tcgen05.mma.cta_group::1.kind::f16 [t], a, b, 0, 1 ;
-/// exists (true)
+/// {
+/// .shared m=1;
+/// …
+/// }
+///  P0@cta 0,gpu 0                                     | P1@cta 0,gpu 0                                                 ;
+///  tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t]    | L1:                                                            ;
+///  mbarrier.arrive.release.cta.shared::cta.b64 _, [m] | mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [m], 0 ;
+///                                                     | @!%p1 bra L1                                                   ;
+///                                                     | tcgen05.mma.cta_group::1.kind::f16 [t], a, b, 0, 1             ;
+/// exists
+/// (true)
 /// ```
-pub fn litmus(kernel: &Kernel, finding: &Finding, readings: Readings) -> Option<String> {
+pub fn litmus(kernel: &Kernel, finding: &Finding, readings: Readings) -> Option<Litmus> {
     let first_line = finding.first?;
     if finding.path.len() > LENGTH {
         return None;
@@ -54,9 +69,8 @@ pub fn litmus(kernel: &Kernel, finding: &Finding, readings: Readings) -> Option<
             for (path, threads) in tests {
                 let between = path.map(|lines| between(kernel, lines));
                 let Some(test) = Test::new(kernel, one, two, between, threads) else { continue };
-                let text = test.text(finding, first_line);
-                if races(&text, test.expected(), readings) {
-                    return Some(text);
+                if test.races(readings) {
+                    return Some(test.litmus(finding, first_line));
                 }
             }
         }
@@ -99,34 +113,16 @@ fn is_told(event: &Event) -> bool {
     }
 }
 
-/// Whether the memory model finds a data race of the two statements, which are in these columns and lines.
-fn races(text: &str, expected: [(usize, usize); 2], readings: Readings) -> bool {
-    let Ok(Read { litmus, lines, .. }) = Litmus::read_with_lines(text, Default::default()) else { return false };
-    let conventions = Conventions { readings, ..Conventions::MANUAL };
-    let limits = Limits { choices: CHOICES, ..Limits::default() };
-    let Ok(Some(race)) = search::race(&litmus.program, conventions, limits) else { return false };
-    let found = [race.first, race.second].map(|event| {
-        let event = &race.execution.skeleton.events[event];
-        let thread = event.thread?;
-        Some((thread, *lines.get(thread)?.get(event.statement)?))
-    });
-    let [first, second] = expected.map(Some);
-    found == [first, second] || found == [second, first]
-}
-
 /// A test as it is made.
 struct Test<'k> {
     kernel: &'k Kernel,
-    /// The addresses of each variable.
+    program: Program,
+    /// What the variables of the program stand for.
     variables: Vec<Variable<'k>>,
     /// The two addresses that are one variable, whatever they look like.
     same: Option<[&'k Address; 2]>,
-    /// The cells of each thread.
-    threads: [Vec<String>; 2],
-    /// Of each of the two accesses, the thread and the cell.
+    /// Of each of the two accesses, the thread and the statement.
     places: [(usize, usize); 2],
-    /// How many threads there are.
-    count: usize,
     /// The shapes of products that differ.
     shapes: Vec<&'k Option<Sum>>,
     /// How many registers and labels have names.
@@ -134,13 +130,11 @@ struct Test<'k> {
 }
 
 struct Variable<'k> {
-    name: String,
-    address: Option<&'k Address>,
     space: Space,
-    /// Of an mbarrier, how many arrivals there are.
-    arrivals: Option<usize>,
-    /// Of an mbarrier, whether the test initializes it.
-    is_initialized: bool,
+    address: Option<&'k Address>,
+    is_mbarrier: bool,
+    /// At an mbarrier.
+    arrivals: u64,
     /// Of an mbarrier, whether a copy completes its phases.
     is_of_copy: bool,
 }
@@ -153,13 +147,14 @@ impl<'k> Test<'k> {
         between: [Vec<&'k Event>; 2],
         count: usize,
     ) -> Option<Self> {
+        let thread =
+            ptx::Thread { place: Place::default(), registers: Vec::new(), labels: Vec::new(), code: Vec::new() };
         let mut test = Self {
             kernel,
+            program: Program { locations: Vec::new(), threads: vec![thread; count] },
             variables: Vec::new(),
             same: common(first, second)?,
-            threads: [Vec::new(), Vec::new()],
             places: [(0, 0); 2],
-            count,
             shapes: Vec::new(),
             named: 0,
         };
@@ -187,38 +182,35 @@ impl<'k> Test<'k> {
     /// The mbarriers of copies: the arrival that expects the bytes of a copy stands beside it in the test.
     fn of_copy(&mut self, event: &'k Event) {
         if let EventKind::Start(Start { barrier: Some(barrier), .. }) = &event.kind {
-            let index = self.barrier(barrier);
-            self.variables[index].is_of_copy = true;
+            self.barrier(barrier).1.is_of_copy = true;
         }
     }
 
     /// Whether an event is an arrival that stands beside a copy.
     fn is_beside_copy(&mut self, event: &'k Event) -> bool {
-        let EventKind::Arrive { barrier, .. } = &event.kind else { return false };
-        let index = self.barrier(barrier);
-        self.variables[index].is_of_copy
+        matches!(&event.kind, EventKind::Arrive { barrier, .. } if self.barrier(barrier).1.is_of_copy)
     }
 
     fn count_arrivals(&mut self, event: &'k Event) {
-        let (barrier, more) = match &event.kind {
-            EventKind::Arrive { barrier, .. }
-            | EventKind::TensorCommit { barrier, .. }
-            | EventKind::CopyArrive(barrier) => (barrier, 1),
-            EventKind::Start(Start { barrier: Some(barrier), .. }) => (barrier, 1),
-            _ => return,
-        };
-        let index = self.barrier(barrier);
-        *self.variables[index].arrivals.get_or_insert(0) += more;
+        if let EventKind::Arrive { barrier, .. }
+        | EventKind::TensorCommit { barrier, .. }
+        | EventKind::CopyArrive(barrier)
+        | EventKind::Start(Start { barrier: Some(barrier), .. }) = &event.kind
+        {
+            let (Location(index), variable) = self.barrier(barrier);
+            variable.arrivals += 1;
+            self.program.locations[usize::from(index)].initial = variable.arrivals;
+        }
     }
 
     /// Adds one of the two accesses, and gives its place.
     fn access(&mut self, thread: usize, event: &'k Event) -> Option<(usize, usize)> {
         self.event(thread, event)?;
-        Some((thread, self.threads[thread].len().checked_sub(1)?))
+        Some((thread, self.program.threads[thread].code.len().checked_sub(1)?))
     }
 
     /// The variable at an address.
-    fn variable(&mut self, space: Space, address: Option<&'k Address>) -> usize {
+    fn variable(&mut self, space: Space, address: Option<&'k Address>) -> Location {
         let is_same = |of: &Address| self.same.is_some_and(|same| same.contains(&of));
         let found = self.variables.iter().position(|other| {
             other.space == space
@@ -227,17 +219,18 @@ impl<'k> Test<'k> {
                     _ => false,
                 }
         });
-        found.unwrap_or_else(|| {
+        let index = found.unwrap_or_else(|| {
             let object = address.and_then(|address| self.kernel.objects.get(address.object));
+            let (words, memory) = match space {
+                Space::Tensor => ("t", Memory::Tensor),
+                Space::Register => ("r", Memory::Tensor),
+                Space::Shared => ("s", Memory::Shared),
+                Space::Global => ("g", Memory::Global),
+            };
             let words = match object {
                 // Of a name of several words, the last one.
                 Some(Object { name, kind: ObjectKind::Variable }) => name.rsplit(' ').next().unwrap_or(name),
-                _ => match space {
-                    Space::Tensor => "t",
-                    Space::Register => "r",
-                    Space::Shared => "s",
-                    Space::Global => "g",
-                },
+                _ => words,
             };
             let mut plain: String = words.chars().filter(|of| of.is_ascii_alphanumeric() || *of == '_').collect();
             // No number, and no register of the test.
@@ -246,35 +239,37 @@ impl<'k> Test<'k> {
             {
                 plain.insert(0, 'x');
             }
-            let is_free = |name: &String| self.variables.iter().all(|other| other.name != *name);
+            let is_free = |name: &String| self.program.locations.iter().all(|other| other.name != *name);
             let names = std::iter::once(plain.clone()).chain((1..).map(|number| format!("{plain}_{number}")));
             let name = names.into_iter().find(is_free).unwrap_or_default();
-            self.variables.push(Variable {
-                name,
-                address,
-                space,
-                arrivals: None,
-                is_initialized: false,
-                is_of_copy: false,
-            });
+            declare(&mut self.program, program::Variable { memory, ..program::Variable::new(name, 0) });
+            self.variables.push(Variable { space, address, is_mbarrier: false, arrivals: 0, is_of_copy: false });
             self.variables.len() - 1
-        })
+        });
+        Location(index as u16)
     }
 
-    fn name(&mut self, space: Space, address: Option<&'k Address>) -> String {
-        let index = self.variable(space, address);
-        self.variables[index].name.clone()
+    fn at(&mut self, access: &'k Access) -> operand::Address {
+        self.variable(access.space, Some(&access.address)).into()
     }
 
-    fn name_of(&mut self, access: &'k Access) -> String {
-        self.name(access.space, Some(&access.address))
+    /// An mbarrier, which is initialized for its arrivals unless the test does that.
+    fn barrier(&mut self, address: &'k Address) -> (Location, &mut Variable<'k>) {
+        let at @ Location(index) = self.variable(Space::Shared, Some(address));
+        let variable = &mut self.variables[usize::from(index)];
+        if !variable.is_mbarrier {
+            variable.is_mbarrier = true;
+            self.program.locations[usize::from(index)].initial = 1;
+        }
+        (at, variable)
     }
 
-    /// An mbarrier.
-    fn barrier(&mut self, address: &'k Address) -> usize {
-        let index = self.variable(Space::Shared, Some(address));
-        self.variables[index].arrivals.get_or_insert(0);
-        index
+    fn mbarrier(&mut self, address: &'k Address) -> operand::Address {
+        self.barrier(address).0.into()
+    }
+
+    fn on_mbarrier(&mut self, barrier: &'k Address, of: MbarrierOperation) -> Instruction {
+        Asynchronous::Mbarrier { a: self.mbarrier(barrier), of }.into()
     }
 
     /// A number for a register or a label.
@@ -283,130 +278,112 @@ impl<'k> Test<'k> {
         self.named - 1
     }
 
+    fn add(&mut self, thread: usize, instruction: impl Into<Instruction>) {
+        self.program.threads[thread].code.push(instruction.into().into());
+    }
+
     /// Adds what an event is in a test. Nothing if a test has no such thing.
     fn event(&mut self, thread: usize, event: &'k Event) -> Option<()> {
-        let cells: Vec<String> = match &event.kind {
-            EventKind::Access(access) => vec![self.plain(access)?],
-            EventKind::Start(start) => self.start(start)?,
-            EventKind::TensorWait(direction) => {
-                let which = match direction {
-                    Direction::Load => "ld",
-                    Direction::Store => "st",
-                };
-                vec![format!("tcgen05.wait::{which}.sync.aligned")]
-            }
+        let instruction = match &event.kind {
+            EventKind::Access(access) => self.plain(thread, access)?,
+            EventKind::Start(start) => Asynchronous::Start(self.start(thread, start)?).into(),
+            EventKind::TensorWait(direction) => Asynchronous::TensorWait(*direction).into(),
             EventKind::TensorCommit { group, barrier } => {
-                let index = self.barrier(barrier);
-                let name = &self.variables[index].name;
-                vec![format!("tcgen05.commit.cta_group::{group}.mbarrier::arrive::one.shared::cluster.b64 [{name}]")]
+                Asynchronous::Commit { cta_group: cta_group(*group), mbarrier: self.mbarrier(barrier) }.into()
             }
-            EventKind::TensorFence(Side::Before) => vec!["tcgen05.fence::before_thread_sync".into()],
-            EventKind::TensorFence(Side::After) => vec!["tcgen05.fence::after_thread_sync".into()],
+            EventKind::TensorFence(side) => Instruction::Fence(Fence::Tensor(*side)),
             EventKind::Deallocate(access) => {
-                vec![format!("tcgen05.dealloc.cta_group::1.sync.aligned.b32 {}, 32", self.name_of(access))]
+                Asynchronous::Deallocate { tensor: self.at(access), cta_group: CtaGroup::One }.into()
             }
-            EventKind::CommitGroup(of) => vec![format!("{}.commit_group{}", groups(*of), aligned(*of))],
+            EventKind::CommitGroup(of) => Asynchronous::CommitGroup(*of).into(),
             EventKind::WaitGroup { of, pending, reads_only } => {
-                let read = if *reads_only { ".read" } else { "" };
                 // What is not known leaves nothing in flight in the test, where it may race least.
                 let pending = if *pending == u32::MAX { 0 } else { *pending };
-                vec![format!("{}.wait_group{read}{} {pending}", groups(*of), aligned(*of))]
+                Asynchronous::WaitGroup { of: *of, pending, read: *reads_only, all: false }.into()
             }
             EventKind::CopyArrive(barrier) => {
-                let index = self.barrier(barrier);
-                vec![format!("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [{}]", self.variables[index].name)]
+                Asynchronous::ArriveOnCopies { mbarrier: self.mbarrier(barrier), noinc: true }.into()
             }
-            EventKind::MatrixFence => vec!["wgmma.fence.sync.aligned".into()],
-            EventKind::ProxyFence(fence) => match fence {
-                ProxyFence::Async(None) => vec!["fence.proxy.async".into()],
-                ProxyFence::Async(Some(Space::Global)) => vec!["fence.proxy.async.global".into()],
-                ProxyFence::Async(Some(_)) => vec!["fence.proxy.async.shared::cta".into()],
-                ProxyFence::AsyncRelease => {
-                    vec!["fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster".into()]
-                }
-                ProxyFence::AsyncAcquire => {
-                    vec!["fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster".into()]
-                }
-                ProxyFence::TensormapRelease => vec!["fence.proxy.tensormap::generic.release.gpu".into()],
-                // Which map it is for, an event does not say.
-                ProxyFence::TensormapAcquire => return None,
-                ProxyFence::Other => Vec::new(),
-            },
+            EventKind::MatrixFence => Instruction::Fence(Fence::Wgmma),
+            EventKind::ProxyFence(ProxyFence::Other) => return Some(()),
+            EventKind::ProxyFence(of) => Instruction::Fence(Fence::Proxy(proxy_fence(*of)?)),
             EventKind::Initialize { barrier, .. } => {
-                let index = self.barrier(barrier);
-                let Variable { name, arrivals, is_initialized, .. } = &mut self.variables[index];
-                *is_initialized = true;
-                vec![format!("mbarrier.init.shared::cta.b64 [{name}], {}", arrivals.unwrap_or(0).max(1))]
+                let (Location(index), variable) = self.barrier(barrier);
+                let count = Operand::Immediate(variable.arrivals.max(1));
+                self.program.locations[usize::from(index)].initial = 0;
+                self.on_mbarrier(barrier, MbarrierOperation::Init { count })
             }
-            EventKind::InitializeFence => vec!["fence.mbarrier_init.release.cluster".into()],
+            EventKind::InitializeFence => Instruction::Fence(Fence::MbarrierInit),
             EventKind::Arrive { barrier, semantics, scope, .. } => {
-                let index = self.barrier(barrier);
-                let sem = if semantics.releases { "release" } else { "relaxed" };
-                vec![format!(
-                    "mbarrier.arrive.{sem}.{}.shared::cta.b64 _, [{}]",
-                    near(*scope),
-                    self.variables[index].name
-                )]
+                self.on_mbarrier(barrier, arrival(None, !semantics.releases, near(*scope)))
             }
-            EventKind::Wait { barrier, semantics, scope } => self.wait(barrier, *semantics, *scope),
-            EventKind::Barrier(barrier) => self::barrier(barrier)?,
-            EventKind::Fence { semantics, scope } => {
-                let sem = if semantics.acquires && semantics.releases { "acq_rel" } else { return None };
-                vec![format!("fence.{sem}.{scope}")]
+            EventKind::Wait { barrier, semantics, scope } => {
+                // It is for something else where nothing in the test arrives.
+                if self.barrier(barrier).1.arrivals > 0 {
+                    self.wait(thread, barrier, !semantics.acquires, near(*scope));
+                }
+                return Some(());
             }
-            EventKind::Allocate { .. } | EventKind::Relinquish | EventKind::Invalidate(_) => Vec::new(),
-            EventKind::Atomic { .. } | EventKind::Unknown(_) => return None,
+            // Lanes are one thread of a test.
+            EventKind::Barrier(Barrier { of: BarrierId::Warp, .. }) => return Some(()),
+            EventKind::Barrier(of) => Instruction::Barrier(barrier(of)?),
+            EventKind::Fence { semantics, scope } if semantics.acquires && semantics.releases => {
+                Instruction::Fence(Fence::memory(None, *scope))
+            }
+            EventKind::Allocate { .. } | EventKind::Relinquish | EventKind::Invalidate(_) => return Some(()),
+            EventKind::Fence { .. } | EventKind::Atomic { .. } | EventKind::Unknown(_) => return None,
         };
-        self.threads[thread].extend(cells);
+        self.add(thread, instruction);
         Some(())
     }
 
-    /// A wait, if anything in the test arrives: it is for something else where nothing does.
-    fn wait(&mut self, barrier: &'k Address, semantics: Semantics, scope: Scope) -> Vec<String> {
-        let index = self.barrier(barrier);
-        if self.variables[index].arrivals == Some(0) {
-            return Vec::new();
-        }
+    fn wait(&mut self, thread: usize, barrier: &'k Address, relaxed: bool, scope: Scope) {
         let number = self.number();
-        let sem = if semantics.acquires { "acquire" } else { "relaxed" };
-        let name = &self.variables[index].name;
-        vec![
-            format!(
-                "L{number}: mbarrier.try_wait.parity.{sem}.{}.shared::cta.b64 %p{number}, [{name}], 0",
-                near(scope)
-            ),
-            format!("@!%p{number} bra L{number}"),
-        ]
+        let of = &mut self.program.threads[thread];
+        let (target, d) = (label(of, &format!("L{number}")), register(of, &format!("%p{number}")));
+        self.add(thread, Instruction::Label(target));
+        let phase = Phase::Parity(Operand::Immediate(0));
+        let wait = self.on_mbarrier(barrier, MbarrierOperation::Wait { d, phase, relaxed, scope });
+        self.add(thread, wait);
+        let guard = Some(Guard { p: d, negated: true });
+        let again = Statement { guard, instruction: Instruction::Branch { when: None, target } };
+        self.program.threads[thread].code.push(again);
     }
 
-    fn plain(&mut self, access: &'k Access) -> Option<String> {
-        if access.address.is_remote || matches!(access.space, Space::Tensor | Space::Register) {
+    /// A register that gets a value.
+    fn result(&mut self, thread: usize) -> operand::Register {
+        let name = format!("r{}", self.number());
+        register(&mut self.program.threads[thread], &name)
+    }
+
+    fn plain(&mut self, thread: usize, of: &'k Access) -> Option<Instruction> {
+        if of.address.is_remote || matches!(of.space, Space::Tensor | Space::Register) {
             return None;
         }
-        let (space, name) = (space(access.space), self.name_of(access));
-        Some(match access.writes {
-            true => format!("st.{space}.u64 [{name}], 1"),
-            false => format!("ld.{space}.u64 r{}, [{name}]", self.number()),
+        let (a, ty, access) = (self.at(of), Type::U64, ptx::Semantics::WEAK);
+        Some(match of.writes {
+            true => Instruction::Store { a, b: Operand::Immediate(1), ty, access },
+            false => Instruction::Load { d: self.result(thread), a, ty, access },
         })
     }
 
-    fn start(&mut self, start: &'k Start) -> Option<Vec<String>> {
+    fn start(&mut self, thread: usize, start: &'k Start) -> Option<asynchronous::Operation> {
         let Start { what, accesses, barrier } = start;
         if accesses.iter().any(|access| access.address.is_remote) {
             return None;
         }
-        let mut of = |space: Space, is: &dyn Fn(&Access) -> bool, skip: usize| {
+        let mut of = |space: Space, is: &dyn Fn(&Access) -> bool, skip: usize| -> operand::Address {
             let found = accesses.iter().filter(|access| access.space == space && is(access)).nth(skip);
-            self.name(space, found.map(|access| &access.address))
+            self.variable(space, found.map(|access| &access.address)).into()
         };
         let (reads, writes) = (|access: &Access| access.reads, |access: &Access| access.writes);
         Some(match what {
             Operation::TensorLoad => {
                 let t = of(Space::Tensor, &reads, 0);
-                vec![format!("tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r{}}}, [{t}]", self.number())]
+                asynchronous::Operation::tensor_load(self.result(thread), t)
             }
             Operation::TensorStore => {
-                vec![format!("tcgen05.st.sync.aligned.32x32b.x1.b32 [{}], {{1}}", of(Space::Tensor, &writes, 0))]
+                asynchronous::Operation::tensor_store(of(Space::Tensor, &writes, 0), Operand::Immediate(1))
             }
             Operation::TensorMatrix { group, shape } => {
                 let d = of(Space::Tensor, &writes, 0);
@@ -415,8 +392,8 @@ impl<'k> Test<'k> {
                     accesses.iter().skip(1).any(|access| access.space == Space::Tensor && only_reads(access));
                 let in_shared = accesses.iter().filter(|access| access.space == Space::Shared && access.reads).count();
                 let a = match in_tensor && in_shared < 2 {
-                    true => format!("[{}]", of(Space::Tensor, &only_reads, 0)),
-                    false => of(Space::Shared, &reads, 0),
+                    true => Through::Tensor.at(of(Space::Tensor, &only_reads, 0)),
+                    false => Through::Async.at(of(Space::Shared, &reads, 0)),
                 };
                 let b = of(Space::Shared, &reads, usize::from(in_shared > 1));
                 let known = self.shapes.iter().position(|other| *other == shape);
@@ -424,87 +401,65 @@ impl<'k> Test<'k> {
                     self.shapes.push(shape);
                     self.shapes.len() - 1
                 });
-                vec![format!("tcgen05.mma.cta_group::{group}.kind::f16 [{d}], {a}, {b}, {number}, 1")]
+                let kind = OperationKind::Mma { cta_group: cta_group(*group), shape: number as u64 };
+                asynchronous::Operation::mma(kind, d, a, b, [])
             }
             Operation::TensorCopy { group, is_4x256b } => {
-                let shape = if *is_4x256b { "4x256b" } else { "128x256b" };
-                let (t, a) = (of(Space::Tensor, &writes, 0), of(Space::Shared, &reads, 0));
-                vec![format!("tcgen05.cp.cta_group::{group}.{shape} [{t}], {a}")]
+                let (t, s) = (of(Space::Tensor, &writes, 0), of(Space::Shared, &reads, 0));
+                asynchronous::Operation::tensor_copy(cta_group(*group), *is_4x256b, t, s)
             }
             Operation::TensorShift { group } => {
-                vec![format!("tcgen05.shift.cta_group::{group}.down [{}]", of(Space::Tensor, &writes, 0))]
+                asynchronous::Operation::shift(cta_group(*group), of(Space::Tensor, &writes, 0))
             }
             Operation::Copy => {
-                let (a, x) = (of(Space::Shared, &writes, 0), of(Space::Global, &reads, 0));
-                vec![format!("cp.async.ca.shared::cta.global [{a}], [{x}], 8")]
+                let (d, s) = (of(Space::Shared, &writes, 0), of(Space::Global, &reads, 0));
+                asynchronous::Operation::copy(d, s, Type::U64)
             }
             Operation::BulkLoad => {
                 let barrier = barrier.as_ref()?;
                 let mapped = |access: &Access| access.proxy == Proxy::Tensormap;
                 let source = |access: &Access| access.reads && !mapped(access);
-                let (a, x) = (of(Space::Shared, &writes, 0), of(Space::Global, &source, 0));
+                let (d, s) = (of(Space::Shared, &writes, 0), of(Space::Global, &source, 0));
                 let map = accesses.iter().any(mapped).then(|| of(Space::Global, &mapped, 0));
-                let index = self.barrier(barrier);
-                let full = &self.variables[index].name;
-                let words = "shared::cta.global.mbarrier::complete_tx::bytes";
-                let copy = match map {
-                    Some(map) => format!("cp.async.bulk.tensor.1d.{words} [{a}], [{map}, {{{x}}}], [{full}]"),
-                    None => format!("cp.async.bulk.{words} [{a}], [{x}], 16, [{full}]"),
-                };
-                vec![format!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{full}], 16"), copy]
+                let expects = Some(Operand::Immediate(BYTES.into()));
+                let arrival = self.on_mbarrier(barrier, arrival(expects, false, Scope::Cta));
+                self.add(thread, arrival);
+                let completion = Completion::Transactions { mbarrier: self.mbarrier(barrier), bytes: BYTES };
+                asynchronous::Operation::bulk(d, s, map, None, completion)
             }
             Operation::BulkStore => {
-                let (y, a) = (of(Space::Global, &writes, 0), of(Space::Shared, &reads, 0));
-                vec![format!("cp.async.bulk.global.shared::cta.bulk_group [{y}], [{a}], 16")]
+                let (d, s) = (of(Space::Global, &writes, 0), of(Space::Shared, &reads, 0));
+                asynchronous::Operation::bulk(d, s, None, None, Completion::Group(Groups::Bulk))
             }
             Operation::Wgmma => {
-                let (a, b) = (of(Space::Shared, &reads, 0), of(Space::Shared, &reads, 1));
-                vec![format!("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 _, {a}, {b}")]
+                asynchronous::Operation::wgmma([of(Space::Shared, &reads, 0), of(Space::Shared, &reads, 1)])
             }
         })
     }
 
-    /// The columns and lines of the two accesses.
-    fn expected(&self) -> [(usize, usize); 2] {
-        self.places.map(|(thread, cell)| (thread, HEAD + 1 + cell))
+    /// Whether the memory model finds a data race of the two accesses.
+    fn races(&self, readings: Readings) -> bool {
+        let conventions = Conventions { readings, ..Conventions::MANUAL };
+        let limits = Limits { choices: CHOICES, ..Limits::default() };
+        let Ok(Some(race)) = search::race(&self.program, conventions, limits) else { return false };
+        let found = [race.first, race.second].map(|event| {
+            let event = &race.execution.skeleton.events[event];
+            Some((event.thread?, event.statement))
+        });
+        let [first, second] = self.places.map(Some);
+        found == [first, second] || found == [second, first]
     }
 
-    fn text(&self, finding: &Finding, first: u32) -> String {
-        let values = self.variables.iter().map(|variable| {
-            let value = match variable.arrivals {
-                Some(_) if variable.is_initialized => 0,
-                Some(arrivals) => arrivals.max(1),
-                None => 0,
-            };
-            let space = match variable.space {
-                Space::Global => "",
-                Space::Shared => ".shared ",
-                Space::Tensor | Space::Register => ".tensor ",
-            };
-            format!("{space}{}={value};", variable.name)
-        });
-        let values: Vec<String> = values.collect();
-        let comment = finding.message.replace(['"', '\n'], "'");
+    fn litmus(self, finding: &Finding, first: u32) -> Litmus {
         let name: String = finding.kernel.chars().filter(|of| of.is_ascii_graphic()).collect();
-        let mut text =
-            format!("PTX {name}, lines {first} and {}\n\"{comment}\"\n{{ {} }}\n", finding.line, values.join(" "));
-        let columns = &self.threads[..self.count];
-        let head = |thread: usize| format!("P{thread}");
-        let cell = |thread: usize, row: usize| columns[thread].get(row).map_or("", |cell| cell);
-        let width = |thread: usize| columns[thread].iter().map(String::len).max().unwrap_or(0).max(2);
-        let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
-        let mut row = |of: &dyn Fn(usize) -> String| {
-            let cells = (0..self.count).map(|thread| format!("{:1$}", of(thread), width(thread)));
-            text += &format!(" {} ;\n", cells.collect::<Vec<_>>().join(" | "));
-        };
-        row(&head);
-        (0..rows).for_each(|index| row(&|thread| cell(thread, index).to_owned()));
-        text + "exists (true)\n"
+        Litmus {
+            name: format!("{name}, lines {first} and {}", finding.line),
+            comments: vec![finding.message.replace(['"', '\n'], "'")],
+            program: self.program,
+            condition: Condition { quantifier: Quantifier::Exists, formula: Formula::True },
+        }
     }
 }
-
-/// The lines of a test in front of its first cells.
-const HEAD: usize = 4;
 
 /// What two events have in common: the addresses of accesses that conflict, or nothing but an mbarrier. Nothing if they have
 /// nothing.
@@ -547,39 +502,47 @@ fn pair_barriers(behind: &mut Vec<&Event>, before: &mut Vec<&Event>) {
     kept(before, excess..excess + both);
 }
 
-fn barrier(barrier: &Barrier) -> Option<Vec<String>> {
-    let Barrier { of, arrives, waits, orders, .. } = barrier;
-    Some(match (of, arrives, waits) {
-        (BarrierId::Cta(number), true, true) => vec![format!("bar.sync {number}")],
-        (BarrierId::SomeCta, true, true) => vec!["bar.sync 0".into()],
-        (BarrierId::Cta(number), true, false) => vec![format!("bar.arrive {number}, 64")],
-        (BarrierId::Cluster, true, false) if *orders => vec!["barrier.cluster.arrive".into()],
-        (BarrierId::Cluster, true, false) => vec!["barrier.cluster.arrive.relaxed".into()],
-        (BarrierId::Cluster, false, true) => vec!["barrier.cluster.wait".into()],
-        // Lanes are one thread of a test.
-        (BarrierId::Warp, ..) => Vec::new(),
+/// Which bytes a copy completes.
+const BYTES: u32 = 16;
+
+fn arrival(expects: Option<Operand>, relaxed: bool, scope: Scope) -> MbarrierOperation {
+    MbarrierOperation::Arrive { d: None, count: Operand::Immediate(1), expects, drops: false, relaxed, scope }
+}
+
+fn barrier(of: &Barrier) -> Option<program::Barrier> {
+    let part = match (of.arrives, of.waits) {
+        (true, true) => BarrierPart::Sync,
+        (true, false) => BarrierPart::Arrive,
+        (false, true) => BarrierPart::Wait,
+        (false, false) => return None,
+    };
+    let cta = |number: u32, quorum| BarrierName::Cta { instance: 0, id: Operand::Immediate(number.into()), quorum };
+    let name = match (of.of, part) {
+        (BarrierId::Cta(number), BarrierPart::Sync) => cta(number, None),
+        (BarrierId::SomeCta, BarrierPart::Sync) => cta(0, None),
+        (BarrierId::Cta(number), BarrierPart::Arrive) => cta(number, Some(Operand::Immediate(64))),
+        (BarrierId::Cluster, BarrierPart::Arrive) => BarrierName::Cluster { relaxed: !of.orders },
+        (BarrierId::Cluster, BarrierPart::Wait) => BarrierName::Cluster { relaxed: false },
         _ => return None,
+    };
+    Some(program::Barrier { part, of: name })
+}
+
+/// The fence of the model. Nothing of one that is for a tensor map: which one, an event does not say.
+fn proxy_fence(of: ProxyFence) -> Option<ptx::ProxyFence> {
+    Some(match of {
+        ProxyFence::Async(None) => ptx::ProxyFence::Of(ptx::Proxy::Async),
+        ProxyFence::Async(Some(Space::Global)) => ptx::ProxyFence::AsyncOf(FencedSpace::Global),
+        ProxyFence::Async(Some(_)) => ptx::ProxyFence::AsyncOf(FencedSpace::SharedCta),
+        ProxyFence::AsyncRelease => ptx::ProxyFence::AsyncHalf(OneSided::Release),
+        ProxyFence::AsyncAcquire => ptx::ProxyFence::AsyncHalf(OneSided::Acquire),
+        ProxyFence::TensormapRelease => ptx::ProxyFence::TensormapRelease(Scope::Gpu),
+        ProxyFence::TensormapAcquire | ProxyFence::Other => return None,
     })
 }
 
-fn space(space: Space) -> &'static str {
-    match space {
-        Space::Global => "global",
-        Space::Shared | Space::Tensor | Space::Register => "shared",
-    }
-}
-
-fn groups(of: Groups) -> &'static str {
-    match of {
-        Groups::Copy => "cp.async",
-        Groups::Bulk => "cp.async.bulk",
-        Groups::Wgmma => "wgmma",
-    }
-}
-
-/// What `wgmma` has behind its words.
-fn aligned(of: Groups) -> &'static str {
-    if of == Groups::Wgmma { ".sync.aligned" } else { "" }
+fn cta_group(number: u8) -> CtaGroup {
+    if number == 2 { CtaGroup::Two } else { CtaGroup::One }
 }
 
 /// The scope of an mbarrier, which has no more than these.

@@ -2,7 +2,7 @@
 
 use ptx_hazards::{Rule, Verdict, check, litmus, read};
 use ptx_isa::Module;
-use ptx_memory_model::ptx::readings::Readings;
+use ptx_memory_model::{litmus::Litmus, ptx::readings::Readings};
 
 /// A kernel of a thread of each of two warps, which are given here. Line 10 is the first of the first one.
 fn kernel(first: &str, second: &str) -> String {
@@ -38,7 +38,9 @@ fn test(rule: Rule, first: &str, second: &str, expected: &str) {
         findings.iter().find(|of| of.verdict == Verdict::Wrong && of.rule == Some(rule) && of.first.is_some());
     let finding = finding.unwrap_or_else(|| panic!("{text}{findings:#?}"));
     let found = litmus(&kernels[0], finding, Readings::DEFAULT).unwrap_or_else(|| panic!("{text}{finding:#?}"));
-    let cells: Vec<&str> = found.lines().skip(2).collect();
+    let text = found.to_string();
+    assert_eq!(Litmus::read(&text).as_ref(), Ok(&found), "{text}");
+    let cells: Vec<&str> = text.lines().skip(2).collect();
     let without_columns = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let found: Vec<String> = cells.into_iter().map(without_columns).collect();
     let expected: Vec<String> = expected.lines().map(|line| without_columns(line.trim())).collect();
@@ -51,12 +53,16 @@ fn in_one_thread() {
         Rule::R1,
         "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r0}, [%t]; tcgen05.fence::before_thread_sync; tcgen05.st.sync.aligned.32x32b.x1.b32 [%t], {%r1}",
         "ret",
-        "{ .tensor t=0; }
-        P0 ;
+        "{
+        .tensor t=0;
+        P0:r0=0;
+        }
+        P0@cta 0,gpu 0 ;
         tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t] ;
         tcgen05.fence::before_thread_sync ;
         tcgen05.st.sync.aligned.32x32b.x1.b32 [t], {1} ;
-        exists (true)",
+        exists
+        (true)",
     );
 }
 
@@ -66,21 +72,33 @@ fn in_two_threads() {
         Rule::R1,
         "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r0}, [%t]; mbarrier.arrive.release.cta.shared::cta.b64 _, [m]",
         "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %q, [m], 0; @!%q bra SECOND; tcgen05.mma.cta_group::1.kind::f16 [%t], %a, %a, %shape, %true",
-        "{ .shared m=1; .tensor t=0; .shared s=0; }
-        P0 | P1 ;
-        tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t] | L1: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [m], 0 ;
-        mbarrier.arrive.release.cta.shared::cta.b64 _, [m] | @!%p1 bra L1 ;
+        "{
+        .shared m=1;
+        .tensor t=0;
+        .shared s=0;
+        P0:r0=0;
+        P1:%p1=0;
+        }
+        P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;
+        tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t] | L1: ;
+        mbarrier.arrive.release.cta.shared::cta.b64 _, [m] | mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [m], 0 ;
+        | @!%p1 bra L1 ;
         | tcgen05.mma.cta_group::1.kind::f16 [t], s, s, 0, 1 ;
-        exists (true)",
+        exists
+        (true)",
     );
     test(
         Rule::R4,
         "st.shared.u64 [a], %v; barrier.sync 1, 64",
         "barrier.sync 1, 64; cp.async.bulk.global.shared::cta.bulk_group [%x], [a], 16; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0",
-        "{ .shared a=0; from=0; }
-        P0 | P1 ;
-        st.shared.u64 [a], 1 | bar.sync 1 ;
-        bar.sync 1 | cp.async.bulk.global.shared::cta.bulk_group [from], [a], 16 ;
-        exists (true)",
+        "{
+        .shared a=0;
+        from=0;
+        }
+        P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;
+        st.weak a, 1 | bar.cta.sync 0, 1 ;
+        bar.cta.sync 0, 1 | cp.async.bulk.global.shared::cta.bulk_group [from], [a], 16 ;
+        exists
+        (true)",
     );
 }

@@ -132,6 +132,13 @@ pub enum Through {
     Tensor,
 }
 
+impl Through {
+    /// An access of 64 bits. A matrix is one such element.
+    pub fn at(self, a: Address) -> Access {
+        Access { a, ty: Type::U64, through: self }
+    }
+}
+
 /// What an asynchronous operation writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
@@ -216,7 +223,7 @@ pub enum CtaGroup {
 }
 
 /// What groups are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// `cp.async`
     Copy,
@@ -231,10 +238,10 @@ pub enum Group {
 pub enum TensorWait {
     /// For the thread's `tcgen05.ld`.
     #[strum(serialize = "wait::ld")]
-    Ld,
+    Load,
     /// For the thread's `tcgen05.st`.
     #[strum(serialize = "wait::st")]
-    St,
+    Store,
 }
 
 /// What is done to an mbarrier (section 9.7.13.15).
@@ -387,7 +394,102 @@ pub enum Phase {
     State(Operand),
 }
 
+/// How many bytes a copy of a tensor completes at its mbarrier: a matrix is one element.
+pub(crate) const TENSOR_BYTES: u32 = 16;
+
 impl Operation {
+    fn new(kind: OperationKind, reads: Vec<Access>, writes: Vec<(Access, Written)>, completion: Completion) -> Self {
+        Self { kind, reads, writes, d: None, completion }
+    }
+
+    /// `tcgen05.ld d, [t]`
+    pub fn tensor_load(d: Register, t: Address) -> Self {
+        let completion = Completion::TensorWait(TensorWait::Load);
+        Self { d: Some(d), ..Self::new(OperationKind::TensorLoad, vec![Through::Tensor.at(t)], Vec::new(), completion) }
+    }
+
+    /// `tcgen05.st [t], b`
+    pub fn tensor_store(t: Address, b: Operand) -> Self {
+        let writes = vec![(Through::Tensor.at(t), Written::Value(b))];
+        Self::new(OperationKind::TensorStore, Vec::new(), writes, Completion::TensorWait(TensorWait::Store))
+    }
+
+    /// `tcgen05.cp [t], s`
+    pub fn tensor_copy(cta_group: CtaGroup, is_4x256b: bool, t: Address, s: Address) -> Self {
+        let writes = vec![(Through::Tensor.at(t), Written::Read(0))];
+        let kind = OperationKind::TensorCopy { cta_group, is_4x256b };
+        Self::new(kind, vec![Through::Async.at(s)], writes, Completion::Commit)
+    }
+
+    /// `tcgen05.shift [t]`
+    pub fn shift(cta_group: CtaGroup, t: Address) -> Self {
+        let t = Through::Tensor.at(t);
+        Self::new(OperationKind::Shift { cta_group }, vec![t], vec![(t, Written::Read(0))], Completion::Commit)
+    }
+
+    /// `tcgen05.mma [d], a, b`, which may read `further` tensor memory: metadata and scales.
+    pub fn mma(
+        kind: OperationKind,
+        d: Address,
+        a: Access,
+        b: Address,
+        further: impl IntoIterator<Item = Address>,
+    ) -> Self {
+        let d = Through::Tensor.at(d);
+        let further = further.into_iter().map(|a| Through::Tensor.at(a));
+        let reads = [a, Through::Async.at(b), d].into_iter().chain(further).collect();
+        Self::new(kind, reads, vec![(d, Written::MultiplyAdd([0, 1, 2]))], Completion::Commit)
+    }
+
+    /// `cp.async [d], [s]`
+    pub fn copy(d: Address, s: Address, ty: Type) -> Self {
+        let access = |a| Access { ty, ..Through::Generic.at(a) };
+        let writes = vec![(access(d), Written::Read(0))];
+        Self::new(OperationKind::Copy, vec![access(s)], writes, Completion::Group(Group::Copy))
+    }
+
+    /// `cp.async.bulk [d], [s]`, or with a descriptor of a tensor, or as `cp.reduce.async.bulk` of this operation and type.
+    pub fn bulk(
+        d: Address,
+        s: Address,
+        descriptor: Option<Address>,
+        reduction: Option<(AluOp, Type)>,
+        completion: Completion,
+    ) -> Self {
+        let access = |a| Access { ty: reduction.map_or(Type::U64, |(_, ty)| ty), ..Through::Async.at(a) };
+        let (old, written) = match reduction {
+            Some((op, _)) => (Some(access(d)), Written::Reduced(op, [0, 1])),
+            None => (None, Written::Read(0)),
+        };
+        let descriptor = descriptor.map(|a| Through::Tensormap.at(a));
+        let reads = [Some(access(s)), old, descriptor].into_iter().flatten().collect();
+        Self::new(OperationKind::Bulk, reads, vec![(access(d), written)], completion)
+    }
+
+    /// `wgmma.mma_async`, of the matrices that are in shared memory. The registers of the result have no values.
+    pub fn wgmma(matrices: impl IntoIterator<Item = Address>) -> Self {
+        let reads = matrices.into_iter().map(|a| Through::Async.at(a)).collect();
+        Self::new(OperationKind::Wgmma, reads, Vec::new(), Completion::Group(Group::Wgmma))
+    }
+
+    /// `st.async [a], b, [mbarrier]`, or `red.async` of this operation.
+    pub fn store(a: Address, ty: Type, b: Operand, op: Option<AluOp>, mbarrier: Address) -> Self {
+        let access = Access { ty, ..Through::Async.at(a) };
+        let (reads, written) = match op {
+            Some(op) => (vec![access], Written::ReducedBy(op, 0, b)),
+            None => (Vec::new(), Written::Value(b)),
+        };
+        let completion = Completion::Transactions { mbarrier, bytes: ty.bits() / 8 };
+        Self::new(OperationKind::Store, reads, vec![(access, written)], completion)
+    }
+
+    /// `clusterlaunchcontrol.try_cancel [d], [mbarrier]`, which writes 1 as its answer.
+    pub fn try_cancel(d: Address, mbarrier: Address) -> Self {
+        let writes = vec![(Through::Async.at(d), Written::Value(Operand::Immediate(1)))];
+        let completion = Completion::Transactions { mbarrier, bytes: 16 };
+        Self::new(OperationKind::TryCancel, Vec::new(), writes, completion)
+    }
+
     /// Its memory operations.
     pub fn accesses(&self) -> impl Iterator<Item = &Access> {
         self.reads.iter().chain(self.writes.iter().map(|(access, _)| access))

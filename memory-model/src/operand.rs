@@ -35,6 +35,12 @@ pub struct Address {
 /// The distance in bytes between the addresses of two variables.
 pub const SPACING: u64 = 1 << 32;
 
+impl From<Location> for Address {
+    fn from(variable: Location) -> Self {
+        Self { base: Operand::Address(variable), offset: 0 }
+    }
+}
+
 impl Location {
     /// The address as a value, which registers can hold.
     pub fn address(self) -> Value {

@@ -470,6 +470,12 @@ impl<L: Language> From<Instruction<L>> for Statement<L> {
     }
 }
 
+impl<L: Language> From<Asynchronous> for Instruction<L> {
+    fn from(of: Asynchronous) -> Self {
+        Self::Asynchronous(Box::new(of))
+    }
+}
+
 impl<L: Language> Instruction<L> {
     /// All operands that are read, and the bases of addresses.
     pub(crate) fn operands_mut(&mut self) -> Vec<&mut Operand> {

@@ -21,6 +21,7 @@ mod family;
 mod forms;
 mod grammar;
 mod kind;
+mod outline;
 mod table;
 
 use std::{
@@ -28,14 +29,12 @@ use std::{
     str::FromStr,
 };
 
+use self::forms::{Row, rows};
 pub use self::{
     argument::{Argument, Role},
     family::Family,
     kind::Kind,
-};
-use self::{
-    forms::{Row, rows},
-    grammar::Mismatch,
+    outline::Outline,
 };
 use crate::{
     instruction::Address,
@@ -76,44 +75,19 @@ impl Asynchronous {
     }
 
     fn of_family(family: Family, words: &[&str], operands: &[syntax::Operand<'_>]) -> Result<Self, String> {
-        let own = || rows().iter().filter(|row| row.family == family);
-        let (mut nearest, mut misfit): (Option<Mismatch<'_>>, Option<grammar::Misfit>) = (None, None);
-        for row in own() {
-            match row.modifiers.read(words) {
-                Ok(modifiers) => match grammar::arguments(&row.parameters, operands, &modifiers) {
-                    Ok(arguments) => return Ok(Self::of_row(row, modifiers, arguments)),
-                    Err(other) if misfit.as_ref().is_none_or(|misfit| other.left < misfit.left) => misfit = Some(other),
-                    Err(_) => {}
-                },
-                Err(other) if nearest.as_ref().is_none_or(|nearest| other.distance() < nearest.distance()) => {
-                    nearest = Some(other);
-                }
+        let mut misfit: Option<grammar::Misfit> = None;
+        for row in family.rows() {
+            let filled = row.modifiers.fill(words);
+            if filled.distance() > 0 {
+                continue;
+            }
+            match grammar::arguments(&row.parameters, operands, &filled.words) {
+                Ok(arguments) => return Ok(Self::of_row(row, filled.words, arguments)),
+                Err(other) if misfit.as_ref().is_none_or(|misfit| other.left < misfit.left) => misfit = Some(other),
                 Err(_) => {}
             }
         }
-        if let Some(misfit) = misfit {
-            return Err(misfit.reason);
-        }
-        let unknown = |word: &&&str| !own().any(|row| row.modifiers.words().any(|own| own == **word));
-        let twice = |(index, word): (usize, &&str)| words[..index].contains(word);
-        Err(match (words.iter().find(unknown), nearest) {
-            (Some(word), _) => format!("'{family}' has no modifier .{word}"),
-            (None, None) => format!("'{family}' has no such form"),
-            (None, Some(Mismatch { missing, left, swapped })) => match (&missing[..], &left[..], swapped) {
-                ([slot, ..], [], _) => format!("'{family}' needs .{} here", slot.join(" or .")),
-                (_, [word, ..], _)
-                    if words.iter().enumerate().any(twice) && words.iter().filter(|own| *own == word).count() > 1 =>
-                {
-                    format!("a second .{word}")
-                }
-                ([slot, ..], [word, ..], _) if slot.len() <= 8 => {
-                    format!("'{family}' has .{} in place of .{word} here", slot.join(" or ."))
-                }
-                (_, [word, ..], _) => format!("'{family}' has no modifier .{word} together with the others"),
-                (_, _, Some((first, second))) => format!("'{family}' has .{first} in front of .{second}"),
-                _ => format!("'{family}' has no such form"),
-            },
-        })
+        Err(misfit.map_or_else(|| forms::no_form(family, words).0, |misfit| misfit.reason))
     }
 
     /// Every form of the table, with operands that are registers named by their types, as `%b64_1`.

@@ -85,7 +85,8 @@ fn reasons() -> Result<(), Failed> {
     );
     check(
         "cp.async.bulk.global.shared::cluster.mbarrier::complete_tx::bytes [x], [y], 16, [z]",
-        "'cp.async.bulk' has .shared::cluster in front of .global",
+        "'cp.async.bulk' has .shared::cluster in front of .global here: \
+         cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
     );
     let vector =
         |elements: &str| format!("clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {elements}, q");

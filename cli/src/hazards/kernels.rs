@@ -110,7 +110,7 @@ fn of_kernel(args: &CheckArgs, kernel: &Kernel) -> Checked {
     let wanted = args.explain && args.format.is_none_or(|format| format == CheckFormat::Text);
     let explain = |finding: &Finding| {
         let test = ptx_hazards::litmus(kernel, finding, readings).filter(|_| finding.verdict != Verdict::NotChecked)?;
-        ptx_atomics_litmus::of_finding(&test, readings)
+        ptx_atomics_litmus::of_finding(&test.to_string(), readings)
     };
     let explained = report.findings.iter().map(|finding| if wanted { explain(finding) } else { None }).collect();
     Checked { report, explained }

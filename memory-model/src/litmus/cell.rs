@@ -172,8 +172,8 @@ impl Reader<'_, '_> {
             ("tcgen05" | "wgmma" | "mbarrier" | "cp" | "clusterlaunchcontrol", _) | ("st" | "red", ["async", ..]) => {
                 self.asynchronous()
             }
-            ("fence", ["proxy", proxy, rest @ ..]) if is_of_async(proxy, rest) => self.fence_of_async(proxy, rest),
-            ("fence", ["mbarrier_init", "release", "cluster"]) => self.fence(Fence::MbarrierInit),
+            ("fence", ["proxy", proxy, rest @ ..]) if is_of_async(proxy, rest) => self.asynchronous(),
+            ("fence", ["mbarrier_init", ..]) => self.asynchronous(),
             ("fence", ["proxy", "alias"]) => self.fence(Fence::Proxy(ProxyFence::Alias)),
             ("fence", ["proxy", proxy]) => match proxy.parse::<Proxy>() {
                 Ok(Proxy::Generic | Proxy::Tensor | Proxy::Tensormap) | Err(_) => {

@@ -37,7 +37,7 @@ pub(crate) mod error;
 mod file;
 pub(crate) mod formula;
 mod modifier;
-pub(crate) mod names;
+pub mod names;
 pub(crate) mod operand;
 mod print;
 mod print_asynchronous;

@@ -19,14 +19,14 @@ pub(crate) fn variable(program: &Program, name: &str) -> Option<Location> {
 }
 
 /// Adds a variable; `None` if there are too many.
-pub(crate) fn declare(program: &mut Program, variable: Variable<Ptx>) -> Option<Location> {
+pub fn declare(program: &mut Program, variable: Variable<Ptx>) -> Option<Location> {
     let index = u16::try_from(program.locations.len()).ok().filter(|index| *index != u16::MAX)?;
     program.locations.push(variable);
     Some(Location(index))
 }
 
 /// The register of this name, which is new if it was not named before.
-pub(crate) fn register(thread: &mut Thread, name: &str) -> Register {
+pub fn register(thread: &mut Thread, name: &str) -> Register {
     let index = thread.registers.iter().position(|register| register.name == name).unwrap_or_else(|| {
         thread.registers.push(RegisterDeclaration { name: name.into(), initial: 0, observed: is_observed(name) });
         thread.registers.len() - 1
@@ -35,7 +35,7 @@ pub(crate) fn register(thread: &mut Thread, name: &str) -> Register {
 }
 
 /// The label of this name, which is new if it was not named before.
-pub(crate) fn label(thread: &mut Thread, name: &str) -> Label {
+pub fn label(thread: &mut Thread, name: &str) -> Label {
     let index = thread.labels.iter().position(|label| label == name).unwrap_or_else(|| {
         thread.labels.push(name.into());
         thread.labels.len() - 1

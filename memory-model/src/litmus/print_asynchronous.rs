@@ -1,6 +1,9 @@
 //! The printer of asynchronous instructions, of what waits for them, and of their fences.
 
-use super::{shape::MmaShape, spelling::Words};
+use super::{
+    shape::{MmaKind, MmaShape},
+    spelling::Words,
+};
 use crate::{
     asynchronous::{
         Access, Asynchronous, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase, Through,
@@ -189,6 +192,8 @@ impl Words<'_> {
             None => self.memory(access.a),
         };
         let (reduce, suffix) = match written {
+            // Of a tensor, the descriptor has the type.
+            Written::Reduced(op, _) if descriptor.is_some() => ("reduce.", format!(".{op}")),
             Written::Reduced(op, _) => ("reduce.", format!(".{op}.{}", destination.ty)),
             _ => ("", String::new()),
         };
@@ -215,7 +220,8 @@ fn mma_modifiers(MmaShape { kind, ws, .. }: MmaShape, reads: usize, cta_group: &
     let scaled = kind.has_scales();
     let is_sparse = reads == if scaled { 6 } else { 4 };
     let word = |is: bool, word: &'static str| if is { word } else { "" };
-    let (ws, sp, scale) = (word(ws, ".ws"), word(is_sparse, ".sp"), word(scaled, ".block_scale"));
+    let (ws, sp) = (word(ws, ".ws"), word(is_sparse, ".sp"));
+    let scale = if kind == MmaKind::Mxf4nvf4 { ".block_scale.block16" } else { word(scaled, ".block_scale") };
     format!("{ws}{sp}.{cta_group}.{kind}{scale}")
 }
 

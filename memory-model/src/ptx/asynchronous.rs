@@ -172,8 +172,8 @@ pub fn completions(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     let direct = issued(x, |earlier, later| {
         let Some(kind) = completed(earlier) else { return false };
         match (kind, later.kind) {
-            (TensorLoad, EventKind::Step(Step::TensorWait(TensorWait::Ld)))
-            | (TensorStore, EventKind::Step(Step::TensorWait(TensorWait::St))) => {
+            (TensorLoad, EventKind::Step(Step::TensorWait(TensorWait::Load)))
+            | (TensorStore, EventKind::Step(Step::TensorWait(TensorWait::Store))) => {
                 readings.has(Rule::TensorWaits) && readings.is_lenient(Ambiguity::FenceAfterWait)
             }
             (
@@ -228,8 +228,8 @@ fn behind_waits(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
         return Relation::empty(x.len());
     }
     let waits = |kind, event: &Event<Ptx>| match (kind, event.kind) {
-        (OperationKind::TensorLoad, EventKind::Step(Step::TensorWait(of))) => of == TensorWait::Ld,
-        (OperationKind::TensorStore, EventKind::Step(Step::TensorWait(of))) => of == TensorWait::St,
+        (OperationKind::TensorLoad, EventKind::Step(Step::TensorWait(of))) => of == TensorWait::Load,
+        (OperationKind::TensorStore, EventKind::Step(Step::TensorWait(of))) => of == TensorWait::Store,
         _ => false,
     };
     Relation::from_fn(x.len(), |a, b| {

@@ -172,10 +172,10 @@ impl Graph<'_, '_> {
                 Some(Edge::Memory)
             }
             (EventKind::Complete { kind: OperationKind::TensorLoad, .. }, _) => {
-                self.waited(a, b, TensorWait::Ld, self.lenient(FenceAfterWait))
+                self.waited(a, b, TensorWait::Load, self.lenient(FenceAfterWait))
             }
             (EventKind::Complete { kind: OperationKind::TensorStore, .. }, _) => {
-                self.waited(a, b, TensorWait::St, self.lenient(FenceAfterWait))
+                self.waited(a, b, TensorWait::Store, self.lenient(FenceAfterWait))
             }
             (
                 EventKind::Complete {

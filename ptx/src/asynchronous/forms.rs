@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use super::{
     family::Family,
-    grammar::{Modifiers, Parameter},
+    grammar::{Filled, Modifiers, Parameter},
+    kind::Kind,
     table::{FORMS, NAMES, WORDS},
 };
 use crate::target::Requirement;
@@ -41,6 +42,42 @@ pub(super) fn rows() -> &'static [Row] {
         rows.collect()
     });
     &ROWS
+}
+
+impl Family {
+    /// The rows of its forms.
+    pub(super) fn rows(self) -> impl Iterator<Item = &'static Row> {
+        rows().iter().filter(move |row| row.family == self)
+    }
+}
+
+/// Why words behind those of a family are no modifiers of a form, and the word that is wrong, if it is one.
+pub(super) fn no_form<'t>(family: Family, words: &[&'t str]) -> (String, Option<&'t str>) {
+    let nearest = family.rows().map(|row| row.modifiers.fill(words)).min_by_key(Filled::distance);
+    let Some(Filled { words: filled, missing, left, swapped }) = nearest else {
+        return (format!("'{family}' has no form"), None);
+    };
+    let is_known = |word: &str| family.rows().any(|row| row.modifiers.words().any(|own| own == word));
+    let unknown = words.iter().find(|word| !is_known(word));
+    let Some(&word) = unknown.or(left.first()) else {
+        let reason = match (missing.first(), swapped) {
+            (None, Some((first, second))) => {
+                format!("'{family}' has .{first} in front of .{second} here: {family}.{}", filled.join("."))
+            }
+            (slot, _) => format!("'{family}' needs .{} here", slot.map_or("more".into(), |slot| slot.join(" or ."))),
+        };
+        return (reason, None);
+    };
+    let is_alike = |own: &String| Kind::of(own) == Kind::of(word) && Kind::of(word) != Kind::Other;
+    let slot =
+        missing.first().filter(|slot| if unknown.is_some() { slot.iter().any(is_alike) } else { slot.len() <= 8 });
+    let reason = match slot {
+        _ if unknown.is_none() && words.iter().filter(|own| **own == word).count() > 1 => format!("a second .{word}"),
+        Some(slot) => format!("'{family}' has .{} in place of .{word} here", slot.join(" or .")),
+        None if unknown.is_some() => format!("'{family}' has no modifier .{word}"),
+        None => format!("'{family}' has no modifier .{word} together with the others"),
+    };
+    (reason, Some(word))
 }
 
 /// The text with what names stand for. Names are words in capitals; one may stand for others.

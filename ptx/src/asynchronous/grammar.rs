@@ -36,8 +36,10 @@ struct Group {
     slots: Vec<Vec<String>>,
 }
 
-/// Why modifiers are none of a row.
-pub(super) struct Mismatch<'t> {
+/// Words in the slots of a row.
+pub(super) struct Filled<'t> {
+    /// In the order of the row.
+    pub words: Vec<&'static str>,
     /// Slots that nothing fills.
     pub missing: Vec<&'static [String]>,
     /// Words that fill no slot.
@@ -46,9 +48,15 @@ pub(super) struct Mismatch<'t> {
     pub swapped: Option<(&'static str, &'static str)>,
 }
 
-impl Mismatch<'_> {
+impl Filled<'_> {
+    /// How far they are from a form of the row.
     pub fn distance(&self) -> usize {
         2 * (self.missing.len() + self.left.len()) + usize::from(self.swapped.is_some())
+    }
+
+    /// Whether they are a form of the row from which nothing but words is left out.
+    pub fn is_part(&self) -> bool {
+        self.left.is_empty() && self.swapped.is_none()
     }
 }
 
@@ -69,8 +77,8 @@ impl Modifiers {
         self.0.iter().flat_map(|group| group.slots.iter().flatten()).map(String::as_str)
     }
 
-    /// The words in the order of the row. As for the assembler, only words of one kind must stand in this order.
-    pub fn read<'t>(&'static self, words: &[&'t str]) -> Result<Vec<&'static str>, Mismatch<'t>> {
+    /// The words in the slots of the row. As for the assembler, only words of one kind must stand in this order.
+    pub fn fill<'t>(&'static self, words: &[&'t str]) -> Filled<'t> {
         let mut left: Vec<(usize, &str)> = words.iter().copied().enumerate().collect();
         let (mut taken, mut missing): (Vec<(usize, &'static str)>, Vec<&'static [String]>) = Default::default();
         for Group { is_optional, slots } in &self.0 {
@@ -96,10 +104,7 @@ impl Modifiers {
             let alike: Vec<_> = taken.iter().filter(|(_, word)| Kind::of(word) == kind).collect();
             alike.windows(2).find(|pair| pair[0].0 > pair[1].0).map(|pair| (pair[0].1, pair[1].1))
         });
-        if missing.is_empty() && left.is_empty() && swapped.is_none() {
-            return Ok(taken.into_iter().map(|(_, word)| word).collect());
-        }
-        Err(Mismatch { missing, left, swapped })
+        Filled { words: taken.into_iter().map(|(_, word)| word).collect(), missing, left, swapped }
     }
 
     /// The words of every form of the row.
@@ -150,7 +155,7 @@ fn series(word: &str) -> Vec<String> {
 /// An operand of a row of the table.
 #[derive(Debug)]
 pub(super) struct Parameter {
-    role: Role,
+    pub role: Role,
     types: Vec<ParameterType>,
     presence: Presence,
 }
@@ -195,11 +200,12 @@ impl Parameter {
         Some(Self { role: role.parse().ok()?, types, presence })
     }
 
-    fn is_expected(&self, words: &[&str]) -> bool {
+    /// Whether the form with these words has it.
+    pub fn is_expected(&self, words: &[&str]) -> bool {
         !matches!(&self.presence, Presence::With(word) if !words.contains(&word.as_str()))
     }
 
-    fn is_optional(&self) -> bool {
+    pub fn is_optional(&self) -> bool {
         matches!(self.presence, Presence::Optional)
     }
 }

@@ -1,21 +1,27 @@
-//! The reader of asynchronous instructions, of what waits for them, and of their fences.
+//! Asynchronous instructions, what waits for them, and their fences: what each family of `ptx_isa` is to the model.
 //!
-//! Modifiers may stand in any order, and those that say nothing to the model may be left out.
+//! Behind the words of the family modifiers may stand in any order, and those that say nothing to the model may be left out.
 
-mod copy;
-mod mbarrier;
-mod tensor;
-mod words;
+mod form;
 
-use super::operand::{Reader, Wrong};
+use ptx_isa::{
+    AluOp, Family, Kind, Role,
+    syntax::{Number, Shape},
+};
+
+use self::form::Form;
+use super::{
+    operand::{Reader, Wrong},
+    shape::{MmaKind, MmaShape},
+};
 use crate::{
-    asynchronous::{Access, Asynchronous, Memory, Through},
-    place::Scope,
-    program::{Address, Operand, Type, Value},
+    asynchronous::{
+        Asynchronous, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase, TENSOR_BYTES,
+        TensorWait, Through,
+    },
+    program::{Address, Computation, Operand, Type},
     ptx::{Fence, FencedSpace, Instruction, OneSided, ProxyFence, TensorFence},
 };
-use ptx_isa::syntax::{Number, Shape};
-use words::Words;
 
 /// Whether a `fence.proxy` is one that the async or the tensormap proxy has for itself.
 pub(super) fn is_of_async(proxy: &str, rest: &[&str]) -> bool {
@@ -26,131 +32,307 @@ pub(super) fn is_of_async(proxy: &str, rest: &[&str]) -> bool {
 const HALVES: [(OneSided, &str); 2] =
     [(OneSided::Release, "sync_restrict::shared::cta"), (OneSided::Acquire, "sync_restrict::shared::cluster")];
 
-impl<'t> Reader<'_, 't> {
+impl Reader<'_, '_> {
     /// An instruction that starts operations, waits for them, orders them, or is about an mbarrier.
     pub(super) fn asynchronous(&mut self) -> Result<Instruction, Wrong> {
-        let mut words = Words::of(&self.of.modifiers);
-        let found = match self.mnemonic() {
-            "mbarrier" => self.mbarrier(words)?,
-            "cp" => self.copy(words)?,
-            "wgmma" if words.take("fence") => {
-                words.ignore(&["sync", "aligned"]);
-                self.done(&words)?;
-                return self.fence(Fence::Wgmma);
+        let mut form = Form::read(self)?;
+        let found = form.instruction()?;
+        form.done()?;
+        Ok(found)
+    }
+}
+
+impl Form<'_, '_, '_> {
+    fn instruction(&mut self) -> Result<Instruction, Wrong> {
+        use Family as F;
+        let fence = |of| Ok(Instruction::Fence(of));
+        let found = match self.outline.family {
+            F::FenceMbarrierInit => return fence(Fence::MbarrierInit),
+            F::FenceProxyAsync | F::FenceProxyAsyncGeneric => return fence(Fence::Proxy(self.proxy_fence()?)),
+            F::FenceProxyTensormapGeneric => return self.tensormap(),
+            F::WgmmaFence => return fence(Fence::Wgmma),
+            F::Tcgen05FenceBeforeThreadSync => return fence(Fence::Tensor(TensorFence::Before)),
+            F::Tcgen05FenceAfterThreadSync => return fence(Fence::Tensor(TensorFence::After)),
+            F::MbarrierInit => self.mbarrier_with(Role::Count, |count| MbarrierOperation::Init { count })?,
+            F::MbarrierInval => Asynchronous::Mbarrier { a: self.shared(Role::Barrier)?, of: MbarrierOperation::Inval },
+            F::MbarrierExpectTx => self.mbarrier_with(Role::Bytes, |bytes| MbarrierOperation::ExpectTx { bytes })?,
+            F::MbarrierCompleteTx => {
+                self.mbarrier_with(Role::Bytes, |bytes| MbarrierOperation::CompleteTx { bytes })?
             }
-            "wgmma" => self.wgmma(words)?,
-            "tcgen05" => {
-                if let Some(side) = words.parse::<TensorFence>() {
-                    self.done(&words)?;
-                    return self.fence(Fence::Tensor(side));
-                }
-                self.tensor(words)?
+            F::MbarrierArrive | F::MbarrierArriveExpectTx => self.arrive(false)?,
+            F::MbarrierArriveDrop | F::MbarrierArriveDropExpectTx => self.arrive(true)?,
+            F::MbarrierTestWait | F::MbarrierTryWait => self.wait(Role::State, Phase::State)?,
+            F::MbarrierTestWaitParity | F::MbarrierTryWaitParity => self.wait(Role::Parity, Phase::Parity)?,
+            F::CpAsyncCommitGroup => Asynchronous::CommitGroup(Group::Copy),
+            F::CpAsyncBulkCommitGroup => Asynchronous::CommitGroup(Group::Bulk),
+            F::WgmmaCommitGroup => Asynchronous::CommitGroup(Group::Wgmma),
+            F::CpAsyncWaitGroup => self.wait_group(Group::Copy)?,
+            F::CpAsyncBulkWaitGroup => self.wait_group(Group::Bulk)?,
+            F::WgmmaWaitGroup => self.wait_group(Group::Wgmma)?,
+            F::CpAsyncWaitAll => Asynchronous::WaitGroup { of: Group::Copy, pending: 0, read: false, all: true },
+            F::CpAsyncMbarrierArrive => {
+                let noinc = self.outline.has("noinc");
+                Asynchronous::ArriveOnCopies { mbarrier: self.shared(Role::Barrier)?, noinc }
             }
-            "clusterlaunchcontrol" => self.try_cancel(words)?,
-            _ => self.store_async(words)?,
+            F::Tcgen05WaitLd => Asynchronous::TensorWait(TensorWait::Load),
+            F::Tcgen05WaitSt => Asynchronous::TensorWait(TensorWait::Store),
+            F::Tcgen05Commit | F::Tcgen05Alloc | F::Tcgen05Dealloc | F::Tcgen05RelinquishAllocPermit => {
+                self.of_tensor()?
+            }
+            _ => Asynchronous::Start(self.operation()?),
         };
-        Ok(Instruction::Asynchronous(Box::new(found)))
+        Ok(found.into())
     }
 
-    /// `fence.proxy.async.space`, and fences of one direction in two halves.
-    pub(super) fn fence_of_async(&mut self, proxy: &str, rest: &[&str]) -> Result<Instruction, Wrong> {
-        if proxy == "async" {
-            return match rest[0].parse::<FencedSpace>() {
-                Ok(space) => self.fence(Fence::Proxy(ProxyFence::AsyncOf(space))),
-                Err(_) => self.no_instruction(),
-            };
-        }
-        let [half, place @ .., scope] = rest else { return self.no_instruction() };
-        let (Ok(half), Ok(scope)) = (half.parse::<OneSided>(), scope.parse::<Scope>()) else {
-            return self.no_instruction();
-        };
-        match (proxy, half, place) {
-            ("tensormap::generic", OneSided::Release, []) => {
-                self.fence(Fence::Proxy(ProxyFence::TensormapRelease(scope)))
+    /// The signal of completion, and what allocates.
+    fn of_tensor(&mut self) -> Result<Asynchronous, Wrong> {
+        let cta_group = self.cta_group()?;
+        let family = self.outline.family;
+        self.reader.cell.of_pair &= !matches!(family, Family::Tcgen05Commit | Family::Tcgen05Alloc);
+        Ok(match family {
+            Family::Tcgen05Commit => Asynchronous::Commit { cta_group, mbarrier: self.shared(Role::Barrier)? },
+            Family::Tcgen05Alloc => {
+                // What is allocated stands where PTX has how many columns it is.
+                let d = self.shared(Role::Destination)?;
+                Asynchronous::Allocate { d, tensor: self.in_memory(Role::Columns, Memory::Tensor)?, cta_group }
             }
-            ("tensormap::generic", OneSided::Acquire, []) => {
-                self.count(2)?;
-                if self.of.operands[1].shape != Shape::Number(Number::Integer(128)) {
-                    return self.wrong("the acquire half is for 128 bytes: `[a], 128`");
-                }
-                let a = self.address(0)?;
-                Ok(Instruction::Asynchronous(Box::new(Asynchronous::AcquireTensormap { a, scope })))
+            Family::Tcgen05Dealloc => {
+                Asynchronous::Deallocate { tensor: self.in_memory(Role::Tmem, Memory::Tensor)?, cta_group }
             }
-            ("async::generic", half, [place]) if scope == Scope::Cluster && HALVES.contains(&(half, *place)) => {
-                self.fence(Fence::Proxy(ProxyFence::AsyncHalf(half)))
+            _ => Asynchronous::Relinquish,
+        })
+    }
+
+    /// What starts memory operations.
+    fn operation(&mut self) -> Result<Operation, Wrong> {
+        use Family as F;
+        Ok(match self.outline.family {
+            F::Tcgen05Ld => {
+                let (d, which) = self.single(Role::Destination)?;
+                let d = self.reader.register_of(d, which)?;
+                Operation::tensor_load(d, self.tensor(Role::Tmem)?)
             }
-            _ => self.no_instruction(),
-        }
+            F::Tcgen05St => {
+                let t = self.tensor(Role::Tmem)?;
+                let (b, which) = self.single(Role::Source)?;
+                Operation::tensor_store(t, self.reader.value_of(b, which, Type::U64)?)
+            }
+            F::Tcgen05Cp => {
+                let (cta_group, is_4x256b) = (self.cta_group()?, self.outline.has("4x256b"));
+                let t = self.tensor(Role::Tmem)?;
+                Operation::tensor_copy(cta_group, is_4x256b, t, self.shared(Role::Source)?)
+            }
+            F::Tcgen05Shift => {
+                let cta_group = self.cta_group()?;
+                Operation::shift(cta_group, self.tensor(Role::Tmem)?)
+            }
+            F::Tcgen05Mma | F::Tcgen05MmaSp => self.mma(false)?,
+            F::Tcgen05MmaWs | F::Tcgen05MmaWsSp => self.mma(true)?,
+            F::CpAsync => self.copy()?,
+            F::CpAsyncBulk | F::CpReduceAsyncBulk => self.bulk(false)?,
+            F::CpAsyncBulkTensor | F::CpReduceAsyncBulkTensor => self.bulk(true)?,
+            F::StAsync | F::RedAsync => self.store()?,
+            F::ClusterlaunchcontrolTryCancelAsync => {
+                let d = self.shared(Role::Destination)?;
+                Operation::try_cancel(d, self.shared(Role::Barrier)?)
+            }
+            F::WgmmaMmaAsync => self.wgmma()?,
+            _ => return self.no_instruction(),
+        })
     }
 
     fn no_instruction<T>(&self) -> Result<T, Wrong> {
-        self.wrong(format!("`{}` is no instruction of a litmus test", self.spelled()))
+        self.wrong(format!("`{}` is no instruction of a litmus test", self.reader.spelled()))
     }
 
-    /// An error at the first word that nothing has read.
-    fn done(&self, words: &Words<'t>) -> Result<(), Wrong> {
-        match words.first() {
-            Some(word) => self.wrong_at(word, format!("`{}` takes no `.{}` here", self.mnemonic(), word.text)),
-            None => Ok(()),
+    /// `fence.proxy.async` of one space, or one of its halves.
+    fn proxy_fence(&self) -> Result<ProxyFence, Wrong> {
+        if let Some(space) = self.modifier::<FencedSpace>(Kind::Space) {
+            return Ok(ProxyFence::AsyncOf(space));
         }
+        let place = self.outline.modifier(Kind::Restriction);
+        let found =
+            HALVES.into_iter().find(|half| (self.modifier(Kind::Semantics), place) == (Some(half.0), Some(half.1)));
+        found.map_or_else(|| self.no_instruction(), |(half, _)| Ok(ProxyFence::AsyncHalf(half)))
     }
 
-    /// An address in this memory.
-    fn in_memory(&mut self, index: usize, memory: Memory) -> Result<Address, Wrong> {
-        let a = self.address(index)?;
-        self.put(a, memory);
-        Ok(a)
-    }
-
-    /// Says where the variable of an address is.
-    fn put(&mut self, a: Address, memory: Memory) {
-        if let Operand::Address(variable) = a.base {
-            self.cell.placed.push((variable, memory));
+    fn tensormap(&mut self) -> Result<Instruction, Wrong> {
+        let half = self.modifier::<OneSided>(Kind::Semantics);
+        let (Some(half), Some(scope)) = (half, self.modifier(Kind::Scope)) else { return self.no_instruction() };
+        if half == OneSided::Release {
+            return Ok(Instruction::Fence(Fence::Proxy(ProxyFence::TensormapRelease(scope))));
         }
-    }
-
-    /// The address of an mbarrier.
-    fn mbarrier_at(&mut self, index: usize) -> Result<Address, Wrong> {
-        self.in_memory(index, Memory::Shared)
-    }
-
-    /// A matrix, which is one element, in this memory.
-    fn matrix(&mut self, index: usize, memory: Memory, through: Through) -> Result<Access, Wrong> {
-        Ok(Access { a: self.in_memory(index, memory)?, ty: Type::U64, through })
-    }
-
-    /// A matrix in tensor memory.
-    fn tensor_matrix(&mut self, index: usize) -> Result<Access, Wrong> {
-        let access = self.matrix(index, Memory::Tensor, Through::Tensor)?;
-        if access.a.offset != 0 {
-            return self.wrong("tensor memory has no offsets here: write another variable for other columns");
+        if self.written(Role::Size)?.1.shape != Shape::Number(Number::Integer(128)) {
+            return self.wrong("the acquire half is for 128 bytes: `[a], 128`");
         }
-        Ok(access)
+        let a = self.index(Role::Destination)?;
+        Ok(Asynchronous::AcquireTensormap { a: self.reader.address(a)?, scope }.into())
     }
 
-    /// A number, or a register that keeps the number of its start.
-    fn constant(&mut self, index: usize, what: &str) -> Result<Value, Wrong> {
-        match self.of.operands[index].shape {
-            Shape::Number(Number::Integer(value)) => Ok(value),
-            Shape::Name { name, suffix: None }
-                if self.thread().registers.iter().any(|known| known.name == name.text) =>
-            {
-                let register = self.register(index)?;
-                self.cell.constant.push(register);
-                Ok(self.thread().registers[usize::from(register.0)].initial)
+    fn wait_group(&mut self, of: Group) -> Result<Asynchronous, Wrong> {
+        let pending = self.small(Role::Pending, "the number of groups that may be incomplete")?;
+        Ok(Asynchronous::WaitGroup { of, pending, read: self.outline.has("read"), all: false })
+    }
+
+    /// An operation on an mbarrier with a value.
+    fn mbarrier_with(
+        &mut self,
+        role: Role,
+        of: impl FnOnce(Operand) -> MbarrierOperation,
+    ) -> Result<Asynchronous, Wrong> {
+        Ok(Asynchronous::Mbarrier { a: self.shared(Role::Barrier)?, of: of(self.value(role, Type::U32)?) })
+    }
+
+    fn arrive(&mut self, drops: bool) -> Result<Asynchronous, Wrong> {
+        let (scope, relaxed) = (self.scope(), self.outline.has("relaxed"));
+        if let Some(Shape::Memory { .. }) = self.reader.of.operands.first().map(|first| &first.shape) {
+            return self.wrong(
+                "an arrival is `state, [bar]`, and perhaps a third operand; `_` stands for a state that nothing needs",
+            );
+        }
+        let d = match self.written(Role::State)?.1.shape {
+            Shape::Sink => None,
+            _ => Some(self.register(Role::State)?),
+        };
+        let a = self.shared(Role::Barrier)?;
+        let count = if self.has(Role::Count) { self.value(Role::Count, Type::U32)? } else { Operand::Immediate(1) };
+        let expects = if self.has(Role::Bytes) { Some(self.value(Role::Bytes, Type::U32)?) } else { None };
+        let of = MbarrierOperation::Arrive { d, count, expects, drops, relaxed, scope };
+        Ok(Asynchronous::Mbarrier { a, of })
+    }
+
+    fn wait(&mut self, role: Role, phase: fn(Operand) -> Phase) -> Result<Asynchronous, Wrong> {
+        let (scope, relaxed) = (self.scope(), self.outline.has("relaxed"));
+        let d = self.register(Role::Done)?;
+        self.mbarrier_with(role, |which| MbarrierOperation::Wait { d, phase: phase(which), relaxed, scope })
+    }
+
+    /// `[d], a, b, idesc, p`, with metadata behind `b` and scales behind `idesc` where it takes them.
+    fn mma(&mut self, ws: bool) -> Result<Operation, Wrong> {
+        let cta_group = self.cta_group()?;
+        let Some(kind) = self.modifier::<MmaKind>(Kind::MatrixKind) else {
+            return self.wrong("`tcgen05.mma` needs a kind, such as `.kind::f16`");
+        };
+        let d = self.tensor(Role::D)?;
+        let a = match self.written(Role::A)?.1.shape {
+            Shape::Memory { .. } => Through::Tensor.at(self.tensor(Role::A)?),
+            _ => Through::Async.at(self.shared(Role::A)?),
+        };
+        let b = self.shared(Role::B)?;
+        let further = [Role::Metadata, Role::ScaleA, Role::ScaleB].into_iter().filter(|role| self.has(*role));
+        let further: Vec<Role> = further.collect();
+        let further = further.into_iter().map(|role| self.tensor(role)).collect::<Result<Vec<_>, _>>()?;
+        let idesc = self.small(Role::Descriptor, "the descriptor of the instruction, the same for the same shape")?;
+        if self.constant(Role::Accumulate, "whether the accumulator is read")? == 0 {
+            return self.wrong("the accumulator is read here: let the last operand be 1, or 1 from the start");
+        }
+        let kind = OperationKind::Mma { cta_group, shape: MmaShape { idesc, kind, ws }.into() };
+        Ok(Operation::mma(kind, d, a, b, further))
+    }
+
+    /// `cp.async.ca.shared.global [dst], [src], size`
+    fn copy(&mut self) -> Result<Operation, Wrong> {
+        if self.spaces() != [Memory::Shared, Memory::Global] {
+            return self.wrong("`cp.async` copies from global to shared memory: write `.shared.global`");
+        }
+        let ty = match self.small(Role::Size, "a size in bytes")? {
+            4 => Type::U32,
+            8 | 16 => Type::U64,
+            size => return self.wrong(format!("`cp.async` copies 4, 8 or 16 bytes, not {size}")),
+        };
+        Ok(Operation::copy(self.shared(Role::Destination)?, self.in_memory(Role::Source, Memory::Global)?, ty))
+    }
+
+    /// `cp.async.bulk` and `cp.reduce.async.bulk`, with and without `.tensor`.
+    fn bulk(&mut self, tensor: bool) -> Result<Operation, Wrong> {
+        let Some(completion) = self.outline.modifier(Kind::Completion) else {
+            return self.wrong("a bulk copy completes at an mbarrier or with its group: `.mbarrier::complete_tx::bytes` or `.bulk_group`");
+        };
+        let &[to, from] = &self.spaces()[..] else {
+            return self.wrong("a bulk copy names two state spaces, first that of the destination");
+        };
+        if self.outline.has("cta_group::2") {
+            return self.wrong("a copy completes at an mbarrier of its own CTA here: write `.cta_group::1`");
+        }
+        let reduction = self.reduction()?;
+        let mut descriptor = None;
+        let mut side = |form: &mut Self, role: Role, memory: Memory| {
+            if !tensor || memory == Memory::Shared {
+                return form.in_memory(role, memory);
             }
-            _ => self.wrong(format!(
-                "operand {} of `{}` is {what}: write a number, or a register that has it from the start, as in \
-                 `{{ P0:r0=1; }}`",
-                index + 1,
-                self.mnemonic()
-            )),
+            let (map, data) = form.described(role)?;
+            descriptor = Some(map);
+            Ok(data)
+        };
+        let (d, s) = (side(self, Role::Destination, to)?, side(self, Role::Source, from)?);
+        let bytes = if tensor { TENSOR_BYTES } else { self.small(Role::Size, "a size in bytes")? };
+        let completion = match completion {
+            "bulk_group" => Completion::Group(Group::Bulk),
+            _ => Completion::Transactions { mbarrier: self.shared(Role::Barrier)?, bytes },
+        };
+        Ok(Operation::bulk(d, s, descriptor, reduction, completion))
+    }
+
+    /// What it does, and the type of its elements, if it is a reduction.
+    fn reduction(&mut self) -> Result<Option<(AluOp, Type)>, Wrong> {
+        let is_tensor = match self.outline.family {
+            Family::CpReduceAsyncBulkTensor => true,
+            Family::CpReduceAsyncBulk | Family::RedAsync => false,
+            _ => return Ok(None),
+        };
+        let (op, ty) = (self.modifier::<AluOp>(Kind::Operation), self.modifier::<Type>(Kind::Type));
+        if ty.is_none() && !is_tensor && op != Some(AluOp::Add) {
+            return self
+                .wrong(format!("`{}` needs a type: `.add` alone is of 64 bits without one", self.reader.spelled()));
+        }
+        let ty = ty.unwrap_or(Type::U64);
+        match op {
+            Some(op) if Computation::Alu(op).is_known(ty) && op.arity() == 2 => Ok(Some((op, ty))),
+            _ => {
+                self.wrong(format!("`{}` is not what the model computes: it has integers alone", self.reader.spelled()))
+            }
         }
     }
 
-    /// The same, of 32 bits.
-    fn small(&mut self, index: usize, what: &str) -> Result<u32, Wrong> {
-        let value = self.constant(index, what)?;
-        u32::try_from(value).or_else(|_| self.wrong(format!("`{value}` is more than 32 bits, as {what}")))
+    /// `[map, {x}]`: the descriptor, and the data that it describes, whose variable stands where PTX has the first coordinate.
+    fn described(&mut self, role: Role) -> Result<(Address, Address), Wrong> {
+        const FORM: &str =
+            "the tensor is `[map, {x}]`: its descriptor, and the variable of its data as first coordinate";
+        let (index, written) = self.written(role)?;
+        let Shape::Memory { parts, suffix: None } = &written.shape else { return self.wrong(FORM) };
+        let [map, coordinates] = &parts[..] else { return self.wrong(FORM) };
+        let Shape::Vector(coordinates) = &coordinates.shape else { return self.wrong(FORM) };
+        let Some(Shape::Name { .. }) = coordinates.first().map(|first| &first.shape) else { return self.wrong(FORM) };
+        let map = self.reader.address_of(map, index + 1)?;
+        let data = self.reader.address_of(&coordinates[0], index + 1)?;
+        self.put(data, Memory::Global);
+        Ok((map, data))
+    }
+
+    /// `st.async` and `red.async`
+    fn store(&mut self) -> Result<Operation, Wrong> {
+        let reduction = self.reduction()?;
+        let ty = self.modifier(Kind::Type).unwrap_or(Type::U64);
+        let a = self.shared(Role::Destination)?;
+        let (value, written) = self.written(Role::Value)?;
+        let b = self.reader.fitting(written, value + 1, ty)?;
+        Ok(Operation::store(a, ty, b, reduction.map(|(op, _)| op), self.shared(Role::Barrier)?))
+    }
+
+    /// `wgmma.mma_async _, a, b, …`
+    fn wgmma(&mut self) -> Result<Operation, Wrong> {
+        let operands = &self.reader.of.operands;
+        let is_valid = operands.len() >= 3
+            && operands[0].shape == Shape::Sink
+            && operands[3..].iter().all(|operand| matches!(operand.shape, Shape::Number(_)));
+        if !is_valid {
+            return self.wrong(
+                "`wgmma.mma_async` is `_, a, b` here, and numbers: its registers have no values, and `_` stands for them",
+            );
+        }
+        self.unread.clear();
+        let matrices = [Role::A, Role::B].into_iter().skip(usize::from(operands[1].shape == Shape::Sink));
+        let matrices = matrices.map(|role| self.shared(role)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Operation::wgmma(matrices))
     }
 }
