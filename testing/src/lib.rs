@@ -10,6 +10,9 @@ pub mod reasons;
 pub mod snapshot;
 
 use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    io::Write,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::LazyLock,
@@ -92,6 +95,50 @@ pub fn trial(name: String, missing: Option<&str>, test: impl FnOnce() -> Result<
     let name =
         missing.map_or(name.clone(), |what| format!("{name} (skipped: no {what} here; scripts/test installs it)"));
     Trial::test(name, test).with_ignored_flag(missing.is_some())
+}
+
+/// Whether `scripts/test --all` asks for the tests that take long and find little more, too.
+pub fn all() -> bool {
+    static ALL: LazyLock<bool> = LazyLock::new(|| std::env::var_os("PTX_ATOMICS_TEST_ALL").is_some());
+    *ALL
+}
+
+/// A trial that only `scripts/test --all` runs; elsewhere it is listed as ignored, and counted in the file that `PTX_ATOMICS_TEST_LEFT`
+/// names.
+pub fn left_to_all(trial: Trial) -> Trial {
+    if all() || trial.has_ignored_flag() {
+        return trial;
+    }
+    if let Some(path) = std::env::var_os("PTX_ATOMICS_TEST_LEFT") {
+        let file = std::fs::File::options().create(true).append(true).open(path);
+        writeln!(file.expect("the file can be written"), "{}", trial.name()).expect("the file can be written");
+    }
+    trial.with_kind("left to --all").with_ignored_flag(true)
+}
+
+/// The smaller sample of a large cross: an item is in it if it has two words together that no earlier item has. What is wrong wherever
+/// two words meet, such a sample finds.
+#[derive(Default)]
+pub struct Pairs(HashSet<(usize, usize, u64, u64)>);
+
+impl Pairs {
+    /// Whether an item of these words, each at its place, is in the sample.
+    pub fn is_new(&mut self, words: &[u64]) -> bool {
+        let mut is_new = false;
+        for (a, first) in words.iter().enumerate() {
+            for (b, second) in words.iter().enumerate().skip(a + 1) {
+                is_new |= self.0.insert((a, b, *first, *second));
+            }
+        }
+        is_new
+    }
+}
+
+/// A word of an item, for [`Pairs`].
+pub fn word(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Copies of bytes, each with a few of them changed behind the header; the same ones in every run.
