@@ -7,11 +7,11 @@ use ptx_atomics_judge::Strength;
 use ptx_atomics_lowering::{
     Access, AtomicOp, Change, Lowering, Operation, Ordering, Policy, RmwOp, Sequence, Strategy, SyncScope, Target,
     Type, lower,
-    ptx::{AtomSem, FenceSem, Instruction, LdSem, Scope, Space, StSem},
+    ptx::{Scope, Space},
     sass::{Family, misplaces_ordering},
 };
 use strum::IntoEnumIterator;
-use testing::reasons::reasons;
+use testing::{mutants::mutants, reasons::reasons};
 
 const SPACES: [Space; 6] =
     [Space::Generic, Space::Global, Space::Shared, Space::SharedCluster, Space::Local, Space::Const];
@@ -121,59 +121,6 @@ fn every_lowering_for(target: &Target) -> (usize, usize) {
     (lowered_cells, rejected)
 }
 
-/// Wrong lowerings: each drops a fence, weakens a semantics, or narrows a scope.
-fn mutants(sequence: &Sequence) -> Vec<Sequence> {
-    let mut mutants = Vec::new();
-    let statements = sequence.statements();
-    for (index, statement) in statements.iter().enumerate() {
-        let Some(instruction) = statement.instruction() else { continue };
-        let mut replace = |edit: &dyn Fn(&mut Instruction) -> bool| {
-            let mut changed = instruction.clone();
-            if edit(&mut changed) {
-                let mut mutant = statements.to_vec();
-                mutant[index] = changed.into();
-                mutants.push(mutant.into_iter().collect());
-            }
-        };
-        replace(&|i| match i {
-            Instruction::Ld(ld) => std::mem::replace(&mut ld.sem, LdSem::Relaxed) != LdSem::Relaxed,
-            Instruction::St(st) => std::mem::replace(&mut st.sem, StSem::Relaxed) != StSem::Relaxed,
-            Instruction::Atom(atom) => atom.sem.replace(AtomSem::Relaxed) != Some(AtomSem::Relaxed),
-            Instruction::Fence(fence) => match fence.sem {
-                Some(FenceSem::Sc) => fence.sem.replace(FenceSem::AcqRel).is_some(),
-                Some(FenceSem::Acquire) => fence.sem.replace(FenceSem::Release).is_some(),
-                Some(FenceSem::Release) => fence.sem.replace(FenceSem::Acquire).is_some(),
-                _ => false,
-            },
-            _ => false,
-        });
-        replace(&|i| match i {
-            Instruction::Ld(ld) => ld.scope.replace(Scope::Cta) != Some(Scope::Cta),
-            Instruction::St(st) => st.scope.replace(Scope::Cta) != Some(Scope::Cta),
-            Instruction::Atom(atom) => atom.scope.replace(Scope::Cta) != Some(Scope::Cta),
-            Instruction::Fence(fence) => std::mem::replace(&mut fence.scope, Scope::Cta) != Scope::Cta,
-            _ => false,
-        });
-        replace(&|i| match i {
-            Instruction::Ld(ld) => {
-                (ld.sem, ld.scope) = (LdSem::Weak, None);
-                true
-            }
-            Instruction::St(st) => {
-                (st.sem, st.scope) = (StSem::Weak, None);
-                true
-            }
-            _ => false,
-        });
-        if matches!(instruction, Instruction::Fence(_)) && statements.len() > 1 {
-            let mut dropped = statements.to_vec();
-            dropped.remove(index);
-            mutants.push(dropped.into_iter().collect());
-        }
-    }
-    mutants
-}
-
 /// No lowering has an ordering to spare: the checker sees every weakening of it.
 #[test]
 fn the_checker_catches_every_weaker_lowering() {
@@ -191,7 +138,7 @@ fn the_checker_catches_every_weaker_lowering() {
         if no_nans && !lowering.changes.contains(&Change::FloatAsInteger) {
             continue;
         }
-        for mutant in mutants(&lowering.sequence) {
+        for (_, mutant) in mutants(&lowering.sequence) {
             caught += 1;
             assert!(
                 Strength::of(&mutant).covers(&op).is_err(),

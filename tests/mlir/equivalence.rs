@@ -14,7 +14,7 @@ use std::{
 
 use itertools::{EitherOrBoth, Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics_lowering::{AtomicOp, Strategy, SyncScope, ptx::Scope};
+use ptx_atomics_lowering::{AtomicOp, Ordering, Strategy, SyncScope, ptx::Scope};
 use strum::IntoEnumIterator;
 
 use testing::{
@@ -99,7 +99,7 @@ fn of_shard((k, n): (usize, usize)) -> impl Iterator<Item = Item> {
     })
 }
 
-/// Programs that have every two words together: of the cell, of the target and the policy. A target has one list of
+/// Programs that have every two words together, with an ordering and without: words of the cell, of the target and the policy. A target has one list of
 /// `--fp-atomics` for each strategy, since each policy is a few processes.
 fn of_pairs(number: usize) -> impl Iterator<Item = Item> {
     static PAIRS: LazyLock<Vec<(usize, Item)>> = LazyLock::new(|| {
@@ -113,8 +113,10 @@ fn of_pairs(number: usize) -> impl Iterator<Item = Item> {
             let strategy = scattered / 8 % (policies.len() / FP_ATOMICS.len());
             let policy = strategy * FP_ATOMICS.len() + (strategy + number) % FP_ATOMICS.len();
             let lacks = !reasons(&meant(cell.op, TARGETS[number].2), &targets[number]).is_empty();
+            // What is lost of an ordering is seen where there is one.
+            let shown = word((matches!(cell.op.ordering, Ordering::Unordered | Ordering::Relaxed), lacks));
             let of_run = [word(number), word(policies[policy].0), word(policies[policy].1), word(constant)];
-            let words = cell.words().into_iter().chain(of_run).map(|of| of ^ u64::from(lacks)).collect_vec();
+            let words = cell.words().into_iter().chain(of_run).map(|of| of ^ shown).collect_vec();
             pairs.is_new(&words).then_some((number, (cell, constant, index * policies.len() + policy)))
         });
         items.collect()
