@@ -8,7 +8,7 @@ use ptx_atomics_lowering::{
 };
 use strum::{EnumIter, IntoEnumIterator};
 
-use crate::llvm_version;
+use crate::{llvm_version, word};
 
 /// One function of the grid.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ const MOVED: [LlvmType; 4] = [
 ];
 
 /// Where the address comes from.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pointer {
     /// An argument in an address space.
     Argument(&'static str),
@@ -61,7 +61,7 @@ pub enum Pointer {
 }
 
 /// A variable, an array of the type of the value, and how an instruction names its second element or its start.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variable {
     /// Linkage, visibility and the like, in LLVM's words.
     linkage: &'static str,
@@ -70,7 +70,7 @@ pub struct Variable {
 }
 
 /// How an instruction names an address.
-#[derive(Clone, Copy, PartialEq, Eq, EnumIter)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, EnumIter)]
 pub enum Spelling {
     Itself,
     /// A constant expression with an offset.
@@ -135,6 +135,11 @@ pub fn cells() -> impl Iterator<Item = Cell> {
         weak,
         read,
     })
+}
+
+/// Neighbours differ in one word, so that a stride would meet few kinds: a multiplicative hash scatters them.
+pub fn scattered(index: usize) -> usize {
+    index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }
 
 /// Cells whose address is a variable: linkage × state space × form × 8 and 32 bits, with the kinds of operation in turn.
@@ -219,6 +224,31 @@ impl Variable {
 }
 
 impl Cell {
+    /// What it is made of: its words for [`Pairs`](crate::Pairs).
+    pub fn words(&self) -> [u64; 7] {
+        let Self { op: AtomicOp { operation, ordering, scope }, ty, pointer, weak, read, .. } = self;
+        let (kind, access) = match *operation {
+            Operation::Fence => (word("fence"), None),
+            Operation::Load(access) => (word("load"), Some(access)),
+            Operation::Store(access) => (word("store"), Some(access)),
+            Operation::Rmw(op, access) => (word(("rmw", op)), Some(access)),
+            Operation::CmpXchg { access, failure } => (word(("cmpxchg", failure)), Some(access)),
+        };
+        let volatile = access.is_some_and(|access| access.volatile);
+        [kind, word(ty), word(pointer), word(volatile), word(ordering), word(scope), word((weak, read))]
+    }
+
+    /// The same for [`addresses`].
+    pub fn words_of_address(&self) -> [u64; 5] {
+        let [kind, ty, pointer, ..] = self.words();
+        match self.pointer {
+            Pointer::Variable(Variable { linkage, address_space, form }) => {
+                [word(linkage), word(address_space), word(form), kind, ty]
+            }
+            _ => [pointer, kind, ty, 0, 0],
+        }
+    }
+
     /// Whether generic addresses are to be tested for being local.
     pub fn may_be_local(&self) -> bool {
         self.pointer == Pointer::MaybeLocal

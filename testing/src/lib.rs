@@ -4,12 +4,16 @@ pub mod adversary;
 mod assembler;
 pub mod cells;
 pub mod examples;
+pub mod mutants;
 pub mod plugin;
 pub mod random;
 pub mod reasons;
 pub mod snapshot;
 
 use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    io::Write,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::LazyLock,
@@ -92,6 +96,72 @@ pub fn trial(name: String, missing: Option<&str>, test: impl FnOnce() -> Result<
     let name =
         missing.map_or(name.clone(), |what| format!("{name} (skipped: no {what} here; scripts/test installs it)"));
     Trial::test(name, test).with_ignored_flag(missing.is_some())
+}
+
+/// Whether `scripts/test --all` asks for larger samples, and for the trials that take long and find little more. That a program has
+/// smaller ones is noted.
+pub fn all() -> bool {
+    static ALL: LazyLock<bool> = LazyLock::new(|| {
+        let program = std::env::current_exe().expect("the path of the test");
+        runs_all() || note("samples", &program.display().to_string())
+    });
+    *ALL
+}
+
+/// A trial that only `scripts/test --all` runs; elsewhere it is listed as ignored, and noted.
+pub fn left_to_all(trial: Trial) -> Trial {
+    if trial.has_ignored_flag() || runs_all() || note("trial", trial.name()) {
+        return trial;
+    }
+    trial.with_kind("left to --all").with_ignored_flag(true)
+}
+
+fn runs_all() -> bool {
+    std::env::var_os("PTX_ATOMICS_TEST_ALL").is_some()
+}
+
+/// Notes for `scripts/test` what is left out, in the file that it names; never true.
+fn note(what: &str, name: &str) -> bool {
+    let Some(path) = std::env::var_os("PTX_ATOMICS_TEST_LEFT") else { return false };
+    let file = std::fs::File::options().append(true).open(path);
+    writeln!(file.expect("scripts/test makes the file"), "{what}: {name}").expect("the file can be written");
+    false
+}
+
+/// The smaller sample of a large cross: what is wrong wherever two words meet, it finds.
+#[derive(Clone, Default)]
+pub struct Pairs(HashMap<(usize, usize, u64, u64), u8>);
+
+impl Pairs {
+    /// Whether an item of these words, each at its place, has two together that no earlier item has.
+    pub fn is_new(&mut self, words: &[u64]) -> bool {
+        self.finds_more(words, 1)
+    }
+
+    /// The same, where an item finds only these kinds of what may be wrong.
+    pub fn finds_more(&mut self, words: &[u64], kinds: u8) -> bool {
+        let mut more = false;
+        for (a, first) in words.iter().enumerate() {
+            for (b, second) in words.iter().enumerate().skip(a + 1) {
+                let known = self.0.entry((a, b, *first, *second)).or_default();
+                more |= kinds & !*known != 0;
+                *known |= kinds;
+            }
+        }
+        more
+    }
+
+    /// How many things that may be wrong the items find.
+    pub fn found(&self) -> u32 {
+        self.0.values().map(|kinds| kinds.count_ones()).sum()
+    }
+}
+
+/// A word of an item, for [`Pairs`].
+pub fn word(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Copies of bytes, each with a few of them changed behind the header; the same ones in every run.

@@ -5,11 +5,13 @@
 //! not know the ABI table, and on target. Every assembler that knows the target must accept it. What the instruction set
 //! lacks must be an error.
 //!
-//! Here a part is tested. `scripts/grid` tests the whole, or a shard of it, which the variable `GRID_SHARD` names: `K/N`.
+//! Here a part is tested: cells that catch what is wrong wherever two words meet, and with `scripts/test --all` every 400th one. `scripts/grid` tests
+//! the whole, or a shard of it, which the variable `GRID_SHARD` names: `K/N`.
 
 use std::{
     collections::{BTreeMap, HashSet},
     fmt::Write,
+    sync::LazyLock,
 };
 
 use itertools::{Itertools, iproduct};
@@ -18,17 +20,18 @@ use ptx_atomics::{
     judge::Strength,
     llvm::{Errors, FpChoice, Input, Options},
     lowering::{
-        Operation, Ordering, Sequence, Sm, Strategy, SyncScope, Target,
+        AtomicOp, Operation, Ordering, Sequence, Sm, Strategy, SyncScope, Target,
         ptx::{Scope, Space, Statement},
     },
     ptx_from_llvm_ir,
 };
 use strum::IntoEnumIterator;
 use testing::{
-    ASSEMBLERS, FP_ATOMICS,
-    cells::{Cell, addresses, cells, llvm_ir, module},
+    ASSEMBLERS, FP_ATOMICS, Pairs,
+    cells::{Cell, addresses, cells, llvm_ir, module, scattered},
+    mutants::Catches,
     reasons::reasons,
-    target,
+    target, word,
 };
 
 /// GPUs of every kind. PTX versions are such that each assembler meets many of them.
@@ -49,29 +52,35 @@ const TARGETS: [(&str, &str); 11] = [
 /// The reasons, for users.
 const REJECTIONS: &str = include_str!("../../docs/rejections.md");
 
-/// The part that is tested where no other is asked for.
+/// The part of `scripts/test --all`.
 const SAMPLE: Shard = Shard { index: 1, count: 400 };
 
 /// How many functions go through LLVM at once.
 const MODULE: usize = 5_000;
 
 fn main() {
-    let shard = std::env::var("GRID_SHARD").map_or(SAMPLE, |text| text.parse().expect("GRID_SHARD is K/N"));
+    let shard = std::env::var("GRID_SHARD").ok().map(|text| text.parse().expect("GRID_SHARD is K/N"));
+    let shard = shard.or(testing::all().then_some(SAMPLE));
     let runs = iproduct!(TARGETS, FP_ATOMICS).map(|((sm, ptx), floats)| {
-        let target = target(sm, Some(ptx));
-        Trial::test(format!("every cell for {target}, {floats}"), move || Run { target, floats, shard }.check())
+        let run = Run { target: target(sm, Some(ptx)), floats };
+        Trial::test(format!("every cell for {}, {floats}", run.target), move || match shard {
+            Some(shard) => run.check(run.shard(shard)),
+            None => run.check(run.pairs()),
+        })
     });
     // How an address is spelled depends on no target but for the forms of the instruction.
     let named = TARGETS.into_iter().skip(1).step_by(3).map(|(sm, ptx)| {
-        let run = Run { target: target(sm, Some(ptx)), floats: FP_ATOMICS[0], shard };
+        let run = Run { target: target(sm, Some(ptx)), floats: FP_ATOMICS[0] };
         Trial::test(format!("addresses of variables for {}", run.target), move || run.addresses())
     });
+    let missed = testing::left_to_all(Trial::test("the smaller sample catches what every 400th cell does", missed));
     let missing = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing());
     let skipped = missing.map(|what| testing::trial("assembling".into(), Some(what), || Ok(())));
     let first = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let gpus =
         Sm::all().map(|sm| testing::trial(format!("{sm} has every operation"), first, move || every_operation(sm)));
-    libtest_mimic::run(&Arguments::from_args(), runs.chain(named).chain(skipped).chain(gpus).collect()).exit();
+    libtest_mimic::run(&Arguments::from_args(), runs.chain(named).chain(skipped).chain(gpus).chain([missed]).collect())
+        .exit();
 }
 
 /// Every N-th cell, from the K-th on.
@@ -94,36 +103,93 @@ impl std::str::FromStr for Shard {
 }
 
 impl Shard {
-    /// Neighbours differ in one word, so that a stride would meet few kinds: a multiplicative hash scatters them.
     fn has(self, index: usize) -> bool {
-        let scattered = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        scattered % self.count == self.index - 1
+        scattered(index) % self.count == self.index - 1
     }
 }
 
-/// One target and policy, and the part of the cells.
-#[derive(Clone, Copy)]
+/// One target and policy.
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Run {
     target: Target,
     /// What `--fp-atomics` says.
     floats: &'static str,
-    shard: Shard,
+}
+
+/// Whether an operation depends on the policy: on floats alone.
+fn depends(op: &AtomicOp) -> bool {
+    matches!(op.operation, Operation::Rmw(op, access) if access.ty.is_float() && op.takes(access.ty))
+}
+
+/// The smaller sample: a cell is in it if it catches a wrong lowering of some kind, wherever two words meet, that no earlier cell
+/// catches.
+static SMALL: LazyLock<Small> = LazyLock::new(|| {
+    let (targets, strategies) = (TARGETS.map(|(sm, ptx)| target(sm, Some(ptx))), Strategy::iter().collect_vec());
+    let cells = cells().enumerate().sorted_by_key(|(index, _)| scattered(*index));
+    let cells = cells.map(|(_, cell)| (cell.words(), cell)).collect_vec();
+    let (mut near, mut pairs, mut catches) = (Pairs::default(), Pairs::default(), Catches::default());
+    // Each cell twice, with others of what it is crossed with.
+    let items = iproduct!(0..2, &cells).enumerate().filter_map(|(index, (_, (words, cell)))| {
+        let scattered = scattered(index);
+        let target = targets[scattered % targets.len()];
+        let strategy = strategies[scattered / 16 % strategies.len()];
+        let floats = if depends(&cell.op) { FP_ATOMICS[scattered / 128 % FP_ATOMICS.len()] } else { FP_ATOMICS[0] };
+        let run = Run { target, floats };
+        let words = run.words(words, strategy);
+        // What it catches follows from these first of all, and to know it takes a lowering.
+        let likely = word((cell.op.ordering, cell.op.scope, reasons(&cell.op, &target).is_empty()));
+        let is_near = near.is_new(&words.map(|of| of ^ likely));
+        let finds_more = is_near && pairs.finds_more(&words, catches.of(&cell.op, strategy, &target));
+        finds_more.then(|| (run, cell.clone(), strategy))
+    });
+    Small { cells: items.collect(), pairs }
+});
+
+struct Small {
+    cells: Vec<(Run, Cell, Strategy)>,
+    pairs: Pairs,
+}
+
+/// What every 400th cell catches, the smaller sample does, too: 19,746 wrong lowerings, but for 4.
+fn missed() -> Result<(), Failed> {
+    let (mut pairs, mut catches) = (SMALL.pairs.clone(), Catches::default());
+    let before = pairs.found();
+    for (sm, ptx) in TARGETS {
+        let run = Run { target: target(sm, Some(ptx)), floats: FP_ATOMICS[0] };
+        for (cell, strategy) in run.shard(SAMPLE) {
+            pairs.finds_more(&run.words(&cell.words(), strategy), catches.of(&cell.op, strategy, &run.target));
+        }
+    }
+    let missed = pairs.found() - before;
+    println!("{} cells catch {before}; every 400th catches {missed} more", SMALL.cells.len());
+    // Some meet in one cell of a thousand alone.
+    if missed * 1000 < before { Ok(()) } else { Err(format!("{missed} are missed").into()) }
 }
 
 impl Run {
-    fn check(&self) -> Result<(), Failed> {
+    fn words(&self, cell: &[u64; 7], strategy: Strategy) -> [u64; 10] {
+        let of_run = [word(self.target), word(strategy), word(self.floats)];
+        std::array::from_fn(|index| cell.iter().chain(&of_run).copied().nth(index).expect("ten words"))
+    }
+
+    fn pairs(&self) -> Vec<(Cell, Strategy)> {
+        let mine = SMALL.cells.iter().filter(|(run, ..)| run == self);
+        mine.map(|(_, cell, strategy)| (cell.clone(), *strategy)).collect()
+    }
+
+    fn shard(&self, shard: Shard) -> impl Iterator<Item = (Cell, Strategy)> {
+        let all = iproduct!(cells(), Strategy::iter()).enumerate().filter(move |(index, _)| shard.has(*index));
+        let native = self.floats == FP_ATOMICS[0];
+        all.map(|(_, one)| one).filter(move |(cell, _)| native || depends(&cell.op))
+    }
+
+    fn check(&self, part: impl IntoIterator<Item = (Cell, Strategy)>) -> Result<(), Failed> {
         let target = &self.target;
         let mut rejected = BTreeMap::<&'static str, usize>::new();
         // They are the same with every strategy.
         let mut lacking: BTreeMap<bool, BTreeMap<String, Cell>> = BTreeMap::new();
         let mut accepted: BTreeMap<(&'static str, bool), Vec<Cell>> = BTreeMap::new();
-        for (index, (cell, strategy)) in iproduct!(cells(), Strategy::iter()).enumerate() {
-            // Only operations on floats depend on the policy.
-            let depends =
-                matches!(cell.op.operation, Operation::Rmw(op, access) if access.ty.is_float() && op.takes(access.ty));
-            if !self.shard.has(index) || (self.floats != FP_ATOMICS[0] && !depends) {
-                continue;
-            }
+        for (cell, strategy) in part {
             match reasons(&cell.op, target).first() {
                 Some(reason) => {
                     *rejected.entry(*reason).or_default() += 1;
@@ -159,8 +225,10 @@ impl Run {
 
     /// Every spelling of the address of a variable is one that the assemblers take.
     fn addresses(&self) -> Result<(), Failed> {
-        let cells = addresses().filter(|cell| reasons(&cell.op, &self.target).is_empty()).collect_vec();
-        assert!(cells.len() > 500);
+        let mut pairs = Pairs::default();
+        let cells = addresses().filter(|cell| reasons(&cell.op, &self.target).is_empty());
+        let cells = cells.filter(|cell| pairs.is_new(&cell.words_of_address()) || testing::all()).collect_vec();
+        assert!(cells.len() > if testing::all() { 500 } else { 100 });
         for cells in cells.chunks(FILE) {
             let ptx = self.ptx(cells, Strategy::Recommended)?;
             self.strong(cells, Strategy::Recommended, &ptx)?;
@@ -218,18 +286,26 @@ impl Run {
     }
 }
 
-/// Lowers every operation for a GPU with its lowest PTX version, and asks every assembler that knows it: at least one does.
-fn every_operation(sm: Sm) -> Result<(), Failed> {
-    let target = Target::new(sm, None)?;
+/// Every operation on every type.
+static OPERATIONS: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     let of_interest = |cell: &Cell| {
         let space = cell.op.operation.access().map_or(Space::Global, |access| access.space);
         let seq_cst = cell.op.ordering == Ordering::SeqCst && cell.op.scope == SyncScope::Threads(Scope::Cluster);
-        let global = space == Space::Global;
-        seq_cst && global && reasons(&cell.op, &target).is_empty()
+        seq_cst && space == Space::Global
     };
-    let cells = cells().filter(of_interest).collect_vec();
-    assert!(cells.len() > 200);
-    let ptx = Run { target, floats: FP_ATOMICS[0], shard: SAMPLE }.ptx(&cells, Strategy::Fence)?;
+    cells().filter(of_interest).collect()
+});
+
+/// Lowers every operation for a GPU with its lowest PTX version, and asks every assembler that knows it: at least one does. Where not
+/// all is tested, each operation is on one type at least, and each type in one operation.
+fn every_operation(sm: Sm) -> Result<(), Failed> {
+    let target = Target::new(sm, None)?;
+    let mut pairs = Pairs::default();
+    let mut is_new = |cell: &Cell| cell.words().into_iter().filter(|of| pairs.is_new(&[*of, 0])).count() > 0;
+    let cells = OPERATIONS.iter().filter(|cell| reasons(&cell.op, &target).is_empty());
+    let cells = cells.filter(|cell| is_new(cell) || testing::all()).cloned().collect_vec();
+    assert!(cells.len() > if testing::all() { 200 } else { 40 });
+    let ptx = Run { target, floats: FP_ATOMICS[0] }.ptx(&cells, Strategy::Fence)?;
     assert!(ptx.contains(&format!(".version {}\n.target {sm}\n", target.ptx)), "{}", ptx.lines().take(9).join("\n"));
     // The grid itself has every assembler.
     let knowing = ASSEMBLERS.iter().find(|assembler| assembler.knows(&target));

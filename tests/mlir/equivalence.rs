@@ -1,26 +1,28 @@
 //! The same program as LLVM IR and in MLIR's LLVM dialect gives the same PTX, byte for byte, and the same errors.
 //!
 //! The programs are the cells of `tests/grid`, with variables and with constants for operands, in files of many functions.
-//! A part of them is tested; the variable `MLIR_SHARD` names another: `K/N`, the whole is `1/1`.
+//! A part of them is tested: programs that have every two words together, and with `scripts/test --all` every 400th one. The variable
+//! `MLIR_SHARD` names another part: `K/N`, the whole is `1/1`.
 
 use std::{
     collections::{BTreeMap, HashSet},
     fs,
     path::Path,
     process::{Command, Output},
+    sync::LazyLock,
 };
 
 use itertools::{EitherOrBoth, Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics_lowering::{AtomicOp, Strategy, SyncScope, ptx::Scope};
+use ptx_atomics_lowering::{AtomicOp, Ordering, Strategy, SyncScope, ptx::Scope};
 use strum::IntoEnumIterator;
 
 use testing::{
-    FP_ATOMICS,
-    cells::{self, Pointer, addresses, cells, module},
+    FP_ATOMICS, Pairs,
+    cells::{self, Cell, Pointer, addresses, cells, module, scattered},
     exists, ptx_atomics,
     reasons::reasons,
-    root, success, target, tool,
+    root, success, target, tool, word,
 };
 
 use crate::dialect::{self, Program};
@@ -36,20 +38,25 @@ const TARGETS: [(&str, &str, Scope); 7] = [
     ("sm_100", "ptx88", Scope::Cluster),
 ];
 
-/// One program in so many is tested where no other part is asked for.
+/// The part of `scripts/test --all`: one program in so many.
 const SAMPLE: (usize, usize) = (1, 400);
 
 /// The number of functions in a file.
 const FILE: usize = 4_000;
 
 pub fn trials() -> Vec<Trial> {
-    let shard = std::env::var("MLIR_SHARD").map_or(SAMPLE, |text| {
+    let shard = std::env::var("MLIR_SHARD").ok().map(|text| {
         let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
         numbers.filter(|(k, n)| (1..=*n).contains(k)).expect("MLIR_SHARD is K/N")
     });
-    let grid = TARGETS.map(|(sm, ptx, scope)| {
+    let shard = shard.or(testing::all().then_some(SAMPLE));
+    let grid = (0..TARGETS.len()).map(|number| {
+        let (sm, ptx, scope) = TARGETS[number];
         let name = format!("equivalence: every cell for {sm} with {ptx}");
-        Trial::test(name, move || Run { sm, ptx, scope, shard }.check())
+        Trial::test(name, move || match shard {
+            Some(shard) => Run { sm, ptx, scope }.check(of_shard(shard)),
+            None => Run { sm, ptx, scope }.check(of_pairs(number)),
+        })
     });
     let missing = (!exists(tool("mlir-translate"))).then_some(tool("mlir-translate"));
     let inputs = fs::read_dir(root().join("tests/inputs")).expect("the inputs").map(|entry| entry.expect("one").path());
@@ -66,14 +73,61 @@ pub fn trials() -> Vec<Trial> {
     });
     let absent = Trial::test("equivalence: what the dialect has not", absent);
     let variables = testing::trial("equivalence: addresses of variables".into(), missing, variables);
-    grid.into_iter().chain(imported).chain(optimized).chain([absent, variables]).collect()
+    grid.chain(imported).chain(optimized).chain([absent, variables]).collect()
 }
 
 struct Run {
     sm: &'static str,
     ptx: &'static str,
     scope: Scope,
-    shard: (usize, usize),
+}
+
+/// A cell of the grid, whether its operands are constants, and a number that says which, and which of the policies.
+type Item = (Cell, bool, usize);
+
+/// Strategies and what `--fp-atomics` says.
+fn policies() -> Vec<(Strategy, &'static str)> {
+    iproduct!(Strategy::iter(), FP_ATOMICS).collect()
+}
+
+fn of_shard((k, n): (usize, usize)) -> impl Iterator<Item = Item> {
+    let grid = iproduct!(cells().filter(dialect::has), [false, true]).enumerate();
+    grid.filter_map(move |(index, (cell, constant))| {
+        let scattered = scattered(index);
+        // Neither has a part in what differs between the two languages.
+        (scattered % n == k - 1).then_some((cell, constant, scattered / n))
+    })
+}
+
+/// Programs that have every two words together, with an ordering and without: words of the cell, of the target and the policy. A target has one list of
+/// `--fp-atomics` for each strategy, since each policy is a few processes.
+fn of_pairs(number: usize) -> impl Iterator<Item = Item> {
+    static PAIRS: LazyLock<Vec<(usize, Item)>> = LazyLock::new(|| {
+        let targets = TARGETS.map(|(sm, ptx, _)| target(sm, Some(ptx)));
+        let policies = policies();
+        let grid = iproduct!(cells().filter(dialect::has), [false, true]).enumerate();
+        let mut pairs = Pairs::default();
+        let items = grid.sorted_by_key(|(index, _)| scattered(*index)).filter_map(|(index, (cell, constant))| {
+            let scattered = scattered(index) / 512;
+            let number = scattered % targets.len();
+            let strategy = scattered / 8 % (policies.len() / FP_ATOMICS.len());
+            let policy = strategy * FP_ATOMICS.len() + (strategy + number) % FP_ATOMICS.len();
+            let lacks = !reasons(&meant(cell.op, TARGETS[number].2), &targets[number]).is_empty();
+            // What is lost of an ordering is seen where there is one.
+            let shown = word((matches!(cell.op.ordering, Ordering::Unordered | Ordering::Relaxed), lacks));
+            let of_run = [word(number), word(policies[policy].0), word(policies[policy].1), word(constant)];
+            let words = cell.words().into_iter().chain(of_run).map(|of| of ^ shown).collect_vec();
+            pairs.is_new(&words).then_some((number, (cell, constant, index * policies.len() + policy)))
+        });
+        items.collect()
+    });
+    PAIRS.iter().filter(move |(other, _)| *other == number).map(|(_, item)| item.clone())
+}
+
+/// The operation that LLVM's words mean where its default scope stands for this one.
+fn meant(op: AtomicOp, default: Scope) -> AtomicOp {
+    let scope = if op.scope == SyncScope::Threads(Scope::Sys) { SyncScope::Threads(default) } else { op.scope };
+    AtomicOp { scope, ..op }
 }
 
 /// What the programs of a file have in common.
@@ -87,25 +141,13 @@ struct Flags {
 }
 
 impl Run {
-    fn check(&self) -> Result<(), Failed> {
+    fn check(&self, part: impl Iterator<Item = Item>) -> Result<(), Failed> {
         let target = target(self.sm, Some(self.ptx));
-        let policies = iproduct!(Strategy::iter(), FP_ATOMICS).collect_vec();
+        let policies = policies();
         let mut groups: BTreeMap<Flags, Vec<Program>> = BTreeMap::new();
-        let grid = iproduct!(cells().filter(dialect::has), [false, true]).enumerate();
-        for (index, (cell, constant)) in grid {
-            let scattered = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-            if scattered % self.shard.1 != self.shard.0 - 1 {
-                continue;
-            }
-            // Neither has a part in what differs between the two languages.
-            let policy = scattered / self.shard.1;
+        for (cell, constant, policy) in part {
             let (strategy, fp_atomics) = policies[policy % policies.len()];
-            let scope = if cell.op.scope == SyncScope::Threads(Scope::Sys) {
-                SyncScope::Threads(self.scope)
-            } else {
-                cell.op.scope
-            };
-            let rejected = !reasons(&AtomicOp { scope, ..cell.op }, &target).is_empty();
+            let rejected = !reasons(&meant(cell.op, self.scope), &target).is_empty();
             let may_be_local = cell.may_be_local();
             let flags = Flags { strategy: strategy.into(), fp_atomics, may_be_local, rejected };
             let program = if constant { Program::constant(cell, policy / policies.len()) } else { Program::new(cell) };
@@ -287,7 +329,8 @@ fn optimized(path: &Path) -> Result<(), Failed> {
 
 /// Variables are named alike in both languages, and by the pass in MLIR.
 fn variables() -> Result<(), Failed> {
-    let cells = addresses().collect_vec();
+    let mut pairs = Pairs::default();
+    let cells = addresses().filter(|cell| pairs.is_new(&cell.words_of_address()) || testing::all()).collect_vec();
     let folder = tempfile::tempdir()?;
     let [llvm_ir, mlir, passed] = ["a.ll", "a.mlir", "b.mlir"].map(|name| folder.path().join(name));
     fs::write(&llvm_ir, module(&cells))?;

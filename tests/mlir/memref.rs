@@ -7,14 +7,14 @@ use itertools::{Itertools, iproduct};
 use libtest_mimic::{Failed, Trial};
 use ptx_atomics_lowering::Target;
 
-use testing::{ASSEMBLERS, exists, ptx_atomics, success, target, tool};
+use testing::{ASSEMBLERS, Pairs, cells::scattered, exists, ptx_atomics, success, target, tool, word};
 
 use crate::equivalence::{compare, functions, is_atomic};
 
 const TARGETS: [(&str, &str); 5] =
     [("sm_60", "ptx63"), ("sm_70", "ptx60"), ("sm_80", "ptx78"), ("sm_90", "ptx86"), ("sm_100", "ptx88")];
 
-/// One kernel in so many is tested where the variable `MLIR_SHARD` does not ask for the whole.
+/// One kernel in so many is tested by `scripts/test --all`, where the variable `MLIR_SHARD` does not ask for the whole.
 const SAMPLE: usize = 80;
 
 /// Element types of MLIR, and LLVM's types of the same width.
@@ -69,7 +69,7 @@ const SPACES: [(&str, &str); 6] = [
 ];
 
 pub fn trials() -> Vec<Trial> {
-    let every = std::env::var("MLIR_SHARD").map_or(SAMPLE, |_| 1);
+    let every = std::env::var("MLIR_SHARD").map_or(testing::all().then_some(SAMPLE), |_| Some(1));
     let missing = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let strong = TARGETS.map(|(sm, ptx)| {
         let name = format!("memref: every kind for {sm} with {ptx}");
@@ -124,8 +124,8 @@ struct Words {
     generic: bool,
 }
 
-/// Every kind, element type, ordering, scope and memory space.
-fn strong(target: &Target, every: usize) -> Result<(), Failed> {
+/// Every kind, element type, ordering, scope and memory space: one kernel in so many, or those that have every two of these together.
+fn strong(target: &Target, every: Option<usize>) -> Result<(), Failed> {
     let integers = iproduct!(INTEGERS, INTEGER_KINDS).map(|((element, llvm), (kind, op))| {
         let op = op.filter(|_| element != "i1");
         (element, llvm, kind, op)
@@ -141,10 +141,19 @@ fn strong(target: &Target, every: usize) -> Result<(), Failed> {
     let kinds = integers.chain(floats).chain(generic).collect_vec();
     let (mut mlir, mut llvm_ir) = (String::new(), "target triple = \"nvptx64-nvidia-cuda\"\n".to_owned());
     let mut count = 0;
-    let grid = iproduct!(kinds, ORDERINGS, SCOPES, SPACES).enumerate();
+    let mut pairs = Pairs::default();
+    let grid = iproduct!(kinds, ORDERINGS, SCOPES, SPACES).enumerate().sorted_by_key(|(index, _)| scattered(*index));
     for (index, ((element, llvm, kind, op), ordering, scope, space)) in grid {
-        let lacking = space.1.contains("(7)") && target.sm.number() < 90;
-        if lacking || (index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % every != 0 {
+        let has = |sm: u32| !space.1.contains("(7)") || sm >= 90;
+        // Of the sample of pairs, each target has a part.
+        let number = scattered(index) / 8 % TARGETS.len();
+        let of = testing::target(TARGETS[number].0, Some(TARGETS[number].1));
+        let words = [word(number), word(element), word(kind), word(ordering.0), word(scope.0), word(space.0)];
+        let is_here = match every {
+            Some(every) => scattered(index).is_multiple_of(every) && has(target.sm.number()),
+            None => has(of.sm.number()) && pairs.is_new(&words) && of == *target,
+        };
+        if !is_here {
             continue;
         }
         let words = Words { ordering, scope, space, generic: kind == "generic" };
@@ -226,7 +235,7 @@ fn as_mlir_lowers() -> Result<(), Failed> {
     ];
     let kernels = iproduct!(LAYOUTS, spaces, &updates, around).enumerate().filter_map(|(index, kernel)| {
         let ((layout, rank), space, (element, update), around) = kernel;
-        ((index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % 5 == 0).then(|| {
+        scattered(index).is_multiple_of(5).then(|| {
             let layout = layout.replace("ELEMENT", element).replace("SPACE", space);
             let memref = format!("memref<{layout}>");
             let update =

@@ -4,7 +4,7 @@
 #[path = "mod.rs"]
 mod execute;
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, path::Path, thread};
 
 use execute::{Class, INPUTS, Judgement, Oracle, Race};
 use ptx_isa::Module;
@@ -25,25 +25,32 @@ const NOT_FIXED: [(&str, &str); 1] =
 
 #[test]
 fn reported_bugs_are_races() {
-    let mut wrong = Vec::new();
-    for file in fs::read_dir(root().join("tests/async/reported")).expect("the folder of reported bugs") {
-        let path = file.expect("a file of the folder").path();
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let fixed = fs::read_to_string(&path).expect("a text");
-        let before: String = fixed
-            .lines()
-            .filter(|line| !line.trim_end().ends_with("// the fix"))
-            .map(|line| line.replacen("// before: ", "", 1) + "\n")
-            .collect();
-        let is_in = |list: &[(&str, &str)]| list.iter().any(|(other, _)| *other == name);
-        if races(&before) == is_in(&NOT_SHOWN) {
-            wrong.push(format!("{name}: before the fix"));
-        }
-        if races(&fixed) != is_in(&NOT_FIXED) {
-            wrong.push(format!("{name}: behind the fix"));
-        }
-    }
+    let files: Vec<_> =
+        fs::read_dir(root().join("tests/async/reported")).expect("the folder of reported bugs").collect();
+    // The other tests of this program take no time.
+    let wrong: Vec<String> = thread::scope(|scope| {
+        let files = files.into_iter().map(|file| file.expect("a file of the folder").path());
+        let threads: Vec<_> = files.map(|path| scope.spawn(move || wrong_verdicts(&path))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a verdict")).collect()
+    });
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// What is said of a reported bug, before its fix and behind it, that is not so.
+fn wrong_verdicts(path: &Path) -> Vec<String> {
+    let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+    let fixed = fs::read_to_string(path).expect("a text");
+    let before: String = fixed
+        .lines()
+        .filter(|line| !line.trim_end().ends_with("// the fix"))
+        .map(|line| line.replacen("// before: ", "", 1) + "\n")
+        .collect();
+    let is_in = |list: &[(&str, &str)]| list.iter().any(|(other, _)| *other == name);
+    let cases = [
+        (races(&before) == is_in(&NOT_SHOWN), "before the fix"),
+        (races(&fixed) != is_in(&NOT_FIXED), "behind the fix"),
+    ];
+    cases.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, when)| format!("{name}: {when}")).collect()
 }
 
 /// Whether an asynchronous operation races in some execution.
