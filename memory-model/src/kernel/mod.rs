@@ -116,6 +116,16 @@ pub fn compile(
             Err(found) => errors.extend(found),
         }
     }
+    let specials: Vec<_> = (0..test.threads.len()).map(|index| move |name: &str| special(test, index, name)).collect();
+    let runs = started.iter().zip(&specials).enumerate().map(|(thread, ((place, flat, arguments), special))| Run {
+        thread,
+        place: *place,
+        flat,
+        arguments: arguments.clone(),
+        special,
+    });
+    let runs: Vec<_> = runs.collect();
+    let symbols: Vec<_> = runs.iter().map(|run| thread::named(run, &mut objects)).collect();
     // What a condition names is an object, be it accessed or not.
     let mut named = Vec::new();
     for atom in test.conditions.iter().flat_map(|condition| condition.formula.atoms()) {
@@ -139,16 +149,6 @@ pub fn compile(
     let threads =
         threads.map(|of| Thread { place: of.place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() });
     let mut program = Program { locations: Vec::new(), threads: threads.collect() };
-    let specials: Vec<_> = (0..test.threads.len()).map(|index| move |name: &str| special(test, index, name)).collect();
-    let runs = started.iter().zip(&specials).enumerate().map(|(thread, ((place, flat, arguments), special))| Run {
-        thread,
-        place: *place,
-        flat,
-        arguments: arguments.clone(),
-        special,
-    });
-    let runs: Vec<_> = runs.collect();
-    let symbols: Vec<_> = runs.iter().map(|run| thread::named(run, &mut objects)).collect();
     objects.declare_all(&mut program);
     let threads = runs.iter().zip(&symbols);
     let lines: Vec<_> =
