@@ -234,7 +234,6 @@ fn integer(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
     // Only types of PTX that are not bits alone have an order and a product that does not wrap.
     let numeric = matches!(bits, 16 | 32 | 64).then_some(());
     let word = (bits == 32).then_some(());
-    let word_or_two = matches!(bits, 32 | 64).then_some(());
     Some(match op {
         Mov => a,
         Neg => a.wrapping_neg(),
@@ -287,12 +286,31 @@ fn integer(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
                 _ => (product >> 16).wrapping_add(c),
             }
         }
+        Selp => {
+            if c != 0 {
+                a
+            } else {
+                b
+            }
+        }
+        _ => return bits_of(op, ty, [a, b, c, d]),
+    })
+}
+
+/// What instructions on bits give (section 9.7.8, and parts of 9.7.1); nothing if they are none.
+fn bits_of(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
+    use AluOp::*;
+    let bits = ty.bits();
+    let word = (bits == 32).then_some(());
+    let word_or_two = matches!(bits, 32 | 64).then_some(());
+    let is_negative = ty.is_signed() && a >> (bits - 1) & 1 == 1;
+    Some(match op {
         Popc => word_or_two.map(|()| a.count_ones())?.into(),
         Clz => word_or_two.map(|()| a.leading_zeros() - (128 - bits))?.into(),
         Brev => word_or_two.map(|()| a.reverse_bits() >> (128 - bits))?,
         Bfind | BfindShiftamt => {
             word_or_two?;
-            let magnitude = if x < 0 { !a & mask(bits) } else { a };
+            let magnitude = if is_negative { !a & mask(bits) } else { a };
             match 127u32.checked_sub(magnitude.leading_zeros()) {
                 None => mask(32),
                 Some(found) if op == Bfind => found.into(),
@@ -331,15 +349,7 @@ fn integer(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
             if matches!(op, ShfLeftClamp | ShfLeftWrap) { (both << amount) >> 32 } else { both >> amount }
         }
         Prmt => word.map(|()| permuted(a as u32, b as u32, c as u32))?.into(),
-        Selp => {
-            if c != 0 {
-                a
-            } else {
-                b
-            }
-        }
-        MulWide | MadWide | MinNan | MaxNan | AddRn | SubRn | AddCc | SubCc | Addc | Subc => return None,
-        Mul | MulRn | FmaRn | DivRn | RcpRn | SqrtRn | Copysign => return None,
+        _ => return None,
     })
 }
 

@@ -182,6 +182,14 @@ const COMPUTATIONS: [Computation; 30] = [
     Computation::Cvt(Type::U16),
 ];
 
+/// What is computed, on one of the types that it has.
+fn computation(random: &mut Random) -> (Computation, Type) {
+    let (computation, signed) = (random.one(&COMPUTATIONS), random.below(2) == 0);
+    let types = [8, 16, 32, 64].map(|bits| integer(bits, signed));
+    let types: Vec<Type> = types.into_iter().filter(|ty| computation.is_known(*ty)).collect();
+    (computation, random.one(&types))
+}
+
 fn thread(
     random: &mut Random,
     locations: &[Variable<ptx_memory_model::ptx::Ptx>],
@@ -225,18 +233,13 @@ fn thread(
                 Instruction::Vector([0, 1].map(load).into())
             }
             13.. if !registers.is_empty() => {
-                let computation = random.one(&COMPUTATIONS);
-                let signed = random.below(2) == 0;
-                let mut widths = [8, 16, 32, 64].to_vec();
-                widths.retain(|bits| computation.is_known(integer(*bits, signed)));
-                let bits = random.one(&widths);
+                let (computation, ty) = computation(random);
                 let mut sources = [Operand::Immediate(0); 3];
-                sources[..computation.arity()].fill_with(|| value(random, &registers, bits));
+                sources[..computation.arity()].fill_with(|| value(random, &registers, ty.bits() as u8));
                 // A predicate is one bit.
                 if let (Computation::Alu(AluOp::Selp), Operand::Immediate(value)) = (computation, &mut sources[2]) {
                     *value &= 1;
                 }
-                let ty = integer(bits, signed);
                 Instruction::Alu { computation, ty, d: fresh(&mut registers), sources }
             }
             kind @ 0..=8 | kind @ 11 if *budget > 0 => {
