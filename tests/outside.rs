@@ -10,7 +10,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
-use testing::{ASSEMBLERS, llvm_version, root, success};
+use testing::{ASSEMBLERS, left_to_all, llvm_version, root, success};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -18,15 +18,19 @@ fn main() {
     let tests: &[(&str, Test)] = &[
         ("without LLVM", without_llvm),
         ("no features, and the models", no_features),
+        ("the crates are packaged", packages),
+    ];
+    // They build LLVM's bindings once more.
+    let long: &[(&str, Test)] = &[
         ("LLVM IR", llvm),
         ("what became of each operation", remarks),
         ("MLIR", mlir),
         ("an input that ends LLVM", ends_llvm),
         ("a golden suite", golden),
-        ("the crates are packaged", packages),
         ("documentation without LLVM", documentation),
     ];
-    let tests = tests.iter().map(|(name, test)| Trial::test(*name, test)).collect();
+    let trial = |(name, test): &(&'static str, Test)| Trial::test(*name, *test);
+    let tests = tests.iter().map(trial).chain(long.iter().map(trial).map(left_to_all)).collect();
     // Cargo waits for itself.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     libtest_mimic::run(&arguments, tests).exit();

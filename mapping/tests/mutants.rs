@@ -273,7 +273,8 @@ fn main() {
     let caught = MUTANTS.iter().map(|mutant| Trial::test(format!("caught: {}", mutant.name), || mutant.check()));
     let made = HUNTED.map(|number| {
         let expansion = &EXPANSIONS[number];
-        Trial::test(format!("every one that is made: {}", expansion.name), move || every_one(expansion))
+        let trial = Trial::test(format!("every one that is made: {}", expansion.name), move || every_one(expansion));
+        if number == CAS_LOOP { testing::left_to_all(trial) } else { trial }
     });
     let superfluous = Trial::test("each reason for what is superfluous has its mutants", reasons);
     let cycles = Trial::test("critical cycles alone catch every wrong load, store and fence", cycles);
@@ -281,7 +282,9 @@ fn main() {
 }
 
 /// The expansions whose mutants are all looked for here; `scripts/verify` takes the others, too.
-const HUNTED: [usize; 3] = [0, 3, 4];
+const HUNTED: [usize; 3] = [0, 3, CAS_LOOP];
+/// It has half of all mutants, and takes a minute.
+const CAS_LOOP: usize = 4;
 
 /// Every mutant of the expansion is caught, but for those that are listed as right, of which none is.
 fn every_one(expansion: &Expansion) -> Result<(), Failed> {

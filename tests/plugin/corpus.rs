@@ -8,7 +8,7 @@ use std::{
 };
 
 use libtest_mimic::{Failed, Trial};
-use testing::{binary, llvm_version, plugin::plugin, root, trial};
+use testing::{binary, left_to_all, llvm_version, plugin::plugin, root, trial};
 
 use crate::hosts::Host;
 
@@ -21,7 +21,7 @@ pub fn trials() -> Vec<Trial> {
     let missing = tools.into_iter().find_map(|(path, name)| (!root().join(path).exists()).then_some(name));
     let missing = Host::Clang.missing().or(missing);
     vec![
-        trial("scripts/corpus on the examples".into(), missing, examples),
+        left_to_all(trial("scripts/corpus on the examples".into(), missing, examples)),
         trial("scripts/corpus finds what is lost".into(), missing, lost),
     ]
 }

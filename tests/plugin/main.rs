@@ -40,12 +40,15 @@ fn main() {
 /// Every host × level × example.
 fn every_example() -> impl Iterator<Item = Trial> {
     let examples = examples().into_iter().chain([scoped()]);
-    let cases = iproduct!(hosts(), LEVELS, examples).filter(|(host, _, example)| host.takes(example));
+    let cases = iproduct!(hosts().into_iter().enumerate(), LEVELS.into_iter().enumerate(), examples.enumerate());
+    let cases = cases.filter(|((_, host), _, (_, example))| host.takes(example));
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
-    cases.map(move |(host, level, example)| {
+    cases.map(move |((of_host, host), (of_level, level), (of_example, example))| {
         let missing = host.missing().or(Host::Llc.missing()).or(example.compiler().1).or(assembler);
         let name = format!("{} -O{level} {}", host.name(), example.path);
-        testing::trial(name, missing, move || check(host, level, &example))
+        let trial = testing::trial(name, missing, move || check(host, level, &example));
+        // Every two of the three are together in the other half.
+        if (of_host + of_level + of_example) % 2 == 0 { trial } else { testing::left_to_all(trial) }
     })
 }
 
@@ -73,16 +76,16 @@ fn every_language() -> Vec<Trial> {
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let mut trials = Vec::new();
     let rustcs = hosts().into_iter().filter(|host| matches!(host, Host::Rustc(_)));
-    for (host, ty) in iproduct!(rustcs, languages::RUST_TYPES) {
+    for (number, (host, ty)) in iproduct!(rustcs, languages::RUST_TYPES).enumerate() {
         let name = format!("{} core::sync::atomic::{}", host.name(), ty.0);
         trials.push(testing::trial(name, host.missing().or(assembler), move || {
             let (text, functions) = languages::rust(ty);
-            languages::check(host, "rs", &text, functions)
+            languages::check(host, "rs", &text, functions, number)
         }));
     }
-    for (name, suffix, text, functions) in languages::clang() {
+    for (number, (name, suffix, text, functions)) in languages::clang().into_iter().enumerate() {
         let missing = Host::Clang.missing().or(assembler);
-        let test = move || languages::check(Host::Clang, suffix, &text, functions);
+        let test = move || languages::check(Host::Clang, suffix, &text, functions, number);
         trials.push(testing::trial(format!("clang {name}"), missing, test));
     }
     trials
