@@ -190,6 +190,16 @@ fn computation(random: &mut Random) -> (Computation, Type) {
     (computation, random.one(&types))
 }
 
+fn sources(computation: Computation, value: impl FnMut() -> Operand) -> [Operand; 3] {
+    let mut sources = [Operand::Immediate(0); 3];
+    sources[..computation.arity()].fill_with(value);
+    // A predicate is one bit.
+    if let (Computation::Alu(AluOp::Selp), Operand::Immediate(value)) = (computation, &mut sources[2]) {
+        *value &= 1;
+    }
+    sources
+}
+
 fn thread(
     random: &mut Random,
     locations: &[Variable<ptx_memory_model::ptx::Ptx>],
@@ -234,12 +244,7 @@ fn thread(
             }
             13.. if !registers.is_empty() => {
                 let (computation, ty) = computation(random);
-                let mut sources = [Operand::Immediate(0); 3];
-                sources[..computation.arity()].fill_with(|| value(random, &registers, ty.bits() as u8));
-                // A predicate is one bit.
-                if let (Computation::Alu(AluOp::Selp), Operand::Immediate(value)) = (computation, &mut sources[2]) {
-                    *value &= 1;
-                }
+                let sources = sources(computation, || value(random, &registers, ty.bits() as u8));
                 Instruction::Alu { computation, ty, d: fresh(&mut registers), sources }
             }
             kind @ 0..=8 | kind @ 11 if *budget > 0 => {
