@@ -110,14 +110,17 @@ pub fn compile(
     for (index, thread) in test.threads.iter().enumerate() {
         match start(module, test, index, &mut objects) {
             Ok((function, arguments)) => {
-                started.push((thread.place, Flat::of(&library, function, LIMITS), arguments));
+                let flat = Flat::of(&library, function, LIMITS);
+                // What the next thread takes as arguments may be shared memory of this one's CTA.
+                let named = thread::named(&flat, index, thread.place, &mut objects);
+                started.push((thread.place, flat, arguments, named));
                 functions.push(shown(&function.name));
             }
             Err(found) => errors.extend(found),
         }
     }
     let specials: Vec<_> = (0..test.threads.len()).map(|index| move |name: &str| special(test, index, name)).collect();
-    let runs = started.iter().zip(&specials).enumerate().map(|(thread, ((place, flat, arguments), special))| Run {
+    let runs = started.iter().zip(&specials).enumerate().map(|(thread, ((place, flat, arguments, _), special))| Run {
         thread,
         place: *place,
         flat,
@@ -125,7 +128,6 @@ pub fn compile(
         special,
     });
     let runs: Vec<_> = runs.collect();
-    let symbols: Vec<_> = runs.iter().map(|run| thread::named(run, &mut objects)).collect();
     // What a condition names is an object, be it accessed or not.
     let mut named = Vec::new();
     for atom in test.conditions.iter().flat_map(|condition| condition.formula.atoms()) {
@@ -150,9 +152,9 @@ pub fn compile(
         threads.map(|of| Thread { place: of.place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() });
     let mut program = Program { locations: Vec::new(), threads: threads.collect() };
     objects.declare_all(&mut program);
-    let threads = runs.iter().zip(&symbols);
+    let threads = runs.iter().zip(&started);
     let lines: Vec<_> =
-        threads.map(|(run, named)| thread::read(&mut program, run, &objects, named, &origins)).collect();
+        threads.map(|(run, (.., named))| thread::read(&mut program, run, &objects, named, &origins)).collect();
     let unmodelled = |limit: Limit| Errors(vec![At::default().error(limit.to_string())]);
     for thread in &mut program.threads {
         let traps = thread.code.iter().any(|statement| statement.instruction == Instruction::Stop(Stop::Trap));

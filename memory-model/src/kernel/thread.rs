@@ -62,20 +62,25 @@ const ASYNCHRONOUS: &str =
 type Instructions = Result<Vec<Instruction>, String>;
 
 /// The object that each symbol names in a thread, where its code names it.
-pub(super) fn named(run: &Run<'_>, objects: &mut Objects<'_>) -> Vec<Option<Result<usize, String>>> {
-    let mut named = vec![None; run.flat.symbols.len()];
+pub(super) fn named(
+    flat: &Flat,
+    thread: usize,
+    place: Place,
+    objects: &mut Objects<'_>,
+) -> Vec<Option<Result<usize, String>>> {
+    let mut named = vec![None; flat.symbols.len()];
     let mut name = |symbol: usize| {
         if named[symbol].is_none() {
-            named[symbol] = objects.symbol(&run.flat.symbols[symbol], run.thread, run.place);
+            named[symbol] = objects.symbol(&flat.symbols[symbol], thread, place);
         }
     };
     let mut maps = false;
-    for step in &run.flat.steps {
+    for step in &flat.steps {
         operands(step).into_iter().for_each(|operand| symbols(operand, &mut name));
         maps |= matches!(&step.action, Action::Compute(mnemonic, _) if mnemonic.starts_with("mapa"));
     }
     if maps {
-        run.flat.symbols.iter().for_each(|symbol| objects.map(symbol, run.thread, run.place));
+        flat.symbols.iter().for_each(|symbol| objects.map(symbol, thread, place));
     }
     named
 }
@@ -89,6 +94,7 @@ fn operands(step: &Step) -> Vec<&flat::Operand> {
             let predicate = barrier.reduces.as_ref().map(|(_, p)| p);
             [&barrier.id].into_iter().chain(&barrier.threads).chain(predicate).collect()
         }
+        Action::Asynchronous(_, arguments) => arguments.iter().map(|(_, operand)| operand).collect(),
         Action::Jump(_, index) => index.iter().collect(),
         _ => Vec::new(),
     }
