@@ -13,7 +13,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics::{
-    llvm::{Asynchronous, Input, Options},
+    llvm::{AsyncMode, Input, Options},
     memory_model::{
         kernel::{Compiled, Kernels, Test, compile},
         outcome::{Layout, Limits, Outcomes},
@@ -182,7 +182,7 @@ fn judge(module: &adversary::Module, without: Option<Condition>) -> Result<Judge
 
 fn lower(module: &adversary::Module, optimize: Rewrites, without: Option<Condition>) -> Result<String, String> {
     let (sm, ptx) = module.target;
-    let options = Options { optimize, without, asynchronous: Asynchronous::Off, ..Options::new(target(sm, Some(ptx))) };
+    let options = Options { optimize, without, asynchronous: AsyncMode::Off, ..Options::new(target(sm, Some(ptx))) };
     let input = Input::new("adversary.ll", module.ir.clone());
     let ptx = ptx_from_llvm_ir(&input, &options).map_err(|errors| errors.to_string())?;
     String::from_utf8(ptx).map_err(|error| error.to_string())

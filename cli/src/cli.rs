@@ -18,7 +18,7 @@ use ptx_atomics::{
 };
 use ptx_atomics::{
     llvm::{
-        Asynchronous, FpChoice,
+        AsyncMode, FpChoice,
         settings::{self, Features, Settings},
     },
     lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
@@ -122,7 +122,7 @@ pub struct LowerArgs {
     /// check]: off, check (a warning), deny (an error), insert (what can be inserted is, before LLVM's optimizer; the rest is
     /// a warning)
     #[arg(long = "async", value_name = "MODE", value_parser = settings::asynchronous)]
-    pub asynchronous: Option<Asynchronous>,
+    pub asynchronous: Option<AsyncMode>,
     /// Run LLVM's optimization pipeline of this level first, and generate code at it. Without it: no pipeline, code
     /// generation at 2
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]

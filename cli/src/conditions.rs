@@ -12,7 +12,7 @@ use crate::format::{columns, markdown_table};
 
 /// A condition of the optimizer that is left out, with the field names of JSON.
 #[derive(Serialize)]
-pub struct Row {
+pub struct ShownCondition {
     condition: String,
     /// What it says.
     says: &'static str,
@@ -24,7 +24,7 @@ pub struct Row {
 }
 
 /// Each condition, left out.
-pub fn rows() -> Result<Vec<Row>, NoProgram> {
+pub fn rows() -> Result<Vec<ShownCondition>, NoProgram> {
     let row = |LeftOut { condition, shown }: LeftOut| {
         let (shown_by, program, missed) = match shown {
             Shown::By(set, found) => (Some(set.to_string()), threads(&found), false),
@@ -32,7 +32,7 @@ pub fn rows() -> Result<Vec<Row>, NoProgram> {
             Shown::Nothing { programs } => (None, format!("kept on all {programs} programs that it changes"), true),
         };
         let says = condition.get_message().unwrap_or_default();
-        Row { condition: condition.to_string(), says, shown_by, program, missed }
+        ShownCondition { condition: condition.to_string(), says, shown_by, program, missed }
     };
     Ok(leave_out()?.into_iter().map(row).collect())
 }
@@ -45,13 +45,13 @@ fn threads(found: &Found) -> String {
 }
 
 /// Whether there are conditions, and each is shown that the model has words for.
-pub fn all_shown(rows: &[Row]) -> bool {
+pub fn all_shown(rows: &[ShownCondition]) -> bool {
     rows.iter().any(|row| row.shown_by.is_some()) && !rows.iter().any(|row| row.missed)
 }
 
-pub fn text(rows: &[Row], markdown: bool) -> String {
+pub fn text(rows: &[ShownCondition], markdown: bool) -> String {
     let header = ["without the condition that", "shown by", "program"];
-    let cells = |row: &Row| {
+    let cells = |row: &ShownCondition| {
         let program = match (markdown, &row.shown_by) {
             (true, Some(_)) => format!("`{}`", row.program.replace('|', "\\|")),
             _ => row.program.clone(),

@@ -15,7 +15,7 @@ use crate::format::{columns, markdown_table};
 
 /// The mutants of a strategy on a target with an expansion, with the field names of JSON.
 #[derive(Serialize)]
-pub struct Row {
+pub struct MutantCounts {
     expansion: &'static str,
     strategy: String,
     target: String,
@@ -30,20 +30,21 @@ pub struct Row {
 }
 
 /// All mutants with these expansions.
-pub fn rows(expansions: &[&'static Expansion]) -> Result<Vec<Row>, NoProgram> {
-    let mut rows: Vec<Row> = Vec::new();
+pub fn rows(expansions: &[&'static Expansion]) -> Result<Vec<MutantCounts>, NoProgram> {
+    let mut rows: Vec<MutantCounts> = Vec::new();
     for expansion in expansions {
         let plain = hunt(expansion, &PLAIN_SETS)?;
         for (mutant, with_plain) in hunt(expansion, &SETS)?.iter().zip(&plain) {
             let (strategy, target) = (mutant.strategy.to_string(), mutant.target.to_string());
-            let same =
-                |row: &&mut Row| row.expansion == expansion.name && row.strategy == strategy && row.target == target;
+            let same = |row: &&mut MutantCounts| {
+                row.expansion == expansion.name && row.strategy == strategy && row.target == target
+            };
             let row = match rows.iter_mut().rev().find(same) {
                 Some(row) => row,
                 None => {
                     let expansion = expansion.name;
                     let (superfluous, caught, missed) = (0, 0, Vec::new());
-                    rows.push(Row {
+                    rows.push(MutantCounts {
                         expansion,
                         strategy,
                         target,
@@ -62,7 +63,7 @@ pub fn rows(expansions: &[&'static Expansion]) -> Result<Vec<Row>, NoProgram> {
     Ok(rows)
 }
 
-impl Row {
+impl MutantCounts {
     fn add(&mut self, mutant: &Mutant, with_plain: &Mutant) {
         let caught = |mutant: &Mutant| matches!(mutant.found, Found::Caught(_));
         self.mutants += 1;
@@ -78,12 +79,12 @@ impl Row {
 }
 
 /// Whether there are mutants, and all are caught that are not known to be right.
-pub fn all_caught(rows: &[Row]) -> bool {
+pub fn all_caught(rows: &[MutantCounts]) -> bool {
     rows.iter().any(|row| row.caught > 0) && rows.iter().all(|row| row.missed.is_empty())
 }
 
 /// Two tables, by expansion and by target; why mutants are superfluous; and what is missed.
-pub fn text(rows: &[Row], markdown: bool) -> String {
+pub fn text(rows: &[MutantCounts], markdown: bool) -> String {
     let expansions = EXPANSIONS.iter().map(|expansion| expansion.name.to_owned());
     let expansions: Vec<_> = expansions.filter(|name| rows.iter().any(|row| row.expansion == name)).collect();
     let targets: BTreeMap<_, _> =
@@ -91,8 +92,8 @@ pub fn text(rows: &[Row], markdown: bool) -> String {
     let mut targets: Vec<_> = targets.into_iter().collect();
     targets.sort_by_key(|(_, at)| *at);
     let targets: Vec<_> = targets.into_iter().map(|(target, _)| target.clone()).collect();
-    let of_expansion = |row: &Row, name: &str| row.expansion == name;
-    let of_target = |row: &Row, name: &str| row.target == name;
+    let of_expansion = |row: &MutantCounts, name: &str| row.expansion == name;
+    let of_target = |row: &MutantCounts, name: &str| row.target == name;
     let mut text = table("expansion", &expansions, rows, &of_expansion, markdown);
     text += "\n";
     text += &table("target", &targets, rows, &of_target, markdown);
@@ -109,10 +110,10 @@ pub fn text(rows: &[Row], markdown: bool) -> String {
     text
 }
 
-type Of<'o> = &'o dyn Fn(&Row, &str) -> bool;
+type Of<'o> = &'o dyn Fn(&MutantCounts, &str) -> bool;
 
 /// For each name, how many wrong mutants there are of each strategy, and how many of them are caught.
-fn table(title: &str, names: &[String], rows: &[Row], of: Of<'_>, markdown: bool) -> String {
+fn table(title: &str, names: &[String], rows: &[MutantCounts], of: Of<'_>, markdown: bool) -> String {
     let strategies: Vec<String> = Strategy::iter().map(|strategy| strategy.to_string()).collect();
     let header: Vec<&str> = [title]
         .into_iter()
@@ -120,7 +121,7 @@ fn table(title: &str, names: &[String], rows: &[Row], of: Of<'_>, markdown: bool
         .chain(["all", "by plain data alone", "superfluous"])
         .collect();
     let cells = |name: &String| {
-        let sum = |count: &dyn Fn(&Row) -> usize, strategy: Option<&String>| -> usize {
+        let sum = |count: &dyn Fn(&MutantCounts) -> usize, strategy: Option<&String>| -> usize {
             let rows =
                 rows.iter().filter(|row| of(row, name) && strategy.is_none_or(|strategy| row.strategy == *strategy));
             rows.map(count).sum()

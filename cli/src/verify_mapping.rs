@@ -22,7 +22,7 @@ use crate::{
 
 /// What came of a set of programs, with the field names of JSON.
 #[derive(Serialize)]
-struct Row {
+struct SetVerdict {
     programs_of: String,
     expansion: &'static str,
     rule: String,
@@ -98,7 +98,7 @@ fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
                 .map_err(|(path, error)| Diagnostic::new(format!("cannot write '{path}': {error}")))?;
         }
         let counts = report.counts;
-        rows.push(Row {
+        rows.push(SetVerdict {
             programs_of: name,
             expansion: expansion.name,
             rule: args.rule.to_string(),
@@ -125,7 +125,7 @@ fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
 }
 
 /// How many programs a rewrite applies to.
-fn rewritten(rows: &[Row], rewrite: Rewrite) -> u64 {
+fn rewritten(rows: &[SetVerdict], rewrite: Rewrite) -> u64 {
     rows.iter().filter_map(|row| row.rewritten.get(&rewrite.to_string())).sum()
 }
 
@@ -215,12 +215,12 @@ fn write(folder: &Path, report: &Report) -> Result<(), (String, std::io::Error)>
 const REWRITTEN: [&str; 2] = ["rewrite", "programs"];
 
 /// How many programs each rewrite applies to.
-fn rewrites(rows: &[Row]) -> impl Iterator<Item = Vec<String>> {
+fn rewrites(rows: &[SetVerdict]) -> impl Iterator<Item = Vec<String>> {
     Rewrite::iter().map(|rewrite| vec![rewrite.to_string(), rewritten(rows, rewrite).to_string()])
 }
 
-fn text(args: &VerifyMappingArgs, rows: &[Row]) -> String {
-    let cells = |row: &Row| {
+fn text(args: &VerifyMappingArgs, rows: &[SetVerdict]) -> String {
+    let cells = |row: &SetVerdict| {
         let found = [row.not_kept, row.bytes_of_one_word, row.unknown];
         let counts = [
             &[row.programs, row.expanded, row.racing, row.undefined, row.mapped, row.ptx_programs, row.candidates][..],
@@ -242,7 +242,7 @@ fn text(args: &VerifyMappingArgs, rows: &[Row]) -> String {
         Format::Text => {
             let header = HEADER.iter().map(ToString::to_string).collect();
             let table = columns([header].into_iter().chain(rows.iter().map(cells)));
-            let failing = |row: &Row| {
+            let failing = |row: &SetVerdict| {
                 let lines = row.mappings.iter().map(|mapping| format!("  {mapping}\n")).collect::<String>();
                 let title = format!("not kept on programs of {}, by {}:\n", row.programs_of, row.expansion);
                 if lines.is_empty() { String::new() } else { title + &lines }

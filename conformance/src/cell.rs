@@ -86,7 +86,7 @@ const SPACES: [Space; 4] = [Space::Global, Space::Generic, Space::Shared, Space:
 
 /// An operation without its memory, ordering and scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum CellKind {
     Fence,
     Load,
     Store,
@@ -94,7 +94,7 @@ enum Kind {
     CmpXchg,
 }
 
-impl Kind {
+impl CellKind {
     /// What LLVM has, with the type of the value.
     fn all(llvm: u32) -> impl Iterator<Item = (Self, ValueType)> {
         let moved = [Self::Load, Self::Store].into_iter().cartesian_product(MOVED);
@@ -175,8 +175,8 @@ pub fn of_llvm(target: &Target, llvm: u32) -> Vec<Cell> {
 /// Every function for a target in some memory, if it is wanted and the target has instructions for it.
 pub fn cells(target: &Target, llvm: u32, spaces: &[Space], wanted: impl Fn(&AtomicOp) -> bool) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for (kind, ty) in Kind::all(llvm) {
-        let spaces = if kind == Kind::Fence { &[Space::Generic] } else { spaces };
+    for (kind, ty) in CellKind::all(llvm) {
+        let spaces = if kind == CellKind::Fence { &[Space::Generic] } else { spaces };
         for ((ordering, failure), scope, space) in iproduct!(kind.orderings(), SCOPES, spaces.iter().copied()) {
             if scope == SyncScope::Threads(Scope::Cluster) && target.sm.number() < 90 {
                 continue;

@@ -26,22 +26,23 @@ fn float_bits(ty: Type, value: f64) -> u128 {
 }
 
 /// The value that an `atomicrmw` stores by LLVM's Language Reference, for values of a scalar type.
-pub fn reference(op: RmwOp, ty: Type, old: u128, b: u128) -> Value {
+pub fn reference(op: RmwOp, ty: Type, old: u128, b: u128) -> MemoryValue {
     let unused = 128 - ty.bits();
     let signed = |value: u128| ((value << unused) as i128) >> unused;
     let (x, y) = (float(ty, old), float(ty, b));
     let ordered = |less: bool| {
         let keep_old = if x == y { x.is_sign_negative() == less } else { (x < y) == less };
-        if x.is_nan() || y.is_nan() { Value::Nan } else { Value::Bits(if keep_old { old } else { b }) }
+        if x.is_nan() || y.is_nan() { MemoryValue::Nan } else { MemoryValue::Bits(if keep_old { old } else { b }) }
     };
     let number = |less: bool| match (x.is_nan(), y.is_nan()) {
-        (true, true) => Value::Nan,
-        (true, false) => Value::Bits(b),
-        (false, true) => Value::Bits(old),
+        (true, true) => MemoryValue::Nan,
+        (true, false) => MemoryValue::Bits(b),
+        (false, true) => MemoryValue::Bits(old),
         _ => ordered(less),
     };
-    let of_zeros = |value: Value| if x == 0.0 && y == 0.0 { Value::EitherZero } else { value };
-    let arithmetic = |value: f64| if value.is_nan() { Value::Nan } else { Value::Bits(float_bits(ty, value)) };
+    let of_zeros = |value: MemoryValue| if x == 0.0 && y == 0.0 { MemoryValue::EitherZero } else { value };
+    let arithmetic =
+        |value: f64| if value.is_nan() { MemoryValue::Nan } else { MemoryValue::Bits(float_bits(ty, value)) };
     let integer = match op {
         RmwOp::Xchg => b,
         RmwOp::Add => old.wrapping_add(b),
@@ -85,12 +86,12 @@ pub fn reference(op: RmwOp, ty: Type, old: u128, b: u128) -> Value {
         RmwOp::FMaximumNum => return number(false),
         RmwOp::FMinimumNum => return number(true),
     };
-    Value::Bits(integer & mask(ty.bits()))
+    MemoryValue::Bits(integer & mask(ty.bits()))
 }
 
 /// What may stand in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum MemoryValue {
     /// These bits.
     Bits(u128),
     /// Any NaN.
@@ -99,7 +100,7 @@ pub enum Value {
     EitherZero,
 }
 
-impl Value {
+impl MemoryValue {
     /// Whether a value of a scalar type is one of these.
     pub fn admits(&self, ty: Type, found: u128) -> bool {
         match self {
@@ -121,7 +122,7 @@ pub fn admits(op: RmwOp, ty: Type, [old, b]: [u128; 2], found: u128, flushes: bo
         exact.admits(scalar, found)
             || flushes && scalar == Type::F32 && {
                 let flushed = reference(op, scalar, flush(old), flush(b));
-                flushed.admits(scalar, found) || matches!(flushed, Value::Bits(bits) if flush(bits) == found)
+                flushed.admits(scalar, found) || matches!(flushed, MemoryValue::Bits(bits) if flush(bits) == found)
             }
     })
 }

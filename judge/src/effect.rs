@@ -156,9 +156,9 @@ enum Relation {
 }
 
 fn relation(flow: &Flow<'_>, op: &AtomicOp, own: usize, other: usize) -> Option<Relation> {
-    let (a, b) = (Place::of(flow, own)?, Place::of(flow, other)?);
+    let (a, b) = (ByteRange::of(flow, own)?, ByteRange::of(flow, other)?);
     let width = i64::from(op.operation.access()?.ty.bits() / 8);
-    let is_part = |place: &Place<'_>| place.bytes < width && !place.masked;
+    let is_part = |place: &ByteRange<'_>| place.bytes < width && !place.masked;
     if a.root != b.root {
         None
     } else if a.start() < b.end() && b.start() < a.end() {
@@ -170,7 +170,7 @@ fn relation(flow: &Flow<'_>, op: &AtomicOp, own: usize, other: usize) -> Option<
 }
 
 /// The bytes of an access, behind a register that is computed from no other one.
-struct Place<'p> {
+struct ByteRange<'p> {
     root: &'p Name,
     offset: i64,
     bytes: i64,
@@ -178,7 +178,7 @@ struct Place<'p> {
     masked: bool,
 }
 
-impl<'p> Place<'p> {
+impl<'p> ByteRange<'p> {
     fn of(flow: &Flow<'p>, node: usize) -> Option<Self> {
         let address = flow.instruction(node)?.address()?;
         let bytes = i64::from(MemoryEvent::of(flow, node)?.bits / 8);

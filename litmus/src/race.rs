@@ -20,8 +20,8 @@ use crate::{diagram::Diagram, subject::Subject};
 /// Two operations that nothing orders, and what would order them.
 #[derive(Serialize)]
 pub struct DataRace {
-    pub first: Place,
-    pub second: Place,
+    pub first: RacingInstruction,
+    pub second: RacingInstruction,
     /// What would be needed.
     pub needed: &'static str,
     /// Of the PTX manual.
@@ -32,7 +32,7 @@ pub struct DataRace {
 
 /// An instruction of the test.
 #[derive(Serialize)]
-pub struct Place {
+pub struct RacingInstruction {
     pub thread: String,
     /// In the test; of a kernel, in its PTX.
     pub line: Option<usize>,
@@ -50,7 +50,7 @@ impl DataRace {
         let place = |event: usize| {
             let event = &race.execution.skeleton.events[event];
             let thread = event.thread.unwrap_or_default();
-            Place {
+            RacingInstruction {
                 thread: subject.thread(thread),
                 line: subject.number(thread, event.statement),
                 instruction: subject.instruction(thread, event.statement).unwrap_or_default(),
@@ -67,7 +67,7 @@ impl DataRace {
 
     /// What is wrong, in sentences without the last full stop.
     pub fn caption(&self) -> String {
-        let place = |Place { thread, line, instruction }: &Place| {
+        let place = |RacingInstruction { thread, line, instruction }: &RacingInstruction| {
             let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
             format!("{instruction} ({thread}{line})")
         };

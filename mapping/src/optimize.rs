@@ -11,7 +11,7 @@ use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, SyncScope,
     ptx::{Form, Space},
 };
-use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, Function, Kind, Options, Remark, optimize};
+use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, EventKind, Function, Options, Remark, optimize};
 use ptx_memory_model::{
     place::Scope,
     program::{AtomOp, Cmp, Instruction, Label, Location, Operand, Program, RmwOp, Statement, Thread},
@@ -155,8 +155,11 @@ fn function(
             if guard.is_some() {
                 return Err(NoProgram::Unmodelled(format!("{instruction:?} behind a predicate")));
             }
-            let kind =
-                if plain { Kind::Plain } else { Kind::Atomic(atomic(thread, number, basic, index, access, reach)?) };
+            let kind = if plain {
+                EventKind::Plain
+            } else {
+                EventKind::Atomic(atomic(thread, number, basic, index, access, reach)?)
+            };
             block.events.push(Event { id: Some(index), kind });
         }
         function.blocks.push(block);

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Where an event stands: its block, and its index there.
-pub type Place = (usize, usize);
+pub type EventPlace = (usize, usize);
 
 /// What becomes of an atomic operation or fence.
 pub enum Change {
@@ -36,7 +36,7 @@ impl Editor<'_> {
     }
 
     /// Changes operations where the new one costs less. Whether any was.
-    pub fn apply(&mut self, rewrite: Rewrite, changes: Vec<(Place, Change)>) -> bool {
+    pub fn apply(&mut self, rewrite: Rewrite, changes: Vec<(EventPlace, Change)>) -> bool {
         let mut removed = Vec::new();
         let mut changed = false;
         for ((block, index), change) in changes {
@@ -71,7 +71,7 @@ pub fn from_the_front<F: Fact>(
     function: &Function,
     facts: &[Option<F>],
     mut decide: impl FnMut(&Atomic, &F, &Event) -> Option<Change>,
-) -> Vec<(Place, Change)> {
+) -> Vec<(EventPlace, Change)> {
     let mut changes = Vec::new();
     for (number, (block, fact)) in function.blocks.iter().zip(facts).enumerate() {
         let Some(mut fact) = fact.clone() else { continue };
@@ -90,7 +90,7 @@ pub fn from_the_back<F: Fact>(
     function: &Function,
     facts: &[F],
     mut decide: impl FnMut(&Atomic, &F, &Event) -> Option<Change>,
-) -> Vec<(Place, Change)> {
+) -> Vec<(EventPlace, Change)> {
     let mut changes = Vec::new();
     for (number, (block, fact)) in function.blocks.iter().zip(facts).enumerate() {
         let mut fact = fact.clone();

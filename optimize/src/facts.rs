@@ -7,7 +7,7 @@
 //! Plain accesses carry no synchronization: in the models of C++ and of PTX alike, only atomic (strong) ones do.
 
 use crate::{
-    function::{Atomic, Block, End, Event, Function, Kind},
+    function::{Atomic, Block, End, Event, EventKind, Function},
     graph::Fact,
     level::{self, ALL, GRID, LEVELS, Level},
     options::{Condition, Options},
@@ -212,14 +212,14 @@ impl Fact for Facts<'_> {
 
     fn pass(&mut self, event: &Event) {
         match &event.kind {
-            Kind::Plain => self.access(),
-            Kind::Barrier | Kind::Unknown(_) => {
+            EventKind::Plain => self.access(),
+            EventKind::Barrier | EventKind::Unknown(_) => {
                 self.adjacent = Adjacent::default();
                 self.carriers = Carriers::unknown();
-                self.released |= event.kind != Kind::Barrier;
+                self.released |= event.kind != EventKind::Barrier;
             }
-            Kind::Atomic(atomic) if atomic.is_fence() => self.fence(atomic),
-            Kind::Atomic(atomic) => self.atomic(atomic),
+            EventKind::Atomic(atomic) if atomic.is_fence() => self.fence(atomic),
+            EventKind::Atomic(atomic) => self.atomic(atomic),
         }
     }
 }

@@ -48,12 +48,12 @@ pub struct Event {
     /// The number by which whoever made the function knows it. Nothing if the optimizer made it: it is then a fence.
     pub id: Option<usize>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
 }
 
 /// What an event is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EventKind {
     /// An atomic operation or a fence.
     Atomic(Atomic),
     /// An access of plain data, at an address of which nothing is known.
@@ -128,14 +128,14 @@ impl Event {
     /// The atomic operation or fence that it is.
     pub fn atomic(&self) -> Option<&Atomic> {
         match &self.kind {
-            Kind::Atomic(atomic) => Some(atomic),
+            EventKind::Atomic(atomic) => Some(atomic),
             _ => None,
         }
     }
 
     pub(crate) fn atomic_mut(&mut self) -> Option<&mut Atomic> {
         match &mut self.kind {
-            Kind::Atomic(atomic) => Some(atomic),
+            EventKind::Atomic(atomic) => Some(atomic),
             _ => None,
         }
     }

@@ -25,7 +25,7 @@ use rustc_hash::FxHashSet;
 
 use self::{cost::Costs, edit::Editor};
 pub use self::{
-    function::{Address, Atomic, Block, End, Event, Function, Kind},
+    function::{Address, Atomic, Block, End, Event, EventKind, Function},
     options::{Condition, Options, Rewrite, Rewrites, UnknownRewrite},
     remark::Remark,
 };

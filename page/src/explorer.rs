@@ -55,7 +55,7 @@ pub struct Explored {
     /// How it differs from the words of the operation and of the ABI's row.
     changes: Vec<Explained>,
     /// The ABI's row, and its sequences.
-    row: Option<Row>,
+    row: Option<StrategyRow>,
     /// What the forms of the instructions need.
     requires: Vec<Required>,
     sass: Option<Measured>,
@@ -68,7 +68,7 @@ struct Explained {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct StrategyRow {
     /// As the strategies on the command line name it.
     name: String,
     /// In the words of the document.
@@ -211,14 +211,14 @@ impl Explored {
             target: target.to_string(),
             ptx: statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
             changes: lowering.changes.iter().map(explained).collect(),
-            row: lowering.row.and_then(Row::of),
+            row: lowering.row.and_then(StrategyRow::of),
             requires,
             sass: Measured::of(lowering, target),
         }
     }
 }
 
-impl Row {
+impl StrategyRow {
     fn of(name: RowName) -> Option<Self> {
         let row = ABI.iter().find(|row| row.name() == name)?;
         let words = |steps: &&[Step]| steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");

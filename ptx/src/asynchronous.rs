@@ -33,7 +33,7 @@ use self::forms::{Row, rows};
 pub use self::{
     argument::{Argument, Role},
     family::Family,
-    kind::Kind,
+    kind::ModifierKind,
     outline::Outline,
 };
 use crate::{
@@ -111,8 +111,8 @@ impl Asynchronous {
     }
 
     /// The first modifier of a kind.
-    pub fn modifier(&self, kind: Kind) -> Option<&'static str> {
-        self.modifiers.iter().copied().find(|word| Kind::of(word) == kind)
+    pub fn modifier(&self, kind: ModifierKind) -> Option<&'static str> {
+        self.modifiers.iter().copied().find(|word| ModifierKind::of(word) == kind)
     }
 
     /// Whether a modifier is there, without its dot.
@@ -122,17 +122,20 @@ impl Asynchronous {
 
     /// The scope that is written.
     pub fn scope(&self) -> Option<Scope> {
-        self.modifier(Kind::Scope)?.parse().ok()
+        self.modifier(ModifierKind::Scope)?.parse().ok()
     }
 
     /// The state spaces that are written; of two, the first is that of the destination.
     pub fn spaces(&self) -> impl Iterator<Item = Space> {
-        self.modifiers.iter().filter(|word| Kind::of(word) == Kind::Space).filter_map(|word| word.parse().ok())
+        self.modifiers
+            .iter()
+            .filter(|word| ModifierKind::of(word) == ModifierKind::Space)
+            .filter_map(|word| word.parse().ok())
     }
 
     /// How many CTAs take part: the number of `.cta_group::`.
     pub fn cta_group(&self) -> Option<u8> {
-        self.modifier(Kind::CtaGroup)?.strip_prefix("cta_group::")?.parse().ok()
+        self.modifier(ModifierKind::CtaGroup)?.strip_prefix("cta_group::")?.parse().ok()
     }
 
     /// The operands, in their order.

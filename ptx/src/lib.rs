@@ -53,7 +53,7 @@ mod target;
 mod word;
 
 pub use self::{
-    asynchronous::{Argument, Asynchronous, Family, Kind, Outline, Role},
+    asynchronous::{Argument, Asynchronous, Family, ModifierKind, Outline, Role},
     declaration::{Head, Initial, Parameter, Variable},
     form::{Form, takes},
     instruction::*,

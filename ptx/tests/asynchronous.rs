@@ -12,7 +12,7 @@ use std::{
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_isa::{Argument, Asynchronous, Family, Kind, PtxVersion, Role, Sm, Statement, Target};
+use ptx_isa::{Argument, Asynchronous, Family, ModifierKind, PtxVersion, Role, Sm, Statement, Target};
 use testing::{ASSEMBLERS, Assembler, root, trial};
 
 fn main() -> ExitCode {
@@ -51,8 +51,11 @@ fn round_trip() -> Result<(), Failed> {
         if read != *form {
             return Err(format!("{text} is read as {read}").into());
         }
-        let (ordered, free): (Vec<&str>, Vec<&str>) =
-            form.modifiers().iter().copied().partition(|word| matches!(Kind::of(word), Kind::Space | Kind::Type));
+        let (ordered, free): (Vec<&str>, Vec<&str>) = form
+            .modifiers()
+            .iter()
+            .copied()
+            .partition(|word| matches!(ModifierKind::of(word), ModifierKind::Space | ModifierKind::Type));
         let words = free.into_iter().rev().chain(ordered).map(|word| format!(".{word}"));
         let arguments = text.split_once(' ').map_or("", |(_, arguments)| arguments);
         let swapped = format!("{}{} {arguments};", form.family(), words.format(""));
@@ -244,7 +247,7 @@ fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
     let mut misses = BTreeSet::new();
     // One size of each matrix is enough.
     let is_sized = |form: &Asynchronous| {
-        form.modifier(Kind::Shape).is_some_and(|shape| shape.starts_with("m64n") && !shape.contains("n24k"))
+        form.modifier(ModifierKind::Shape).is_some_and(|shape| shape.starts_with("m64n") && !shape.contains("n24k"))
     };
     for (index, form) in all().iter().filter(|form| !is_sized(form)).step_by(every).enumerate() {
         let (words, text) = (form.modifiers(), form.to_string());
@@ -264,7 +267,7 @@ fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
                 add(with(&[]), arguments);
             }
             // It ignores scopes of copies.
-            let ignored = Kind::of(other) == Kind::Scope && form.family().words().starts_with("cp.");
+            let ignored = ModifierKind::of(other) == ModifierKind::Scope && form.family().words().starts_with("cp.");
             if !ignored && !words.contains(&other) {
                 add(with(&[other]), arguments);
                 add(with(&[words[at], other]), arguments);

@@ -15,7 +15,7 @@ use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, SyncScope, ptx::Space}
 use crate::{
     code::{LEVEL, SCOPE, SPACE},
     name,
-    rows::{Column, Place, Row, is_in, markdown, places, rows},
+    rows::{Column, Coordinates, Row, is_in, markdown, places, rows},
 };
 
 const FILE: &str = include_str!("../data/others.tsv");
@@ -98,7 +98,7 @@ pub fn table(operation: &Operation, orderings: &[Ordering], spaces: &[Space]) ->
         return String::new();
     }
     let columns = columns(&found);
-    let mut by_result: BTreeMap<(&str, &str), BTreeSet<Place>> = BTreeMap::new();
+    let mut by_result: BTreeMap<(&str, &str), BTreeSet<Coordinates>> = BTreeMap::new();
     for one in &found {
         by_result.entry((one.verdict, with_space(one, &found))).or_default().extend(place(one, &columns));
     }
@@ -135,17 +135,17 @@ fn columns(found: &[&Measured]) -> [Column; 5] {
     })
 }
 
-fn place(one: &Measured, columns: &[Column]) -> Option<Place> {
+fn place(one: &Measured, columns: &[Column]) -> Option<Coordinates> {
     let number = |(column, (_, part)): (&Column, &Part)| column.names.iter().position(|name| name == part(one));
     columns.iter().zip(&COLUMNS).map(number).collect()
 }
 
 /// The places for which nobody asked, of scopes beside others that were: they divide no rows.
-fn open(columns: &[Column], asked: &BTreeSet<Place>) -> BTreeSet<Place> {
-    let is_beside = |place: &Place, other: &Place| {
+fn open(columns: &[Column], asked: &BTreeSet<Coordinates>) -> BTreeSet<Coordinates> {
+    let is_beside = |place: &Coordinates, other: &Coordinates| {
         place.split_last().map(|(_, front)| front) == other.split_last().map(|(_, front)| front)
     };
-    let is_open = |place: &Place| !asked.contains(place) && asked.iter().any(|other| is_beside(place, other));
+    let is_open = |place: &Coordinates| !asked.contains(place) && asked.iter().any(|other| is_beside(place, other));
     places(columns).filter(is_open).collect()
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 
 /// The value of each column that decides, by its number.
-pub type Place = Vec<usize>;
+pub type Coordinates = Vec<usize>;
 
 /// Places as few rows: each is all combinations of some values of each column.
 pub type Row = Vec<BTreeSet<usize>>;
@@ -53,40 +53,40 @@ impl Column {
 }
 
 /// All places of a table whose columns have so many values.
-pub fn places(columns: &[Column]) -> impl Iterator<Item = Place> {
+pub fn places(columns: &[Column]) -> impl Iterator<Item = Coordinates> {
     columns.iter().map(|column| 0..column.names.len()).multi_cartesian_product()
 }
 
 /// Places as few rows, in the order of the columns.
-pub fn rows(places: &BTreeSet<Place>) -> Vec<Row> {
-    let mut by_first: BTreeMap<usize, BTreeSet<Place>> = BTreeMap::new();
+pub fn rows(places: &BTreeSet<Coordinates>) -> Vec<Row> {
+    let mut by_first: BTreeMap<usize, BTreeSet<Coordinates>> = BTreeMap::new();
     for place in places {
         let Some((first, rest)) = place.split_first() else { return vec![Row::new()] };
         by_first.entry(*first).or_default().insert(rest.to_vec());
     }
-    let mut by_rest: BTreeMap<BTreeSet<Place>, BTreeSet<usize>> = BTreeMap::new();
+    let mut by_rest: BTreeMap<BTreeSet<Coordinates>, BTreeSet<usize>> = BTreeMap::new();
     for (first, rest) in by_first {
         by_rest.entry(rest).or_default().insert(first);
     }
-    let with_first = |(rest, firsts): (BTreeSet<Place>, BTreeSet<usize>)| {
+    let with_first = |(rest, firsts): (BTreeSet<Coordinates>, BTreeSet<usize>)| {
         rows(&rest).into_iter().map(move |row| [vec![firsts.clone()], row].concat())
     };
     by_rest.into_iter().flat_map(with_first).collect()
 }
 
 /// Whether a row stands for a place.
-pub fn is_in(place: &Place, row: &Row) -> bool {
+pub fn is_in(place: &Coordinates, row: &Row) -> bool {
     place.iter().zip(row).all(|(value, set)| set.contains(value))
 }
 
 /// The places that a row stands for.
-pub fn places_of(row: &Row) -> impl Iterator<Item = Place> {
+pub fn places_of(row: &Row) -> impl Iterator<Item = Coordinates> {
     row.iter().map(|set| set.iter().copied()).multi_cartesian_product()
 }
 
 /// What places of a row have, in words: each value, and where it holds, if not everywhere.
-pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Place) -> Option<String>) -> String {
-    let mut by_value: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
+pub fn by_place(row: &Row, columns: &[Column], value: impl Fn(&Coordinates) -> Option<String>) -> String {
+    let mut by_value: BTreeMap<String, BTreeSet<Coordinates>> = BTreeMap::new();
     for place in places_of(row) {
         if let Some(value) = value(&place) {
             by_value.entry(value).or_default().insert(place);

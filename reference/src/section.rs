@@ -17,7 +17,7 @@ use crate::{
     code::{Code, Lowered, lowered, standing_for},
     operations::name,
     others,
-    rows::{Column, Place, Row, by_place, markdown, places, places_of, rows},
+    rows::{Column, Coordinates, Row, by_place, markdown, places, places_of, rows},
     targets::{target_names, targets},
 };
 
@@ -113,7 +113,7 @@ fn spaces(operation: &Operation) -> Vec<Vec<Space>> {
 /// An operation of one ordering, for each scope, space, strategy and target.
 struct Cells {
     columns: [Column; 4],
-    cells: HashMap<Place, Lowered>,
+    cells: HashMap<Coordinates, Lowered>,
 }
 
 impl Cells {
@@ -127,7 +127,7 @@ impl Cells {
             column("strategy", strategies.iter().map(ToString::to_string).collect(), false),
             column("GPU", target_names(), true),
         ];
-        let cell = |place: &Place| {
+        let cell = |place: &Coordinates| {
             let &[scope, space, strategy, target] = &place[..] else {
                 unreachable!("a place has a value of each column")
             };
@@ -152,7 +152,7 @@ impl Cells {
     }
 
     fn table(&self, title: &str, codes: &mut Vec<String>) -> String {
-        let mut by_code: BTreeMap<&Result<Code, String>, BTreeSet<Place>> = BTreeMap::new();
+        let mut by_code: BTreeMap<&Result<Code, String>, BTreeSet<Coordinates>> = BTreeMap::new();
         for (place, cell) in &self.cells {
             by_code.entry(&cell.code).or_default().insert(place.clone());
         }

@@ -96,12 +96,12 @@ pub struct Unoptimized {
     /// The PTX.
     pub ptx: String,
     /// For each line of the PTX the function, and the place in the source program or in the input, as far as they are known.
-    pub places: Vec<Option<Place>>,
+    pub places: Vec<Option<Site>>,
 }
 
 /// Where something stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Site {
     /// The function.
     pub function: String,
     /// The place in the source program, or in the input.
@@ -112,7 +112,7 @@ pub struct Place {
 impl Unoptimized {
     pub(super) fn new(name: Option<String>, lines: AsynchronousLines) -> Self {
         let AsynchronousLines { ptx, places } = lines;
-        let place = |(function, location)| Place { function, location };
+        let place = |(function, location)| Site { function, location };
         Self { name, ptx, places: places.into_iter().map(|at| at.map(place)).collect() }
     }
 
@@ -124,7 +124,7 @@ impl Unoptimized {
     }
 
     /// Where a line comes from, counted from 1.
-    pub fn place(&self, line: u32) -> Option<&Place> {
+    pub fn place(&self, line: u32) -> Option<&Site> {
         self.places.get((line as usize).checked_sub(1)?)?.as_ref()
     }
 }

@@ -40,7 +40,7 @@ mod work;
 pub use self::mlir::{Device, named, translated};
 pub use self::{
     helper::{Helper, serve},
-    job::{Emit, Job, Language, Lowered, Place, Unoptimized},
+    job::{Emit, Job, Language, Lowered, Site, Unoptimized},
     lower::{lower, run, unoptimized},
     process::{Stage, fatal, out_of_memory, stage},
 };

@@ -29,7 +29,7 @@ use crate::{
 
 /// How a kernel becomes PTX, by the ending of its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum KernelKind {
     /// It is PTX.
     Ptx,
     /// It is lowered.
@@ -39,17 +39,17 @@ enum Kind {
 }
 
 #[rustfmt::skip]
-const KINDS: [(&str, Kind); 10] = [
-    ("ptx", Kind::Ptx),
-    ("ll", Kind::Ir(Language::Llvm)), ("bc", Kind::Ir(Language::Llvm)), ("mlir", Kind::Ir(Language::Mlir)),
-    ("mlirbc", Kind::Ir(Language::Mlir)),
-    ("rs", Kind::Source), ("cu", Kind::Source), ("c", Kind::Source), ("cpp", Kind::Source), ("cc", Kind::Source),
+const KINDS: [(&str, KernelKind); 10] = [
+    ("ptx", KernelKind::Ptx),
+    ("ll", KernelKind::Ir(Language::Llvm)), ("bc", KernelKind::Ir(Language::Llvm)), ("mlir", KernelKind::Ir(Language::Mlir)),
+    ("mlirbc", KernelKind::Ir(Language::Mlir)),
+    ("rs", KernelKind::Source), ("cu", KernelKind::Source), ("c", KernelKind::Source), ("cpp", KernelKind::Source), ("cc", KernelKind::Source),
 ];
 
 /// Compiles kernels to LLVM IR.
 const TO_LLVM_IR: &str = include_str!("to-llvm-ir.sh");
 
-fn kind(path: &Path) -> Option<Kind> {
+fn kind(path: &Path) -> Option<KernelKind> {
     let ending = path.extension()?.to_str()?;
     KINDS.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind)
 }
@@ -61,7 +61,7 @@ pub fn is_kernel(path: &Path) -> bool {
 
 /// Whether a compiler makes LLVM IR of a file.
 pub fn is_compiled(path: &Path) -> bool {
-    kind(path) == Some(Kind::Source)
+    kind(path) == Some(KernelKind::Source)
 }
 
 /// Tests of a kernel, and the file that has their words.
@@ -193,9 +193,9 @@ fn ptx(args: &LitmusArgs, path: &Path, input: Input) -> Result<(String, String),
         String::from_utf8(bytes).map_err(|_| (Diagnostic::new(format!("'{name}' is no text")).into(), None))
     };
     let (input, language) = match kind(path) {
-        Some(Kind::Ptx) | None => return Ok((text(input.bytes().to_vec(), &name)?, name)),
-        Some(Kind::Ir(language)) => (input, language),
-        Some(Kind::Source) => (compiled(args, path).map_err(|errors| (errors, None))?, Language::Llvm),
+        Some(KernelKind::Ptx) | None => return Ok((text(input.bytes().to_vec(), &name)?, name)),
+        Some(KernelKind::Ir(language)) => (input, language),
+        Some(KernelKind::Source) => (compiled(args, path).map_err(|errors| (errors, None))?, Language::Llvm),
     };
     let mut job = Job::new(input);
     job.language = language;

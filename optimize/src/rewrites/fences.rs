@@ -27,7 +27,7 @@
 use ptx_atomics_lowering::{AtomicOp, Operation, Ordering};
 
 use crate::{
-    edit::{Change, Editor, Place, from_the_back, from_the_front},
+    edit::{Change, Editor, EventPlace, from_the_back, from_the_front},
     facts::{Border, Facts},
     function::{Atomic, Function},
     graph::{backward, forward},
@@ -50,7 +50,7 @@ pub fn redundant(editor: &mut Editor<'_>, border: Border, rewrite: Rewrite) -> b
     editor.apply(rewrite, changes) || changed
 }
 
-fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(Place, Change)> {
+fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(EventPlace, Change)> {
     let facts = forward(function, Facts::at_entry(border, options));
     let release = if border.alone { "no access stands in front" } else { "a fence in front releases already" };
     let acquire =
@@ -73,7 +73,7 @@ fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(Plac
     })
 }
 
-fn behind(function: &Function, border: Border, options: &Options) -> Vec<(Place, Change)> {
+fn behind(function: &Function, border: Border, options: &Options) -> Vec<(EventPlace, Change)> {
     let facts = backward(function, |block| Facts::at_end(block, border, options), &Facts::never(options));
     let release = if border.alone { "no atomic write follows" } else { "what follows is released by another fence" };
     let acquire = if border.alone { "no access follows" } else { "a fence acquires before any access follows" };

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     cost::Cost,
     edit::Editor,
-    function::{Atomic, Block, Event, Function, Kind},
+    function::{Atomic, Block, Event, EventKind, Function},
     graph::{Region, loops, predecessors},
     level,
     options::{Condition, Options, Rewrite},
@@ -129,11 +129,11 @@ fn waits<'f>(events: impl Iterator<Item = &'f Event>, region: &Region, options: 
     for event in events {
         let met = |is_met| options.met(Condition::OnlyAtomics, is_met);
         let atomic = match &event.kind {
-            Kind::Atomic(atomic) if !atomic.is_fence() => atomic,
-            Kind::Atomic(_) if !met(false) => return Err("the loop has a fence".into()),
-            Kind::Plain if !met(false) => return Err("the loop also accesses other memory".into()),
-            Kind::Barrier if !met(false) => return Err("the loop has a barrier".into()),
-            Kind::Unknown(what) if !met(false) => return Err(format!("the loop has {what}")),
+            EventKind::Atomic(atomic) if !atomic.is_fence() => atomic,
+            EventKind::Atomic(_) if !met(false) => return Err("the loop has a fence".into()),
+            EventKind::Plain if !met(false) => return Err("the loop also accesses other memory".into()),
+            EventKind::Barrier if !met(false) => return Err("the loop has a barrier".into()),
+            EventKind::Unknown(what) if !met(false) => return Err(format!("the loop has {what}")),
             _ => continue,
         };
         if atomic.is_volatile() {
@@ -241,7 +241,7 @@ fn apply(editor: &mut Editor<'_>, region: &Region, predecessors: &mut Vec<Vec<us
     while let Some(&((from, to), op)) = open.first() {
         let same = |(edge, other): &(Edge, AtomicOp)| edge.1 == to && *other == op;
         let all: Vec<usize> = open.iter().filter(|fence| same(fence)).map(|((from, _), _)| *from).collect();
-        let event = || Event { id: None, kind: Kind::Atomic(Atomic::fence(op)) };
+        let event = || Event { id: None, kind: EventKind::Atomic(Atomic::fence(op)) };
         let function = &mut *editor.function;
         if predecessors[to].iter().all(|from| all.contains(from)) {
             function.blocks[to].events.insert(0, event());

@@ -19,9 +19,9 @@
 use ptx_atomics_lowering::{AtomicOp, Ordering};
 
 use crate::{
-    edit::{Change, Editor, Place},
+    edit::{Change, Editor, EventPlace},
     facts::Border,
-    function::{Function, Kind},
+    function::{EventKind, Function},
     level,
     options::{Condition, Options, Rewrite},
     ordering::keep,
@@ -37,9 +37,9 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
 }
 
 /// What orders for a CTA of one thread.
-fn alone(function: &Function, options: &Options) -> Vec<(Place, Change)> {
+fn alone(function: &Function, options: &Options) -> Vec<(EventPlace, Change)> {
     let mut changes = Vec::new();
-    let unknown = !function.kernel || function.events().any(|event| matches!(event.kind, Kind::Unknown(_)));
+    let unknown = !function.kernel || function.events().any(|event| matches!(event.kind, EventKind::Unknown(_)));
     if !function.single_thread || !options.met(Condition::NothingUnknown, !unknown) {
         return changes;
     }

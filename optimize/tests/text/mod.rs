@@ -9,7 +9,7 @@ use ptx_atomics_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Target, Type,
     ptx::{Scope, Space},
 };
-use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, Function, Kind};
+use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, EventKind, Function};
 
 fn order(word: &str) -> Ordering {
     word.parse().unwrap_or_else(|_| panic!("{word}"))
@@ -49,7 +49,7 @@ pub fn function(text: &str) -> (Function, Vec<String>) {
     }
     for index in 0..function.blocks.len() {
         for event in &mut function.blocks[index].events {
-            if let Kind::Atomic(Atomic { success: Some((from, _)), .. }) = &mut event.kind {
+            if let EventKind::Atomic(Atomic { success: Some((from, _)), .. }) = &mut event.kind {
                 *from = index;
             }
         }
@@ -57,15 +57,15 @@ pub fn function(text: &str) -> (Function, Vec<String>) {
     (function, names)
 }
 
-fn kind(text: &str, names: &mut Vec<String>) -> Kind {
+fn kind(text: &str, names: &mut Vec<String>) -> EventKind {
     let words: Vec<_> = text.split_whitespace().collect();
     match words[0] {
-        "plain" => return Kind::Plain,
-        "barrier" => return Kind::Barrier,
+        "plain" => return EventKind::Plain,
+        "barrier" => return EventKind::Barrier,
         _ => {}
     }
     if words[0] == "call" {
-        return Kind::Unknown(format!("the call to `{}`", words[1]));
+        return EventKind::Unknown(format!("the call to `{}`", words[1]));
     }
     let parts: Vec<_> = words[0].split('.').collect();
     let (orders, scope) = (parts[parts.len() - 2], parts[parts.len() - 1].parse().expect("a scope"));
@@ -88,7 +88,7 @@ fn kind(text: &str, names: &mut Vec<String>) -> Kind {
     };
     let success_edge = words.get(2).map(|to| (0, to[1..].parse().expect("a block")));
     let op = AtomicOp { operation, ordering: order(success), scope: SyncScope::Threads(scope) };
-    Kind::Atomic(Atomic { op, address: address.map(|(address, _)| address), success: success_edge })
+    EventKind::Atomic(Atomic { op, address: address.map(|(address, _)| address), success: success_edge })
 }
 
 pub fn print(function: &Function, names: &[String]) -> String {
@@ -106,10 +106,10 @@ pub fn print(function: &Function, names: &[String]) -> String {
 
 fn print_event(event: &Event, names: &[String]) -> String {
     let atomic = match &event.kind {
-        Kind::Atomic(atomic) => atomic,
-        Kind::Plain => return "plain".into(),
-        Kind::Barrier => return "barrier".into(),
-        Kind::Unknown(what) => return what.replace("the call to `", "call ").replace('`', ""),
+        EventKind::Atomic(atomic) => atomic,
+        EventKind::Plain => return "plain".into(),
+        EventKind::Barrier => return "barrier".into(),
+        EventKind::Unknown(what) => return what.replace("the call to `", "call ").replace('`', ""),
     };
     let AtomicOp { operation, ordering, scope } = atomic.op;
     let scope = match scope {

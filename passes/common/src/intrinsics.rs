@@ -13,7 +13,7 @@ use crate::{
 
 /// Intrinsics with a common beginning.
 #[derive(Debug)]
-pub struct Row {
+pub struct IntrinsicFamily {
     /// How their names begin, behind `llvm.nvvm.`.
     prefix: &'static str,
     /// Whether it is about all calls.
@@ -37,7 +37,7 @@ pub const TENSOR_MEMORY: Needs = Needs::on(Gpus::Family(&[100, 101, 103, 107, 11
 
 /// All rows. Of those about a call, that with the longest prefix counts, and of two with the same prefix the first.
 #[rustfmt::skip]
-const ROWS: &[Row] = {
+const ROWS: &[IntrinsicFamily] = {
     const BLACKWELL: &[u32] = &[100, 101, 103, 107, 110, 120, 121];
     const HOPPER: &[u32] = &[90, 100, 101, 103, 107, 110, 120, 121];
     const SM_100: &[u32] = &[100, 103, 107];
@@ -167,11 +167,11 @@ const ROWS: &[Row] = {
     ]
 };
 
-const fn row(prefix: &'static str, needs: Needs, ptx: &'static str) -> Row {
-    Row { prefix, when: When::Always, ptx, needs }
+const fn row(prefix: &'static str, needs: Needs, ptx: &'static str) -> IntrinsicFamily {
+    IntrinsicFamily { prefix, when: When::Always, ptx, needs }
 }
 
-impl Row {
+impl IntrinsicFamily {
     const fn when(self, immediate: usize, values: RangeInclusive<u64>) -> Self {
         Self { when: When::Immediate(immediate, values), ..self }
     }
@@ -185,14 +185,14 @@ impl Row {
 }
 
 /// The rows that may be about calls of an intrinsic, with its whole name; none if nothing is known of it.
-pub fn rows(name: &str) -> impl Iterator<Item = &'static Row> {
+pub fn rows(name: &str) -> impl Iterator<Item = &'static IntrinsicFamily> {
     let name = name.strip_prefix(OF_NVIDIA).unwrap_or_default();
     ROWS.iter().filter(move |row| name.starts_with(row.prefix))
 }
 
 /// The one of these rows that counts for a call with these immediates: the values, in their order, of the arguments that must be
 /// constants.
-pub fn of_call<'r>(rows: &[&'r Row], immediates: &[u64]) -> Option<&'r Row> {
+pub fn of_call<'r>(rows: &[&'r IntrinsicFamily], immediates: &[u64]) -> Option<&'r IntrinsicFamily> {
     let about = rows.iter().filter(|row| row.is_about(immediates)).rev();
     about.max_by_key(|row| row.prefix.len()).copied()
 }

@@ -40,6 +40,6 @@ pub use self::{
     fp_atomics::FpChoice,
     input::Input,
     message::{Diagnostic, Errors, Location, Outcome, Remark, each, relocated},
-    options::{Asynchronous, Options},
+    options::{AsyncMode, Options},
     settings::Settings,
 };

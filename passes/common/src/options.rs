@@ -9,7 +9,7 @@ use crate::condition::Condition;
 /// What is done about waits and proxy fences that asynchronous operations lack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
-pub enum Asynchronous {
+pub enum AsyncMode {
     /// Nothing is looked for.
     Off,
     /// What is missing is a warning.
@@ -38,7 +38,7 @@ pub struct Options {
     /// What is made cheaper before it is lowered.
     pub optimize: Rewrites,
     /// What is done about asynchronous operations.
-    pub asynchronous: Asynchronous,
+    pub asynchronous: AsyncMode,
     /// Whether the pass says what became of each operation.
     pub remarks: bool,
     /// A condition of what the optimizer is told that is taken for granted, to see that it matters. For a test alone.
@@ -56,7 +56,7 @@ impl Options {
             generic_may_be_local: false,
             cuda_atomics: true,
             optimize: Rewrites::NONE,
-            asynchronous: Asynchronous::default(),
+            asynchronous: AsyncMode::default(),
             remarks: false,
             without: None,
         }

@@ -13,7 +13,7 @@ use strum::VariantNames;
 use crate::{
     fp_atomics::FpChoice,
     message::{Diagnostic, Errors},
-    options::{Asynchronous, Options},
+    options::{AsyncMode, Options},
 };
 
 /// The key of the module flag, a string.
@@ -41,7 +41,7 @@ pub struct Settings {
     /// As [`Options::optimize`].
     pub optimize: Option<Rewrites>,
     /// As [`Options::asynchronous`].
-    pub asynchronous: Option<Asynchronous>,
+    pub asynchronous: Option<AsyncMode>,
     /// The file for remarks.
     pub remarks: Option<PathBuf>,
 }
@@ -274,8 +274,8 @@ pub fn rewrites(list: &str) -> Result<Rewrites, String> {
 }
 
 /// What is done about asynchronous operations.
-pub fn asynchronous(value: &str) -> Result<Asynchronous, String> {
-    value.parse().map_err(|_| format!("'{value}' is none of {}", Asynchronous::VARIANTS.join(", ")))
+pub fn asynchronous(value: &str) -> Result<AsyncMode, String> {
+    value.parse().map_err(|_| format!("'{value}' is none of {}", AsyncMode::VARIANTS.join(", ")))
 }
 
 /// Whether something is on.

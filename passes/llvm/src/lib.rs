@@ -92,8 +92,8 @@ pub use inkwell;
 pub use ptx_atomics_llvm_version::MAJOR as LLVM_VERSION;
 #[doc(no_inline)]
 pub use ptx_atomics_pass::{
-    Asynchronous, Diagnostic, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, relocated,
-    remarks, settings,
+    AsyncMode, Diagnostic, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, relocated, remarks,
+    settings,
 };
 
 /// Whether the module has anything to lower, or is not yet what it was before [`begin`].

@@ -13,7 +13,7 @@ use inkwell::{
 use ptx_atomics_lowering::Target;
 use ptx_atomics_pass::{
     Diagnostic, Errors, Input,
-    intrinsics::{self, Row},
+    intrinsics::{self, IntrinsicFamily},
 };
 
 use crate::{
@@ -66,7 +66,7 @@ pub fn has_requirements(module: &Module<'_>) -> bool {
 }
 
 /// The intrinsics that the target may lack, with what is known of them.
-fn lacking<'c>(module: &Module<'c>, target: &Target) -> HashMap<FunctionValue<'c>, Vec<&'static Row>> {
+fn lacking<'c>(module: &Module<'c>, target: &Target) -> HashMap<FunctionValue<'c>, Vec<&'static IntrinsicFamily>> {
     let known =
         module.get_functions().map(|function| (function, intrinsics::rows(&name(&function)).collect::<Vec<_>>()));
     known.filter(|(_, rows)| rows.iter().any(|row| !row.needs.met_by(target))).collect()

@@ -186,10 +186,10 @@ fn build<'c, 'a>(at: Builder<'c, 'a>, ptx: &str) -> Op<'c, 'a> {
 }
 
 /// An instruction without operands but a number, and the op that is the same, with the text of its attributes.
-type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+type OpRow = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 #[rustfmt::skip]
-const OPS: [Row; 17] = [
+const OPS: [OpRow; 17] = [
     ("cp.async.bulk.commit_group",          "nvvm.cp.async.bulk.commit.group", &[]),
     ("cp.async.bulk.wait_group",            "nvvm.cp.async.bulk.wait_group", &[("group", "{} : i32")]),
     ("cp.async.bulk.wait_group.read",       "nvvm.cp.async.bulk.wait_group", &[("group", "{} : i32"), ("read", "unit")]),

@@ -10,7 +10,7 @@ use melior::{
     pass::{ExternalPass, Pass, create_external},
 };
 use mlir_sys::*;
-use ptx_atomics_pass::{Asynchronous, Diagnostic, Errors, Settings, each, remarks};
+use ptx_atomics_pass::{AsyncMode, Diagnostic, Errors, Settings, each, remarks};
 
 use crate::{
     asynchronous::has_asynchronous,
@@ -114,7 +114,7 @@ pub fn unchecked(op: OperationRef<'_, '_>, options: &str) -> Option<&'static str
     let is_asked = |op: Op<'_, '_>| {
         let mut settings = options::settings_of(op).ok()?;
         settings.override_with(options, PLACE).ok()?;
-        (settings.asynchronous != Some(Asynchronous::Off)).then_some(())
+        (settings.asynchronous != Some(AsyncMode::Off)).then_some(())
     };
     let mut device = device_ops(op).into_iter().filter(|op| !is_of_host(*op));
     device.any(|op| has_asynchronous(op) && is_asked(op).is_some()).then_some(

@@ -27,7 +27,7 @@ use ptx_atomics_llvm::{
 use ptx_atomics_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 use ptx_atomics_optimize::Rewrites;
 use ptx_atomics_pass::{
-    Asynchronous, Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings::ptx_feature,
+    AsyncMode, Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings::ptx_feature,
 };
 use ptx_atomics_plugin_common::{PassPluginLibraryInfo, Plugin, Text};
 
@@ -78,7 +78,7 @@ unsafe extern "C" fn asynchronous(module: LLVMModuleRef, parameters: Text, gpu: 
         // SAFETY: the shim's texts live during the call.
         let (parameters, machine) = unsafe { (parameters.get(), gpu.get().zip(features.get())) };
         let settings = settings(module, &parameters.unwrap_or_default())?;
-        if settings.asynchronous == Some(Asynchronous::Off) {
+        if settings.asynchronous == Some(AsyncMode::Off) {
             return Ok(());
         }
         // Without a GPU there is no code generator yet; an unknown one is an error of the pass.

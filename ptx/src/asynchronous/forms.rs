@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::{
     family::Family,
     grammar::{Filled, Modifiers, Parameter},
-    kind::Kind,
+    kind::ModifierKind,
     table::{FORMS, NAMES, WORDS},
 };
 use crate::target::Requirement;
@@ -68,7 +68,8 @@ pub(super) fn no_form<'t>(family: Family, words: &[&'t str]) -> (String, Option<
         };
         return (reason, None);
     };
-    let is_alike = |own: &String| Kind::of(own) == Kind::of(word) && Kind::of(word) != Kind::Other;
+    let is_alike =
+        |own: &String| ModifierKind::of(own) == ModifierKind::of(word) && ModifierKind::of(word) != ModifierKind::Other;
     let slot =
         missing.first().filter(|slot| if unknown.is_some() { slot.iter().any(is_alike) } else { slot.len() <= 8 });
     let reason = match slot {

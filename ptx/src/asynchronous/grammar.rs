@@ -18,7 +18,7 @@
 
 use super::{
     argument::{Argument, Role},
-    kind::Kind,
+    kind::ModifierKind,
 };
 use crate::{
     instruction::{Address, Name, Operand},
@@ -100,8 +100,8 @@ impl Modifiers {
             }
         }
         let left: Vec<_> = left.into_iter().map(|(_, word)| word).collect();
-        let swapped = [Kind::Space, Kind::Type].into_iter().find_map(|kind| {
-            let alike: Vec<_> = taken.iter().filter(|(_, word)| Kind::of(word) == kind).collect();
+        let swapped = [ModifierKind::Space, ModifierKind::Type].into_iter().find_map(|kind| {
+            let alike: Vec<_> = taken.iter().filter(|(_, word)| ModifierKind::of(word) == kind).collect();
             alike.windows(2).find(|pair| pair[0].0 > pair[1].0).map(|pair| (pair[0].1, pair[1].1))
         });
         Filled { words: taken.into_iter().map(|(_, word)| word).collect(), missing, left, swapped }
@@ -345,7 +345,7 @@ fn value(operand: &syntax::Operand<'_>) -> Option<Operand> {
 
 /// The type that the modifiers name first: that of the value, or of the result.
 fn element<'w>(words: &[&'w str]) -> Option<&'w str> {
-    words.iter().copied().find(|word| Kind::of(word) == Kind::Type)
+    words.iter().copied().find(|word| ModifierKind::of(word) == ModifierKind::Type)
 }
 
 /// The length of a vector: a number, or what it is called in the table.

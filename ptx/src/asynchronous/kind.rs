@@ -3,7 +3,7 @@
 /// What a modifier says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ModifierKind {
     /// `.acquire`, `.release`, `.relaxed`, `.weak`
     Semantics,
     /// `.cta` to `.sys`
@@ -42,28 +42,28 @@ pub enum Kind {
 
 /// The words of each kind. One that ends with `::` stands for all that begin so.
 #[rustfmt::skip]
-const KINDS: &[(Kind, &[&str])] = &[
-    (Kind::Semantics,   &["acquire", "release", "relaxed", "weak"]),
-    (Kind::Scope,       &["cta", "cluster", "gpu", "sys"]),
-    (Kind::Space,       &["global", "shared", "shared::"]),
-    (Kind::Type,        &["b1", "b8", "b16", "b32", "b64", "b128", "b1024", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
+const KINDS: &[(ModifierKind, &[&str])] = &[
+    (ModifierKind::Semantics,   &["acquire", "release", "relaxed", "weak"]),
+    (ModifierKind::Scope,       &["cta", "cluster", "gpu", "sys"]),
+    (ModifierKind::Space,       &["global", "shared", "shared::"]),
+    (ModifierKind::Type,        &["b1", "b8", "b16", "b32", "b64", "b128", "b1024", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
                           "f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "pred"]),
-    (Kind::CtaGroup,    &["cta_group::"]),
-    (Kind::Completion,  &["mbarrier::", "bulk_group"]),
-    (Kind::Multicast,   &["multicast::"]),
-    (Kind::Dimension,   &["1d", "2d", "3d", "4d", "5d"]),
-    (Kind::Mode,        &["tile", "tile::", "im2col", "im2col::", "im2col_no_offs"]),
-    (Kind::Shape,       &["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2", "128x256b", "4x256b", "128x128b", "64x128b",
+    (ModifierKind::CtaGroup,    &["cta_group::"]),
+    (ModifierKind::Completion,  &["mbarrier::", "bulk_group"]),
+    (ModifierKind::Multicast,   &["multicast::"]),
+    (ModifierKind::Dimension,   &["1d", "2d", "3d", "4d", "5d"]),
+    (ModifierKind::Mode,        &["tile", "tile::", "im2col", "im2col::", "im2col_no_offs"]),
+    (ModifierKind::Shape,       &["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2", "128x256b", "4x256b", "128x128b", "64x128b",
                           "32x128b"]),
-    (Kind::Repetition,  &["x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"]),
-    (Kind::Operation,   &["add", "min", "max", "inc", "dec", "and", "or", "xor"]),
-    (Kind::MatrixKind,  &["kind::"]),
-    (Kind::Collector,   &["collector::"]),
-    (Kind::Restriction, &["sync_restrict::"]),
-    (Kind::Cache,       &["L2", "L2::"]),
+    (ModifierKind::Repetition,  &["x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"]),
+    (ModifierKind::Operation,   &["add", "min", "max", "inc", "dec", "and", "or", "xor"]),
+    (ModifierKind::MatrixKind,  &["kind::"]),
+    (ModifierKind::Collector,   &["collector::"]),
+    (ModifierKind::Restriction, &["sync_restrict::"]),
+    (ModifierKind::Cache,       &["L2", "L2::"]),
 ];
 
-impl Kind {
+impl ModifierKind {
     /// What a modifier says, without its dot.
     pub fn of(word: &str) -> Self {
         let is = |own: &&str| word == *own || own.ends_with("::") && word.starts_with(*own);

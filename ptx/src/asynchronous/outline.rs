@@ -5,7 +5,7 @@ use super::{
     family::Family,
     forms::{Row, no_form},
     grammar::{Filled, Parameter},
-    kind::Kind,
+    kind::ModifierKind,
 };
 use crate::{parse::ParseError, syntax};
 
@@ -76,8 +76,8 @@ impl Outline {
     }
 
     /// The first modifier of a kind.
-    pub fn modifier(&self, kind: Kind) -> Option<&'static str> {
-        self.modifiers.iter().copied().find(|word| Kind::of(word) == kind)
+    pub fn modifier(&self, kind: ModifierKind) -> Option<&'static str> {
+        self.modifiers.iter().copied().find(|word| ModifierKind::of(word) == kind)
     }
 
     /// Whether a modifier is there, without its dot.

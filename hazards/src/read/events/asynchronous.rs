@@ -382,8 +382,8 @@ fn operand_of(step: &Step, role: Role) -> Option<&(Role, Source)> {
 
 /// How many columns a load or store of tensor memory touches, of each half.
 fn columns(form: &Asynchronous) -> Option<u64> {
-    let number: u64 = form.modifier(ptx_isa::Kind::Repetition)?.strip_prefix('x')?.parse().ok()?;
-    Some(match form.modifier(ptx_isa::Kind::Shape)? {
+    let number: u64 = form.modifier(ptx_isa::ModifierKind::Repetition)?.strip_prefix('x')?.parse().ok()?;
+    Some(match form.modifier(ptx_isa::ModifierKind::Shape)? {
         "16x128b" => number * 2,
         "16x256b" => number * 4,
         _ => number,
@@ -392,7 +392,7 @@ fn columns(form: &Asynchronous) -> Option<u64> {
 
 /// How many bytes `st.async` and `red.async` write.
 fn element_bytes(form: &Asynchronous) -> Option<u64> {
-    let ty: ptx_isa::Type = form.modifier(ptx_isa::Kind::Type)?.parse().ok()?;
+    let ty: ptx_isa::Type = form.modifier(ptx_isa::ModifierKind::Type)?.parse().ok()?;
     let elements = if form.has("v2") {
         2
     } else if form.has("v4") {

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use ptx_isa::{
-    Family, Kind, Outline, Role, Space,
+    Family, ModifierKind, Outline, Role, Space,
     syntax::{Number, Operand as Written, Shape},
 };
 
@@ -36,8 +36,8 @@ pub(super) struct Form<'f, 'r, 't> {
 impl<'f, 'r, 't> Form<'f, 'r, 't> {
     pub(super) fn read(reader: &'f mut Reader<'r, 't>) -> Result<Self, Wrong> {
         let outline = Outline::read(reader.of).map_err(|error| (reader.start + error.span.start, error.reason))?;
-        let is_known = |word: &str| match Kind::of(word) {
-            Kind::Other | Kind::Mode | Kind::Multicast => KNOWN.contains(&word),
+        let is_known = |word: &str| match ModifierKind::of(word) {
+            ModifierKind::Other | ModifierKind::Mode | ModifierKind::Multicast => KNOWN.contains(&word),
             _ => true,
         };
         if let Some(word) = outline.modifiers.iter().find(|word| !is_known(word)) {
@@ -63,17 +63,17 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
     }
 
     /// The modifier of a kind, as the model has it.
-    pub(super) fn modifier<T: FromStr>(&self, kind: Kind) -> Option<T> {
+    pub(super) fn modifier<T: FromStr>(&self, kind: ModifierKind) -> Option<T> {
         self.outline.modifier(kind)?.parse().ok()
     }
 
     /// The scope, which is that of the CTA where none is written.
     pub(super) fn scope(&self) -> Scope {
-        self.modifier(Kind::Scope).unwrap_or(Scope::Cta)
+        self.modifier(ModifierKind::Scope).unwrap_or(Scope::Cta)
     }
 
     pub(super) fn cta_group(&mut self) -> Result<CtaGroup, Wrong> {
-        let Some(cta_group) = self.modifier(Kind::CtaGroup) else {
+        let Some(cta_group) = self.modifier(ModifierKind::CtaGroup) else {
             return self.wrong(format!("`{}` needs `.cta_group::1` or `.cta_group::2`", self.reader.spelled()));
         };
         self.reader.cell.of_pair = cta_group == CtaGroup::Two;
@@ -82,7 +82,7 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
 
     /// The state spaces, first that of the destination.
     pub(super) fn spaces(&self) -> Vec<Memory> {
-        let spaces = self.outline.modifiers.iter().filter(|word| Kind::of(word) == Kind::Space);
+        let spaces = self.outline.modifiers.iter().filter(|word| ModifierKind::of(word) == ModifierKind::Space);
         let is_shared = |word: &&str| word.parse().is_ok_and(|space: Space| space.is_shared());
         spaces.map(|word| if is_shared(word) { Memory::Shared } else { Memory::Global }).collect()
     }

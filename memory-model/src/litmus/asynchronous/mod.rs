@@ -5,7 +5,7 @@
 mod form;
 
 use ptx_isa::{
-    AluOp, Family, Kind, Role,
+    AluOp, Family, ModifierKind, Role,
     syntax::{Number, Shape},
 };
 
@@ -147,18 +147,21 @@ impl Form<'_, '_, '_> {
 
     /// `fence.proxy.async` of one space, or one of its halves.
     fn proxy_fence(&self) -> Result<ProxyFence, Wrong> {
-        if let Some(space) = self.modifier::<FencedSpace>(Kind::Space) {
+        if let Some(space) = self.modifier::<FencedSpace>(ModifierKind::Space) {
             return Ok(ProxyFence::AsyncOf(space));
         }
-        let place = self.outline.modifier(Kind::Restriction);
-        let found =
-            HALVES.into_iter().find(|half| (self.modifier(Kind::Semantics), place) == (Some(half.0), Some(half.1)));
+        let place = self.outline.modifier(ModifierKind::Restriction);
+        let found = HALVES
+            .into_iter()
+            .find(|half| (self.modifier(ModifierKind::Semantics), place) == (Some(half.0), Some(half.1)));
         found.map_or_else(|| self.no_instruction(), |(half, _)| Ok(ProxyFence::AsyncHalf(half)))
     }
 
     fn tensormap(&mut self) -> Result<Instruction, Wrong> {
-        let half = self.modifier::<OneSided>(Kind::Semantics);
-        let (Some(half), Some(scope)) = (half, self.modifier(Kind::Scope)) else { return self.no_instruction() };
+        let half = self.modifier::<OneSided>(ModifierKind::Semantics);
+        let (Some(half), Some(scope)) = (half, self.modifier(ModifierKind::Scope)) else {
+            return self.no_instruction();
+        };
         if half == OneSided::Release {
             return Ok(Instruction::Fence(Fence::Proxy(ProxyFence::TensormapRelease(scope))));
         }
@@ -210,7 +213,7 @@ impl Form<'_, '_, '_> {
     /// `[d], a, b, idesc, p`, with metadata behind `b` and scales behind `idesc` where it takes them.
     fn mma(&mut self, ws: bool) -> Result<Operation, Wrong> {
         let cta_group = self.cta_group()?;
-        let Some(kind) = self.modifier::<MmaKind>(Kind::MatrixKind) else {
+        let Some(kind) = self.modifier::<MmaKind>(ModifierKind::MatrixKind) else {
             return self.wrong("`tcgen05.mma` needs a kind, such as `.kind::f16`");
         };
         let d = self.tensor(Role::D)?;
@@ -245,7 +248,7 @@ impl Form<'_, '_, '_> {
 
     /// `cp.async.bulk` and `cp.reduce.async.bulk`, with and without `.tensor`.
     fn bulk(&mut self, tensor: bool) -> Result<Operation, Wrong> {
-        let Some(completion) = self.outline.modifier(Kind::Completion) else {
+        let Some(completion) = self.outline.modifier(ModifierKind::Completion) else {
             return self.wrong("a bulk copy completes at an mbarrier or with its group: `.mbarrier::complete_tx::bytes` or `.bulk_group`");
         };
         let &[to, from] = &self.spaces()[..] else {
@@ -280,7 +283,7 @@ impl Form<'_, '_, '_> {
             Family::CpReduceAsyncBulk | Family::RedAsync => false,
             _ => return Ok(None),
         };
-        let (op, ty) = (self.modifier::<AluOp>(Kind::Operation), self.modifier::<Type>(Kind::Type));
+        let (op, ty) = (self.modifier::<AluOp>(ModifierKind::Operation), self.modifier::<Type>(ModifierKind::Type));
         if ty.is_none() && !is_tensor && op != Some(AluOp::Add) {
             return self
                 .wrong(format!("`{}` needs a type: `.add` alone is of 64 bits without one", self.reader.spelled()));
@@ -312,7 +315,7 @@ impl Form<'_, '_, '_> {
     /// `st.async` and `red.async`
     fn store(&mut self) -> Result<Operation, Wrong> {
         let reduction = self.reduction()?;
-        let ty = self.modifier(Kind::Type).unwrap_or(Type::U64);
+        let ty = self.modifier(ModifierKind::Type).unwrap_or(Type::U64);
         let a = self.shared(Role::Destination)?;
         let (value, written) = self.written(Role::Value)?;
         let b = self.reader.fitting(written, value + 1, ty)?;

@@ -58,7 +58,7 @@ const MAX_VALUES: usize = 256;
 const MAX_COMBINATIONS: usize = 1 << 14;
 
 /// A node of a thread's path.
-type Place = (usize, u32);
+type PathNode = (usize, u32);
 
 /// What is looked at of one combination of paths.
 pub(super) struct Terms<'s, 'p> {
@@ -68,11 +68,11 @@ pub(super) struct Terms<'s, 'p> {
     reads: Vec<Values>,
     matters: Vec<FxHashSet<Value>>,
     /// The same of what is computed.
-    nodes: FxHashMap<Place, Values>,
-    node_matters: FxHashMap<Place, FxHashSet<Value>>,
+    nodes: FxHashMap<PathNode, Values>,
+    node_matters: FxHashMap<PathNode, FxHashSet<Value>>,
     /// The literals.
     read_domains: Vec<Option<Domain>>,
-    node_domains: FxHashMap<Place, Domain>,
+    node_domains: FxHashMap<PathNode, Domain>,
 }
 
 /// What a node is.
@@ -150,7 +150,7 @@ impl<'s, 'p> Terms<'s, 'p> {
         self.reads.iter().chain(self.nodes.values()).any(|values| values.any)
     }
 
-    fn shape(&self, (thread, node): Place) -> Shape {
+    fn shape(&self, (thread, node): PathNode) -> Shape {
         match self.c.paths[thread].nodes[node as usize] {
             Node::Event(event) => Shape::Event(self.c.copy(thread, Term::Node(node)).unwrap_or(event)),
             Node::Expected(_, expected) => Shape::Copy(expected),
@@ -159,7 +159,7 @@ impl<'s, 'p> Terms<'s, 'p> {
     }
 
     /// The result of a node that is computed.
-    fn compute(&self, (thread, node): Place, [a, b, c]: [Value; 3]) -> Option<Value> {
+    fn compute(&self, (thread, node): PathNode, [a, b, c]: [Value; 3]) -> Option<Value> {
         match self.c.paths[thread].nodes[node as usize] {
             Node::Computed(computation, ty, _) => computation.apply(ty, [a, b, c]),
             Node::Rmw(op, ty, _) => op.apply(ty, a, b, c),

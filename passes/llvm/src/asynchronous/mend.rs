@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ptx_atomics_pass::{Asynchronous, Diagnostic, Errors, Location, Outcome, Remark, relocated};
+use ptx_atomics_pass::{AsyncMode, Diagnostic, Errors, Location, Outcome, Remark, relocated};
 use ptx_hazards::{Edit, Finding, Position, Rule, Verdict};
 use ptx_memory_model::ptx::readings::{Ambiguity, Reading, Readings};
 use strum::EnumMessage;
@@ -64,18 +64,18 @@ pub fn is_portable(ptx: &str) -> bool {
 /// What is wrong, if that is denied.
 pub fn check(
     subject: &impl Subject,
-    asynchronous: Asynchronous,
+    asynchronous: AsyncMode,
     remarks: bool,
     find: Find<'_>,
 ) -> Result<Checked, Errors> {
     let pass = Pass { subject, find };
     let done = match asynchronous {
-        Asynchronous::Off => return Ok(Checked::default()),
-        Asynchronous::Insert => pass.insert(remarks),
-        Asynchronous::Check | Asynchronous::Deny => pass.check(),
+        AsyncMode::Off => return Ok(Checked::default()),
+        AsyncMode::Insert => pass.insert(remarks),
+        AsyncMode::Check | AsyncMode::Deny => pass.check(),
     };
     match done {
-        Ok(checked) if asynchronous == Asynchronous::Deny => Errors::from(checked.warnings).or(Checked::default()),
+        Ok(checked) if asynchronous == AsyncMode::Deny => Errors::from(checked.warnings).or(Checked::default()),
         Ok(checked) => Ok(checked),
         Err(errors) => Ok(unchecked(errors)),
     }

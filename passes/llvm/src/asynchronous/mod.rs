@@ -16,7 +16,7 @@ use inkwell::{
     module::Module,
     values::{BasicValue, FunctionValue, InstructionValue},
 };
-use ptx_atomics_pass::{Asynchronous, Errors, Input, Location, Options, assembly, callee::is_asynchronous};
+use ptx_atomics_pass::{AsyncMode, Errors, Input, Location, Options, assembly, callee::is_asynchronous};
 use ptx_hazards::Position;
 
 pub use self::{
@@ -83,7 +83,7 @@ pub fn lines(module: &Module<'_>, input: &Input, options: &Options) -> Result<Li
 }
 
 fn with(module: &Module<'_>, input: &Input, options: &Options, find: Find<'_>) -> Result<Checked, Errors> {
-    if options.asynchronous == Asynchronous::Off || !has_asynchronous(module) {
+    if options.asynchronous == AsyncMode::Off || !has_asynchronous(module) {
         return Ok(Checked::default());
     }
     let subject = LlvmIr { module, options, places: Places::of(module, input) };

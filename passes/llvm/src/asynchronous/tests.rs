@@ -72,7 +72,7 @@ const ARRIVE: &str =
 const WAITS: &str = "  call void @llvm.nvvm.tcgen05.wait.ld()\n";
 
 /// The module of a body behind the pass, with what is said of it.
-fn pass(body: &str, asynchronous: Asynchronous, missing: &[Missing]) -> (String, Vec<String>) {
+fn pass(body: &str, asynchronous: AsyncMode, missing: &[Missing]) -> (String, Vec<String>) {
     let text = format!("{HEAD}define ptx_kernel void @k(ptr addrspace(6) %t, i64 %d) {{\n{body}  ret void\n}}\n");
     let input = Input::new("k.ll", text);
     let target = Target::new("sm_100a".parse().unwrap(), Some("ptx88".parse().unwrap())).unwrap();
@@ -92,9 +92,9 @@ fn pass(body: &str, asynchronous: Asynchronous, missing: &[Missing]) -> (String,
 }
 
 /// The body of the kernel, behind the pass, is this one.
-fn check(body: &str, asynchronous: Asynchronous, missing: &[Missing], expected: &str, said: &[&str]) {
+fn check(body: &str, asynchronous: AsyncMode, missing: &[Missing], expected: &str, said: &[&str]) {
     let (ir, found) = pass(body, asynchronous, missing);
-    let (plain, _) = pass(expected, Asynchronous::Off, &[]);
+    let (plain, _) = pass(expected, AsyncMode::Off, &[]);
     let body = |ir: &str| {
         let (_, rest) = ir.split_once("define ").expect("it has a function");
         let lines = rest.split_once("\n}").expect("it ends").0.lines().skip(1);
@@ -114,9 +114,9 @@ const BACK: &str = "  %c = icmp eq i64 %s, %d\n  br i1 %c, label %loop, label %e
 #[test]
 fn what_is_missing_is_inserted() {
     let check = |body: &[&str], missing: &[Missing], expected: &[&str], rules: &[&str]| {
-        let (_, said) = pass(&body.concat(), Asynchronous::Insert, missing);
+        let (_, said) = pass(&body.concat(), AsyncMode::Insert, missing);
         let said: Vec<_> = said.iter().map(String::as_str).collect();
-        check(&body.concat(), Asynchronous::Insert, missing, &expected.concat(), &said);
+        check(&body.concat(), AsyncMode::Insert, missing, &expected.concat(), &said);
         // A remark each, and no warning.
         let found: Vec<_> = said.iter().map(|said| said.split_once(" has ").map_or(*said, |(_, what)| what)).collect();
         assert_eq!(found, rules);
@@ -141,7 +141,7 @@ fn what_is_not_needed_is_left_out() {
     let body = [LOAD, ARRIVE].concat();
     let says = "%s = call i64 asm sideeffect \"mbarrier.arrive.shared::cta.b64 $0, [$1];\", \"=l,r\"(ptr addrspace(3) @bar) has \
                 tcgen05.wait::ld.sync.aligned in front of it by R1: tcgen05.ld is not seen";
-    check(&body, Asynchronous::Insert, &[early, WAIT], &[LOAD, WAITS, ARRIVE].concat(), &[says]);
+    check(&body, AsyncMode::Insert, &[early, WAIT], &[LOAD, WAITS, ARRIVE].concat(), &[says]);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn what_cannot_be_inserted_is_a_warning() {
     let body = [LOAD, ARRIVE].concat();
     let said =
         "warning: k.ll:9: in function k: tcgen05.ld is not seen; help: insert mbarrier.inval.shared::cta.b64 [%r1]";
-    check(&body, Asynchronous::Insert, &[OPERAND], &body, &[said]);
+    check(&body, AsyncMode::Insert, &[OPERAND], &body, &[said]);
 }
 
 #[test]
@@ -158,11 +158,11 @@ fn a_check_changes_nothing() {
     let body = [LOAD, ARRIVE].concat();
     let says = "k.ll:9: in function k: tcgen05.ld is not seen; help: insert tcgen05.wait::ld.sync.aligned; async=insert does it";
     let (warning, error) = (format!("warning: {says}"), format!("error: {says}"));
-    check(&body, Asynchronous::Off, &[WAIT], &body, &[]);
-    check(&body, Asynchronous::Check, &[WAIT], &body, &[&warning]);
-    check(&body, Asynchronous::Deny, &[WAIT], &body, &[&error]);
+    check(&body, AsyncMode::Off, &[WAIT], &body, &[]);
+    check(&body, AsyncMode::Check, &[WAIT], &body, &[&warning]);
+    check(&body, AsyncMode::Deny, &[WAIT], &body, &[&error]);
     // Nothing here is asynchronous.
-    check(STORE, Asynchronous::Deny, &[Missing { first: "st.shared", second: "ret", ..WAIT }], STORE, &[]);
+    check(STORE, AsyncMode::Deny, &[Missing { first: "st.shared", second: "ret", ..WAIT }], STORE, &[]);
 }
 
 #[test]

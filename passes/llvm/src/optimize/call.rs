@@ -6,7 +6,7 @@ use inkwell::{
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
 use ptx_atomics_lowering::ptx::Space;
-use ptx_atomics_optimize::Kind;
+use ptx_atomics_optimize::EventKind;
 use ptx_atomics_pass::{
     Condition, Options, assembly,
     callee::{Declared, Effect, OF_NVIDIA},
@@ -21,25 +21,25 @@ use crate::{
 const INACCESSIBLE: u64 = 0b1100;
 
 /// What a call is to the optimizer; nothing, if it touches no memory that another thread sees, and orders nothing.
-pub fn kind(call: InstructionValue<'_>, options: &Options) -> Option<Kind> {
-    let barrier = || (!options.met(Condition::NoBarrier, false)).then_some(Kind::Barrier);
+pub fn kind(call: InstructionValue<'_>, options: &Options) -> Option<EventKind> {
+    let barrier = || (!options.met(Condition::NoBarrier, false)).then_some(EventKind::Barrier);
     if let Some(text) = inline_assembly(call) {
         let quiet = effects(call, None) == Some(0) || assembly::is_quiet(&text);
         return match options.met(Condition::QuietAssembly, quiet) {
             true => None,
             false if assembly::is_barrier(&text) => barrier(),
-            false => Some(Kind::Unknown("inline assembly".into())),
+            false => Some(EventKind::Unknown("inline assembly".into())),
         };
     }
     let Some(callee) = callee(call) else {
-        return Some(Kind::Unknown("a call through a pointer".into()));
+        return Some(EventKind::Unknown("a call through a pointer".into()));
     };
     let (name, effects) = (name(&callee), effects(call, Some(callee)));
     if effects == Some(0) {
         return None;
     }
     let is_known = options.met(Condition::KnownFunction, false);
-    let unknown = || (!is_known).then(|| Kind::Unknown(format!("the call to `{name}`")));
+    let unknown = || (!is_known).then(|| EventKind::Unknown(format!("the call to `{name}`")));
     let has_body = !options.met(Condition::NoBody, !has_body(callee));
     let Some(declared) = Declared::new(&name, has_body) else { return unknown() };
     let of_llvm = name.starts_with("llvm.") && !name.starts_with(OF_NVIDIA);
@@ -49,10 +49,10 @@ pub fn kind(call: InstructionValue<'_>, options: &Options) -> Option<Kind> {
         Some(Effect::Quiet) => None,
         None if of_llvm && inaccessible => None,
         Some(Effect::Barrier) => barrier(),
-        Some(Effect::Plain) => pointers(call).any(is_shared_with_threads).then_some(Kind::Plain),
+        Some(Effect::Plain) => pointers(call).any(is_shared_with_threads).then_some(EventKind::Plain),
         // A vector of pointers is not looked into.
         None if of_llvm && pointers(call).next().is_some() && !pointers(call).any(is_shared_with_threads) => None,
-        None if of_llvm => Some(Kind::Plain),
+        None if of_llvm => Some(EventKind::Plain),
         None => unknown(),
     }
 }

@@ -11,7 +11,7 @@ use ptx_atomics_lowering::{
     AtomicOp,
     ptx::{Scope, Space},
 };
-use ptx_atomics_optimize::{Atomic, Block, End, Event, Function, Kind};
+use ptx_atomics_optimize::{Atomic, Block, End, Event, EventKind, Function};
 use ptx_atomics_pass::{Condition, Options};
 use rustc_hash::FxHashMap;
 
@@ -102,7 +102,7 @@ impl<'c> Reader<'_, 'c> {
     fn event(&mut self, instruction: InstructionValue<'c>, success: Option<Success>) -> Option<Event> {
         let op = self.ops.get(&instruction.as_value_ref()).copied();
         let kind = match op {
-            Some(op) => Kind::Atomic(self.atomic(instruction, op, success)?),
+            Some(op) => EventKind::Atomic(self.atomic(instruction, op, success)?),
             None => self.kind(instruction)?,
         };
         self.instructions.push((instruction, op));
@@ -127,7 +127,7 @@ impl<'c> Reader<'_, 'c> {
     }
 
     /// What an instruction that is not atomic is to the optimizer; nothing, if it touches no memory that another thread sees.
-    fn kind(&self, instruction: InstructionValue<'c>) -> Option<Kind> {
+    fn kind(&self, instruction: InstructionValue<'c>) -> Option<EventKind> {
         let raw = instruction.as_value_ref();
         // SAFETY: the instruction is live, and each accessor is called for the opcodes that have it.
         unsafe {
@@ -135,7 +135,7 @@ impl<'c> Reader<'_, 'c> {
                 LLVMOpcode::LLVMLoad => 0,
                 LLVMOpcode::LLVMStore => 1,
                 LLVMOpcode::LLVMCall => return call::kind(instruction, self.options),
-                LLVMOpcode::LLVMVAArg => return Some(Kind::Plain),
+                LLVMOpcode::LLVMVAArg => return Some(EventKind::Plain),
                 _ => return None,
             };
             let invariant = !LLVMGetMetadata(raw, self.invariant).is_null();
@@ -144,7 +144,7 @@ impl<'c> Reader<'_, 'c> {
                 return None;
             }
             let plain = self.options.met(Condition::NotVolatile, LLVMGetVolatile(raw) == 0);
-            Some(if !plain { Kind::Unknown("a volatile access".into()) } else { Kind::Plain })
+            Some(if !plain { EventKind::Unknown("a volatile access".into()) } else { EventKind::Plain })
         }
     }
 }

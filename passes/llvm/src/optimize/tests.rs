@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use inkwell::{context::Context, module::Module};
 use ptx_atomics_lowering::{AtomicOp, Operation, Ordering, PtxVersion, SyncScope, Target, ptx::Scope};
-use ptx_atomics_optimize::{Atomic, Block, Event, Function, Kind, Rewrites};
+use ptx_atomics_optimize::{Atomic, Block, Event, EventKind, Function, Rewrites};
 use ptx_atomics_pass::{
     Input, Options,
     operation::{describe, sync_scope_name},
@@ -61,10 +61,10 @@ fn fed<'c>(module: &Module<'c>, input: &Input, options: &Options) -> Vec<feed::F
 
 fn show(event: &Event) -> String {
     match &event.kind {
-        Kind::Plain => "plain".into(),
-        Kind::Barrier => "barrier".into(),
-        Kind::Unknown(what) => format!("? {what}"),
-        Kind::Atomic(atomic) => {
+        EventKind::Plain => "plain".into(),
+        EventKind::Barrier => "barrier".into(),
+        EventKind::Unknown(what) => format!("? {what}"),
+        EventKind::Atomic(atomic) => {
             let operation = describe(&atomic.op, sync_scope_name(atomic.op.scope, Scope::Sys), "i32");
             let address = atomic.address.map_or(String::new(), |at| {
                 let block = at.block.map_or(String::new(), |block| format!(" of {block}"));
@@ -509,13 +509,13 @@ fn change(function: &mut Function, random: &mut Random) {
     let fence = |ordering| {
         let scope = SyncScope::Threads(Scope::Cta);
         let op = AtomicOp { operation: Operation::Fence, ordering, scope };
-        Event { id: None, kind: Kind::Atomic(Atomic::fence(op)) }
+        Event { id: None, kind: EventKind::Atomic(Atomic::fence(op)) }
     };
     for (from, block) in original.iter().enumerate() {
         let events = &mut function.blocks[from].events;
         events.retain(|event| !event.atomic().is_some_and(Atomic::is_fence) || random.below(3) > 0);
         for event in events.iter_mut() {
-            if let Kind::Atomic(atomic) = &mut event.kind
+            if let EventKind::Atomic(atomic) = &mut event.kind
                 && !atomic.is_fence()
                 && random.below(3) == 0
             {

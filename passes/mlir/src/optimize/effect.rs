@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use melior::ir::{RegionLike, Type, Value, ValueLike, attribute::FlatSymbolRefAttribute, operation::OperationLike};
 use ptx_atomics_lowering::ptx::Space;
-use ptx_atomics_optimize::Kind;
+use ptx_atomics_optimize::EventKind;
 use ptx_atomics_pass::{
     assembly,
     callee::{Declared, Effect},
@@ -144,18 +144,18 @@ pub fn has_body(function: Op<'_, '_>) -> bool {
 
 /// What an op without regions is to the optimizer; nothing, if it touches no memory that another thread sees, and orders
 /// nothing.
-pub fn kind(op: Op<'_, '_>, bodies: &Bodies) -> Option<Kind> {
+pub fn kind(op: Op<'_, '_>, bodies: &Bodies) -> Option<EventKind> {
     let name = ir::name(op);
     if let Some(text) = assembly_of(op) {
-        let unknown = || if assembly::is_barrier(&text) { Kind::Barrier } else { Kind::Unknown(said(op)) };
+        let unknown = || if assembly::is_barrier(&text) { EventKind::Barrier } else { EventKind::Unknown(said(op)) };
         return (!assembly::is_quiet(&text)).then(unknown);
     }
     if let Some(callee) = callee_of(op) {
         return match bodies.declared(&callee).and_then(Declared::effect) {
             Some(Effect::Quiet) => None,
-            Some(Effect::Barrier) => Some(Kind::Barrier),
-            Some(Effect::Plain) => op.operands().any(is_shared_with_threads).then_some(Kind::Plain),
-            None => Some(Kind::Unknown(format!("the call to `{callee}`"))),
+            Some(Effect::Barrier) => Some(EventKind::Barrier),
+            Some(Effect::Plain) => op.operands().any(is_shared_with_threads).then_some(EventKind::Plain),
+            None => Some(EventKind::Unknown(format!("the call to `{callee}`"))),
         };
     }
     let begins = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
@@ -165,17 +165,17 @@ pub fn kind(op: Op<'_, '_>, bodies: &Bodies) -> Option<Kind> {
             .any(|name| ir::inherent(op, name).is_some_and(|attribute| attribute.to_string() != "false"));
         let invariant = ir::inherent(op, "invariant").is_some();
         return match op.operands().any(is_shared_with_threads) {
-            true if is_volatile => Some(Kind::Unknown("a volatile access".into())),
-            true if !invariant => Some(Kind::Plain),
+            true if is_volatile => Some(EventKind::Unknown("a volatile access".into())),
+            true if !invariant => Some(EventKind::Plain),
             _ => None,
         };
     }
     match ir::dialect(op) {
-        "gpu" if name == "gpu.barrier" => Some(Kind::Barrier),
+        "gpu" if name == "gpu.barrier" => Some(EventKind::Barrier),
         dialect if COMPUTING.contains(&dialect) || begins(&QUIET) => None,
         // What else has a pointer may access what is there.
         "llvm" | "vector" if !is_call(name) && !op.operands().any(|operand| points(operand.r#type())) => None,
-        _ => Some(Kind::Unknown(said(op))),
+        _ => Some(EventKind::Unknown(said(op))),
     }
 }
 

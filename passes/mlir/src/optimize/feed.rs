@@ -7,7 +7,7 @@ use ptx_atomics_lowering::{
     AtomicOp,
     ptx::{Scope, Space},
 };
-use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, Function, Kind};
+use ptx_atomics_optimize::{Address, Atomic, Block, End, Event, EventKind, Function};
 
 use super::{
     effect::{self, Bodies},
@@ -153,10 +153,10 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
                 self.ends[behind] = Some(terminator);
                 current = behind;
             } else if op.regions().next().is_some() {
-                self.event(current, op, Kind::Unknown(format!("`{}`", ir::name(op))), None);
+                self.event(current, op, EventKind::Unknown(format!("`{}`", ir::name(op))), None);
             } else if let Some(asked) = (self.atomic)(op) {
                 if let Some(atomic) = self.atomic(&asked) {
-                    self.event(current, op, Kind::Atomic(atomic), Some(asked.op));
+                    self.event(current, op, EventKind::Atomic(atomic), Some(asked.op));
                 }
             } else if let Some(kind) = effect::kind(op, self.bodies) {
                 self.event(current, op, kind, None);
@@ -165,7 +165,7 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
         Some(())
     }
 
-    fn event(&mut self, block: usize, op: Op<'c, 'a>, kind: Kind, asked: Option<AtomicOp>) {
+    fn event(&mut self, block: usize, op: Op<'c, 'a>, kind: EventKind, asked: Option<AtomicOp>) {
         let id = Some(self.ops.len());
         self.ops.push((op, asked));
         self.blocks[block].events.push(Event { id, kind });
@@ -214,7 +214,7 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
         let edge = branch.successor(number).ok().and_then(|to| self.number(to)).map(|to| (block, to));
         let Self { blocks, ops, .. } = self;
         for event in &mut blocks[block].events {
-            if let Kind::Atomic(atomic) = &mut event.kind
+            if let EventKind::Atomic(atomic) = &mut event.kind
                 && event.id.is_some_and(|id| ops[id].0 == exchange)
             {
                 atomic.success = edge;
