@@ -344,7 +344,7 @@ impl Registers {
                 let value = |(index, source)| self.value(source, op.source_type(*ty, index).bits());
                 let sources = sources.iter().enumerate().map(value).collect::<Result<Vec<_>, _>>()?;
                 let value = self.carried(*op, *ty, &sources).or_else(|| alu(*op, *ty, &sources));
-                self.write(d, ty.bits(), value.ok_or_else(unmodelled)?)?;
+                self.write(d, op.result_type(*ty).bits(), value.ok_or_else(unmodelled)?)?;
             }
             Instruction::Cvt { to, from, d, a, .. } => {
                 let value = convert(*to, *from, self.value(a, from.bits())?).ok_or_else(unmodelled)?;
