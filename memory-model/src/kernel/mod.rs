@@ -128,21 +128,7 @@ pub fn compile(
         special,
     });
     let runs: Vec<_> = runs.collect();
-    // What a condition names is an object, be it accessed or not.
-    let mut named = Vec::new();
-    for atom in test.conditions.iter().flat_map(|condition| condition.formula.atoms()) {
-        let AtomWords::Memory { name, offset, at } = atom else { continue };
-        match objects.named(&name) {
-            Ok(object) => {
-                let object = &objects.all[object];
-                let (start, bytes) = object.part(offset);
-                if object.has(start, bytes) {
-                    named.push((object.base + start, bytes));
-                }
-            }
-            Err(why) => errors.push(at.error(why)),
-        }
-    }
+    let named = named(test, &mut objects, &mut errors);
     if !errors.is_empty() {
         return Err(Errors(errors));
     }
@@ -206,6 +192,25 @@ impl Compiled {
         }
         found
     }
+}
+
+/// The bytes that conditions name: each is part of an object, be it accessed or not.
+fn named(test: &Test, objects: &mut Objects<'_>, errors: &mut Vec<Error>) -> Vec<(Value, u64)> {
+    let mut named = Vec::new();
+    for atom in test.conditions.iter().flat_map(|condition| condition.formula.atoms()) {
+        let AtomWords::Memory { name, offset, at } = atom else { continue };
+        match objects.named(&name) {
+            Ok(object) => {
+                let object = &objects.all[object];
+                let (start, bytes) = object.part(offset);
+                if object.has(start, bytes) {
+                    named.push((object.base + start, bytes));
+                }
+            }
+            Err(why) => errors.push(at.error(why)),
+        }
+    }
+    named
 }
 
 /// The function that a thread runs, and what its parameters hold.
