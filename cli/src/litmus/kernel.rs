@@ -252,9 +252,8 @@ fn compiled(args: &LitmusArgs, path: &Path) -> Result<Input, Errors> {
 
 /// Where Rust's `core` for the GPU is kept: in the repository that the command was built in, or in the cache of its user.
 fn kept() -> PathBuf {
-    let program = env::current_exe().ok();
-    let repository =
-        program.iter().flat_map(|program| program.ancestors()).find(|folder| folder.join("scope/src").is_dir());
+    // The folder of builds may be elsewhere.
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().filter(|folder| folder.join("scope/src").is_dir());
     let cache = || {
         let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
         let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
