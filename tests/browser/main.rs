@@ -33,6 +33,20 @@ use self::site::{browse, ready, run, same, script, serve, set, text, wait};
 
 const DRIVER: &str = "chromedriver";
 
+/// How pages are laid out, and which keys they take: it changes with the pages alone.
+const LAYOUT: [&str; 10] = [
+    "keys are the editor's",
+    "keys are the form's",
+    "the test as a command",
+    "an example is a link",
+    "the verdict is seen",
+    "a wide drawing takes the width that there is",
+    "the address is not written with each key",
+    "the first key leads to the test",
+    "drawings are dark in dark themes, and can be read on a telephone",
+    "nothing of what is typed is cut off",
+];
+
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let no_book = !arguments.list && matches!(book(), Err(Unbuilt::Missing));
@@ -71,6 +85,8 @@ fn main() {
         "explorer", "every control has a name, and nothing is wider than a telephone" => usable;
         "reference/add", "a heading can be linked to, and leads to the explorer" => reference;
     };
+    let is_layout = |trial: &Trial| LAYOUT.iter().any(|name| trial.name().ends_with(name));
+    let tests = tests.into_iter().map(|trial| if is_layout(&trial) { left_to_all(trial) } else { trial });
     let lost = LOST.map(|(page, file, says)| {
         let trial = trial(format!("{page}: {file} cannot be loaded"), missing, move || is_lost(page, file, says));
         // One for each sentence.
