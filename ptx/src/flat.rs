@@ -36,7 +36,7 @@ use crate::{
     instruction::Fence,
     module::{Code, Function, Item, Module},
     runtime::Runtime,
-    word::{AtomOp, Reduction, Scope, Space, Type},
+    word::{AtomOp, Reduction, Scope, Sem, Space, Type},
 };
 
 /// The number of a register in [`Flat::registers`].
@@ -67,18 +67,6 @@ pub enum Operand {
     Vector(Vec<Operand>),
     /// `_`, or what is not read here.
     Nothing,
-}
-
-/// The semantics of a memory instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // A variant is named as it is spelled, and the manual says what it means.
-pub enum Sem {
-    Weak,
-    Relaxed,
-    Acquire,
-    Release,
-    AcqRel,
-    Volatile,
 }
 
 /// Which instruction accesses memory.

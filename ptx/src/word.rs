@@ -32,6 +32,10 @@ modifiers! {
         Const,
     }
 
+    /// Semantics of memory operations (section 8.4), of loads and stores and of atomic operations alike. `Volatile` is as
+    /// `relaxed.sys` (section 8.4.2).
+    pub enum Sem { Weak, Relaxed, Acquire, Release, AcqRel, Volatile }
+
     /// Semantics of `fence`.
     pub enum FenceSem { Sc, AcqRel, Acquire, Release }
 

@@ -1,8 +1,8 @@
 //! What the check takes from the code of a kernel, in its own words.
 
 use ptx_isa::{
-    Fence, FenceSem, Scope,
-    flat::{Access, Action, NotInlined, Operand, Sem, Step, SymbolName},
+    Fence, FenceSem, Scope, Sem,
+    flat::{Access, Action, NotInlined, Operand, Step, SymbolName},
 };
 
 use crate::kernel::Semantics;

@@ -25,7 +25,7 @@ use crate::{
         Address, Barrier, BarrierName, BarrierPart, Computation, Guard, Label, Operand, Register, RmwOp, Statement,
         Stop, Value, fits,
     },
-    ptx::{Fence, Instruction, Program, Proxy, Sem, Semantics},
+    ptx::{Fence, Instruction, Program, Proxy, Semantics},
     unfold::ARRAY,
 };
 
@@ -427,16 +427,8 @@ impl Reader<'_, '_> {
             return Err(format!("an access has 8 to 64 bits here, not {}", ty.bits()));
         }
         let a = self.address(&of.address)?;
-        let sem = match of.sem {
-            flat::Sem::Weak => Sem::Weak,
-            flat::Sem::Relaxed => Sem::Relaxed,
-            flat::Sem::Acquire => Sem::Acquire,
-            flat::Sem::Release => Sem::Release,
-            flat::Sem::AcqRel => Sem::AcqRel,
-            flat::Sem::Volatile => Sem::Volatile,
-        };
         let scope = of.strong().unwrap_or(ptx_isa::Scope::Sys);
-        let access = Semantics { sem, scope, mmio: of.mmio, proxy: Proxy::Generic };
+        let access = Semantics { sem: of.sem, scope, mmio: of.mmio, proxy: Proxy::Generic };
         if let AccessKind::Atom | AccessKind::Red = of.kind {
             return self.atomic(of, a, ty, access, writes).map(|instruction| vec![instruction]);
         }

@@ -15,11 +15,9 @@ pub mod readings;
 pub mod relations;
 pub mod search;
 
-use std::{fmt, str::FromStr};
-
-pub use ptx_isa::FenceSem;
 use ptx_isa::{AtomSem, LdSem, MembarLevel, RedSem, StSem};
-use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+pub use ptx_isa::{FenceSem, Sem};
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 use self::readings::Readings;
 use crate::{
@@ -64,51 +62,6 @@ impl Language for Ptx {
         };
         let semantics = reduction.map_or(Semantics::WEAK, |scope| Semantics::new(Sem::Relaxed, scope));
         Some(Semantics { proxy, ..semantics })
-    }
-}
-
-/// Semantics of memory operations (section 8.4), of loads and stores and of atomic operations alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter)]
-pub enum Sem {
-    /// Not strong (section 8.4.1).
-    Weak,
-    /// Strong, and no more.
-    Relaxed,
-    /// What follows it in its thread does not come before it.
-    Acquire,
-    /// What precedes it in its thread does not come behind it.
-    Release,
-    /// Both.
-    AcqRel,
-    /// As `relaxed.sys` (section 8.4.2).
-    Volatile,
-}
-
-impl Sem {
-    /// The modifier in PTX, without its dot.
-    fn modifier(self) -> &'static str {
-        match self {
-            Self::Weak => LdSem::Weak.into(),
-            Self::Relaxed => AtomSem::Relaxed.into(),
-            Self::Acquire => AtomSem::Acquire.into(),
-            Self::Release => AtomSem::Release.into(),
-            Self::AcqRel => AtomSem::AcqRel.into(),
-            Self::Volatile => LdSem::Volatile.into(),
-        }
-    }
-}
-
-impl fmt::Display for Sem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.modifier())
-    }
-}
-
-impl FromStr for Sem {
-    type Err = strum::ParseError;
-
-    fn from_str(word: &str) -> Result<Self, strum::ParseError> {
-        Self::iter().find(|sem| sem.modifier() == word).ok_or(strum::ParseError::VariantNotFound)
     }
 }
 

@@ -1,7 +1,7 @@
 //! An instruction as what it does.
 
 use super::{
-    Access, AccessKind, Action, Barrier, Operand, Register, Sem,
+    Access, AccessKind, Action, Barrier, Operand, Register,
     inline::{Builder, Frame},
 };
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     mnemonic::{Control, Memory, Mnemonic},
     module::Jump,
     syntax::{self, Number, Operand as Syntax, Shape},
-    word::{FenceSem, MembarLevel, Scope, Type},
+    word::{FenceSem, MembarLevel, Scope, Sem, Type},
 };
 
 /// An instruction, with its words and its row of the mnemonics.
