@@ -202,3 +202,18 @@ fn damaged_texts_are_errors_or_tests() {
     println!("{compiled} tests, {refused} refused");
     assert!(compiled > 500 && refused > 500, "{compiled} {refused}");
 }
+
+/// An instruction that the model lacks gives no value that an answer could rest on.
+#[test]
+fn a_result_that_is_not_known() {
+    for instruction in ["createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;", "div.u64 %rd1, %rd2, %rd3;"] {
+        let ptx = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.visible .func (.param .b64 result) f() {{\n\
+             .reg .b64 %rd<4>;\n{instruction}\nst.param.b64 [result], %rd1;\nret;\n}}\n"
+        );
+        let kernels: Kernels = ptx.parse().expect("a module");
+        let tests = Test::of_words("thread P0 = f\nforall P0:return == 0\n").expect("a test");
+        let compiled = compile(&kernels, &tests[0], Conventions::MANUAL, 2).expect("a thread");
+        assert_eq!(states(&compiled[0].litmus.program), None, "{instruction}");
+    }
+}

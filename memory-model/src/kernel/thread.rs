@@ -53,7 +53,7 @@ const MAX_STEPS: usize = 1 << 14;
 pub(super) const LIMITS: flat::Limits = flat::Limits { depth: MAX_DEPTH, recursion: MAX_DEPTH, lines: MAX_STEPS };
 
 /// Instructions that do nothing that a memory model could tell.
-const WITHOUT_EFFECT: [&str; 6] = ["nanosleep", "pmevent", "brkpt", "setmaxnreg", "nop", "createpolicy"];
+const WITHOUT_EFFECT: [&str; 5] = ["nanosleep", "pmevent", "brkpt", "setmaxnreg", "nop"];
 
 /// Litmus tests have matrices of one element, kernels do not.
 const ASYNCHRONOUS: &str =
@@ -266,7 +266,8 @@ impl Reader<'_, '_> {
             Action::Unknown(mnemonic) | Action::Elsewhere(mnemonic) => {
                 Err(format!("`{mnemonic}` is no instruction of a litmus test"))
             }
-            Action::Nothing => Ok(Vec::new()),
+            Action::Nothing if step.writes.is_empty() => Ok(Vec::new()),
+            Action::Nothing => Err("an instruction whose result is not known".into()),
         };
         match read {
             Ok(instructions) => instructions.into_iter().for_each(|instruction| self.push(instruction)),
@@ -366,9 +367,8 @@ impl Reader<'_, '_> {
                     return Err(unknown());
                 }
                 let mut values = [NONE; 3];
-                for (index, (value, source)) in values.iter_mut().zip(sources).enumerate() {
-                    *value =
-                        self.fitting(source, computation.source_type(ty, index)).or_else(|_| self.value(source))?;
+                for (value, source) in values.iter_mut().zip(sources) {
+                    *value = self.value(source)?;
                 }
                 Ok(vec![alu(computation, ty, self.result(writes)?, values)])
             }
