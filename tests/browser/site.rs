@@ -77,7 +77,20 @@ struct Driver {
 }
 
 impl Driver {
+    /// The driver takes a port that is free for IPv4, and ends where the same port is taken for IPv6: then it is started again.
     fn start() -> Result<Self, Failed> {
+        let mut said = String::new();
+        for _ in 0..5 {
+            match Self::try_start()? {
+                Ok(driver) => return Ok(driver),
+                Err(lines) => said = lines,
+            }
+        }
+        Err(format!("the driver says no port, five times; last: {said}").into())
+    }
+
+    /// The driver, or what it said before it ended.
+    fn try_start() -> Result<Result<Self, String>, Failed> {
         let mut process = Command::new(DRIVER)
             .arg("--port=0")
             .stdin(Stdio::null())
@@ -85,13 +98,20 @@ impl Driver {
             .stderr(Stdio::null())
             .spawn()?;
         let mut lines = BufReader::new(process.stdout.take().ok_or("no standard output")?).lines();
+        let mut said = String::new();
         let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            said += &format!("{line}\n");
             line.contains("started successfully")
                 .then(|| line.trim_end_matches('.').rsplit(' ').next()?.parse().ok())?
         });
+        let Some(port) = port else {
+            process.kill()?;
+            process.wait()?;
+            return Ok(Err(said));
+        };
         // What it says later must go somewhere.
         thread::spawn(move || lines.for_each(drop));
-        Ok(Self { process, port: port.ok_or("the driver says no port")? })
+        Ok(Ok(Self { process, port }))
     }
 }
 
