@@ -1,0 +1,1 @@
+//! Runs kernels on the CPU, and finds every data race that the execution has.
