@@ -1,0 +1,200 @@
+//! What a kernel is launched with, and how it is run.
+
+use std::ops::Range;
+
+use crate::report::Report;
+
+/// Three sizes, or a place in them: x, y, z.
+pub type Dim3 = [u32; 3];
+
+/// A launch of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The kernel, as the module spells it.
+    pub kernel: String,
+    /// How many CTAs the grid has in each direction.
+    pub grid: Dim3,
+    /// How many threads a CTA has in each direction.
+    pub block: Dim3,
+    /// How many CTAs a cluster has in each direction.
+    pub cluster: Dim3,
+    /// The bytes of dynamic shared memory of each CTA.
+    pub shared: u32,
+    /// One for each parameter.
+    pub arguments: Vec<Argument>,
+    /// Whether the kernel may start before those before it have ended: what it does not wait for by `griddepcontrol.wait` races
+    /// with them.
+    pub dependent: bool,
+}
+
+impl Launch {
+    /// A launch of one CTA.
+    pub fn new(kernel: impl Into<String>, block: Dim3, arguments: Vec<Argument>) -> Self {
+        let one = [1; 3];
+        Self { kernel: kernel.into(), grid: one, block, cluster: one, shared: 0, arguments, dependent: false }
+    }
+}
+
+/// What a parameter is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// Its bytes, the lowest first. They may be fewer than the parameter has: the others are 0.
+    Bytes(Vec<u8>),
+    /// The address of a buffer, and what is added to it, in bytes.
+    Buffer(Buffer, u64),
+    /// A tensor map, whose 128 bytes are the parameter.
+    TensorMap(Box<crate::TensorMap>, Buffer),
+}
+
+impl Argument {
+    /// A number of 32 bits.
+    pub fn u32(value: u32) -> Self {
+        Self::Bytes(value.to_le_bytes().into())
+    }
+
+    /// A number of 64 bits.
+    pub fn u64(value: u64) -> Self {
+        Self::Bytes(value.to_le_bytes().into())
+    }
+}
+
+/// A piece of global memory: its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Buffer(pub(crate) u32);
+
+/// What a buffer holds at first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// These bytes, and no more.
+    Bytes(Vec<u8>),
+    /// So many bytes that nobody has written.
+    Uninitialized(u64),
+    /// As many bytes as are touched, up to a limit in bytes: small numbers of 32 bits, made of the seed.
+    Grows(u64),
+}
+
+/// The order in which threads take their turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::EnumString, strum::EnumIter)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Schedule {
+    /// Every warp takes a short turn, in the order of their numbers.
+    RoundRobin,
+    /// Warps have random priorities, which change at random places ('A Randomized Scheduler with Probabilistic Guarantees of
+    /// Finding Bugs', Burckhardt et al., 2010).
+    Random,
+    /// One warp runs until it waits, before all others.
+    WarpAhead,
+    /// One CTA runs until it waits, before all others.
+    CtaAhead,
+    /// Every thread takes turns of its own, of random length.
+    Threads,
+}
+
+/// How kernels are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What all that is random is made of.
+    pub seed: u64,
+    /// Who runs when.
+    pub schedule: Schedule,
+    /// Whether races are looked for.
+    pub races: bool,
+    /// Whether a load may return an older value, where the memory model allows it.
+    pub stale: bool,
+    /// How many instructions a thread may execute.
+    pub step_limit: u64,
+    /// How many bytes of memory the machine may use.
+    pub memory_limit: u64,
+    /// How many findings of one kind and place are kept.
+    pub findings: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            schedule: Schedule::RoundRobin,
+            races: true,
+            stale: false,
+            step_limit: 1 << 24,
+            memory_limit: 8 << 30,
+            findings: 1,
+        }
+    }
+}
+
+impl Options {
+    /// The options of one of many seeds: the first is round robin without stale values, and those behind it take each schedule
+    /// in turn.
+    #[must_use]
+    pub fn of_seed(self, seed: u64) -> Self {
+        use strum::IntoEnumIterator;
+        let all: Vec<Schedule> = Schedule::iter().collect();
+        let schedule = all[(seed % all.len() as u64) as usize];
+        Self { seed, schedule, stale: seed > 0, ..self }
+    }
+}
+
+/// Why a kernel was not launched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct LaunchError {
+    /// The line of PTX, from 1, where there is one.
+    pub line: Option<u32>,
+    /// What is wrong, and what the user can do, as a clause without a full stop.
+    pub reason: String,
+}
+
+/// A module that is ready to run, on a device with its global memory.
+pub struct Device<'m> {
+    pub(crate) state: crate::device::State<'m>,
+}
+
+impl<'m> Device<'m> {
+    /// A device with a module: its variables are made.
+    ///
+    /// # Errors
+    /// All that the machine cannot run of it, for variables alone; what kernels lack is said when they are launched.
+    pub fn new(module: &'m ptx_isa::Module, options: Options) -> Result<Self, Vec<LaunchError>> {
+        Ok(Self { state: crate::device::State::new(module, options)? })
+    }
+
+    /// A new buffer, which findings call by this name.
+    pub fn allocate(&mut self, name: &str, contents: Contents) -> Buffer {
+        self.state.allocate(name, contents)
+    }
+
+    /// The buffer of a variable of the module, in `.global` or `.const`.
+    pub fn variable(&self, name: &str) -> Option<Buffer> {
+        self.state.variable(name)
+    }
+
+    /// What a buffer holds.
+    pub fn contents(&self, buffer: Buffer) -> &[u8] {
+        self.state.contents(buffer)
+    }
+
+    /// Writes into a buffer, as the host does between launches; what does not fit is left out.
+    pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
+        self.state.write(buffer, at, bytes);
+    }
+
+    /// The address of a buffer.
+    pub fn address(&self, buffer: Buffer) -> u64 {
+        self.state.address(buffer)
+    }
+
+    /// The addresses of a buffer that have memory.
+    pub fn range(&self, buffer: Buffer) -> Range<u64> {
+        let start = self.address(buffer);
+        start..start + self.contents(buffer).len() as u64
+    }
+
+    /// Runs a kernel to its end. What it did to memory is seen by the next one.
+    ///
+    /// # Errors
+    /// All that is wrong with the launch: the kernel, its arguments, its sizes, instructions that the machine does not have.
+    pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
+        self.state.launch(launch)
+    }
+}

@@ -1,0 +1,144 @@
+//! What a run found.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::launch::Dim3;
+
+/// What came of a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What is wrong, in the order in which it was found; each pair of lines once.
+    pub findings: Vec<Finding>,
+    /// What the kernel printed.
+    pub printed: String,
+    /// What is not computed as a GPU does, each once.
+    pub notes: Vec<Note>,
+    /// How many instructions threads have executed.
+    pub steps: u64,
+    /// How many findings were like one that is there.
+    pub repeated: u64,
+}
+
+/// A place in the PTX that is run in another manner than on a GPU.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Note {
+    /// The line of PTX, from 1.
+    pub line: u32,
+    /// What is different.
+    pub what: String,
+}
+
+/// What is wrong with an execution.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumString, strum::EnumIter,
+)]
+#[strum(serialize_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// Two accesses conflict, are not both strong, and nothing orders them (section 8.10 of the manual).
+    Race,
+    /// The same, of stores that write the same value.
+    SameValue,
+    /// Threads wait at different barriers, or a barrier opens without threads that it should have waited for.
+    DivergentBarrier,
+    /// A barrier or an mbarrier has a count that does not fit.
+    BarrierCount,
+    /// Threads wait for what never comes.
+    Hang,
+    /// Memory is read that nobody has written.
+    Uninitialized,
+    /// An access is outside of all memory.
+    OutOfBounds,
+    /// An address is no multiple of the size of the access.
+    Misaligned,
+    /// Tensor memory is not freed.
+    TensorMemory,
+    /// An instruction is used as the manual forbids it.
+    Misuse,
+    /// The kernel stopped itself: `trap`, a failed assertion, a panic.
+    Trap,
+    /// A thread executed more instructions than the limit.
+    StepLimit,
+    /// The machine does not have the instruction.
+    Unsupported,
+}
+
+impl FindingKind {
+    /// Whether the run ends there.
+    pub fn ends(self) -> bool {
+        matches!(self, Self::Hang | Self::Trap | Self::StepLimit | Self::Unsupported)
+    }
+
+    /// Whether it alone makes no run a failure.
+    pub fn is_warning(self) -> bool {
+        matches!(self, Self::SameValue)
+    }
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub kind: FindingKind,
+    /// Where it was noticed; of a race, the access that came last in this execution.
+    pub site: Site,
+    /// Of a race, the access that came first; of others, what has to do with it.
+    pub other: Option<Site>,
+    /// Where in memory, where it is about that: a symbol or parameter and an offset in bytes, as `counter+4`.
+    pub place: Option<String>,
+    /// What is wrong, as a sentence without a full stop.
+    pub message: String,
+    /// What would have ordered the two, or what else can be done.
+    pub help: Option<String>,
+}
+
+/// An instruction of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The line of PTX, from 1; 0 if there is none.
+    pub line: u32,
+    /// The line of the source, as `.loc` says it.
+    pub source: Option<SourceLine>,
+    /// The instruction, without its operands: `ld.global.u32`.
+    pub instruction: String,
+    /// The thread in its CTA.
+    pub thread: Dim3,
+    /// The CTA in its grid.
+    pub cta: Dim3,
+}
+
+/// A line of the source of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceLine {
+    /// As `.file` names it.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 if it is not known.
+    pub column: u32,
+}
+
+impl Display for SourceLine {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Site {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { line, source, instruction, thread, cta } = self;
+        write!(f, "line {line}: {instruction} of thread {},{},{}", thread[0], thread[1], thread[2])?;
+        write!(f, " of CTA {},{},{}", cta[0], cta[1], cta[2])?;
+        source.as_ref().map_or(Ok(()), |source| write!(f, " ({source})"))
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)
+    }
+}
