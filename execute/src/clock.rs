@@ -11,7 +11,7 @@ pub type Agent = u32;
 pub type Epoch = u32;
 
 /// How many bits of an agent are its index in its CTA.
-pub const INDEX_BITS: u32 = 12;
+pub const INDEX_BITS: u32 = 13;
 
 /// The CTA of an agent.
 pub fn cta_of(agent: Agent) -> u32 {

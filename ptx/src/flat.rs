@@ -321,6 +321,8 @@ pub struct Flat {
     pub calls: Vec<CallSite>,
     /// The head of the function.
     pub head: Head,
+    /// How many of the symbols are the module's; they stand first.
+    pub module_symbols: usize,
     /// The results and the parameters of a function that is alone, in their order.
     pub formals: [Vec<Operand>; 2],
 }

@@ -60,7 +60,8 @@ impl Flat {
 
     fn build<'m>(library: &Library<'m>, function: &'m Function, limits: Limits, is_alone: bool) -> Self {
         let head = Head::read(&function.head);
-        let flat = Self { symbols: library.symbols.clone(), head: head.clone(), ..Self::default() };
+        let symbols = library.symbols.clone();
+        let flat = Self { module_symbols: symbols.len(), symbols, head: head.clone(), ..Self::default() };
         let mut builder = Builder {
             library,
             limits,

@@ -183,8 +183,13 @@ impl<'m> Builder<'_, 'm> {
             },
             None => Vec::new(),
         };
-        if let Some(symbol) = symbol.filter(|_| self.is_alone) {
-            return (Action::Argument { symbol, offset, ty, from: stores(self, frame) }, Vec::new());
+        match symbol {
+            Some(symbol) if self.is_alone => {
+                return (Action::Argument { symbol, offset, ty, from: stores(self, frame) }, Vec::new());
+            }
+            // A register has the address of a parameter.
+            None if self.is_alone => return (self.access(frame, of), writes),
+            _ => {}
         }
         let parameter = self.parameter(frame, name);
         let bytes = i64::from(ty.bits().div_ceil(8));
