@@ -248,9 +248,8 @@ pub struct Meeting {
 impl Meeting {
     /// A clock joins.
     pub fn join(&mut self, clock: &Clock) {
-        let is_last = |last: &Past| {
-            last.seen.is_shared_with(&clock.past.seen) && last.fenced.is_shared_with(&clock.past.fenced)
-        };
+        let is_last =
+            |last: &Past| last.seen.is_shared_with(&clock.past.seen) && last.fenced.is_shared_with(&clock.past.fenced);
         if !self.last.as_ref().is_some_and(is_last) {
             self.past.join(&clock.past);
             self.last = Some(clock.past.clone());

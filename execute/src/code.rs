@@ -194,12 +194,37 @@ pub enum Op {
     Activemask(Reg),
     Fence(Fence),
     /// To (or from) a generic address.
-    Cvta { d: Reg, space: Space, to: bool, a: Source },
-    Isspacep { d: Reg, space: Space, a: Source },
-    Mapa { d: Reg, space: Space, a: Source, rank: Source },
-    Getctarank { d: Reg, space: Space, a: Source },
-    Alloca { d: Reg, bytes: Source, align: Source },
-    Stack { d: Option<Reg>, a: Source },
+    Cvta {
+        d: Reg,
+        space: Space,
+        to: bool,
+        a: Source,
+    },
+    Isspacep {
+        d: Reg,
+        space: Space,
+        a: Source,
+    },
+    Mapa {
+        d: Reg,
+        space: Space,
+        a: Source,
+        rank: Source,
+    },
+    Getctarank {
+        d: Reg,
+        space: Space,
+        a: Source,
+    },
+    Alloca {
+        d: Reg,
+        bytes: Source,
+        align: Source,
+    },
+    Stack {
+        d: Option<Reg>,
+        a: Source,
+    },
     Asynchronous(Box<Operation>),
     Matrix(Box<Matrix>),
     /// It waits for a moment.

@@ -2,11 +2,7 @@
 
 use ptx_isa::Space;
 
-use crate::{
-    launch::Contents,
-    random::Random,
-    shadow::Shadow,
-};
+use crate::{launch::Contents, random::Random, shadow::Shadow};
 
 /// Where the windows of the state spaces are in generic addresses. What is below is global memory.
 pub mod window {

@@ -38,7 +38,9 @@ impl Info {
             Some(Scope::Gpu) => 3,
             Some(Scope::Sys) => 4,
         };
-        Self(step & (MOST_STEPS as u32 - 1) | size << SIZE_AT | strength << STRENGTH_AT | if writes { WRITE } else { 0 })
+        Self(
+            step & (MOST_STEPS as u32 - 1) | size << SIZE_AT | strength << STRENGTH_AT | if writes { WRITE } else { 0 },
+        )
     }
 
     /// The same, of `atom` or `red`.
@@ -197,7 +199,8 @@ impl Shadow {
 
     /// How many bytes of memory it takes.
     pub fn bytes(&self) -> u64 {
-        let lists: usize = self.lists.iter().map(|list| list.capacity() * size_of::<Record>() + size_of_val(list)).sum();
+        let lists: usize =
+            self.lists.iter().map(|list| list.capacity() * size_of::<Record>() + size_of_val(list)).sum();
         (self.cells.capacity() * size_of::<Cell>() + lists) as u64
     }
 
@@ -234,7 +237,9 @@ impl Shadow {
                 (*write, *read) = (new, Record::NONE);
                 return;
             }
-        } else if (write.is_none() || after(write)) && (read.is_none() || same(read) && after(read) && read.is_covered_by(new)) {
+        } else if (write.is_none() || after(write))
+            && (read.is_none() || same(read) && after(read) && read.is_covered_by(new))
+        {
             *read = new;
             return;
         }
@@ -282,7 +287,13 @@ fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'
     });
     if list.len() >= bound {
         // Others of the same warp, then of the same CTA, say the same more often than strangers do.
-        let near = |old: &Record| (old.info.writes() == new.info.writes(), cta_of(old.agent) == cta_of(new.agent), old.agent / 32 == new.agent / 32);
+        let near = |old: &Record| {
+            (
+                old.info.writes() == new.info.writes(),
+                cta_of(old.agent) == cta_of(new.agent),
+                old.agent / 32 == new.agent / 32,
+            )
+        };
         let victim = (0..list.len()).max_by_key(|place| near(&list[*place])).unwrap_or(0);
         list.remove(victim);
     }

@@ -6,8 +6,8 @@ use ptx_isa::Scope;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    clock::{Agent, Clock, Epoch, Past, cta_of},
-    shadow::{ClusterSize, Record, includes},
+    clock::{Agent, Clock, Past, cta_of},
+    shadow::{ClusterSize, Record},
 };
 
 /// What release patterns make visible, by who may acquire it: threads of a CTA, of a cluster, or all.
@@ -51,7 +51,8 @@ impl Message {
     /// A pattern of an agent, whose last operation has this scope, sees it.
     pub fn acquire(&self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) {
         let cta = cta_of(clock.agent);
-        let of = |list: &[(u32, Past)], key: u32| list.iter().find(|(own, _)| *own == key).map(|(_, past)| past.clone());
+        let of =
+            |list: &[(u32, Past)], key: u32| list.iter().find(|(own, _)| *own == key).map(|(_, past)| past.clone());
         let mut found = vec![of(&self.ctas, cta)];
         if scope >= Scope::Cluster {
             found.push(of(&self.clusters, cta / cluster));
@@ -216,8 +217,10 @@ impl Locations {
             }
         }
         let location = self.0.entry(of.address).or_default();
-        let earlier = location.releases.iter().find(|(other, _)| *other == agent).map(|(_, message)| Rc::clone(message));
-        let continues = is_atomic && location.last.is_some_and(|last| last.is_morally_strong_with(of.record, of.cluster));
+        let earlier =
+            location.releases.iter().find(|(other, _)| *other == agent).map(|(_, message)| Rc::clone(message));
+        let continues =
+            is_atomic && location.last.is_some_and(|last| last.is_morally_strong_with(of.record, of.cluster));
         let chain = Some(Rc::clone(&location.message)).filter(|_| continues);
         for other in chain.iter().chain(&earlier) {
             own.join(other);
@@ -256,9 +259,8 @@ impl Locations {
     pub fn is_observed(&self, address: u64, write: Record, clock: &Clock, cluster: ClusterSize) -> bool {
         self.0.get(&address).is_some_and(|location| {
             let is_last = location.last.is_none_or(|last| (last.agent, last.epoch) == (write.agent, write.epoch));
-            let sees = |read: &Record| {
-                clock.has_seen(read.agent, read.epoch) && read.is_morally_strong_with(write, cluster)
-            };
+            let sees =
+                |read: &Record| clock.has_seen(read.agent, read.epoch) && read.is_morally_strong_with(write, cluster);
             is_last && location.observers.iter().any(sees)
         })
     }

@@ -1,7 +1,7 @@
 //! The lanes of a warp: their registers, where each of them is, and what it waits for.
 
 use crate::{
-    clock::{Clock, Past},
+    clock::Clock,
     code::{Column, LANES, Pc, Reg},
     sync::Pending,
 };
@@ -118,10 +118,13 @@ pub struct Warp {
     pub carry: Lanes,
     /// How many instructions it has executed.
     pub steps: u64,
+    /// Lanes that have all come to the collective instruction that is next.
+    pub gathered: Lanes,
     /// How long its turn has been the same group's.
     pub patience: u32,
-    /// A hash of its state, each time that nothing has happened for long.
+    /// A hash of its state, each time that nothing has happened for long, and since when.
     pub states: Vec<u64>,
+    pub version: u64,
     /// Whether it does the same for ever.
     pub is_cycling: bool,
 }
@@ -200,6 +203,6 @@ impl Warp {
 pub struct Thread {
     pub clock: Clock,
     pub pending: Pending,
-    /// What it has arrived with at the barrier of the cluster.
-    pub cluster: Option<Past>,
+    /// The phase of the barrier of the cluster in which it has arrived.
+    pub cluster: Option<u32>,
 }

@@ -1,10 +1,9 @@
 //! Functions in the flat form of `ptx/` as programs.
 
 use ptx_isa::{
-    Cmp, Code, Module, Reduction, Runtime, Space, Type, Variable,
+    Code, Module, Runtime, Space, Type, Variable,
     arithmetic::{Computation, Rmw, Subnormals},
     flat::{self, AccessKind, Action, Flat, Library, Operand},
-    mnemonic::Mnemonic,
 };
 use rustc_hash::FxHashMap;
 
@@ -20,7 +19,12 @@ pub type Place<'p> = dyn FnMut(&Variable) -> u64 + 'p;
 
 /// A kernel and all functions of its module. `place` says where variables of global memory are that are within functions; `global`
 /// where those of the module are.
-pub fn decode(module: &Module, kernel: &ptx_isa::Function, global: &FxHashMap<String, u64>, place: &mut Place<'_>) -> Program {
+pub fn decode(
+    module: &Module,
+    kernel: &ptx_isa::Function,
+    global: &FxHashMap<String, u64>,
+    place: &mut Place<'_>,
+) -> Program {
     let library = Library::of(module);
     let others = module.functions().filter(|function| function.body.is_some() && function.name != kernel.name);
     let functions: Vec<&ptx_isa::Function> =
@@ -35,7 +39,7 @@ pub fn decode(module: &Module, kernel: &ptx_isa::Function, global: &FxHashMap<St
         .map(|(index, flat)| Frame::of(flat, index == 0, &names, global, &mut shared, place))
         .collect();
     shared.lay_out(&mut program);
-    for ((function, flat), mut frame) in functions.iter().zip(&flats).zip(frames) {
+    for (function, mut frame) in functions.iter().zip(frames) {
         for symbol in &mut frame.symbols {
             if let Home::Shared(key) = symbol {
                 *symbol = Home::At(shared.offsets.get(&**key).copied().unwrap_or(0));

@@ -77,7 +77,9 @@ fn word(op: AluOp, signed: bool) -> Option<Fast> {
         Selp => lanes!(|a, b, c| u64::from(if c & 1 == 1 { a as u32 } else { b as u32 })),
         MulWide if signed => lanes!(|a, b, _| (i64::from(a as i32) * i64::from(b as i32)) as u64),
         MulWide => lanes!(|a, b, _| u64::from(a as u32) * u64::from(b as u32)),
-        MadWide if signed => lanes!(|a, b, c| (i64::from(a as i32) * i64::from(b as i32)).wrapping_add(c as i64) as u64),
+        MadWide if signed => {
+            lanes!(|a, b, c| (i64::from(a as i32) * i64::from(b as i32)).wrapping_add(c as i64) as u64)
+        }
         MadWide => lanes!(|a, b, c| (u64::from(a as u32) * u64::from(b as u32)).wrapping_add(c)),
         _ => None,
     }
@@ -121,12 +123,30 @@ fn float(op: AluOp) -> Option<Fast> {
 macro_rules! compare {
     ($ty:expr, |$a:ident, $b:ident| $value:expr) => {
         match ($ty.is_float(), $ty.is_signed(), $ty.bits()) {
-            (false, true, 32) => lanes!(|a, b, _| { let ($a, $b) = (a as i32, b as i32); ($value).into() }),
-            (false, false, 32) => lanes!(|a, b, _| { let ($a, $b) = (a as u32, b as u32); ($value).into() }),
-            (false, true, 64) => lanes!(|a, b, _| { let ($a, $b) = (a as i64, b as i64); ($value).into() }),
-            (false, false, 64) => lanes!(|a, b, _| { let ($a, $b) = (a, b); ($value).into() }),
-            (true, _, 32) => lanes!(|a, b, _| { let ($a, $b) = (f(a), f(b)); ($value).into() }),
-            (true, _, 64) => lanes!(|a, b, _| { let ($a, $b) = (d(a), d(b)); ($value).into() }),
+            (false, true, 32) => lanes!(|a, b, _| {
+                let ($a, $b) = (a as i32, b as i32);
+                ($value).into()
+            }),
+            (false, false, 32) => lanes!(|a, b, _| {
+                let ($a, $b) = (a as u32, b as u32);
+                ($value).into()
+            }),
+            (false, true, 64) => lanes!(|a, b, _| {
+                let ($a, $b) = (a as i64, b as i64);
+                ($value).into()
+            }),
+            (false, false, 64) => lanes!(|a, b, _| {
+                let ($a, $b) = (a, b);
+                ($value).into()
+            }),
+            (true, _, 32) => lanes!(|a, b, _| {
+                let ($a, $b) = (f(a), f(b));
+                ($value).into()
+            }),
+            (true, _, 64) => lanes!(|a, b, _| {
+                let ($a, $b) = (d(a), d(b));
+                ($value).into()
+            }),
             _ => None,
         }
     };

@@ -82,7 +82,9 @@ impl Special {
             "dynamic_smem_size" => Self::DynamicSmemSize,
             "WARP_SZ" => Self::WarpSize,
             "current_graph_exec" => Self::Zero,
-            _ if stem.starts_with("envreg") || stem.starts_with("pm") || stem.starts_with("reserved_smem") => Self::Zero,
+            _ if stem.starts_with("envreg") || stem.starts_with("pm") || stem.starts_with("reserved_smem") => {
+                Self::Zero
+            }
             _ => return None,
         })
     }
