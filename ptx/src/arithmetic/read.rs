@@ -55,8 +55,8 @@ const ROWS: &[Row] = rows! {
     "fma", "RND ?ftz", "f32x2" => float;
     "fma", "RND ?sat", "f32 f16|bf16" => float;
     "fma", "rn ?ftz ?sat|relu", "f16|f16x2" => float;
-    "fma", "rn ?relu", "bf16|bf16x2" => float;
-    "fma", "rn oob ?relu", "f16|f16x2|bf16|bf16x2" => float;
+    "fma", "rn oob ?sat|relu", "f16|f16x2" => float;
+    "fma", "RND ?oob ?relu", "bf16|bf16x2" => float;
     "div", "RND|approx|full ?ftz", "f32" => float;
     "div rcp sqrt", "RND", "f64" => float;
     "rcp sqrt", "RND|approx ?ftz", "f32" => float;
@@ -112,7 +112,14 @@ const ROWS: &[Row] = rows! {
     "dp2a", "lo|hi", "u32|s32 u32|s32" => dot;
     "fns", "", "b32" => fns;
     // Conversions.
-    "cvt", "sat", "INT INT" => cvt;
+    "cvt", "sat", "u8 u16|u32|u64|s8|SIGNED" => cvt;
+    "cvt", "sat", "u16 u32|u64|s8|SIGNED" => cvt;
+    "cvt", "sat", "u32 u64|s8|SIGNED" => cvt;
+    "cvt", "sat", "u64 s8|SIGNED" => cvt;
+    "cvt", "sat", "s8 u8|UNSIGNED|SIGNED" => cvt;
+    "cvt", "sat", "s16 UNSIGNED|s32|s64" => cvt;
+    "cvt", "sat", "s32 u32|u64|s64" => cvt;
+    "cvt", "sat", "s64 u64" => cvt;
     "cvt", "IRND ?ftz ?sat", "INT f32" => cvt;
     "cvt", "IRND ?sat", "INT f16|f64" => cvt;
     "cvt", "IRND", "WIDE bf16" => cvt;
@@ -126,14 +133,15 @@ const ROWS: &[Row] = rows! {
     "cvt", "?ftz ?sat", "f32 f16" => cvt;
     "cvt", "?ftz ?sat", "f64 f32" => cvt;
     "cvt", "?sat", "f64 f16" => cvt;
-    "cvt", "?ftz", "f32 bf16" => cvt;
-    "cvt", "", "f64 bf16" => cvt;
+    "cvt", "?RND ?ftz", "f32 bf16" => cvt;
+    "cvt", "?RND", "f64 bf16" => cvt;
     "cvt", "RND ?ftz ?sat", "f32 f64" => cvt;
     "cvt", "RND ?ftz ?sat", "f16 f32" => cvt;
     "cvt", "RND ?sat", "f16 f64" => cvt;
     "cvt", "RND ?ftz", "bf16 f32" => cvt;
-    "cvt", "RND", "bf16 f64|f16" => cvt;
-    "cvt", "RND", "f16 bf16" => cvt;
+    "cvt", "RND", "bf16 f64" => cvt;
+    "cvt", "?RND", "bf16 f16" => cvt;
+    "cvt", "?RND", "f16 bf16" => cvt;
     "cvt", "rn|rz ?relu ?satfinite", "f16|f16x2|bf16|bf16x2|tf32 f32" => cvt;
     "cvt", "rna ?satfinite", "tf32 f32" => cvt;
     "cvt", "rs ?relu ?satfinite", "f16x2|bf16x2 f32" => cvt;
@@ -176,7 +184,7 @@ impl<'w> Words<'w> {
                 continue;
             }
             let slot = open.iter().position(|(_, alternatives)| alternatives.clone().any(|name| name == *word))?;
-            let _ = open.remove(slot);
+            drop(open.remove(slot));
             found.modifiers.push(word);
         }
         (types.next().is_none() && open.iter().all(|(is_optional, _)| *is_optional)).then_some(found)
@@ -341,6 +349,8 @@ fn cvt(words: &Words) -> Option<Computation> {
 }
 
 fn pack(words: &Words) -> Option<Computation> {
+    // It belongs to the name.
+    words.modifiers.first().filter(|first| **first == "pack")?;
     let (sign, bits) = words.types[0].split_at(1);
     Some(Computation::Pack(Pack { bits: bits.parse().ok()?, signed: sign == "s" }))
 }
