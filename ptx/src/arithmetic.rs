@@ -4,8 +4,21 @@
 //! type are not looked at, and those of a result are 0. No operand makes a function panic: `None` says that there is no such
 //! instruction, or that its result depends on more than its operands (the carry flag).
 
-use std::cmp::Ordering;
+mod compare;
+mod convert;
+mod exact;
+mod extended;
+mod float;
+mod integer;
+mod read;
 
+pub use self::{
+    compare::{Compare, Select, Test, compare},
+    convert::{Conversion, Pack, convert},
+    extended::{Extended, Mode},
+    float::Float,
+};
+use self::{float::float, integer::integer};
 use crate::word::{AluOp, AtomOp, Cmp, Type, VectorSize};
 
 impl Type {
@@ -142,45 +155,112 @@ pub fn alu(op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
     Some(value & mask(op.result_type(ty).bits()))
 }
 
-/// An instruction that computes one result of registers and constants.
+/// What a result is limited to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Limit {
+    None,
+    /// `.sat`: from 0 to 1.
+    Unit,
+    /// `.relu`: not negative.
+    Positive,
+}
+
+/// An instruction on registers and constants alone (sections 9.7.1 to 9.7.9). Registers that hold something packed have bits without
+/// a type of their own here, but for pairs of halves.
+///
+/// A NaN is the one that GPUs give, all ones without a sign. Of `f64`, it is the first operand that is NaN, made quiet; where no
+/// operand is, `0xFFF8000000000000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Computation {
-    /// Arithmetic on a type.
+    /// Arithmetic on integers and bits, and moves of anything. A division by zero gives all ones, and so does its remainder, as on
+    /// GPUs; PTX leaves it open.
     Alu(AluOp, Type),
-    /// `setp` with one result: 1 where the comparison holds, 0 where it does not.
+    /// `setp` of one comparison: 1 where it holds, 0 where it does not. The second result is the opposite.
     Setp(Cmp, Type),
-    /// `cvt`, without a rounding or to nearest even.
+    /// `cvt` between integers, without `.sat`.
     Cvt {
         /// The type of the result.
         to: Type,
         /// The type of the operand.
         from: Type,
     },
+    /// Other integer instructions.
+    Extended(Extended),
+    /// Floating-point arithmetic.
+    Float(Float),
+    /// `testp`.
+    Testp(Test, Type),
+    /// `setp` with more modifiers or of pairs, and `set`.
+    Compare(Compare),
+    /// `slct`.
+    Slct(Select),
+    /// `cvt` of floating-point numbers, or to them, or with `.sat`.
+    Convert(Conversion),
+    /// `cvt.pack`.
+    Pack(Pack),
+}
+
+/// What an instruction gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Outcome {
+    /// As many results as there are, and 0 for others.
+    pub results: [u128; 2],
+    /// The new carry flag, where the instruction writes it.
+    pub carry: Option<bool>,
 }
 
 impl Computation {
     /// What a mnemonic and all of its modifiers name; `None` if PTX has no such instruction, or it computes something else.
+    /// An integer type may have another sign than PTX asks for, or none. As for ptxas, the order of types alone counts.
     pub fn of(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
+        if let Some(found) = read::read(mnemonic, modifiers) {
+            return Some(found);
+        }
+        let is_number = |ty: &Type| ty.is_float() || ty.element().is_some();
         match (mnemonic, modifiers) {
-            ("setp", [cmp, ty]) => Some(Self::Setp(cmp.parse().ok()?, ty.parse().ok()?)),
-            ("cvt", [to, from] | ["rn", to, from]) => {
-                Some(Self::Cvt { to: to.parse().ok()?, from: from.parse().ok()? })
+            ("setp", [cmp, ty]) => {
+                let ty = ty.parse().ok().filter(|ty| !is_number(ty))?;
+                Some(Self::Setp(cmp.parse().ok()?, ty))
+            }
+            ("cvt", [to, from]) => {
+                let [to, from] = [to, from].map(|ty| ty.parse().ok().filter(|ty| !is_number(ty)));
+                Some(Self::Cvt { to: to?, from: from? })
             }
             _ => {
                 let op = AluOp::of(mnemonic, modifiers)?;
                 let mut rest = modifiers.iter().filter(|word| !op.modifiers().any(|own| own == **word));
-                let ty = rest.next()?.parse().ok()?;
-                (rest.next().is_none() && op.takes(ty)).then_some(Self::Alu(op, ty))
+                let ty: Type = rest.next()?.parse().ok()?;
+                let is_whole = matches!(op, AluOp::Mov | AluOp::Selp) || !is_number(&ty);
+                (rest.next().is_none() && is_whole && op.takes(ty)).then_some(Self::Alu(op, ty))
             }
         }
     }
 
-    /// The number of source operands.
+    /// What `of` takes beyond the arithmetic on integers that [`AluOp`] has: mnemonics with their modifiers.
+    pub fn forms() -> impl Iterator<Item = String> {
+        read::forms()
+    }
+
+    /// The number of source operands; of those in braces, each counts.
     pub fn arity(self) -> usize {
         match self {
             Self::Alu(op, _) => op.arity(),
             Self::Setp(..) => 2,
-            Self::Cvt { .. } => 1,
+            Self::Cvt { .. } | Self::Testp(..) => 1,
+            Self::Slct(_) => 3,
+            Self::Extended(of) => of.arity(),
+            Self::Float(of) => of.arity(),
+            Self::Compare(of) => of.arity(),
+            Self::Convert(of) => of.arity(),
+            Self::Pack(of) => of.arity(),
+        }
+    }
+
+    /// Whether there is a form of so many source operands: `min` and `max` of `f32` also have one of three.
+    pub fn takes(self, count: usize) -> bool {
+        match self {
+            Self::Float(of) => of.takes(count),
+            _ => count == self.arity(),
         }
     }
 
@@ -188,27 +268,88 @@ impl Computation {
     pub fn source_type(self, index: usize) -> Type {
         match self {
             Self::Alu(op, ty) => op.source_type(ty, index),
-            Self::Setp(_, ty) | Self::Cvt { from: ty, .. } => ty,
+            Self::Setp(_, ty) | Self::Cvt { from: ty, .. } | Self::Testp(_, ty) => ty,
+            Self::Slct(of) => {
+                if index == 2 {
+                    of.by
+                } else {
+                    of.ty
+                }
+            }
+            Self::Extended(of) => of.source_type(index),
+            Self::Float(of) => of.source_type(index),
+            Self::Compare(of) => of.source_type(index),
+            Self::Convert(of) => of.source_type(index),
+            Self::Pack(of) => of.source_type(index),
         }
     }
 
-    /// The type of the result.
+    /// The number of results: two of `setp`, of which a kernel may take the first alone, and of `lop3` with a predicate.
+    pub fn results(self) -> usize {
+        match self {
+            Self::Setp(..) | Self::Extended(Extended::Lop3 { .. }) => 2,
+            Self::Compare(of) if of.value.is_none() => 2,
+            _ => 1,
+        }
+    }
+
+    /// The type of the first result.
     pub fn result_type(self) -> Type {
         match self {
             Self::Alu(op, ty) => op.result_type(ty),
-            Self::Setp(..) => Type::Pred,
+            Self::Setp(..) | Self::Testp(..) => Type::Pred,
             Self::Cvt { to, .. } => to,
+            Self::Slct(of) => of.ty,
+            Self::Extended(of) => of.result_type(),
+            Self::Float(of) => of.result_type(),
+            Self::Compare(of) => of.result_type(),
+            Self::Convert(of) => of.result_type(),
+            Self::Pack(_) => Type::B32,
         }
     }
 
-    /// The result for as many sources as there are.
+    /// The type of each result: a second one is a predicate.
+    pub fn result_types(self) -> impl Iterator<Item = Type> {
+        [self.result_type(), Type::Pred].into_iter().take(self.results())
+    }
+
+    /// Whether the result depends on the carry flag.
+    pub fn uses_carry(self) -> bool {
+        matches!(self, Self::Alu(AluOp::Addc | AluOp::Subc, _) | Self::Extended(Extended::Carry { takes: true, .. }))
+    }
+
+    /// The first result for as many sources as there are; `None` if it depends on the carry flag.
     pub fn apply(self, sources: &[u128]) -> Option<u128> {
-        match (self, sources) {
-            (Self::Alu(op, ty), _) => alu(op, ty, sources),
-            (Self::Setp(cmp, ty), [a, b]) => compare(cmp, ty, *a, *b).map(u128::from),
-            (Self::Cvt { to, from }, [a]) => convert(to, from, *a),
-            _ => None,
-        }
+        if self.uses_carry() { None } else { self.execute(sources, false).map(|outcome| outcome.results[0]) }
+    }
+
+    /// What the instruction gives for as many sources as there are, and a carry flag. `None` if there are not as many.
+    pub fn execute(self, sources: &[u128], carry: bool) -> Option<Outcome> {
+        let (results, carry) = match (self, sources) {
+            (Self::Alu(AluOp::Div | AluOp::Rem, ty), [_, b]) if b & mask(ty.bits()) == 0 => {
+                ([mask(ty.bits()), 0], None)
+            }
+            (Self::Alu(op @ (AluOp::AddCc | AluOp::SubCc | AluOp::Addc | AluOp::Subc), ty), _) => {
+                let takes = matches!(op, AluOp::Addc | AluOp::Subc);
+                let op = if matches!(op, AluOp::AddCc | AluOp::Addc) { AluOp::Add } else { AluOp::Sub };
+                Extended::Carry { op, ty, takes, gives: !takes }.execute(sources, carry)?
+            }
+            (Self::Alu(op, ty), _) => ([alu(op, ty, sources)?, 0], None),
+            (Self::Setp(cmp, ty), [a, b]) => {
+                let holds = compare(cmp, ty, *a, *b)?;
+                ([holds.into(), (!holds).into()], None)
+            }
+            (Self::Cvt { to, from }, [a]) => ([convert(to, from, *a)?, 0], None),
+            (Self::Testp(test, ty), [a]) => ([test.holds(ty, *a)?.into(), 0], None),
+            (Self::Slct(of), [a, b, c]) => ([of.execute([*a, *b, *c]), 0], None),
+            (Self::Extended(of), _) => of.execute(sources, carry)?,
+            (Self::Float(of), _) => ([of.execute(sources)?, 0], None),
+            (Self::Compare(of), _) => (of.execute(sources)?, None),
+            (Self::Convert(of), _) => ([of.execute(sources)?, 0], None),
+            (Self::Pack(of), _) => ([of.execute(sources)?, 0], None),
+            _ => return None,
+        };
+        Some(Outcome { results, carry })
     }
 }
 
@@ -222,319 +363,4 @@ impl AluOp {
             _ => alu(self, ty, &[1; SOURCES][..self.arity()]).is_some(),
         }
     }
-}
-
-/// What integers give. Results wrap, so that most are the same for signed and unsigned operands.
-fn integer(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
-    use AluOp::*;
-    let bits = ty.bits();
-    // As numbers, with their signs.
-    let number = |value: u128| if ty.is_signed() { sign_extend(value as u64, bits).into() } else { value as i128 };
-    let (x, y) = (number(a), number(b));
-    // Only types of PTX that are not bits alone have an order and a product that does not wrap.
-    let numeric = matches!(bits, 16 | 32 | 64).then_some(());
-    let word = (bits == 32).then_some(());
-    Some(match op {
-        Mov => a,
-        Neg => a.wrapping_neg(),
-        Not => !a,
-        Abs => numeric.map(|()| x.unsigned_abs())?,
-        Cnot => (a == 0).into(),
-        Add => a.wrapping_add(b),
-        Sub => a.wrapping_sub(b),
-        And => a & b,
-        Or => a | b,
-        Xor => a ^ b,
-        Min => {
-            if order(ty, a, b).is_le() {
-                a
-            } else {
-                b
-            }
-        }
-        Max => {
-            if order(ty, a, b).is_ge() {
-                a
-            } else {
-                b
-            }
-        }
-        // A shift by the width or more leaves nothing, or the sign.
-        Shl => a.checked_shl(b as u32).unwrap_or(0),
-        Shr if ty.is_signed() => (sign_extend(a as u64, bits) >> (b as u32).min(63)) as u128,
-        Shr => a.checked_shr(b as u32).unwrap_or(0),
-        Div => numeric.and_then(|()| x.checked_div(y))? as u128,
-        Rem => numeric.and_then(|()| x.checked_rem(y))? as u128,
-        Sad => numeric.map(|()| c.wrapping_add((x - y).unsigned_abs()))?,
-        MulLo => a.wrapping_mul(b),
-        MulHi => numeric.map(|()| (x.wrapping_mul(y) as u128) >> bits)?,
-        MulWide if bits < 64 => numeric.map(|()| (x * y) as u128)?,
-        MadLo => a.wrapping_mul(b).wrapping_add(c),
-        MadHi => numeric.map(|()| ((x.wrapping_mul(y) as u128) >> bits).wrapping_add(c))?,
-        MadWide if bits < 64 => numeric.map(|()| ((x * y) as u128).wrapping_add(c))?,
-        Mul24Lo | Mul24Hi | Mad24Lo | Mad24Hi => {
-            word?;
-            let low = |value: u128| match ty.is_signed() {
-                true => sign_extend(value as u64, 24).into(),
-                false => (value & mask(24)) as i128,
-            };
-            let product = (low(a) * low(b)) as u128;
-            match op {
-                Mul24Lo => product,
-                Mul24Hi => product >> 16,
-                Mad24Lo => product.wrapping_add(c),
-                _ => (product >> 16).wrapping_add(c),
-            }
-        }
-        Selp => {
-            if c != 0 {
-                a
-            } else {
-                b
-            }
-        }
-        _ => return bits_of(op, ty, [a, b, c, d]),
-    })
-}
-
-/// What instructions on bits give (section 9.7.8, and parts of 9.7.1); nothing if they are none.
-fn bits_of(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
-    use AluOp::*;
-    let bits = ty.bits();
-    let word = (bits == 32).then_some(());
-    let word_or_two = matches!(bits, 32 | 64).then_some(());
-    let is_negative = ty.is_signed() && a >> (bits - 1) & 1 == 1;
-    Some(match op {
-        Popc => word_or_two.map(|()| a.count_ones())?.into(),
-        Clz => word_or_two.map(|()| a.leading_zeros() - (128 - bits))?.into(),
-        Brev => word_or_two.map(|()| a.reverse_bits() >> (128 - bits))?,
-        Bfind | BfindShiftamt => {
-            word_or_two?;
-            let magnitude = if is_negative { !a & mask(bits) } else { a };
-            match 127u32.checked_sub(magnitude.leading_zeros()) {
-                None => mask(32),
-                Some(found) if op == Bfind => found.into(),
-                Some(found) => (bits - 1 - found).into(),
-            }
-        }
-        Bfe => word_or_two.map(|()| bit_field(ty, a, b, c))?,
-        Bfi => {
-            word_or_two?;
-            let (at, length) = ((c & 0xFF) as u32, (d & 0xFF) as u32);
-            let place = mask(length).checked_shl(at).unwrap_or(0) & mask(bits);
-            a.checked_shl(at).unwrap_or(0) & place | b & !place
-        }
-        BmskClamp | BmskWrap => {
-            word?;
-            let limit = |value: u128| if op == BmskWrap { value & 31 } else { value.min(32) };
-            mask(limit(b) as u32).checked_shl(limit(a) as u32).unwrap_or(0)
-        }
-        SzextClamp | SzextWrap => {
-            word?;
-            let length = if op == SzextWrap { b & 31 } else { b.min(32) };
-            bit_field(ty, a, 0, length)
-        }
-        Lop3 => {
-            word?;
-            let of = |row: u32| {
-                let input = |value: u128, bit: u32| if row >> bit & 1 == 1 { value } else { !value };
-                if d >> row & 1 == 1 { input(a, 2) & input(b, 1) & input(c, 0) } else { 0 }
-            };
-            (0..8).fold(0, |all, row| all | of(row))
-        }
-        ShfLeftClamp | ShfLeftWrap | ShfRightClamp | ShfRightWrap => {
-            word?;
-            let amount = if matches!(op, ShfLeftWrap | ShfRightWrap) { c & 31 } else { c.min(32) } as u32;
-            let both = b << 32 | a;
-            if matches!(op, ShfLeftClamp | ShfLeftWrap) { (both << amount) >> 32 } else { both >> amount }
-        }
-        Prmt => word.map(|()| permuted(a as u32, b as u32, c as u32))?.into(),
-        _ => return None,
-    })
-}
-
-/// `bfe`: bits of `a` from a position on, each number of 8 bits. Above the highest bit of a signed type are copies of it, and the
-/// highest bit that is taken is the sign.
-fn bit_field(ty: Type, a: u128, position: u128, length: u128) -> u128 {
-    let (position, length) = ((position & 0xFF) as u32, (length & 0xFF) as u32);
-    if !ty.is_signed() {
-        return a.checked_shr(position).unwrap_or(0) & mask(length);
-    }
-    let shifted = sign_extend(a as u64, ty.bits()) >> position.min(63);
-    sign_extend(shifted as u64, length) as u128
-}
-
-/// The order of two integers.
-fn order(ty: Type, a: u128, b: u128) -> Ordering {
-    let signed = |value: u128| sign_extend(value as u64, ty.bits());
-    if ty.is_signed() { signed(a).cmp(&signed(b)) } else { a.cmp(&b) }
-}
-
-/// `prmt.b32` in its default mode.
-fn permuted(a: u32, b: u32, picks: u32) -> u32 {
-    let bytes = [a.to_le_bytes(), b.to_le_bytes()].concat();
-    let pick = |index: u32| {
-        let nibble = picks >> (4 * index);
-        let byte = bytes[(nibble & 7) as usize];
-        match nibble & 8 {
-            0 => byte,
-            _ if byte & 0x80 != 0 => 0xFF,
-            _ => 0,
-        }
-    };
-    u32::from_le_bytes([pick(0), pick(1), pick(2), pick(3)])
-}
-
-/// The sign of a zero that `min` or `max` takes from two zeros is not something that a sequence may rely on; here it is
-/// the wrong one. With `.NaN` it is the right one.
-fn float(op: AluOp, ty: Type, [a, b, c, _]: [u128; SOURCES]) -> Option<u128> {
-    let (x, y) = (from_bits(ty, a), from_bits(ty, b));
-    let sign = 1 << (ty.bits() - 1);
-    let zeros = x == 0.0 && y == 0.0 && x.is_sign_negative() != y.is_sign_negative();
-    let value = match op {
-        AluOp::Mov => return Some(a),
-        AluOp::Selp => return Some(if c != 0 { a } else { b }),
-        AluOp::Neg => return Some(a ^ sign),
-        AluOp::Abs => return Some(a & !sign),
-        AluOp::Copysign if ty.bits() >= 32 => return Some(b & !sign | a & sign),
-        // Without a rounding, it is to nearest even.
-        AluOp::Add | AluOp::AddRn => x + y,
-        AluOp::Sub | AluOp::SubRn => x - y,
-        AluOp::Mul | AluOp::MulRn => x * y,
-        AluOp::FmaRn => return fused(ty, a, b, c),
-        AluOp::DivRn if ty.bits() >= 32 => x / y,
-        AluOp::RcpRn if ty.bits() >= 32 => 1.0 / x,
-        AluOp::SqrtRn if ty.bits() >= 32 => x.sqrt(),
-        AluOp::Min if zeros => 0.0,
-        AluOp::Max if zeros => -0.0,
-        AluOp::Min => x.min(y),
-        AluOp::Max => x.max(y),
-        AluOp::MinNan | AluOp::MaxNan if ty == Type::F64 => return None,
-        AluOp::MinNan | AluOp::MaxNan if x.is_nan() || y.is_nan() => f64::NAN,
-        AluOp::MinNan if zeros => -0.0,
-        AluOp::MaxNan if zeros => 0.0,
-        AluOp::MinNan => x.min(y),
-        AluOp::MaxNan => x.max(y),
-        _ => return None,
-    };
-    Some(to_bits(ty, value))
-}
-
-/// `a * b + c`, rounded once. The product of two numbers of at most 24 digits is exact in `f64`, but the sum is not: a sum that was
-/// not exact is rounded to odd, so that the second rounding gives what one alone would.
-fn fused(ty: Type, a: u128, b: u128, c: u128) -> Option<u128> {
-    let [x, y, z] = [a, b, c].map(|bits| from_bits(ty, bits));
-    match ty {
-        Type::F64 => Some(to_bits(ty, x.mul_add(y, z))),
-        Type::F32 => Some(to_bits(ty, (x as f32).mul_add(y as f32, z as f32).into())),
-        _ => {
-            let product = x * y;
-            let sum = product + z;
-            // What the sum lost, exactly.
-            let part = sum - product;
-            let lost = (product - (sum - part)) + (z - part);
-            let toward_zero = lost != 0.0 && (lost < 0.0) == (sum > 0.0);
-            let is_odd = sum.to_bits() & 1 == 1;
-            let odd = match sum.is_finite() && lost != 0.0 && !is_odd {
-                true => f64::from_bits(if toward_zero { sum.to_bits() - 1 } else { sum.to_bits() + 1 }),
-                false => sum,
-            };
-            Some(to_bits(ty, odd))
-        }
-    }
-}
-
-/// The result of `cvt` between integers, or between floating-point numbers, rounded to nearest even.
-pub fn convert(to: Type, from: Type, value: u128) -> Option<u128> {
-    let value = value & mask(from.bits());
-    let packed = to.element().or(from.element()).is_some();
-    let value = match (to.is_float(), from.is_float()) {
-        _ if packed => return None,
-        (true, true) => to_bits(to, from_bits(from, value)),
-        (false, false) if from.is_signed() => sign_extend(value as u64, from.bits()) as u128,
-        (false, false) => value,
-        _ => return None,
-    };
-    Some(value & mask(to.bits()))
-}
-
-/// The digits after the point and the least exponent of a floating-point type.
-fn format(ty: Type) -> (u32, i32) {
-    match ty {
-        Type::F16 => (10, -14),
-        Type::Bf16 => (7, -126),
-        Type::F32 => (23, -126),
-        _ => (52, -1022),
-    }
-}
-
-fn from_bits(ty: Type, bits: u128) -> f64 {
-    match ty {
-        Type::F64 => f64::from_bits(bits as u64),
-        Type::F32 => f32::from_bits(bits as u32).into(),
-        Type::Bf16 => f32::from_bits((bits as u32) << 16).into(),
-        _ => {
-            let (digits, least) = format(ty);
-            let exponent = (bits as i32 >> digits) & 0x1F;
-            let fraction = f64::from(bits as u32 & 0x3FF);
-            let magnitude = match exponent {
-                0x1F if fraction == 0.0 => f64::INFINITY,
-                0x1F => f64::NAN,
-                0 => fraction * 2f64.powi(least - 10),
-                _ => (fraction + 1024.0) * 2f64.powi(exponent - 25),
-            };
-            if bits & 0x8000 == 0 { magnitude } else { -magnitude }
-        }
-    }
-}
-
-/// Rounds to nearest even. Before it, f64 arithmetic on f32 rounds a first time, which changes nothing: f64 has more than
-/// twice the digits. NaN is the one that GPUs give, but for `f64`, which keeps the operand's.
-fn to_bits(ty: Type, value: f64) -> u128 {
-    match ty {
-        Type::F64 => value.to_bits().into(),
-        Type::F32 if value.is_nan() => 0x7FFF_FFFF,
-        Type::F32 => (value as f32).to_bits().into(),
-        _ => {
-            let (digits, least) = format(ty);
-            let sign = u128::from(value.is_sign_negative()) << 15;
-            let exponents = 0x7FFF & !((1 << digits) - 1);
-            if value.is_nan() {
-                return 0x7FFF;
-            }
-            let magnitude = value.abs();
-            let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(least);
-            // Counted in units of the last digit; one carried over into the exponent is the next power of two.
-            let units = (magnitude * 2f64.powi(digits as i32 - exponent)).round_ties_even() as u128;
-            let bits = ((exponent - least) as u128) << digits;
-            sign | if magnitude.is_infinite() { exponents } else { (bits + units).min(exponents) }
-        }
-    }
-}
-
-/// Whether a comparison of `setp` holds. `None` for packed types, whose two elements have a predicate each.
-pub fn compare(cmp: Cmp, ty: Type, a: u128, b: u128) -> Option<bool> {
-    let [a, b] = [a, b].map(|value| value & mask(ty.bits()));
-    let order = match ty {
-        _ if ty.element().is_some() => return None,
-        _ if ty.is_float() => from_bits(ty, a).partial_cmp(&from_bits(ty, b)),
-        _ => Some(order(ty, a, b)),
-    };
-    let (ordered, holds): (bool, fn(Ordering) -> bool) = match cmp {
-        Cmp::Num => return Some(order.is_some()),
-        Cmp::Nan => return Some(order.is_none()),
-        Cmp::Eq => (true, Ordering::is_eq),
-        Cmp::Ne => (true, Ordering::is_ne),
-        Cmp::Lt | Cmp::Lo => (true, Ordering::is_lt),
-        Cmp::Le | Cmp::Ls => (true, Ordering::is_le),
-        Cmp::Gt | Cmp::Hi => (true, Ordering::is_gt),
-        Cmp::Ge | Cmp::Hs => (true, Ordering::is_ge),
-        Cmp::Equ => (false, Ordering::is_eq),
-        Cmp::Neu => (false, Ordering::is_ne),
-        Cmp::Ltu => (false, Ordering::is_lt),
-        Cmp::Leu => (false, Ordering::is_le),
-        Cmp::Gtu => (false, Ordering::is_gt),
-        Cmp::Geu => (false, Ordering::is_ge),
-    };
-    Some(order.map_or(!ordered, holds))
 }

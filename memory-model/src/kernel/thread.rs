@@ -605,6 +605,7 @@ fn computation(base: &str, words: &[&str]) -> Option<(Computation, Type)> {
         arithmetic::Computation::Alu(op, ty) => (Computation::Alu(op), ty),
         arithmetic::Computation::Setp(cmp, ty) => (Computation::Setp(cmp), ty),
         arithmetic::Computation::Cvt { to, from } => (Computation::Cvt(to), from),
+        _ => return None,
     })
 }
 
