@@ -10,3 +10,5 @@ pub mod fragment;
 pub mod ldmatrix;
 pub mod mma;
 pub mod product;
+pub mod shared;
+pub mod wgmma;

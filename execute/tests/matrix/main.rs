@@ -2,3 +2,4 @@
 
 mod mma;
 mod random;
+mod wgmma;

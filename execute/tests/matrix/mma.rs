@@ -74,17 +74,20 @@ fn manual(mma: &Mma, form: &str, role: Role, lane: usize, i: usize) -> (usize, u
         }
         ("m8n8k4", _, Role::A) => (g, t),
         ("m8n8k4", _, Role::B) => (t, g),
-        ("m16n8k16", Element::F64, Role::A) => (g + 8 * (i % 2), if i % 2 == 0 { i * 2 + t } else { i * 2 - 2 + t }),
+        ("m16n8k16", Element::F64, Role::A) => {
+            (g + 8 * (i % 2), if i.is_multiple_of(2) { i * 2 + t } else { i * 2 - 2 + t })
+        }
         (_, Element::F64, Role::B) => (t + i * 4, g),
         (_, Element::F64 | Element::Tf32, Role::A) => {
-            (if i % 2 == 0 { g } else { g + 8 }, if i < 2 { t } else { t + 4 })
+            (if i.is_multiple_of(2) { g } else { g + 8 }, if i < 2 { t } else { t + 4 })
         }
         (_, Element::Tf32, Role::B) => (if i == 0 { t } else { t + 4 }, g),
         (_, _, Role::C | Role::D) => (if i < 2 { g } else { g + 8 }, t * 2 + (i & 1)),
         // One register for eight rows, then the same for what is further along K.
-        (_, _, Role::A) if m16 => {
-            (if i / per % 2 == 0 { g } else { g + 8 }, t * per + i % per + if i >= 2 * per { 4 * per } else { 0 })
-        }
+        (_, _, Role::A) if m16 => (
+            if (i / per).is_multiple_of(2) { g } else { g + 8 },
+            t * per + i % per + if i >= 2 * per { 4 * per } else { 0 },
+        ),
         (_, _, Role::A) => (g, t * per + i),
         (_, _, Role::B) => (t * per + i % per + if i >= per { 4 * per } else { 0 }, g),
     }
