@@ -8,7 +8,9 @@
 pub mod element;
 pub mod fragment;
 pub mod ldmatrix;
+pub mod map;
 pub mod mma;
 pub mod product;
 pub mod shared;
+pub mod tile;
 pub mod wgmma;

@@ -2,4 +2,5 @@
 
 mod mma;
 mod random;
+mod tile;
 mod wgmma;
