@@ -12,5 +12,7 @@ pub mod map;
 pub mod mma;
 pub mod product;
 pub mod shared;
+pub mod tcgen05;
+pub mod tensor;
 pub mod tile;
 pub mod wgmma;

@@ -2,5 +2,6 @@
 
 mod mma;
 mod random;
+mod tensor;
 mod tile;
 mod wgmma;
