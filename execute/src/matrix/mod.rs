@@ -16,3 +16,4 @@ pub mod tcgen05;
 pub mod tensor;
 pub mod tile;
 pub mod wgmma;
+pub mod wmma;

@@ -5,3 +5,4 @@ mod random;
 mod tensor;
 mod tile;
 mod wgmma;
+mod wmma;
