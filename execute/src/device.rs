@@ -75,10 +75,25 @@ impl<'m> State<'m> {
     }
 
     pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
-        if !self.programs.contains_key(&launch.kernel) {
-            let program = self.program(&launch.kernel)?;
-            self.programs.insert(launch.kernel.clone(), program);
+        self.run(launch, self.options.most_steps).map(|(report, _)| report)
+    }
+
+    /// A launch of at most so many instructions of warps: how far it came.
+    pub fn trial(&mut self, launch: &Launch, most: u64) -> Result<u64, Vec<LaunchError>> {
+        self.run(launch, most).map(|(report, time)| crate::guess::progress(&report, time))
+    }
+
+    /// Something of the program of a kernel.
+    pub fn with_program<T>(&mut self, kernel: &str, of: impl FnOnce(&Program) -> T) -> Result<T, Vec<LaunchError>> {
+        if !self.programs.contains_key(kernel) {
+            let program = self.program(kernel)?;
+            self.programs.insert(kernel.to_owned(), program);
         }
+        self.programs.get(kernel).map(of).ok_or_else(Vec::new)
+    }
+
+    fn run(&mut self, launch: &Launch, most: u64) -> Result<(Report, u64), Vec<LaunchError>> {
+        self.with_program(&launch.kernel, |_| ())?;
         let Some(program) = self.programs.get(&launch.kernel) else { return Err(Vec::new()) };
         let mut errors = limits(program, launch, &self.options);
         let parameters = parameters(program, launch, &mut errors);
@@ -87,7 +102,7 @@ impl<'m> State<'m> {
         }
         let bound = Machine::bound(launch);
         self.global.pieces.iter_mut().for_each(|piece| piece.shadow = crate::shadow::Shadow::new(bound));
-        Ok(Machine::new(program, launch, &self.options, &mut self.global, parameters).run())
+        Ok(Machine::new(program, launch, &self.options, &mut self.global, parameters).run(most))
     }
 
     fn program(&mut self, name: &str) -> Result<Program, Vec<LaunchError>> {
@@ -135,7 +150,9 @@ fn parameters(program: &Program, launch: &Launch, errors: &mut Vec<LaunchError>)
             Argument::Buffer(buffer, offset) => {
                 Global::address(buffer.0 as usize).wrapping_add(*offset).to_le_bytes().to_vec()
             }
-            Argument::TensorMap(map, buffer) => map.encode(Global::address(buffer.0 as usize)),
+            Argument::TensorMap(map, buffer) => {
+                crate::TensorMap { address: Global::address(buffer.0 as usize), ..**map }.encode().to_vec()
+            }
         };
         if bytes.len() as u64 > parameter.bytes {
             let reason = format!(

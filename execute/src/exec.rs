@@ -174,10 +174,14 @@ impl Machine<'_> {
         }
         for lane in each(lanes) {
             let sources = [0, 1, 2, 3, 4].map(|index: usize| u128::from(buffers[index][lane]));
-            let value = of.of.apply(&sources[..of.of.arity()]);
-            let Some(value) = value else { continue };
-            if let Some(register) = of.results[0] {
-                warp.set(base, register, lane, value as u64);
+            let Some(outcome) = of.of.execute(&sources[..of.count], warp.carry >> lane & 1 == 1) else { continue };
+            if let Some(carry) = outcome.carry {
+                warp.carry = warp.carry & !(1 << lane) | u32::from(carry) << lane;
+            }
+            for (register, value) in of.results.iter().zip(outcome.results) {
+                if let Some(register) = register {
+                    warp.set(base, *register, lane, value as u64);
+                }
             }
         }
     }

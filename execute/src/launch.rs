@@ -103,6 +103,8 @@ pub struct Options {
     pub stale: bool,
     /// How many instructions a thread may execute.
     pub step_limit: u64,
+    /// How many instructions all warps may execute. Then the run is cut, which is noted.
+    pub most_steps: u64,
     /// How many bytes of memory the machine may use.
     pub memory_limit: u64,
     /// How many findings of one kind and place are kept.
@@ -117,6 +119,7 @@ impl Default for Options {
             races: true,
             stale: false,
             step_limit: 1 << 24,
+            most_steps: u64::MAX,
             memory_limit: 8 << 30,
             findings: 1,
         }

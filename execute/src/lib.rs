@@ -9,8 +9,10 @@ mod collective;
 mod device;
 mod exec;
 mod finding;
+mod guess;
 mod launch;
 mod machine;
+pub mod matrix;
 mod memory;
 mod outside;
 mod random;
@@ -21,15 +23,6 @@ mod warp;
 
 pub use self::{
     launch::{Argument, Buffer, Contents, Device, Dim3, Launch, LaunchError, Options, Schedule},
+    matrix::map::TensorMap,
     report::{Finding, FindingKind, Note, Report, Site, SourceLine},
 };
-
-/// What a tensor map says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorMap;
-
-impl TensorMap {
-    fn encode(&self, _address: u64) -> Vec<u8> {
-        Vec::new()
-    }
-}

@@ -150,10 +150,10 @@ impl<'r> Machine<'r> {
         if threads <= 64 { usize::MAX } else { 4 }
     }
 
-    /// Runs the grid to its end.
-    pub fn run(mut self) -> Report {
+    /// Runs the grid to its end, or so many instructions of warps, and says how many there were.
+    pub fn run(mut self, most: u64) -> (Report, u64) {
         self.admit();
-        while !self.findings.is_over {
+        while !self.findings.is_over && self.time < most {
             let Some((cta, warp, budget)) = self.choose() else {
                 if self.in_flight.deliver_one(&mut |_| true).is_some_and(|op| self.complete(op)) || self.give_up_waits()
                 {
@@ -173,16 +173,20 @@ impl<'r> Machine<'r> {
                 break;
             }
         }
-        if !self.findings.is_over {
+        if !self.findings.is_over && self.time < most {
             self.finish();
         }
-        Report {
+        if self.time >= most {
+            self.findings.note(0, &format!("the run was cut after {most} instructions of warps"));
+        }
+        let report = Report {
             findings: self.findings.found,
             printed: self.printed,
             notes: self.findings.notes,
             steps: self.steps,
             repeated: self.findings.repeated,
-        }
+        };
+        (report, self.time)
     }
 
     fn deliver(&mut self) {

@@ -513,13 +513,13 @@ impl<'f> Frame<'f> {
     fn computation(&self, words: &[&str], sources: &[Source], results: &[Option<Reg>]) -> Result<Op, String> {
         let unknown = || words.join(".");
         let of = Computation::of(words[0], &words[1..]).ok_or_else(unknown)?;
-        if sources.len() > 5 || results.len() > 2 || sources.len() < of.arity() {
+        if sources.len() > 5 || results.len() > 2 || !of.takes(sources.len()) {
             return Err(unknown());
         }
         let mut all = [Source::Nothing; 5];
         all[..sources.len()].copy_from_slice(sources);
         let results = [0, 1].map(|index| results.get(index).copied().flatten());
-        let fast = fast(of).filter(|_| results[1].is_none());
+        let fast = fast(of, &words.join(".")).filter(|_| results[1].is_none() && sources.len() <= 3);
         Ok(Op::Compute(Box::new(Compute { of, fast, results, sources: all, count: sources.len() })))
     }
 
@@ -537,7 +537,7 @@ impl<'f> Frame<'f> {
                 let of = Computation::Alu(ptx_isa::AluOp::Mov, if bits <= 32 { Type::B32 } else { Type::B64 });
                 let mut sources = [Source::Nothing; 5];
                 sources[0] = self.source(from);
-                Op::Compute(Box::new(Compute { of, fast: fast(of), results: [Some(*d), None], sources, count: 1 }))
+                Op::Compute(Box::new(Compute { of, fast: fast(of, ""), results: [Some(*d), None], sources, count: 1 }))
             }
             ([from], _) => {
                 let each = bits / results.len().max(1) as u32;

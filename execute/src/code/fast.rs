@@ -38,19 +38,17 @@ fn of_f(value: f32) -> u64 {
     if value.is_nan() { 0x7fff_ffff } else { value.to_bits().into() }
 }
 
-/// The function of a computation, if it has one.
-pub fn fast(of: Computation) -> Option<Fast> {
+/// The function of a computation, which has this mnemonic, if it has one.
+pub fn fast(of: Computation, mnemonic: &str) -> Option<Fast> {
     match of {
-        Computation::Alu(op, ty) => match (ty.is_float(), ty.bits()) {
-            (false, 32) if ty.element().is_none() => word(op, ty.is_signed()),
-            (false, 64) => long(op, ty.is_signed()),
-            (true, 32) => float(op),
+        Computation::Alu(op, ty) if ty.element().is_none() && !ty.is_float() => match ty.bits() {
+            32 => word(op, ty.is_signed()),
+            64 => long(op, ty.is_signed()),
             _ => None,
         },
         Computation::Setp(cmp, ty) => compared(cmp, ty),
         Computation::Cvt { to, from } => converted(to, from),
-        #[expect(unreachable_patterns, reason = "the arithmetic grows")]
-        _ => None,
+        _ => float(mnemonic),
     }
 }
 
@@ -106,15 +104,31 @@ fn long(op: AluOp, signed: bool) -> Option<Fast> {
     }
 }
 
-fn float(op: AluOp) -> Option<Fast> {
-    use AluOp::*;
-    match op {
-        Mov => lanes!(|a, _, _| u64::from(a as u32)),
-        Add | AddRn => lanes!(|a, b, _| of_f(f(a) + f(b))),
-        Sub | SubRn => lanes!(|a, b, _| of_f(f(a) - f(b))),
-        Mul | MulRn => lanes!(|a, b, _| of_f(f(a) * f(b))),
-        FmaRn => lanes!(|a, b, c| of_f(f(a).mul_add(f(b), f(c)))),
-        Selp => lanes!(|a, b, c| u64::from(if c & 1 == 1 { a as u32 } else { b as u32 })),
+/// Arithmetic on numbers of 32 and 64 bits that is rounded to nearest even and flushes nothing.
+fn float(mnemonic: &str) -> Option<Fast> {
+    match mnemonic {
+        "add.f32" | "add.rn.f32" => lanes!(|a, b, _| of_f(f(a) + f(b))),
+        "sub.f32" | "sub.rn.f32" => lanes!(|a, b, _| of_f(f(a) - f(b))),
+        "mul.f32" | "mul.rn.f32" => lanes!(|a, b, _| of_f(f(a) * f(b))),
+        "fma.rn.f32" => lanes!(|a, b, c| of_f(f(a).mul_add(f(b), f(c)))),
+        "div.rn.f32" => lanes!(|a, b, _| of_f(f(a) / f(b))),
+        "neg.f32" => lanes!(|a, _, _| a & 0xffff_ffff ^ 0x8000_0000),
+        "abs.f32" => lanes!(|a, _, _| a & 0x7fff_ffff),
+        "mov.f32" => lanes!(|a, _, _| a & 0xffff_ffff),
+        "selp.f32" => lanes!(|a, b, c| (if c & 1 == 1 { a } else { b }) & 0xffff_ffff),
+        "selp.f64" => lanes!(|a, b, c| if c & 1 == 1 { a } else { b }),
+        "setp.lt.f32" => lanes!(|a, b, _| (f(a) < f(b)).into()),
+        "setp.le.f32" => lanes!(|a, b, _| (f(a) <= f(b)).into()),
+        "setp.gt.f32" => lanes!(|a, b, _| (f(a) > f(b)).into()),
+        "setp.ge.f32" => lanes!(|a, b, _| (f(a) >= f(b)).into()),
+        "setp.eq.f32" => lanes!(|a, b, _| (f(a) == f(b)).into()),
+        "setp.neu.f32" => lanes!(|a, b, _| (f(a) != f(b)).into()),
+        "setp.lt.f64" => lanes!(|a, b, _| (d(a) < d(b)).into()),
+        "setp.gt.f64" => lanes!(|a, b, _| (d(a) > d(b)).into()),
+        "cvt.rn.f32.s32" => lanes!(|a, _, _| u64::from((a as i32 as f32).to_bits())),
+        "cvt.rn.f32.u32" => lanes!(|a, _, _| u64::from((a as u32 as f32).to_bits())),
+        "cvt.rn.f32.s64" => lanes!(|a, _, _| u64::from((a as i64 as f32).to_bits())),
+        "cvt.rn.f32.u64" => lanes!(|a, _, _| u64::from((a as f32).to_bits())),
         _ => None,
     }
 }
@@ -139,14 +153,6 @@ macro_rules! compare {
                 let ($a, $b) = (a, b);
                 ($value).into()
             }),
-            (true, _, 32) => lanes!(|a, b, _| {
-                let ($a, $b) = (f(a), f(b));
-                ($value).into()
-            }),
-            (true, _, 64) => lanes!(|a, b, _| {
-                let ($a, $b) = (d(a), d(b));
-                ($value).into()
-            }),
             _ => None,
         }
     };
@@ -158,11 +164,11 @@ fn compared(cmp: Cmp, ty: Type) -> Option<Fast> {
     }
     match cmp {
         Cmp::Eq => compare!(ty, |a, b| a == b),
-        Cmp::Ne if !ty.is_float() => compare!(ty, |a, b| a != b),
-        Cmp::Lt => compare!(ty, |a, b| a < b),
-        Cmp::Le => compare!(ty, |a, b| a <= b),
-        Cmp::Gt => compare!(ty, |a, b| a > b),
-        Cmp::Ge => compare!(ty, |a, b| a >= b),
+        Cmp::Ne => compare!(ty, |a, b| a != b),
+        Cmp::Lt | Cmp::Lo => compare!(ty, |a, b| a < b),
+        Cmp::Le | Cmp::Ls => compare!(ty, |a, b| a <= b),
+        Cmp::Gt | Cmp::Hi => compare!(ty, |a, b| a > b),
+        Cmp::Ge | Cmp::Hs => compare!(ty, |a, b| a >= b),
         _ => None,
     }
 }

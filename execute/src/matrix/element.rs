@@ -1,0 +1,119 @@
+//! The types of matrix elements, and their values.
+
+use half::{bf16, f16};
+use strum::{Display, EnumString};
+use thiserror::Error;
+
+/// An instruction, a form of it or a descriptor for which there are no values here.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0} is not computed")]
+pub struct Unsupported(pub String);
+
+impl Unsupported {
+    pub fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
+/// The type of an element, by PTX's word.
+#[derive(Clone, Copy, Debug, Display, EnumString, PartialEq, Eq, Hash)]
+#[strum(serialize_all = "lowercase")]
+pub enum Element {
+    F16,
+    Bf16,
+    Tf32,
+    F32,
+    F64,
+    S8,
+    U8,
+    S4,
+    U4,
+    B1,
+    S32,
+    E4m3,
+    E5m2,
+    E2m3,
+    E3m2,
+    E2m1,
+}
+
+/// In which numbers a product is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    Single,
+    Double,
+    Integer,
+}
+
+impl Element {
+    /// The bits from one element to the next in a register or in memory. The floats of 4 and 6 bits stand alone in a byte.
+    pub fn bits(self) -> usize {
+        match self {
+            Self::B1 => 1,
+            Self::S4 | Self::U4 => 4,
+            Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 | Self::E2m3 | Self::E3m2 | Self::E2m1 => 8,
+            Self::F16 | Self::Bf16 => 16,
+            Self::Tf32 | Self::F32 | Self::S32 => 32,
+            Self::F64 => 64,
+        }
+    }
+
+    pub fn numbers(self) -> Numbers {
+        match self {
+            Self::F64 => Numbers::Double,
+            Self::S8 | Self::U8 | Self::S4 | Self::U4 | Self::B1 | Self::S32 => Numbers::Integer,
+            _ => Numbers::Single,
+        }
+    }
+
+    /// The value of an element that [`Numbers::Integer`] has.
+    pub fn integer(self, bits: u64) -> i64 {
+        match self {
+            Self::S8 => i64::from(bits as u8 as i8),
+            Self::S4 => i64::from(((bits << 4) as u8 as i8) >> 4),
+            Self::S32 => i64::from(bits as u32 as i32),
+            _ => (bits & ((1 << self.bits().min(32)) - 1)) as i64,
+        }
+    }
+
+    /// The value of an element that [`Numbers::Single`] has.
+    pub fn single(self, bits: u64) -> f32 {
+        match self {
+            Self::F16 => f16::from_bits(bits as u16).to_f32(),
+            Self::Bf16 => bf16::from_bits(bits as u16).to_f32(),
+            // The tensor cores do not read the low 13 bits.
+            Self::Tf32 => f32::from_bits(bits as u32 & !0x1fff),
+            Self::E4m3 => small(bits, 4, 3),
+            Self::E5m2 => f16::from_bits((bits as u16) << 8).to_f32(),
+            Self::E2m3 => small(bits, 2, 3),
+            Self::E3m2 => small(bits, 3, 2),
+            // It is in the middle of its byte.
+            Self::E2m1 => small(bits >> 2, 2, 1),
+            _ => f32::from_bits(bits as u32),
+        }
+    }
+
+    /// The element that is nearest to a sum, ties to even. Every NaN is the canonical one.
+    pub fn of_single(self, value: f32) -> u64 {
+        match self {
+            Self::F16 if value.is_nan() => 0x7fff,
+            Self::F16 => u64::from(f16::from_f32(value).to_bits()),
+            _ if value.is_nan() => 0x7fff_ffff,
+            _ => u64::from(value.to_bits()),
+        }
+    }
+}
+
+/// A float of so many bits of exponent and mantissa, without infinities. Only four bits of exponent have a NaN: all ones.
+fn small(bits: u64, exponent: u32, mantissa: u32) -> f32 {
+    let field = |at: u32, width: u32| (bits >> at) as u32 & ((1 << width) - 1);
+    let (sign, e, m) = (field(exponent + mantissa, 1), field(mantissa, exponent), field(0, mantissa));
+    if exponent == 4 && e == 15 && m == 7 {
+        return f32::NAN;
+    }
+    let bias = (1 << (exponent - 1)) - 1;
+    let significand = if e == 0 { m } else { m + (1 << mantissa) };
+    let scale = e.max(1) as i32 - bias - mantissa as i32;
+    let magnitude = significand as f32 * 2f32.powi(scale);
+    if sign == 1 { -magnitude } else { magnitude }
+}

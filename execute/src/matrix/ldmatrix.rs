@@ -1,0 +1,84 @@
+//! `ldmatrix`, `stmatrix` and `movmatrix`: 8×8 matrices of 16-bit elements between rows in memory and fragments. Sections
+//! 9.7.14.5.15 to 9.7.14.5.17.
+
+use super::{
+    element::Unsupported,
+    fragment::{Lanes, get, set},
+};
+
+/// A row: 16 bytes of shared memory.
+pub type Row = [u8; 16];
+
+/// A form of `ldmatrix` or `stmatrix`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LdMatrix {
+    count: usize,
+    transposed: bool,
+}
+
+impl LdMatrix {
+    /// Reads the words of the instruction: `sync`, `aligned`, `m8n8`, `x4`, `trans`, `shared`, `b16`.
+    ///
+    /// # Errors
+    ///
+    /// The matrices have elements of 8 bits or fewer, or there is no such form.
+    pub fn of(modifiers: &[&str]) -> Result<Self, Unsupported> {
+        let has = |word: &str| modifiers.contains(&word);
+        let count = [("x1", 1), ("x2", 2), ("x4", 4)].iter().find(|(word, _)| has(word));
+        match count {
+            Some((_, count)) if has("m8n8") && has("b16") => Ok(Self { count: *count, transposed: has("trans") }),
+            _ => Err(Unsupported::new(format!("a matrix of .{}", modifiers.join(".")))),
+        }
+    }
+
+    /// How many registers there are, each for one matrix.
+    pub fn registers(&self) -> usize {
+        self.count
+    }
+
+    /// So many lanes, from lane 0 on, give the address of a row of 16 bytes, aligned to 16. The addresses of the others are
+    /// not looked at.
+    pub fn rows(&self) -> usize {
+        self.count * 8
+    }
+
+    /// The row, as a lane's number, and the 16-bit element of it, for an element of a register.
+    fn place(self, register: usize, lane: usize, element: usize) -> (usize, usize) {
+        let (row, column) = (lane / 4, lane % 4 * 2 + element);
+        if self.transposed { (register * 8 + column, row) } else { (register * 8 + row, column) }
+    }
+
+    /// What the registers get from the rows, which are by the lane that gives their address.
+    pub fn load(self, rows: &[Row]) -> Vec<Lanes> {
+        let mut registers = vec![[0; 32]; self.count];
+        for register in 0..self.count {
+            for (lane, element) in (0..64).map(|i| (i / 2, i % 2)) {
+                let (row, column) = self.place(register, lane, element);
+                let row = rows.get(row).copied().unwrap_or_default();
+                let value = u16::from_le_bytes([row[column * 2], row[column * 2 + 1]]);
+                set(&mut registers[register..], lane, element, 16, u64::from(value));
+            }
+        }
+        registers
+    }
+
+    /// What `stmatrix` writes: the rows, by the lane that gives their address.
+    pub fn store(self, registers: &[Lanes]) -> Vec<Row> {
+        let mut rows = vec![Row::default(); self.rows()];
+        for register in 0..self.count.min(registers.len()) {
+            for (lane, element) in (0..64).map(|i| (i / 2, i % 2)) {
+                let (row, column) = self.place(register, lane, element);
+                let value = get(&registers[register..], lane, element, 16) as u16;
+                rows[row][column * 2..][..2].copy_from_slice(&value.to_le_bytes());
+            }
+        }
+        rows
+    }
+}
+
+/// What `movmatrix.sync.aligned.m8n8.trans.b16` makes of a register.
+pub fn movmatrix(source: &Lanes) -> Lanes {
+    let plain = LdMatrix { count: 1, transposed: false };
+    let rows = plain.store(&[*source]);
+    LdMatrix { transposed: true, ..plain }.load(&rows)[0]
+}

@@ -1,0 +1,259 @@
+//! `mma.sync` and `mma.sp`. Section 9.7.14.5.14 and 9.7.14.6.3.
+
+use std::str::FromStr;
+
+use super::{
+    element::{Element, Numbers, Unsupported},
+    fragment::{Fragment, Lanes, Place, get, packed, set},
+    product::{Bits, Product, Shape},
+};
+
+/// The shapes, and what each multiplies.
+#[rustfmt::skip]
+const DENSE: [(&str, &[Element]); 15] = {
+    use Element::*;
+    [
+        ("m8n8k4",    &[F16]),
+        ("m8n8k4",    &[F64]),
+        ("m16n8k8",   &[F16]),
+        ("m16n8k16",  &[F16]),
+        ("m16n8k8",   &[Bf16]),
+        ("m16n8k16",  &[Bf16]),
+        ("m16n8k4",   &[Tf32, F64]),
+        ("m16n8k8",   &[Tf32, F64]),
+        ("m16n8k16",  &[S8, U8, E4m3, E5m2, F64]),
+        ("m8n8k16",   &[S8, U8]),
+        ("m16n8k32",  &[S8, U8, S4, U4, E4m3, E5m2, E2m3, E3m2, E2m1]),
+        ("m8n8k32",   &[S4, U4]),
+        ("m16n8k64",  &[S4, U4]),
+        ("m8n8k128",  &[B1]),
+        ("m16n8k128", &[B1]),
+    ]
+};
+
+/// More of them: the last dense one, and those of `mma.sp`.
+#[rustfmt::skip]
+const WIDE: [(&str, bool, &[Element]); 6] = {
+    use Element::*;
+    [
+        ("m16n8k256", false, &[B1]),
+        ("m16n8k8",   true,  &[Tf32]),
+        ("m16n8k16",  true,  &[F16, Bf16, Tf32]),
+        ("m16n8k32",  true,  &[F16, Bf16, S8, U8]),
+        ("m16n8k64",  true,  &[S8, U8, S4, U4, E4m3, E5m2, E2m3, E3m2, E2m1]),
+        ("m16n8k128", true,  &[S4, U4]),
+    ]
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    A,
+    B,
+    C,
+    D,
+}
+
+/// A form of the instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mma {
+    product: Product,
+    /// A is stored without half of its elements, which are zeros.
+    sparse: bool,
+    /// The rows of A, and those of B, are what is contiguous. Only `m8n8k4` of `.f16` has a choice.
+    rows: [bool; 2],
+}
+
+impl Mma {
+    /// Reads the words of the instruction behind `mma`: `sync`, `aligned`, `m16n8k16`, `row`, `col`, `f32`, `f16`, `f16`, `f32`.
+    ///
+    /// # Errors
+    ///
+    /// It is block-scaled, or there is no such form.
+    pub fn of(modifiers: &[&str]) -> Result<Self, Unsupported> {
+        let refused = || Unsupported::new(format!("mma.{}", modifiers.join(".")));
+        let has = |word: &str| modifiers.contains(&word);
+        let types: Vec<Element> = modifiers.iter().filter_map(|word| Element::from_str(word).ok()).collect();
+        let &[d, a, b, c] = types.as_slice() else { return Err(refused()) };
+        let word = modifiers.iter().find(|word| Shape::of(word).is_some()).ok_or_else(refused)?;
+        let shape = Shape::of(word).ok_or_else(refused)?;
+        let sparse = modifiers.iter().any(|word| *word == "sp" || word.starts_with("sp::"));
+        let forms = DENSE.iter().map(|(shape, types)| (shape, false, types));
+        let mut forms = forms.chain(WIDE.iter().map(|(shape, sparse, types)| (shape, *sparse, types)));
+        // Types mix within their numbers and width: a signed multiplicand with an unsigned one, one small float with another.
+        let mixes = a == b || a.bits() == b.bits() && a.bits() <= 8;
+        let accumulates = match a.numbers() {
+            Numbers::Double => [c, d] == [Element::F64; 2],
+            Numbers::Integer => [c, d] == [Element::S32; 2],
+            Numbers::Single if matches!(a, Element::Bf16 | Element::Tf32) => [c, d] == [Element::F32; 2],
+            Numbers::Single => [c, d].iter().all(|c| matches!(c, Element::F16 | Element::F32)),
+        };
+        let known =
+            forms.any(|(name, s, types)| name == word && s == sparse && types.contains(&a) && types.contains(&b));
+        let scaled = modifiers.iter().any(|word| word.contains("block_scale") || word.starts_with("kind::mx"));
+        if !known || !mixes || !accumulates || scaled || a.numbers() != b.numbers() {
+            return Err(refused());
+        }
+        let mut product = Product::new(shape, [d, a, b, c]);
+        product.saturate = has("satfinite");
+        product.bits = if modifiers.iter().any(|word| word.starts_with("xor")) { Bits::Xor } else { Bits::And };
+        let mut layouts = modifiers.iter().filter_map(|word| ["col", "row"].iter().position(|layout| layout == word));
+        let rows = [layouts.next() != Some(0), layouts.next() == Some(1)];
+        Ok(Self { product, sparse, rows })
+    }
+
+    pub fn shape(&self) -> Shape {
+        self.product.shape
+    }
+
+    /// The type of a matrix's elements.
+    pub fn element(&self, role: Role) -> Element {
+        match role {
+            Role::A => self.product.a,
+            Role::B => self.product.b,
+            Role::C => self.product.c,
+            Role::D => self.product.d,
+        }
+    }
+
+    /// Quarters of a warp multiply each for themselves.
+    fn is_of_quarters(&self) -> bool {
+        self.product.a == Element::F16 && self.product.shape.m == 8
+    }
+
+    pub fn products(&self) -> usize {
+        if self.is_of_quarters() { 4 } else { 1 }
+    }
+
+    /// The elements of a matrix that each lane has.
+    pub fn elements(&self, role: Role) -> usize {
+        let Shape { m, n, k } = self.product.shape;
+        let count = match role {
+            Role::A if self.sparse => m * k / 2,
+            Role::A => m * k,
+            Role::B => n * k,
+            Role::C | Role::D => m * n,
+        };
+        count * self.products() / 32
+    }
+
+    /// The number of registers of D, A, B and C.
+    pub fn registers(&self) -> [usize; 4] {
+        [Role::D, Role::A, Role::B, Role::C].map(|role| self.elements(role).div_ceil(packed(self.element(role).bits())))
+    }
+
+    /// Where an element is. The rows of B are K. For a sparse A, columns are those of what is stored.
+    pub fn place(&self, role: Role, lane: usize, index: usize) -> Place {
+        if self.is_of_quarters() {
+            return self.quarter(role, lane, index);
+        }
+        let rows = self.product.shape.m;
+        let fragment = match role {
+            Role::A => Fragment::A { rows },
+            Role::B => Fragment::B,
+            Role::C | Role::D => Fragment::Accumulator { rows },
+        };
+        fragment.place(self.element(role).bits(), lane, index)
+    }
+
+    /// Section 9.7.14.5.1.
+    fn quarter(&self, role: Role, lane: usize, index: usize) -> Place {
+        let high = lane / 16 * 4;
+        let (along, across) = (lane % 4 + high, index);
+        let (row, column) = match (role, self.rows, self.element(role)) {
+            (Role::A, [true, _], _) => (along, across),
+            (Role::A, [false, _], _) => (index + high, lane % 4),
+            (Role::B, [_, true], _) => (lane % 4, index + high),
+            (Role::B, [_, false], _) => (across, along),
+            (_, _, Element::F16) => (along, across),
+            _ => ((lane & 1) + (index & 2) + high, (index & 4) + (lane & 2) + (index & 1)),
+        };
+        Place { product: lane % 16 / 4, row, column }
+    }
+
+    /// The index of a place in the list of its matrix's elements.
+    fn index(&self, role: Role, place: Place) -> usize {
+        let Shape { n, k, .. } = self.product.shape;
+        match role {
+            Role::A if self.sparse => place.row * k / 2 + place.column,
+            Role::A => place.row * k + place.column,
+            Role::B => place.column * k + place.row,
+            Role::C | Role::D => place.row * n + place.column,
+        }
+    }
+
+    fn gather(&self, role: Role, product: usize, registers: &[Lanes]) -> Vec<u64> {
+        let (bits, count) = (self.element(role).bits(), self.elements(role));
+        let mut matrix = vec![0; count * 32 / self.products()];
+        for (lane, index) in (0..32).flat_map(|lane| (0..count).map(move |index| (lane, index))) {
+            let place = self.place(role, lane, index);
+            if place.product == product
+                && let Some(element) = matrix.get_mut(self.index(role, place))
+            {
+                *element = get(registers, lane, index, bits);
+            }
+        }
+        matrix
+    }
+
+    /// Computes D. Registers are in the order of the instruction; what a list lacks is 0, and is not written.
+    pub fn compute(&self, a: &[Lanes], b: &[Lanes], c: &[Lanes], d: &mut [Lanes]) {
+        for product in 0..self.products() {
+            self.finish(product, &self.gather(Role::A, product, a), b, c, d);
+        }
+    }
+
+    /// Computes D of a sparse A, for which the metadata says which elements there are. Metadata that PTX calls invalid is
+    /// taken by its bits: of two elements for the same column, the last one is used.
+    pub fn compute_sparse(
+        &self,
+        a: &[Lanes],
+        metadata: &Lanes,
+        selector: u32,
+        b: &[Lanes],
+        c: &[Lanes],
+        d: &mut [Lanes],
+    ) {
+        let a = self.spread(&self.gather(Role::A, 0, a), metadata, selector as usize);
+        self.finish(0, &a, b, c, d);
+    }
+
+    /// The whole A. Each thread of a group that the selector chooses has 16 bits of metadata for a row, and 16 for the row
+    /// eight further on. Section 9.7.14.6.1.
+    fn spread(&self, stored: &[u64], metadata: &Lanes, selector: usize) -> Vec<u64> {
+        let Shape { m, k, .. } = self.product.shape;
+        // Elements that one index stands for, and its bits.
+        let (unit, width) = match self.product.a {
+            Element::S4 | Element::U4 => (2, 2),
+            Element::Tf32 => (1, 4),
+            _ => (1, 2),
+        };
+        let each = 16 / width;
+        let threads = (k / 2 / unit / each).max(1);
+        let mut whole = vec![0; m * k];
+        for (i, element) in stored.iter().enumerate() {
+            let (row, column) = (i / (k / 2), i % (k / 2));
+            let at = column / unit;
+            let lane = row % 8 * 4 + (selector * threads + at / each) % 4;
+            let index = (metadata[lane] >> (row / 8 * 16 + at % each * width)) as usize & ((1 << width) - 1);
+            let chosen = if width == 4 { at * 2 + index / 8 } else { at / 2 * 4 + index };
+            if let Some(place) = whole.get_mut(row * k + chosen * unit + column % unit) {
+                *place = *element;
+            }
+        }
+        whole
+    }
+
+    fn finish(&self, product: usize, a: &[u64], b: &[Lanes], c: &[Lanes], d: &mut [Lanes]) {
+        let result =
+            self.product.multiply(a, &self.gather(Role::B, product, b), Some(&self.gather(Role::C, product, c)));
+        let bits = self.product.d.bits();
+        for (lane, index) in (0..32).flat_map(|lane| (0..self.elements(Role::D)).map(move |index| (lane, index))) {
+            let place = self.place(Role::D, lane, index);
+            if place.product == product
+                && let Some(value) = result.get(self.index(Role::D, place))
+            {
+                set(d, lane, index, bits, *value);
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Kernels of others that are labelled, each racy, divergent or free: parts of GPUVerify's test suite and benchmarks, of Indigo, and
+//! publication protocols. They are not in the project; where they are not beside it, the test is skipped.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, process::Command, time::Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_execute::{Argument, Contents, Device, Dim3, FindingKind, Launch, Options};
+use ptx_isa::{Head, Module};
+
+/// A row of `index.csv`.
+#[derive(Clone, Debug)]
+struct Kernel {
+    id: String,
+    set: String,
+    kernel: String,
+    block: [String; 3],
+    grid: [String; 3],
+    label: String,
+    same_value: bool,
+    space: String,
+}
+
+/// The fields of a line, of which some stand in quotes.
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut quoted) = (vec![String::new()], false);
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            other => fields.last_mut().expect("a field").push(other),
+        }
+    }
+    fields
+}
+
+fn kernels(folder: &std::path::Path) -> Vec<Kernel> {
+    let text = fs::read_to_string(folder.join("index.csv")).expect("an index");
+    let row = |line: &str| {
+        let f = fields(line);
+        let three = |at: usize| [f[at].clone(), f[at + 1].clone(), f[at + 2].clone()];
+        Kernel {
+            id: f[0].clone(),
+            set: f[1].clone(),
+            kernel: f[3].clone(),
+            block: three(4),
+            grid: three(7),
+            label: f[10].clone(),
+            space: f[12].clone(),
+            same_value: f[13] == "yes",
+        }
+    };
+    text.lines().skip(1).filter(|line| !line.is_empty()).map(row).collect()
+}
+
+/// What was found in runs of a kernel.
+#[derive(Debug, Default)]
+struct Found {
+    kinds: BTreeMap<FindingKind, String>,
+    steps: u64,
+    seconds: f64,
+}
+
+impl Found {
+    fn add(&mut self, report: ptx_execute::Report) {
+        self.steps += report.steps;
+        for finding in report.findings {
+            let other = finding.other.as_ref().map_or(0, |other| other.line);
+            let text = format!("{} (lines {other} and {})", finding.message, finding.site.line);
+            self.kinds.entry(finding.kind).or_insert(text);
+        }
+    }
+
+    fn verdict(&self) -> &'static str {
+        let has = |kind| self.kinds.contains_key(&kind);
+        match () {
+            () if has(FindingKind::Race) => "racy",
+            () if has(FindingKind::DivergentBarrier) || has(FindingKind::BarrierCount) => "divergent",
+            () if has(FindingKind::Hang) => "hang",
+            () if has(FindingKind::Unsupported) => "unsupported",
+            () if has(FindingKind::StepLimit) => "limit",
+            () if has(FindingKind::Trap) => "trap",
+            () if has(FindingKind::SameValue) => "same value",
+            () => "free",
+        }
+    }
+}
+
+/// Random numbers of a seed.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as u32) % bound.max(1)
+    }
+}
+
+/// Graphs of at most 200 nodes: the neighbours of each.
+fn graph(kind: u64, numbers: &mut Numbers) -> Vec<Vec<u32>> {
+    let n: u32 = [120, 200, 64, 150, 33, 180][(kind % 6) as usize];
+    let mut all = vec![Vec::new(); n as usize];
+    match kind % 6 {
+        0 => all.iter_mut().for_each(|own| (0..numbers.below(7)).for_each(|_| own.push(numbers.below(n)))),
+        1 => all.iter_mut().enumerate().for_each(|(at, own)| own.extend([(at as u32 + 1) % n, (at as u32 + n - 1) % n])),
+        2 => all.iter_mut().enumerate().for_each(|(at, own)| own.extend((0..n).filter(|to| *to != at as u32))),
+        3 => all.iter_mut().enumerate().for_each(|(at, own)| match at {
+            0 => own.extend(1..n),
+            _ => own.push(0),
+        }),
+        4 => all.iter_mut().for_each(|own| (0..40).for_each(|_| own.push(numbers.below(n)))),
+        _ => all.iter_mut().enumerate().for_each(|(at, own)| own.extend((0..3).map(|_| numbers.below(at as u32 + 1)))),
+    }
+    all
+}
+
+fn words(values: impl IntoIterator<Item = u32>) -> Contents {
+    Contents::Bytes(values.into_iter().flat_map(u32::to_le_bytes).collect())
+}
+
+fn size(text: &str, other: u32) -> u32 {
+    text.parse().unwrap_or(other)
+}
+
+/// A graph kernel: `nindex`, `nlist`, two arrays of data, the number of nodes.
+fn run_graph(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), Failed> {
+    for seed in 0..12u64 {
+        let mut numbers = Numbers(seed + 1);
+        let graph = graph(seed, &mut numbers);
+        let n = graph.len() as u32;
+        let mut device = Device::new(module, Options { most_steps: 1_000_000, ..Options::default().of_seed(seed) }).map_err(said)?;
+        let starts = graph.iter().scan(0, |at, own| {
+            *at += own.len() as u32;
+            Some(*at)
+        });
+        let index = device.allocate("nindex", words(std::iter::once(0).chain(starts)));
+        let list = device.allocate("nlist", words(graph.iter().flatten().copied()));
+        let first = device.allocate("data1", words((0..4096).map(|_| numbers.below(n))));
+        let second = device.allocate("data2", words((0..4096).map(|_| if seed % 2 == 0 { 0 } else { numbers.below(n) })));
+        let mut arguments: Vec<Argument> =
+            [index, list, first, second].into_iter().map(|buffer| Argument::Buffer(buffer, 0)).collect();
+        arguments.push(Argument::u32(n));
+        let block = [[64, 1, 1], [128, 1, 1], [32, 1, 1], [256, 1, 1]][(seed / 3 % 4) as usize];
+        let grid = [[3, 1, 1], [2, 1, 1], [5, 1, 1]][(seed % 3) as usize];
+        let launch = Launch { grid, ..Launch::new(&*kernel.kernel, block, arguments) };
+        found.add(device.launch(&launch).map_err(said)?);
+        if found.verdict() == "racy" {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn run_other(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), Failed> {
+    let function = module.functions().find(|function| function.name == kernel.kernel && function.body.is_some());
+    let head = Head::read(&function.ok_or("no such kernel")?.head);
+    let dim = |sizes: &[String; 3]| -> Dim3 { [size(&sizes[0], 2), size(&sizes[1], 1), size(&sizes[2], 1)] };
+    let (block, grid) = (dim(&kernel.block), dim(&kernel.grid));
+    let mut fitted: Option<Launch> = None;
+    for seed in 0..5u64 {
+        let options = Options { most_steps: 1_000_000, ..Options::default().of_seed(seed) };
+        let mut device = Device::new(module, options).map_err(said)?;
+        let mut open = Vec::new();
+        let mut arguments = Vec::new();
+        for (index, parameter) in head.parameters.iter().enumerate() {
+            let bits = parameter.ty.map_or(8, |ty| ty.bits());
+            arguments.push(match parameter.is_pointer {
+                true => {
+                    let name = parameter.name.rsplit("_param_").next().map_or("p".into(), |n| format!("param{n}"));
+                    Argument::Buffer(device.allocate(&name, Contents::Grows(1 << 26)), 0)
+                }
+                false if parameter.elements.is_none() => {
+                    open.push(index);
+                    Argument::Bytes((16u64.to_le_bytes()[..bits as usize / 8]).to_vec())
+                }
+                false => Argument::Bytes(Vec::new()),
+            });
+        }
+        let launch = Launch { grid, ..Launch::new(&*kernel.kernel, block, arguments) };
+        if fitted.is_none() {
+            fitted = Some(launch.fitted(module, &open).map_err(said)?);
+        }
+        let launch = Launch { arguments: fitted.as_ref().map_or(launch.arguments, |known| known.arguments.clone()), ..launch };
+        let report = device.launch(&launch).map_err(said)?;
+        let steps = report.steps;
+        found.add(report);
+        if found.verdict() == "racy" || steps > 10_000_000 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn said(errors: Vec<ptx_execute::LaunchError>) -> Failed {
+    errors.iter().map(|error| error.reason.clone()).collect::<Vec<_>>().join("; ").into()
+}
+
+fn check(folder: &std::path::Path, kernel: &Kernel) -> Result<Found, Failed> {
+    let text = fs::read_to_string(folder.join("ptx").join(format!("{}.ptx", kernel.id)))?;
+    let module: Module = text.parse()?;
+    let mut found = Found::default();
+    let start = Instant::now();
+    match kernel.set.as_str() {
+        "indigo" => run_graph(&module, kernel, &mut found)?,
+        _ => run_other(&module, kernel, &mut found)?,
+    }
+    found.seconds = start.elapsed().as_secs_f64();
+    Ok(found)
+}
+
+/// Whether the verdict is that of the label.
+fn judged(kernel: &Kernel, found: &Found) -> Result<(), Failed> {
+    let verdict = found.verdict();
+    let expected = match (&*kernel.label, kernel.same_value) {
+        ("free", true) | ("racy", true) => verdict == "same value" || verdict == &*kernel.label,
+        (label, _) => verdict == label,
+    };
+    match expected || kernel.label == "divergent" && verdict == "hang" {
+        true => Ok(()),
+        false => Err(format!("{} {}, found {verdict}: {:?}", kernel.label, kernel.space, found.kinds).into()),
+    }
+}
+
+fn main() {
+    let archive = testing::root().join("../shared/races/given.tar.gz");
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(2));
+    let mut trials = Vec::new();
+    let folder: Option<PathBuf> = archive.exists().then(|| {
+        let folder = testing::root().join("target/tmp/labelled");
+        fs::create_dir_all(&folder).expect("a folder");
+        let status = Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(&folder).status();
+        assert!(status.expect("tar").success());
+        folder
+    });
+    match folder {
+        None => trials.push(Trial::test("labelled kernels", || Ok(())).with_ignored_flag(true)),
+        Some(folder) => {
+            for kernel in kernels(&folder) {
+                let folder = folder.clone();
+                let name = format!("{} {}", kernel.set, kernel.id);
+                trials.push(Trial::test(name, move || {
+                    let found = check(&folder, &kernel)?;
+                    if std::env::var_os("LABELLED_TIMES").is_some() {
+                        eprintln!("{} {:.2} s {} M", kernel.id, found.seconds, found.steps / 1_000_000);
+                    }
+                    judged(&kernel, &found)
+                }));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit()
+}
