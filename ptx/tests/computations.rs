@@ -141,6 +141,7 @@ fn floats() {
     check("fma.rn.relu.f16", [0x3C00, 0xBC00, 0], [0, 0]);
     check("fma.rn.relu.f16", [0x3C00, 0xFE00, 0], [0x7FFF, 0]);
     check("fma.rn.oob.f16x2", [0x3C00_7FFF, 0x3C00_3C00, 0x3C00_3C00], [0x4000_0000, 0]);
+    check("fma.rn.oob.f16", [0x3C00, 0x3C00, 0x7FFF], [0x7FFF, 0]);
     check("min.f32", [0, MINUS], [MINUS, 0]);
     check("max.f32", [NAN, ONE], [ONE, 0]);
     check("max.NaN.f32", [NAN, ONE], [NAN, 0]);

@@ -56,7 +56,10 @@ impl Numbers {
             0 => special[(word >> 8) as usize % special.len()],
             1 => u128::from(self.next()) & (sign - 1),
             2 => fraction,
-            _ => (one.wrapping_add_signed(near) & infinity) % infinity & infinity | fraction,
+            _ => match one.wrapping_add_signed(near) & infinity {
+                exponent if exponent == infinity => one | fraction,
+                exponent => exponent | fraction,
+            },
         };
         negative | magnitude
     }
@@ -404,7 +407,7 @@ fn of_nineteen_bits() {
     for _ in 0..CASES {
         let bits = numbers.pick(32, 23);
         let is_nan = bits & mask(31) > 0x7F80_0000;
-        let of = |added: u128| if is_nan { 0x7FFF_E000 } else { bits + added & !0x1FFF };
+        let of = |added: u128| if is_nan { 0x7FFF_E000 } else { (bits + added) & !0x1FFF };
         check("rna", away.apply(&[bits]), of(0x1000), &[bits]);
         check("rn", near.apply(&[bits]), of(0xFFF + (bits >> 13 & 1)), &[bits]);
         check("rz", zero.apply(&[bits]), of(0), &[bits]);

@@ -92,7 +92,7 @@ pub struct Conversion {
     pub(super) rounding: Rounding,
     /// A rounding to an integer.
     pub(super) is_integral: bool,
-    /// `.rs`: the last operand has random bits.
+    /// `.rs`: the last operand has random bits; those of an element are the lowest of its half, as many as are cut off.
     pub(super) is_random: bool,
     /// `.ftz`.
     pub(super) flushes: bool,

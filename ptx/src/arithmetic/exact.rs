@@ -61,6 +61,11 @@ impl Format {
         self.sign() - (1 << self.digits)
     }
 
+    pub fn is_nan(self, bits: u128) -> bool {
+        let magnitude = bits >> self.padding & (self.sign() - 1);
+        magnitude > self.highest() && (self.specials == Specials::Nan || magnitude > self.infinity())
+    }
+
     /// The NaN that an instruction gives: all ones without a sign, but for `f64`, which has a quiet one with a sign.
     fn nan(self) -> u128 {
         match self.bits {
@@ -126,8 +131,7 @@ impl Exact {
         let negative = bits & format.sign() != 0;
         let magnitude = bits & (format.sign() - 1);
         if magnitude > format.highest() {
-            let is_nan = format.specials == Specials::Nan || magnitude > format.infinity();
-            return if is_nan { Nan } else { Infinite(negative) };
+            return if format.is_nan(bits << format.padding) { Nan } else { Infinite(negative) };
         }
         let fraction = magnitude & ((1 << format.digits) - 1);
         let (significand, exponent) = match (magnitude >> format.digits) as i32 {

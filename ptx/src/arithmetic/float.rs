@@ -160,9 +160,11 @@ pub struct Float {
     /// `.abs`, and `.xorsign` with it.
     pub(super) absolute: bool,
     pub(super) xor_sign: bool,
-    /// `.oob`.
+    /// `.oob`: a factor from beyond a tensor makes 0. The manual does not say which NaN such a factor is; here it is any.
     pub(super) out_of_bounds: bool,
     pub(super) limit: Limit,
+    /// One `f32`, and nothing happens to operands before, or to the result behind.
+    pub(super) is_plain: bool,
 }
 
 /// The operands of one element, of which there are as many as `count`.
@@ -200,6 +202,11 @@ impl Float {
         if !self.takes(sources.len()) {
             return None;
         }
+        if self.is_plain {
+            // Most instructions of most kernels.
+            let of = |index: usize| sources.get(index).map_or(0, |source| u128::from(*source as u32));
+            return Some(self.computed(Operands { of: [of(0), of(1), of(2)], count: sources.len() }));
+        }
         let width = self.format.bits + self.format.padding;
         let mut result = 0;
         for lane in 0..self.lanes {
@@ -218,7 +225,7 @@ impl Float {
     }
 
     fn element(self, mut operands: Operands) -> u128 {
-        if self.out_of_bounds && operands.of[..2].iter().any(|bits| Exact::read(self.format, *bits) == Exact::Nan) {
+        if self.out_of_bounds && operands.of[..2].iter().any(|bits| is_nan(self.format, *bits)) {
             return 0;
         }
         if self.flushes {
@@ -323,7 +330,7 @@ fn approximate(op: Op, x: f64) -> f64 {
 }
 
 pub(super) fn is_nan(format: Format, bits: u128) -> bool {
-    Exact::read(format, bits) == Exact::Nan
+    format.is_nan(bits)
 }
 
 /// A subnormal number as zero of its sign.

@@ -266,6 +266,7 @@ fn float(words: &Words) -> Option<Computation> {
         xor_sign: words.has("xorsign"),
         out_of_bounds: words.has("oob"),
         limit: words.limit(),
+        is_plain: words.types == ["f32"] && ["ftz", "sat"].iter().all(|word| !words.has(word)),
     };
     // A sign of two alone makes no sense of magnitudes that are not taken.
     (float.absolute || !float.xor_sign).then_some(Computation::Float(float))
