@@ -4,6 +4,10 @@
 //!
 //! Every product has the same three steps: gather the elements through the instruction's layout into plain matrices,
 //! [`product::Product::multiply`] them, scatter the result.
+//!
+//! What is [`element::Unsupported`]: block-scaled products; `wgmma` and `tcgen05.mma` with a sparse A; floats of 4 and 6 bits
+//! in `tcgen05.mma`; decompression in `tcgen05.cp` and `ldmatrix`, and the latter's matrices of bytes; `tcgen05.ld.red`; tensor
+//! maps with an interleave layout or padded elements, and the modes `.im2col::w`.
 
 pub mod element;
 pub mod fragment;

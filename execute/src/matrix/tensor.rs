@@ -85,7 +85,7 @@ impl Transfer {
             return Err(refused());
         }
         let packed = modifiers.iter().any(|word| word.ends_with("pack::16b"));
-        Ok(Self { shape, repeat, packed, split: split as usize })
+        Ok(Self { shape, repeat, packed, split: (split as usize).min(COLUMNS) })
     }
 
     /// The number of registers.

@@ -43,7 +43,7 @@ impl TensorMap {
     fn checked(&self, coordinates: &[i32], shared: u32) -> Result<Copy<'_>, Unsupported> {
         let refused = |what: &str| Err(Unsupported::new(format!("a copy through a tensor map {what}")));
         let swizzle = self.swizzle()?;
-        if self.rank == 0 || coordinates.len() != self.rank as usize {
+        if !(1..=5).contains(&self.rank) || coordinates.len() != self.rank as usize {
             return refused("of another rank");
         }
         if self.interleave != Interleave::None {
@@ -54,6 +54,7 @@ impl TensorMap {
             return refused("with padding between elements");
         }
         if self.row() == 0
+            || self.row() > LARGEST
             || !self.row().is_multiple_of(16)
             || swizzle != Swizzle::None && self.row() > u64::from(swizzle.width())
         {

@@ -303,7 +303,11 @@ fn what_has_no_box_is_refused() {
     no(TensorMap { swizzle_mode: 1, swizzle_atomicity: 1, ..map });
     no(TensorMap { element: TensorElement::B6x16P32, ..map });
     no(TensorMap::default());
+    let wide = TensorMap { box_sizes: [u32::MAX - 15; 5], ..map };
+    assert!(wide.gather([0; 5], 0).is_err());
     assert!(map.im2col(&[0, 0], &[], 0).is_err());
+    assert!(TensorMap { rank: 0, ..map }.tile(&[], 0).is_err());
+    assert!(TensorMap { rank: 6, ..map }.tile(&[0; 6], 0).is_err());
     let extreme = TensorMap { address: u64::MAX, strides: [u64::MAX; 4], sizes: [u32::MAX; 5], swizzle_mode: 3, ..map };
     for at in [[i32::MIN; 2], [i32::MAX; 2]] {
         let chunks = extreme.tile(&at, u32::MAX - 100).unwrap();
@@ -318,6 +322,10 @@ fn types_that_round_do_so() {
         [tf32(0x3f80_1000), tf32(0x3f80_3000), tf32(0x3f80_1001), tf32(0x3f80_0fff)],
         [0x3f80_0000, 0x3f80_4000, 0x3f80_2000, 0x3f80_0000]
     );
-    assert_eq!([TensorElement::F32Ftz.loaded(0x8000_0001), TensorElement::F32.loaded(1)], [0x8000_0000, 1]);
+    assert_eq!(
+        [0x8000_0001, 0x0040_0000, 0x0080_0000].map(|bits| TensorElement::F32Ftz.loaded(bits)),
+        [0x8000_0000, 0, 0x0080_0000]
+    );
+    assert_eq!(TensorElement::F32.loaded(1), 1);
     assert!(f32::from_bits(tf32(0x7f80_0001)).is_nan());
 }

@@ -183,6 +183,7 @@ fn check(form: (Element, Element, Element, usize), n: usize, modes: [u64; 2], ac
     };
     let a = wgmma.a(layout(0x400, 64, a_type.bits(), modes[0], across[0]));
     let b = wgmma.b(layout(0x2_0000, n, b_type.bits(), modes[1], across[1]));
+    assert_eq!([a.across, b.across], across);
     let mut memory = vec![0xa5; 0x4_0000];
     let mut fill = |element: Element, count: usize| -> (Vec<u64>, Vec<f64>) {
         (0..count).map(|_| random.element(element)).unzip()
@@ -293,7 +294,7 @@ fn what_is_no_form_is_refused_and_no_descriptor_panics() {
     let _ = wgmma.compute(&[], &[], Some(&[const { Vec::new() }; 4]));
 }
 
-/// What the reviewer of a change looks at: a tile of 128×128×64 in four parts takes far below ten milliseconds when optimized.
+/// A tile of 128×128×64 takes about a millisecond when optimized; the limit leaves room for a busy machine.
 #[test]
 fn a_tile_is_fast() {
     let wgmma = Wgmma::of(&["m64n128k16", "f32", "f16", "f16"], Immediates::default()).unwrap();
@@ -303,5 +304,7 @@ fn a_tile_is_fast() {
         let read = |address: u32| [address as u8; 16];
         let _ = wgmma.compute(&a.load(&read), &b.load(&read), None);
     }
-    println!("128×128×64: {:?}", start.elapsed());
+    let elapsed = start.elapsed();
+    println!("128×128×64: {elapsed:?}");
+    assert!(cfg!(debug_assertions) || elapsed.as_millis() < 100, "{elapsed:?}");
 }
