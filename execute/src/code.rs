@@ -227,6 +227,8 @@ pub enum Op {
     },
     Asynchronous(Box<Operation>),
     Matrix(Box<Matrix>),
+    /// Textures and surfaces hold zeros: registers that become 0, and the instruction.
+    Texture(Vec<Option<Reg>>, String),
     /// It waits for a moment.
     Pause,
     Unsupported(String),

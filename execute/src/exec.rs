@@ -238,6 +238,13 @@ impl Machine<'_> {
                 }
             }
             Op::Activemask(d) => each(lanes).for_each(|lane| warp.set(base, *d, lane, lanes.into())),
+            Op::Texture(results, mnemonic) => {
+                for d in results.iter().flatten() {
+                    each(lanes).for_each(|lane| warp.set(base, *d, lane, 0));
+                }
+                let line = self.line(pc);
+                self.findings.note(line, &format!("`{mnemonic}`: textures and surfaces hold zeros, and are not written"));
+            }
             _ => self.addresses(cta, warp, pc, base, lanes, op),
         }
     }
@@ -597,6 +604,7 @@ fn is_simple(op: &Op) -> bool {
             | Op::Unpack(..)
             | Op::Move128(..)
             | Op::Activemask(_)
+            | Op::Texture(..)
             | Op::Cvta { .. }
             | Op::Isspacep { .. }
             | Op::Mapa { .. }

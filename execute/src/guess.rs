@@ -15,16 +15,19 @@ const USUAL: [u64; 16] = [16, 1, 0, 2, 3, 4, 8, 10, 32, 64, 100, 128, 256, 512, 
 const TRIALS: usize = 96;
 const STEPS: u64 = 20_000;
 
+/// How many launches are given.
+const MOST: usize = 16;
+
 impl Launch {
     /// The same launch with numbers in place of some arguments, given by their places, so that the kernel gets past the
-    /// conditions at its beginning, which end in `trap`. Buffers are replaced by ones that grow while it looks for them.
-    /// Where no numbers are found, it has those that got farthest.
+    /// conditions at its beginning, which end in `trap`: the first that was found, and others that differ from it in one number.
+    /// Buffers are replaced by ones that grow while it looks for them. Where no numbers are found, it is one launch, with those
+    /// that got farthest.
     ///
     /// # Errors
     /// If the kernel cannot be launched at all.
-    pub fn fitted(&self, module: &Module, open: &[usize]) -> Result<Self, Vec<LaunchError>> {
+    pub fn fitting(&self, module: &Module, open: &[usize]) -> Result<Vec<Self>, Vec<LaunchError>> {
         let options = Options { schedule: Schedule::WarpAhead, races: false, ..Options::default() };
-        let mut best = self.clone();
         let mut state = State::new(module, options)?;
         let mut scratch = self.clone();
         for (index, argument) in scratch.arguments.iter_mut().enumerate() {
@@ -32,47 +35,85 @@ impl Launch {
                 *buffer = state.allocate(&format!("scratch {index}"), Contents::Grows(1 << 26));
             }
         }
-        let mut score = state.trial(&scratch, STEPS)?;
         let numbers = state.with_program(&self.kernel, numbers)?;
+        let mut search = Search { state, scratch, best: self.clone(), others: Vec::new() };
+        let mut score = search.state.trial(&search.scratch, STEPS)?;
         for _ in 0..3 {
-            for &index in open {
-                for number in &numbers {
-                    let Some(Argument::Bytes(old)) = best.arguments.get(index).cloned() else { break };
-                    if score == u64::MAX {
-                        return Ok(best);
-                    }
-                    let bytes: Vec<u8> = number.to_le_bytes().iter().copied().chain([0; 8]).take(old.len()).collect();
-                    scratch.arguments[index] = Argument::Bytes(bytes.clone());
-                    let new = state.trial(&scratch, STEPS)?;
-                    if new > score {
-                        score = new;
-                        best.arguments[index] = Argument::Bytes(bytes);
-                    } else {
-                        scratch.arguments[index] = Argument::Bytes(old);
-                    }
+            for (index, number) in open.iter().flat_map(|index| numbers.iter().map(move |number| (*index, *number))) {
+                if score < u64::MAX {
+                    score = search.improve(index, number, score)?;
                 }
             }
         }
-        Ok(best)
+        for (index, number) in open.iter().flat_map(|index| numbers.iter().map(move |number| (*index, *number))) {
+            if score == u64::MAX && search.others.len() + 1 < MOST {
+                search.vary(index, number)?;
+            }
+        }
+        Ok(std::iter::once(search.best).chain(search.others).collect())
     }
 }
 
-/// The numbers that the program compares with, those beside them, and the usual ones.
+struct Search<'m> {
+    state: State<'m>,
+    /// The launch that is tried.
+    scratch: Launch,
+    best: Launch,
+    others: Vec<Launch>,
+}
+
+impl Search<'_> {
+    /// An argument with another number: the one before, if it is none already.
+    fn put(&mut self, index: usize, number: u64) -> Option<Argument> {
+        let argument = self.scratch.arguments.get_mut(index)?;
+        let Argument::Bytes(old) = &*argument else { return None };
+        let bytes = number.to_le_bytes().iter().copied().chain([0; 8]).take(old.len()).collect();
+        let new = Argument::Bytes(bytes);
+        (new != *argument).then(|| std::mem::replace(argument, new))
+    }
+
+    /// Keeps a number if the kernel gets farther with it.
+    fn improve(&mut self, index: usize, number: u64, score: u64) -> Result<u64, Vec<LaunchError>> {
+        let Some(old) = self.put(index, number) else { return Ok(score) };
+        let new = self.state.trial(&self.scratch, STEPS)?;
+        if new > score {
+            self.best.arguments[index].clone_from(&self.scratch.arguments[index]);
+            return Ok(new);
+        }
+        self.scratch.arguments[index] = old;
+        Ok(score)
+    }
+
+    /// Keeps a launch with another number, if the kernel takes it.
+    fn vary(&mut self, index: usize, number: u64) -> Result<(), Vec<LaunchError>> {
+        let Some(old) = self.put(index, number) else { return Ok(()) };
+        if self.state.trial(&self.scratch, STEPS)? == u64::MAX {
+            let mut other = self.best.clone();
+            other.arguments[index].clone_from(&self.scratch.arguments[index]);
+            self.others.push(other);
+        }
+        self.scratch.arguments[index] = old;
+        Ok(())
+    }
+}
+
+/// The numbers that the program compares with, those beside them, their distances, and the usual ones.
 fn numbers(program: &Program) -> Vec<u64> {
-    let mut all = Vec::new();
+    let mut constants: Vec<u64> = Vec::new();
     for step in &program.steps {
         let Op::Compute(of) = &step.op else { continue };
-        let compares = matches!(of.of, Computation::Setp(..) | Computation::Compare(_));
-        let constants = of.sources[..of.count].iter().filter_map(|source| match source {
-            Source::Number(number) => Some(*number),
-            _ => None,
-        });
-        for number in constants.filter(|_| compares) {
-            all.extend([number, number.wrapping_add(1), number.wrapping_sub(1)]);
+        if matches!(of.of, Computation::Setp(..) | Computation::Compare(_)) {
+            constants.extend(of.sources[..of.count].iter().filter_map(|source| match source {
+                Source::Number(number) => Some(*number),
+                _ => None,
+            }));
         }
     }
+    let near = constants.iter().flat_map(|number| [*number, number.wrapping_add(1), number.wrapping_sub(1)]);
+    let few = &constants[..constants.len().min(8)];
+    let distances = few.iter().flat_map(|a| few.iter().filter_map(move |b| a.checked_sub(*b)));
     let mut found: Vec<u64> = Vec::new();
-    for number in all.into_iter().chain(USUAL) {
+    for number in near.chain(USUAL).chain(distances) {
         if !found.contains(&number) && found.len() < TRIALS {
             found.push(number);
         }

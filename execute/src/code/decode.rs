@@ -394,6 +394,9 @@ impl<'f> Frame<'f> {
                 _ => Op::Nothing,
             },
             Action::Nothing => Op::Nothing,
+            Action::Elsewhere(mnemonic) if !mnemonic.starts_with("multimem") => {
+                Op::Texture(self.regs(step), mnemonic.clone())
+            }
             Action::Elsewhere(mnemonic) | Action::Unknown(mnemonic) => return Err(mnemonic.clone()),
         })
     }
@@ -500,6 +503,7 @@ impl<'f> Frame<'f> {
             "stackrestore" => Op::Stack { d: None, a: source(0) },
             "activemask" => Op::Activemask(first),
             "vote" | "shfl" | "match" | "redux" | "elect" => self.collective(&words, &sources, results)?,
+            "txq" | "suq" | "istypep" => Op::Texture(results, mnemonic.to_owned()),
             "createpolicy" => Op::Pack(first, 64, vec![Source::Number(0)], 1),
             "mma" | "wmma" | "movmatrix" => Op::Matrix(Box::new(Matrix {
                 words: words.iter().map(|word| (*word).to_owned()).collect(),
