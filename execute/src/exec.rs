@@ -243,7 +243,8 @@ impl Machine<'_> {
                     each(lanes).for_each(|lane| warp.set(base, *d, lane, 0));
                 }
                 let line = self.line(pc);
-                self.findings.note(line, &format!("`{mnemonic}`: textures and surfaces hold zeros, and are not written"));
+                self.findings
+                    .note(line, &format!("`{mnemonic}`: textures and surfaces hold zeros, and are not written"));
             }
             _ => self.addresses(cta, warp, pc, base, lanes, op),
         }

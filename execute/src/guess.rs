@@ -113,7 +113,7 @@ fn numbers(program: &Program) -> Vec<u64> {
     let few = &constants[..constants.len().min(8)];
     let distances = few.iter().flat_map(|a| few.iter().filter_map(move |b| a.checked_sub(*b)));
     let mut found: Vec<u64> = Vec::new();
-    for number in near.chain(USUAL).chain(distances) {
+    for number in near.chain(distances).chain(USUAL) {
         if !found.contains(&number) && found.len() < TRIALS {
             found.push(number);
         }
