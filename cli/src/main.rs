@@ -2,6 +2,7 @@
 
 mod check;
 mod cli;
+mod compile;
 mod conditions;
 mod conformance;
 mod format;
