@@ -1,52 +1,215 @@
 //! A device: global memory, and a module that runs on it.
 
+use ptx_isa::{Initial, Item, Module, Space, Variable};
+use rustc_hash::FxHashMap;
+
 use crate::{
-    launch::{Buffer, Contents, Launch, LaunchError, Options},
+    code::{Program, decode},
+    launch::{Argument, Buffer, Contents, Launch, LaunchError, Options},
+    machine::Machine,
+    memory::Global,
     report::Report,
 };
 
-pub(crate) struct State<'m> {
-    module: &'m ptx_isa::Module,
-    pieces: Vec<Vec<u8>>,
+/// What a device is made of.
+pub struct State<'m> {
+    module: &'m Module,
+    options: Options,
+    global: Global,
+    /// Variables of the module, by their names: their addresses.
+    variables: FxHashMap<String, u64>,
+    programs: FxHashMap<String, Program>,
 }
 
 impl<'m> State<'m> {
-    pub fn new(module: &'m ptx_isa::Module, _options: Options) -> Result<Self, Vec<LaunchError>> {
-        Ok(Self { module, pieces: Vec::new() })
-    }
-
-    pub fn allocate(&mut self, _name: &str, contents: Contents) -> Buffer {
-        self.pieces.push(match contents {
-            Contents::Bytes(bytes) => bytes,
-            Contents::Uninitialized(bytes) => vec![0; bytes as usize],
-            Contents::Grows(_) => Vec::new(),
+    pub fn new(module: &'m Module, options: Options) -> Result<Self, Vec<LaunchError>> {
+        let mut state = Self {
+            module,
+            options,
+            global: Global::default(),
+            variables: FxHashMap::default(),
+            programs: FxHashMap::default(),
+        };
+        let directives = module.items.iter().filter_map(|item| match item {
+            Item::Directive(text) => Some(text),
+            Item::Function(_) => None,
         });
-        Buffer(self.pieces.len() as u32 - 1)
+        let variables: Vec<Variable> = directives.flat_map(|text| Variable::read(text)).collect();
+        let own: Vec<&Variable> = variables.iter().filter(|variable| is_global(variable)).collect();
+        for variable in &own {
+            let at = declare(&mut state.global, variable);
+            state.variables.insert(variable.name.clone(), at);
+        }
+        for variable in own {
+            initialize(&mut state.global, variable, state.variables[&variable.name], &state.variables);
+        }
+        Ok(state)
     }
 
-    pub fn variable(&self, _name: &str) -> Option<Buffer> {
-        None
+    pub fn allocate(&mut self, name: &str, contents: Contents) -> Buffer {
+        Buffer(self.global.allocate(name, contents, self.options.seed, 4) as u32)
+    }
+
+    pub fn variable(&self, name: &str) -> Option<Buffer> {
+        self.variables.get(name).map(|at| Buffer((at >> 32) as u32 - 1))
     }
 
     pub fn contents(&self, buffer: Buffer) -> &[u8] {
-        &self.pieces[buffer.0 as usize]
+        self.global.pieces.get(buffer.0 as usize).map_or(&[], |piece| &piece.bytes)
     }
 
     pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
-        let piece = &mut self.pieces[buffer.0 as usize];
-        for (index, byte) in bytes.iter().enumerate() {
-            if let Some(place) = piece.get_mut(at + index) {
-                *place = *byte;
-            }
+        let Some(piece) = self.global.pieces.get_mut(buffer.0 as usize) else { return };
+        let end = piece.bytes.len().min(at.saturating_add(bytes.len()));
+        let count = end.saturating_sub(at);
+        if let Some(own) = piece.bytes.get_mut(at..end) {
+            own.copy_from_slice(&bytes[..count]);
+        }
+        if let Some(unwritten) = piece.unwritten.as_mut().and_then(|unwritten| unwritten.get_mut(at..end)) {
+            unwritten.fill(false);
         }
     }
 
     pub fn address(&self, buffer: Buffer) -> u64 {
-        (u64::from(buffer.0) + 1) << 32
+        Global::address(buffer.0 as usize)
     }
 
     pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
-        let _ = self.module;
-        Err(vec![LaunchError { line: None, reason: format!("kernel '{}' cannot run yet", launch.kernel) }])
+        if !self.programs.contains_key(&launch.kernel) {
+            let program = self.program(&launch.kernel)?;
+            self.programs.insert(launch.kernel.clone(), program);
+        }
+        let Some(program) = self.programs.get(&launch.kernel) else { return Err(Vec::new()) };
+        let mut errors = limits(program, launch, &self.options);
+        let parameters = parameters(program, launch, &mut errors);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let bound = Machine::bound(launch);
+        self.global.pieces.iter_mut().for_each(|piece| piece.shadow = crate::shadow::Shadow::new(bound));
+        Ok(Machine::new(program, launch, &self.options, &mut self.global, parameters).run())
     }
+
+    fn program(&mut self, name: &str) -> Result<Program, Vec<LaunchError>> {
+        let functions = self.module.functions().filter(|function| function.body.is_some());
+        let kernels: Vec<_> = functions.filter(|function| ptx_isa::Head::read(&function.head).is_entry).collect();
+        let Some(kernel) = kernels.iter().find(|function| function.name == name) else {
+            let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
+            let reason = match names.is_empty() {
+                true => "the module has no kernel".to_owned(),
+                false => format!("there is no kernel '{name}'; the module has {}", names.join(", ")),
+            };
+            return Err(vec![LaunchError { line: None, reason }]);
+        };
+        let (global, variables) = (&mut self.global, &self.variables);
+        let program = decode(self.module, kernel, variables, &mut |variable| {
+            let at = declare(global, variable);
+            initialize(global, variable, at, variables);
+            at
+        });
+        if program.steps.len() > crate::shadow::MOST_STEPS {
+            let most = crate::shadow::MOST_STEPS;
+            let reason = format!("the module has {} instructions, and at most {most} can be run", program.steps.len());
+            return Err(vec![LaunchError { line: None, reason }]);
+        }
+        Ok(program)
+    }
+}
+
+fn parameters(program: &Program, launch: &Launch, errors: &mut Vec<LaunchError>) -> Vec<u8> {
+    let (wanted, given) = (program.parameters.len(), launch.arguments.len());
+    if wanted != given {
+        let names: Vec<&str> = program.parameters.iter().map(|parameter| &*parameter.name).collect();
+        let reason = format!(
+            "kernel '{}' has {wanted} parameters ({}), and {given} arguments are given",
+            launch.kernel,
+            names.join(", ")
+        );
+        errors.push(LaunchError { line: None, reason });
+    }
+    let end = program.parameters.last().map_or(0, |last| last.offset + last.bytes);
+    let mut all = vec![0; end as usize];
+    for (parameter, argument) in program.parameters.iter().zip(&launch.arguments) {
+        let bytes = match argument {
+            Argument::Bytes(bytes) => bytes.clone(),
+            Argument::Buffer(buffer, offset) => {
+                Global::address(buffer.0 as usize).wrapping_add(*offset).to_le_bytes().to_vec()
+            }
+            Argument::TensorMap(map, buffer) => map.encode(Global::address(buffer.0 as usize)),
+        };
+        if bytes.len() as u64 > parameter.bytes {
+            let reason = format!(
+                "parameter '{}' has {} bytes, and the argument has {}",
+                parameter.name,
+                parameter.bytes,
+                bytes.len()
+            );
+            errors.push(LaunchError { line: None, reason });
+            continue;
+        }
+        let at = parameter.offset as usize;
+        all[at..at + bytes.len()].copy_from_slice(&bytes);
+    }
+    all
+}
+
+fn is_global(variable: &Variable) -> bool {
+    matches!(variable.space, Some(Space::Global | Space::Const))
+}
+
+fn declare(global: &mut Global, variable: &Variable) -> u64 {
+    let bytes = variable.bytes().min(1 << 32) as usize;
+    Global::address(global.allocate(&variable.name, Contents::Bytes(vec![0; bytes]), 0, 4))
+}
+
+/// Writes what a variable holds at first.
+fn initialize(global: &mut Global, variable: &Variable, at: u64, variables: &FxHashMap<String, u64>) {
+    let size = variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1));
+    let piece = (at >> 32) as usize - 1;
+    for (index, initial) in variable.initial.iter().enumerate() {
+        let value = match initial {
+            Initial::Number(value) => *value,
+            Initial::Address(name, offset) => variables.get(name).map_or(0, |at| at.wrapping_add(*offset)),
+        };
+        if let Some(bytes) = global.slice(piece, index as u64 * size, size.min(8)) {
+            let count = bytes.len();
+            bytes.copy_from_slice(&value.to_le_bytes()[..count]);
+        }
+    }
+}
+
+/// What a launch may have ('CUDA Programming Guide', table of compute capabilities).
+fn limits(program: &Program, launch: &Launch, options: &Options) -> Vec<LaunchError> {
+    let mut errors = Vec::new();
+    let mut say = |reason: String| errors.push(LaunchError { line: None, reason });
+    let Launch { grid, block, cluster, .. } = launch;
+    let threads: u64 = block.iter().map(|size| u64::from(*size)).product();
+    let ctas: u64 = grid.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul);
+    let in_cluster: u64 = cluster.iter().map(|size| u64::from(*size)).product();
+    if threads == 0 || threads > 1024 || block[2] > 64 {
+        say(format!("a CTA of {block:?} threads: it may have 1 to 1024, and 64 in the last direction"));
+    }
+    if ctas == 0 || grid[1] > 65535 || grid[2] > 65535 {
+        say(format!("a grid of {grid:?} CTAs: it has at least 1, and at most 65535 in the second and third direction"));
+    }
+    if ctas > 1 << (32 - crate::clock::INDEX_BITS) {
+        say(format!("a grid of {ctas} CTAs: at most {} can be run here", 1 << (32 - crate::clock::INDEX_BITS)));
+    }
+    if in_cluster == 0 || in_cluster > 16 || (0..3).any(|axis| cluster[axis] == 0 || grid[axis] % cluster[axis] != 0) {
+        say(format!("clusters of {cluster:?} CTAs: they have 1 to 16, and the grid is a multiple of them"));
+    }
+    let shared = program.shared + u64::from(launch.shared);
+    if shared > 227 << 10 {
+        say(format!("{shared} bytes of shared memory: a CTA may have {}", 227 << 10));
+    }
+    let warp = u64::from(program.functions[0].registers) * 256 + 4096;
+    let memory = threads.div_ceil(32).saturating_mul(warp).saturating_add(shared * 8).saturating_mul(ctas.min(64));
+    if memory > options.memory_limit {
+        say(format!(
+            "the threads need {} MiB of memory, and the limit is {}",
+            memory >> 20,
+            options.memory_limit >> 20
+        ));
+    }
+    errors
 }

@@ -40,6 +40,8 @@ pub struct Parameter {
     pub ty: Option<Type>,
     /// How many elements it has, if it is an array; 0 where the text leaves that open.
     pub elements: Option<u64>,
+    /// Whether it is a register of the function: `.reg`, and not `.param`.
+    pub is_register: bool,
     /// Whether it is a pointer: `.ptr`.
     pub is_pointer: bool,
     /// In bytes, of it or of what it points to; 1 if nothing says more.
@@ -158,6 +160,7 @@ fn parameters<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> Vec
         match (token.kind, token.text.text) {
             (TokenKind::Dotted, "align") => own.align = align(tokens),
             (TokenKind::Dotted, "ptr") => own.is_pointer = true,
+            (TokenKind::Dotted, "reg") => own.is_register = true,
             (TokenKind::Dotted, word) => own.ty = own.ty.or(word.parse().ok()),
             (TokenKind::Name, name) if own.name.is_empty() => name.clone_into(&mut own.name),
             (TokenKind::Sign('['), _) => {
@@ -279,7 +282,7 @@ mod tests {
         );
         assert!(head.is_entry && head.results.is_empty());
         let shown = |parameter: &Parameter| {
-            let Parameter { name, ty, elements, is_pointer, align } = parameter;
+            let Parameter { name, ty, elements, is_pointer, align, .. } = parameter;
             format!("{name} {} {elements:?} {is_pointer} {align}", ty.expect("a type"))
         };
         let parameters: Vec<_> = head.parameters.iter().map(shown).collect();

@@ -61,8 +61,8 @@ pub enum Operand {
     Special(String),
     /// `[base+offset]`, and without brackets the sum.
     Address(Box<Operand>, i64),
-    /// The address of a tensor map, of `[map, {x, y}]`.
-    Tensor(Box<Operand>),
+    /// `[map, {x, y}]`: the address of a tensor map, and a place in the tensor.
+    Tensor(Box<Operand>, Vec<Operand>),
     /// `{…}`
     Vector(Vec<Operand>),
     /// `_`, or what is not read here.
@@ -202,6 +202,28 @@ pub enum Action {
     Trap,
     /// A call that is not inlined: what it calls, as the module spells it.
     Call(String, NotInlined),
+    /// A call of [`Flat::alone`].
+    Invoke {
+        /// The function, as the module spells it, or the register with its address.
+        callee: String,
+        /// The register, if it is one.
+        register: Option<Register>,
+        /// What is passed: registers, constants, and variables in parameter space.
+        arguments: Vec<Operand>,
+        /// Where the results go: registers, and variables in parameter space.
+        results: Vec<Operand>,
+    },
+    /// A variable in parameter space is written: an argument or a result, in [`Flat::alone`].
+    Argument {
+        /// The variable.
+        symbol: Symbol,
+        /// Where in it, in bytes.
+        offset: i64,
+        /// The type of each value.
+        ty: Type,
+        /// The values.
+        from: Vec<Operand>,
+    },
     /// Memory is accessed that has its own ways: textures, surfaces, and by `multimem`. The mnemonic.
     Elsewhere(String),
     /// An instruction of which nothing is known: the mnemonic.
@@ -299,6 +321,10 @@ pub struct Flat {
     pub calls: Vec<CallSite>,
     /// The head of the function.
     pub head: Head,
+    /// How many of the symbols are the module's; they stand first.
+    pub module_symbols: usize,
+    /// The results and the parameters of a function that is alone, in their order.
+    pub formals: [Vec<Operand>; 2],
 }
 
 /// The functions of a module, and its variables.

@@ -234,7 +234,7 @@ fn for_each_read(step: &Step, mut read: impl FnMut(usize)) {
     fn registers(operand: &Operand, read: &mut impl FnMut(usize)) {
         match operand {
             Operand::Register(register) | Operand::Not(register) => read(*register),
-            Operand::Address(base, _) | Operand::Tensor(base) => registers(base, read),
+            Operand::Address(base, _) | Operand::Tensor(base, _) => registers(base, read),
             Operand::Vector(elements) => elements.iter().for_each(|element| registers(element, read)),
             Operand::Constant(_) | Operand::Symbol(_) | Operand::Special(_) | Operand::Nothing => {}
         }

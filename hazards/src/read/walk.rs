@@ -474,7 +474,7 @@ impl Walker<'_> {
                 }
                 other => other,
             },
-            Operand::Tensor(base) => self.source(base),
+            Operand::Tensor(base, _) => self.source(base),
             Operand::Nothing => Source::One(Content::Unset),
         }
     }

@@ -103,7 +103,7 @@ fn operands(step: &Step) -> Vec<&flat::Operand> {
 fn symbols(operand: &flat::Operand, name: &mut impl FnMut(usize)) {
     match operand {
         flat::Operand::Symbol(symbol) => name(*symbol),
-        flat::Operand::Address(base, _) | flat::Operand::Tensor(base) => symbols(base, name),
+        flat::Operand::Address(base, _) | flat::Operand::Tensor(base, _) => symbols(base, name),
         flat::Operand::Vector(elements) => elements.iter().for_each(|element| symbols(element, name)),
         _ => {}
     }
@@ -266,6 +266,7 @@ impl Reader<'_, '_> {
             Action::Unknown(mnemonic) | Action::Elsewhere(mnemonic) => {
                 Err(format!("`{mnemonic}` is no instruction of a litmus test"))
             }
+            Action::Invoke { .. } | Action::Argument { .. } => Err("a call that is not inlined".into()),
             Action::Nothing if step.writes.is_empty() => Ok(Vec::new()),
             Action::Nothing => Err("an instruction whose result is not known".into()),
         };
@@ -621,7 +622,7 @@ fn told(operand: &flat::Operand) -> &'static str {
     match operand {
         flat::Operand::Not(_) => "the opposite of a predicate",
         flat::Operand::Vector(_) => "a vector",
-        flat::Operand::Address(..) | flat::Operand::Tensor(_) => "an address",
+        flat::Operand::Address(..) | flat::Operand::Tensor(..) => "an address",
         _ => "an operand that is not read",
     }
 }

@@ -42,13 +42,26 @@ pub(super) struct Builder<'l, 'm> {
     /// How many lines the calls have so far.
     lines: usize,
     stack: Vec<&'m str>,
+    /// Whether calls stay, and their parameters are variables.
+    pub is_alone: bool,
 }
 
 impl Flat {
     /// The code of a function, with all that it calls as far as the limits allow. A guarded call becomes a jump over its code.
     pub fn of<'m>(library: &Library<'m>, function: &'m Function, limits: Limits) -> Self {
+        Self::build(library, function, limits, false)
+    }
+
+    /// The code of a function by itself: calls stay, as [`Action::Invoke`], and their parameters are variables. What executes
+    /// functions that call themselves reads this.
+    pub fn alone<'m>(library: &Library<'m>, function: &'m Function) -> Self {
+        Self::build(library, function, Limits::default(), true)
+    }
+
+    fn build<'m>(library: &Library<'m>, function: &'m Function, limits: Limits, is_alone: bool) -> Self {
         let head = Head::read(&function.head);
-        let flat = Self { symbols: library.symbols.clone(), head: head.clone(), ..Self::default() };
+        let symbols = library.symbols.clone();
+        let flat = Self { module_symbols: symbols.len(), symbols, head: head.clone(), ..Self::default() };
         let mut builder = Builder {
             library,
             limits,
@@ -57,22 +70,13 @@ impl Flat {
             variables: FxHashMap::default(),
             lines: 0,
             stack: Vec::new(),
+            is_alone,
         };
         let mut frame = builder.frame(function, None, None);
-        for Parameter { name, align, ty, elements, .. } in head.parameters {
-            let elements = elements.unwrap_or(1);
-            let variable = Variable {
-                name: name.clone(),
-                space: None,
-                ty,
-                elements,
-                align,
-                is_extern: false,
-                initial: Vec::new(),
-            };
-            builder.flat.symbols.push(SymbolName { variable, call: None });
-            frame.symbols.insert(name, builder.flat.symbols.len() - 1);
-        }
+        let parameters = head.parameters.into_iter().map(|parameter| builder.formal(&mut frame, parameter)).collect();
+        let results = if is_alone { head.results } else { Vec::new() };
+        let results = results.into_iter().map(|result| builder.formal(&mut frame, result)).collect();
+        builder.flat.formals = [results, parameters];
         builder.body(&mut frame);
         // What leads nowhere leads to the end.
         builder.push(&frame, 0, None, Vec::new(), Action::Leave);
@@ -83,6 +87,21 @@ impl Flat {
 }
 
 impl<'m> Builder<'_, 'm> {
+    /// A parameter or a result of the function itself.
+    fn formal(&mut self, frame: &mut Frame<'m>, formal: Parameter) -> Operand {
+        let Parameter { name, align, ty, elements, is_register, .. } = formal;
+        if self.is_alone && is_register {
+            frame.widths.insert(name.clone(), ty.map_or(0, Type::bits));
+            return Operand::Register(self.register(frame, &name));
+        }
+        let (elements, initial) = (elements.unwrap_or(1), Vec::new());
+        let variable = Variable { name: name.clone(), space: None, ty, elements, align, is_extern: false, initial };
+        self.flat.symbols.push(SymbolName { variable, call: None });
+        let symbol = self.flat.symbols.len() - 1;
+        frame.symbols.insert(name, symbol);
+        Operand::Symbol(symbol)
+    }
+
     fn frame(&mut self, function: &'m Function, from: Option<(u32, usize)>, end: Option<Label>) -> Frame<'m> {
         self.flat.calls.push(CallSite { function: function.name.clone(), from });
         Frame {
@@ -134,11 +153,12 @@ impl<'m> Builder<'_, 'm> {
             frame.widths.extend(declared.iter().map(|declared| (declared.name.text.to_owned(), width)));
             return;
         }
-        // Those of parameter space are arguments and results of calls, and have no address.
-        for variable in Variable::read(text).into_iter().filter(|variable| variable.space.is_some()) {
+        // Those of parameter space are arguments and results of calls, and have no address where calls are inlined.
+        let is_alone = self.is_alone;
+        for variable in Variable::read(text).into_iter().filter(|variable| variable.space.is_some() || is_alone) {
             let name = variable.name.clone();
             let key = (frame.function.name.clone(), name.clone());
-            let is_of_call = variable.space == Some(crate::word::Space::Local);
+            let is_of_call = matches!(variable.space, Some(crate::word::Space::Local) | None);
             let known = self.variables.get(&key).copied().filter(|_| !is_of_call);
             let symbol = known.unwrap_or(self.flat.symbols.len());
             if known.is_none() {
@@ -216,6 +236,16 @@ impl<'m> Builder<'_, 'm> {
         let results = results.map(elements).unwrap_or_default();
         let callee = operands.next().map_or("", |operand| operand.text.text);
         let arguments = operands.next().map(elements).unwrap_or_default();
+        if self.is_alone {
+            let register = match self.library.functions.contains_key(callee) || Runtime::of(callee).is_some() {
+                true => None,
+                false => Some(self.register(frame, callee)),
+            };
+            let mut read = |list: &[syntax::Operand<'_>]| list.iter().map(|one| self.operand(frame, one)).collect();
+            let (arguments, results) = (read(arguments), read(results));
+            let action = Action::Invoke { callee: callee.to_owned(), register, arguments, results };
+            return self.push(frame, line, guard, Vec::new(), action);
+        }
         let function = self.library.functions.get(callee).copied();
         let function = match self.inlined(callee, function, leaves) {
             Ok(function) => function,

@@ -171,8 +171,25 @@ impl<'m> Builder<'_, 'm> {
         };
         let (name, is_load) = (address.base.text, of.words[0] == "ld");
         let ty = of.words.iter().rev().find_map(|word| word.parse::<Type>().ok()).unwrap_or(Type::B32);
-        if let Some(symbol) = frame.symbols.get(name).filter(|_| frame.number == 0 && is_load) {
-            return (Action::Parameter { symbol: *symbol, offset: address.offset, ty }, writes);
+        let offset = address.offset;
+        let symbol = frame.symbols.get(name).copied();
+        if let Some(symbol) = symbol.filter(|_| frame.number == 0 && is_load) {
+            return (Action::Parameter { symbol, offset, ty }, writes);
+        }
+        let stores = |this: &mut Self, frame: &mut Frame<'m>| match of.of.operands.get(1) {
+            Some(operand) => match this.operand(frame, operand) {
+                Operand::Vector(elements) => elements,
+                one => vec![one],
+            },
+            None => Vec::new(),
+        };
+        match symbol {
+            Some(symbol) if self.is_alone => {
+                return (Action::Argument { symbol, offset, ty, from: stores(self, frame) }, Vec::new());
+            }
+            // A register has the address of a parameter.
+            None if self.is_alone => return (self.access(frame, of), writes),
+            _ => {}
         }
         let parameter = self.parameter(frame, name);
         let bytes = i64::from(ty.bits().div_ceil(8));
@@ -182,11 +199,7 @@ impl<'m> Builder<'_, 'm> {
             let from = (0..writes.len()).map(|index| Operand::Register(stored(self, index))).collect();
             return (Action::Pass { ty, from }, writes);
         }
-        let from = match of.of.operands.get(1).map(|operand| self.operand(frame, operand)) {
-            Some(Operand::Vector(elements)) => elements,
-            Some(one) => vec![one],
-            None => Vec::new(),
-        };
+        let from = stores(self, frame);
         let writes = (0..from.len()).map(|index| Some(stored(self, index))).collect();
         (Action::Pass { ty, from }, writes)
     }
@@ -217,7 +230,10 @@ impl<'m> Builder<'_, 'm> {
                     };
                     Operand::Address(Box::new(base), address.offset)
                 }
-                Argument::Tensor { map, .. } => Operand::Tensor(Box::new(self.name(frame, &map.0, None))),
+                Argument::Tensor { map, coordinates } => {
+                    let map = Box::new(self.name(frame, &map.0, None));
+                    Operand::Tensor(map, coordinates.iter().map(|one| self.value(frame, one)).collect())
+                }
             };
             (*role, operand)
         };
@@ -262,7 +278,10 @@ impl<'m> Builder<'_, 'm> {
                         base => Operand::Address(Box::new(base), 0),
                     }
                 }
-                [map, _] => Operand::Tensor(Box::new(self.operand(frame, map))),
+                [map, place] => {
+                    let map = Box::new(self.operand(frame, map));
+                    Operand::Tensor(map, vec![self.operand(frame, place)])
+                }
                 _ => Operand::Nothing,
             },
             Shape::Vector(elements) => {

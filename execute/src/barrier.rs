@@ -1,0 +1,264 @@
+//! Barriers of a CTA and of a cluster (section 9.7.13).
+
+use std::collections::BTreeMap;
+
+use ptx_isa::Reduction;
+
+use crate::{
+    clock::Meeting,
+    code::{self, Pc, Reg},
+    machine::{Cta, Machine},
+    report::FindingKind,
+    warp::{Lanes, Wait, Warp, each},
+};
+
+/// A barrier that threads have arrived at.
+#[derive(Debug, Default)]
+struct Barrier {
+    /// By warp, the lanes that have arrived, and where.
+    arrived: Vec<(usize, Lanes, Pc)>,
+    /// How many threads it is for, if that is said.
+    threads: Option<u32>,
+    past: Meeting,
+    /// What is computed of the predicates so far, and where it goes: the warp, lanes, base and register.
+    holds: u32,
+    results: Vec<(usize, Lanes, u32, Reg, Reduction)>,
+    predicates: u32,
+    /// Whether threads wait that must do so with all of their warp.
+    aligned: bool,
+}
+
+/// The barriers of a CTA, by their numbers.
+#[derive(Debug, Default)]
+pub struct Barriers(BTreeMap<u32, Barrier>);
+
+impl Barriers {
+    /// How many threads have arrived at a barrier.
+    pub fn arrived(&self, id: u32) -> u32 {
+        self.0.get(&id).map_or(0, |barrier| barrier.arrived.iter().map(|(_, lanes, _)| lanes.count_ones()).sum())
+    }
+
+    /// Whether threads wait at some barrier.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Machine<'_> {
+    /// Lanes of a group arrive at a barrier, and wait if they do.
+    pub fn barrier(
+        &mut self,
+        cta: &mut Cta,
+        warp: &mut Warp,
+        w: usize,
+        index: usize,
+        of: &code::Barrier,
+        d: Option<Reg>,
+    ) {
+        let group = warp.groups[index];
+        let (lanes, pc, base) = (group.lanes, group.pc, group.base);
+        let lane = lanes.trailing_zeros() as usize;
+        let thread = warp.first + lane as u32;
+        let id = self.value(cta, warp, base, lane, of.id) as u32;
+        let threads = of.threads.map(|threads| self.value(cta, warp, base, lane, threads) as u32);
+        if id > 15 {
+            let message = format!("barrier {id} does not exist: a CTA has 16");
+            self.find(cta, FindingKind::Misuse, thread, pc, None, None, message, None);
+        }
+        if let Some(count) =
+            threads.filter(|count| *count == 0 || count % 32 != 0 || *count > cta.threads.next_multiple_of(32))
+        {
+            let message = format!("the barrier is for {count} threads, which is no multiple of 32 that the CTA has");
+            self.find(cta, FindingKind::BarrierCount, thread, pc, None, None, message, None);
+        }
+        let barrier = cta.barriers.0.entry(id).or_default();
+        if let (Some(known), Some(count)) = (barrier.threads, threads)
+            && known != count
+        {
+            let message = format!("the barrier is for {count} threads here, and for {known} where others arrived");
+            self.find(cta, FindingKind::BarrierCount, thread, pc, None, None, message, None);
+        }
+        let barrier = cta.barriers.0.entry(id).or_default();
+        barrier.threads = threads.or(barrier.threads);
+        let mut holds = 0;
+        if let Some((how, p)) = &of.reduces {
+            for lane in each(lanes) {
+                holds += u32::from(self.value(cta, warp, base, lane, *p) & 1 == 1);
+            }
+            if let Some(d) = d {
+                let barrier = cta.barriers.0.entry(id).or_default();
+                barrier.results.push((w, lanes, base, d, *how));
+            }
+        }
+        let barrier = cta.barriers.0.entry(id).or_default();
+        barrier.holds += holds;
+        barrier.predicates += lanes.count_ones();
+        barrier.aligned |= of.aligned;
+        barrier.arrived.push((w, lanes, pc));
+        for lane in each(lanes) {
+            let order = &mut cta.order[(warp.first + lane as u32) as usize];
+            barrier.past.join(&order.clock);
+            order.clock.advance();
+        }
+        let wait = if of.waits { Wait::Barrier(id) } else { Wait::Ready };
+        warp.split(index, lanes, pc + 1, wait);
+        self.open(cta, Some((w, warp)), id);
+    }
+
+    /// Lets the threads of a barrier go if all have come. The warp whose turn it is stands apart from the others.
+    pub fn open(&mut self, cta: &mut Cta, current: Option<(usize, &mut Warp)>, id: u32) {
+        let Some(barrier) = cta.barriers.0.get(&id) else { return };
+        let arrived = cta.barriers.arrived(id);
+        let w = current.as_ref().map(|(w, _)| *w);
+        let live_of = |other: usize| match &current {
+            Some((own, warp)) if *own == other => warp.live,
+            _ => cta.warps[other].live,
+        };
+        let is_complete = match barrier.threads {
+            // Lanes that have ended count with their warp.
+            Some(count) => {
+                let mut warps: Vec<usize> = barrier.arrived.iter().map(|(warp, ..)| *warp).collect();
+                warps.dedup();
+                warps.sort_unstable();
+                warps.dedup();
+                let of = |warp: usize| {
+                    let own: u32 = barrier
+                        .arrived
+                        .iter()
+                        .filter(|(other, ..)| *other == warp)
+                        .map(|(_, lanes, _)| lanes.count_ones())
+                        .sum();
+                    if own >= live_of(warp).count_ones() { own.max(32) } else { own }
+                };
+                warps.into_iter().map(of).sum::<u32>() >= count
+            }
+            None => arrived >= cta.threads - cta.ended,
+        };
+        if !is_complete || arrived == 0 {
+            return;
+        }
+        let Some(barrier) = cta.barriers.0.remove(&id) else { return };
+        self.check_divergence(cta, &barrier, id, arrived);
+        let past = barrier.past.past();
+        let mut current = current;
+        for other in 0..cta.warps.len() {
+            let Cta { warps, order, .. } = cta;
+            let warp: &mut Warp = match &mut current {
+                Some((own, warp)) if *own == other => warp,
+                _ => &mut warps[other],
+            };
+            for group in warp.groups.iter_mut().filter(|group| group.wait == Wait::Barrier(id)) {
+                group.wait = Wait::Ready;
+                for lane in each(group.lanes) {
+                    order[(warp.first + lane as u32) as usize].clock.become_(&past);
+                }
+            }
+            for (_, lanes, base, d, how) in barrier.results.iter().filter(|(own, ..)| *own == other) {
+                let value = match how {
+                    Reduction::And => u64::from(barrier.holds == barrier.predicates),
+                    Reduction::Or => u64::from(barrier.holds > 0),
+                    Reduction::Popc => barrier.holds.into(),
+                };
+                each(*lanes).for_each(|lane| warp.set(*base, *d, lane, value));
+            }
+            if warp.groups.len() > 1 && Some(other) != w {
+                warp.merge();
+            }
+        }
+        self.change();
+    }
+
+    /// Threads of one warp that came to an aligned barrier from different places, and threads that ended without coming.
+    fn check_divergence(&mut self, cta: &Cta, barrier: &Barrier, id: u32, arrived: u32) {
+        let Some(&(w, lanes, pc)) = barrier.arrived.last() else { return };
+        let thread = |w: usize, lanes: Lanes| w as u32 * 32 + lanes.trailing_zeros();
+        if barrier.aligned {
+            let apart = barrier.arrived.iter().find_map(|(one, lanes, pc)| {
+                let other = barrier.arrived.iter().find(|(other, _, at)| other == one && at != pc)?;
+                Some((*one, *lanes, *pc, other.1, other.2))
+            });
+            if let Some((w, lanes, pc, others, at)) = apart {
+                let who = crate::finding::Who { cta: cta.index, thread: thread(w, others) };
+                let message = format!("threads of one warp meet at barrier {id} from different places");
+                let help =
+                    Some("`barrier.sync` without `.aligned`, or one barrier that all threads of the warp reach".into());
+                self.find(
+                    cta,
+                    FindingKind::DivergentBarrier,
+                    thread(w, lanes),
+                    pc,
+                    Some((at, who)),
+                    None,
+                    message,
+                    help,
+                );
+                return;
+            }
+        }
+        if barrier.threads.is_none() && arrived < cta.threads {
+            let message = format!(
+                "barrier {id} is for all {} threads of the CTA, and {} ended without it",
+                cta.threads,
+                cta.threads - arrived
+            );
+            let help =
+                Some("all threads of the CTA at the barrier, or the number of threads as its second operand".into());
+            self.find(cta, FindingKind::DivergentBarrier, thread(w, lanes), pc, None, None, message, help);
+        }
+    }
+
+    /// Lanes of a group arrive at the barrier of the cluster.
+    pub fn cluster_arrive(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, releases: bool) {
+        let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
+        for lane in each(lanes) {
+            let order = &mut cta.order[(warp.first + lane as u32) as usize];
+            if releases {
+                cluster.past.join(&order.clock);
+                order.clock.advance();
+            }
+            order.cluster = Some(cluster.phase);
+            cluster.arrived += 1;
+        }
+        self.open_cluster(cta);
+    }
+
+    /// Ends the phase of the barrier of the cluster if all have come.
+    pub fn open_cluster(&mut self, cta: &Cta) {
+        let number = cta.index / self.cluster;
+        let threads = cta.threads * self.cluster;
+        let Some(cluster) = self.clusters.get_mut(&number) else { return };
+        if cluster.arrived > 0 && cluster.arrived + cluster.ended >= threads {
+            cluster.phase += 1;
+            cluster.arrived = 0;
+            cluster.done.push(std::mem::take(&mut cluster.past).past());
+            self.change();
+        }
+    }
+
+    /// Which lanes need not wait for the barrier of the cluster.
+    pub fn cluster_wait(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, pc: Pc) -> Lanes {
+        let mut go = 0;
+        let mut missing = None;
+        let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
+        for lane in each(lanes) {
+            let thread = warp.first + lane as u32;
+            let order = &mut cta.order[thread as usize];
+            match order.cluster {
+                None => missing = Some(thread),
+                Some(phase) if phase >= cluster.phase => continue,
+                Some(phase) => {
+                    if let Some(past) = cluster.done.get(phase as usize) {
+                        order.clock.acquire(past);
+                    }
+                    order.cluster = None;
+                }
+            }
+            go |= 1 << lane;
+        }
+        if let Some(thread) = missing {
+            let message = "a wait at the barrier of the cluster by a thread that has not arrived".to_owned();
+            self.find(cta, FindingKind::Misuse, thread, pc, None, None, message, None);
+        }
+        go
+    }
+}

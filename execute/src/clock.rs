@@ -1,0 +1,282 @@
+//! Who has seen what: vector clocks of all threads of a grid, and of operations that complete by themselves.
+//!
+//! An agent is a thread, or a chain of asynchronous operations that complete in their order. Its number has its CTA above its
+//! index in the CTA. Clocks of the threads of one CTA share what they have in common, which is nearly all of it behind a barrier.
+
+use std::rc::Rc;
+
+/// The number of an agent.
+pub type Agent = u32;
+/// How far an agent has come: it grows with everything that others can see of it.
+pub type Epoch = u32;
+
+/// How many bits of an agent are its index in its CTA.
+pub const INDEX_BITS: u32 = 13;
+
+/// The CTA of an agent.
+pub fn cta_of(agent: Agent) -> u32 {
+    agent >> INDEX_BITS
+}
+
+/// The index of an agent in its CTA.
+pub fn index_of(agent: Agent) -> usize {
+    (agent & ((1 << INDEX_BITS) - 1)) as usize
+}
+
+type Epochs = Rc<Vec<Epoch>>;
+
+/// For each agent, how far it has been seen. CTAs stand in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    near: Option<(u32, Epochs)>,
+    far: Rc<Vec<(u32, Epochs)>>,
+}
+
+fn at(epochs: &[Epoch], index: usize) -> Epoch {
+    epochs.get(index).copied().unwrap_or(0)
+}
+
+fn is_covered(own: &[Epoch], other: &[Epoch]) -> bool {
+    other.iter().enumerate().all(|(index, epoch)| *epoch <= at(own, index))
+}
+
+fn join_epochs(own: &mut Epochs, other: &Epochs) {
+    if Rc::ptr_eq(own, other) || is_covered(own, other) {
+        return;
+    }
+    if is_covered(other, own) {
+        *own = Rc::clone(other);
+        return;
+    }
+    let own = Rc::make_mut(own);
+    if own.len() < other.len() {
+        own.resize(other.len(), 0);
+    }
+    own.iter_mut().zip(other.iter()).for_each(|(own, other)| *own = (*own).max(*other));
+}
+
+fn raise_epochs(epochs: &mut Epochs, index: usize, epoch: Epoch) {
+    if at(epochs, index) >= epoch {
+        return;
+    }
+    let epochs = Rc::make_mut(epochs);
+    if epochs.len() <= index {
+        epochs.resize(index + 1, 0);
+    }
+    epochs[index] = epoch;
+}
+
+impl View {
+    /// How far an agent has been seen.
+    pub fn of(&self, agent: Agent) -> Epoch {
+        let (cta, index) = (cta_of(agent), index_of(agent));
+        match &self.near {
+            Some((near, epochs)) if *near == cta => at(epochs, index),
+            _ => self.far(cta).map_or(0, |epochs| at(epochs, index)),
+        }
+    }
+
+    fn far(&self, cta: u32) -> Option<&Epochs> {
+        let place = self.far.binary_search_by_key(&cta, |(cta, _)| *cta).ok()?;
+        Some(&self.far[place].1)
+    }
+
+    /// An agent has been seen so far.
+    pub fn raise(&mut self, agent: Agent, epoch: Epoch) {
+        let (cta, index) = (cta_of(agent), index_of(agent));
+        match &mut self.near {
+            Some((near, epochs)) if *near == cta => raise_epochs(epochs, index, epoch),
+            None => {
+                let mut epochs = Epochs::default();
+                raise_epochs(&mut epochs, index, epoch);
+                self.near = Some((cta, epochs));
+            }
+            Some(_) => {
+                if self.far(cta).is_some_and(|epochs| at(epochs, index) >= epoch) {
+                    return;
+                }
+                let far = Rc::make_mut(&mut self.far);
+                match far.binary_search_by_key(&cta, |(cta, _)| *cta) {
+                    Ok(place) => raise_epochs(&mut far[place].1, index, epoch),
+                    Err(place) => {
+                        let mut epochs = Epochs::default();
+                        raise_epochs(&mut epochs, index, epoch);
+                        far.insert(place, (cta, epochs));
+                    }
+                }
+            }
+        }
+    }
+
+    /// All that the other one has seen has been seen.
+    pub fn join(&mut self, other: &Self) {
+        if let Some((cta, epochs)) = &other.near {
+            self.join_cta(*cta, epochs);
+        }
+        if !Rc::ptr_eq(&self.far, &other.far) {
+            if self.far.is_empty() && self.near.as_ref().is_none_or(|(near, _)| other.far(*near).is_none()) {
+                self.far = Rc::clone(&other.far);
+            } else {
+                other.far.iter().for_each(|(cta, epochs)| self.join_cta(*cta, epochs));
+            }
+        }
+    }
+
+    fn join_cta(&mut self, cta: u32, epochs: &Epochs) {
+        match &mut self.near {
+            Some((near, own)) if *near == cta => return join_epochs(own, epochs),
+            None => {
+                self.near = Some((cta, Rc::clone(epochs)));
+                return;
+            }
+            Some(_) => {}
+        }
+        if self.far(cta).is_some_and(|own| Rc::ptr_eq(own, epochs) || is_covered(own, epochs)) {
+            return;
+        }
+        let far = Rc::make_mut(&mut self.far);
+        match far.binary_search_by_key(&cta, |(cta, _)| *cta) {
+            Ok(place) => join_epochs(&mut far[place].1, epochs),
+            Err(place) => far.insert(place, (cta, Rc::clone(epochs))),
+        }
+    }
+
+    /// Whether it is the same one in memory, so that joining both is joining one.
+    fn is_shared_with(&self, other: &Self) -> bool {
+        let near = match (&self.near, &other.near) {
+            (Some((a, own)), Some((b, other))) => a == b && Rc::ptr_eq(own, other),
+            (None, None) => true,
+            _ => false,
+        };
+        near && Rc::ptr_eq(&self.far, &other.far)
+    }
+}
+
+/// Two views: all that came before, and what of it came before with a fence between the generic and the async proxy in between.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Past {
+    /// All that came before.
+    pub seen: View,
+    /// What came before a proxy fence that came before.
+    pub fenced: View,
+}
+
+impl Past {
+    /// Both of both.
+    pub fn join(&mut self, other: &Self) {
+        self.seen.join(&other.seen);
+        self.fenced.join(&other.fenced);
+    }
+}
+
+/// The clock of an agent.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    /// Whose it is.
+    pub agent: Agent,
+    /// Its own epoch, which `past` may lack.
+    pub own: Epoch,
+    fenced_own: Epoch,
+    past: Past,
+}
+
+impl Clock {
+    /// The clock of an agent that has seen nothing. Its view of its own CTA is near.
+    pub fn new(agent: Agent) -> Self {
+        let near = View { near: Some((cta_of(agent), Epochs::default())), far: Rc::default() };
+        Self { agent, own: 1, fenced_own: 0, past: Past { seen: near.clone(), fenced: near } }
+    }
+
+    /// Whether it comes after what an agent did in an epoch.
+    pub fn has_seen(&self, agent: Agent, epoch: Epoch) -> bool {
+        if agent == self.agent { self.own >= epoch } else { self.past.seen.of(agent) >= epoch }
+    }
+
+    /// Whether there is a proxy fence in between, too.
+    pub fn has_fenced(&self, agent: Agent, epoch: Epoch) -> bool {
+        if agent == self.agent { self.fenced_own >= epoch } else { self.past.fenced.of(agent) >= epoch }
+    }
+
+    /// A fence between the generic and the async proxy.
+    pub fn fence_proxy(&mut self) {
+        self.past.fenced = self.past.seen.clone();
+        self.fenced_own = self.own;
+        self.own += 1;
+    }
+
+    /// What others see of it from now on comes before what it does next.
+    pub fn advance(&mut self) {
+        self.own += 1;
+    }
+
+    /// An operation of a chain came before.
+    pub fn see(&mut self, agent: Agent, epoch: Epoch) {
+        if agent != self.agent {
+            self.past.seen.raise(agent, epoch);
+        }
+    }
+
+    /// All that it comes after, itself included.
+    pub fn past(&self) -> Past {
+        let mut past = self.past.clone();
+        past.seen.raise(self.agent, self.own);
+        past.fenced.raise(self.agent, self.fenced_own);
+        past
+    }
+
+    /// All of that came before.
+    pub fn acquire(&mut self, past: &Past) {
+        self.past.join(past);
+        self.fenced_own = self.fenced_own.max(past.fenced.of(self.agent));
+    }
+
+    /// The same for a past that has this clock's own in it.
+    pub fn become_(&mut self, past: &Past) {
+        self.past = past.clone();
+        self.fenced_own = self.fenced_own.max(past.fenced.of(self.agent));
+    }
+}
+
+/// The pasts of many clocks, joined.
+#[derive(Clone, Debug, Default)]
+pub struct Meeting {
+    past: Past,
+    /// The last one joined; threads share theirs.
+    last: Option<Past>,
+}
+
+impl Meeting {
+    /// A clock joins.
+    pub fn join(&mut self, clock: &Clock) {
+        let is_last =
+            |last: &Past| last.seen.is_shared_with(&clock.past.seen) && last.fenced.is_shared_with(&clock.past.fenced);
+        if !self.last.as_ref().is_some_and(is_last) {
+            self.past.join(&clock.past);
+            self.last = Some(clock.past.clone());
+        }
+        self.past.seen.raise(clock.agent, clock.own);
+        if clock.fenced_own > 0 {
+            self.past.fenced.raise(clock.agent, clock.fenced_own);
+        }
+    }
+
+    /// What an operation of a chain came after.
+    pub fn join_past(&mut self, past: &Past) {
+        self.past.join(past);
+    }
+
+    /// An operation of a chain joins.
+    pub fn see(&mut self, agent: Agent, epoch: Epoch) {
+        self.past.seen.raise(agent, epoch);
+    }
+
+    /// All of them.
+    pub fn past(self) -> Past {
+        self.past
+    }
+
+    /// All of them so far.
+    pub fn past_so_far(&self) -> &Past {
+        &self.past
+    }
+}

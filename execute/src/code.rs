@@ -1,0 +1,309 @@
+//! Programs in the form in which they are executed: the code of all functions in one list.
+
+mod decode;
+mod fast;
+mod operand;
+
+use ptx_isa::{
+    Asynchronous, AtomOp, Fence, Reduction, Role, Scope, Sem, Space, Type,
+    arithmetic::{Computation, Rmw},
+    flat::AccessKind,
+};
+
+pub use self::{
+    decode::decode,
+    fast::{Column, Fast, LANES},
+    operand::Special,
+};
+use crate::report::SourceLine;
+
+/// A register of a function: its first word of 64 bits.
+pub type Reg = u32;
+/// The number of a step.
+pub type Pc = u32;
+
+/// A value that an instruction takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A register.
+    Reg(Reg),
+    /// The opposite of a predicate.
+    Not(Reg),
+    /// A number.
+    Number(u64),
+    /// A special register.
+    Special(Special),
+    /// The address of a variable in local memory: from the beginning of the function's own.
+    Local(i64),
+    /// The generic address of the same: of a parameter.
+    Param(i64),
+    /// `_`
+    Nothing,
+}
+
+/// An address: a base, and an offset in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Where.
+    pub base: Source,
+    /// In bytes.
+    pub offset: i64,
+}
+
+/// Something is computed, for each lane by itself.
+#[derive(Clone, Debug)]
+pub struct Compute {
+    /// What.
+    pub of: Computation,
+    /// The same on whole warps, if it is one of those.
+    pub fast: Option<Fast>,
+    /// The results.
+    pub results: [Option<Reg>; 2],
+    /// The operands; as many as `count` are there.
+    pub sources: [Source; 5],
+    /// How many operands there are.
+    pub count: usize,
+}
+
+/// Memory is accessed.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// By which instruction.
+    pub kind: AccessKind,
+    /// Where.
+    pub address: Address,
+    /// The state space.
+    pub space: Space,
+    /// The type of an element, and how many there are.
+    pub ty: Type,
+    /// The bytes of an element.
+    pub bytes: u64,
+    /// The scope of a strong access.
+    pub strong: Option<Scope>,
+    /// Its semantics.
+    pub sem: Sem,
+    /// What `atom` and `red` do.
+    pub rmw: Option<Rmw>,
+    /// What is loaded: of 128 bits, two words.
+    pub results: Vec<Option<(Reg, u32)>>,
+    /// What is stored: the elements.
+    pub data: Vec<Source>,
+    /// Of `cas`, the new value.
+    pub swap: Option<Source>,
+}
+
+/// A call of a function of the module.
+#[derive(Clone, Debug)]
+pub struct Invoke {
+    /// The function, or where its address is.
+    pub callee: Callee,
+    /// What is passed.
+    pub arguments: Vec<Passed>,
+    /// Where results go.
+    pub results: Vec<Passed>,
+}
+
+/// What is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// A function, by its number.
+    Function(usize),
+    /// The one of which a register has the address.
+    Register(Reg),
+    /// One of the runtime's, or of which there is no code: its name.
+    Outside(String),
+}
+
+/// An argument, a parameter or a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// A value.
+    Value(Source),
+    /// Bytes in local memory, from the beginning of the function's own: where, and how many.
+    Memory(i64, u64),
+}
+
+/// `bar` and `barrier`, of a CTA.
+#[derive(Clone, Debug)]
+pub struct Barrier {
+    pub id: Source,
+    pub threads: Option<Source>,
+    pub waits: bool,
+    pub reduces: Option<(Reduction, Source)>,
+    /// Whether all threads of a warp must execute it together.
+    pub aligned: bool,
+}
+
+/// How lanes vote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vote {
+    All,
+    Any,
+    Uni,
+    Ballot,
+}
+
+/// How lanes shuffle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// An operation of the lanes of a mask together.
+#[derive(Clone, Debug)]
+pub enum Collective {
+    Vote(Vote, Source),
+    Shuffle(Shuffle, [Source; 3]),
+    Match { any: bool, ty: Type, value: Source },
+    Redux(AtomOp, Type, Source, Reducing),
+    Elect,
+    Barrier,
+}
+
+/// How `redux` treats floating-point numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reducing {
+    pub abs: bool,
+    pub nan: bool,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum Op {
+    Nothing,
+    Compute(Box<Compute>),
+    /// Values of so many bits each into one register of one or two words.
+    Pack(Reg, u32, Vec<Source>, u32),
+    Unpack(Vec<Option<Reg>>, Source, u32),
+    /// A register of 128 bits.
+    Move128(Reg, Source),
+    Access(Box<Access>),
+    /// Bytes of a parameter of the kernel.
+    Parameter(Vec<Option<(Reg, u32)>>, u32, Type),
+    Jump(Pc),
+    JumpIndexed(Source, Vec<Pc>),
+    Invoke(Box<Invoke>),
+    Return,
+    Exit,
+    Trap,
+    Barrier(Box<Barrier>, Option<Reg>),
+    Collective(Box<Collective>, Option<Source>, Vec<Option<Reg>>),
+    Activemask(Reg),
+    Fence(Fence),
+    /// To (or from) a generic address.
+    Cvta {
+        d: Reg,
+        space: Space,
+        to: bool,
+        a: Source,
+    },
+    Isspacep {
+        d: Reg,
+        space: Space,
+        a: Source,
+    },
+    Mapa {
+        d: Reg,
+        space: Space,
+        a: Source,
+        rank: Source,
+    },
+    Getctarank {
+        d: Reg,
+        space: Space,
+        a: Source,
+    },
+    Alloca {
+        d: Reg,
+        bytes: Source,
+        align: Source,
+    },
+    Stack {
+        d: Option<Reg>,
+        a: Source,
+    },
+    Asynchronous(Box<Operation>),
+    Matrix(Box<Matrix>),
+    /// It waits for a moment.
+    Pause,
+    Unsupported(String),
+}
+
+/// An asynchronous operation, with its operands by their roles.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    pub form: Asynchronous,
+    pub arguments: Vec<(Role, Given)>,
+    pub results: Vec<Option<Reg>>,
+}
+
+/// An operand of an asynchronous operation.
+#[derive(Clone, Debug)]
+pub enum Given {
+    One(Source),
+    Address(Address),
+    Tensor(Source, Vec<Source>),
+    Many(Vec<Source>),
+}
+
+/// `mma`, `ldmatrix` and their like: the modifiers, results and operands.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    pub words: Vec<String>,
+    pub results: Vec<Option<Reg>>,
+    pub operands: Vec<Given>,
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its line.
+    pub line: u32,
+    /// A predicate, and what it must be.
+    pub guard: Option<(Reg, bool)>,
+    /// What it does.
+    pub op: Op,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: String,
+    pub entry: Pc,
+    pub registers: u32,
+    /// Bytes of local memory, of its variables and parameters of calls.
+    pub local: u64,
+    pub parameters: Vec<Passed>,
+    pub results: Vec<Passed>,
+}
+
+/// A module in the form in which it is executed, for one kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub steps: Vec<Step>,
+    pub functions: Vec<Function>,
+    /// Bytes of static shared memory, and where dynamic shared memory begins.
+    pub shared: u64,
+    /// Variables in shared memory: where, how many bytes, and their names.
+    pub shared_names: Vec<(u64, u64, String)>,
+    /// Bytes of the kernel's parameters.
+    pub parameters: Vec<Parameter>,
+    /// Whether anything goes through the async proxy.
+    pub is_asynchronous: bool,
+    /// By line of PTX, the line of the source.
+    pub sources: Vec<(u32, SourceLine)>,
+    /// By line of PTX, the mnemonic.
+    pub mnemonics: rustc_hash::FxHashMap<u32, String>,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub name: String,
+    pub offset: u64,
+    pub bytes: u64,
+    pub is_pointer: bool,
+}

@@ -1,0 +1,67 @@
+//! Findings as they are collected: each pair of places once.
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    code::{Pc, Program},
+    launch::Dim3,
+    report::{Finding, FindingKind, Note, Site},
+};
+
+/// A thread of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// The CTA's number.
+    pub cta: u32,
+    /// The index in the CTA.
+    pub thread: u32,
+}
+
+/// What is found, and how often.
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub found: Vec<Finding>,
+    pub notes: Vec<Note>,
+    seen: FxHashMap<(FindingKind, Pc, Pc), usize>,
+    pub repeated: u64,
+    /// Whether the run is over.
+    pub is_over: bool,
+}
+
+impl Findings {
+    /// Whether another one of this kind and these places is wanted.
+    pub fn wants(&mut self, kind: FindingKind, first: Pc, second: Pc, most: usize) -> bool {
+        let count = self.seen.entry((kind, first.min(second), first.max(second))).or_default();
+        *count += 1;
+        let wanted = *count <= most.max(1);
+        self.repeated += u64::from(!wanted);
+        wanted
+    }
+
+    pub fn push(&mut self, finding: Finding) {
+        self.is_over |= finding.kind.ends();
+        self.found.push(finding);
+    }
+
+    pub fn note(&mut self, line: u32, what: &str) {
+        let note = Note { line, what: what.to_owned() };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+/// The place of an index in a box of sizes.
+pub fn place(index: u32, sizes: Dim3) -> Dim3 {
+    let [x, y, _] = sizes.map(|size| size.max(1));
+    [index % x, index / x % y, index / x / y]
+}
+
+/// An instruction of a thread.
+pub fn site(program: &Program, pc: Pc, who: Who, block: Dim3, cta: Dim3) -> Site {
+    let line = program.steps.get(pc as usize).map_or(0, |step| step.line);
+    let behind = program.sources.partition_point(|(at, _)| *at <= line);
+    let source = behind.checked_sub(1).map(|index| program.sources[index].1.clone());
+    let instruction = program.mnemonics.get(&line).cloned().unwrap_or_default();
+    Site { line, source, instruction, thread: place(who.thread, block), cta }
+}

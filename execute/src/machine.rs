@@ -1,0 +1,568 @@
+//! The grid: its CTAs, whose turn it is, and what happens when nobody can go on.
+
+use ptx_isa::Scope;
+use rustc_hash::FxHashMap;
+
+use crate::{
+    access::History,
+    asynchronous::{Async, InFlight},
+    barrier::Barriers,
+    clock::{Agent, Clock, Epoch, INDEX_BITS, cta_of, index_of},
+    code::{Op, Pc, Program},
+    finding::{Findings, Who, place, site},
+    launch::{Dim3, Launch, Options, Schedule},
+    memory::Global,
+    random::Random,
+    report::{Finding, FindingKind, Report},
+    shadow::{Races, Record, Shadow},
+    sync::{FenceSc, Locations, Pending},
+    warp::{Lanes, Thread, Wait, Warp, each},
+};
+
+/// A CTA that runs.
+pub struct Cta {
+    /// Its number in the grid, clusters one behind the other.
+    pub index: u32,
+    /// Its place in the grid.
+    pub id: Dim3,
+    /// Its rank in its cluster.
+    pub rank: u32,
+    /// How many threads it has.
+    pub threads: u32,
+    pub warps: Vec<Warp>,
+    /// Shared memory, which bytes of it nobody has written, and its accesses.
+    pub shared: Vec<u8>,
+    pub unwritten: Vec<bool>,
+    pub shadow: Shadow,
+    /// By thread.
+    pub order: Vec<Thread>,
+    pub barriers: Barriers,
+    pub ended: u32,
+    /// Asynchronous operations, and the memory of the tensor cores.
+    pub asynchronous: Async,
+}
+
+/// What all CTAs of a cluster share.
+#[derive(Default)]
+pub struct Cluster {
+    /// Threads that have arrived in this phase, and what they had seen.
+    pub arrived: u32,
+    pub past: crate::clock::Meeting,
+    /// How often the barrier has opened, and what each time was seen.
+    pub phase: u32,
+    pub done: Vec<crate::clock::Past>,
+    /// Threads that have ended.
+    pub ended: u32,
+}
+
+/// A grid that runs.
+pub struct Machine<'r> {
+    pub program: &'r Program,
+    pub launch: &'r Launch,
+    pub options: &'r Options,
+    pub global: &'r mut Global,
+    pub parameters: Vec<u8>,
+    pub ctas: Vec<Option<Box<Cta>>>,
+    pub clusters: FxHashMap<u32, Cluster>,
+    /// The CTAs that have begun and not ended.
+    pub running: Vec<u32>,
+    /// How many have begun.
+    pub begun: u32,
+    /// How many CTAs are in the grid, and in a cluster.
+    pub total: u32,
+    pub cluster: u32,
+    pub locations: Locations,
+    pub history: History,
+    pub fence_sc: FenceSc,
+    pub findings: Findings,
+    pub printed: String,
+    pub random: Random,
+    /// Instructions of warps, and of threads.
+    pub time: u64,
+    pub steps: u64,
+    /// It grows with everything that others can notice.
+    pub version: u64,
+    /// When it last grew.
+    pub changed: u64,
+    pub in_flight: InFlight,
+    pub races: Races,
+    /// By agent that is no thread, the thread that started its operations.
+    pub owners: FxHashMap<Agent, u32>,
+    /// The CTAs that `clusterlaunchcontrol` has taken.
+    pub cancelled: u32,
+    /// Memory that the kernel has allocated.
+    pub heap: u32,
+    priorities: FxHashMap<(u32, u32), u64>,
+    turn: usize,
+}
+
+/// How many instructions a warp executes at once in an ordinary turn.
+const TURN: u32 = 64;
+/// How many instructions of warps may pass, for each running one, in which nothing happens.
+const QUIET: u64 = 4096;
+/// How many warps run at the same time, if they do not wait for others.
+const RESIDENT: usize = 2048;
+
+impl<'r> Machine<'r> {
+    pub fn new(
+        program: &'r Program,
+        launch: &'r Launch,
+        options: &'r Options,
+        global: &'r mut Global,
+        parameters: Vec<u8>,
+    ) -> Self {
+        let total = launch.grid.iter().product();
+        Self {
+            program,
+            launch,
+            options,
+            global,
+            parameters,
+            ctas: (0..total).map(|_| None).collect(),
+            clusters: FxHashMap::default(),
+            running: Vec::new(),
+            begun: 0,
+            total,
+            cluster: launch.cluster.iter().product(),
+            locations: Locations::default(),
+            history: History::default(),
+            fence_sc: FenceSc::default(),
+            findings: Findings::default(),
+            printed: String::new(),
+            random: Random::new(options.seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
+            time: 0,
+            steps: 0,
+            version: 0,
+            changed: 0,
+            in_flight: InFlight::default(),
+            races: Races::new(),
+            owners: FxHashMap::default(),
+            cancelled: 0,
+            heap: 0,
+            priorities: FxHashMap::default(),
+            turn: 0,
+        }
+    }
+
+    /// How many accesses a cell keeps: all in small launches.
+    pub fn bound(launch: &Launch) -> usize {
+        let threads: u64 = launch.grid.iter().chain(&launch.block).map(|size| u64::from(*size)).product();
+        if threads <= 64 { usize::MAX } else { 4 }
+    }
+
+    /// Runs the grid to its end.
+    pub fn run(mut self) -> Report {
+        self.admit();
+        while !self.findings.is_over {
+            let Some((cta, warp, budget)) = self.choose() else {
+                if self.in_flight.deliver_one(&mut |_| true).is_some_and(|op| self.complete(op)) || self.give_up_waits()
+                {
+                    continue;
+                }
+                if self.begun - self.cancelled < self.total {
+                    self.admit();
+                    continue;
+                }
+                break;
+            };
+            self.take_turn(cta, warp, budget);
+            if !self.in_flight.is_empty() && self.random.happens(64) {
+                self.deliver();
+            }
+            if self.time - self.changed > QUIET * self.running.len() as u64 * 8 && self.is_cycling() {
+                break;
+            }
+        }
+        if !self.findings.is_over {
+            self.finish();
+        }
+        Report {
+            findings: self.findings.found,
+            printed: self.printed,
+            notes: self.findings.notes,
+            steps: self.steps,
+            repeated: self.findings.repeated,
+        }
+    }
+
+    fn deliver(&mut self) {
+        let pick = self.random.next();
+        if let Some(op) = self.in_flight.deliver_one(&mut |count: usize| pick % count as u64 == 0) {
+            self.complete(op);
+        }
+    }
+
+    /// Lets CTAs begin, whole clusters at once.
+    fn admit(&mut self) {
+        let warps = self.launch.block.iter().product::<u32>().div_ceil(32).max(1) as usize;
+        let goal = self.running.len() + (RESIDENT / warps).clamp(1, 64);
+        while self.running.len() < goal && self.begun + self.cancelled < self.total {
+            for _ in 0..self.cluster {
+                if self.begun + self.cancelled < self.total {
+                    self.begin(self.begun);
+                }
+            }
+        }
+        if self.begun + self.cancelled >= self.total {
+            self.cancelled = self.total - self.begun;
+        }
+    }
+
+    /// The place of a CTA: clusters are boxes in the grid, one behind the other.
+    pub fn cta_place(&self, index: u32) -> Dim3 {
+        let (grid, box_) = (self.launch.grid, self.launch.cluster);
+        let clusters = [0, 1, 2].map(|axis| grid[axis] / box_[axis].max(1));
+        let (of, within) = (place(index / self.cluster, clusters), place(index % self.cluster, box_));
+        [0, 1, 2].map(|axis| of[axis] * box_[axis] + within[axis])
+    }
+
+    fn begin(&mut self, index: u32) {
+        let threads: u32 = self.launch.block.iter().product();
+        let entry = &self.program.functions[0];
+        let are_apart = self.options.schedule == Schedule::Threads;
+        let warp = |first: u32| {
+            let lanes = u32::MAX >> (32 - (threads - first).min(32));
+            Warp::new(first, lanes, entry.entry, entry.registers, entry.local, are_apart)
+        };
+        let shared = (self.program.shared + u64::from(self.launch.shared)) as usize;
+        let agent = |thread: u32| index << INDEX_BITS | thread;
+        let thread = |thread| Thread { clock: Clock::new(agent(thread)), pending: Pending::default(), cluster: None };
+        let cta = Cta {
+            index,
+            id: self.cta_place(index),
+            rank: index % self.cluster,
+            threads,
+            warps: (0..threads).step_by(32).map(warp).collect(),
+            shared: vec![0; shared],
+            unwritten: vec![true; shared],
+            shadow: Shadow::new(Self::bound(self.launch)),
+            order: (0..threads).map(thread).collect(),
+            barriers: Barriers::default(),
+            ended: 0,
+            asynchronous: Async::new(threads),
+        };
+        for warp in 0..cta.warps.len() as u32 {
+            let priority = self.random.next();
+            if self.options.schedule == Schedule::Random {
+                self.priorities.insert((index, warp), priority);
+            }
+        }
+        self.ctas[index as usize] = Some(Box::new(cta));
+        self.running.push(index);
+        self.begun += 1;
+    }
+
+    fn is_ready(&self, cta: u32, warp: u32) -> bool {
+        let cta = self.ctas[cta as usize].as_ref();
+        cta.and_then(|cta| cta.warps.get(warp as usize)).is_some_and(Warp::is_ready)
+    }
+
+    fn warps(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.running.iter().flat_map(|cta| {
+            let warps = self.ctas[*cta as usize].as_ref().map_or(0, |cta| cta.warps.len());
+            (0..warps as u32).map(|warp| (*cta, warp))
+        })
+    }
+
+    /// The warp whose turn it is, and how many instructions it may execute.
+    fn choose(&mut self) -> Option<(u32, u32, u32)> {
+        match self.options.schedule {
+            Schedule::RoundRobin => self.next_in_order(TURN),
+            Schedule::Threads => {
+                let budget = 1 + self.random.below(4) as u32;
+                let ready: Vec<(u32, u32)> = self.warps().filter(|(cta, warp)| self.is_ready(*cta, *warp)).collect();
+                let pick = self.random.below(ready.len().max(1) as u64) as usize;
+                ready.get(pick).map(|(cta, warp)| (*cta, *warp, budget))
+            }
+            Schedule::CtaAhead | Schedule::WarpAhead => {
+                // The one that is ahead gives way for a while when nothing happens, since it may wait for others.
+                if self.time - self.changed > QUIET || self.random.happens(2) {
+                    return self.next_in_order(TURN);
+                }
+                let first = (self.options.seed / 5) as usize;
+                let ready = |(cta, warp): &(u32, u32)| self.is_ready(*cta, *warp);
+                let count = self.running.len().max(1);
+                let ahead = match self.options.schedule {
+                    Schedule::CtaAhead => {
+                        let own = self.running.get(first % count).copied();
+                        let mut all: Vec<(u32, u32)> =
+                            self.warps().filter(|(cta, _)| Some(*cta) == own).filter(|warp| ready(warp)).collect();
+                        let turn = self.turn;
+                        if !all.is_empty() {
+                            let length = all.len();
+                            all.swap(0, turn % length);
+                        }
+                        all.first().copied()
+                    }
+                    _ => self.warps().skip(first % 8).find(|warp| ready(warp)),
+                };
+                self.turn += 1;
+                match ahead {
+                    Some((cta, warp)) => Some((cta, warp, 4 * TURN)),
+                    None => self.next_in_order(TURN / 8),
+                }
+            }
+            Schedule::Random => {
+                let priority = |warp: &(u32, u32)| self.priorities.get(warp).copied().unwrap_or(0);
+                let best = self.warps().filter(|(cta, warp)| self.is_ready(*cta, *warp)).max_by_key(priority)?;
+                let (changes, lower) = (self.random.happens(40), self.random.next() >> 8);
+                let spins = self.time - self.changed > 256;
+                if changes || spins {
+                    self.priorities.insert(best, lower);
+                }
+                Some((best.0, best.1, 1 + self.random.below(u64::from(TURN)) as u32))
+            }
+        }
+    }
+
+    fn next_in_order(&mut self, budget: u32) -> Option<(u32, u32, u32)> {
+        let warps = self.launch.block.iter().product::<u32>().div_ceil(32).max(1) as usize;
+        let count = self.running.len() * warps;
+        for _ in 0..count {
+            self.turn += 1;
+            let index = self.turn % count;
+            let (cta, warp) = (self.running[index / warps], (index % warps) as u32);
+            if self.is_ready(cta, warp) {
+                return Some((cta, warp, budget));
+            }
+        }
+        None
+    }
+
+    fn take_turn(&mut self, index: u32, warp: u32, budget: u32) {
+        let Some(mut cta) = self.ctas[index as usize].take() else { return };
+        self.run_warp(&mut cta, warp as usize, budget);
+        let is_over = cta.ended == cta.threads;
+        if is_over {
+            self.end_of_cta(&cta);
+            self.running.retain(|other| *other != index);
+            self.admit_behind();
+        }
+        // Others of the cluster may still use its shared memory.
+        if !is_over || self.cluster > 1 || cta.asynchronous.has_barriers() {
+            self.ctas[index as usize] = Some(cta);
+        }
+        if is_over && self.cluster > 1 {
+            let first = index - index % self.cluster;
+            let all = first..first + self.cluster;
+            if all.clone().all(|other| !self.running.contains(&other)) && self.in_flight.is_empty() {
+                all.for_each(|other| self.ctas[other as usize] = None);
+            }
+        }
+    }
+
+    fn admit_behind(&mut self) {
+        let warps = self.launch.block.iter().product::<u32>().div_ceil(32).max(1) as usize;
+        if self.running.len() * warps < RESIDENT / 2 && self.running.len() < 32 {
+            self.admit();
+        }
+    }
+
+    /// Something happened that others can notice.
+    pub fn change(&mut self) {
+        self.version += 1;
+        self.changed = self.time;
+    }
+
+    /// Whether every warp that runs has been in the same state twice, with nothing else happening.
+    fn is_cycling(&mut self) -> bool {
+        let running = self.running.clone();
+        let mut all = true;
+        for index in running {
+            let Some(cta) = self.ctas[index as usize].as_mut() else { continue };
+            for warp in &mut cta.warps {
+                if !warp.is_ready() {
+                    continue;
+                }
+                all &= warp.is_cycling && warp.version == self.version;
+            }
+        }
+        all
+    }
+
+    /// What is told where everything waits, or does the same for ever.
+    fn finish(&mut self) {
+        let mut told = 0;
+        for index in self.running.clone() {
+            let Some(cta) = self.ctas[index as usize].take() else { continue };
+            for warp in &cta.warps {
+                for group in &warp.groups {
+                    if told < 4 {
+                        self.hang(&cta, warp.first + group.lanes.trailing_zeros(), group.pc, group.wait);
+                        told += 1;
+                    }
+                }
+            }
+            self.ctas[index as usize] = Some(cta);
+        }
+        self.flush();
+    }
+
+    fn hang(&mut self, cta: &Cta, thread: u32, pc: Pc, wait: Wait) {
+        // A thread that waits stands behind its barrier.
+        let at = if matches!(wait, Wait::Ready | Wait::Gather(..) | Wait::Mbarrier | Wait::Completion) {
+            pc
+        } else {
+            pc.saturating_sub(1)
+        };
+        let why = match wait {
+            Wait::Ready => "the thread goes round in a loop that nothing can end".to_owned(),
+            Wait::Barrier(id) => {
+                let missing = cta.threads - cta.barriers.arrived(id);
+                format!("the thread waits at barrier {id}, where {missing} threads of {} have not arrived", cta.threads)
+            }
+            Wait::Cluster => "the thread waits at the barrier of the cluster, where others do not arrive".into(),
+            Wait::Gather(mask, _) => format!("the thread waits for lanes of {mask:#x} that do not come"),
+            Wait::Mbarrier => "the thread waits for a phase of an mbarrier that does not end".into(),
+            Wait::Completion => "the thread waits for asynchronous operations that do not complete".into(),
+        };
+        self.find(cta, FindingKind::Hang, thread, at, None, None, why, None);
+    }
+
+    /// A finding at an instruction of a thread of a CTA.
+    #[expect(clippy::too_many_arguments, reason = "these are a finding")]
+    pub fn find(
+        &mut self,
+        cta: &Cta,
+        kind: FindingKind,
+        thread: u32,
+        pc: Pc,
+        other: Option<(Pc, Who)>,
+        place: Option<String>,
+        message: String,
+        help: Option<String>,
+    ) {
+        let second = other.map_or(pc, |(pc, _)| pc);
+        if !self.findings.wants(kind, pc, second, self.options.findings) {
+            return;
+        }
+        let who = Who { cta: cta.index, thread };
+        let finding = Finding {
+            kind,
+            site: site(self.program, pc, who, self.launch.block, cta.id),
+            other: other.map(|(pc, who)| site(self.program, pc, who, self.launch.block, self.cta_place(who.cta))),
+            place,
+            message,
+            help,
+        };
+        self.findings.push(finding);
+    }
+
+    /// Whose an access is.
+    pub fn who(&self, agent: Agent) -> Who {
+        let thread = index_of(agent) as u32;
+        let thread = self.owners.get(&agent).copied().unwrap_or(thread);
+        Who { cta: cta_of(agent), thread }
+    }
+
+    /// A race of an access of a thread with an earlier one.
+    pub fn race(&mut self, cta: &Cta, thread: u32, record: Record, earlier: Record, place: String, same_value: bool) {
+        let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
+        let (pc, other) = (record.info.step(), earlier.info.step());
+        if !self.findings.wants(kind, pc, other, self.options.findings) {
+            return;
+        }
+        let does = |record: Record| match (record.info.is_atomic(), record.info.writes(), record.info.is_async()) {
+            (true, ..) => "an atomic operation",
+            (_, true, false) => "a write",
+            (_, false, false) => "a read",
+            (_, true, true) => "an asynchronous write",
+            (_, false, true) => "an asynchronous read",
+        };
+        let who = self.who(earlier.agent);
+        let message = match same_value {
+            true => format!("two writes of the same value to `{place}` have no order"),
+            false => format!("{} and {} of `{place}` have no order", does(earlier), does(record)),
+        };
+        let help = self.would_order(record, earlier);
+        let finding = Finding {
+            kind,
+            site: site(self.program, pc, Who { cta: cta.index, thread }, self.launch.block, cta.id),
+            other: Some(site(self.program, other, who, self.launch.block, self.cta_place(who.cta))),
+            place: Some(place),
+            message,
+            help: Some(help),
+        };
+        self.findings.push(finding);
+    }
+
+    /// What would have ordered two accesses.
+    fn would_order(&self, record: Record, earlier: Record) -> String {
+        let (a, b) = (cta_of(record.agent), cta_of(earlier.agent));
+        let scope = match () {
+            () if a == b => Scope::Cta,
+            () if a / self.cluster == b / self.cluster => Scope::Cluster,
+            () => Scope::Gpu,
+        };
+        let (one, two) = (record.info, earlier.info);
+        if one.is_async() && !two.is_async() {
+            return "a `fence.proxy.async` of the thread that accesses it first, and a barrier behind it".into();
+        }
+        if two.is_async() {
+            return "a wait for the completion of the asynchronous operation, and a barrier if another thread waits"
+                .into();
+        }
+        if let (Some(first), Some(second)) = (one.strong(), two.strong()) {
+            let narrow = first.min(second);
+            if narrow < scope {
+                return format!(
+                    "scope `.{scope}` of both instead of `.{narrow}`: the threads are not within that scope"
+                );
+            }
+            return "the same size of both accesses: strong operations that overlap in part are not ordered".into();
+        }
+        let meets = match scope {
+            Scope::Cta => "`bar.sync` of all threads of the CTA",
+            Scope::Cluster => "`barrier.cluster.arrive` and `.wait`",
+            _ => "no barrier of the grid in PTX: a release and an acquire",
+        };
+        match (one.strong(), two.strong()) {
+            (None, None) => match scope {
+                Scope::Gpu => "a release pattern behind the first and an acquire pattern in front of the second, with scope `.gpu`".into(),
+                _ => format!("{meets} in between, or a release and an acquire with scope `.{scope}`"),
+            },
+            _ => format!("a strong access (`.relaxed.{scope}`) in place of the weak one, or {meets} in between"),
+        }
+    }
+
+    /// A symbol or parameter, and an offset.
+    pub fn name_of_shared(&self, cta: &Cta, at: u64) -> String {
+        let found =
+            self.program.shared_names.iter().rev().find(|(start, bytes, _)| at >= *start && at - start < *bytes);
+        let _ = cta;
+        match found {
+            Some((start, _, name)) => offset(name, at - start),
+            None => offset("shared", at),
+        }
+    }
+
+    /// The same in global memory.
+    pub fn name_of_global(&self, piece: usize, at: u64) -> String {
+        offset(self.global.pieces.get(piece).map_or("?", |piece| &piece.name), at)
+    }
+
+    /// Who comes after an operation of a chain, when.
+    pub fn epoch(epoch: u32) -> Epoch {
+        epoch
+    }
+
+    /// The step whose turn it is, for its line.
+    pub fn line(&self, pc: Pc) -> u32 {
+        self.program.steps.get(pc as usize).map_or(0, |step| step.line)
+    }
+
+    /// Whether a step is one that lanes do together.
+    pub fn gathers(op: &Op) -> bool {
+        matches!(op, Op::Collective(..) | Op::Matrix(_) | Op::Asynchronous(_))
+    }
+
+    /// The threads of lanes of a warp.
+    pub fn threads(warp: &Warp, lanes: Lanes) -> impl Iterator<Item = (usize, u32)> {
+        let first = warp.first;
+        each(lanes).map(move |lane| (lane, first + lane as u32))
+    }
+}
+
+fn offset(name: &str, at: u64) -> String {
+    if at == 0 { name.to_owned() } else { format!("{name}+{at}") }
+}

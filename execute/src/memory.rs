@@ -1,0 +1,149 @@
+//! Global memory, and what addresses are.
+
+use ptx_isa::Space;
+
+use crate::{launch::Contents, random::Random, shadow::Shadow};
+
+/// Where the windows of the state spaces are in generic addresses. What is below is global memory.
+pub mod window {
+    /// Shared memory of the cluster; its 32 bits are an address of `.shared::cluster`.
+    pub const SHARED: u64 = 0x7f00 << 32;
+    /// Local memory of the thread.
+    pub const LOCAL: u64 = 0x7e00 << 32;
+    /// Parameters of the kernel.
+    pub const PARAM: u64 = 0x7d00 << 32;
+    /// Functions, each 16 bytes.
+    pub const CODE: u64 = 0x7c00 << 32;
+    /// The bits of an address below a window.
+    pub const SIZE: u64 = 1 << 32;
+    /// In addresses of `.shared::cluster`, the number of a CTA plus 1 stands above the address in that CTA; 0 is the own CTA.
+    pub const CTA_SHIFT: u32 = 24;
+}
+
+/// Where an address leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// A buffer, and an offset in it.
+    Global(usize, u64),
+    /// Shared memory of the CTA of a rank in the cluster, or of the own one.
+    Shared(Option<u32>, u64),
+    /// Local memory of the thread.
+    Local(u64),
+    /// A parameter of the kernel.
+    Param(u64),
+    /// Nothing.
+    Nowhere,
+}
+
+/// Where an address of a state space leads.
+pub fn region(space: Space, address: u64) -> Region {
+    let shared = |address: u64| {
+        let (rank, offset) = ((address >> window::CTA_SHIFT) as u32, address & ((1 << window::CTA_SHIFT) - 1));
+        Region::Shared(rank.checked_sub(1), offset)
+    };
+    match space {
+        Space::Shared | Space::SharedCta | Space::SharedCluster => shared(address & 0xffff_ffff),
+        Space::Local => Region::Local(address & 0xffff_ffff),
+        Space::Generic | Space::Global | Space::Const => match address & !(window::SIZE - 1) {
+            window::SHARED if space == Space::Generic => shared(address & 0xffff_ffff),
+            window::LOCAL if space == Space::Generic => Region::Local(address & 0xffff_ffff),
+            window::PARAM => Region::Param(address & 0xffff_ffff),
+            high => match (high >> 32).checked_sub(1) {
+                Some(buffer) => Region::Global(buffer as usize, address & 0xffff_ffff),
+                None => Region::Nowhere,
+            },
+        },
+    }
+}
+
+/// The offset of an address in the window of its state space, as a generic address.
+pub fn generic(space: Space, address: u64) -> u64 {
+    match space {
+        Space::Shared | Space::SharedCta | Space::SharedCluster => window::SHARED | address & 0xffff_ffff,
+        Space::Local => window::LOCAL | address & 0xffff_ffff,
+        Space::Generic | Space::Global | Space::Const => address,
+    }
+}
+
+/// A piece of global memory.
+#[derive(Debug)]
+pub struct Piece {
+    /// How findings call it.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+    /// How many bytes it may have.
+    limit: u64,
+    /// What makes its contents where it grows.
+    random: Option<Random>,
+    /// Which bytes nobody has written, if that is watched.
+    pub unwritten: Option<Vec<bool>>,
+    /// Its accesses.
+    pub shadow: Shadow,
+    /// Whether it was given back.
+    pub is_freed: bool,
+}
+
+/// All pieces of global memory. Each begins at a multiple of 4 GiB.
+#[derive(Debug, Default)]
+pub struct Global {
+    pub pieces: Vec<Piece>,
+}
+
+/// How much a piece grows at once.
+const STEP: u64 = 1 << 16;
+
+impl Global {
+    /// A new piece.
+    pub fn allocate(&mut self, name: &str, contents: Contents, seed: u64, bound: usize) -> usize {
+        let number = self.pieces.len();
+        let (bytes, limit, random, unwritten) = match contents {
+            Contents::Bytes(bytes) => {
+                let limit = bytes.len() as u64;
+                (bytes, limit, None, None)
+            }
+            Contents::Uninitialized(limit) => {
+                let length = limit.min(1 << 32) as usize;
+                (vec![0; length], limit, None, Some(vec![true; length]))
+            }
+            Contents::Grows(limit) => (Vec::new(), limit.min(1 << 32), Some(Random::new(seed ^ number as u64)), None),
+        };
+        let shadow = Shadow::new(bound);
+        self.pieces.push(Piece { name: name.to_owned(), bytes, limit, random, unwritten, shadow, is_freed: false });
+        number
+    }
+
+    /// The address of a piece.
+    pub fn address(piece: usize) -> u64 {
+        (piece as u64 + 1) << 32
+    }
+
+    /// The bytes of a piece from an offset on; it grows where it may. Nothing, where it has no such bytes.
+    pub fn slice(&mut self, piece: usize, at: u64, bytes: u64) -> Option<&mut [u8]> {
+        let piece = self.pieces.get_mut(piece).filter(|piece| !piece.is_freed)?;
+        let end = at.checked_add(bytes)?;
+        if end > piece.bytes.len() as u64 {
+            piece.grow(end)?;
+        }
+        piece.bytes.get_mut(at as usize..end as usize)
+    }
+}
+
+impl Piece {
+    fn grow(&mut self, end: u64) -> Option<()> {
+        let random = self.random.as_mut().filter(|_| end <= self.limit)?;
+        let length = (end.next_multiple_of(STEP)).max(self.bytes.len() as u64 * 2).min(self.limit.next_multiple_of(4));
+        while (self.bytes.len() as u64) < length {
+            let value = random.below(8) as u32;
+            self.bytes.extend(value.to_le_bytes());
+        }
+        Some(())
+    }
+}
+
+/// Up to 16 bytes as a number.
+pub fn number(bytes: &[u8]) -> u128 {
+    let mut all = [0; 16];
+    all[..bytes.len()].copy_from_slice(bytes);
+    u128::from_le_bytes(all)
+}

@@ -1,0 +1,304 @@
+//! The last accesses of every byte, and which of them nothing orders.
+//!
+//! A cell has the accesses of four bytes: in place, the last write and the last read; where more must be kept (several threads
+//! read, bytes are written apart, strong accesses meet weak ones), a list of its own. An access is forgotten only where a later
+//! one races with whatever it would race with, so that no race is lost; see [`Record::is_covered_by`]. Lists of large launches
+//! are bounded, and races may be lost there, but none is made up.
+
+use ptx_isa::Scope;
+
+use crate::clock::{Agent, Clock, Epoch, cta_of};
+
+/// How many bytes a cell has.
+pub const CELL: u64 = 4;
+
+/// What an access is, in 32 bits: its step, and what it takes to tell whether it conflicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Info(u32);
+
+const STEP_BITS: u32 = 19;
+const MASK_AT: u32 = STEP_BITS;
+const SIZE_AT: u32 = MASK_AT + 4;
+const STRENGTH_AT: u32 = SIZE_AT + 3;
+const ATOMIC: u32 = 1 << (STRENGTH_AT + 3);
+const ASYNC: u32 = 1 << (STRENGTH_AT + 4);
+const WRITE: u32 = 1 << (STRENGTH_AT + 5);
+
+/// How many steps a program may have.
+pub const MOST_STEPS: usize = 1 << STEP_BITS;
+
+impl Info {
+    /// An access of a step, of so many bytes as one operation. A strong one has a scope.
+    pub fn new(step: u32, bytes: u64, strong: Option<Scope>, writes: bool) -> Self {
+        let size = bytes.max(1).ilog2().min(7);
+        let strength = match strong {
+            None => 0,
+            Some(Scope::Cta) => 1,
+            Some(Scope::Cluster) => 2,
+            Some(Scope::Gpu) => 3,
+            Some(Scope::Sys) => 4,
+        };
+        Self(
+            step & (MOST_STEPS as u32 - 1) | size << SIZE_AT | strength << STRENGTH_AT | if writes { WRITE } else { 0 },
+        )
+    }
+
+    /// The same, of `atom` or `red`.
+    pub fn atomic(self) -> Self {
+        Self(self.0 | ATOMIC)
+    }
+
+    /// The same, through the async proxy.
+    pub fn asynchronous(self) -> Self {
+        Self(self.0 | ASYNC)
+    }
+
+    fn with_mask(self, mask: u32) -> Self {
+        Self(self.0 & !(15 << MASK_AT) | mask << MASK_AT)
+    }
+
+    fn mask(self) -> u32 {
+        self.0 >> MASK_AT & 15
+    }
+
+    /// The step of the program.
+    pub fn step(self) -> u32 {
+        self.0 & (MOST_STEPS as u32 - 1)
+    }
+
+    /// Whether it writes.
+    pub fn writes(self) -> bool {
+        self.0 & WRITE != 0
+    }
+
+    /// Whether it is through the async proxy.
+    pub fn is_async(self) -> bool {
+        self.0 & ASYNC != 0
+    }
+
+    /// Whether it is one of `atom` or `red`.
+    pub fn is_atomic(self) -> bool {
+        self.0 & ATOMIC != 0
+    }
+
+    /// The scope, if it is strong.
+    pub fn strong(self) -> Option<Scope> {
+        [None, Some(Scope::Cta), Some(Scope::Cluster), Some(Scope::Gpu), Some(Scope::Sys)][self.strength().min(4)]
+    }
+
+    fn strength(self) -> usize {
+        (self.0 >> STRENGTH_AT & 7) as usize
+    }
+
+    fn size(self) -> u32 {
+        self.0 >> SIZE_AT & 7
+    }
+}
+
+/// An access of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Whose it is.
+    pub agent: Agent,
+    /// When it is done, by its agent's clock.
+    pub epoch: Epoch,
+    /// What it is.
+    pub info: Info,
+}
+
+/// Which CTAs are in one cluster: so many follow each other.
+pub type ClusterSize = u32;
+
+/// Whether two agents are within a scope of each other.
+pub fn includes(scope: Scope, a: Agent, b: Agent, cluster: ClusterSize) -> bool {
+    match scope {
+        Scope::Cta => cta_of(a) == cta_of(b),
+        Scope::Cluster => cta_of(a) / cluster == cta_of(b) / cluster,
+        Scope::Gpu | Scope::Sys => true,
+    }
+}
+
+impl Record {
+    /// No access.
+    const NONE: Self = Self { agent: u32::MAX, epoch: 0, info: Info(0) };
+
+    fn is_none(self) -> bool {
+        self.agent == u32::MAX
+    }
+
+    /// Whether the two are morally strong where they overlap (section 8.7): then they do not race.
+    pub fn is_morally_strong_with(self, other: Self, cluster: ClusterSize) -> bool {
+        let (a, b) = (self.info, other.info);
+        let (Some(one), Some(two)) = (a.strong(), b.strong()) else { return false };
+        let within = |scope: Scope| includes(scope, self.agent, other.agent, cluster);
+        a.size() == b.size() && a.is_async() == b.is_async() && within(one) && within(two)
+    }
+
+    /// Whether the access comes before what a clock does next, through the same proxy or with a fence between the proxies.
+    fn is_before(self, clock: &Clock, later: Info) -> bool {
+        if later.is_async() && !self.info.is_async() {
+            clock.has_fenced(self.agent, self.epoch)
+        } else {
+            clock.has_seen(self.agent, self.epoch)
+        }
+    }
+
+    /// Whether whatever races with this one races with the other one, too, which comes behind it.
+    fn is_covered_by(self, other: Self) -> bool {
+        let (a, b) = (self.info, other.info);
+        let strength = |info: Info| info.0 >> SIZE_AT & 63;
+        a.is_async() == b.is_async() && (b.strength() == 0 || strength(a) == strength(b))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    write: Record,
+    read: Record,
+}
+
+/// The agent of a write of which the epoch is the number of a list.
+const LIST: Agent = u32::MAX - 1;
+
+const EMPTY: Cell = Cell { write: Record::NONE, read: Record::NONE };
+
+/// The cells of a piece of memory. It grows.
+#[derive(Debug)]
+pub struct Shadow {
+    cells: Vec<Cell>,
+    lists: Vec<Vec<Record>>,
+    /// How many accesses a list may have.
+    bound: usize,
+}
+
+/// What is told of an access that nothing orders: the earlier one, and the address of the cell.
+pub type Races = Vec<(Record, u64)>;
+
+/// An access that is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'c> {
+    /// The clock of its agent, or at the start of an asynchronous operation.
+    pub clock: &'c Clock,
+    /// The access itself.
+    pub record: Record,
+    /// How many CTAs are in a cluster.
+    pub cluster: ClusterSize,
+}
+
+impl Shadow {
+    /// No accesses, and lists of so many.
+    pub fn new(bound: usize) -> Self {
+        Self { cells: Vec::new(), lists: Vec::new(), bound }
+    }
+
+    /// All accesses came before what comes now.
+    pub fn clear(&mut self) {
+        self.cells.clear();
+        self.lists.clear();
+    }
+
+    /// How many bytes of memory it takes.
+    pub fn bytes(&self) -> u64 {
+        let lists: usize =
+            self.lists.iter().map(|list| list.capacity() * size_of::<Record>() + size_of_val(list)).sum();
+        (self.cells.capacity() * size_of::<Cell>() + lists) as u64
+    }
+
+    /// An access of bytes from an offset on: which earlier ones conflict with it, without an order.
+    pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) {
+        let (first, end) = (at / CELL, (at + bytes).div_ceil(CELL));
+        if self.cells.len() < end as usize {
+            let length = (end as usize).max(self.cells.len() * 2).max(1024);
+            self.cells.resize(length, EMPTY);
+        }
+        for index in first..end {
+            let low = at.saturating_sub(index * CELL).min(CELL);
+            let high = (at + bytes - index * CELL).min(CELL);
+            let mask = (1u32 << high) - (1 << low);
+            let record = Record { info: access.record.info.with_mask(mask), ..access.record };
+            self.touch_cell(index, Access { record, ..access }, races);
+        }
+    }
+
+    fn touch_cell(&mut self, index: u64, access: Access<'_>, races: &mut Races) {
+        let Cell { write, read } = &mut self.cells[index as usize];
+        let (new, clock) = (access.record, access.clock);
+        if write.agent == LIST {
+            let list = &mut self.lists[write.epoch as usize];
+            return touch_list(list, self.bound, index, access, races);
+        }
+        let same = |old: &Record| old.info.mask() == new.info.mask();
+        let after = |old: &Record| old.is_before(clock, new.info);
+        if new.info.writes() {
+            let replaces =
+                |old: &Record| new.info.is_atomic() && same(old) && old.is_morally_strong_with(new, access.cluster);
+            let goes = |old: &Record| old.is_none() || same(old) && after(old) && old.is_covered_by(new);
+            if (goes(write) || replaces(write)) && goes(read) {
+                (*write, *read) = (new, Record::NONE);
+                return;
+            }
+        } else if (write.is_none() || after(write))
+            && (read.is_none() || same(read) && after(read) && read.is_covered_by(new))
+        {
+            *read = new;
+            return;
+        }
+        let mut list: Vec<Record> = Vec::with_capacity(4);
+        list.extend([*write, *read].iter().filter(|record| !record.is_none()));
+        touch_list(&mut list, self.bound, index, access, races);
+        // What stands in place again needs no list.
+        let one = |writes: bool| {
+            let mut records = list.iter().filter(|record| record.info.writes() == writes);
+            (records.next().copied().unwrap_or(Record::NONE), records.next().is_some())
+        };
+        let ((a, more_writes), (b, more_reads)) = (one(true), one(false));
+        if more_writes || more_reads {
+            self.lists.push(list);
+            write.agent = LIST;
+            write.epoch = self.lists.len() as u32 - 1;
+        } else {
+            (*write, *read) = (a, b);
+        }
+    }
+}
+
+fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'_>, races: &mut Races) {
+    let (new, clock) = (access.record, access.clock);
+    let mask = new.info.mask();
+    list.retain_mut(|old| {
+        let overlap = old.info.mask() & mask;
+        if overlap == 0 {
+            return true;
+        }
+        let conflicts = new.info.writes() || old.info.writes();
+        let is_before = old.is_before(clock, new.info);
+        if conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster) {
+            races.push((*old, index * CELL));
+        }
+        // An access that raced is told once.
+        let is_known = conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster) && new.info.writes();
+        let is_read_behind_write = old.info.writes() && !new.info.writes();
+        let replaces = new.info.is_atomic() && old.info.writes() && old.is_morally_strong_with(new, access.cluster);
+        let goes = !is_read_behind_write && (is_known || replaces || is_before && old.is_covered_by(new));
+        if goes {
+            old.info = old.info.with_mask(old.info.mask() & !mask);
+        }
+        old.info.mask() != 0
+    });
+    if list.len() >= bound {
+        // Others of the same warp, then of the same CTA, say the same more often than strangers do.
+        let near = |old: &Record| {
+            (
+                old.info.writes() == new.info.writes(),
+                cta_of(old.agent) == cta_of(new.agent),
+                old.agent / 32 == new.agent / 32,
+            )
+        };
+        let victim = (0..list.len()).max_by_key(|place| near(&list[*place])).unwrap_or(0);
+        list.remove(victim);
+    }
+    if list.len() == list.capacity() {
+        list.reserve_exact(if list.len() < 4 { 4 - list.len() } else { list.len() });
+    }
+    list.push(new);
+}
