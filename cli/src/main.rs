@@ -14,6 +14,7 @@ mod mutants;
 mod output;
 mod progress;
 mod render;
+mod sarif;
 mod sass_table;
 mod shell;
 mod table;
