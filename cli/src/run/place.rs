@@ -1,0 +1,28 @@
+//! Where findings are shown: in PTX that was given, or in the source of what was compiled.
+
+use ptx_atomics::llvm::{Input, Location};
+use ptx_execute::Site;
+
+/// The PTX that is run.
+pub struct Shown {
+    pub input: Input,
+    /// Whether it was compiled of something else.
+    pub is_compiled: bool,
+}
+
+impl Shown {
+    /// The place of an instruction.
+    pub fn place(&self, site: &Site) -> Option<Location> {
+        let source = site.source.as_ref().filter(|_| self.is_compiled).map(|source| Location {
+            file: source.file.clone(),
+            line: source.line,
+            column: source.column,
+        });
+        source.or_else(|| self.line(site.line))
+    }
+
+    /// The place of a line of PTX.
+    pub fn line(&self, line: u32) -> Option<Location> {
+        (line > 0).then(|| Location { file: self.input.name().to_owned(), line, column: 0 })
+    }
+}
