@@ -460,6 +460,9 @@ pub struct RunArgs {
     /// Print a buffer or a variable at the end, as 'out', or its first elements, as 'out[..8]'
     #[arg(long, value_name = "NAME", value_parser = first_elements, help_heading = "Results")]
     pub print: Vec<(String, Option<usize>)>,
+    /// Write the PTX that is run
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub ptx: Option<PathBuf>,
     /// What must hold at the end, of all elements or of one, as 'out == 512 && x[3] ~= 0.5 +- 1e-3'
     #[arg(long, value_name = "CONDITION", help_heading = "Results")]
     pub expect: Vec<String>,

@@ -225,7 +225,6 @@ impl Plan {
                 Ok(Passed::Bytes(Vec::new()))
             }
             (Some(ty), None) if *is_pointer || !has_pointers && ty.bits() == 64 && !element::is_float(*ty) => {
-                self.chosen.push(format!("'{name}' is a buffer"));
                 Ok(Passed::Buffer(self.allocate(name.clone(), Type::U32, Content::Grows)?, 0))
             }
             (Some(ty), None) => Ok(Passed::Some(*ty)),

@@ -1,6 +1,6 @@
 //! From the arguments of the command to what is run.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use ptx_atomics::{
     llvm::{Diagnostic, Errors, Input, Location},
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     cli::{CheckFormat, RunArgs},
     compile::{self, Compile},
-    input::{Failure, read},
+    input::{Failure, cannot, read},
 };
 
 /// What is run.
@@ -41,6 +41,9 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     let comments = Comments::read(&input, folder(&args.path)).map_err(of_input)?;
     let how = Compile { options: args.options(), target: &args.target, flags: &args.flags };
     let ptx = compile::ptx(&how, &args.path, input.clone())?;
+    if let Some(file) = &args.ptx {
+        fs::write(file, &ptx.text).map_err(|error| alone(cannot("write", file, &error)))?;
+    }
     let module: Module = ptx.read()?;
     let is_compiled = ptx.name != input.name();
     let mut plans = match &args.launch {
@@ -107,11 +110,13 @@ fn plans(module: &Module, comments: Comments, flags: &Said, input: &Input, folde
             arguments: &arguments,
             dependent: false,
         };
+        // What the command line says stands in no line of the file.
+        let line = if flags.sizes == Wanted::default() && flags.arguments.is_empty() { said.line } else { 0 };
         let expect = if flags.expect.is_empty() { said.expect.clone() } else { flags.expect.clone() };
         let mut plan = Plan { line: said.line, expect, ..Plan::default() };
         match plan.launch(module, &wish, folder) {
             Ok(()) => plans.push(plan),
-            Err(all) => errors.extend(all.into_iter().map(|why| at(input, said.line, why)).collect::<Vec<_>>()),
+            Err(all) => errors.extend(all.into_iter().map(|why| at(input, line, why)).collect::<Vec<_>>()),
         }
     }
     errors.or(plans)

@@ -7,7 +7,7 @@ use strum::IntoEnumIterator;
 
 use super::{
     found::{Found, Level, Shown as Finding},
-    place::Shown,
+    place::{self, Shown},
     text,
 };
 use crate::sarif::{Log, physical, whole};
@@ -36,7 +36,7 @@ pub fn log(all: &[Found], ptx: &Shown) -> String {
 
 fn result(Finding { finding, kernel, level, .. }: &Finding, ptx: &Shown) -> Value {
     let help = finding.help.as_ref().map(|help| format!(". Help: {help}")).unwrap_or_default();
-    let place = finding.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+    let place = place::unnamed(finding).map(|place| format!(" ({place})")).unwrap_or_default();
     let mut location = ptx.place(&finding.site).map_or_else(|| whole(ptx.input.name()), |place| physical(&place));
     location["logicalLocations"] = json!([{ "name": kernel, "kind": "function" }]);
     let mut result = json!({
@@ -49,7 +49,7 @@ fn result(Finding { finding, kernel, level, .. }: &Finding, ptx: &Shown) -> Valu
     });
     if let Some((other, first)) = finding.other.as_ref().and_then(|other| Some((other, ptx.place(other)?))) {
         let mut first = physical(&first);
-        first["message"] = json!({ "text": other.to_string() });
+        first["message"] = json!({ "text": ptx.words(other) });
         result["relatedLocations"] = json!([first]);
     }
     result

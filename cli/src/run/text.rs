@@ -5,10 +5,11 @@ use ptx_atomics::llvm::Diagnostic;
 use ptx_execute::{FindingKind, LaunchError};
 
 use super::{
+    argument::Content,
     element,
     expect::Memory,
     found::{Found, Level, Shown as Finding},
-    place::Shown,
+    place::{self, Shown},
 };
 use crate::render::{self, Message};
 
@@ -36,9 +37,9 @@ fn finding(Finding { finding, kernel, level, seeds: of, .. }: &Finding, all: usi
     let mut notes = Vec::new();
     let is_race = matches!(finding.kind, FindingKind::Race | FindingKind::SameValue);
     let [one, other] = if is_race { ["the second access", "the first access"] } else { ["here", "with"] };
-    notes.extend(finding.other.as_ref().map(|site| format!("{other}: {site}")));
-    notes.extend((finding.site.line > 0).then(|| format!("{one}: {}", finding.site)));
-    notes.extend(finding.place.as_ref().map(|place| format!("in memory: {place}")));
+    notes.extend(finding.other.as_ref().map(|site| format!("{other}: {}", ptx.words(site))));
+    notes.extend((finding.site.line > 0).then(|| format!("{one}: {}", ptx.words(&finding.site))));
+    notes.extend(place::unnamed(finding).map(|place| format!("in memory: {place}")));
     notes.extend(seeds(of, all));
     let diagnostic = Diagnostic {
         function: Some(kernel.clone()),
@@ -70,8 +71,14 @@ fn seeds(of: &[u64], all: usize) -> Option<String> {
 
 /// What nobody has asked for, in one line.
 pub fn chosen(found: &Found, number: i32) -> Option<String> {
-    let number = found.plan.has_guesses().then(|| format!("other parameters are {number}"));
-    let all: Vec<_> = found.plan.chosen.iter().cloned().chain(number).collect();
+    let grows = found.plan.buffers.iter().filter(|buffer| buffer.content == Content::Grows);
+    let buffers = match &grows.map(|buffer| &*buffer.name).collect::<Vec<_>>()[..] {
+        [] => None,
+        [one] => Some(format!("{one} is a buffer of small random numbers")),
+        all => Some(format!("{} are buffers of small random numbers", all.join(", "))),
+    };
+    let number = found.plan.has_guesses().then(|| format!("each other parameter is {number}"));
+    let all: Vec<_> = found.plan.chosen.iter().cloned().chain(buffers).chain(number).collect();
     (!all.is_empty()).then(|| format!("note: chosen, since nothing says it: {}", all.join("; ")))
 }
 
