@@ -3,14 +3,18 @@
 use std::{
     fs,
     io::Write,
-    path::Path,
     process::{Output, Stdio},
 };
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_execute::FindingKind;
 use serde_json::Value;
-use testing::{ptx_atomics, root};
+use strum::IntoEnumIterator;
+use testing::{
+    examples::{Example, examples, rustc_missing, scoped},
+    exists, ptx_atomics, root, tool,
+};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -31,10 +35,19 @@ fn main() {
         ("inputs that are none", no_input),
         ("LLVM IR and MLIR are lowered first", lowered),
         ("damaged PTX never aborts", damaged),
+        ("the guide has every finding", findings),
     ];
     let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
-    let examples = examples().into_iter().map(|path| Trial::test(format!("example {path}"), move || example(&path)));
-    libtest_mimic::run(&Arguments::from_args(), tests.chain(examples).collect()).exit();
+    let of_example = |example: Example| {
+        let missing = example.compiler().1;
+        let path = format!("examples/{}", example.path);
+        testing::trial(format!("example {path}"), missing, move || of_example(&path))
+    };
+    let says = |example: &Example| runs(&format!("examples/{}", example.path)) > 0;
+    let of_examples = examples().into_iter().chain([scoped()]).filter(says).map(of_example);
+    let missing = (!exists(tool("clang"))).then_some(tool("clang")).or(rustc_missing(""));
+    let guide = testing::trial("the guide shows what the command says".into(), missing, guide);
+    libtest_mimic::run(&Arguments::from_args(), tests.chain(of_examples).chain([guide]).collect()).exit();
 }
 
 /// What a run gives.
@@ -45,12 +58,17 @@ struct Done {
 
 const FOLDER: &str = "tests/inputs/run";
 
-/// Runs an input, and expects an exit status and words in what is said. What stands between quotes is one word.
-fn check(arguments: &str, status: i32, words: &[&str]) -> Result<Done, Failed> {
-    let parts = arguments.split('\'').enumerate();
-    let arguments: Vec<&str> = parts
+/// Words between spaces; what stands between quotes is one word.
+fn words_of(text: &str) -> Vec<&str> {
+    let parts = text.split('\'').enumerate();
+    parts
         .flat_map(|(index, part)| if index % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
-        .collect();
+        .collect()
+}
+
+/// Runs an input, and expects an exit status and words in what is said.
+fn check(arguments: &str, status: i32, words: &[&str]) -> Result<Done, Failed> {
+    let arguments = words_of(arguments);
     let output = ptx_atomics().arg("run").args(&arguments).current_dir(root().join(FOLDER)).output()?;
     let Output { status: found, stdout, stderr } = output;
     let (stdout, stderr) = (String::from_utf8(stdout)?, String::from_utf8(stderr)?);
@@ -302,17 +320,83 @@ fn damaged() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The examples that say how they are run.
-fn examples() -> Vec<String> {
-    let files = walkdir::WalkDir::new(root().join("examples")).sort_by_file_name().into_iter();
-    let says = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text.contains("// run: "));
-    let files = files.filter_map(Result::ok).map(walkdir::DirEntry::into_path).filter(|path| says(path));
-    files.map(|path| path.strip_prefix(root()).expect("it is here").display().to_string()).collect()
+/// How many runs the comments of a file say.
+fn runs(path: &str) -> usize {
+    fs::read_to_string(root().join(path)).map_or(0, |text| text.matches("// run: ").count())
 }
 
-fn example(path: &str) -> Result<(), Failed> {
-    let runs = fs::read_to_string(root().join(path))?.matches("// run: ").count();
+fn of_example(path: &str) -> Result<(), Failed> {
     let done = check(&format!("../../../{path} --seeds 3"), 0, &["no race"])?;
-    assert_eq!(done.stderr.matches("no race, 3 seeds").count(), runs, "{}", done.stderr);
+    assert_eq!(done.stderr.matches("no race, 3 seeds").count(), runs(path), "{}", done.stderr);
+    Ok(())
+}
+
+const GUIDE: &str = "docs/run.md";
+/// The mistakes of the guide's files, and how they are mended behind their first command.
+const MENDED: [(&str, &str, &str); 2] = [
+    (
+        "histogram.cu",
+        "bins[bytes[index] % 4] += 1",
+        "__scoped_atomic_fetch_add(&bins[bytes[index] % 4], 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)",
+    ),
+    ("reverse.rs", "// Here.", "unsafe { _syncthreads() };"),
+];
+
+/// What the guide shows is what the command says. `INSTA_UPDATE=always` writes it.
+fn guide() -> Result<(), Failed> {
+    let path = root().join(GUIDE);
+    let guide = fs::read_to_string(&path)?;
+    let blessing = std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always");
+    let folder = tempfile::tempdir()?;
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text);
+    let (mut count, mut new, mut wrong) = (0, guide.clone(), String::new());
+    for block in guide.split("```").skip(1).step_by(2) {
+        let (kind, text) = block.split_once('\n').ok_or("no text")?;
+        match kind {
+            "cuda" => write("histogram.cu", text)?,
+            "rust" => write("reverse.rs", text)?,
+            "toml" => write("twice.toml", text)?,
+            "console" => {
+                let (arguments, shown) = text.split_once('\n').ok_or("no command")?;
+                let words = arguments.strip_prefix("$ ptx-atomics run ").ok_or("another command")?;
+                let output = ptx_atomics().arg("run").args(words_of(words)).current_dir(folder.path()).output()?;
+                let said = String::from_utf8([output.stderr, output.stdout].concat())?;
+                let said = said.replace(&format!("{}/", folder.path().display()), "");
+                if said != shown {
+                    new = new.replacen(block, &format!("console\n{arguments}\n{said}"), 1);
+                    wrong += &format!("{arguments}\n{said}");
+                }
+                for (name, mistake, mended) in MENDED.iter().filter(|(name, ..)| words.starts_with(name)) {
+                    let source = fs::read_to_string(folder.path().join(name))?;
+                    write(name, &source.replace(mistake, mended))?;
+                }
+                count += 1;
+            }
+            _ => {}
+        }
+    }
+    if blessing {
+        fs::write(path, new)?;
+    }
+    assert!(count >= 5, "{count} commands");
+    if wrong.is_empty() || blessing { Ok(()) } else { Err(wrong.into()) }
+}
+
+/// The table of findings has every kind, whether it is an error, and no other.
+fn findings() -> Result<(), Failed> {
+    let guide = fs::read_to_string(root().join(GUIDE))?;
+    let rows = guide
+        .lines()
+        .skip_while(|line| !line.starts_with("| finding |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+    let shown: Vec<_> = cells.map(|cells| format!("{} {}", cells[1], cells[3])).sorted().collect();
+    let status = |kind: FindingKind| match kind {
+        FindingKind::StepLimit | FindingKind::Unsupported => 2,
+        kind => i32::from(!kind.is_warning()),
+    };
+    let known: Vec<_> = FindingKind::iter().map(|kind| format!("`{kind}` {}", status(kind))).sorted().collect();
+    assert_eq!(shown, known);
     Ok(())
 }

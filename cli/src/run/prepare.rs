@@ -45,7 +45,6 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
         fs::write(file, &ptx.text).map_err(|error| alone(cannot("write", file, &error)))?;
     }
     let module: Module = ptx.read()?;
-    let is_compiled = ptx.name != input.name();
     let mut plans = match &args.launch {
         Some(path) => {
             let file = read(path).map_err(alone)?;
@@ -56,7 +55,7 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
         None => plans(&module, comments, &flags, &input, folder(&args.path)).map_err(of_input)?,
     };
     complete(args, &module, &mut plans).map_err(of_input)?;
-    Ok(Prepared { ptx: Shown { input: ptx.input(), is_compiled }, module, plans })
+    Ok(Prepared { ptx: Shown { input: ptx.input() }, module, plans })
 }
 
 fn folder(path: &Path) -> &Path {
