@@ -24,8 +24,11 @@ use ptx_atomics::{
     lowering::{PtxVersion, Sm, Strategies, Target, UnknownTarget, ptx::Scope},
 };
 use ptx_atomics_conformance as conformance;
+use ptx_execute::{Dim3, Options as ExecuteOptions, Schedule};
 use regex::Regex;
 use strum::VariantNames;
+
+use crate::run::sizes;
 
 /// Lowers every atomic and fence of a GPU program to PTX, through a selectable ABI mapping.
 #[derive(Parser)]
@@ -45,6 +48,7 @@ pub enum Command {
     Check(CheckArgs),
     Conformance(ConformanceArgs),
     Litmus(LitmusArgs),
+    Run(RunArgs),
     VerifyMapping(VerifyMappingArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -402,6 +406,97 @@ pub struct LitmusArgs {
     pub rounds: u32,
 }
 
+/// Run a kernel on the CPU, and find every data race of the execution
+///
+/// Every thread of a grid is executed, and every pair of its accesses is looked at: two race if they conflict, are not both
+/// strong, and nothing orders them (section 8 of the PTX manual). The launch and its arguments are said by these flags, by comments
+/// of the file as `// run: grid=4 block=128 out=u32[1]=0 expect out == 512`, or by a file in TOML; what nobody says is chosen, and
+/// said. docs/run.md says more.
+#[derive(Args)]
+#[command(after_help = "Example:
+  ptx-atomics run kernel.ptx
+  ptx-atomics run kernel.cu --grid 4 --block 128 --arg 'out:u32[1]' --arg 1024 --expect 'out == 512' --seeds 16
+  ptx-atomics run kernel.ptx --arg 'x:f32[]=x.npy' --arg 'out:f32[1024]' --out out=out.npy
+
+Exit status: 0 it ran, and there is no race (warnings are none), 1 a race, something else that is wrong with the execution, or a
+condition that does not hold, 2 it did not run to its end: something is wrong with the input or the launch, an instruction is not
+supported, or a limit was reached.")]
+pub struct RunArgs {
+    /// The kernel: .ptx, or .ll, .bc, .mlir, .rs, .cu, .c, .cpp, which are compiled first; - is standard input
+    #[arg(value_name = "FILE")]
+    pub path: PathBuf,
+    /// The kernel to launch, or a part of its name that no other has [default: the only one]
+    #[arg(long, value_name = "NAME", help_heading = "Launch")]
+    pub kernel: Option<String>,
+    /// How many CTAs there are, as 4 or 2,2,1 [default: 2]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, help_heading = "Launch")]
+    pub grid: Option<Dim3>,
+    /// How many threads a CTA has [default: those of .reqntid, or else 128, or as many as .maxntid admits]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, help_heading = "Launch")]
+    pub block: Option<Dim3>,
+    /// How many CTAs a cluster has [default: those of .reqnctapercluster, or else 1]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, help_heading = "Launch")]
+    pub cluster: Option<Dim3>,
+    /// Dynamic shared memory of a CTA, as 1024 or 48K [default: 0]
+    #[arg(long, value_name = "BYTES", value_parser = sizes::shared, help_heading = "Launch")]
+    pub shared: Option<u32>,
+    /// An argument. A buffer: 'out:f32[1024]' (zeros), with `=` and 7, 1,2,3, iota, random, random(0,9), uninitialized, x.npy,
+    /// x.bin or @FILE behind it. A number: 7, n=7, u64:7. An address: out, out+16. One with the name of a parameter is for that,
+    /// the others are for the other parameters in their order [default: buffers that grow, and numbers that the code admits]
+    #[arg(long = "arg", value_name = "ARGUMENT", allow_hyphen_values = true, help_heading = "Launch")]
+    pub args: Vec<String>,
+    /// Launches that follow each other and share buffers
+    #[arg(
+        long,
+        value_name = "FILE.toml",
+        conflicts_with_all = ["kernel", "grid", "block", "cluster", "shared", "args"],
+        help_heading = "Launch"
+    )]
+    pub launch: Option<PathBuf>,
+    /// Write a buffer or a variable at the end: NumPy's format where the name ends with .npy, else its bytes; - is standard
+    /// output, a line for each element. With several seeds, what the first gave
+    #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Results")]
+    pub out: Vec<(String, PathBuf)>,
+    /// Print a buffer or a variable at the end, as 'out', or its first elements, as 'out[..8]'
+    #[arg(long, value_name = "NAME", value_parser = first_elements, help_heading = "Results")]
+    pub print: Vec<(String, Option<usize>)>,
+    /// Write the PTX that is run
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub ptx: Option<PathBuf>,
+    /// What must hold at the end, of all elements or of one, as 'out == 512 && x[3] ~= 0.5 +- 1e-3'
+    #[arg(long, value_name = "CONDITION", help_heading = "Results")]
+    pub expect: Vec<String>,
+    /// What a race is
+    #[arg(long, value_enum, default_value_t = RaceMode::Error, help_heading = "Execution")]
+    pub races: RaceMode,
+    /// Run it so often, from fresh memory: each seed has an order of threads, values of loads that may be old, and random
+    /// contents of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 20), help_heading = "Execution")]
+    pub seeds: u64,
+    /// The first seed. 0 is round robin, and each load returns the last value
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Execution")]
+    pub seed: u64,
+    /// The order of threads: round-robin, random, warp-ahead, cta-ahead, threads [default: that of the seed]
+    #[arg(long, value_name = "NAME", value_parser = named::<Schedule>, help_heading = "Execution")]
+    pub schedule: Option<Schedule>,
+    /// How many instructions a thread may execute
+    #[arg(long, value_name = "N", default_value_t = ExecuteOptions::default().step_limit, help_heading = "Execution")]
+    pub step_limit: u64,
+    /// How much memory a run may use
+    #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = sizes::bytes, help_heading = "Execution")]
+    pub memory_limit: u64,
+    /// The format; sarif is for viewers of code
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
+    #[command(flatten)]
+    pub strategy: StrategyArgs,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Flags for the compiler of a .rs, .cu, .c or .cpp, as -Iinclude -DN=4
+    #[arg(last = true, value_name = "FLAGS")]
+    pub flags: Vec<String>,
+}
+
 /// Print a script that completes the command in a shell
 #[derive(Args)]
 #[command(after_help = "Example:
@@ -497,6 +592,19 @@ fn file(path: &str) -> Result<PathBuf, String> {
     if path == "-" { Err("the remarks need a file".to_owned()) } else { Ok(path.into()) }
 }
 
+/// `out=x.npy`
+fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    let parts = text.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty());
+    parts.map(|(name, path)| (name.into(), path.into())).ok_or_else(|| "it is NAME=FILE".to_owned())
+}
+
+/// `out`, or `out[..8]`
+fn first_elements(text: &str) -> Result<(String, Option<usize>), String> {
+    let Some((name, range)) = text.split_once('[') else { return Ok((text.into(), None)) };
+    let count = range.strip_prefix("..").and_then(|range| range.strip_suffix(']')?.parse().ok());
+    count.map(|count| (name.into(), Some(count))).ok_or_else(|| "it is NAME or NAME[..N]".to_owned())
+}
+
 /// The values of an enum, by their names.
 fn one_of<T>() -> impl TypedValueParser<Value = T>
 where
@@ -556,6 +664,17 @@ pub enum ConformanceFormat {
     Svg,
 }
 
+/// What becomes of races.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RaceMode {
+    /// An error
+    Error,
+    /// A warning
+    Warn,
+    /// Nobody looks for them
+    Off,
+}
+
 /// How the manual is read where it leaves room about asynchronous operations.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
@@ -590,6 +709,13 @@ impl LowerArgs {
 }
 
 impl LitmusArgs {
+    /// What the flags set for the lowering of kernels.
+    pub fn options(&self) -> String {
+        self.target.options().chain(self.strategy.options()).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl RunArgs {
     /// What the flags set for the lowering of kernels.
     pub fn options(&self) -> String {
         self.target.options().chain(self.strategy.options()).collect::<Vec<_>>().join(",")

@@ -8,6 +8,9 @@ use std::{
 
 use ptx_atomics::llvm::{Diagnostic, Errors, Input};
 
+/// What is wrong with a file, and its text where errors point to it.
+pub type Failure = (Errors, Option<Input>);
+
 /// Reads a file; `-` is standard input.
 pub fn read(path: &Path) -> Result<Input, Errors> {
     if path == Path::new("-") {

@@ -2,6 +2,7 @@
 
 mod check;
 mod cli;
+mod compile;
 mod conditions;
 mod conformance;
 mod format;
@@ -13,6 +14,8 @@ mod mutants;
 mod output;
 mod progress;
 mod render;
+mod run;
+mod sarif;
 mod sass_table;
 mod shell;
 mod table;
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Conformance(args) => conformance::run(&args),
         Command::Litmus(args) => litmus::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::VerifyMapping(args) => verify_mapping::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),

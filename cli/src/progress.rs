@@ -1,5 +1,7 @@
 //! A bar that says how much is done, where somebody looks.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 /// A bar for so many things; of one alone there is none.
@@ -10,4 +12,14 @@ pub fn bar(count: usize, things: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(&format!("{{bar:40}} {{pos}}/{{len}} {things}, {{elapsed}}"));
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(count as u64).with_style(style).with_finish(ProgressFinish::AndClear)
+}
+
+/// A sign of life while one thing goes on that has no parts.
+pub fn spinner(what: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let spinner = ProgressBar::new_spinner().with_style(style).with_message(what.to_owned());
+    let spinner = spinner.with_finish(ProgressFinish::AndClear);
+    spinner.enable_steady_tick(Duration::from_millis(500));
+    spinner
 }

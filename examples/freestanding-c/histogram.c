@@ -21,3 +21,5 @@ __gpu_kernel void histogram(const uint8_t *bytes, uint32_t count, atomic_u32 *bi
     atomic_fetch_add_explicit(&bins[bin], local, memory_order_relaxed);
   }
 }
+
+// run: grid=2 block=64 bytes=u8[1000]=random(0,255) count=1000 bins=u32[256]

@@ -52,3 +52,5 @@ __gpu_kernel void ring(struct ring *ring, struct slot *slots, uint32_t capacity,
     }
   }
 }
+
+// run: grid=2 block=32 ring=u32[3] slots=u32[16]=0,0,1,0,2,0,3,0,4,0,5,0,6,0,7,0 capacity=8 rounds=8 taken=u32[8] expect taken == iota && ring == 2,8,8

@@ -61,3 +61,5 @@ __gpu_kernel void scan(const uint32_t *input, uint32_t count, uint32_t *output, 
   if (index < count)
     output[index] = sum + before;
 }
+
+// run: grid=3 block=32 input=u32[90]=1 count=90 output=u32[90] started=u32[1] tiles=u32[9] expect output[0] == 1 && output[89] == 90

@@ -25,3 +25,5 @@ extern "C" __gpu_kernel void ticket_lock(TicketLock *lock, uint32_t rounds, uint
     lock->unlock();
   }
 }
+
+// run: grid=4 block=32 lock=u32[2] rounds=8 counter=u32[1] expect counter == 32

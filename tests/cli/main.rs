@@ -196,13 +196,13 @@ fn shell() -> Result<(), Failed> {
     let pages = folder.path().join("man1");
     success(ptx_atomics().arg("man").arg(&pages))?;
     for command in
-        ["", "-lower", "-table", "-check", "-conformance", "-litmus", "-verify-mapping", "-completions", "-man"]
+        ["", "-lower", "-table", "-check", "-conformance", "-litmus", "-run", "-verify-mapping", "-completions", "-man"]
     {
         let page = fs::read_to_string(pages.join(format!("ptx-atomics{command}.1")))?;
         let words = [&*format!(".TH ptx-atomics{command} 1"), "ptx-atomics 0.", ".SH SYNOPSIS"];
         assert!(words.iter().all(|word| page.contains(word)), "{command}: {page}");
     }
-    assert_eq!(fs::read_dir(&pages)?.count(), 9);
+    assert_eq!(fs::read_dir(&pages)?.count(), 10);
     Ok(())
 }
 
@@ -670,7 +670,7 @@ fn sass_table() -> Result<(), Failed> {
 }
 
 fn help() -> Result<(), Failed> {
-    for command in ["lower", "table", "litmus"] {
+    for command in ["lower", "table", "litmus", "run"] {
         let text = success(ptx_atomics().args([command, "--help"]))?;
         assert!(text.contains(&format!("Example:\n  ptx-atomics {command} ")), "{text}");
     }

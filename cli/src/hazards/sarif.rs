@@ -1,33 +1,17 @@
-//! Findings as a log in SARIF 2.1.0, the format of viewers and of code hosts.
+//! Findings as a log in SARIF.
 
-use ptx_atomics::llvm::{Diagnostic, Location};
+use ptx_atomics::llvm::Diagnostic;
 use ptx_hazards::{Edit, Position, Rule};
 use serde_json::{Value, json};
 use strum::{EnumMessage, IntoEnumIterator};
 
 use super::placed::{Level, Placed};
-use crate::format;
+use crate::sarif::{Log, physical, uri, whole};
 
 pub fn log(findings: &[Placed], profile: &str, errors: &[Diagnostic]) -> String {
-    let notifications: Vec<_> = errors.iter().map(notification).collect();
-    format::json(&json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "ptx-atomics",
-                "version": env!("CARGO_PKG_VERSION"),
-                "rules": Rule::iter().map(rule).collect::<Vec<_>>(),
-            } },
-            "invocations": [{
-                "executionSuccessful": errors.is_empty(),
-                "toolExecutionNotifications": notifications,
-            }],
-            "columnKind": "unicodeCodePoints",
-            "properties": { "profile": profile },
-            "results": findings.iter().map(result).collect::<Vec<_>>(),
-        }],
-    }))
+    let rules = Rule::iter().map(rule).collect();
+    let results = findings.iter().map(result).collect();
+    Log { rules, results, properties: json!({ "profile": profile }) }.text(errors)
 }
 
 fn rule(rule: Rule) -> Value {
@@ -51,7 +35,7 @@ fn result(placed: &Placed) -> Value {
     let help = placed.help.as_ref().map(|help| format!(". Help: {help}")).unwrap_or_default();
     let mut location = match &placed.place {
         Some(place) => physical(place),
-        None => json!({ "physicalLocation": { "artifactLocation": { "uri": uri(&placed.file) } } }),
+        None => whole(&placed.file),
     };
     location["logicalLocations"] = json!([{ "name": placed.kernel, "kind": "function" }]);
     let mut result = json!({
@@ -89,32 +73,4 @@ fn replacement(Edit { line, position, instruction }: &Edit) -> Value {
         "deletedRegion": { "startLine": line, "startColumn": 1, "endLine": line, "endColumn": 1 },
         "insertedContent": { "text": format!("\t{instruction};\n") },
     })
-}
-
-fn notification(error: &Diagnostic) -> Value {
-    let mut notification = json!({ "level": "error", "message": { "text": error.message } });
-    if let Some(location) = &error.location {
-        notification["locations"] = json!([physical(location)]);
-    }
-    notification
-}
-
-fn physical(place: &Location) -> Value {
-    let mut region = json!({ "startLine": place.line.max(1) });
-    if place.column > 0 {
-        region["startColumn"] = place.column.into();
-    }
-    json!({ "physicalLocation": { "artifactLocation": { "uri": uri(&place.file) }, "region": region } })
-}
-
-/// A path as a URI, relative where the path is.
-fn uri(path: &str) -> String {
-    let encoded: String = path
-        .bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
-            _ => format!("%{byte:02X}"),
-        })
-        .collect();
-    if path.starts_with('/') { format!("file://{encoded}") } else { encoded }
 }

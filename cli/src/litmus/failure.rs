@@ -1,12 +1,9 @@
-//! What is wrong with a file.
+//! Errors of the reader of litmus tests.
 
 use ptx_atomics::{
-    llvm::{Diagnostic, Errors, Input, Location},
+    llvm::{Diagnostic, Input, Location},
     memory_model::litmus::Error,
 };
-
-/// A file that is none, and its text where errors point to it.
-pub type Failure = (Errors, Option<Input>);
 
 /// An error of the reader, which counts characters; what renders errors counts bytes.
 pub fn diagnostic(error: Error, text: &str, input: &Input) -> Diagnostic {

@@ -1,0 +1,296 @@
+//! Arguments of kernels, as users write them: `out:f32[1024]`, `in:i32[4]=1,2,3,4`, `x:f16[]=x.npy`, `n=1024`, `u64:7`, `out+16`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ptx_atomics::ptx::Type;
+
+use super::{
+    element::{self, Number},
+    npy,
+};
+
+/// An argument.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    pub name: Option<String>,
+    pub value: Value,
+    /// As it was written.
+    pub text: String,
+}
+
+/// What an argument is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A new buffer; a file knows what is not said.
+    Buffer { ty: Option<Type>, count: Option<u64>, fill: Fill },
+    /// A number; the parameter knows a type that is not said.
+    Number(Option<Type>, Number),
+    /// The address of another argument's buffer or of a variable of the module, and what is added to it, in bytes.
+    Address(String, u64),
+}
+
+/// What a buffer holds at first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fill {
+    Zero,
+    /// Numbers made of the seed, from the first to the last of these.
+    Random(Option<(Number, Number)>),
+    /// 0, 1, 2, …
+    Iota,
+    /// Nobody has written it.
+    Uninitialized,
+    /// The same in each element, or one for each.
+    Numbers(Vec<Number>),
+    File(PathBuf),
+}
+
+/// What a buffer is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    Bytes(Vec<u8>),
+    /// So many elements from the first to the last of these.
+    Random(u64, Number, Number),
+    /// So many bytes.
+    Uninitialized(u64),
+    /// As many as are touched.
+    Grows,
+}
+
+/// The most bytes of a buffer.
+pub const LARGEST: u64 = 1 << 32;
+
+/// Random numbers, where nothing else is said: of integers, and of floats.
+const RANDOM: [(Number, Number); 2] =
+    [(Number::Integer(0), Number::Integer(99)), (Number::Float(-1.0), Number::Float(1.0))];
+
+impl Given {
+    pub fn read(text: &str) -> Result<Self, String> {
+        let (name, rest) = match text.find([':', '=']) {
+            Some(at) if is_name(&text[..at]) && element::named(&text[..at]).is_none() => {
+                (Some(text[..at].to_owned()), &text[at + 1..])
+            }
+            _ => (None, text),
+        };
+        let value = Value::read(rest).map_err(|why| format!("'{text}': {why}"))?;
+        Ok(Self { name, value, text: text.to_owned() })
+    }
+}
+
+/// Whether a text is the name of a buffer, a parameter or a variable.
+pub fn is_name(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.is_empty()
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_$%".contains(c))
+}
+
+impl Value {
+    fn read(text: &str) -> Result<Self, String> {
+        if let Some(file) = Fill::file(text) {
+            return Ok(Self::Buffer { ty: None, count: None, fill: Fill::File(file) });
+        }
+        let (words, fill) = text.split_once('=').map_or((text, None), |(words, fill)| (words, Some(fill)));
+        if let Some((ty, count)) = words.split_once('[') {
+            let ty = Some(named(ty)?);
+            let count = count.strip_suffix(']').ok_or("a `]` is missing")?;
+            let number = || match Number::read(count) {
+                Some(Number::Integer(count)) => u64::try_from(count).ok(),
+                _ => None,
+            };
+            let count = match count {
+                "" => None,
+                _ => Some(number().ok_or_else(|| format!("'{count}' is no number of elements"))?),
+            };
+            let fill = fill.map_or(Ok(Fill::Zero), Fill::read)?;
+            return Ok(Self::Buffer { ty, count, fill });
+        }
+        if let Some((ty, number)) = text.split_once(':') {
+            let number = Number::read(number).ok_or_else(|| format!("'{number}' is no number"))?;
+            let ty = named(ty)?;
+            element::encode(ty, number)?;
+            return Ok(Self::Number(Some(ty), number));
+        }
+        if let Some(number) = Number::read(text) {
+            return Ok(Self::Number(None, number));
+        }
+        let (name, offset) = text.split_once('+').unwrap_or((text, "0"));
+        match Number::read(offset) {
+            Some(Number::Integer(offset)) if is_name(name) => {
+                let offset = u64::try_from(offset).map_err(|_| "the offset is too large")?;
+                Ok(Self::Address(name.to_owned(), offset))
+            }
+            _ => Err("it is no buffer as 'out:f32[1024]', no number and no name".into()),
+        }
+    }
+}
+
+fn named(name: &str) -> Result<Type, String> {
+    element::named(name).ok_or_else(|| format!("unknown type '{name}'; the known ones are {}", element::names()))
+}
+
+impl Fill {
+    pub fn read(text: &str) -> Result<Self, String> {
+        if let Some(file) = Self::file(text) {
+            return Ok(Self::File(file));
+        }
+        let inside = text.strip_prefix("random(").and_then(|rest| rest.strip_suffix(')'));
+        Ok(match (text, inside) {
+            ("zero", _) => Self::Zero,
+            ("random", _) => Self::Random(None),
+            ("iota", _) => Self::Iota,
+            ("uninitialized", _) => Self::Uninitialized,
+            (_, Some(range)) => match &numbers(range)?[..] {
+                [first, last] if first.float() <= last.float() => Self::Random(Some((*first, *last))),
+                _ => return Err("random(FIRST,LAST) takes two numbers, the lower one first".into()),
+            },
+            (list, None) => Self::Numbers(numbers(list)?),
+        })
+    }
+
+    /// What is the name of a file: behind `@`, or with an ending that is known.
+    pub fn file(text: &str) -> Option<PathBuf> {
+        let named = text.strip_prefix('@').filter(|name| !name.is_empty());
+        let ends = |ending: &str| text.len() > ending.len() && text.ends_with(ending);
+        let plain = (ends(".npy") || ends(".bin")).then_some(text).filter(|text| !text.contains(['[', ':', '=']));
+        named.or(plain).map(PathBuf::from)
+    }
+
+    /// The type and contents of a buffer, whose files are in a folder.
+    pub fn content(&self, ty: Option<Type>, count: Option<u64>, folder: &Path) -> Result<(Type, Content), String> {
+        let (ty, known) = match self {
+            Self::File(file) => {
+                let (ty, bytes) = file_content(&folder.join(file), ty)?;
+                let elements = (bytes.len() / element::size(ty)) as u64;
+                if count.is_some_and(|count| count != elements) {
+                    return Err(format!("'{}' has {elements} elements", file.display()));
+                }
+                return Ok((ty, Content::Bytes(bytes)));
+            }
+            Self::Numbers(list) if list.len() > 1 => (ty, Some(list.len() as u64)),
+            _ => (ty, None),
+        };
+        let ty = ty.ok_or("it has no type")?;
+        let count = match (count, known) {
+            (Some(count), Some(known)) if count != known => {
+                return Err(format!("there are {known} values for {count}"));
+            }
+            (count, known) => count.or(known).ok_or("how many elements it has is not said")?,
+        };
+        let size = element::size(ty) as u64;
+        let bytes = count.checked_mul(size).filter(|bytes| *bytes <= LARGEST);
+        let bytes = bytes.ok_or_else(|| format!("{count} elements are more than 4 GiB, the most that a buffer has"))?;
+        let each = |of: &dyn Fn(u64) -> Number| -> Result<Content, String> {
+            let mut all = Vec::with_capacity(bytes as usize);
+            (0..count).try_for_each(|index| element::encode(ty, of(index)).map(|bytes| all.extend(bytes)))?;
+            Ok(Content::Bytes(all))
+        };
+        let content = match self {
+            Self::Zero => Content::Bytes(vec![0; bytes as usize]),
+            Self::Uninitialized => Content::Uninitialized(bytes),
+            Self::Random(range) => {
+                let (first, last) = range.unwrap_or(RANDOM[usize::from(element::is_float(ty))]);
+                [first, last].iter().try_for_each(|number| element::encode(ty, *number).map(drop))?;
+                Content::Random(count, first, last)
+            }
+            // They begin again at 0 where the type has no more.
+            Self::Iota if !element::is_float(ty) => {
+                let mask = (1u64 << (ty.bits() - 1)) | ((1 << (ty.bits() - 1)) - 1);
+                each(&|index| Number::Integer((index & mask).into()))?
+            }
+            Self::Iota => each(&|index| Number::Integer(index.into()))?,
+            Self::Numbers(list) => {
+                each(&|index| list.get(index as usize).or(list.first()).copied().unwrap_or(Number::Integer(0)))?
+            }
+            Self::File(_) => return Err("it is a file".into()),
+        };
+        Ok((ty, content))
+    }
+}
+
+fn numbers(list: &str) -> Result<Vec<Number>, String> {
+    let number = |text: &str| Number::read(text.trim()).ok_or_else(|| format!("'{text}' is no number"));
+    list.split(',').map(number).collect()
+}
+
+/// The elements of a file.
+fn file_content(path: &Path, ty: Option<Type>) -> Result<(Type, Vec<u8>), String> {
+    let name = path.display();
+    let bytes = fs::read(path).map_err(|error| format!("cannot read '{name}': {error}"))?;
+    if path.extension().is_none_or(|ending| ending != "npy") {
+        let ty = ty.ok_or_else(|| format!("'{name}' needs a type, as in 'x:f32[]={name}'"))?;
+        return match bytes.len() % element::size(ty) {
+            0 => Ok((ty, bytes)),
+            _ => Err(format!("'{name}' has {} bytes, which is no multiple of a {ty}", bytes.len())),
+        };
+    }
+    let array = npy::read(&bytes).map_err(|why| format!("cannot read '{name}': {why}"))?;
+    let kind = |ty: Type| (ty.bits(), element::is_float(ty));
+    match ty {
+        Some(ty) if kind(ty) != kind(array.ty) => Err(format!("'{name}' has elements of {}, not {ty}", array.ty)),
+        ty => Ok((ty.unwrap_or(array.ty), array.bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&str, &str>) {
+        let read = Given::read(text).and_then(|Given { name, value, .. }| {
+            let value = match value {
+                Value::Buffer { ty, count, fill } => {
+                    let (ty, content) = fill.content(ty, count, Path::new("."))?;
+                    format!("{ty} {content:?}")
+                }
+                Value::Number(ty, number) => format!("{} {number}", ty.map_or("-".into(), |ty| ty.to_string())),
+                Value::Address(name, offset) => format!("&{name}+{offset}"),
+            };
+            Ok(format!("{}: {value}", name.unwrap_or_default()))
+        });
+        assert_eq!(read.as_deref().map_err(String::as_str), expected, "{text}");
+    }
+
+    #[test]
+    fn arguments() {
+        check("out:u16[2]", Ok("out: u16 Bytes([0, 0, 0, 0])"));
+        check("out=u16[2]=7", Ok("out: u16 Bytes([7, 0, 7, 0])"));
+        check("i8[3]=1,-1,0x7f", Ok(": s8 Bytes([1, 255, 127])"));
+        check("i8[]=1,2", Ok(": s8 Bytes([1, 2])"));
+        check("x:u8[3]=iota", Ok("x: u8 Bytes([0, 1, 2])"));
+        check("x:f32[1]=1.5", Ok("x: f32 Bytes([0, 0, 192, 63])"));
+        check("x:f32[4]=uninitialized", Ok("x: f32 Uninitialized(16)"));
+        check("x:u8[4]=random", Ok("x: u8 Random(4, Integer(0), Integer(99))"));
+        check("x:f16[4]=random(0,0.5)", Ok("x: f16 Random(4, Integer(0), Float(0.5))"));
+        check("n=1024", Ok("n: - 1024"));
+        check("-1", Ok(": - -1"));
+        check("u64:0x7", Ok(": u64 7"));
+        check("n:f32:2.5", Ok("n: f32 2.5"));
+        check("out", Ok(": &out+0"));
+        check("p=out+16", Ok("p: &out+16"));
+    }
+
+    #[test]
+    fn what_is_none() {
+        check("u33[1]", Err(&format!("'u33[1]': unknown type 'u33'; the known ones are {}", element::names())));
+        check("u32[1", Err("'u32[1': a `]` is missing"));
+        check("u32[x]", Err("'u32[x]': 'x' is no number of elements"));
+        check("u32[2]=1,x", Err("'u32[2]=1,x': 'x' is no number"));
+        check("u8[2]=1,2,3", Err("there are 3 values for 2"));
+        check("u8[1]=256", Err("256 does not fit in u8"));
+        check("u8[]", Err("how many elements it has is not said"));
+        check(
+            "u64[0xffffffffffffffff]",
+            Err("18446744073709551615 elements are more than 4 GiB, the most that a buffer has"),
+        );
+        check("u8:300", Err("'u8:300': 300 does not fit in u8"));
+        check("", Err("'': it is no buffer as 'out:f32[1024]', no number and no name"));
+        check("a b", Err("'a b': it is no buffer as 'out:f32[1024]', no number and no name"));
+        check("x=@none.bin", Err("cannot read './none.bin': No such file or directory (os error 2)"));
+        check(
+            "f32[2]=random(1,0)",
+            Err("'f32[2]=random(1,0)': random(FIRST,LAST) takes two numbers, the lower one first"),
+        );
+    }
+}

@@ -1,0 +1,155 @@
+//! How a kernel is run, as comments of its file say it:
+//!
+//! ```text
+//! // run: grid=4 block=128 out=u32[1]=0 n=1024 expect out == 512
+//! // launch: grid=4 block=16,16
+//! ```
+//!
+//! Each line with `run:` is a run. `launch:` has the sizes of those that do not say them.
+
+use std::path::Path;
+
+use ptx_atomics::llvm::{Diagnostic, Errors, Input, Location};
+
+use super::{
+    argument::Given,
+    expect::Expectation,
+    sizes::{self, Wanted},
+};
+
+/// What a line says.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    /// From 1; 0 if it stands in no file.
+    pub line: u32,
+    pub kernel: Option<String>,
+    pub sizes: Wanted,
+    pub arguments: Vec<Given>,
+    pub expect: Vec<Expectation>,
+}
+
+/// What the comments of a file say.
+#[derive(Debug, Default)]
+pub struct Comments {
+    pub runs: Vec<Said>,
+    pub launch: Wanted,
+}
+
+impl Comments {
+    /// Reads the comments of a file; what is no text has none.
+    pub fn read(input: &Input, folder: &Path) -> Result<Self, Errors> {
+        let (mut comments, mut errors) = (Self::default(), Errors::new());
+        for (line, number) in input.text().unwrap_or_default().lines().zip(1..) {
+            if let Some(said) = errors.keep(behind("run:", line, number, folder).map_err(|why| at(input, number, why)))
+            {
+                comments.runs.extend(said);
+            }
+            let launch = behind("launch:", line, number, folder).and_then(|said| match said {
+                Some(said) if said.kernel.is_some() || !said.arguments.is_empty() || !said.expect.is_empty() => {
+                    Err("it has sizes alone; a line with `run:` has the rest".into())
+                }
+                said => Ok(said),
+            });
+            if let Some(Some(said)) = errors.keep(launch.map_err(|why| at(input, number, why))) {
+                comments.launch = comments.launch.or(said.sizes);
+            }
+        }
+        errors.or(comments)
+    }
+}
+
+fn at(input: &Input, line: u32, why: String) -> Errors {
+    let location = Some(Location { file: input.name().to_owned(), line, column: 0 });
+    Diagnostic { location, ..Diagnostic::new(why) }.into()
+}
+
+/// What stands behind a mark in a comment.
+fn behind(mark: &str, line: &str, number: u32, folder: &Path) -> Result<Option<Said>, String> {
+    let Some((before, words)) = line.split_once(mark) else { return Ok(None) };
+    // Only what opens or continues a comment stands before it.
+    let before = before.trim();
+    if before.is_empty() || !before.chars().all(|c| "/*;#!-".contains(c)) {
+        return Ok(None);
+    }
+    let words = words.trim().trim_end_matches("*/").trim_end();
+    Said::read(words, number, folder).map(Some)
+}
+
+impl Said {
+    fn read(words: &str, line: u32, folder: &Path) -> Result<Self, String> {
+        let mut said = Self { line, ..Self::default() };
+        let mut rest = words;
+        while !rest.is_empty() {
+            let (word, behind) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            rest = behind.trim_start();
+            if word == "expect" {
+                said.expect.push(Expectation::read(rest, folder)?);
+                break;
+            }
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let sizes = || sizes::dim3(value).map(Some).map_err(|why| format!("'{word}': {why}"));
+            match key {
+                "kernel" => said.kernel = Some(value.to_owned()),
+                "grid" => said.sizes.grid = sizes()?,
+                "block" => said.sizes.block = sizes()?,
+                "cluster" => said.sizes.cluster = sizes()?,
+                "shared" => {
+                    said.sizes.shared = Some(sizes::shared(value).map_err(|why| format!("'{word}': {why}"))?);
+                }
+                _ => said.arguments.push(Given::read(word)?),
+            }
+        }
+        Ok(said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&str, &str>) {
+        let input = Input::new("k.ptx", text);
+        let shown = |comments: Comments| {
+            let one = |said: Said| {
+                let Said { line, kernel, sizes, arguments, expect } = said;
+                let arguments = arguments.iter().map(|given| &*given.text).collect::<Vec<_>>().join(" ");
+                let expect = expect.iter().map(|one| &*one.text).collect::<Vec<_>>().join("; ");
+                format!(
+                    "{line} {} {:?} {:?} [{arguments}] {expect}",
+                    kernel.unwrap_or_default(),
+                    sizes.grid,
+                    sizes.shared
+                )
+            };
+            let runs = comments.runs.into_iter().map(one).collect::<Vec<_>>().join("\n");
+            format!("{runs}|{:?}", comments.launch.block)
+        };
+        let read = Comments::read(&input, Path::new(".")).map(shown).map_err(|errors| errors.to_string());
+        assert_eq!(read.as_deref().map_err(String::as_str), expected, "{text}");
+    }
+
+    #[test]
+    fn comments() {
+        check("ret;", Ok("|None"));
+        check("\n// run:", Ok("2  None None [] |None"));
+        check(
+            "// run: kernel=k grid=4,2 shared=1K out=u32[1]=0 n=7 expect out == 512 && out != 1\n  ; run: 7\n/* launch: block=3 */",
+            Ok(
+                "1 k Some([4, 2, 1]) Some(1024) [out=u32[1]=0 n=7] out == 512 && out != 1\n2  None None [7] |Some([3, 1, 1])",
+            ),
+        );
+        // It is no comment.
+        check("dry run: x", Ok("|None"));
+        check("// a run: x", Ok("|None"));
+    }
+
+    #[test]
+    fn what_is_wrong() {
+        check("// run: grid=x", Err("k.ptx:1: 'grid=x': expected one to three sizes, as 256 or 16,16,4"));
+        check(
+            "// run: expect x\n//launch: n=7",
+            Err("k.ptx:1: the condition 'x': a comparison is as 'out[3] == 7', with one of == != <= >= ~= < >\n\
+                 k.ptx:2: it has sizes alone; a line with `run:` has the rest"),
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! What all executions of a plan found together.
+
+use ptx_execute::{Dim3, Finding, FindingKind, LaunchError, Note, Report, Site, SourceLine};
+use serde::Serialize;
+use strum::IntoStaticStr;
+
+use super::{
+    plan::Plan,
+    simulate::{Held, Outcome},
+};
+
+/// What came of a plan.
+pub struct Found {
+    pub plan: Plan,
+    pub findings: Vec<Shown>,
+    pub notes: Vec<Note>,
+    /// Why it was not launched.
+    pub errors: Vec<LaunchError>,
+    pub failed: Vec<Failed>,
+    /// How many instructions threads have executed.
+    pub steps: u64,
+    /// How many seeds were run.
+    pub seeds: usize,
+    /// What the kernels printed with the first seed.
+    pub printed: String,
+    /// What memory holds with the first seed.
+    pub memory: Held,
+}
+
+/// A finding, and who found it.
+pub struct Shown {
+    pub finding: Finding,
+    pub kernel: String,
+    pub level: Level,
+    pub seeds: Vec<u64>,
+}
+
+/// A condition that does not hold.
+pub struct Failed {
+    pub text: String,
+    /// With the first of the seeds.
+    pub why: String,
+    pub seeds: Vec<u64>,
+}
+
+/// What a finding is to its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Level {
+    /// It ends the run, and says nothing of the kernel.
+    Unknown,
+    Wrong,
+    Warning,
+}
+
+impl Level {
+    fn of(kind: FindingKind, races_are_warnings: bool) -> Self {
+        match kind {
+            FindingKind::StepLimit | FindingKind::Unsupported => Self::Unknown,
+            FindingKind::Race if races_are_warnings => Self::Warning,
+            kind if kind.is_warning() => Self::Warning,
+            _ => Self::Wrong,
+        }
+    }
+}
+
+/// Where something is, for a machine.
+#[derive(Serialize)]
+pub struct JsonSite<'a> {
+    line: u32,
+    source: Option<JsonSource<'a>>,
+    instruction: &'a str,
+    thread: Dim3,
+    cta: Dim3,
+}
+
+#[derive(Serialize)]
+struct JsonSource<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+}
+
+impl<'a> From<&'a Site> for JsonSite<'a> {
+    fn from(site: &'a Site) -> Self {
+        let source =
+            |SourceLine { file, line, column }: &'a SourceLine| JsonSource { file, line: *line, column: *column };
+        let Site { line, source: of, instruction, thread, cta } = site;
+        Self { line: *line, source: of.as_ref().map(source), instruction, thread: *thread, cta: *cta }
+    }
+}
+
+impl Found {
+    pub fn new(plan: Plan, outcomes: Vec<Outcome>, races_are_warnings: bool) -> Self {
+        let mut found = Self {
+            plan,
+            findings: Vec::new(),
+            notes: Vec::new(),
+            errors: Vec::new(),
+            failed: Vec::new(),
+            steps: 0,
+            seeds: outcomes.len(),
+            printed: String::new(),
+            memory: Held::default(),
+        };
+        for (index, outcome) in outcomes.into_iter().enumerate() {
+            let Outcome { seed, reports, errors, failed, memory } = outcome;
+            for (launch, report) in reports.into_iter().enumerate() {
+                if index == 0 {
+                    found.printed += &report.printed;
+                }
+                found.add(launch, report, seed, races_are_warnings);
+            }
+            for error in errors {
+                if !found.errors.contains(&error) {
+                    found.errors.push(error);
+                }
+            }
+            for (text, why) in failed {
+                match found.failed.iter_mut().find(|failed| failed.text == text) {
+                    Some(failed) => failed.seeds.push(seed),
+                    None => found.failed.push(Failed { text, why, seeds: vec![seed] }),
+                }
+            }
+            if index == 0 {
+                found.memory = memory;
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, launch: usize, report: Report, seed: u64, races_are_warnings: bool) {
+        self.steps += report.steps;
+        let kernel = self.plan.launches.get(launch).map(|launch| launch.kernel.clone()).unwrap_or_default();
+        for finding in report.findings {
+            // The same two places, whichever came first.
+            let place = |finding: &Finding| {
+                let other = finding.other.as_ref().map_or(0, |other| other.line);
+                (finding.kind, finding.site.line.min(other), finding.site.line.max(other))
+            };
+            let same = |shown: &&mut Shown| shown.kernel == kernel && place(&shown.finding) == place(&finding);
+            match self.findings.iter_mut().find(same) {
+                Some(shown) if shown.seeds.last() == Some(&seed) => {}
+                Some(shown) => shown.seeds.push(seed),
+                None => {
+                    let level = Level::of(finding.kind, races_are_warnings);
+                    self.findings.push(Shown { finding, kernel: kernel.clone(), level, seeds: vec![seed] });
+                }
+            }
+        }
+        for note in report.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+
+    /// The exit status: 0 if nothing is wrong, 1 if something is, 2 if it did not run to its end.
+    pub fn status(&self) -> u8 {
+        let has = |level| self.findings.iter().any(|shown| shown.level == level);
+        match () {
+            () if !self.errors.is_empty() || has(Level::Unknown) => 2,
+            () if has(Level::Wrong) || !self.failed.is_empty() => 1,
+            () => 0,
+        }
+    }
+
+    /// The first seed with which something is wrong.
+    pub fn failing_seed(&self) -> Option<u64> {
+        let findings = self.findings.iter().filter(|shown| shown.level != Level::Warning).map(|shown| &shown.seeds);
+        findings.chain(self.failed.iter().map(|failed| &failed.seeds)).flatten().min().copied()
+    }
+
+    pub fn races(&self) -> usize {
+        self.findings.iter().filter(|shown| shown.finding.kind == FindingKind::Race).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(kind: FindingKind, line: u32, other: u32) -> Finding {
+        let site = |line| Site { line, source: None, instruction: "st".into(), thread: [0; 3], cta: [0; 3] };
+        Finding { kind, site: site(line), other: Some(site(other)), place: None, message: "m".into(), help: None }
+    }
+
+    fn check(outcomes: &[&[(FindingKind, u32, u32)]], failed: &[&str], races_are_warnings: bool, expected: &str) {
+        let outcome = |(seed, findings): (usize, &&[(FindingKind, u32, u32)])| {
+            let findings = findings.iter().map(|(kind, line, other)| finding(*kind, *line, *other)).collect();
+            let failed = failed.iter().map(|text| ((*text).to_owned(), "why".to_owned())).collect();
+            let reports = vec![Report { findings, steps: 10, ..Report::default() }];
+            Outcome { seed: seed as u64, reports, failed, ..Outcome::default() }
+        };
+        let found = Found::new(Plan::default(), outcomes.iter().enumerate().map(outcome).collect(), races_are_warnings);
+        let shown: String =
+            found.findings.iter().map(|shown| format!("{} {:?} ", shown.finding.kind, shown.seeds)).collect();
+        let said = format!("{shown}{} {} {:?}", found.status(), found.steps, found.failing_seed());
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn what_seeds_find() {
+        use FindingKind::*;
+        check(&[&[], &[]], &[], false, "0 20 None");
+        check(
+            &[&[(Race, 1, 2)], &[(Race, 2, 1), (Race, 2, 1)], &[(Race, 3, 2)]],
+            &[],
+            false,
+            "race [0, 1] race [2] 1 30 Some(0)",
+        );
+        check(&[&[(Race, 1, 2)]], &[], true, "race [0] 0 10 None");
+        check(&[&[(SameValue, 1, 2)]], &[], false, "same-value [0] 0 10 None");
+        check(&[&[], &[(StepLimit, 1, 0), (Race, 1, 2)]], &[], false, "step-limit [1] race [1] 2 20 Some(1)");
+        check(&[&[(SameValue, 1, 2)]], &["x == 1"], false, "same-value [0] 1 10 Some(0)");
+    }
+}

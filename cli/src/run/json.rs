@@ -1,0 +1,111 @@
+//! What runs found, as one JSON array.
+
+use serde::Serialize;
+
+use super::{
+    found::{Failed, Found, JsonSite, Shown},
+    sizes,
+};
+use crate::format;
+
+#[derive(Serialize)]
+struct Run<'a> {
+    file: &'a str,
+    /// The line of the comment that says it; nothing if none does.
+    line: Option<u32>,
+    launches: Vec<Launch<'a>>,
+    /// What nobody has asked for.
+    chosen: &'a [String],
+    seeds: usize,
+    instructions: u64,
+    /// The exit status.
+    status: u8,
+    findings: Vec<Finding<'a>>,
+    failed: Vec<Condition<'a>>,
+    errors: Vec<Error<'a>>,
+    notes: Vec<Error<'a>>,
+    printed: &'a str,
+}
+
+#[derive(Serialize)]
+struct Launch<'a> {
+    kernel: &'a str,
+    grid: String,
+    block: String,
+    cluster: String,
+    shared: u32,
+}
+
+#[derive(Serialize)]
+struct Finding<'a> {
+    kind: String,
+    /// `wrong`, `warning`, or `unknown` where it is the run that cannot go on.
+    level: &'static str,
+    kernel: &'a str,
+    message: &'a str,
+    place: Option<&'a str>,
+    help: Option<&'a str>,
+    site: JsonSite<'a>,
+    other: Option<JsonSite<'a>>,
+    seeds: &'a [u64],
+}
+
+/// A condition that does not hold.
+#[derive(Serialize)]
+struct Condition<'a> {
+    text: &'a str,
+    why: &'a str,
+    seeds: &'a [u64],
+}
+
+#[derive(Serialize)]
+struct Error<'a> {
+    /// Of PTX, from 1.
+    line: Option<u32>,
+    message: &'a str,
+}
+
+pub fn array(all: &[Found], file: &str) -> String {
+    format::json(&all.iter().map(|found| run(found, file)).collect::<Vec<_>>())
+}
+
+fn run<'a>(found: &'a Found, file: &'a str) -> Run<'a> {
+    let launches = found.plan.launches.iter().map(|launch| Launch {
+        kernel: &launch.kernel,
+        grid: sizes::shown(launch.sizes.grid),
+        block: sizes::shown(launch.sizes.block),
+        cluster: sizes::shown(launch.sizes.cluster),
+        shared: launch.sizes.shared,
+    });
+    let errors = found.errors.iter().map(|error| Error { line: error.line, message: &error.reason });
+    let notes = found.notes.iter().map(|note| Error { line: Some(note.line), message: &note.what });
+    let failed = found.failed.iter().map(|Failed { text, why, seeds }| Condition { text, why, seeds });
+    Run {
+        file,
+        line: Some(found.plan.line).filter(|line| *line > 0),
+        launches: launches.collect(),
+        chosen: &found.plan.chosen,
+        seeds: found.seeds,
+        instructions: found.steps,
+        status: found.status(),
+        findings: found.findings.iter().map(finding).collect(),
+        failed: failed.collect(),
+        errors: errors.collect(),
+        notes: notes.collect(),
+        printed: &found.printed,
+    }
+}
+
+fn finding(Shown { finding, kernel, level, seeds }: &Shown) -> Finding<'_> {
+    Finding {
+        kind: finding.kind.to_string(),
+        level: (*level).into(),
+        kernel,
+        message: &finding.message,
+        place: finding.place.as_deref(),
+        help: finding.help.as_deref(),
+        site: (&finding.site).into(),
+        other: finding.other.as_ref().map(Into::into),
+        seeds,
+    }
+}

@@ -1,0 +1,132 @@
+//! `ptx-atomics run`.
+
+mod argument;
+mod comment;
+mod element;
+mod expect;
+mod found;
+mod json;
+mod npy;
+mod place;
+mod plan;
+mod prepare;
+mod repeat;
+mod sarif;
+mod sequence;
+mod simulate;
+pub mod sizes;
+mod text;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use indicatif::ParallelProgressIterator;
+use ptx_atomics::{llvm::Errors, ptx::Module};
+use ptx_execute::Options;
+use rayon::prelude::*;
+
+use self::{
+    expect::Memory,
+    found::Found,
+    plan::Plan,
+    prepare::Prepared,
+    simulate::{Outcome, Simulation},
+};
+use crate::{
+    cli::{CheckFormat, RaceMode, RunArgs},
+    input::cannot,
+    output::{self, Content, Output},
+    progress, render,
+};
+
+/// What did not run to its end.
+const NOT_RUN: u8 = 2;
+
+pub fn run(args: &RunArgs) -> ExitCode {
+    let prepared = match prepare::prepare(args) {
+        Ok(prepared) => prepared,
+        Err((errors, input)) => {
+            errors.iter().for_each(|error| render::error(error, input.as_ref()));
+            return ExitCode::from(NOT_RUN);
+        }
+    };
+    let Prepared { ptx, module, plans } = prepared;
+    let (mut all, mut files, mut shown) = (Vec::new(), Vec::new(), String::new());
+    for plan in plans {
+        let (found, number) = execute(args, &module, plan);
+        if args.format == CheckFormat::Text {
+            text::print(&found, &ptx);
+            text::chosen(&found, number).iter().for_each(|line| render::say(line));
+            render::say(&text::summary(&found, args.races != RaceMode::Off));
+            let seed = found.failing_seed().filter(|_| found.seeds > 1);
+            seed.iter().for_each(|seed| render::say(&format!("repeat it: {}", repeat::command(*seed))));
+            shown += &found.printed;
+            shown.extend(args.print.iter().filter_map(|(name, most)| text::contents(&found, name, *most)));
+        }
+        files.extend(outputs(&found));
+        all.push(found);
+    }
+    let shown = match args.format {
+        CheckFormat::Text => shown,
+        CheckFormat::Json => json::array(&all, ptx.input.name()),
+        CheckFormat::Sarif => sarif::log(&all, &ptx),
+    };
+    let is_written = (shown.is_empty() || output::print(&shown)) && written(files);
+    let status = all.iter().map(Found::status).max().unwrap_or(0);
+    ExitCode::from(if is_written { status } else { NOT_RUN })
+}
+
+/// Runs a plan with all its seeds; what it found, and which number parameters are of which nothing is said.
+fn execute(args: &RunArgs, module: &Module, plan: Plan) -> (Found, i32) {
+    let options = Options {
+        races: args.races != RaceMode::Off,
+        step_limit: args.step_limit,
+        memory_limit: args.memory_limit,
+        ..Options::default()
+    };
+    let mut simulation = Simulation { module, plan: &plan, options, schedule: args.schedule, number: 0 };
+    simulation.find_number(args.seed);
+    let names: Vec<String> = plan.expect.iter().flat_map(expect::Expectation::names).map(str::to_owned).collect();
+    let shown = args.print.iter().map(|(name, _)| name).chain(plan.out.iter().map(|(name, _)| name)).cloned();
+    let (first, others): (Vec<String>, _) = (names.iter().cloned().chain(shown).collect(), names);
+    let seeds: Vec<u64> = (0..args.seeds).map(|index| args.seed.wrapping_add(index)).collect();
+    let bar = if seeds.len() > 1 { progress::bar(seeds.len(), "seeds") } else { progress::spinner(&plan.title()) };
+    let one = |seed: u64| simulation.run(seed, if seed == args.seed { &first } else { &others });
+    let outcomes: Vec<Outcome> = match &seeds[..] {
+        [seed] => vec![one(*seed)],
+        _ => seeds.into_par_iter().progress_with(bar.clone()).map(one).collect(),
+    };
+    bar.finish_and_clear();
+    let number = simulation.number;
+    (Found::new(plan, outcomes, args.races == RaceMode::Warn), number)
+}
+
+/// What is written of a plan, and where.
+fn outputs(found: &Found) -> Vec<(PathBuf, Vec<u8>)> {
+    let of = |(name, path): &(String, PathBuf)| {
+        let (ty, bytes) = found.memory.get(name)?;
+        let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("npy") => npy::write(ty, bytes),
+            _ if path == Path::new("-") => {
+                let line = |element: &[u8]| format!("{}\n", element::shown(ty, element));
+                bytes.chunks_exact(element::size(ty)).map(line).collect::<String>().into_bytes()
+            }
+            _ => bytes.to_vec(),
+        };
+        Some((path.clone(), bytes))
+    };
+    found.plan.out.iter().filter_map(of).collect()
+}
+
+fn written(files: Vec<(PathBuf, Vec<u8>)>) -> bool {
+    let open = |(name, bytes): (PathBuf, Vec<u8>)| match Output::open(&name) {
+        Ok(output) => Ok(Content { name, output, bytes }),
+        Err(error) => Err(cannot("write", &name, &error)),
+    };
+    let contents: Result<Vec<Content>, Errors> = files.into_iter().map(open).collect();
+    let done =
+        contents.and_then(|contents| output::publish(contents).map_err(|(name, error)| cannot("write", &name, &error)));
+    done.inspect_err(|errors| errors.iter().for_each(|error| render::error(error, None))).is_ok()
+}

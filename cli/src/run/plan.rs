@@ -1,0 +1,366 @@
+//! What is run: buffers, and launches with their arguments.
+
+use std::path::{Path, PathBuf};
+
+use ptx_atomics::ptx::{Code, Function, Head, Item, Module, Parameter, Space, Type, Variable};
+use ptx_execute::Dim3;
+
+use super::{
+    argument::{Content, Given, Value},
+    element::{self, Number},
+    expect::Expectation,
+    sizes::{Sizes, Wanted},
+};
+
+/// Buffers, and launches that share them.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The line that says it, from 1; 0 if it stands in no file.
+    pub line: u32,
+    pub buffers: Vec<Allocation>,
+    pub launches: Vec<Planned>,
+    pub expect: Vec<Expectation>,
+    /// What nobody has asked for.
+    pub chosen: Vec<String>,
+    /// The files that buffers are written to.
+    pub out: Vec<(String, PathBuf)>,
+}
+
+/// A buffer.
+#[derive(Clone, Debug)]
+pub struct Allocation {
+    pub name: String,
+    pub ty: Type,
+    pub content: Content,
+}
+
+/// A launch.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    pub kernel: String,
+    pub sizes: Sizes,
+    pub arguments: Vec<Passed>,
+    pub dependent: bool,
+}
+
+/// What a parameter is.
+#[derive(Clone, Debug)]
+pub enum Passed {
+    Bytes(Vec<u8>),
+    /// The address of a buffer, and what is added to it, in bytes.
+    Buffer(usize, u64),
+    /// The same of a variable of the module.
+    Variable(String, u64),
+    /// A number of this type that the code admits.
+    Some(Type),
+}
+
+/// The most bytes of a buffer that grows.
+pub const GROWS: u64 = 64 << 20;
+/// The size of a tensor map.
+const TENSOR_MAP: u64 = 128;
+
+/// The kernels of a module.
+pub fn kernels(module: &Module) -> impl Iterator<Item = (&Function, Head)> {
+    let bodies = module.functions().filter(|function| function.body.is_some());
+    bodies.map(|function| (function, Head::read(&function.head))).filter(|(_, head)| head.is_entry)
+}
+
+/// The kernel of a name, of a part of a name that only one has, or the only one.
+pub fn kernel<'m>(module: &'m Module, wanted: Option<&str>) -> Result<(&'m Function, Head), String> {
+    let all: Vec<_> = kernels(module).collect();
+    let names = all.iter().map(|(function, _)| &*function.name).collect::<Vec<_>>().join(", ");
+    let fits = |(function, _): &&(&Function, Head)| match wanted {
+        Some(name) => function.name.contains(name),
+        None => true,
+    };
+    let exact = all.iter().find(|(function, _)| Some(&*function.name) == wanted);
+    let mut others = all.iter().filter(fits);
+    match (exact, others.next(), others.next(), wanted) {
+        (Some(found), ..) | (None, Some(found), None, _) => Ok(found.clone()),
+        _ if all.is_empty() => Err("there is no kernel: no `.entry` that has a body".into()),
+        (.., Some(name)) => Err(format!("'{name}' is the name of no kernel, or of several; there are {names}")),
+        (.., None) => Err(format!("there are several kernels; choose one by --kernel: {names}")),
+    }
+}
+
+/// The variables in global and constant memory.
+pub fn variables(module: &Module) -> impl Iterator<Item = Variable> {
+    let directives = module.items.iter().filter_map(|item| match item {
+        Item::Directive(text) => Some(text),
+        Item::Function(_) => None,
+    });
+    let all = directives.flat_map(|text| Variable::read(text));
+    all.filter(|variable| matches!(variable.space, Some(Space::Global | Space::Const)))
+}
+
+/// The shared memory that a kernel declares in its body.
+fn declared_shared(function: &Function) -> u64 {
+    let lines = function.body.iter().flatten().filter_map(|line| match &line.code {
+        Code::Directive(text) => Some(Variable::read(text)),
+        _ => None,
+    });
+    let shared = |variable: &Variable| variable.space.is_some_and(Space::is_shared);
+    lines.flatten().filter(shared).fold(0, |all: u64, variable| all.saturating_add(variable.bytes()))
+}
+
+/// What a launch is asked for.
+pub struct Wish<'a> {
+    pub kernel: Option<&'a str>,
+    pub sizes: Wanted,
+    /// `None`, if nothing is said of any argument.
+    pub arguments: &'a [Given],
+    pub dependent: bool,
+}
+
+impl Plan {
+    /// Adds a launch. Files of its buffers are in a folder.
+    pub fn launch(&mut self, module: &Module, wish: &Wish<'_>, folder: &Path) -> Result<(), Vec<String>> {
+        let (function, head) = kernel(module, wish.kernel).map_err(|why| vec![why])?;
+        let (sizes, chosen) = wish.sizes.complete(&head);
+        let mut wrong = sizes.wrong(&head, declared_shared(function));
+        self.chosen.extend(chosen);
+        let kernel = function.name.clone();
+        match self.arguments(module, &head.parameters, wish.arguments, folder) {
+            Ok(arguments) if wrong.is_empty() => {
+                self.launches.push(Planned { kernel, sizes, arguments, dependent: wish.dependent });
+                return Ok(());
+            }
+            Ok(_) => {}
+            Err(why) => wrong.extend(why),
+        }
+        Err(wrong.into_iter().map(|why| format!("kernel '{kernel}': {why}")).collect())
+    }
+
+    /// What each parameter is: an argument with its name, or else the next one of the others.
+    fn arguments(
+        &mut self,
+        module: &Module,
+        parameters: &[Parameter],
+        given: &[Given],
+        folder: &Path,
+    ) -> Result<Vec<Passed>, Vec<String>> {
+        let of_parameter = |given: &&Given, parameter: &Parameter| given.name.as_ref() == Some(&parameter.name);
+        let mut others = given.iter().filter(|given| !parameters.iter().any(|one| of_parameter(given, one)));
+        let all_named = others.clone().next().is_none();
+        let mut wrong = Vec::new();
+        let mut passed = Vec::new();
+        let has_pointers = parameters.iter().any(|parameter| parameter.is_pointer);
+        for parameter in parameters {
+            let named = given.iter().find(|given| of_parameter(given, parameter));
+            let one = match named.or_else(|| others.next()) {
+                Some(given) => self.given(module, parameter, given, folder),
+                None if all_named => self.filled(parameter, has_pointers),
+                None => {
+                    let (count, known) = (parameters.len(), given.len());
+                    let are = if known == 1 { "is" } else { "are" };
+                    wrong.push(format!("it has {count} parameter{}, and {known} {are} given", s(count)));
+                    return Err(wrong);
+                }
+            };
+            match one {
+                Ok(one) => passed.push(one),
+                Err(why) => wrong.push(format!("parameter '{}': {why}", parameter.name)),
+            }
+        }
+        if let Some(more) = others.next() {
+            let count = parameters.len();
+            wrong.push(format!("it has {count} parameter{}, and '{}' is one more argument", s(count), more.text));
+        }
+        if wrong.is_empty() { Ok(passed) } else { Err(wrong) }
+    }
+
+    fn given(
+        &mut self,
+        module: &Module,
+        parameter: &Parameter,
+        given: &Given,
+        folder: &Path,
+    ) -> Result<Passed, String> {
+        let name = given.name.clone().unwrap_or_else(|| parameter.name.clone());
+        let bytes = bytes(parameter);
+        match &given.value {
+            Value::Buffer { ty, count, fill } => {
+                pointer(parameter, &given.text)?;
+                let (ty, content) =
+                    fill.content(*ty, *count, folder).map_err(|why| format!("'{}': {why}", given.text))?;
+                Ok(Passed::Buffer(self.allocate(name, ty, content)?, 0))
+            }
+            Value::Address(of, offset) => {
+                pointer(parameter, &given.text)?;
+                if let Some(buffer) = self.buffers.iter().position(|buffer| buffer.name == *of) {
+                    return Ok(Passed::Buffer(buffer, *offset));
+                }
+                let is_variable = variables(module).any(|variable| variable.name == *of);
+                let none = || format!("'{of}' is no number, no buffer in front of it, and no variable of the module");
+                is_variable.then(|| Passed::Variable(of.clone(), *offset)).ok_or_else(none)
+            }
+            Value::Number(Some(ty), number) => {
+                let encoded = element::encode(*ty, *number)?;
+                if parameter.elements.is_none() && encoded.len() as u64 != bytes {
+                    return Err(format!(
+                        "'{}' has {} bits, and the parameter has {}",
+                        given.text,
+                        ty.bits(),
+                        bytes * 8
+                    ));
+                }
+                Ok(Passed::Bytes(encoded))
+            }
+            Value::Number(None, number) => {
+                Ok(Passed::Bytes(element::encode(number_type(parameter, *number)?, *number)?))
+            }
+        }
+    }
+
+    /// What a parameter is of which nothing is said.
+    fn filled(&mut self, parameter: &Parameter, has_pointers: bool) -> Result<Passed, String> {
+        let Parameter { name, ty, elements, is_pointer, .. } = parameter;
+        match (ty, elements) {
+            (_, Some(_)) if bytes(parameter) == TENSOR_MAP && parameter.align == 64 => {
+                Err("it is a tensor map, which cannot be filled".into())
+            }
+            (_, Some(_)) => {
+                self.chosen.push(format!("'{name}' has {} bytes that are 0", bytes(parameter)));
+                Ok(Passed::Bytes(Vec::new()))
+            }
+            (Some(ty), None) if *is_pointer || !has_pointers && ty.bits() == 64 && !element::is_float(*ty) => {
+                Ok(Passed::Buffer(self.allocate(name.clone(), Type::U32, Content::Grows)?, 0))
+            }
+            (Some(ty), None) => Ok(Passed::Some(*ty)),
+            (None, None) => Err("it has no type".into()),
+        }
+    }
+
+    /// A new buffer; its number.
+    pub fn allocate(&mut self, name: String, ty: Type, content: Content) -> Result<usize, String> {
+        if self.buffers.iter().any(|buffer| buffer.name == name) {
+            return Err(format!("there are two buffers with the name '{name}'"));
+        }
+        self.buffers.push(Allocation { name, ty, content });
+        Ok(self.buffers.len() - 1)
+    }
+
+    /// Whether a number is to be found that the code admits.
+    pub fn has_guesses(&self) -> bool {
+        self.launches.iter().flat_map(|launch| &launch.arguments).any(|argument| matches!(argument, Passed::Some(_)))
+    }
+
+    /// The type of what a name stands for: a buffer, or a variable.
+    pub fn named(&self, module: &Module, name: &str) -> Option<Type> {
+        let buffer = self.buffers.iter().find(|buffer| buffer.name == name).map(|buffer| buffer.ty);
+        buffer.or_else(|| variables(module).find(|variable| variable.name == name)?.ty)
+    }
+
+    /// The bytes that its buffers have at first, and may have.
+    pub fn bytes(&self) -> u64 {
+        let bytes = |buffer: &Allocation| match &buffer.content {
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::Random(count, ..) => count * element::size(buffer.ty) as u64,
+            Content::Uninitialized(bytes) => *bytes,
+            Content::Grows => 0,
+        };
+        self.buffers.iter().map(bytes).sum()
+    }
+
+    /// The kernels in their order, and where there is but one launch, its sizes.
+    pub fn title(&self) -> String {
+        match &self.launches[..] {
+            [one] => one.to_string(),
+            all => all.iter().map(|launch| &*launch.kernel).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+impl std::fmt::Display for Planned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Sizes { grid, block, cluster, .. } = self.sizes;
+        let shown = super::sizes::shown;
+        write!(f, "{}: grid {}, block {}", self.kernel, shown(grid), shown(block))?;
+        if cluster == Dim3::from([1; 3]) { Ok(()) } else { write!(f, ", cluster {}", shown(cluster)) }
+    }
+}
+
+fn s(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// The size of a parameter.
+fn bytes(parameter: &Parameter) -> u64 {
+    let element = parameter.ty.map_or(1, |ty| u64::from(ty.bits()) / 8);
+    element * parameter.elements.unwrap_or(1)
+}
+
+/// Whether a parameter can hold an address.
+fn pointer(parameter: &Parameter, text: &str) -> Result<(), String> {
+    let fits = parameter.ty.is_some_and(|ty| !element::is_float(ty)) && bytes(parameter) >= 8;
+    let ty = parameter.ty.map(|ty| ty.to_string()).unwrap_or_default();
+    if fits { Ok(()) } else { Err(format!("'{text}' is an address, and the parameter is a {ty}")) }
+}
+
+/// The type of a number for a parameter that may have only a width.
+fn number_type(parameter: &Parameter, number: Number) -> Result<Type, String> {
+    let ty = parameter.ty.ok_or("it has no type")?;
+    match (number, parameter.elements) {
+        (_, Some(_)) => Err("it is a struct: give the number a type, as in 'u32:7', which are its first bytes".into()),
+        (Number::Float(_), None) => match ty {
+            Type::B16 => Ok(Type::F16),
+            Type::B32 => Ok(Type::F32),
+            Type::B64 => Ok(Type::F64),
+            ty => Ok(ty),
+        },
+        (Number::Integer(_), None) => Ok(ty),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULE: &str = ".version 8.0\n.target sm_90\n.visible .global .align 4 .u32 word;\n\
+        .visible .entry k(.param .u64 .ptr .global .align 4 p, .param .u32 n, .param .f32 x) { ret; }\n\
+        .visible .entry plain(.param .u64 a, .param .b64 b, .param .align 8 .b8 s[16]) { ret; }\n";
+
+    fn check(kernel: &str, arguments: &str, expected: Result<&str, &str>) {
+        let module: Module = MODULE.parse().expect("PTX");
+        let given: Vec<_> = arguments.split_whitespace().map(|word| Given::read(word).expect("an argument")).collect();
+        let wish = Wish { kernel: Some(kernel), sizes: Wanted::default(), arguments: &given, dependent: false };
+        let mut plan = Plan::default();
+        let done = plan.launch(&module, &wish, Path::new(".")).map(|()| {
+            let buffers = plan.buffers.iter().map(|buffer| format!("{} ", buffer.name)).collect::<String>();
+            format!("{buffers}{:?}", plan.launches[0].arguments)
+        });
+        let done = done.map_err(|errors| errors.join("; "));
+        assert_eq!(done.as_deref().map_err(String::as_str), expected, "{kernel} {arguments}");
+    }
+
+    #[test]
+    fn arguments() {
+        check("k", "", Ok("p [Buffer(0, 0), Some(U32), Some(F32)]"));
+        check("k", "n=7", Ok("p [Buffer(0, 0), Bytes([7, 0, 0, 0]), Some(F32)]"));
+        check("k", "out:u8[1] 7 1", Ok("out [Buffer(0, 0), Bytes([7, 0, 0, 0]), Bytes([0, 0, 128, 63])]"));
+        check("k", "x=2 word+4 7", Ok(r#"[Variable("word", 4), Bytes([7, 0, 0, 0]), Bytes([0, 0, 0, 64])]"#));
+        check("plain", "", Ok("a b [Buffer(0, 0), Buffer(1, 0), Bytes([])]"));
+        check("plain", "x:u8[1] x+1 u32:7", Ok("x [Buffer(0, 0), Buffer(0, 1), Bytes([7, 0, 0, 0])]"));
+    }
+
+    #[test]
+    fn what_is_wrong() {
+        let check_k = |arguments, why: &str| check("k", arguments, Err(&format!("kernel 'k': {why}")));
+        check_k("out:u8[1]", "it has 3 parameters, and 1 is given");
+        check_k("out:u8[1] 7 1 1", "it has 3 parameters, and '1' is one more argument");
+        check_k("7 out:u8[1] 1", "parameter 'n': 'out:u8[1]' is an address, and the parameter is a u32");
+        check_k(
+            "out 7 1",
+            "parameter 'p': 'out' is no number, no buffer in front of it, and no variable of the module",
+        );
+        check_k("n=u64:7", "parameter 'n': 'n=u64:7' has 64 bits, and the parameter has 32");
+        check_k("n=1.5", "parameter 'n': 1.5 is no u32");
+        check("none", "", Err("'none' is the name of no kernel, or of several; there are k, plain"));
+        check(
+            "plain",
+            "x:u8[1] x:u8[1] u8:1",
+            Err("kernel 'plain': parameter 'b': there are two buffers with the name 'x'"),
+        );
+    }
+}

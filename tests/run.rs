@@ -1,0 +1,402 @@
+//! `ptx-atomics run`: small kernels, every option, every format, what is wrong with inputs and launches, and the examples.
+
+use std::{
+    fs,
+    io::Write,
+    process::{Output, Stdio},
+};
+
+use itertools::Itertools;
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_execute::FindingKind;
+use serde_json::Value;
+use strum::IntoEnumIterator;
+use testing::{
+    examples::{Example, examples, rustc_missing, scoped},
+    exists, ptx_atomics, root, tool,
+};
+
+type Test = fn() -> Result<(), Failed>;
+
+fn main() {
+    let tests: &[(&str, Test)] = &[
+        ("comments say how a kernel is run", comments),
+        ("a race", race),
+        ("what nobody says is chosen", chosen),
+        ("arguments", arguments),
+        ("conditions", conditions),
+        ("files of NumPy and of bytes", files),
+        ("a sequence of launches", sequence),
+        ("seeds, and the command that repeats one", seeds),
+        ("JSON", json),
+        ("SARIF", sarif),
+        ("what does not run to its end", ends),
+        ("launches that no GPU has", no_launch),
+        ("inputs that are none", no_input),
+        ("LLVM IR and MLIR are lowered first", lowered),
+        ("damaged PTX never aborts", damaged),
+        ("the guide has every finding", findings),
+    ];
+    let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
+    let of_example = |example: Example| {
+        let missing = example.compiler().1;
+        let path = format!("examples/{}", example.path);
+        testing::trial(format!("example {path}"), missing, move || of_example(&path))
+    };
+    let says = |example: &Example| runs(&format!("examples/{}", example.path)) > 0;
+    let of_examples = examples().into_iter().chain([scoped()]).filter(says).map(of_example);
+    let missing = (!exists(tool("clang"))).then_some(tool("clang")).or(rustc_missing(""));
+    let guide = testing::trial("the guide shows what the command says".into(), missing, guide);
+    libtest_mimic::run(&Arguments::from_args(), tests.chain(of_examples).chain([guide]).collect()).exit();
+}
+
+/// What a run gives.
+struct Done {
+    stdout: String,
+    stderr: String,
+}
+
+const FOLDER: &str = "tests/inputs/run";
+
+/// Words between spaces; what stands between quotes is one word.
+fn words_of(text: &str) -> Vec<&str> {
+    let parts = text.split('\'').enumerate();
+    parts
+        .flat_map(|(index, part)| if index % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
+        .collect()
+}
+
+/// Runs an input, and expects an exit status and words in what is said.
+fn check(arguments: &str, status: i32, words: &[&str]) -> Result<Done, Failed> {
+    let arguments = words_of(arguments);
+    let output = ptx_atomics().arg("run").args(&arguments).current_dir(root().join(FOLDER)).output()?;
+    let Output { status: found, stdout, stderr } = output;
+    let (stdout, stderr) = (String::from_utf8(stdout)?, String::from_utf8(stderr)?);
+    let missing = words.iter().filter(|word| !stderr.contains(**word) && !stdout.contains(**word)).join("', '");
+    if found.code() != Some(status) || !missing.is_empty() {
+        return Err(format!("run {arguments:?}: {found}, lacks '{missing}':\n{stderr}{stdout}").into());
+    }
+    Ok(Done { stdout, stderr })
+}
+
+fn comments() -> Result<(), Failed> {
+    check("sum.ptx", 0, &["sum: grid 4, block 128: ", " no race, 1 seed"])?;
+    check("sum.ptx --grid 2 --block 8,8", 1, &["error: out == 512 does not hold", "out is 128, and not == 512"])?;
+    check("sum.ptx --arg out:u32[1]=7 --expect 'out == 519'", 0, &[])?;
+    check("runs.ptx", 1, &["store: grid 2, block 1: ", "plain: grid 1, block 64: ", "1 race", "no race"])?;
+    check("runs.ptx --kernel other", 0, &["other: grid 1, block 32: "])?;
+    check("runs.ptx --out x=none.bin", 2, &["--out is for one run, and the comments of the file say 3"])?;
+    Ok(())
+}
+
+fn race() -> Result<(), Failed> {
+    let words = [
+        "error[race]: ",
+        "race.ptx:14:",
+        "12 |     ld.global.u32 %r1, [%rd1];",
+        "the first access: line 12: ld.global.u32 of thread ",
+        "the second access: line 14: st.global.u32 of thread ",
+        " of CTA ",
+        "= help: ",
+        "2 races",
+    ];
+    check("race.ptx", 1, &words)?;
+    let done = check("race.ptx --races warn", 0, &["warning[race]: ", "2 races"])?;
+    assert!(!done.stderr.contains("error"), "{}", done.stderr);
+    check("race.ptx --races off", 0, &["races not looked for"])?;
+    let done = check("same.ptx", 0, &["warning[same-value]: ", "no race, 1 warning"])?;
+    assert!(!done.stderr.contains("error"), "{}", done.stderr);
+    Ok(())
+}
+
+fn chosen() -> Result<(), Failed> {
+    let said = "chosen, since nothing says it: --block 64; --grid 2; in, out are buffers of small random numbers; each other parameter is 64";
+    check("scale.ptx", 0, &[said, "scale: grid 2, block 64: "])?;
+    // It stops itself with other numbers.
+    check("divisible.ptx", 0, &["each other parameter is 16"])?;
+    check("scale.ptx --arg n=7", 0, &["each other parameter is 64"])?;
+    check("launch.ptx", 0, &["launch: grid 1, block 4,4: "]).map(drop)
+}
+
+fn arguments() -> Result<(), Failed> {
+    let all = "scale.ptx --grid 1 --arg x:f32[100]=iota --arg y:f32[100] --arg";
+    check(&format!("{all} 0.5 --arg 64 --print y[..5]"), 0, &["y = [0, 0.5, 1, 1.5, 2, …]\n"])?;
+    check(&format!("{all} f32:2 --arg u32:3 --expect 'y[2] == 4 && y[3] == 0'"), 0, &[])?;
+    // Those with the names of parameters may stand anywhere.
+    check(
+        "scale.ptx --grid 1 --arg n=3 --arg factor=-1 --arg x:f32[4]=1,2,3,4 --arg y:f32[4] --print y",
+        0,
+        &["y = [-1, -2, -3, 0]"],
+    )?;
+    check("scale.ptx --grid 1 --arg x:f32[4]=random --arg x --arg 1 --arg 4", 0, &[])?;
+    check(&format!("{all} 0.5"), 2, &["kernel 'scale': it has 4 parameters, and 3 are given"])?;
+    check(&format!("{all} 0.5 --arg 1 --arg 2"), 2, &["it has 4 parameters, and '2' is one more argument"])?;
+    check(&format!("{all} f64:1 --arg 1"), 2, &["parameter 'factor': 'f64:1' has 64 bits, and the parameter has 32"])?;
+    check(&format!("{all} x --arg 1"), 2, &["parameter 'factor': 'x' is an address, and the parameter is a f32"])?;
+    check(&format!("{all} 1 --arg 1.5"), 2, &["parameter 'n': 1.5 is no u32"])?;
+    check("scale.ptx --arg x:f33[1]", 2, &["--arg 'x:f33[1]': unknown type 'f33'; the known ones are b8, "])?;
+    check(
+        "sum.ptx --arg out:u32[64000000] --memory-limit 1M",
+        2,
+        &["the buffers have 256000000 bytes, and the limit is 1048576"],
+    )?;
+    check(
+        "two.ptx --kernel gather --grid 1 --block 8 --arg d:u32[8]=1 --expect 'total == 8' --print total",
+        0,
+        &["total = [8]"],
+    )?;
+    check("two.ptx --kernel fill --grid 1 --block 8 --arg total", 1, &["error[out-of-bounds]: "]).map(drop)
+}
+
+fn conditions() -> Result<(), Failed> {
+    check("sum.ptx --expect 'out == 512 && out[0] < 513 && out != 0'", 0, &[])?;
+    check("sum.ptx --expect 'out == 1' --expect 'out == 2'", 1, &["out == 1 does not hold", "2 failed conditions"])?;
+    check("sum.ptx --expect 'out[1] == 1'", 1, &["'out' has 1 element"])?;
+    check("sum.ptx --expect out", 2, &["the condition 'out': a comparison is as 'out[3] == 7'"])?;
+    check("sum.ptx --expect 'x == 1'", 2, &["there is no buffer and no variable 'x'", "the buffers are out"])?;
+    check("sum.ptx --print x", 2, &["--print: there is no buffer and no variable 'x'"]).map(drop)
+}
+
+fn files() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (npy, bin) = (path("y.npy"), path("y.bin"));
+    let all = "scale.ptx --grid 1 --arg x:f32[4]=iota --arg y:f32[4] --arg 2 --arg 4";
+    let done = check(&format!("{all} --out y={npy} --out y={bin} --out y=-"), 0, &[])?;
+    assert_eq!(done.stdout, "0\n2\n4\n6\n");
+    assert_eq!(fs::read(&bin)?, [0f32, 2.0, 4.0, 6.0].iter().flat_map(|one| one.to_le_bytes()).collect::<Vec<_>>());
+    assert!(fs::read(&npy)?.starts_with(b"\x93NUMPY\x01\x00"));
+    for input in [format!("x={npy}"), format!("x:f32[]={bin}"), format!("x:f32[4]=@{bin}")] {
+        let again = format!("scale.ptx --grid 1 --arg {input} --arg y:f32[4] --arg 1 --arg 4");
+        check(&format!("{again} --expect 'y == {npy}'"), 0, &[])?;
+        check(&format!("{again} --expect 'y == {npy} && y == x && y[3] ~= 6.1 +- 0.2'"), 0, &[])?;
+    }
+    let wrong = |input: &str, words: &[&str]| check(&format!("sum.ptx --arg {input}"), 2, words).map(drop);
+    wrong(&format!("x:u64[]={npy}"), &["has elements of f32, not u64"])?;
+    wrong(&format!("x={bin}"), &["needs a type"])?;
+    wrong(&format!("x:f32[5]={bin}"), &["has 4 elements"])?;
+    wrong("x=none.npy", &["cannot read 'none.npy'"])?;
+    check("sum.ptx --out out=none/x.npy", 2, &["cannot write 'none/x.npy'"]).map(drop)
+}
+
+fn sequence() -> Result<(), Failed> {
+    check(
+        "two.ptx --launch two.toml --print data",
+        0,
+        &["fill, gather: ", "no race", "data = [0, 1, 2, 3, 4, 5, 6, 7]"],
+    )?;
+    check("two.ptx --launch two.toml --expect 'total == 29'", 1, &["total == 29 does not hold"])?;
+    check("two.ptx --launch two.toml --grid 1", 2, &["cannot be used with"])?;
+    check("two.ptx --launch sum.ptx", 2, &["sum.ptx:1:"])?;
+    check("two.ptx --launch none.toml", 2, &["cannot read 'none.toml'"]).map(drop)
+}
+
+fn seeds() -> Result<(), Failed> {
+    let done =
+        check("race.ptx --seeds 8 --expect 'out == 64'", 1, &[" of 8 seeds", "2 races", "8 seeds", "repeat it: "])?;
+    let (_, repeated) = done.stderr.split_once("repeat it: ptx-atomics ").ok_or("no command")?;
+    assert!(repeated.contains("run race.ptx --expect 'out == 64' --seed 0"), "{repeated}");
+    let once = |seed: &str| {
+        check(&format!("race.ptx --print out --seed {seed}"), 1, &[]).map(|done| (done.stdout, done.stderr))
+    };
+    assert_eq!(once("3")?, once("3")?);
+    check("race.ptx --schedule threads", 1, &[])?;
+    check("race.ptx --schedule x", 2, &["see --help"])?;
+    check("sum.ptx --seeds 0", 2, &["0 is not in 1.."])?;
+    check("sum.ptx --seeds 16", 0, &["16 seeds"]).map(drop)
+}
+
+fn json() -> Result<(), Failed> {
+    let done = check("race.ptx --format json", 1, &[])?;
+    let all: Value = serde_json::from_str(&done.stdout)?;
+    let run = &all[0];
+    assert_eq!((&run["file"], &run["line"], &run["status"]), (&"race.ptx".into(), &2.into(), &1.into()));
+    let race = &run["findings"][0];
+    assert_eq!((&race["kind"], &race["level"], &race["site"]["line"]), (&"race".into(), &"wrong".into(), &14.into()));
+    assert_eq!((&race["other"]["line"], &race["kernel"], &race["seeds"][0]), (&12.into(), &"add".into(), &0.into()));
+    assert!(done.stderr.is_empty(), "{}", done.stderr);
+    let done = check("sum.ptx --format json --expect 'out == 1'", 1, &[])?;
+    let all: Value = serde_json::from_str(&done.stdout)?;
+    assert_eq!(all[0]["failed"][0]["why"], "out is 512, and not == 1");
+    check("sum.ptx --format json --print out", 2, &["--print is for --format text"]).map(drop)
+}
+
+fn sarif() -> Result<(), Failed> {
+    let done = check("race.ptx --format sarif", 1, &[])?;
+    let log: Value = serde_json::from_str(&done.stdout)?;
+    let run = &log["runs"][0];
+    let result = &run["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&"race".into(), &"error".into()));
+    let line = |location: &Value| location["physicalLocation"]["region"]["startLine"].clone();
+    assert_eq!((line(&result["locations"][0]), line(&result["relatedLocations"][0])), (14.into(), 12.into()));
+    assert_eq!(run["invocations"][0]["executionSuccessful"], true);
+    let done = check("spin.ptx --step-limit 100 --format sarif", 2, &[])?;
+    let log: Value = serde_json::from_str(&done.stdout)?;
+    assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
+    Ok(())
+}
+
+fn ends() -> Result<(), Failed> {
+    check(
+        "spin.ptx --step-limit 1000",
+        2,
+        &["error[step-limit]: ", "1000 instructions", "spin.ptx:10", "--step-limit", "not run to its end"],
+    )?;
+    check("divisible.ptx --arg out:u32[1] --arg 7", 1, &["error[trap]: ", "divisible.ptx:"])?;
+    check("unknown.ptx", 2, &["unknown.ptx:", "tensormap"]).map(drop)
+}
+
+fn no_launch() -> Result<(), Failed> {
+    check("sum.ptx --block 2048", 2, &["kernel 'sum': the block is 2048 in x, and a GPU has at most 1024"])?;
+    check("sum.ptx --block 1,1,65", 2, &["the block is 65 in z, and a GPU has at most 64"])?;
+    check("sum.ptx --grid 1,65536", 2, &["the grid is 65536 in y, and a GPU has at most 65535"])?;
+    check("sum.ptx --grid 0", 2, &["the grid has no x"])?;
+    check("sum.ptx --cluster 3", 2, &["the grid of 4 is no multiple of the cluster of 3"])?;
+    check("sum.ptx --grid 32 --cluster 32", 2, &["a GPU has at most 16, 8 unless the kernel asks for more"])?;
+    check("sum.ptx --shared 228K", 2, &["a CTA has 233472 bytes of shared memory, and a GPU has at most 232448"])?;
+    check("scale.ptx --block 65", 2, &["the block has 65 threads, and .maxntid admits 64"])?;
+    check("sum.ptx --grid 2147483647 --memory-limit 1M", 2, &["error: "])?;
+    check("sum.ptx --grid x", 2, &["expected one to three sizes"]).map(drop)
+}
+
+fn no_input() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).map(|()| path.display().to_string())
+    };
+    check("none.ptx", 2, &["cannot read 'none.ptx'"])?;
+    check(&file("prose.ptx", "Not PTX.")?, 2, &["this is no PTX"])?;
+    check(&file("empty.ptx", "")?, 2, &["this is no PTX"])?;
+    check(&file("no.ptx", ".version 8.0\n.target sm_90\n")?, 2, &["there is no kernel"])?;
+    check(&file("bad.ll", "x")?, 2, &["is not LLVM IR"])?;
+    check(
+        &file("words.ptx", "// run: grid=x\n// run: out=u33[1]\n")?,
+        2,
+        &["words.ptx:1:1", "'grid=x': expected one", "words.ptx:2:1", "unknown type 'u33'"],
+    )?;
+    check("two.ptx", 2, &["there are several kernels; choose one by --kernel: fill, gather"])?;
+    check("two.ptx --kernel x", 2, &["'x' is the name of no kernel, or of several; there are fill, gather"])?;
+    check("sum.ptx -- -O3", 2, &["the flags behind -- are for a compiler, and 'sum.ptx' is compiled by none"])?;
+    let mut child = ptx_atomics().args(["run", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let text = fs::read(root().join(FOLDER).join("sum.ptx"))?;
+    child.stdin.take().ok_or("no standard input")?.write_all(&text)?;
+    let output = child.wait_with_output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+fn lowered() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let ptx = folder.path().join("k.ptx");
+    check(&format!("count.ll --ptx {}", ptx.display()), 0, &["count: grid 2, block 32: ", "no race"])?;
+    assert!(fs::read_to_string(&ptx)?.contains(".entry count("));
+    #[cfg(feature = "mlir")]
+    check("../../../examples/mlir/histogram.mlir --mcpu sm_90 --grid 1", 0, &["histogram_kernel: grid 1"])?;
+    Ok(())
+}
+
+/// PTX with bytes overwritten: an error or a result, and always a word about it.
+fn damaged() -> Result<(), Failed> {
+    let mut outcomes = [0; 3];
+    for name in ["race.ptx", "scale.ptx", "two.ptx"] {
+        let text = fs::read(root().join(FOLDER).join(name))?;
+        for damaged in testing::damaged(&text, 2) {
+            let file = tempfile::Builder::new().suffix(".ptx").tempfile()?;
+            fs::write(file.path(), &damaged)?;
+            let limits = ["--step-limit", "1000", "--memory-limit", "256M"];
+            let output = ptx_atomics().arg("run").arg(file.path()).args(limits).output()?;
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let code = output.status.code().and_then(|code| usize::try_from(code).ok());
+            let silent = code != Some(0) && !stderr.contains("error");
+            if stderr.contains("panicked") || silent || code.is_none_or(|code| code > 2) {
+                let text = String::from_utf8_lossy(&damaged);
+                return Err(format!("{}: {stderr}\n{text}", output.status).into());
+            }
+            outcomes[code.unwrap_or_default()] += 1;
+        }
+    }
+    println!("{outcomes:?}");
+    Ok(())
+}
+
+/// How many runs the comments of a file say.
+fn runs(path: &str) -> usize {
+    fs::read_to_string(root().join(path)).map_or(0, |text| text.matches("// run: ").count())
+}
+
+fn of_example(path: &str) -> Result<(), Failed> {
+    let done = check(&format!("../../../{path} --seeds 3"), 0, &["no race"])?;
+    assert_eq!(done.stderr.matches("no race, 3 seeds").count(), runs(path), "{}", done.stderr);
+    Ok(())
+}
+
+const GUIDE: &str = "docs/run.md";
+/// The mistakes of the guide's files, and how they are mended behind their first command.
+const MENDED: [(&str, &str, &str); 2] = [
+    (
+        "histogram.cu",
+        "bins[bytes[index] % 4] += 1",
+        "__scoped_atomic_fetch_add(&bins[bytes[index] % 4], 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)",
+    ),
+    ("reverse.rs", "// Here.", "unsafe { _syncthreads() };"),
+];
+
+/// What the guide shows is what the command says. `INSTA_UPDATE=always` writes it.
+fn guide() -> Result<(), Failed> {
+    let path = root().join(GUIDE);
+    let guide = fs::read_to_string(&path)?;
+    let blessing = std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always");
+    let folder = tempfile::tempdir()?;
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text);
+    let (mut count, mut new, mut wrong) = (0, guide.clone(), String::new());
+    for block in guide.split("```").skip(1).step_by(2) {
+        let (kind, text) = block.split_once('\n').ok_or("no text")?;
+        match kind {
+            "cuda" => write("histogram.cu", text)?,
+            "rust" => write("reverse.rs", text)?,
+            "toml" => write("twice.toml", text)?,
+            "console" => {
+                let (arguments, shown) = text.split_once('\n').ok_or("no command")?;
+                let words = arguments.strip_prefix("$ ptx-atomics run ").ok_or("another command")?;
+                let output = ptx_atomics().arg("run").args(words_of(words)).current_dir(folder.path()).output()?;
+                let said = String::from_utf8([output.stderr, output.stdout].concat())?;
+                let said = said.replace(&format!("{}/", folder.path().display()), "");
+                if said != shown {
+                    new = new.replacen(block, &format!("console\n{arguments}\n{said}"), 1);
+                    wrong += &format!("{arguments}\n{said}");
+                }
+                for (name, mistake, mended) in MENDED.iter().filter(|(name, ..)| words.starts_with(name)) {
+                    let source = fs::read_to_string(folder.path().join(name))?;
+                    write(name, &source.replace(mistake, mended))?;
+                }
+                count += 1;
+            }
+            _ => {}
+        }
+    }
+    if blessing {
+        fs::write(path, new)?;
+    }
+    assert!(count >= 5, "{count} commands");
+    if wrong.is_empty() || blessing { Ok(()) } else { Err(wrong.into()) }
+}
+
+/// The table of findings has every kind, whether it is an error, and no other.
+fn findings() -> Result<(), Failed> {
+    let guide = fs::read_to_string(root().join(GUIDE))?;
+    let rows = guide
+        .lines()
+        .skip_while(|line| !line.starts_with("| finding |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+    let shown: Vec<_> = cells.map(|cells| format!("{} {}", cells[1], cells[3])).sorted().collect();
+    let status = |kind: FindingKind| match kind {
+        FindingKind::StepLimit | FindingKind::Unsupported => 2,
+        kind => i32::from(!kind.is_warning()),
+    };
+    let known: Vec<_> = FindingKind::iter().map(|kind| format!("`{kind}` {}", status(kind))).sorted().collect();
+    assert_eq!(shown, known);
+    Ok(())
+}
