@@ -11,7 +11,7 @@ use crate::{
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
     report::FindingKind,
-    shadow::{self, CELL, Info, Record},
+    shadow::{self, Info, Record},
     sync::{Message, Strong},
     warp::{Lanes, Warp, each},
 };
@@ -316,8 +316,10 @@ impl Machine<'_> {
             let info = if is_atomic { info.atomic() } else { info };
             let order = &cta.order[at.thread as usize];
             let record = Record { agent: order.clock.agent, epoch: order.clock.own, info };
-            self.touch(cta, at.thread, place, of.bytes, record, new.map(|new| (new & mask) == old), None);
-            if let Some(stale) = self.order(cta, at, of, place, record, is_atomic, (old, new.filter(|_| writes))) {
+            let same = new.map(|new| (new & mask) == old);
+            let meets = self.touch(cta, at.thread, place, of.bytes, record, same, None);
+            let values = (old, new.filter(|_| writes));
+            if let Some(stale) = self.order(cta, at, of, place, record, is_atomic, values, meets) {
                 value = stale;
             }
         }
@@ -422,40 +424,51 @@ impl Machine<'_> {
         record: Record,
         same: Option<bool>,
         start: Option<&Clock>,
-    ) {
+    ) -> bool {
         let mut races = std::mem::take(&mut self.races);
-        let cluster = self.cluster;
+        let (cluster, mut meets) = (self.cluster, false);
         let key = match place {
             Region::Global(piece, at) => {
                 let clock = start.unwrap_or(&cta.order[thread as usize].clock);
                 let access = shadow::Access { clock, record, cluster };
-                self.global.pieces[piece].shadow.touch(at, bytes, access, &mut races);
+                meets = self.global.pieces[piece].shadow.touch(at, bytes, access, &mut races);
                 (crate::memory::Global::address(piece), at)
             }
             Region::Shared(rank, at) => {
-                let Some(owner) = self.rank(cta, rank) else { return };
+                let Some(owner) = self.rank(cta, rank) else { return false };
                 let Cta { order, shadow: own, .. } = cta;
                 let clock = start.unwrap_or(&order[thread as usize].clock);
                 let access = shadow::Access { clock, record, cluster };
                 if owner == cta.index {
-                    own.touch(at, bytes, access, &mut races);
+                    meets = own.touch(at, bytes, access, &mut races);
                 } else if let Some(Some(other)) = self.ctas.get_mut(owner as usize) {
-                    other.shadow.touch(at, bytes, access, &mut races);
+                    meets = other.shadow.touch(at, bytes, access, &mut races);
                 }
                 (shared_key(owner, 0), at)
             }
-            _ => return,
+            _ => return false,
         };
         for (earlier, cell) in races.drain(..) {
             let first = cell.max(key.1);
-            if earlier.info.writes() && earlier.info.strong().is_some() && !self.locations.is_empty() {
+            if earlier.info.writes() && earlier.info.strong().is_some() {
                 let clock = start.unwrap_or(&cta.order[thread as usize].clock);
-                let observed = |at: u64| self.locations.is_observed(key.0 + at, earlier, clock, cluster);
+                let locations = match place {
+                    Region::Shared(rank, _) if self.rank(cta, rank) == Some(cta.index) => &cta.locations,
+                    Region::Shared(rank, _) => {
+                        let owner = self.rank(cta, rank).and_then(|owner| self.ctas.get(owner as usize)?.as_ref());
+                        owner.map_or(&cta.locations, |owner| &owner.locations)
+                    }
+                    _ => &self.locations,
+                };
+                let observed = |at: u64| locations.is_observed(key.0 + at, earlier, clock, cluster);
                 if observed(key.1) || observed(cell) || observed(cell & !7) {
                     continue;
                 }
             }
             let same = same == Some(true) && earlier.info.writes() && record.info.writes();
+            if !self.wants_race(record, earlier, same) {
+                continue;
+            }
             let at = match place {
                 Region::Global(piece, _) => Region::Global(piece, first),
                 Region::Shared(rank, _) => Region::Shared(rank, first),
@@ -464,8 +477,8 @@ impl Machine<'_> {
             let name = self.place_name(cta, at);
             self.race(cta, thread, record, earlier, name, same);
         }
-        let _ = CELL;
         self.races = races;
+        meets
     }
 
     /// Synchronization through a place, and older values: the one that a load returns, if it is not the newest.
@@ -479,14 +492,23 @@ impl Machine<'_> {
         record: Record,
         is_atomic: bool,
         (old, new): (u128, Option<u128>),
+        meets: bool,
     ) -> Option<u128> {
-        let key = match place {
-            Region::Global(piece, offset) => crate::memory::Global::address(piece) + offset,
-            Region::Shared(rank, offset) => shared_key(self.rank(cta, rank)?, offset),
+        let cluster = self.cluster;
+        let Cta { order, locations: own, index, rank, .. } = cta;
+        let (key, locations) = match place {
+            Region::Global(piece, offset) => (crate::memory::Global::address(piece) + offset, &mut self.locations),
+            Region::Shared(to, offset) => {
+                let owner = to.map_or(*index, |to| *index - *rank + to);
+                let locations = match self.ctas.get_mut(owner as usize) {
+                    Some(Some(other)) if owner != *index => &mut other.locations,
+                    _ => own,
+                };
+                (shared_key(owner, offset), locations)
+            }
             _ => return None,
         };
-        let cluster = self.cluster;
-        let order = &mut cta.order[at.thread as usize];
+        let order = &mut order[at.thread as usize];
         let mut stale = None;
         let is_load = of.kind == AccessKind::Ld;
         if self.options.stale && is_load && self.time - self.changed < 512 {
@@ -515,16 +537,16 @@ impl Machine<'_> {
                     true => Rc::clone(&stale.message),
                     false => Rc::default(),
                 });
-                self.locations.read(&mut strong, message.as_ref());
+                locations.read(&mut strong, message.as_ref(), meets);
             }
             if new.is_some() {
-                self.locations.write(&mut strong, is_atomic);
+                locations.write(&mut strong, is_atomic);
             }
-        } else if new.is_some() && !self.locations.is_empty() {
-            self.locations.overwrite(key, record);
+        } else if new.is_some() && !locations.is_empty() {
+            locations.overwrite(key, record);
         }
         if let Some(new) = new.filter(|_| self.options.stale) {
-            let message = self.locations.message(key);
+            let message = locations.message(key);
             self.history.forget(key, of.bytes);
             let mask = ptx_isa::arithmetic::mask(of.bytes as u32 * 8);
             self.history.write((key, of.bytes), old, new & mask, record, message);

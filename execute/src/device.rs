@@ -75,12 +75,12 @@ impl<'m> State<'m> {
     }
 
     pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
-        self.run(launch, self.options.most_steps).map(|(report, _)| report)
+        self.run(launch, self.options.most_steps, false).map(|(report, _)| report)
     }
 
     /// A launch of at most so many instructions of warps: how far it came.
     pub fn trial(&mut self, launch: &Launch, most: u64) -> Result<u64, Vec<LaunchError>> {
-        self.run(launch, most).map(|(report, time)| crate::guess::progress(&report, time))
+        self.run(launch, most, true).map(|(report, time)| crate::guess::progress(&report, time))
     }
 
     /// Something of the program of a kernel.
@@ -92,7 +92,7 @@ impl<'m> State<'m> {
         self.programs.get(kernel).map(of).ok_or_else(Vec::new)
     }
 
-    fn run(&mut self, launch: &Launch, most: u64) -> Result<(Report, u64), Vec<LaunchError>> {
+    fn run(&mut self, launch: &Launch, most: u64, is_trial: bool) -> Result<(Report, u64), Vec<LaunchError>> {
         self.with_program(&launch.kernel, |_| ())?;
         let Some(program) = self.programs.get(&launch.kernel) else { return Err(Vec::new()) };
         let mut errors = limits(program, launch, &self.options);
@@ -102,7 +102,9 @@ impl<'m> State<'m> {
         }
         let bound = Machine::bound(launch);
         self.global.pieces.iter_mut().for_each(|piece| piece.shadow = crate::shadow::Shadow::new(bound));
-        Ok(Machine::new(program, launch, &self.options, &mut self.global, parameters).run(most))
+        let mut machine = Machine::new(program, launch, &self.options, &mut self.global, parameters);
+        machine.is_trial = is_trial;
+        Ok(machine.run(most))
     }
 
     fn program(&mut self, name: &str) -> Result<Program, Vec<LaunchError>> {

@@ -13,7 +13,7 @@ use crate::{
 const USUAL: [u64; 16] = [16, 1, 0, 2, 3, 4, 8, 10, 32, 64, 100, 128, 256, 512, 1024, 4096];
 /// How many numbers are tried for a parameter, and how many instructions of warps a trial has.
 const TRIALS: usize = 96;
-const STEPS: u64 = 20_000;
+const STEPS: u64 = 4_000;
 
 /// How many launches are given.
 const MOST: usize = 16;

@@ -34,6 +34,8 @@ pub struct Cta {
     pub shared: Vec<u8>,
     pub unwritten: Vec<bool>,
     pub shadow: Shadow,
+    /// What threads synchronize through in it.
+    pub locations: Locations,
     /// By thread.
     pub order: Vec<Thread>,
     pub barriers: Barriers,
@@ -92,6 +94,8 @@ pub struct Machine<'r> {
     pub cancelled: u32,
     /// Memory that the kernel has allocated.
     pub heap: u32,
+    /// Whether only the first instructions count.
+    pub is_trial: bool,
     priorities: FxHashMap<(u32, u32), u64>,
     turn: usize,
 }
@@ -101,7 +105,7 @@ const TURN: u32 = 64;
 /// How many instructions of warps may pass, for each running one, in which nothing happens.
 const QUIET: u64 = 4096;
 /// How many warps run at the same time, if they do not wait for others.
-const RESIDENT: usize = 2048;
+const RESIDENT: usize = 512;
 
 impl<'r> Machine<'r> {
     pub fn new(
@@ -139,6 +143,7 @@ impl<'r> Machine<'r> {
             owners: FxHashMap::default(),
             cancelled: 0,
             heap: 0,
+            is_trial: false,
             priorities: FxHashMap::default(),
             turn: 0,
         }
@@ -170,7 +175,12 @@ impl<'r> Machine<'r> {
                 self.deliver();
             }
             if self.time - self.changed > QUIET * self.running.len() as u64 * 8 && self.is_cycling() {
-                break;
+                // They may wait for CTAs that have not begun.
+                if self.begun + self.cancelled >= self.total {
+                    break;
+                }
+                self.admit();
+                self.change();
             }
         }
         if !self.findings.is_over && self.time < most {
@@ -199,7 +209,8 @@ impl<'r> Machine<'r> {
     /// Lets CTAs begin, whole clusters at once.
     fn admit(&mut self) {
         let warps = self.launch.block.iter().product::<u32>().div_ceil(32).max(1) as usize;
-        let goal = self.running.len() + (RESIDENT / warps).clamp(1, 64);
+        let more = if self.is_trial { 1 } else { (RESIDENT / warps).clamp(1, 32) };
+        let goal = self.running.len() + more;
         while self.running.len() < goal && self.begun + self.cancelled < self.total {
             for _ in 0..self.cluster {
                 if self.begun + self.cancelled < self.total {
@@ -240,6 +251,7 @@ impl<'r> Machine<'r> {
             shared: vec![0; shared],
             unwritten: vec![true; shared],
             shadow: Shadow::new(Self::bound(self.launch)),
+            locations: Locations::default(),
             order: (0..threads).map(thread).collect(),
             barriers: Barriers::default(),
             ended: 0,
@@ -459,13 +471,16 @@ impl<'r> Machine<'r> {
         Who { cta: cta_of(agent), thread }
     }
 
+    /// Whether another race of these two places is wanted.
+    pub fn wants_race(&mut self, record: Record, earlier: Record, same_value: bool) -> bool {
+        let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
+        self.findings.wants(kind, record.info.step(), earlier.info.step(), self.options.findings)
+    }
+
     /// A race of an access of a thread with an earlier one.
     pub fn race(&mut self, cta: &Cta, thread: u32, record: Record, earlier: Record, place: String, same_value: bool) {
         let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
         let (pc, other) = (record.info.step(), earlier.info.step());
-        if !self.findings.wants(kind, pc, other, self.options.findings) {
-            return;
-        }
         let does = |record: Record| match (record.info.is_atomic(), record.info.writes(), record.info.is_async()) {
             (true, ..) => "an atomic operation",
             (_, true, false) => "a write",

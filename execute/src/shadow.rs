@@ -167,6 +167,8 @@ const EMPTY: Cell = Cell { write: Record::NONE, read: Record::NONE };
 pub struct Shadow {
     cells: Vec<Cell>,
     lists: Vec<Vec<Record>>,
+    /// The numbers of lists that no cell has.
+    free: Vec<u32>,
     /// How many accesses a list may have.
     bound: usize,
 }
@@ -188,13 +190,14 @@ pub struct Access<'c> {
 impl Shadow {
     /// No accesses, and lists of so many.
     pub fn new(bound: usize) -> Self {
-        Self { cells: Vec::new(), lists: Vec::new(), bound }
+        Self { cells: Vec::new(), lists: Vec::new(), free: Vec::new(), bound }
     }
 
     /// All accesses came before what comes now.
     pub fn clear(&mut self) {
         self.cells.clear();
         self.lists.clear();
+        self.free.clear();
     }
 
     /// How many bytes of memory it takes.
@@ -204,8 +207,10 @@ impl Shadow {
         (self.cells.capacity() * size_of::<Cell>() + lists) as u64
     }
 
-    /// An access of bytes from an offset on: which earlier ones conflict with it, without an order.
-    pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) {
+    /// An access of bytes from an offset on: which earlier ones conflict with it, without an order. The answer is whether an
+    /// earlier write has no order with it, though the two may not race.
+    pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) -> bool {
+        let mut meets = false;
         let (first, end) = (at / CELL, (at + bytes).div_ceil(CELL));
         if self.cells.len() < end as usize {
             let length = (end as usize).max(self.cells.len() * 2).max(1024);
@@ -216,16 +221,24 @@ impl Shadow {
             let high = (at + bytes - index * CELL).min(CELL);
             let mask = (1u32 << high) - (1 << low);
             let record = Record { info: access.record.info.with_mask(mask), ..access.record };
-            self.touch_cell(index, Access { record, ..access }, races);
+            meets |= self.touch_cell(index, Access { record, ..access }, races);
         }
+        meets
     }
 
-    fn touch_cell(&mut self, index: u64, access: Access<'_>, races: &mut Races) {
+    fn touch_cell(&mut self, index: u64, access: Access<'_>, races: &mut Races) -> bool {
         let Cell { write, read } = &mut self.cells[index as usize];
         let (new, clock) = (access.record, access.clock);
         if write.agent == LIST {
-            let list = &mut self.lists[write.epoch as usize];
-            return touch_list(list, self.bound, index, access, races);
+            let number = write.epoch;
+            let list = &mut self.lists[number as usize];
+            let meets = touch_list(list, self.bound, index, access, races);
+            if let Some(cell) = in_place(list) {
+                list.clear();
+                self.free.push(number);
+                self.cells[index as usize] = cell;
+            }
+            return meets;
         }
         let same = |old: &Record| old.info.mask() == new.info.mask();
         let after = |old: &Record| old.is_before(clock, new.info);
@@ -234,35 +247,47 @@ impl Shadow {
                 |old: &Record| new.info.is_atomic() && same(old) && old.is_morally_strong_with(new, access.cluster);
             let goes = |old: &Record| old.is_none() || same(old) && after(old) && old.is_covered_by(new);
             if (goes(write) || replaces(write)) && goes(read) {
+                let meets = !write.is_none() && !after(write);
                 (*write, *read) = (new, Record::NONE);
-                return;
+                return meets;
             }
         } else if (write.is_none() || after(write))
             && (read.is_none() || same(read) && after(read) && read.is_covered_by(new))
         {
             *read = new;
-            return;
+            return false;
         }
-        let mut list: Vec<Record> = Vec::with_capacity(4);
+        let number = self.free.pop().unwrap_or(self.lists.len() as u32);
+        if number as usize == self.lists.len() {
+            self.lists.push(Vec::new());
+        }
+        let list = &mut self.lists[number as usize];
         list.extend([*write, *read].iter().filter(|record| !record.is_none()));
-        touch_list(&mut list, self.bound, index, access, races);
-        // What stands in place again needs no list.
-        let one = |writes: bool| {
-            let mut records = list.iter().filter(|record| record.info.writes() == writes);
-            (records.next().copied().unwrap_or(Record::NONE), records.next().is_some())
-        };
-        let ((a, more_writes), (b, more_reads)) = (one(true), one(false));
-        if more_writes || more_reads {
-            self.lists.push(list);
-            write.agent = LIST;
-            write.epoch = self.lists.len() as u32 - 1;
-        } else {
-            (*write, *read) = (a, b);
+        let meets = touch_list(list, self.bound, index, access, races);
+        match in_place(list) {
+            Some(cell) => {
+                list.clear();
+                self.free.push(number);
+                (*write, *read) = (cell.write, cell.read);
+            }
+            None => (write.agent, write.epoch) = (LIST, number),
         }
+        meets
     }
 }
 
-fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'_>, races: &mut Races) {
+/// The cell that has what is in a list, if it can.
+fn in_place(list: &[Record]) -> Option<Cell> {
+    match *list {
+        [one] if one.info.writes() => Some(Cell { write: one, read: Record::NONE }),
+        [one] => Some(Cell { write: Record::NONE, read: one }),
+        [a, b] if a.info.writes() && !b.info.writes() => Some(Cell { write: a, read: b }),
+        _ => None,
+    }
+}
+
+fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'_>, races: &mut Races) -> bool {
+    let mut meets = false;
     let (new, clock) = (access.record, access.clock);
     let mask = new.info.mask();
     list.retain_mut(|old| {
@@ -272,6 +297,7 @@ fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'
         }
         let conflicts = new.info.writes() || old.info.writes();
         let is_before = old.is_before(clock, new.info);
+        meets |= old.info.writes() && !is_before;
         if conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster) {
             races.push((*old, index * CELL));
         }
@@ -301,4 +327,5 @@ fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'
         list.reserve_exact(if list.len() < 4 { 4 - list.len() } else { list.len() });
     }
     list.push(new);
+    meets
 }

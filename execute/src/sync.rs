@@ -173,10 +173,11 @@ impl Locations {
         self.0.clear();
     }
 
-    /// A strong read, of the last write or of `message`.
-    pub fn read(&mut self, of: &mut Strong<'_>, message: Option<&Rc<Message>>) {
+    /// A strong read, of the last write or of `message`. `meets` says whether that write may have no order with it.
+    pub fn read(&mut self, of: &mut Strong<'_>, message: Option<&Rc<Message>>, meets: bool) {
         let message = match message {
             Some(message) => Rc::clone(message),
+            None if !meets && !self.0.contains_key(&of.address) => Rc::default(),
             None => {
                 let location = self.0.entry(of.address).or_default();
                 match location.last {
