@@ -511,7 +511,7 @@ impl Machine<'_> {
         let order = &mut order[at.thread as usize];
         let mut stale = None;
         let is_load = of.kind == AccessKind::Ld;
-        if self.options.stale && is_load && self.time - self.changed < 512 {
+        if self.is_stale && is_load && self.time - self.changed < 512 {
             let random = &mut self.random;
             stale = self.history.read((key, of.bytes), record, &order.clock, |count| random.below(count));
         }
@@ -545,7 +545,7 @@ impl Machine<'_> {
         } else if new.is_some() && !locations.is_empty() {
             locations.overwrite(key, record);
         }
-        if let Some(new) = new.filter(|_| self.options.stale) {
+        if let Some(new) = new.filter(|_| self.is_stale) {
             let message = locations.message(key);
             self.history.forget(key, of.bytes);
             let mask = ptx_isa::arithmetic::mask(of.bytes as u32 * 8);

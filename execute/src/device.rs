@@ -102,8 +102,10 @@ impl<'m> State<'m> {
         }
         let bound = Machine::bound(launch);
         self.global.pieces.iter_mut().for_each(|piece| piece.shadow = crate::shadow::Shadow::new(bound));
+        let workspace = Global::address(self.global.allocate("grid", Contents::Bytes(vec![0; 64]), 0, bound));
         let mut machine = Machine::new(program, launch, &self.options, &mut self.global, parameters);
         machine.is_trial = is_trial;
+        machine.workspace = workspace;
         Ok(machine.run(most))
     }
 

@@ -584,6 +584,7 @@ impl Machine<'_> {
             Special::TotalSmemSize => cta.shared.len() as u64,
             Special::DynamicSmemSize => launch.shared.into(),
             Special::WarpSize => 32,
+            Special::Workspace(half) => self.workspace >> (32 * half) & 0xffff_ffff,
             Special::Zero => 0,
         }
     }

@@ -99,7 +99,7 @@ pub struct Options {
     pub schedule: Schedule,
     /// Whether races are looked for.
     pub races: bool,
-    /// Whether a load may return an older value, where the memory model allows it.
+    /// Whether a load may return an older value, where the memory model allows it. In launches of more than 2048 threads none does.
     pub stale: bool,
     /// How many instructions a thread may execute.
     pub step_limit: u64,

@@ -94,8 +94,12 @@ pub struct Machine<'r> {
     pub cancelled: u32,
     /// Memory that the kernel has allocated.
     pub heap: u32,
+    /// Where a cooperative grid meets.
+    pub workspace: u64,
     /// Whether only the first instructions count.
     pub is_trial: bool,
+    /// Whether loads may return older values.
+    pub is_stale: bool,
     priorities: FxHashMap<(u32, u32), u64>,
     turn: usize,
 }
@@ -104,6 +108,8 @@ pub struct Machine<'r> {
 const TURN: u32 = 64;
 /// How many instructions of warps may pass, for each running one, in which nothing happens.
 const QUIET: u64 = 4096;
+/// How many threads a launch may have in which loads return older values.
+const MOST_STALE: u64 = 2048;
 /// How many warps run at the same time, if they do not wait for others.
 const RESIDENT: usize = 512;
 
@@ -143,7 +149,9 @@ impl<'r> Machine<'r> {
             owners: FxHashMap::default(),
             cancelled: 0,
             heap: 0,
+            workspace: 0,
             is_trial: false,
+            is_stale: options.stale && options.races && threads_of(launch) <= MOST_STALE,
             priorities: FxHashMap::default(),
             turn: 0,
         }
@@ -151,8 +159,7 @@ impl<'r> Machine<'r> {
 
     /// How many accesses a cell keeps: all in small launches.
     pub fn bound(launch: &Launch) -> usize {
-        let threads: u64 = launch.grid.iter().chain(&launch.block).map(|size| u64::from(*size)).product();
-        if threads <= 64 { usize::MAX } else { 4 }
+        if threads_of(launch) <= 64 { usize::MAX } else { 4 }
     }
 
     /// Runs the grid to its end, or so many instructions of warps, and says how many there were.
@@ -208,7 +215,7 @@ impl<'r> Machine<'r> {
 
     /// Lets CTAs begin, whole clusters at once.
     fn admit(&mut self) {
-        let warps = self.launch.block.iter().product::<u32>().div_ceil(32).max(1) as usize;
+        let warps = self.warps_of_cta() as usize;
         let more = if self.is_trial { 1 } else { (RESIDENT / warps).clamp(1, 32) };
         let goal = self.running.len() + more;
         while self.running.len() < goal && self.begun + self.cancelled < self.total {
@@ -285,10 +292,11 @@ impl<'r> Machine<'r> {
         match self.options.schedule {
             Schedule::RoundRobin => self.next_in_order(TURN),
             Schedule::Threads => {
-                let budget = 1 + self.random.below(4) as u32;
-                let ready: Vec<(u32, u32)> = self.warps().filter(|(cta, warp)| self.is_ready(*cta, *warp)).collect();
-                let pick = self.random.below(ready.len().max(1) as u64) as usize;
-                ready.get(pick).map(|(cta, warp)| (*cta, *warp, budget))
+                let count = self.running.len() as u64 * u64::from(self.warps_of_cta());
+                self.turn = self.random.below(count.max(1)) as usize;
+                // In a large grid, a turn is longer than it takes to find whose it is.
+                let budget = 1 + self.random.below(4.max(count / 8)) as u32;
+                self.next_in_order(budget)
             }
             Schedule::CtaAhead | Schedule::WarpAhead => {
                 // The one that is ahead gives way for a while when nothing happens, since it may wait for others.
@@ -320,7 +328,12 @@ impl<'r> Machine<'r> {
             }
             Schedule::Random => {
                 let priority = |warp: &(u32, u32)| self.priorities.get(warp).copied().unwrap_or(0);
-                let best = self.warps().filter(|(cta, warp)| self.is_ready(*cta, *warp)).max_by_key(priority)?;
+                let all = self.running.len() * self.warps_of_cta() as usize;
+                // Of a large grid, some are looked at.
+                let skip = if all > 64 { self.random.below(all as u64 - 32) as usize } else { 0 };
+                let ready = |(cta, warp): &(u32, u32)| self.is_ready(*cta, *warp);
+                let some = self.warps().skip(skip).take(64).filter(ready).max_by_key(priority);
+                let best = some.or_else(|| self.warps().filter(ready).max_by_key(priority))?;
                 let (changes, lower) = (self.random.happens(40), self.random.next() >> 8);
                 let spins = self.time - self.changed > 256;
                 if changes || spins {
@@ -331,8 +344,12 @@ impl<'r> Machine<'r> {
         }
     }
 
+    fn warps_of_cta(&self) -> u32 {
+        self.launch.block.iter().product::<u32>().div_ceil(32).max(1)
+    }
+
     fn next_in_order(&mut self, budget: u32) -> Option<(u32, u32, u32)> {
-        let warps = self.launch.block.iter().product::<u32>().div_ceil(32).max(1) as usize;
+        let warps = self.warps_of_cta() as usize;
         let count = self.running.len() * warps;
         for _ in 0..count {
             self.turn += 1;
@@ -368,7 +385,7 @@ impl<'r> Machine<'r> {
     }
 
     fn admit_behind(&mut self) {
-        let warps = self.launch.block.iter().product::<u32>().div_ceil(32).max(1) as usize;
+        let warps = self.warps_of_cta() as usize;
         if self.running.len() * warps < RESIDENT / 2 && self.running.len() < 32 {
             self.admit();
         }
@@ -584,4 +601,8 @@ impl<'r> Machine<'r> {
 
 fn offset(name: &str, at: u64) -> String {
     if at == 0 { name.to_owned() } else { format!("{name}+{at}") }
+}
+
+fn threads_of(launch: &Launch) -> u64 {
+    launch.grid.iter().chain(&launch.block).map(|size| u64::from(*size)).fold(1, u64::saturating_mul)
 }

@@ -34,6 +34,8 @@ pub enum Special {
     TotalSmemSize,
     DynamicSmemSize,
     WarpSize,
+    /// The lower and the upper half of the address of a place that the grid meets at, in cooperative launches: `%envreg1`, `%envreg2`.
+    Workspace(u8),
     /// What no launch here sets.
     Zero,
 }
@@ -82,6 +84,8 @@ impl Special {
             "dynamic_smem_size" => Self::DynamicSmemSize,
             "WARP_SZ" => Self::WarpSize,
             "current_graph_exec" => Self::Zero,
+            "envreg1" => Self::Workspace(0),
+            "envreg2" => Self::Workspace(1),
             _ if stem.starts_with("envreg") || stem.starts_with("pm") || stem.starts_with("reserved_smem") => {
                 Self::Zero
             }
