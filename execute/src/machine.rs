@@ -352,8 +352,8 @@ impl<'r> Machine<'r> {
         let warps = self.warps_of_cta() as usize;
         let count = self.running.len() * warps;
         for _ in 0..count {
-            self.turn += 1;
             let index = self.turn % count;
+            self.turn += 1;
             let (cta, warp) = (self.running[index / warps], (index % warps) as u32);
             if self.is_ready(cta, warp) {
                 return Some((cta, warp, budget));

@@ -34,7 +34,7 @@ pub enum Special {
     TotalSmemSize,
     DynamicSmemSize,
     WarpSize,
-    /// The lower and the upper half of the address of a place that the grid meets at, in cooperative launches: `%envreg1`, `%envreg2`.
+    /// The lower (0) and the upper (1) half of the address of a place that the grid meets at, in cooperative launches: `%envreg2`, `%envreg1`.
     Workspace(u8),
     /// What no launch here sets.
     Zero,
@@ -84,8 +84,8 @@ impl Special {
             "dynamic_smem_size" => Self::DynamicSmemSize,
             "WARP_SZ" => Self::WarpSize,
             "current_graph_exec" => Self::Zero,
-            "envreg1" => Self::Workspace(0),
-            "envreg2" => Self::Workspace(1),
+            "envreg1" => Self::Workspace(1),
+            "envreg2" => Self::Workspace(0),
             _ if stem.starts_with("envreg") || stem.starts_with("pm") || stem.starts_with("reserved_smem") => {
                 Self::Zero
             }
