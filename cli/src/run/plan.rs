@@ -57,7 +57,7 @@ pub enum Passed {
 
 /// The most bytes of a buffer that grows.
 pub const GROWS: u64 = 64 << 20;
-/// The size of a tensor map.
+/// The size of a tensor map, which is a multiple of half of it.
 const TENSOR_MAP: u64 = 128;
 
 /// The kernels of a module.
@@ -108,7 +108,6 @@ fn declared_shared(function: &Function) -> u64 {
 pub struct Wish<'a> {
     pub kernel: Option<&'a str>,
     pub sizes: Wanted,
-    /// `None`, if nothing is said of any argument.
     pub arguments: &'a [Given],
     pub dependent: bool,
 }
@@ -217,9 +216,7 @@ impl Plan {
     fn filled(&mut self, parameter: &Parameter, has_pointers: bool) -> Result<Passed, String> {
         let Parameter { name, ty, elements, is_pointer, .. } = parameter;
         match (ty, elements) {
-            (_, Some(_)) if bytes(parameter) == TENSOR_MAP && parameter.align == 64 => {
-                Err("it is a tensor map, which cannot be filled".into())
-            }
+            _ if is_tensor_map(parameter) => Err("it is a tensor map, which cannot be filled".into()),
             (_, Some(_)) => {
                 self.chosen.push(format!("'{name}' has {} bytes that are 0", bytes(parameter)));
                 Ok(Passed::Bytes(Vec::new()))
@@ -291,8 +288,15 @@ fn bytes(parameter: &Parameter) -> u64 {
     element * parameter.elements.unwrap_or(1)
 }
 
+fn is_tensor_map(parameter: &Parameter) -> bool {
+    bytes(parameter) == TENSOR_MAP && parameter.align == TENSOR_MAP / 2
+}
+
 /// Whether a parameter can hold an address.
 fn pointer(parameter: &Parameter, text: &str) -> Result<(), String> {
+    if is_tensor_map(parameter) {
+        return Err(format!("it is a tensor map, and '{text}' is an address"));
+    }
     let fits = parameter.ty.is_some_and(|ty| !element::is_float(ty)) && bytes(parameter) >= 8;
     let ty = parameter.ty.map(|ty| ty.to_string()).unwrap_or_default();
     if fits { Ok(()) } else { Err(format!("'{text}' is an address, and the parameter is a {ty}")) }
