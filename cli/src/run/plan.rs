@@ -51,8 +51,8 @@ pub enum Passed {
     Buffer(usize, u64),
     /// The same of a variable of the module.
     Variable(String, u64),
-    /// A number of this type that the code admits.
-    Some(Type),
+    /// A number that the code admits: the name of the parameter, and its type.
+    Some(String, Type),
 }
 
 /// The most bytes of a buffer that grows.
@@ -224,7 +224,7 @@ impl Plan {
             (Some(ty), None) if *is_pointer || !has_pointers && ty.bits() == 64 && !element::is_float(*ty) => {
                 Ok(Passed::Buffer(self.allocate(name.clone(), Type::U32, Content::Grows)?, 0))
             }
-            (Some(ty), None) => Ok(Passed::Some(*ty)),
+            (Some(ty), None) => Ok(Passed::Some(name.clone(), *ty)),
             (None, None) => Err("it has no type".into()),
         }
     }
@@ -240,7 +240,7 @@ impl Plan {
 
     /// Whether a number is to be found that the code admits.
     pub fn has_guesses(&self) -> bool {
-        self.launches.iter().flat_map(|launch| &launch.arguments).any(|argument| matches!(argument, Passed::Some(_)))
+        self.launches.iter().flat_map(|launch| &launch.arguments).any(|argument| matches!(argument, Passed::Some(..)))
     }
 
     /// The type of what a name stands for: a buffer, or a variable.
@@ -340,8 +340,8 @@ mod tests {
 
     #[test]
     fn arguments() {
-        check("k", "", Ok("p [Buffer(0, 0), Some(U32), Some(F32)]"));
-        check("k", "n=7", Ok("p [Buffer(0, 0), Bytes([7, 0, 0, 0]), Some(F32)]"));
+        check("k", "", Ok(r#"p [Buffer(0, 0), Some("n", U32), Some("x", F32)]"#));
+        check("k", "n=7", Ok(r#"p [Buffer(0, 0), Bytes([7, 0, 0, 0]), Some("x", F32)]"#));
         check("k", "out:u8[1] 7 1", Ok("out [Buffer(0, 0), Bytes([7, 0, 0, 0]), Bytes([0, 0, 128, 63])]"));
         check("k", "x=2 word+4 7", Ok(r#"[Variable("word", 4), Bytes([7, 0, 0, 0]), Bytes([0, 0, 0, 64])]"#));
         check("plain", "", Ok("a b [Buffer(0, 0), Buffer(1, 0), Bytes([])]"));
