@@ -110,11 +110,11 @@ fn race() -> Result<(), Failed> {
 }
 
 fn chosen() -> Result<(), Failed> {
-    let said = "chosen, since nothing says it: --block 64; --grid 2; in, out are buffers of small random numbers; each other parameter is 64";
+    let said = "chosen, since nothing says it: in, out are buffers of small random numbers; --block 64; --grid 2; factor is 1; n is 64";
     check("scale.ptx", 0, &[said, "scale: grid 2, block 64: "])?;
     // It stops itself with other numbers.
-    check("divisible.ptx", 0, &["each other parameter is 16"])?;
-    check("scale.ptx --arg n=7", 0, &["each other parameter is 64"])?;
+    check("divisible.ptx", 0, &["n is 16"])?;
+    check("scale.ptx --arg n=7", 0, &["factor is 1\n"])?;
     check("launch.ptx", 0, &["launch: grid 1, block 4,4: "]).map(drop)
 }
 

@@ -194,12 +194,7 @@ impl Fill {
                 [first, last].iter().try_for_each(|number| element::encode(ty, *number).map(drop))?;
                 Content::Random(count, first, last)
             }
-            // They begin again at 0 where the type has no more.
-            Self::Iota if !element::is_float(ty) => {
-                let mask = (1u64 << (ty.bits() - 1)) | ((1 << (ty.bits() - 1)) - 1);
-                each(&|index| Number::Integer((index & mask).into()))?
-            }
-            Self::Iota => each(&|index| Number::Integer(index.into()))?,
+            Self::Iota => each(&|index| element::iota(ty, index))?,
             Self::Numbers(list) => {
                 each(&|index| list.get(index as usize).or(list.first()).copied().unwrap_or(Number::Integer(0)))?
             }

@@ -83,6 +83,12 @@ pub fn is_signed(ty: Type) -> bool {
     matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64)
 }
 
+/// An element of 0, 1, 2, …, which begin again at 0 where the type has no more.
+pub fn iota(ty: Type, index: u64) -> Number {
+    let unused = if is_float(ty) { 0 } else { 64 - ty.bits() };
+    Number::Integer((index << unused >> unused).into())
+}
+
 /// The bytes of a number as an element, the lowest first.
 pub fn encode(ty: Type, number: Number) -> Result<Vec<u8>, String> {
     let bytes = match (ty, number) {

@@ -151,7 +151,7 @@ impl Comparison {
                 list if list.len() == count => Box::new(|index| list[index]),
                 list => return Some(format!("there are {} values for {count}", list.len())),
             },
-            Right::Fill(_) => Box::new(|index| Number::Integer(index as i128)),
+            Right::Fill(_) => Box::new(|index| element::iota(ty, index as u64)),
             Right::Elements(ty, bytes) => match elements(*ty, bytes, count) {
                 Ok(of) => of,
                 Err(why) => return Some(why),

@@ -55,10 +55,10 @@ pub fn run(args: &RunArgs) -> ExitCode {
     let Prepared { ptx, module, plans } = prepared;
     let (mut all, mut files, mut shown) = (Vec::new(), Vec::new(), String::new());
     for plan in plans {
-        let (found, number) = execute(args, &module, plan);
+        let found = execute(args, &module, plan);
         if args.format == CheckFormat::Text {
             text::print(&found, &ptx);
-            text::chosen(&found, number).iter().for_each(|line| render::say(line));
+            text::chosen(&found).iter().for_each(|line| render::say(line));
             render::say(&text::summary(&found, args.races != RaceMode::Off));
             let seed = found.failing_seed().filter(|_| found.seeds > 1);
             seed.iter().for_each(|seed| render::say(&format!("repeat it: {}", repeat::command(*seed))));
@@ -78,16 +78,16 @@ pub fn run(args: &RunArgs) -> ExitCode {
     ExitCode::from(if is_written { status } else { NOT_RUN })
 }
 
-/// Runs a plan with all its seeds; what it found, and which number parameters are of which nothing is said.
-fn execute(args: &RunArgs, module: &Module, plan: Plan) -> (Found, i32) {
+/// Runs a plan with all its seeds.
+fn execute(args: &RunArgs, module: &Module, mut plan: Plan) -> Found {
     let options = Options {
         races: args.races != RaceMode::Off,
         step_limit: args.step_limit,
         memory_limit: args.memory_limit,
         ..Options::default()
     };
-    let mut simulation = Simulation { module, plan: &plan, options, schedule: args.schedule, number: 0 };
-    simulation.find_number(args.seed);
+    simulate::fit(module, &mut plan, &options);
+    let simulation = Simulation { module, plan: &plan, options, schedule: args.schedule };
     let names: Vec<String> = plan.expect.iter().flat_map(expect::Expectation::names).map(str::to_owned).collect();
     let shown = args.print.iter().map(|(name, _)| name).chain(plan.out.iter().map(|(name, _)| name)).cloned();
     let (first, others): (Vec<String>, _) = (names.iter().cloned().chain(shown).collect(), names);
@@ -99,8 +99,7 @@ fn execute(args: &RunArgs, module: &Module, plan: Plan) -> (Found, i32) {
         _ => seeds.into_par_iter().progress_with(bar.clone()).map(one).collect(),
     };
     bar.finish_and_clear();
-    let number = simulation.number;
-    (Found::new(plan, outcomes, args.races == RaceMode::Warn), number)
+    Found::new(plan, outcomes, args.races == RaceMode::Warn)
 }
 
 /// What is written of a plan, and where.

@@ -51,13 +51,13 @@ pub enum Passed {
     Buffer(usize, u64),
     /// The same of a variable of the module.
     Variable(String, u64),
-    /// A number of this type that the code admits.
-    Some(Type),
+    /// A number that the code admits: the name of the parameter, and its type.
+    Some(String, Type),
 }
 
 /// The most bytes of a buffer that grows.
 pub const GROWS: u64 = 64 << 20;
-/// The size of a tensor map.
+/// The size of a tensor map, which is a multiple of half of it.
 const TENSOR_MAP: u64 = 128;
 
 /// The kernels of a module.
@@ -108,7 +108,6 @@ fn declared_shared(function: &Function) -> u64 {
 pub struct Wish<'a> {
     pub kernel: Option<&'a str>,
     pub sizes: Wanted,
-    /// `None`, if nothing is said of any argument.
     pub arguments: &'a [Given],
     pub dependent: bool,
 }
@@ -217,9 +216,7 @@ impl Plan {
     fn filled(&mut self, parameter: &Parameter, has_pointers: bool) -> Result<Passed, String> {
         let Parameter { name, ty, elements, is_pointer, .. } = parameter;
         match (ty, elements) {
-            (_, Some(_)) if bytes(parameter) == TENSOR_MAP && parameter.align == 64 => {
-                Err("it is a tensor map, which cannot be filled".into())
-            }
+            _ if is_tensor_map(parameter) => Err("it is a tensor map, which cannot be filled".into()),
             (_, Some(_)) => {
                 self.chosen.push(format!("'{name}' has {} bytes that are 0", bytes(parameter)));
                 Ok(Passed::Bytes(Vec::new()))
@@ -227,7 +224,7 @@ impl Plan {
             (Some(ty), None) if *is_pointer || !has_pointers && ty.bits() == 64 && !element::is_float(*ty) => {
                 Ok(Passed::Buffer(self.allocate(name.clone(), Type::U32, Content::Grows)?, 0))
             }
-            (Some(ty), None) => Ok(Passed::Some(*ty)),
+            (Some(ty), None) => Ok(Passed::Some(name.clone(), *ty)),
             (None, None) => Err("it has no type".into()),
         }
     }
@@ -243,7 +240,7 @@ impl Plan {
 
     /// Whether a number is to be found that the code admits.
     pub fn has_guesses(&self) -> bool {
-        self.launches.iter().flat_map(|launch| &launch.arguments).any(|argument| matches!(argument, Passed::Some(_)))
+        self.launches.iter().flat_map(|launch| &launch.arguments).any(|argument| matches!(argument, Passed::Some(..)))
     }
 
     /// The type of what a name stands for: a buffer, or a variable.
@@ -291,8 +288,15 @@ fn bytes(parameter: &Parameter) -> u64 {
     element * parameter.elements.unwrap_or(1)
 }
 
+fn is_tensor_map(parameter: &Parameter) -> bool {
+    bytes(parameter) == TENSOR_MAP && parameter.align == TENSOR_MAP / 2
+}
+
 /// Whether a parameter can hold an address.
 fn pointer(parameter: &Parameter, text: &str) -> Result<(), String> {
+    if is_tensor_map(parameter) {
+        return Err(format!("it is a tensor map, and '{text}' is an address"));
+    }
     let fits = parameter.ty.is_some_and(|ty| !element::is_float(ty)) && bytes(parameter) >= 8;
     let ty = parameter.ty.map(|ty| ty.to_string()).unwrap_or_default();
     if fits { Ok(()) } else { Err(format!("'{text}' is an address, and the parameter is a {ty}")) }
@@ -336,8 +340,8 @@ mod tests {
 
     #[test]
     fn arguments() {
-        check("k", "", Ok("p [Buffer(0, 0), Some(U32), Some(F32)]"));
-        check("k", "n=7", Ok("p [Buffer(0, 0), Bytes([7, 0, 0, 0]), Some(F32)]"));
+        check("k", "", Ok(r#"p [Buffer(0, 0), Some("n", U32), Some("x", F32)]"#));
+        check("k", "n=7", Ok(r#"p [Buffer(0, 0), Bytes([7, 0, 0, 0]), Some("x", F32)]"#));
         check("k", "out:u8[1] 7 1", Ok("out [Buffer(0, 0), Bytes([7, 0, 0, 0]), Bytes([0, 0, 128, 63])]"));
         check("k", "x=2 word+4 7", Ok(r#"[Variable("word", 4), Bytes([7, 0, 0, 0]), Bytes([0, 0, 0, 64])]"#));
         check("plain", "", Ok("a b [Buffer(0, 0), Buffer(1, 0), Bytes([])]"));

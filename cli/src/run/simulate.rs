@@ -6,7 +6,7 @@ use ptx_atomics::{
     llvm::Diagnostic,
     ptx::{Module, Type},
 };
-use ptx_execute::{Argument, Buffer, Contents, Device, FindingKind, Launch, LaunchError, Options, Report, Schedule};
+use ptx_execute::{Argument, Buffer, Contents, Device, Launch, LaunchError, Options, Report, Schedule};
 
 use super::{
     argument::Content,
@@ -23,8 +23,6 @@ pub struct Simulation<'a> {
     pub options: Options,
     /// In place of the one that a seed gives.
     pub schedule: Option<Schedule>,
-    /// What numbers are of which nothing is said.
-    pub number: i32,
 }
 
 /// What came of an execution.
@@ -51,10 +49,10 @@ impl Memory for Held {
     }
 }
 
-/// Numbers that are tried where nothing is said of a parameter.
-const NUMBERS: [i32; 7] = [64, 32, 16, 8, 4, 2, 1];
-/// How many instructions of a thread such a trial has.
-const TRIAL: u64 = 1 << 16;
+/// What a number is of which nothing is said, if the code admits it.
+const NUMBER: i128 = 64;
+/// The same of floating point.
+const FLOAT: i128 = 1;
 
 impl Simulation<'_> {
     /// Runs it with a seed. `names` are what is kept of memory.
@@ -107,9 +105,9 @@ impl Simulation<'_> {
                 let buffer = device.variable(name).map(|buffer| Argument::Buffer(buffer, *offset));
                 buffer.ok_or_else(|| LaunchError { line: None, reason: format!("the variable '{name}' has no memory") })
             }
-            Passed::Some(ty) => {
-                let bytes = element::encode(*ty, Number::Integer(self.number.into()));
-                Ok(Argument::Bytes(bytes.unwrap_or_default()))
+            Passed::Some(_, ty) => {
+                let number = if element::is_float(*ty) { FLOAT } else { NUMBER };
+                Ok(Argument::Bytes(element::encode(*ty, Number::Integer(number)).unwrap_or_default()))
             }
         };
         let arguments =
@@ -137,25 +135,43 @@ impl Simulation<'_> {
         Held(held)
     }
 
-    /// The first of some numbers with which the code does not stop itself, for parameters of which nothing is said.
-    pub fn find_number(&mut self, seed: u64) {
-        if !self.plan.has_guesses() {
-            return;
+    /// A launch with numbers that the code admits: for each parameter of which nothing is said, its place and its bytes.
+    fn fitting(&self, planned: &Planned) -> Result<Vec<(usize, Vec<u8>)>, Vec<LaunchError>> {
+        let mut device = Device::new(self.module, self.options.clone())?;
+        let buffers: Vec<Buffer> =
+            self.plan.buffers.iter().map(|buffer| device.allocate(&buffer.name, Contents::Grows(GROWS))).collect();
+        let launch = self.launch(planned, &device, &buffers)?;
+        let said_nothing = |(index, passed): (usize, &Passed)| match passed {
+            Passed::Some(_, ty) => Some((index, *ty)),
+            _ => None,
+        };
+        let all: Vec<_> = planned.arguments.iter().enumerate().filter_map(said_nothing).collect();
+        let open: Vec<usize> = all.iter().filter(|(_, ty)| !element::is_float(*ty)).map(|(index, _)| *index).collect();
+        let found = launch.fitting(self.module, &open)?.into_iter().next().unwrap_or(launch);
+        let bytes = |(index, _): (usize, Type)| match &found.arguments[index] {
+            Argument::Bytes(bytes) => Some((index, bytes.clone())),
+            _ => None,
+        };
+        Ok(all.into_iter().filter_map(bytes).collect())
+    }
+}
+
+/// Gives numbers that the code admits to the parameters of which nothing is said.
+pub fn fit(module: &Module, plan: &mut Plan, options: &Options) {
+    if !plan.has_guesses() {
+        return;
+    }
+    let simulation = Simulation { module, plan, options: options.clone(), schedule: None };
+    // What cannot be launched says so when it is.
+    let fitting = |planned| panic::catch_unwind(AssertUnwindSafe(|| simulation.fitting(planned).unwrap_or_default()));
+    let found: Vec<_> = plan.launches.iter().map(|planned| fitting(planned).unwrap_or_default()).collect();
+    for (planned, found) in plan.launches.iter_mut().zip(found) {
+        for (index, bytes) in found {
+            if let Passed::Some(name, ty) = &planned.arguments[index] {
+                plan.chosen.push(format!("{name} is {}", element::shown(*ty, &bytes)));
+                planned.arguments[index] = Passed::Bytes(bytes);
+            }
         }
-        let options = self.options.clone();
-        self.options.races = false;
-        self.options.step_limit = options.step_limit.min(TRIAL);
-        let mut tried = NUMBERS.iter().map(|number| {
-            self.number = *number;
-            let outcome = self.run(seed, &[]);
-            let has =
-                |kind| outcome.reports.iter().flat_map(|report| &report.findings).any(|finding| finding.kind == kind);
-            (*number, outcome.errors.is_empty() && !has(FindingKind::Trap))
-        });
-        let number = tried.find(|(_, admitted)| *admitted).map_or(NUMBERS[0], |(number, _)| number);
-        drop(tried);
-        self.number = number;
-        self.options = options;
     }
 }
 

@@ -70,15 +70,14 @@ fn seeds(of: &[u64], all: usize) -> Option<String> {
 }
 
 /// What nobody has asked for, in one line.
-pub fn chosen(found: &Found, number: i32) -> Option<String> {
+pub fn chosen(found: &Found) -> Option<String> {
     let grows = found.plan.buffers.iter().filter(|buffer| buffer.content == Content::Grows);
     let buffers = match &grows.map(|buffer| &*buffer.name).collect::<Vec<_>>()[..] {
         [] => None,
         [one] => Some(format!("{one} is a buffer of small random numbers")),
         all => Some(format!("{} are buffers of small random numbers", all.join(", "))),
     };
-    let number = found.plan.has_guesses().then(|| format!("each other parameter is {number}"));
-    let all: Vec<_> = found.plan.chosen.iter().cloned().chain(buffers).chain(number).collect();
+    let all: Vec<_> = buffers.into_iter().chain(found.plan.chosen.iter().cloned()).collect();
     (!all.is_empty()).then(|| format!("note: chosen, since nothing says it: {}", all.join("; ")))
 }
 
