@@ -1,5 +1,7 @@
 //! A device: global memory, and a module that runs on it.
 
+use std::ops::Range;
+
 use ptx_isa::{Initial, Item, Module, Space, Variable};
 use rustc_hash::FxHashMap;
 
@@ -10,6 +12,60 @@ use crate::{
     memory::Global,
     report::Report,
 };
+
+/// A module that is ready to run, on a device with its global memory.
+pub struct Device<'m> {
+    state: State<'m>,
+}
+
+impl<'m> Device<'m> {
+    /// A device with a module: its variables are made.
+    ///
+    /// # Errors
+    /// All that the machine cannot run of it, for variables alone; what kernels lack is said when they are launched.
+    pub fn new(module: &'m Module, options: Options) -> Result<Self, Vec<LaunchError>> {
+        Ok(Self { state: State::new(module, options)? })
+    }
+
+    /// A new buffer, which findings call by this name.
+    pub fn allocate(&mut self, name: &str, contents: Contents) -> Buffer {
+        self.state.allocate(name, contents)
+    }
+
+    /// The buffer of a variable of the module, in `.global` or `.const`.
+    pub fn variable(&self, name: &str) -> Option<Buffer> {
+        self.state.variable(name)
+    }
+
+    /// What a buffer holds.
+    pub fn contents(&self, buffer: Buffer) -> &[u8] {
+        self.state.contents(buffer)
+    }
+
+    /// Writes into a buffer, as the host does between launches; what does not fit is left out.
+    pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
+        self.state.write(buffer, at, bytes);
+    }
+
+    /// The address of a buffer.
+    pub fn address(&self, buffer: Buffer) -> u64 {
+        self.state.address(buffer)
+    }
+
+    /// The addresses of a buffer that have memory.
+    pub fn range(&self, buffer: Buffer) -> Range<u64> {
+        let start = self.address(buffer);
+        start..start + self.contents(buffer).len() as u64
+    }
+
+    /// Runs a kernel to its end. What it did to memory is seen by the next one.
+    ///
+    /// # Errors
+    /// All that is wrong with the launch: the kernel, its arguments, its sizes, instructions that the machine does not have.
+    pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
+        self.state.launch(launch)
+    }
+}
 
 /// What a device is made of.
 pub struct State<'m> {

@@ -39,14 +39,20 @@ impl Machine<'_> {
         if let [group] = warp.groups[..] {
             return (group.wait == Wait::Ready).then_some(0);
         }
-        let ready = (0..warp.groups.len()).filter(|index| warp.groups[*index].wait == Wait::Ready);
-        // Lanes that wait for other lanes of their warp in a loop would keep them from their turn.
-        if warp.patience > 512 {
+        // Lanes that wait for other lanes of their warp in a loop would keep them from their turn: now and then, others go on for a
+        // while.
+        if warp.patience > 256 {
             warp.patience = 0;
-            let ready: Vec<usize> = ready.collect();
-            let turn = self.random.below(ready.len().max(1) as u64) as usize;
-            return ready.get(turn).copied();
+            let live: Vec<usize> = each(warp.live).collect();
+            let turn = self.random.below(live.len().max(1) as u64) as usize;
+            warp.preferred = (live.get(turn).copied().unwrap_or(0), warp.steps + 256);
         }
+        let (lane, until) = warp.preferred;
+        let preferred = position(warp, lane);
+        if warp.steps < until && warp.groups.get(preferred).is_some_and(|group| group.wait == Wait::Ready) {
+            return Some(preferred);
+        }
+        let ready = (0..warp.groups.len()).filter(|index| warp.groups[*index].wait == Wait::Ready);
         if self.options.schedule == crate::Schedule::Threads {
             let ready: Vec<usize> = ready.collect();
             let turn = self.random.below(ready.len().max(1) as u64) as usize;

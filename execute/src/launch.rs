@@ -1,8 +1,6 @@
 //! What a kernel is launched with, and how it is run.
 
-use std::ops::Range;
-
-use crate::report::Report;
+use crate::matrix::map::TensorMap;
 
 /// Three sizes, or a place in them: x, y, z.
 pub type Dim3 = [u32; 3];
@@ -43,7 +41,7 @@ pub enum Argument {
     /// The address of a buffer, and what is added to it, in bytes.
     Buffer(Buffer, u64),
     /// A tensor map, whose 128 bytes are the parameter.
-    TensorMap(Box<crate::TensorMap>, Buffer),
+    TensorMap(Box<TensorMap>, Buffer),
 }
 
 impl Argument {
@@ -146,58 +144,4 @@ pub struct LaunchError {
     pub line: Option<u32>,
     /// What is wrong, and what the user can do, as a clause without a full stop.
     pub reason: String,
-}
-
-/// A module that is ready to run, on a device with its global memory.
-pub struct Device<'m> {
-    pub(crate) state: crate::device::State<'m>,
-}
-
-impl<'m> Device<'m> {
-    /// A device with a module: its variables are made.
-    ///
-    /// # Errors
-    /// All that the machine cannot run of it, for variables alone; what kernels lack is said when they are launched.
-    pub fn new(module: &'m ptx_isa::Module, options: Options) -> Result<Self, Vec<LaunchError>> {
-        Ok(Self { state: crate::device::State::new(module, options)? })
-    }
-
-    /// A new buffer, which findings call by this name.
-    pub fn allocate(&mut self, name: &str, contents: Contents) -> Buffer {
-        self.state.allocate(name, contents)
-    }
-
-    /// The buffer of a variable of the module, in `.global` or `.const`.
-    pub fn variable(&self, name: &str) -> Option<Buffer> {
-        self.state.variable(name)
-    }
-
-    /// What a buffer holds.
-    pub fn contents(&self, buffer: Buffer) -> &[u8] {
-        self.state.contents(buffer)
-    }
-
-    /// Writes into a buffer, as the host does between launches; what does not fit is left out.
-    pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
-        self.state.write(buffer, at, bytes);
-    }
-
-    /// The address of a buffer.
-    pub fn address(&self, buffer: Buffer) -> u64 {
-        self.state.address(buffer)
-    }
-
-    /// The addresses of a buffer that have memory.
-    pub fn range(&self, buffer: Buffer) -> Range<u64> {
-        let start = self.address(buffer);
-        start..start + self.contents(buffer).len() as u64
-    }
-
-    /// Runs a kernel to its end. What it did to memory is seen by the next one.
-    ///
-    /// # Errors
-    /// All that is wrong with the launch: the kernel, its arguments, its sizes, instructions that the machine does not have.
-    pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
-        self.state.launch(launch)
-    }
 }

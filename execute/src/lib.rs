@@ -22,7 +22,8 @@ mod sync;
 mod warp;
 
 pub use self::{
-    launch::{Argument, Buffer, Contents, Device, Dim3, Launch, LaunchError, Options, Schedule},
+    device::Device,
+    launch::{Argument, Buffer, Contents, Dim3, Launch, LaunchError, Options, Schedule},
     matrix::map::TensorMap,
     report::{Finding, FindingKind, Note, Report, Site, SourceLine},
 };

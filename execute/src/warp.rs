@@ -120,6 +120,8 @@ pub struct Warp {
     pub steps: u64,
     /// Lanes that have all come to the collective instruction that is next.
     pub gathered: Lanes,
+    /// A lane whose group goes on before others, until so many instructions.
+    pub preferred: (usize, u64),
     /// How long its turn has been the same group's.
     pub patience: u32,
     /// A hash of its state, each time that nothing has happened for long, and since when.

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use strum::EnumString;
 
 use super::{
+    bits::mask,
     exact::{Exact, Format, Overflow, Rounding},
     float::{flushed, format, from_bits, is_nan},
     integer::order,
-    mask,
 };
 use crate::word::{Cmp, Type};
 

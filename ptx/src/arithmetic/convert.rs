@@ -1,10 +1,9 @@
 //! Conversions (section 9.7.9, `cvt` and `cvt.pack`).
 
 use super::{
-    Limit,
+    bits::{Limit, mask, sign_extend},
     exact::{Exact, Format, Overflow, Rounding},
     float::{flushed, format, from_bits, limited, to_bits},
-    mask, sign_extend,
 };
 use crate::word::Type;
 

@@ -3,7 +3,10 @@
 
 use strum::EnumString;
 
-use super::{alu, mask, sign_extend};
+use super::{
+    alu::alu,
+    bits::{mask, sign_extend},
+};
 use crate::word::{AluOp, Type};
 
 /// An integer instruction with modifiers that [`AluOp`] lacks.

@@ -6,9 +6,8 @@
 use strum::EnumString;
 
 use super::{
-    Limit, SOURCES,
+    bits::{Limit, SOURCES, mask},
     exact::{Exact, Format, Overflow, Rounding},
-    mask,
 };
 use crate::word::{AluOp, Type};
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{SOURCES, mask, sign_extend};
+use super::bits::{SOURCES, mask, sign_extend};
 use crate::word::{AluOp, Type};
 
 /// What integers give. Results wrap, so that most are the same for signed and unsigned operands.

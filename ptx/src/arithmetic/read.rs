@@ -1,8 +1,9 @@
 //! Which mnemonics there are, with which modifiers: the syntax of the manual's sections 9.7.1 to 9.7.9, as a table.
 
 use super::{
-    Computation, Limit,
+    bits::Limit,
     compare::{Compare, Select},
+    computation::Computation,
     convert::{Conversion, Kind, Pack, Side},
     exact::{Format, Overflow, Rounding},
     extended::Extended,
@@ -231,7 +232,7 @@ pub(super) fn read(mnemonic: &str, words: &[&str]) -> Option<Computation> {
 }
 
 /// Every way to spell every row, with the modifiers in the row's order.
-pub(super) fn forms() -> impl Iterator<Item = String> {
+pub(super) fn all_forms() -> impl Iterator<Item = String> {
     ROWS.iter().flat_map(|row| {
         let mut all: Vec<String> = row.mnemonics.split(' ').map(str::to_owned).collect();
         for (is_optional, alternatives) in slots(row.modifiers).chain(slots(row.types)) {
@@ -354,4 +355,37 @@ fn pack(words: &Words) -> Option<Computation> {
     words.modifiers.first().filter(|first| **first == "pack")?;
     let (sign, bits) = words.types[0].split_at(1);
     Some(Computation::Pack(Pack { bits: bits.parse().ok()?, signed: sign == "s" }))
+}
+
+impl Computation {
+    /// What a mnemonic and all of its modifiers name; `None` if PTX has no such instruction, or it computes something else.
+    /// An integer type may have another sign than PTX asks for, or none. As for ptxas, the order of types alone counts.
+    pub fn of(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
+        if let Some(found) = read(mnemonic, modifiers) {
+            return Some(found);
+        }
+        let is_number = |ty: &Type| ty.is_float() || ty.element().is_some();
+        match (mnemonic, modifiers) {
+            ("setp", [cmp, ty]) => {
+                let ty = ty.parse().ok().filter(|ty| !is_number(ty))?;
+                Some(Self::Setp(cmp.parse().ok()?, ty))
+            }
+            ("cvt", [to, from]) => {
+                let [to, from] = [to, from].map(|ty| ty.parse().ok().filter(|ty| !is_number(ty)));
+                Some(Self::Cvt { to: to?, from: from? })
+            }
+            _ => {
+                let op = AluOp::of(mnemonic, modifiers)?;
+                let mut rest = modifiers.iter().filter(|word| !op.modifiers().any(|own| own == **word));
+                let ty: Type = rest.next()?.parse().ok()?;
+                let is_whole = matches!(op, AluOp::Mov | AluOp::Selp) || !is_number(&ty);
+                (rest.next().is_none() && is_whole && op.takes(ty)).then_some(Self::Alu(op, ty))
+            }
+        }
+    }
+
+    /// What `of` takes beyond the arithmetic on integers that [`AluOp`] has: mnemonics with their modifiers.
+    pub fn forms() -> impl Iterator<Item = String> {
+        all_forms()
+    }
 }

@@ -1,0 +1,168 @@
+//! An instruction that computes, with all that its modifiers say.
+
+use super::{
+    alu::alu,
+    bits::mask,
+    compare::{Compare, Select, Test, compare},
+    convert::{Conversion, Pack, convert},
+    extended::Extended,
+    float::Float,
+};
+use crate::word::{AluOp, Cmp, Type};
+
+/// An instruction on registers and constants alone (sections 9.7.1 to 9.7.9). Registers that hold something packed have bits without
+/// a type of their own here, but for pairs of halves.
+///
+/// A NaN is the one that GPUs give, all ones without a sign. Of `f64`, it is the first operand that is NaN, made quiet; where no
+/// operand is, `0xFFF8000000000000`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Computation {
+    /// Arithmetic on integers and bits, and moves of anything. A division by zero gives all ones, and so does its remainder, as on
+    /// GPUs; PTX leaves it open.
+    Alu(AluOp, Type),
+    /// `setp` of one comparison: 1 where it holds, 0 where it does not. The second result is the opposite.
+    Setp(Cmp, Type),
+    /// `cvt` between integers, without `.sat`.
+    Cvt {
+        /// The type of the result.
+        to: Type,
+        /// The type of the operand.
+        from: Type,
+    },
+    /// Other integer instructions.
+    Extended(Extended),
+    /// Floating-point arithmetic.
+    Float(Float),
+    /// `testp`.
+    Testp(Test, Type),
+    /// `setp` with more modifiers or of pairs, and `set`.
+    Compare(Compare),
+    /// `slct`.
+    Slct(Select),
+    /// `cvt` of floating-point numbers, or to them, or with `.sat`.
+    Convert(Conversion),
+    /// `cvt.pack`.
+    Pack(Pack),
+}
+
+/// What an instruction gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Outcome {
+    /// As many results as there are, and 0 for others.
+    pub results: [u128; 2],
+    /// The new carry flag, where the instruction writes it.
+    pub carry: Option<bool>,
+}
+
+impl Computation {
+    /// The number of source operands; of those in braces, each counts.
+    pub fn arity(self) -> usize {
+        match self {
+            Self::Alu(op, _) => op.arity(),
+            Self::Setp(..) => 2,
+            Self::Cvt { .. } | Self::Testp(..) => 1,
+            Self::Slct(_) => 3,
+            Self::Extended(of) => of.arity(),
+            Self::Float(of) => of.arity(),
+            Self::Compare(of) => of.arity(),
+            Self::Convert(of) => of.arity(),
+            Self::Pack(of) => of.arity(),
+        }
+    }
+
+    /// Whether there is a form of so many source operands: `min` and `max` of `f32` also have one of three.
+    pub fn takes(self, count: usize) -> bool {
+        match self {
+            Self::Float(of) => of.takes(count),
+            _ => count == self.arity(),
+        }
+    }
+
+    /// The type of the source operand with this index.
+    pub fn source_type(self, index: usize) -> Type {
+        match self {
+            Self::Alu(op, ty) => op.source_type(ty, index),
+            Self::Setp(_, ty) | Self::Cvt { from: ty, .. } | Self::Testp(_, ty) => ty,
+            Self::Slct(of) => {
+                if index == 2 {
+                    of.by
+                } else {
+                    of.ty
+                }
+            }
+            Self::Extended(of) => of.source_type(index),
+            Self::Float(of) => of.source_type(index),
+            Self::Compare(of) => of.source_type(index),
+            Self::Convert(of) => of.source_type(index),
+            Self::Pack(of) => of.source_type(index),
+        }
+    }
+
+    /// The number of results: two of `setp`, of which a kernel may take the first alone, and of `lop3` with a predicate.
+    pub fn results(self) -> usize {
+        match self {
+            Self::Setp(..) | Self::Extended(Extended::Lop3 { .. }) => 2,
+            Self::Compare(of) if of.value.is_none() => 2,
+            _ => 1,
+        }
+    }
+
+    /// The type of the first result.
+    pub fn result_type(self) -> Type {
+        match self {
+            Self::Alu(op, ty) => op.result_type(ty),
+            Self::Setp(..) | Self::Testp(..) => Type::Pred,
+            Self::Cvt { to, .. } => to,
+            Self::Slct(of) => of.ty,
+            Self::Extended(of) => of.result_type(),
+            Self::Float(of) => of.result_type(),
+            Self::Compare(of) => of.result_type(),
+            Self::Convert(of) => of.result_type(),
+            Self::Pack(_) => Type::B32,
+        }
+    }
+
+    /// The type of each result: a second one is a predicate.
+    pub fn result_types(self) -> impl Iterator<Item = Type> {
+        [self.result_type(), Type::Pred].into_iter().take(self.results())
+    }
+
+    /// Whether the result depends on the carry flag.
+    pub fn uses_carry(self) -> bool {
+        matches!(self, Self::Alu(AluOp::Addc | AluOp::Subc, _) | Self::Extended(Extended::Carry { takes: true, .. }))
+    }
+
+    /// The first result for as many sources as there are; `None` if it depends on the carry flag.
+    pub fn apply(self, sources: &[u128]) -> Option<u128> {
+        if self.uses_carry() { None } else { self.execute(sources, false).map(|outcome| outcome.results[0]) }
+    }
+
+    /// What the instruction gives for as many sources as there are, and a carry flag. `None` if there are not as many.
+    pub fn execute(self, sources: &[u128], carry: bool) -> Option<Outcome> {
+        let (results, carry) = match (self, sources) {
+            (Self::Alu(AluOp::Div | AluOp::Rem, ty), [_, b]) if b & mask(ty.bits()) == 0 => {
+                ([mask(ty.bits()), 0], None)
+            }
+            (Self::Alu(op @ (AluOp::AddCc | AluOp::SubCc | AluOp::Addc | AluOp::Subc), ty), _) => {
+                let takes = matches!(op, AluOp::Addc | AluOp::Subc);
+                let op = if matches!(op, AluOp::AddCc | AluOp::Addc) { AluOp::Add } else { AluOp::Sub };
+                Extended::Carry { op, ty, takes, gives: !takes }.execute(sources, carry)?
+            }
+            (Self::Alu(op, ty), _) => ([alu(op, ty, sources)?, 0], None),
+            (Self::Setp(cmp, ty), [a, b]) => {
+                let holds = compare(cmp, ty, *a, *b)?;
+                ([holds.into(), (!holds).into()], None)
+            }
+            (Self::Cvt { to, from }, [a]) => ([convert(to, from, *a)?, 0], None),
+            (Self::Testp(test, ty), [a]) => ([test.holds(ty, *a)?.into(), 0], None),
+            (Self::Slct(of), [a, b, c]) => ([of.execute([*a, *b, *c]), 0], None),
+            (Self::Extended(of), _) => of.execute(sources, carry)?,
+            (Self::Float(of), _) => ([of.execute(sources)?, 0], None),
+            (Self::Compare(of), _) => (of.execute(sources)?, None),
+            (Self::Convert(of), _) => ([of.execute(sources)?, 0], None),
+            (Self::Pack(of), _) => ([of.execute(sources)?, 0], None),
+            _ => return None,
+        };
+        Some(Outcome { results, carry })
+    }
+}
