@@ -10,7 +10,7 @@ use crate::{
     launch::{Argument, Buffer, Contents, Launch, LaunchError, Options},
     machine::Machine,
     memory::Global,
-    report::Report,
+    report::{FindingKind, Report},
 };
 
 /// A module that is ready to run, on a device with its global memory.
@@ -134,9 +134,12 @@ impl<'m> State<'m> {
         self.run(launch, self.options.most_steps, false).map(|(report, _)| report)
     }
 
-    /// A launch of at most so many instructions of warps: how far it came.
+    /// A launch of at most so many instructions of warps: how far it came, which is as far as can be if the kernel did not stop
+    /// itself.
     pub fn trial(&mut self, launch: &Launch, most: u64) -> Result<u64, Vec<LaunchError>> {
-        self.run(launch, most, true).map(|(report, time)| crate::guess::progress(&report, time))
+        let (report, time) = self.run(launch, most, true)?;
+        let stopped = report.findings.iter().any(|finding| finding.kind == FindingKind::Trap);
+        Ok(if stopped { time } else { u64::MAX })
     }
 
     /// Something of the program of a kernel.

@@ -6,7 +6,6 @@ use crate::{
     code::{Op, Program, Source},
     device::State,
     launch::{Argument, Contents, Launch, LaunchError, Options, Schedule},
-    report::FindingKind,
 };
 
 /// Numbers that kernels are often made for.
@@ -119,10 +118,4 @@ fn numbers(program: &Program) -> Vec<u64> {
         }
     }
     found
-}
-
-/// How far a trial came: as far as can be, if the kernel did not stop itself.
-pub fn progress(report: &crate::Report, time: u64) -> u64 {
-    let stopped = report.findings.iter().any(|finding| finding.kind == FindingKind::Trap);
-    if stopped { time } else { u64::MAX }
 }

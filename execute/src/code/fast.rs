@@ -42,7 +42,7 @@ fn of_f(value: f32) -> u64 {
 pub fn fast(of: Computation, mnemonic: &str) -> Option<Fast> {
     match of {
         Computation::Alu(op, ty) if ty.element().is_none() && !ty.is_float() => match ty.bits() {
-            32 => word(op, ty.is_signed()),
+            32 if !matches!(op, AluOp::MulWide | AluOp::MadWide) || ty != Type::B32 => word(op, ty.is_signed()),
             64 => long(op, ty.is_signed()),
             _ => None,
         },
@@ -179,5 +179,79 @@ fn converted(to: Type, from: Type) -> Option<Fast> {
         (Type::U64 | Type::S64, Type::S32) => lanes!(|a, _, _| i64::from(a as i32) as u64),
         (Type::U32 | Type::S32, Type::U32 | Type::S32 | Type::U64 | Type::S64) => lanes!(|a, _, _| u64::from(a as u32)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::IntoEnumIterator;
+
+    use super::*;
+    use crate::random::Random;
+
+    /// Numbers where arithmetic is special, and others.
+    fn number(random: &mut Random) -> u64 {
+        const SPECIAL: [u64; 16] = [
+            0,
+            1,
+            31,
+            32,
+            63,
+            64,
+            0x7fff_ffff,
+            0x8000_0000,
+            0xffff_ffff,
+            u64::MAX,
+            0x7f80_0000,
+            0xff80_0000,
+            0x7fc0_0001,
+            0x0000_0001,
+            0x7ff0_0000_0000_0000,
+            0xfff8_0000_0000_0000,
+        ];
+        match random.below(3) {
+            0 => SPECIAL[random.below(16) as usize],
+            1 => random.next() & 0xffff_ffff,
+            _ => random.next(),
+        }
+    }
+
+    /// Compares a function on columns with the arithmetic of `ptx/`; whether there is one.
+    fn check(mnemonic: &str, random: &mut Random) -> bool {
+        let words: Vec<&str> = mnemonic.split('.').collect();
+        let Some(of) = Computation::of(words[0], &words[1..]) else { return false };
+        let Some(function) = fast(of, mnemonic) else { return false };
+        for _ in 0..64 {
+            let columns = [0; 3].map(|_| [0; LANES].map(|_: u64| number(random)));
+            let mut found = [0; LANES];
+            function(&mut found, columns.each_ref());
+            for lane in 0..LANES {
+                let sources: Vec<u128> = (0..of.arity())
+                    .map(|index| {
+                        let bits = of.source_type(index).bits();
+                        u128::from(columns[index][lane]) & ptx_isa::arithmetic::mask(bits)
+                    })
+                    .collect();
+                let expected = of.execute(&sources, false).expect("a result").results[0];
+                assert_eq!(u128::from(found[lane]), expected, "{mnemonic} {sources:x?}");
+            }
+        }
+        true
+    }
+
+    #[test]
+    fn columns_are_computed_as_lanes() {
+        let mut random = Random::new(1);
+        let spelled = |op: AluOp, ty: Type| {
+            let words: &str = op.into();
+            format!("{words}.{ty}")
+        };
+        let arithmetic = AluOp::iter().flat_map(|op| Type::iter().map(move |ty| spelled(op, ty)));
+        let compared = Cmp::iter().flat_map(|cmp| Type::iter().map(move |ty| format!("setp.{cmp}.{ty}")));
+        let types = || Type::iter().filter(|ty| *ty != Type::Pred);
+        let converted = types()
+            .flat_map(|to| types().flat_map(move |from| ["cvt", "cvt.rn"].map(|cvt| format!("{cvt}.{to}.{from}"))));
+        let count = arithmetic.chain(compared).chain(converted).filter(|mnemonic| check(mnemonic, &mut random)).count();
+        assert!(count > 150, "{count} functions");
     }
 }
