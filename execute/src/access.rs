@@ -103,6 +103,14 @@ impl History {
         })
     }
 
+    /// An atomic operation that writes nothing has read the newest value.
+    fn read_newest(&mut self, place: (u64, u64), record: Record) {
+        if let Some(past) = self.places.get_mut(&place) {
+            let newest = past.first + past.versions.len() as u64 - 1;
+            past.floor(record.agent, record.epoch, newest);
+        }
+    }
+
     /// Places of other sizes, or of several elements, are not told apart: what overlaps is forgotten.
     fn forget(&mut self, place: u64, bytes: u64) {
         for size in [1, 2, 4, 8, 16] {
@@ -489,9 +497,13 @@ impl Machine<'_> {
         let order = &mut cta.order[at.thread as usize];
         let mut stale = None;
         let is_load = of.kind == AccessKind::Ld;
-        if self.options.stale && is_load && self.time - self.changed < 512 {
-            let random = &mut self.random;
-            stale = self.history.read((key, of.bytes), record, &order.clock, |count| random.below(count));
+        if self.options.stale && is_load {
+            // Where nothing happens for long, loops wait for the newest value.
+            let (random, is_quiet) = (&mut self.random, self.time - self.changed >= 512);
+            let pick = |count| if is_quiet { count - 1 } else { random.below(count) };
+            stale = self.history.read((key, of.bytes), record, &order.clock, pick);
+        } else if self.options.stale && new.is_none() {
+            self.history.read_newest((key, of.bytes), record);
         }
         if record.info.strong().is_some() {
             let (acquires, releases) = match of.sem {
