@@ -59,8 +59,7 @@ impl History {
     /// A write: what was there, if nothing is known of the place, and what is there now.
     fn write(&mut self, place: (u64, u64), old: u128, value: u128, record: Record, message: Rc<Message>) {
         let past = self.places.entry(place).or_insert_with(|| {
-            let none = Record { agent: u32::MAX, epoch: 0, info: record.info };
-            let version = Version { value: old, writer: u32::MAX, epoch: 0, record: none, message: Rc::default() };
+            let version = Version { value: old, writer: u32::MAX, epoch: 0, record: Record::NONE, message: Rc::default() };
             Past { versions: vec![version], ..Past::default() }
         });
         past.versions.push(Version { value, writer: record.agent, epoch: record.epoch, record, message });
@@ -324,10 +323,11 @@ impl Machine<'_> {
             let info = if is_atomic { info.atomic() } else { info };
             let order = &cta.order[at.thread as usize];
             let record = Record { agent: order.clock.agent, epoch: order.clock.own, info };
-            self.touch(cta, at.thread, place, of.bytes, record, new.map(|new| (new & mask) == old), None);
+            // What an access acquires comes before the access itself.
             if let Some(stale) = self.order(cta, at, of, place, record, is_atomic, (old, new.filter(|_| writes))) {
                 value = stale;
             }
+            self.touch(cta, at.thread, place, of.bytes, record, new.map(|new| (new & mask) == old), None);
         }
         if !of.results.is_empty() {
             self.load(warp, at, of, element, value);
@@ -458,8 +458,8 @@ impl Machine<'_> {
             let first = cell.max(key.1);
             if earlier.info.writes() && earlier.info.strong().is_some() && !self.locations.is_empty() {
                 let clock = start.unwrap_or(&cta.order[thread as usize].clock);
-                let observed = |at: u64| self.locations.is_observed(key.0 + at, earlier, clock, cluster);
-                if observed(key.1) || observed(cell) || observed(cell & !7) {
+                let at = key.0 + earlier.info.start(cell);
+                if self.locations.is_observed(at, earlier, (clock, record), cluster) {
                     continue;
                 }
             }
@@ -522,17 +522,19 @@ impl Machine<'_> {
                 cluster,
             };
             // The read of `red` forms no acquire pattern (section 8.8).
-            if matches!(of.kind, AccessKind::Ld | AccessKind::Atom) {
-                let message = stale.as_ref().map(|stale| match stale.record.is_morally_strong_with(record, cluster) {
-                    true => Rc::clone(&stale.message),
-                    false => Rc::default(),
+            let may_acquire = matches!(of.kind, AccessKind::Ld | AccessKind::Atom);
+            if may_acquire || is_atomic {
+                let earlier = stale.as_ref().map(|stale| match stale.record.is_morally_strong_with(record, cluster) {
+                    true => (Rc::clone(&stale.message), stale.record),
+                    false => (Rc::default(), Record::NONE),
                 });
-                self.locations.read(&mut strong, message.as_ref());
+                self.locations.read(&mut strong, earlier, may_acquire);
             }
             if new.is_some() {
                 self.locations.write(&mut strong, is_atomic);
             }
-        } else if new.is_some() && !self.locations.is_empty() {
+        }
+        if new.is_some() && !self.locations.is_empty() {
             self.locations.overwrite(key, record);
         }
         if let Some(new) = new.filter(|_| self.options.stale) {

@@ -124,7 +124,7 @@ impl<'r> Machine<'r> {
             begun: 0,
             total,
             cluster: launch.cluster.iter().product(),
-            locations: Locations::default(),
+            locations: Locations::new(Self::bound(launch) > 4),
             history: History::default(),
             fence_sc: FenceSc::default(),
             findings: Findings::default(),
@@ -144,10 +144,10 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// How many accesses a cell keeps: all in small launches.
+    /// How many accesses a cell keeps: in small launches, more than they have.
     pub fn bound(launch: &Launch) -> usize {
         let threads: u64 = launch.grid.iter().chain(&launch.block).map(|size| u64::from(*size)).product();
-        if threads <= 64 { usize::MAX } else { 4 }
+        if threads <= 96 { 256 } else { 4 }
     }
 
     /// Runs the grid to its end, or so many instructions of warps, and says how many there were.
