@@ -848,7 +848,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 execution_order: &order,
                 readings: self.conventions.readings,
             };
-            if self.goal.race.is_some_and(|race| race != known.races().next().is_some()) {
+            let whole = self.goal.whole;
+            let races = || known.races().any(|(a, b, _)| !whole || !known.is_ordered_as_whole(a, b));
+            if self.goal.race.is_some_and(|race| race != races()) {
                 return Ok(());
             }
         } else if !self.plain {

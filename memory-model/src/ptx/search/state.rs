@@ -37,6 +37,8 @@ pub(super) struct Goal<'g> {
     pub(super) required: Vec<(Atom, Value)>,
     /// Only executions with a data race are looked for, or only those without.
     pub(super) race: Option<bool>,
+    /// There, an atomic operation is one: what it reads is in the order in which it writes.
+    pub(super) whole: bool,
     /// Of the dependencies, only those count that are certain.
     pub(super) certain: bool,
     /// Something was forbidden by dependencies alone.
@@ -55,6 +57,7 @@ impl<'g> Goal<'g> {
             memory: None,
             required: Vec::new(),
             race: None,
+            whole: false,
             certain: false,
             thin_air: false,
             undefined: false,
