@@ -1,6 +1,7 @@
 //! The machine and the memory model of PTX agree: of small programs, the machine has no outcome that the model forbids, and tells of
 //! a race if and only if the model has one in an execution with the same values.
 
+mod cases;
 mod check;
 mod generate;
 mod program;
@@ -51,6 +52,16 @@ fn programs(seeds: std::ops::Range<u64>) -> Result<(), Failed> {
     }
 }
 
+/// A program with a name, of which so many of a hundred outcomes are seen.
+fn case((name, text, share): (&str, &str, usize)) -> Result<(), Failed> {
+    let seen = check::check(&cases::read(name, text), 8 * RUNS)?.ok_or("the model has no answer")?;
+    eprintln!("{name}: {seen}");
+    match 100 * seen.had < share * seen.allowed {
+        true => Err(format!("{seen}, and not {share}%").into()),
+        false => Ok(()),
+    }
+}
+
 fn main() {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(2));
@@ -59,7 +70,8 @@ fn main() {
         (None, None) => {
             let part = |first: u64, end: u64| Trial::test(format!("programs {first} to {end}"), move || programs(first..end));
             let rest = |number: u64| testing::left_to_all(part(2_000 + number * 6_000, 8_000 + number * 6_000));
-            [part(0, 1_000), part(1_000, 2_000)].into_iter().chain((0..8).map(rest)).collect()
+            let named = cases::CASES.map(|of| Trial::test(of.0, move || case(of)));
+            named.into_iter().chain([part(0, 1_000), part(1_000, 2_000)]).chain((0..8).map(rest)).collect()
         }
         (first, count) => {
             let first = first.unwrap_or(0);
