@@ -126,7 +126,12 @@ impl History {
 
 impl Past {
     fn floor(&mut self, agent: Agent, epoch: Epoch, at: u64) {
-        self.floors.retain(|(other, _, old)| *other != agent || *old > at);
+        // Others may have seen a thread before it met a newer value, so the older floors of a thread stay.
+        if self.floors.iter().any(|(other, _, old)| *other == agent && *old >= at) {
+            return;
+        }
+        let first = self.first;
+        self.floors.retain(|(.., old)| *old > first);
         self.floors.push((agent, epoch, at));
         // A bound on memory; with fewer floors, fewer values are hidden from other threads than should be.
         if self.floors.len() > 4096 {

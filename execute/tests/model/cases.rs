@@ -12,7 +12,7 @@ use crate::program::{Case, Op, Order, Place_, Spot, Thread, Val};
 ///
 /// A thread is the digits of its cluster, CTA and warp, and its instructions: `W` writes, `R` reads, `A` adds, `C` is a `cas`, each with
 /// semantics, scope, a variable and values, `F` is a fence, `B` the barrier of the CTA, and `=` goes on only if the last value is this one.
-pub const CASES: [(&str, &str, usize); 36] = [
+pub const CASES: [(&str, &str, usize); 37] = [
     ("MP, weak", "000 W weak x 1; W weak y 1 | 100 R weak y; R weak x", 100),
     ("MP, relaxed", "000 W relaxed gpu x 1; W relaxed gpu y 1 | 100 R relaxed gpu y; R relaxed gpu x", 100),
     ("MP, without acquire", "000 W weak x 1; W release gpu y 1 | 100 R relaxed gpu y; = 1; R weak x", 100),
@@ -49,6 +49,7 @@ pub const CASES: [(&str, &str, usize); 36] = [
     ("an atomic operation hides no other scope", "000 W release gpu y 2 | 100 A acquire gpu y 3 | 100 R relaxed cluster y", 80),
     ("who observes one write has not observed those in front of it", "000 W relaxed gpu x 1; W relaxed gpu x 2 | 100 R relaxed gpu x; = 2; W weak x 3", 60),
     ("a chain is not released again", "000 W weak z 1; W release gpu y 1 | 100 A release gpu y 1; W relaxed gpu y 7 | 010 R acquire gpu y; = 7; R weak z", 60),
+    ("a value that is read again was read before", "000 W relaxed cta x 2 | 001 R relaxed cta x; B; R relaxed cta x | 001 B; R weak x", 100),
     ("a weak read behind one of another scope", "000 W relaxed sys x 1 | 010 R acquire cluster x; R weak x", 100),
 ];
 
