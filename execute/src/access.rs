@@ -59,8 +59,8 @@ impl History {
     /// A write: what was there, if nothing is known of the place, and what is there now.
     fn write(&mut self, place: (u64, u64), old: u128, value: u128, record: Record, message: Rc<Message>) {
         let past = self.places.entry(place).or_insert_with(|| {
-            let none = Record { agent: u32::MAX, epoch: 0, info: record.info };
-            let version = Version { value: old, writer: u32::MAX, epoch: 0, record: none, message: Rc::default() };
+            let version =
+                Version { value: old, writer: u32::MAX, epoch: 0, record: Record::NONE, message: Rc::default() };
             Past { versions: vec![version], ..Past::default() }
         });
         past.versions.push(Version { value, writer: record.agent, epoch: record.epoch, record, message });
@@ -103,6 +103,14 @@ impl History {
         })
     }
 
+    /// An atomic operation that writes nothing has read the newest value.
+    fn read_newest(&mut self, place: (u64, u64), record: Record) {
+        if let Some(past) = self.places.get_mut(&place) {
+            let newest = past.first + past.versions.len() as u64 - 1;
+            past.floor(record.agent, record.epoch, newest);
+        }
+    }
+
     /// Places of other sizes, or of several elements, are not told apart: what overlaps is forgotten.
     fn forget(&mut self, place: u64, bytes: u64) {
         for size in [1, 2, 4, 8, 16] {
@@ -119,7 +127,12 @@ impl History {
 
 impl Past {
     fn floor(&mut self, agent: Agent, epoch: Epoch, at: u64) {
-        self.floors.retain(|(other, _, old)| *other != agent || *old > at);
+        // Others may have seen a thread before it met a newer value, so the older floors of a thread stay.
+        if self.floors.iter().any(|(other, _, old)| *other == agent && *old >= at) {
+            return;
+        }
+        let first = self.first;
+        self.floors.retain(|(.., old)| *old > first);
         self.floors.push((agent, epoch, at));
         // A bound on memory; with fewer floors, fewer values are hidden from other threads than should be.
         if self.floors.len() > 4096 {
@@ -316,12 +329,13 @@ impl Machine<'_> {
             let info = if is_atomic { info.atomic() } else { info };
             let order = &cta.order[at.thread as usize];
             let record = Record { agent: order.clock.agent, epoch: order.clock.own, info };
-            let same = new.map(|new| (new & mask) == old);
-            let meets = self.touch(cta, at.thread, place, of.bytes, record, same, None);
+            let meets = strong.is_some() && self.meets(cta, at.thread, place);
+            // What an access acquires comes before the access itself.
             let values = (old, new.filter(|_| writes));
             if let Some(stale) = self.order(cta, at, of, place, record, is_atomic, values, meets) {
                 value = stale;
             }
+            self.touch(cta, at.thread, place, of.bytes, record, new.map(|new| (new & mask) == old), None);
         }
         if !of.results.is_empty() {
             self.load(warp, at, of, element, value);
@@ -424,29 +438,29 @@ impl Machine<'_> {
         record: Record,
         same: Option<bool>,
         start: Option<&Clock>,
-    ) -> bool {
+    ) {
         let mut races = std::mem::take(&mut self.races);
-        let (cluster, mut meets) = (self.cluster, false);
+        let cluster = self.cluster;
         let key = match place {
             Region::Global(piece, at) => {
                 let clock = start.unwrap_or(&cta.order[thread as usize].clock);
                 let access = shadow::Access { clock, record, cluster };
-                meets = self.global.pieces[piece].shadow.touch(at, bytes, access, &mut races);
+                self.global.pieces[piece].shadow.touch(at, bytes, access, &mut races);
                 (crate::memory::Global::address(piece), at)
             }
             Region::Shared(rank, at) => {
-                let Some(owner) = self.rank(cta, rank) else { return false };
+                let Some(owner) = self.rank(cta, rank) else { return };
                 let Cta { order, shadow: own, .. } = cta;
                 let clock = start.unwrap_or(&order[thread as usize].clock);
                 let access = shadow::Access { clock, record, cluster };
                 if owner == cta.index {
-                    meets = own.touch(at, bytes, access, &mut races);
+                    own.touch(at, bytes, access, &mut races);
                 } else if let Some(Some(other)) = self.ctas.get_mut(owner as usize) {
-                    meets = other.shadow.touch(at, bytes, access, &mut races);
+                    other.shadow.touch(at, bytes, access, &mut races);
                 }
                 (shared_key(owner, 0), at)
             }
-            _ => return false,
+            _ => return,
         };
         for (earlier, cell) in races.drain(..) {
             let first = cell.max(key.1);
@@ -460,8 +474,8 @@ impl Machine<'_> {
                     }
                     _ => &self.locations,
                 };
-                let observed = |at: u64| locations.is_observed(key.0 + at, earlier, clock, cluster);
-                if observed(key.1) || observed(cell) || observed(cell & !7) {
+                let at = key.0 + earlier.info.start(cell);
+                if locations.is_observed(at, earlier, (clock, record), cluster) {
                     continue;
                 }
             }
@@ -478,7 +492,16 @@ impl Machine<'_> {
             self.race(cta, thread, record, earlier, name, same);
         }
         self.races = races;
-        meets
+    }
+
+    /// Whether the last write of a place may have no order with what a thread does next.
+    fn meets(&self, cta: &Cta, thread: u32, place: Region) -> bool {
+        let clock = &cta.order[thread as usize].clock;
+        match place {
+            Region::Global(piece, at) => self.global.pieces[piece].shadow.meets(at, clock),
+            Region::Shared(None, at) => cta.shadow.meets(at, clock),
+            _ => true,
+        }
     }
 
     /// Synchronization through a place, and older values: the one that a load returns, if it is not the newest.
@@ -511,9 +534,13 @@ impl Machine<'_> {
         let order = &mut order[at.thread as usize];
         let mut stale = None;
         let is_load = of.kind == AccessKind::Ld;
-        if self.is_stale && is_load && self.time - self.changed < 512 {
-            let random = &mut self.random;
-            stale = self.history.read((key, of.bytes), record, &order.clock, |count| random.below(count));
+        if self.is_stale && is_load {
+            // Where nothing happens for long, loops wait for the newest value.
+            let (random, is_quiet) = (&mut self.random, self.time - self.changed >= 512);
+            let pick = |count| if is_quiet { count - 1 } else { random.below(count) };
+            stale = self.history.read((key, of.bytes), record, &order.clock, pick);
+        } else if self.is_stale && new.is_none() {
+            self.history.read_newest((key, of.bytes), record);
         }
         if record.info.strong().is_some() {
             let (acquires, releases) = match of.sem {
@@ -532,17 +559,19 @@ impl Machine<'_> {
                 cluster,
             };
             // The read of `red` forms no acquire pattern (section 8.8).
-            if matches!(of.kind, AccessKind::Ld | AccessKind::Atom) {
-                let message = stale.as_ref().map(|stale| match stale.record.is_morally_strong_with(record, cluster) {
-                    true => Rc::clone(&stale.message),
-                    false => Rc::default(),
+            let may_acquire = matches!(of.kind, AccessKind::Ld | AccessKind::Atom);
+            if may_acquire || is_atomic {
+                let earlier = stale.as_ref().map(|stale| match stale.record.is_morally_strong_with(record, cluster) {
+                    true => (Rc::clone(&stale.message), stale.record),
+                    false => (Rc::default(), Record::NONE),
                 });
-                locations.read(&mut strong, message.as_ref(), meets);
+                locations.read(&mut strong, earlier, may_acquire, meets);
             }
             if new.is_some() {
                 locations.write(&mut strong, is_atomic);
             }
-        } else if new.is_some() && !locations.is_empty() {
+        }
+        if new.is_some() && !locations.is_empty() {
             locations.overwrite(key, record);
         }
         if let Some(new) = new.filter(|_| self.is_stale) {

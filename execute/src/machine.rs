@@ -134,7 +134,7 @@ impl<'r> Machine<'r> {
             begun: 0,
             total,
             cluster: launch.cluster.iter().product(),
-            locations: Locations::default(),
+            locations: Locations::new(Self::bound(launch) > 4),
             history: History::default(),
             fence_sc: FenceSc::default(),
             findings: Findings::default(),
@@ -157,9 +157,9 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// How many accesses a cell keeps: all in small launches.
+    /// How many accesses a cell keeps: in small launches, more than they have.
     pub fn bound(launch: &Launch) -> usize {
-        if threads_of(launch) <= 64 { usize::MAX } else { 4 }
+        if threads_of(launch) <= 96 { 256 } else { 4 }
     }
 
     /// Runs the grid to its end, or so many instructions of warps, and says how many there were.
@@ -258,7 +258,7 @@ impl<'r> Machine<'r> {
             shared: vec![0; shared],
             unwritten: vec![true; shared],
             shadow: Shadow::new(Self::bound(self.launch)),
-            locations: Locations::default(),
+            locations: Locations::new(threads_of(self.launch) <= 96),
             order: (0..threads).map(thread).collect(),
             barriers: Barriers::default(),
             ended: 0,

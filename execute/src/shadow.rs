@@ -2,8 +2,8 @@
 //!
 //! A cell has the accesses of four bytes: in place, the last write and the last read; where more must be kept (several threads
 //! read, bytes are written apart, strong accesses meet weak ones), a list of its own. An access is forgotten only where a later
-//! one races with whatever it would race with, so that no race is lost; see [`Record::is_covered_by`]. Lists of large launches
-//! are bounded, and races may be lost there, but none is made up.
+//! one races with whatever it would race with, so that no race is lost; see [`Record::is_covered_by`]. Large launches have short
+//! lists, and forget more, and races may be lost there, but none is made up.
 
 use ptx_isa::Scope;
 
@@ -93,6 +93,16 @@ impl Info {
     fn size(self) -> u32 {
         self.0 >> SIZE_AT & 7
     }
+
+    /// How many bytes the operation has, of which the cell has some.
+    pub fn bytes(self) -> u64 {
+        1 << self.size()
+    }
+
+    /// Where the operation begins, if this is the part of it in the cell at an address.
+    pub fn start(self, cell: u64) -> u64 {
+        (cell + u64::from(self.mask().trailing_zeros() % 4)) & !(self.bytes() - 1)
+    }
 }
 
 /// An access of an agent.
@@ -120,7 +130,7 @@ pub fn includes(scope: Scope, a: Agent, b: Agent, cluster: ClusterSize) -> bool 
 
 impl Record {
     /// No access.
-    const NONE: Self = Self { agent: u32::MAX, epoch: 0, info: Info(0) };
+    pub const NONE: Self = Self { agent: u32::MAX, epoch: 0, info: Info(0) };
 
     fn is_none(self) -> bool {
         self.agent == u32::MAX
@@ -144,10 +154,22 @@ impl Record {
     }
 
     /// Whether whatever races with this one races with the other one, too, which comes behind it.
-    fn is_covered_by(self, other: Self) -> bool {
+    ///
+    /// To be exact: a strong write may be observed by others, which does not order what is in front of it; but an atomic operation
+    /// observes the write that it continues. And strong accesses of different CTAs are in the scopes of different threads.
+    fn is_covered_by(self, other: Self, is_exact: bool) -> bool {
         let (a, b) = (self.info, other.info);
         let strength = |info: Info| info.0 >> SIZE_AT & 63;
-        a.is_async() == b.is_async() && (b.strength() == 0 || strength(a) == strength(b))
+        let is_alike = || cta_of(self.agent) == cta_of(other.agent) && (!b.writes() || b.is_atomic() && a.writes());
+        a.is_async() == b.is_async() && (b.strength() == 0 || strength(a) == strength(b) && (!is_exact || is_alike()))
+    }
+
+    /// Whether an atomic operation takes the place of the write that it continues.
+    fn is_replaced_by(self, other: Self, cluster: ClusterSize, is_exact: bool) -> bool {
+        other.info.is_atomic()
+            && self.info.writes()
+            && self.is_morally_strong_with(other, cluster)
+            && (!is_exact || self.is_covered_by(other, true))
     }
 }
 
@@ -171,6 +193,8 @@ pub struct Shadow {
     free: Vec<u32>,
     /// How many accesses a list may have.
     bound: usize,
+    /// Whether no race is lost, however odd, as long as lists are not full.
+    is_exact: bool,
 }
 
 /// What is told of an access that nothing orders: the earlier one, and the address of the cell.
@@ -190,7 +214,7 @@ pub struct Access<'c> {
 impl Shadow {
     /// No accesses, and lists of so many.
     pub fn new(bound: usize) -> Self {
-        Self { cells: Vec::new(), lists: Vec::new(), free: Vec::new(), bound }
+        Self { cells: Vec::new(), lists: Vec::new(), free: Vec::new(), bound, is_exact: bound > 4 }
     }
 
     /// All accesses came before what comes now.
@@ -207,10 +231,8 @@ impl Shadow {
         (self.cells.capacity() * size_of::<Cell>() + lists) as u64
     }
 
-    /// An access of bytes from an offset on: which earlier ones conflict with it, without an order. The answer is whether an
-    /// earlier write has no order with it, though the two may not race.
-    pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) -> bool {
-        let mut meets = false;
+    /// An access of bytes from an offset on: which earlier ones conflict with it, without an order.
+    pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) {
         let (first, end) = (at / CELL, (at + bytes).div_ceil(CELL));
         if self.cells.len() < end as usize {
             let length = (end as usize).max(self.cells.len() * 2).max(1024);
@@ -221,41 +243,39 @@ impl Shadow {
             let high = (at + bytes - index * CELL).min(CELL);
             let mask = (1u32 << high) - (1 << low);
             let record = Record { info: access.record.info.with_mask(mask), ..access.record };
-            meets |= self.touch_cell(index, Access { record, ..access }, races);
+            self.touch_cell(index, Access { record, ..access }, races);
         }
-        meets
     }
 
-    fn touch_cell(&mut self, index: u64, access: Access<'_>, races: &mut Races) -> bool {
+    fn touch_cell(&mut self, index: u64, access: Access<'_>, races: &mut Races) {
         let Cell { write, read } = &mut self.cells[index as usize];
         let (new, clock) = (access.record, access.clock);
         if write.agent == LIST {
             let number = write.epoch;
             let list = &mut self.lists[number as usize];
-            let meets = touch_list(list, self.bound, index, access, races);
+            touch_list(list, (self.bound, self.is_exact), index, access, races);
             if let Some(cell) = in_place(list) {
                 list.clear();
                 self.free.push(number);
                 self.cells[index as usize] = cell;
             }
-            return meets;
+            return;
         }
+        let is_exact = self.is_exact;
         let same = |old: &Record| old.info.mask() == new.info.mask();
         let after = |old: &Record| old.is_before(clock, new.info);
         if new.info.writes() {
-            let replaces =
-                |old: &Record| new.info.is_atomic() && same(old) && old.is_morally_strong_with(new, access.cluster);
-            let goes = |old: &Record| old.is_none() || same(old) && after(old) && old.is_covered_by(new);
+            let replaces = |old: &Record| same(old) && old.is_replaced_by(new, access.cluster, is_exact);
+            let goes = |old: &Record| old.is_none() || same(old) && after(old) && old.is_covered_by(new, is_exact);
             if (goes(write) || replaces(write)) && goes(read) {
-                let meets = !write.is_none() && !after(write);
                 (*write, *read) = (new, Record::NONE);
-                return meets;
+                return;
             }
         } else if (write.is_none() || after(write))
-            && (read.is_none() || same(read) && after(read) && read.is_covered_by(new))
+            && (read.is_none() || same(read) && after(read) && read.is_covered_by(new, is_exact))
         {
             *read = new;
-            return false;
+            return;
         }
         let number = self.free.pop().unwrap_or(self.lists.len() as u32);
         if number as usize == self.lists.len() {
@@ -263,7 +283,7 @@ impl Shadow {
         }
         let list = &mut self.lists[number as usize];
         list.extend([*write, *read].iter().filter(|record| !record.is_none()));
-        let meets = touch_list(list, self.bound, index, access, races);
+        touch_list(list, (self.bound, is_exact), index, access, races);
         match in_place(list) {
             Some(cell) => {
                 list.clear();
@@ -272,7 +292,14 @@ impl Shadow {
             }
             None => (write.agent, write.epoch) = (LIST, number),
         }
-        meets
+    }
+
+    /// Whether the last write at an offset may have no order with what a clock does next.
+    pub fn meets(&self, at: u64, clock: &Clock) -> bool {
+        self.cells.get((at / CELL) as usize).is_some_and(|cell| {
+            let write = &cell.write;
+            !write.is_none() && (write.agent == LIST || !clock.has_seen(write.agent, write.epoch))
+        })
     }
 }
 
@@ -286,10 +313,16 @@ fn in_place(list: &[Record]) -> Option<Cell> {
     }
 }
 
-fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'_>, races: &mut Races) -> bool {
-    let mut meets = false;
+fn touch_list(
+    list: &mut Vec<Record>,
+    (bound, is_exact): (usize, bool),
+    index: u64,
+    access: Access<'_>,
+    races: &mut Races,
+) {
     let (new, clock) = (access.record, access.clock);
     let mask = new.info.mask();
+    let last = list.iter().rev().find(|old| old.info.writes() && old.info.mask() & mask != 0).copied();
     list.retain_mut(|old| {
         let overlap = old.info.mask() & mask;
         if overlap == 0 {
@@ -297,15 +330,21 @@ fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'
         }
         let conflicts = new.info.writes() || old.info.writes();
         let is_before = old.is_before(clock, new.info);
-        meets |= old.info.writes() && !is_before;
         if conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster) {
             races.push((*old, index * CELL));
         }
         // An access that raced is told once.
-        let is_known = conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster) && new.info.writes();
+        let is_known = !is_exact
+            && conflicts
+            && !is_before
+            && !old.is_morally_strong_with(new, access.cluster)
+            && new.info.writes();
         let is_read_behind_write = old.info.writes() && !new.info.writes();
-        let replaces = new.info.is_atomic() && old.info.writes() && old.is_morally_strong_with(new, access.cluster);
-        let goes = !is_read_behind_write && (is_known || replaces || is_before && old.is_covered_by(new));
+        // An atomic operation continues the last write alone.
+        let is_continued = !is_exact || !new.info.is_atomic() || last == Some(*old);
+        let replaces = is_continued && old.is_replaced_by(new, access.cluster, is_exact);
+        let is_covered = is_continued && is_before && old.is_covered_by(new, is_exact);
+        let goes = !is_read_behind_write && (is_known || replaces || is_covered);
         if goes {
             old.info = old.info.with_mask(old.info.mask() & !mask);
         }
@@ -327,5 +366,4 @@ fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'
         list.reserve_exact(if list.len() < 4 { 4 - list.len() } else { list.len() });
     }
     list.push(new);
-    meets
 }

@@ -81,9 +81,12 @@ impl Message {
 pub struct Pending {
     /// What came before the last fence of each scope or a wider one: of a CTA, a cluster, all.
     fences: [Option<Past>; 3],
-    /// The addresses that it has read, and what was released there.
-    reads: Vec<(u64, Rc<Message>)>,
+    /// The places that it has read, and what was released there.
+    reads: Vec<(Place, Rc<Message>)>,
 }
+
+/// An address, and a size.
+type Place = (u64, u64);
 
 /// How many reads a thread keeps. With more, the oldest are forgotten.
 const MOST_READS: usize = 64;
@@ -108,14 +111,14 @@ impl Pending {
     }
 
     /// A strong read of what was released.
-    fn read(&mut self, address: u64, message: &Rc<Message>) {
-        if self.reads.iter().any(|(own, known)| *own == address && Rc::ptr_eq(known, message)) {
+    fn read(&mut self, place: Place, message: &Rc<Message>) {
+        if self.reads.iter().any(|(own, known)| *own == place && Rc::ptr_eq(known, message)) {
             return;
         }
         if self.reads.len() == MOST_READS {
             self.reads.remove(0);
         }
-        self.reads.push((address, Rc::clone(message)));
+        self.reads.push((place, Rc::clone(message)));
     }
 
     fn releases(&self) -> bool {
@@ -130,18 +133,66 @@ struct Location {
     last: Option<Record>,
     /// What that write and those that atomic operations continue released.
     message: Rc<Message>,
-    /// What operations on the place released, by agent: a later strong write of the same agent releases it again.
-    releases: Vec<(Agent, Rc<Message>)>,
-    /// The strong reads of the last write.
-    observers: Vec<Record>,
+    /// What operations on the place released, by agent and size: a later strong write of the same agent releases it again.
+    releases: Vec<(Agent, u64, Rc<Message>)>,
+    /// Writes, the last one last, each with whether it is of an atomic operation that read the one in front of it, and the number of
+    /// what was there before all of them.
+    writes: Vec<(Record, bool)>,
+    first: u32,
+    /// The strong reads of writes, by their numbers.
+    observers: Vec<(u32, Record)>,
 }
 
-/// How many observers, and how many releases, a place keeps.
+/// How many observers and releases a place keeps, and how many writes in small launches. In others it is the last one.
 const MOST_OBSERVERS: usize = 64;
+const MOST_WRITES: usize = 64;
+
+fn is_same(a: Record, b: Record) -> bool {
+    (a.agent, a.epoch, a.info.step()) == (b.agent, b.epoch, b.info.step())
+}
+
+impl Location {
+    fn push(&mut self, record: Record, continues: bool, is_exact: bool) {
+        let gone = match is_exact {
+            false => self.writes.len(),
+            true if self.writes.len() == MOST_WRITES => MOST_WRITES / 2,
+            true => 0,
+        };
+        if gone > 0 {
+            self.writes.drain(..gone);
+            self.first += gone as u32;
+            let first = self.first;
+            self.observers.retain(|(number, _)| *number > first);
+        } else if !is_exact {
+            self.observers.clear();
+        }
+        self.writes.push((record, continues));
+        self.last = Some(record);
+    }
+
+    /// A strong read of the last write, or of an earlier one.
+    fn observe(&mut self, read: Record, of: Option<Record>) {
+        let number = match of {
+            Some(of) => self.writes.iter().rposition(|(write, _)| is_same(*write, of)).map(|at| at + 1),
+            None => Some(self.writes.len()),
+        };
+        let Some(number) = number else { return };
+        let observer = (self.first + number as u32, read);
+        if self.observers.len() < MOST_OBSERVERS && self.observers.last() != Some(&observer) {
+            self.observers.push(observer);
+        }
+    }
+}
 
 /// All places of a memory, by their addresses.
 #[derive(Debug, Default)]
-pub struct Locations(FxHashMap<u64, Location>);
+pub struct Locations {
+    places: FxHashMap<u64, Location>,
+    /// Which sizes of accesses there are.
+    sizes: u64,
+    /// Whether every strong write is looked at, and not only where something is read or released.
+    is_exact: bool,
+}
 
 /// A strong operation of a thread.
 pub struct Strong<'c> {
@@ -162,48 +213,70 @@ pub struct Strong<'c> {
 }
 
 impl Strong<'_> {
+    fn place(&self) -> Place {
+        (self.address, self.record.info.bytes())
+    }
+
     fn scope(&self) -> Scope {
         self.record.info.strong().unwrap_or(Scope::Cta)
     }
 }
 
 impl Locations {
-    /// All that was released came before what comes now.
-    pub fn clear(&mut self) {
-        self.0.clear();
+    /// No places. Exact ones keep more.
+    pub fn new(is_exact: bool) -> Self {
+        Self { is_exact, ..Self::default() }
     }
 
-    /// A strong read, of the last write or of `message`. `meets` says whether that write may have no order with it.
-    pub fn read(&mut self, of: &mut Strong<'_>, message: Option<&Rc<Message>>, meets: bool) {
-        let message = match message {
-            Some(message) => Rc::clone(message),
-            None if !meets && !self.0.contains_key(&of.address) => Rc::default(),
-            None => {
-                let location = self.0.entry(of.address).or_default();
-                match location.last {
-                    Some(last) if !last.is_morally_strong_with(of.record, of.cluster) => Rc::default(),
-                    _ => {
-                        if location.observers.len() < MOST_OBSERVERS && location.observers.last() != Some(&of.record) {
-                            location.observers.push(of.record);
-                        }
-                        Rc::clone(&location.message)
-                    }
-                }
+    /// All that was released came before what comes now.
+    pub fn clear(&mut self) {
+        self.places.clear();
+    }
+
+    /// A strong read of the last write, or of an earlier one, for which there is a message. One that forms no acquire pattern only
+    /// observes.
+    pub fn read(
+        &mut self,
+        of: &mut Strong<'_>,
+        earlier: Option<(Rc<Message>, Record)>,
+        may_acquire: bool,
+        meets: bool,
+    ) {
+        if !meets && earlier.is_none() && !self.is_exact && !self.places.contains_key(&of.address) {
+            return;
+        }
+        let location = self.places.entry(of.address).or_default();
+        self.sizes |= of.record.info.bytes();
+        let message = match earlier {
+            Some((message, write)) => {
+                location.observe(of.record, Some(write));
+                message
             }
+            None => match location.last {
+                Some(last) if !last.is_morally_strong_with(of.record, of.cluster) => Rc::default(),
+                _ => {
+                    location.observe(of.record, None);
+                    Rc::clone(&location.message)
+                }
+            },
         };
+        if !may_acquire {
+            return;
+        }
+        let place = of.place();
         if !message.is_empty() {
-            of.pending.read(of.address, &message);
+            of.pending.read(place, &message);
         }
         if of.acquires {
-            let (scope, address) = (of.scope(), of.address);
-            let reads = of.pending.reads.iter().filter(|(own, _)| *own == address);
+            let scope = of.scope();
+            let reads = of.pending.reads.iter().filter(|(own, _)| *own == place);
             reads.for_each(|(_, message)| message.acquire(of.clock, scope, of.cluster));
         }
     }
 
     /// A strong write; an atomic one continues what was released there. Others see the clock's epoch behind it as new.
     pub fn write(&mut self, of: &mut Strong<'_>, is_atomic: bool) {
-        let is_known = self.0.contains_key(&of.address);
+        let is_known = self.is_exact || self.places.contains_key(&of.address);
         if !of.releases && !of.pending.releases() && !is_known {
             return;
         }
@@ -217,53 +290,92 @@ impl Locations {
                 own.release(agent, scope, past, of.cluster);
             }
         }
-        let location = self.0.entry(of.address).or_default();
-        let earlier =
-            location.releases.iter().find(|(other, _)| *other == agent).map(|(_, message)| Rc::clone(message));
+        let bytes = of.record.info.bytes();
+        self.sizes |= bytes;
+        let location = self.places.entry(of.address).or_default();
+        let is_own = |(other, size, _): &&(Agent, u64, Rc<Message>)| (*other, *size) == (agent, bytes);
+        let earlier = location.releases.iter().find(is_own).map(|(.., message)| Rc::clone(message));
         let continues =
             is_atomic && location.last.is_some_and(|last| last.is_morally_strong_with(of.record, of.cluster));
         let chain = Some(Rc::clone(&location.message)).filter(|_| continues);
+        let mut released = own.clone();
         for other in chain.iter().chain(&earlier) {
             own.join(other);
         }
         let own = Rc::new(own);
         if of.releases && location.releases.len() < MOST_OBSERVERS {
-            location.releases.retain(|(other, _)| *other != agent);
-            location.releases.push((agent, Rc::clone(&own)));
+            if let Some(earlier) = &earlier {
+                released.join(earlier);
+            }
+            location.releases.retain(|release| !is_own(&release));
+            location.releases.push((agent, bytes, Rc::new(released)));
         }
         location.message = own;
-        location.last = Some(of.record);
-        location.observers.clear();
+        location.push(of.record, continues, self.is_exact);
         of.clock.advance();
     }
 
-    /// A weak write: nothing is released there any more.
+    /// A write of bytes of other places. A weak one is of the own place, too: nothing is released there any more.
     pub fn overwrite(&mut self, address: u64, record: Record) {
-        if let Some(location) = self.0.get_mut(&address) {
+        let bytes = record.info.bytes();
+        if record.info.strong().is_none() {
+            self.overwrite_at(address, record);
+        }
+        if self.sizes & !bytes == 0 {
+            return;
+        }
+        let sizes = self.sizes;
+        for size in [1, 2, 4, 8, 16].into_iter().filter(|size| sizes & size != 0) {
+            let (mut at, end): (u64, u64) = (address & !(size - 1), address + bytes);
+            while at < end {
+                let overlaps = |last: Record| at + last.info.bytes() > address;
+                if at != address && self.places.get(&at).and_then(|location| location.last).is_some_and(overlaps) {
+                    self.overwrite_at(at, record);
+                }
+                at += size;
+            }
+        }
+    }
+
+    fn overwrite_at(&mut self, address: u64, record: Record) {
+        if let Some(location) = self.places.get_mut(&address) {
             location.message = Rc::default();
-            location.last = Some(record);
-            location.observers.clear();
+            location.push(record, false, self.is_exact);
         }
     }
 
     /// Whether places are known at all.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.places.is_empty()
     }
 
     /// What is released at a place now.
     pub fn message(&self, address: u64) -> Rc<Message> {
-        self.0.get(&address).map(|location| Rc::clone(&location.message)).unwrap_or_default()
+        self.places.get(&address).map(|location| Rc::clone(&location.message)).unwrap_or_default()
     }
 
-    /// Whether a write at a place was observed by something that a clock has seen (section 8.9.5: causality order).
-    pub fn is_observed(&self, address: u64, write: Record, clock: &Clock, cluster: ClusterSize) -> bool {
-        self.0.get(&address).is_some_and(|location| {
-            let is_last = location.last.is_none_or(|last| (last.agent, last.epoch) == (write.agent, write.epoch));
-            let sees =
-                |read: &Record| clock.has_seen(read.agent, read.epoch) && read.is_morally_strong_with(write, cluster);
-            is_last && location.observers.iter().any(sees)
-        })
+    /// Whether a write at a place was observed by something in front of an access (section 8.9.5: causality order). Who observes
+    /// an atomic operation observes the write that it continues.
+    pub fn is_observed(
+        &self,
+        address: u64,
+        write: Record,
+        (clock, access): (&Clock, Record),
+        cluster: ClusterSize,
+    ) -> bool {
+        let Some(location) = self.places.get(&address) else { return false };
+        let sees = |read: Record| clock.has_seen(read.agent, read.epoch) && !is_same(read, access);
+        if location.writes.is_empty() && !self.is_exact {
+            let is_strong = |read: Record| read.is_morally_strong_with(write, cluster);
+            return location.observers.iter().any(|(_, read)| sees(*read) && is_strong(*read));
+        }
+        let Some(at) = location.writes.iter().rposition(|(other, _)| is_same(*other, write)) else { return false };
+        let next = |at: &usize| location.writes.get(at + 1).is_some_and(|(_, continues)| *continues).then_some(at + 1);
+        let seen = |at: usize| {
+            let number = location.first + at as u32 + 1;
+            location.observers.iter().any(|(of, read)| *of == number && sees(*read))
+        };
+        std::iter::successors(Some(at), next).any(seen)
     }
 }
 

@@ -130,6 +130,18 @@ impl<'k> Known<'k> {
         operations.chain(lives).map(|(a, b)| (a, b, self.missing(a, b)))
     }
 
+    /// Whether causality order relates two operations if an atomic operation, which is two events, is one: from either of them, to the
+    /// first.
+    pub(super) fn is_ordered_as_whole(&self, a: usize, b: usize) -> bool {
+        let rmw = &self.skeleton.rmw;
+        let begin = |event: usize| rmw.pairs().find(|pair| pair.1 == event).map_or(event, |pair| pair.0);
+        let (a, b) = (begin(a), begin(b));
+        let leads = |from: usize, to: usize| {
+            self.causality.contains(from, to) || rmw.row(from).any(|write| self.causality.contains(write, to))
+        };
+        leads(a, b) || leads(b, a)
+    }
+
     /// What would order two operations.
     fn missing(&self, a: usize, b: usize) -> Missing {
         let x = self.skeleton;

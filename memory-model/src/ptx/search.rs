@@ -34,7 +34,7 @@ use self::{
     values::Solution,
 };
 pub use self::{
-    races::race,
+    races::{Races, race, races},
     speculation::{OPEN, Speculation, speculation},
 };
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, phases, proxies, race::Known, relations};
@@ -496,7 +496,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 outer = outer | synchronizing | (x.rmw.domain() & events);
             }
         }
-        if self.asynchronous || self.goal.race {
+        if self.asynchronous || self.goal.race.is_some() {
             // What is strong is part of the order of execution, and of observation.
             outer = outer | (x.reads & relations::strong(x));
         }
@@ -829,7 +829,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn locations(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
         let x = &self.c.skeleton;
         let mut preserved = choice.cb;
-        if self.asynchronous || self.goal.race {
+        if self.asynchronous || self.goal.race.is_some() {
             let mut read = Relation::empty(x.len());
             choice.chosen.for_each(|event| read.insert(usize::from(choice.rf[event]), event));
             let read = read & self.morally_strong;
@@ -848,7 +848,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 execution_order: &order,
                 readings: self.conventions.readings,
             };
-            if self.goal.race && known.races().next().is_none() {
+            let whole = self.goal.whole;
+            let races = || known.races().any(|(a, b, _)| !whole || !known.is_ordered_as_whole(a, b));
+            if self.goal.race.is_some_and(|race| race != races()) {
                 return Ok(());
             }
         } else if !self.plain {

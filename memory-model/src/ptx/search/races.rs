@@ -10,7 +10,36 @@ use crate::{
         axioms::Judged,
         race::{Known, Race},
     },
+    states::States,
 };
+
+/// The final states of a program, by whether an execution that ends there has a data race. A state may be in both.
+#[derive(Clone, Debug)]
+pub struct Races {
+    /// With one.
+    pub racy: States,
+    /// Without one.
+    pub free: States,
+}
+
+/// Every final state, as [`outcomes`](super::outcomes) gives it, by whether there is a data race on the way (section 8.7.1).
+/// What only dependencies forbid is left out.
+///
+/// Unlike in [`race`], where what an atomic operation reads and what it writes are two, an atomic operation is one: so the manual has
+/// it, which calls it a write "if it results in a write" (Table 20). The two differ where an atomic operation is observed, which
+/// is an order behind its write and in front of the write of the operation that observes it.
+///
+/// # Errors
+/// Why there may be more states.
+pub fn races(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Result<Races, Limit> {
+    let mut budget = Budget::new(limits);
+    let mut states = |race: bool| {
+        let mut outcomes = Outcomes::new(program);
+        let mut goal = Goal { race: Some(race), whole: true, ..Goal::new(&mut outcomes) };
+        run(program, conventions, limits, &mut budget, &mut goal).map(|_| outcomes.states)
+    };
+    Ok(Races { racy: states(true)?, free: states(false)? })
+}
 
 /// Two conflicting operations that nothing orders (section 8.7.1), in an execution that the model allows. `None` if no execution
 /// has a data race.
@@ -26,7 +55,7 @@ pub fn race(program: &Program<Ptx>, conventions: Conventions, limits: Limits) ->
             wanted: Some(&|_| true),
             witness: Some(&mut witness),
             memory: Some(Vec::new()),
-            race,
+            race: race.then_some(true),
             certain,
             ..Goal::new(&mut outcomes)
         };

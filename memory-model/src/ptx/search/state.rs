@@ -35,8 +35,10 @@ pub(super) struct Goal<'g> {
     pub(super) memory: Option<Vec<Location>>,
     /// What must be in the final state.
     pub(super) required: Vec<(Atom, Value)>,
-    /// Only executions with a data race are looked for.
-    pub(super) race: bool,
+    /// Only executions with a data race are looked for, or only those without.
+    pub(super) race: Option<bool>,
+    /// There, an atomic operation is one: what it reads is in the order in which it writes.
+    pub(super) whole: bool,
     /// Of the dependencies, only those count that are certain.
     pub(super) certain: bool,
     /// Something was forbidden by dependencies alone.
@@ -54,7 +56,8 @@ impl<'g> Goal<'g> {
             witness: None,
             memory: None,
             required: Vec::new(),
-            race: false,
+            race: None,
+            whole: false,
             certain: false,
             thin_air: false,
             undefined: false,

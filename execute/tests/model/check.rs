@@ -1,0 +1,153 @@
+//! A program by the model and by the machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options, Schedule};
+use ptx_isa::Module;
+use ptx_memory_model::{
+    outcome::Limits,
+    ptx::{
+        Conventions,
+        search::{Races, races},
+    },
+};
+use testing::random::Random;
+
+use crate::program::{Case, REGISTERS};
+
+/// What came of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    /// How many outcomes the model has, and how many of them the machine had.
+    pub allowed: usize,
+    pub had: usize,
+    /// Outcomes with a race, and without one.
+    pub racy: usize,
+    pub free: usize,
+    pub runs: usize,
+}
+
+/// The values of an outcome that are seen from outside: the registers, and what is in global memory at last.
+type Values = Vec<u64>;
+
+/// One run: what it ended with, and a race. Nothing, if it has no end.
+fn run(case: &Case, module: &Module, seed: u64) -> Result<Option<(Values, Option<String>)>, String> {
+    let mut random = Random(seed);
+    let schedule = if seed % 8 == 7 { Schedule::Random } else { Schedule::Threads };
+    let options = Options { seed, schedule, stale: seed % 4 != 3, step_limit: 1 << 12, ..Options::default() };
+    let said = |errors: Vec<ptx_execute::LaunchError>| format!("{errors:?}");
+    let mut device = Device::new(module, options).map_err(said)?;
+    let x = device.allocate("x", Contents::Bytes(vec![0; 128]));
+    let results = device.allocate("results", Contents::Bytes(vec![0; case.threads.len() * REGISTERS * 8]));
+    let mut arguments = vec![Argument::Buffer(x, 0), Argument::Buffer(results, 0)];
+    // Some runs have a thread that is far behind.
+    let most = [1, 4, 12][seed as usize % 3];
+    arguments.extend(case.threads.iter().map(|_| Argument::u32(random.below(most) as u32)));
+    let (ctas, clusters) = case.sizes();
+    let launch = Launch {
+        grid: [ctas * clusters, 1, 1],
+        cluster: [ctas, 1, 1],
+        ..Launch::new("kernel", [case.block(), 1, 1], arguments)
+    };
+    let report = device.launch(&launch).map_err(said)?;
+    if let Some(finding) = report.findings.iter().find(|finding| finding.kind.ends()) {
+        // The machine may not have the barrier of the cluster.
+        let is_hang = finding.kind == FindingKind::Hang || finding.message.contains("barrier.cluster");
+        return if is_hang { Ok(None) } else { Err(finding.to_string()) };
+    }
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let mut values = Vec::new();
+    for (index, thread) in case.threads.iter().enumerate() {
+        let own = &device.contents(results)[index * REGISTERS * 8..][..thread.registers * 8];
+        values.extend(own.chunks(8).map(word));
+    }
+    let global = case.places.iter().filter(|place| place.shared.is_none());
+    values.extend(global.map(|place| word(&device.contents(x)[place.offset as usize..][..place.bytes.into()])));
+    let is_race = |kind| matches!(kind, FindingKind::Race | FindingKind::SameValue);
+    let race = report.findings.iter().find(|finding| is_race(finding.kind));
+    let race = race.map(|finding| {
+        let first = finding.other.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("{finding}; {first}; {}", finding.site)
+    });
+    Ok(Some((values, race)))
+}
+
+/// The outcomes of the model as they are seen from outside.
+fn outcomes(case: &Case) -> Option<[BTreeSet<Values>; 2]> {
+    let limits = Limits { choices: 40_000, ..Limits::default() };
+    let Races { racy, free } = races(&case.model(), Conventions::MANUAL, limits).ok()?;
+    let registers: usize = case.threads.iter().map(|thread| thread.registers).sum();
+    let seen = |state: &[u64]| {
+        let hidden = |index: usize| index >= registers && case.places[index - registers].shared.is_some();
+        state.iter().enumerate().filter(|(index, _)| !hidden(*index)).map(|(_, value)| *value).collect::<Values>()
+    };
+    Some([racy, free].map(|states| states.iter().map(seen).collect()))
+}
+
+/// Runs a program so often, and compares with the model. Nothing, if the model has no answer in time.
+pub fn check(case: &Case, runs: u64) -> Result<Option<Seen>, String> {
+    let Some([racy, free]) = outcomes(case) else { return Ok(None) };
+    let text = case.ptx();
+    let module: Module = text.parse().map_err(|error| format!("{error}\n{text}"))?;
+    let wrong = |what: String| Err(format!("{}: {what}\n{case}", case.name));
+    let mut had: BTreeMap<Values, bool> = BTreeMap::new();
+    for seed in 0..runs {
+        let Some((values, race)) = run(case, &module, seed)? else { continue };
+        let (may_race, may_not) = (racy.contains(&values), free.contains(&values));
+        match &race {
+            _ if !may_race && !may_not => return wrong(format!("seed {seed} gives {values:?}, which is forbidden")),
+            Some(race) if !may_race => {
+                return wrong(format!("seed {seed} gives {values:?}, and no race is there: {race}"));
+            }
+            None if !may_not => return wrong(format!("seed {seed} gives {values:?}, and a race is not found")),
+            _ => {}
+        }
+        had.insert(values, race.is_some());
+    }
+    Ok(Some(Seen {
+        allowed: racy.union(&free).count(),
+        had: had.len(),
+        racy: racy.len(),
+        free: free.len(),
+        runs: runs as usize,
+    }))
+}
+
+/// The program with fewer instructions of which something is still wrong, and what.
+pub fn smallest(case: &Case, runs: u64) -> Result<(), String> {
+    let mut case = case.clone();
+    let Err(mut what) = check(&case, runs) else { return Ok(()) };
+    loop {
+        let all =
+            (0..case.threads.len()).flat_map(|thread| (0..case.threads[thread].code.len()).map(move |at| (thread, at)));
+        let smaller = all.collect::<Vec<_>>().into_iter().find_map(|(thread, at)| {
+            let mut smaller = case.clone();
+            smaller.threads[thread].code.remove(at);
+            check(&smaller, runs).err().map(|what| (smaller, what))
+        });
+        match smaller {
+            Some((smaller, less)) => (case, what) = (smaller, less),
+            None => return Err(what),
+        }
+    }
+}
+
+impl Seen {
+    /// What came of another program, too.
+    pub fn add(&mut self, other: Self) {
+        let Self { allowed, had, racy, free, runs } = other;
+        self.allowed += allowed;
+        self.had += had;
+        self.racy += racy;
+        self.free += free;
+        self.runs += runs;
+    }
+}
+
+impl std::fmt::Display for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { allowed, had, racy, free, runs } = self;
+        let share = 100 * had / (*allowed).max(1);
+        write!(f, "{allowed} outcomes ({racy} with a race, {free} without), {had} seen ({share}%) in {runs} runs")
+    }
+}

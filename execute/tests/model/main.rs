@@ -1,0 +1,84 @@
+//! The machine and the memory model of PTX agree: of small programs, the machine has no outcome that the model forbids, and tells of
+//! a race if and only if the model has one in an execution with the same values.
+
+mod cases;
+mod check;
+mod generate;
+mod program;
+
+use std::{collections::BTreeMap, time::Instant};
+
+use check::Seen;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// How many runs a program gets.
+const RUNS: u64 = 48;
+
+/// Checks the programs of some seeds. What is wrong with several is said together.
+fn programs(seeds: std::ops::Range<u64>) -> Result<(), Failed> {
+    let start = Instant::now();
+    let mut all: BTreeMap<String, (usize, Seen)> = BTreeMap::new();
+    let (mut wrong, mut unknown, mut count) = (Vec::new(), 0, 0);
+    for seed in seeds {
+        let case = generate::program(seed);
+        match check::check(&case, RUNS) {
+            Err(what) => wrong.push(match wrong.len() {
+                // The first ones are made small.
+                0..6 => check::smallest(&case, 4 * RUNS).err().unwrap_or(what),
+                _ => what,
+            }),
+            Ok(None) => unknown += 1,
+            Ok(Some(seen)) => {
+                count += 1;
+                let shape = case.name.split(" (").next().unwrap_or_default().to_owned();
+                let (programs, sum) = all.entry(shape).or_default();
+                *programs += 1;
+                sum.add(seen);
+            }
+        }
+    }
+    let mut total = Seen::default();
+    for (shape, (programs, seen)) in &all {
+        eprintln!("{shape}: {programs} programs, {seen}");
+        total.add(*seen);
+    }
+    let seconds = start.elapsed().as_secs();
+    eprintln!("{count} programs, {total}; {unknown} that the model does not answer; {seconds} s");
+    let number = wrong.len();
+    wrong.truncate(6);
+    match number {
+        0 => Ok(()),
+        number => Err(format!("{number} of {count} programs differ: {}", wrong.join("\n")).into()),
+    }
+}
+
+/// A program with a name, of which so many of a hundred outcomes are seen.
+fn case((name, text, share): (&str, &str, usize)) -> Result<(), Failed> {
+    let seen = check::check(&cases::read(name, text), 8 * RUNS)?.ok_or("the model has no answer")?;
+    eprintln!("{name}: {seen}");
+    match 100 * seen.had < share * seen.allowed {
+        true => Err(format!("{seen}, and not {share}%").into()),
+        false => Ok(()),
+    }
+}
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(2));
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let trials = match (number("MODEL_FIRST"), number("MODEL_COUNT")) {
+        (None, None) => {
+            let part =
+                |first: u64, end: u64| Trial::test(format!("programs {first} to {end}"), move || programs(first..end));
+            let rest = |number: u64| testing::left_to_all(part(2_000 + number * 6_000, 8_000 + number * 6_000));
+            let named = cases::CASES.map(|of| Trial::test(of.0, move || case(of)));
+            named.into_iter().chain([part(0, 1_000), part(1_000, 2_000)]).chain((0..8).map(rest)).collect()
+        }
+        (first, count) => {
+            let first = first.unwrap_or(0);
+            let end = first + count.unwrap_or(1);
+            vec![Trial::test(format!("programs {first} to {end}"), move || programs(first..end))]
+        }
+    };
+    libtest_mimic::run(&arguments, trials).exit()
+}
