@@ -159,13 +159,14 @@ impl<'r> Machine<'r> {
                 {
                     continue;
                 }
-                if self.begun - self.cancelled < self.total {
+                if self.begun + self.cancelled < self.total {
                     self.admit();
                     continue;
                 }
                 break;
             };
             self.take_turn(cta, warp, budget);
+            self.wake();
             if !self.in_flight.is_empty() && self.random.happens(64) {
                 self.deliver();
             }
@@ -243,7 +244,7 @@ impl<'r> Machine<'r> {
             order: (0..threads).map(thread).collect(),
             barriers: Barriers::default(),
             ended: 0,
-            asynchronous: Async::new(threads),
+            asynchronous: Async::new(threads, self.program.multiplies),
         };
         for warp in 0..cta.warps.len() as u32 {
             let priority = self.random.next();
@@ -338,18 +339,18 @@ impl<'r> Machine<'r> {
         self.run_warp(&mut cta, warp as usize, budget);
         let is_over = cta.ended == cta.threads;
         if is_over {
-            self.end_of_cta(&cta);
+            self.end_of_cta(&mut cta);
             self.running.retain(|other| *other != index);
             self.admit_behind();
         }
         // Others of the cluster may still use its shared memory.
-        if !is_over || self.cluster > 1 || cta.asynchronous.has_barriers() {
+        if !is_over || self.cluster > 1 {
             self.ctas[index as usize] = Some(cta);
         }
         if is_over && self.cluster > 1 {
             let first = index - index % self.cluster;
             let all = first..first + self.cluster;
-            if all.clone().all(|other| !self.running.contains(&other)) && self.in_flight.is_empty() {
+            if all.clone().all(|other| !self.running.contains(&other)) {
                 all.for_each(|other| self.ctas[other as usize] = None);
             }
         }

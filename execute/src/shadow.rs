@@ -135,8 +135,9 @@ impl Record {
     }
 
     /// Whether the access comes before what a clock does next, through the same proxy or with a fence between the proxies.
+    /// Reads of the generic proxy need no fence: kernels leave it out in front of copies that overwrite what was read.
     fn is_before(self, clock: &Clock, later: Info) -> bool {
-        if later.is_async() && !self.info.is_async() {
+        if later.is_async() && !self.info.is_async() && self.info.writes() {
             clock.has_fenced(self.agent, self.epoch)
         } else {
             clock.has_seen(self.agent, self.epoch)
@@ -147,7 +148,15 @@ impl Record {
     fn is_covered_by(self, other: Self) -> bool {
         let (a, b) = (self.info, other.info);
         let strength = |info: Info| info.0 >> SIZE_AT & 63;
-        a.is_async() == b.is_async() && (b.strength() == 0 || strength(a) == strength(b))
+        // An asynchronous write comes behind a proxy fence, and what it overwrites cannot be seen behind it.
+        let same_proxy = a.is_async() == b.is_async() || b.writes();
+        same_proxy && (b.strength() == 0 || strength(a) == strength(b))
+    }
+
+    /// Whether it is an earlier read of the same chain of operations: who has seen the later one has seen it, too.
+    fn is_repeated_by(self, other: Self) -> bool {
+        let reads = !self.info.writes() && !other.info.writes();
+        reads && self.agent == other.agent && self.epoch <= other.epoch && self.is_covered_by(other)
     }
 }
 
@@ -238,7 +247,8 @@ impl Shadow {
                 return;
             }
         } else if (write.is_none() || after(write))
-            && (read.is_none() || same(read) && after(read) && read.is_covered_by(new))
+            && (read.is_none()
+                || same(read) && (after(read) && read.is_covered_by(new) || read.is_repeated_by(new)))
         {
             *read = new;
             return;
@@ -279,7 +289,8 @@ fn touch_list(list: &mut Vec<Record>, bound: usize, index: u64, access: Access<'
         let is_known = conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster) && new.info.writes();
         let is_read_behind_write = old.info.writes() && !new.info.writes();
         let replaces = new.info.is_atomic() && old.info.writes() && old.is_morally_strong_with(new, access.cluster);
-        let goes = !is_read_behind_write && (is_known || replaces || is_before && old.is_covered_by(new));
+        let goes = !is_read_behind_write
+            && (is_known || replaces || is_before && old.is_covered_by(new) || old.is_repeated_by(new));
         if goes {
             old.info = old.info.with_mask(old.info.mask() & !mask);
         }

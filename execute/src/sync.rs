@@ -118,6 +118,18 @@ impl Pending {
         self.reads.push((address, Rc::clone(message)));
     }
 
+    /// What came before the last fence of a scope or a wider one.
+    pub fn fence(&self, scope: Scope) -> Option<&Past> {
+        self.fences[level(scope)].as_ref()
+    }
+
+    /// A relaxed wait for what was released, which a later fence completes to an acquire pattern.
+    pub fn observe(&mut self, address: u64, message: &Rc<Message>) {
+        if !message.is_empty() {
+            self.read(address, message);
+        }
+    }
+
     fn releases(&self) -> bool {
         self.fences[0].is_some()
     }

@@ -9,7 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Access, Address, Barrier, Callee, Collective, Compute, Function, Given, Invoke, Matrix, Op, Operation, Parameter,
-    Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Special, Step, Vote, fast::fast,
+    Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Special, Step, Vote,
+    fast::fast,
+    touched::{is_wgmma, reads},
 };
 use crate::{memory::window, report::SourceLine};
 
@@ -46,6 +48,9 @@ pub fn decode(
             }
         }
         frame.decode(function, &mut program);
+    }
+    if !program.multiplies {
+        program.touched = Vec::new();
     }
     program.sources = sources(module, &functions);
     program
@@ -221,6 +226,8 @@ impl<'f> Frame<'f> {
             let guard = step.guard.map(|(register, holds)| (self.registers[register], holds));
             let op = self.op(step, entry).unwrap_or_else(Op::Unsupported);
             program.is_asynchronous |= matches!(op, Op::Asynchronous(_));
+            program.multiplies |= matches!(&op, Op::Asynchronous(of) if is_wgmma(of.form.family()));
+            program.touched.push((reads(&op), self.regs(step).into_iter().flatten().collect()));
             program.steps.push(Step { line: step.line, guard, op });
         }
     }
