@@ -176,6 +176,8 @@ pub enum What {
 pub struct InFlight {
     queue: VecDeque<Begun>,
     barriers: FxHashMap<Key, Mbarrier>,
+    /// By place in global memory, the fences that acquire a tensor map that was made there in this grid.
+    maps: FxHashMap<(usize, u64), Vec<(Agent, Epoch)>>,
     /// CTAs whose threads can go on that wait for this.
     woken: Vec<(u32, Wait)>,
     /// How often all waits were given up since something happened, and when that was.

@@ -135,9 +135,8 @@ impl Record {
     }
 
     /// Whether the access comes before what a clock does next, through the same proxy or with a fence between the proxies.
-    /// Reads of the generic proxy need no fence: kernels leave it out in front of copies that overwrite what was read.
     fn is_before(self, clock: &Clock, later: Info) -> bool {
-        if later.is_async() && !self.info.is_async() && self.info.writes() {
+        if later.is_async() && !self.info.is_async() {
             clock.has_fenced(self.agent, self.epoch)
         } else {
             clock.has_seen(self.agent, self.epoch)

@@ -22,7 +22,13 @@ impl Machine<'_> {
                 cta.order[at.thread as usize].clock.fence_proxy();
                 self.fence(cta, warp, lanes, Some(sem), scope);
             }
-            FenceProxyTensormapGeneric | Fence => self.fence(cta, warp, lanes, Some(sem), scope),
+            FenceProxyTensormapGeneric => {
+                self.fence(cta, warp, lanes, Some(sem), scope);
+                if sem == FenceSem::Acquire {
+                    self.acquire_map(cta, warp, at, of);
+                }
+            }
+            Fence => self.fence(cta, warp, lanes, Some(sem), scope),
             FenceMbarrierInit => {
                 let epoch = cta.asynchronous.epoch(Chain::Init(at.thread));
                 cta.asynchronous.initialized.insert(at.thread, epoch);

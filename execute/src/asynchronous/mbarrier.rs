@@ -72,6 +72,11 @@ impl Machine<'_> {
                 done |= 1 << lane;
                 continue;
             };
+            let is_own = matches!(space, Space::Shared | Space::SharedCta);
+            if is_own && key.0 != cta.index {
+                let name = self.place_name(cta, place);
+                self.misused(cta, at, format!("`{name}` is not in `.{space}`: that is the thread's own CTA"));
+            }
             let is_done = match family {
                 Family::MbarrierInit => {
                     self.make(cta, warp, at, of, (place, key));
@@ -270,8 +275,10 @@ impl Machine<'_> {
             Self::give_result(warp, at, of, Role::Done, 0);
             return !blocks || gives_up;
         }
+        // The wait itself does not order the thread with what made the mbarrier.
         let (scope, is_relaxed) = synchronizes(of);
         let (done, order) = (Rc::clone(&barrier.done), Rc::clone(&barrier.done_order));
+        self.touch_barrier(cta, at, place, false);
         if self.options.races {
             let own = &mut cta.order[at.thread as usize];
             if is_relaxed {
@@ -283,7 +290,6 @@ impl Machine<'_> {
                 cta.asynchronous.after.entry(at.thread).or_default().join(&order);
             }
         }
-        self.touch_barrier(cta, at, place, false);
         Self::give_result(warp, at, of, Role::Done, 1);
         true
     }

@@ -89,6 +89,7 @@ impl Machine<'_> {
             let clock = cta.order[at.thread as usize].clock.clone();
             let access = record(clock.agent, clock.own, Info::new(at.pc, 16, None, false));
             self.touch_of(cta, at.thread, place, 128, access, &clock);
+            self.check_acquired(cta, at, place);
         }
         let map = block.first_chunk().and_then(|block| TensorMap::decode(block).ok());
         if map.is_none_or(|map| map.rank == 0) {
@@ -97,6 +98,39 @@ impl Machine<'_> {
             return None;
         }
         map
+    }
+
+    /// A map that the grid has made needs a fence of the proxy that reads it, behind the write and in front of the copy.
+    fn check_acquired(&mut self, cta: &Cta, at: Lane, place: Region) {
+        let Region::Global(piece, offset) = place else { return };
+        let clock = &cta.order[at.thread as usize].clock;
+        let Some(fences) = self.in_flight.maps.get(&(piece, offset)) else { return };
+        if fences.iter().any(|(agent, epoch)| clock.has_seen(*agent, *epoch)) {
+            return;
+        }
+        let name = self.place_name(cta, place);
+        let message = format!("the tensor map at `{name}` was made here, and is used without an acquire of its proxy");
+        let help = Some("`fence.proxy.tensormap::generic.acquire` of the map".into());
+        self.find(cta, FindingKind::Race, at.thread, at.pc, None, Some(name), message, help);
+    }
+
+    /// `fence.proxy.tensormap::generic.acquire`
+    pub fn acquire_map(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, of: &Operation) {
+        let Region::Global(piece, offset) = self.place(cta, warp, at, of, Role::Destination, Space::Generic) else {
+            return;
+        };
+        let clock = &mut cta.order[at.thread as usize].clock;
+        if let Some(fences) = self.in_flight.maps.get_mut(&(piece, offset)) {
+            fences.push((clock.agent, clock.own));
+            clock.advance();
+        }
+    }
+
+    /// A map in global memory has changed.
+    fn map_changed(&mut self, place: Region) {
+        if let Region::Global(piece, offset) = place {
+            self.in_flight.maps.insert((piece, offset), Vec::new());
+        }
     }
 
     /// `tensormap.replace`
@@ -113,11 +147,13 @@ impl Machine<'_> {
         let field = of.form.modifiers().iter().find_map(|word| Field::of(word, ordinal));
         let Some((block, field)) = self.copied(cta, place, 128).zip(field) else { return };
         let replaced = block.first_chunk().and_then(|block| TensorMap::decode(block).ok()).map(|mut map| {
-            // The rank is given as one less.
             map.replace(field, value).map(|()| map)
         });
         match replaced {
-            Some(Ok(map)) => self.write(cta, place, &map.encode()),
+            Some(Ok(map)) => {
+                self.write(cta, place, &map.encode());
+                self.map_changed(place);
+            }
             Some(Err(Unsupported(what))) => self.misused(cta, at, format!("{what} does not exist")),
             None => {
                 let name = self.place_name(cta, place);
@@ -140,6 +176,7 @@ impl Machine<'_> {
             }
             if let Some(block) = self.copied(cta, from, 128) {
                 self.write(cta, to, &block);
+                self.map_changed(to);
             }
         }
         let scope = of.form.scope().unwrap_or(ptx_isa::Scope::Gpu);
