@@ -79,7 +79,11 @@ impl Machine<'_> {
 
     /// The tensor map at an address.
     fn tensor_map(&mut self, cta: &mut Cta, at: Lane, address: u64) -> Option<TensorMap> {
-        let place = resolve(Space::Generic, address);
+        // Compilers pass the address of a parameter in 32 bits, too.
+        let place = match u32::try_from(address) {
+            Ok(offset) => Region::Param(offset.into()),
+            Err(_) => resolve(Space::Generic, address),
+        };
         let Some(block) = self.copied(cta, place, 128) else {
             let name = self.place_name(cta, place);
             self.outside(cta, at.thread, at.pc, name);

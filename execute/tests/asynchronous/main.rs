@@ -2,6 +2,7 @@
 
 mod orders;
 mod reported;
+mod values;
 
 use ptx_execute::{Argument, Buffer, Contents, Device, Finding, FindingKind, Launch, Options, Report, TensorMap};
 use ptx_isa::{Head, Module};
@@ -57,6 +58,12 @@ pub fn outcome(text: &str, launch: &Launch, inputs: &[&[u8]], options: Options) 
     let launch = Launch { arguments: arguments.collect(), ..launch.clone() };
     let report = device.launch(&launch).unwrap_or_else(|errors| panic!("{errors:?}"));
     (device.contents(out).to_vec(), report.findings)
+}
+
+/// A buffer that stands for one.
+pub fn any_buffer() -> Buffer {
+    let module: Module = ".version 8.0\n.target sm_90\n.address_size 64\n".parse().expect("PTX");
+    Device::new(&module, Options::default()).expect("a device").allocate("any", Contents::Bytes(Vec::new()))
 }
 
 /// The worst that is found, in a word.
