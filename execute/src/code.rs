@@ -324,6 +324,8 @@ pub struct Program {
     /// Whether there is a `wgmma`, and then by step the registers that it reads and writes.
     pub multiplies: bool,
     pub touched: Vec<(Vec<Reg>, Vec<Reg>)>,
+    /// Whether addresses of mbarriers lose the bit that tells the CTAs of a pair apart, as CUTLASS does it: `and` with this.
+    pub masks_peers: bool,
     /// By line of PTX, the line of the source.
     pub sources: Vec<(u32, SourceLine)>,
     /// By line of PTX, the mnemonic.

@@ -500,6 +500,11 @@ impl<'r> Machine<'r> {
             () => Scope::Gpu,
         };
         let (one, two) = (record.info, earlier.info);
+        if one.is_async() && !two.is_async() && !two.writes() {
+            return "a `fence.proxy.async` of the thread that reads, behind the read, and a barrier behind it; most GPUs \
+                    do without the fence where there is a barrier"
+                .into();
+        }
         if one.is_async() && !two.is_async() {
             return "a `fence.proxy.async` of the thread that accesses it first, and a barrier behind it".into();
         }

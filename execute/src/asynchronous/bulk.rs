@@ -105,6 +105,9 @@ impl Machine<'_> {
             let name = self.place_name(cta, barrier);
             return self.outside(cta, at.thread, at.pc, name);
         };
+        // Own addresses have no rank here that a mask could change: the first CTA of the pair is meant.
+        let is_masked = self.program.masks_peers && of.form.cta_group() == Some(2) && rank.is_none();
+        let barrier = if is_masked { Region::Shared(Some(cta.rank & !1), offset) } else { barrier };
         let ranks: Vec<Option<u32>> = match of.given(Role::CtaMask) {
             Some(_) if of.form.modifier(ModifierKind::Multicast).is_some() => {
                 let mask = self.number(cta, warp, at, of, Role::CtaMask) & 0xffff;
@@ -131,7 +134,6 @@ impl Machine<'_> {
                 own.barriers.extend(key.map(|key| (key, bytes)));
             }
         }
-        let _ = rank;
         self.touch_of_barrier(cta, at, barrier);
         self.launch_operation(cta, at, None, What::Move(Box::new(own)));
     }

@@ -15,6 +15,9 @@ use super::{
 };
 use crate::{memory::window, report::SourceLine};
 
+/// All bits of an address in shared memory but the lowest one of the CTA's rank.
+const PEER_MASK: u32 = 0xfeff_ffff;
+
 /// Where variables of global and constant memory are; each is asked for once for each function that has it within, or for the
 /// module.
 pub type Place<'p> = dyn FnMut(&Variable) -> u64 + 'p;
@@ -227,6 +230,8 @@ impl<'f> Frame<'f> {
             let op = self.op(step, entry).unwrap_or_else(Op::Unsupported);
             program.is_asynchronous |= matches!(op, Op::Asynchronous(_));
             program.multiplies |= matches!(&op, Op::Asynchronous(of) if is_wgmma(of.form.family()));
+            let masks = |source: &Source| matches!(source, Source::Number(number) if *number as u32 == PEER_MASK);
+            program.masks_peers |= matches!(&op, Op::Compute(of) if of.sources.iter().any(masks));
             program.touched.push((reads(&op), self.regs(step).into_iter().flatten().collect()));
             program.steps.push(Step { line: step.line, guard, op });
         }

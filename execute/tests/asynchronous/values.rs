@@ -150,13 +150,10 @@ fn a_tile_of_tma_feeds_tcgen05() {
     body += "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [done];\nmultiplied:\n\
              mbarrier.try_wait.parity.shared::cta.b64 %q, [done], 0;\n@!%q bra multiplied;\n\
              tcgen05.fence::after_thread_sync;\nand.b32 %r9, %r0, 0x60;\nshl.b32 %r9, %r9, 16;\nadd.u32 %r9, %r9, %r7;\n";
-    writeln!(body, "tcgen05.ld.sync.aligned.32x32b.x64.b32 {{{}}}, [%r9];", list(64, "%r1")).expect("a text");
+    writeln!(body, "tcgen05.ld.sync.aligned.32x32b.x64.b32 {{{}}}, [%r9];", list(64, "%f")).expect("a text");
     body += "tcgen05.wait::ld.sync.aligned;\n";
-    // Registers that the list above does not have.
-    let body = body.replace("%r10, %r11,", "%r210, %r211,").replace("%r110", "%r110");
-    let mut body = body;
     body += "bar.sync 0;\nsetp.lt.u32 %q, %r0, 32;\n@%q tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r7, 64;\n";
-    body += &stores(64, "%r1").replace("], %r10;", "], %r210;").replace("], %r11;", "], %r211;");
+    body += &stores(64, "%f");
     let text = kernel(128, "sm_100a", MAPS, &body);
     let found = words(&text, &launch(128, 1, vec![map(1, 128), map(2, 64)]), &[&bytes(&a), &bytes(&b)]);
     let expected = product(&a, &b, [128, 64, 64]);
@@ -168,6 +165,86 @@ fn a_tile_of_tma_feeds_tcgen05() {
     assert_eq!(super::verdict(&findings(&without, &maps)), "leaks");
     let without = text.replace("mbarrier.try_wait.parity.shared::cta.b64 %q, [done], 0;\n@!%q bra multiplied;", "");
     assert_eq!(super::verdict(&findings(&without, &maps)), "race");
+}
+
+#[test]
+fn a_pair_of_ctas_multiplies_together() {
+    // Each CTA has half of the rows of A and of B. Both tell the mbarrier of the first one.
+    let (a, b) = (matrix(256, 64, 7), matrix(64, 64, 8));
+    let mut body = String::from(
+        "\
+.shared .align 1024 .b8 a_tile[16384];
+.shared .align 1024 .b8 b_tile[4096];
+.shared .align 8 .b64 full;
+.shared .align 8 .b64 done;
+.shared .align 4 .b32 columns;
+.reg .b16 %h<2>;
+mov.u32 %r0, %tid.x;
+mov.u32 %r20, %cluster_ctarank;
+setp.eq.u32 %p, %r0, 0;
+mov.b32 %r1, a_tile;
+mov.b32 %r2, b_tile;
+mov.b32 %r3, full;
+and.b32 %r3, %r3, 0xFEFFFFFF;
+mov.b64 %x0, a;
+mov.b64 %x1, b;
+shl.b32 %r21, %r20, 7;
+shl.b32 %r22, %r20, 5;
+@%p mbarrier.init.shared::cta.b64 [full], 1;
+@%p mbarrier.init.shared::cta.b64 [done], 1;
+@%p fence.mbarrier_init.release.cluster;
+setp.lt.u32 %q, %r0, 32;
+mov.b32 %r6, columns;
+@%q tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r6], 64;
+barrier.cluster.arrive.release;
+barrier.cluster.wait.acquire;
+ld.shared.b32 %r7, [columns];
+setp.eq.u32 %q, %r20, 0;
+and.pred %q, %q, %p;
+@%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 40960;
+@%p cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%x0, {0, %r21}], [%r3];
+@%p cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%x1, {0, %r22}], [%r3];
+@!%q bra multiplied;
+again:
+mbarrier.try_wait.parity.shared::cta.b64 %q, [full], 0;
+@!%q bra again;
+shr.u32 %r4, %r1, 4;
+cvt.u64.u32 %x2, %r4;
+or.b64 %x2, %x2, 0x4000404000010000;
+shr.u32 %r5, %r2, 4;
+cvt.u64.u32 %x3, %r5;
+or.b64 %x3, %x3, 0x4000404000010000;
+mov.b32 %r8, 0x10100010;
+",
+    );
+    for step in 0..4 {
+        writeln!(
+            body,
+            "setp.ne.u32 %q, {step}, 0;\ntcgen05.mma.cta_group::2.kind::f16 [%r7], %x2, %x3, %r8, %q;\nadd.u64 %x2, %x2, 2;\nadd.u64 %x3, %x3, 2;"
+        )
+        .expect("a text");
+    }
+    body += "mov.b16 %h0, 3;\nmov.b32 %r10, done;\n\
+             tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r10], %h0;\n\
+             multiplied:\nmbarrier.try_wait.parity.shared::cta.b64 %q, [done], 0;\n@!%q bra multiplied;\n\
+             tcgen05.fence::after_thread_sync;\nand.b32 %r9, %r0, 0x60;\nshl.b32 %r9, %r9, 16;\nadd.u32 %r9, %r9, %r7;\n";
+    writeln!(body, "tcgen05.ld.sync.aligned.32x32b.x64.b32 {{{}}}, [%r9];", list(64, "%f")).expect("a text");
+    body += "tcgen05.wait::ld.sync.aligned;\nbarrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;\n\
+             setp.lt.u32 %q, %r0, 32;\n@%q tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r7, 64;\n\
+             add.u32 %r0, %r0, %r21;\n";
+    body += &stores(64, "%f");
+    let text = kernel(128, "sm_100a", MAPS, &body);
+    let mut maps = vec![map(1, 128), map(2, 32)];
+    for (map, rows) in maps.iter_mut().zip([256, 64]) {
+        if let Argument::TensorMap(map, _) = map {
+            map.sizes[1] = rows;
+        }
+    }
+    let found = words(&text, &launch(128, 2, maps), &[&bytes(&a), &bytes(&b)]);
+    let expected = product(&a, &b, [256, 64, 64]);
+    for (index, word) in found[..256 * 64].iter().enumerate() {
+        assert_eq!(f32::from_bits(*word), expected[index], "row {}, column {}", index / 64, index % 64);
+    }
 }
 
 #[test]
