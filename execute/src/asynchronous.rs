@@ -409,10 +409,22 @@ impl Machine<'_> {
     pub fn asynchronous(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {
         use Family::*;
         match of.form.family() {
-            MbarrierInit | MbarrierInval | MbarrierExpectTx | MbarrierCompleteTx | MbarrierArrive
-            | MbarrierArriveExpectTx | MbarrierArriveNoComplete | MbarrierArriveDrop | MbarrierArriveDropExpectTx
-            | MbarrierArriveDropNoComplete | MbarrierTestWait | MbarrierTestWaitParity | MbarrierTryWait
-            | MbarrierTryWaitParity | MbarrierPendingCount | CpAsyncMbarrierArrive => {
+            MbarrierInit
+            | MbarrierInval
+            | MbarrierExpectTx
+            | MbarrierCompleteTx
+            | MbarrierArrive
+            | MbarrierArriveExpectTx
+            | MbarrierArriveNoComplete
+            | MbarrierArriveDrop
+            | MbarrierArriveDropExpectTx
+            | MbarrierArriveDropNoComplete
+            | MbarrierTestWait
+            | MbarrierTestWaitParity
+            | MbarrierTryWait
+            | MbarrierTryWaitParity
+            | MbarrierPendingCount
+            | CpAsyncMbarrierArrive => {
                 self.mbarrier(cta, warp, index, of);
             }
             BarrierClusterWait => {
@@ -423,8 +435,14 @@ impl Machine<'_> {
             WgmmaFence | WgmmaCommitGroup | WgmmaWaitGroup | WgmmaMmaAsync | WgmmaMmaAsyncSp => {
                 self.wgmma(cta, warp, index, of);
             }
-            Tcgen05Alloc | Tcgen05Dealloc | Tcgen05WaitLd | Tcgen05WaitSt | Tcgen05RelinquishAllocPermit | Tcgen05Ld
-            | Tcgen05LdRed | Tcgen05St => self.tensor_of_warp(cta, warp, index, of),
+            Tcgen05Alloc
+            | Tcgen05Dealloc
+            | Tcgen05WaitLd
+            | Tcgen05WaitSt
+            | Tcgen05RelinquishAllocPermit
+            | Tcgen05Ld
+            | Tcgen05LdRed
+            | Tcgen05St => self.tensor_of_warp(cta, warp, index, of),
             _ => {
                 let group = warp.groups[index];
                 for lane in each(group.lanes) {

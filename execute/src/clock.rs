@@ -301,9 +301,4 @@ impl Meeting {
     pub fn past(self) -> Past {
         self.past
     }
-
-    /// All of them so far.
-    pub fn past_so_far(&self) -> &Past {
-        &self.past
-    }
 }

@@ -241,7 +241,6 @@ pub enum Op {
 pub struct Operation {
     pub form: Asynchronous,
     pub arguments: Vec<(Role, Given)>,
-    pub results: Vec<Option<Reg>>,
 }
 
 impl Operation {
@@ -299,7 +298,6 @@ pub struct Step {
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    pub name: String,
     pub entry: Pc,
     pub registers: u32,
     /// Bytes of local memory, of its variables and parameters of calls.

@@ -7,8 +7,8 @@ use crate::{
     access::History,
     asynchronous::{Async, InFlight},
     barrier::Barriers,
-    clock::{Agent, Clock, Epoch, INDEX_BITS, cta_of, index_of},
-    code::{Op, Pc, Program},
+    clock::{Agent, Clock, INDEX_BITS, cta_of, index_of},
+    code::{Pc, Program},
     finding::{Findings, Who, place, site},
     launch::{Dim3, Launch, Options, Schedule},
     memory::Global,
@@ -192,7 +192,7 @@ impl<'r> Machine<'r> {
 
     fn deliver(&mut self) {
         let pick = self.random.next();
-        if let Some(op) = self.in_flight.deliver_one(&mut |count: usize| pick % count as u64 == 0) {
+        if let Some(op) = self.in_flight.deliver_one(&mut |count: usize| pick.is_multiple_of(count as u64)) {
             self.complete(op);
         }
     }
@@ -404,12 +404,8 @@ impl<'r> Machine<'r> {
     }
 
     fn hang(&mut self, cta: &Cta, thread: u32, pc: Pc, wait: Wait) {
-        // A thread that waits stands behind its barrier.
-        let at = if matches!(wait, Wait::Ready | Wait::Gather(..) | Wait::Mbarrier | Wait::Completion) {
-            pc
-        } else {
-            pc.saturating_sub(1)
-        };
+        // A thread that waits at a barrier of the CTA stands behind it.
+        let at = if matches!(wait, Wait::Barrier(_)) { pc.saturating_sub(1) } else { pc };
         let why = match wait {
             Wait::Ready => "the thread goes round in a loop that nothing can end".to_owned(),
             Wait::Barrier(id) => {
@@ -551,19 +547,9 @@ impl<'r> Machine<'r> {
         offset(self.global.pieces.get(piece).map_or("?", |piece| &piece.name), at)
     }
 
-    /// Who comes after an operation of a chain, when.
-    pub fn epoch(epoch: u32) -> Epoch {
-        epoch
-    }
-
     /// The step whose turn it is, for its line.
     pub fn line(&self, pc: Pc) -> u32 {
         self.program.steps.get(pc as usize).map_or(0, |step| step.line)
-    }
-
-    /// Whether a step is one that lanes do together.
-    pub fn gathers(op: &Op) -> bool {
-        matches!(op, Op::Collective(..) | Op::Matrix(_) | Op::Asynchronous(_))
     }
 
     /// The threads of lanes of a warp.

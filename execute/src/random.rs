@@ -21,7 +21,7 @@ impl Random {
 
     /// A number below another one, which is not 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Whether an event of so many in 256 happens.

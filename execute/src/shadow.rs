@@ -199,19 +199,6 @@ impl Shadow {
         Self { cells: Vec::new(), lists: Vec::new(), bound }
     }
 
-    /// All accesses came before what comes now.
-    pub fn clear(&mut self) {
-        self.cells.clear();
-        self.lists.clear();
-    }
-
-    /// How many bytes of memory it takes.
-    pub fn bytes(&self) -> u64 {
-        let lists: usize =
-            self.lists.iter().map(|list| list.capacity() * size_of::<Record>() + size_of_val(list)).sum();
-        (self.cells.capacity() * size_of::<Cell>() + lists) as u64
-    }
-
     /// An access of bytes from an offset on: which earlier ones conflict with it, without an order.
     pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) {
         let (first, end) = (at / CELL, (at + bytes).div_ceil(CELL));
@@ -246,8 +233,7 @@ impl Shadow {
                 return;
             }
         } else if (write.is_none() || after(write))
-            && (read.is_none()
-                || same(read) && (after(read) && read.is_covered_by(new) || read.is_repeated_by(new)))
+            && (read.is_none() || same(read) && (after(read) && read.is_covered_by(new) || read.is_repeated_by(new)))
         {
             *read = new;
             return;

@@ -180,11 +180,6 @@ impl Strong<'_> {
 }
 
 impl Locations {
-    /// All that was released came before what comes now.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
     /// A strong read, of the last write or of `message`.
     pub fn read(&mut self, of: &mut Strong<'_>, message: Option<&Rc<Message>>) {
         let message = match message {

@@ -73,14 +73,14 @@ impl Machine<'_> {
         let to = self.place(cta, warp, at, of, Role::Destination, space(0));
         let from = self.place(cta, warp, at, of, Role::Source, space(1));
         let addresses = [Role::Destination, Role::Source].map(|role| self.number(cta, warp, at, of, role));
-        if bytes % 16 != 0 || addresses.iter().any(|address| address % 16 != 0) && !of.form.has("ignore_oob") {
+        if !bytes.is_multiple_of(16) || addresses.iter().any(|address| address % 16 != 0) && !of.form.has("ignore_oob")
+        {
             let [to, from] = addresses;
             let message = format!("a copy of {bytes} bytes from {from:#x} to {to:#x}, which are no multiples of 16");
             self.find(cta, FindingKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
-        let (left, right) = [Role::IgnoredLeft, Role::IgnoredRight]
-            .map(|role| self.number(cta, warp, at, of, role) & 0xf)
-            .into();
+        let (left, right) =
+            [Role::IgnoredLeft, Role::IgnoredRight].map(|role| self.number(cta, warp, at, of, role) & 0xf).into();
         let inner = bytes.saturating_sub(left).saturating_sub(right);
         let all = [(false, 0, left.min(bytes)), (true, left, inner), (false, left + inner, right)];
         let parts = all.into_iter().filter(|(.., bytes)| *bytes > 0).map(|(is_read, by, bytes)| Part {
@@ -88,7 +88,8 @@ impl Machine<'_> {
             to: further(to, by),
             bytes,
         });
-        let mask = if of.form.has("cp_mask") { self.number(cta, warp, at, of, Role::ByteMask) as u16 } else { u16::MAX };
+        let mask =
+            if of.form.has("cp_mask") { self.number(cta, warp, at, of, Role::ByteMask) as u16 } else { u16::MAX };
         let reduces = operation(of);
         let own = Move { parts: parts.collect(), reduces, mask, ..Move::default() };
         self.begin_move(cta, warp, at, of, own, bytes);

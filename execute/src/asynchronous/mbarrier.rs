@@ -9,6 +9,7 @@ use crate::{
     access::{Lane, shared_key},
     clock::{Agent, Epoch, Past},
     code::Operation,
+    launch::Schedule,
     machine::{Cta, Machine},
     memory::Region,
     report::FindingKind,
@@ -273,7 +274,10 @@ impl Machine<'_> {
         };
         if !is_over {
             Self::give_result(warp, at, of, Role::Done, 0);
-            return !blocks || gives_up;
+            // The time limit of a wait may be over at once, for all lanes.
+            let is_short =
+                self.options.schedule != Schedule::RoundRobin && (self.time ^ self.options.seed).is_multiple_of(4);
+            return !blocks || gives_up || is_short;
         }
         // The wait itself does not order the thread with what made the mbarrier.
         let (scope, is_relaxed) = synchronizes(of);

@@ -122,7 +122,7 @@ impl Machine<'_> {
         bytes: u64,
         written: Option<&[u8]>,
     ) -> Option<Vec<u8>> {
-        if address % bytes.max(1) != 0 {
+        if !address.is_multiple_of(bytes.max(1)) {
             let message = format!("address {address:#x} of a row is no multiple of {bytes} bytes");
             self.find(cta, FindingKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }

@@ -52,7 +52,14 @@ impl Machine<'_> {
                 let mut fill = [0; 8];
                 fill[..data.len()].copy_from_slice(data);
                 let (parts, barriers) = (vec![part], vec![(key, part.bytes)]);
-                Move { parts, barriers, fill: (fill, data.len()), reduces: operation(of), is_generic: true, ..Move::default() }
+                Move {
+                    parts,
+                    barriers,
+                    fill: (fill, data.len()),
+                    reduces: operation(of),
+                    is_generic: true,
+                    ..Move::default()
+                }
             })
             .collect();
         for own in own {
@@ -129,8 +136,7 @@ impl Machine<'_> {
                 word.copy_from_slice(&place.to_le_bytes());
             }
         }
-        let parts: Vec<Part> =
-            places.iter().map(|(to, _)| Part { from: None, to: *to, bytes: 16 }).collect();
+        let parts: Vec<Part> = places.iter().map(|(to, _)| Part { from: None, to: *to, bytes: 16 }).collect();
         let barriers: Vec<(Key, u64)> = places.iter().map(|(_, key)| (*key, 16)).collect();
         let own = Move { parts: parts.clone(), barriers, ..Move::default() };
         self.touch_cancel(cta, op, &own);
@@ -174,4 +180,3 @@ impl Machine<'_> {
         }
     }
 }
-

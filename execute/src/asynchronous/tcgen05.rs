@@ -138,10 +138,10 @@ impl Machine<'_> {
         let address = self.number(cta, warp, at, of, Role::Tmem) as u32;
         let columns = (self.number(cta, warp, at, of, Role::Columns) & 0xffff_ffff) as usize;
         let start = address as usize & 0xffff;
-        let is_allocated =
-            cta.asynchronous.tensor.allocated.get(&start).is_some_and(|(count, ..)| *count == columns);
+        let is_allocated = cta.asynchronous.tensor.allocated.get(&start).is_some_and(|(count, ..)| *count == columns);
         if !is_allocated {
-            let message = format!("{columns} columns of tensor memory from {start} on are freed, and were not allocated so");
+            let message =
+                format!("{columns} columns of tensor memory from {start} on are freed, and were not allocated so");
             return self.misused(cta, at, message);
         }
         self.claim(cta, warp, group, at, Slice { address, lanes: 128, columns });
@@ -330,9 +330,7 @@ impl Machine<'_> {
                     let mut column = 0;
                     while column < n {
                         let (cta, first) = mma.d_cell(d, row, column);
-                        let same = |next: &usize| {
-                            mma.d_cell(d, row, *next) == (cta, first.after(0, next - column))
-                        };
+                        let same = |next: &usize| mma.d_cell(d, row, *next) == (cta, first.after(0, next - column));
                         let end = (column + 1..=n).find(|next| *next == n || !same(next)).unwrap_or(n);
                         let address = (first.lane as u32) << 16 | first.column as u32;
                         parts.push((cta, Slice { address, lanes: 16, columns: end - column }));
@@ -454,7 +452,9 @@ impl Machine<'_> {
                 });
             }
             Work::Shift { at, ranks } => {
-                self.with_tensor(cta, ranks, |_, _, memories| memories.iter_mut().for_each(|memory| shift(memory, *at)));
+                self.with_tensor(cta, ranks, |_, _, memories| {
+                    memories.iter_mut().for_each(|memory| shift(memory, *at))
+                });
             }
         }
         self.change();

@@ -45,7 +45,8 @@ impl Machine<'_> {
         };
         let alignment = if map.swizzle_mode == 0 { 16 } else { 128 };
         if offset % alignment != 0 {
-            let message = format!("shared memory of a tensor begins at {offset:#x}, which is no multiple of {alignment}");
+            let message =
+                format!("shared memory of a tensor begins at {offset:#x}, which is no multiple of {alignment}");
             self.find(cta, FindingKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
         let mode = of.form.modifier(ModifierKind::Mode).unwrap_or("tile");
@@ -150,9 +151,10 @@ impl Machine<'_> {
         let value = self.number(cta, warp, at, of, Role::Value);
         let field = of.form.modifiers().iter().find_map(|word| Field::of(word, ordinal));
         let Some((block, field)) = self.copied(cta, place, 128).zip(field) else { return };
-        let replaced = block.first_chunk().and_then(|block| TensorMap::decode(block).ok()).map(|mut map| {
-            map.replace(field, value).map(|()| map)
-        });
+        let replaced = block
+            .first_chunk()
+            .and_then(|block| TensorMap::decode(block).ok())
+            .map(|mut map| map.replace(field, value).map(|()| map));
         match replaced {
             Some(Ok(map)) => {
                 self.write(cta, place, &map.encode());
@@ -210,4 +212,3 @@ fn chunks(
         mode => Err(Unsupported::new(format!("a copy in the mode .{mode}"))),
     }
 }
-

@@ -111,8 +111,7 @@ impl Tensor {
         } else {
             // Of one chain, who has seen the later read has seen the earlier one.
             let is_repeated = |old: &Touch| {
-                old.record.agent == new.record.agent
-                    && old.pipe.map(|pipe| pipe.kind) == new.pipe.map(|pipe| pipe.kind)
+                old.record.agent == new.record.agent && old.pipe.map(|pipe| pipe.kind) == new.pipe.map(|pipe| pipe.kind)
             };
             cell.retain(|old| old.record.info.writes() || !(is_repeated(old) || old.is_before(clock, new)));
         }

@@ -48,7 +48,8 @@ impl Machine<'_> {
         let Some(own) = cta.asynchronous.multiplies.get_mut(warp.first as usize / 32) else { return };
         let mut found = None;
         if own.done != own.started {
-            let is_open = |entry: Option<&(u32, Pc)>| entry.filter(|(number, _)| *number > own.done).map(|entry| entry.1);
+            let is_open =
+                |entry: Option<&(u32, Pc)>| entry.filter(|(number, _)| *number > own.done).map(|entry| entry.1);
             let read = reads.iter().find_map(|register| is_open(own.writes.get(&(base + register))));
             let write = || {
                 let either = |register: &Reg| {

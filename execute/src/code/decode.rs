@@ -209,7 +209,7 @@ impl<'f> Frame<'f> {
         };
         let [results, parameters] = self.flat.formals.each_ref().map(|list| list.iter().map(passed).collect());
         let (registers, local) = (self.register_words, self.local.next_multiple_of(16));
-        program.functions.push(Function { name: function.name.clone(), entry, registers, local, parameters, results });
+        program.functions.push(Function { entry, registers, local, parameters, results });
         if self.is_kernel {
             program.parameters.clone_from(&self.parameters);
         }
@@ -354,7 +354,6 @@ impl<'f> Frame<'f> {
             Action::Asynchronous(form, arguments) => Op::Asynchronous(Box::new(Operation {
                 form: (**form).clone(),
                 arguments: arguments.iter().map(|(role, operand)| (*role, self.given(operand))).collect(),
-                results: self.regs(step),
             })),
             Action::Barrier(barrier) if barrier.warp => {
                 let mask = Some(self.source(&barrier.id));

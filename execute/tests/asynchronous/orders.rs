@@ -122,3 +122,101 @@ bar.sync 0; // race
 ",
     );
 }
+
+/// What is found in a kernel, in a word.
+fn found_in(body: &str) -> &'static str {
+    verdict(&found(&format!("{HEAD}{body}ret;\n}}\n")))
+}
+
+#[test]
+fn arrivals_and_waits() {
+    check(
+        "\
+setp.eq.u32 %p, %thread, 0;
+@%p mbarrier.init.shared::cta.b64 [full], 64;
+bar.sync 0; // race
+mov.u32 %r0, tile;
+add.u32 %at, %at, %r0;
+add.u32 %other, %other, %r0;
+st.shared.b32 [%at], 1;
+mbarrier.arrive.shared::cta.b64 %x, [full];
+again: 
+mbarrier.test_wait.shared::cta.b64 %p, [full], %x; // race
+@!%p bra again; // race
+ld.shared.b32 %r1, [%other];
+bar.sync 0; // race
+setp.eq.u32 %p, %thread, 0;
+@%p mbarrier.inval.shared::cta.b64 [full];
+",
+    );
+}
+
+#[test]
+fn relaxed_waits_order_tensor_memory_with_fences() {
+    check(
+        "\
+mov.u32 %r0, columns;
+setp.eq.u32 %p, %thread, 0;
+@%p mbarrier.init.shared::cta.b64 [full], 32;
+@%first tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r0], 32;
+bar.sync 0;
+ld.shared.b32 %t, [columns];
+@!%first bra wait;
+tcgen05.st.sync.aligned.32x32b.x1.b32 [%t], {%thread};
+tcgen05.wait::st.sync.aligned; // race
+tcgen05.fence::before_thread_sync; // race
+mbarrier.arrive.relaxed.cluster.shared::cta.b64 _, [full]; // hangs
+bra.uni free;
+wait:
+mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p, [full], 0;
+@!%p bra wait; // race
+tcgen05.fence::after_thread_sync; // race
+tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%t];
+tcgen05.wait::ld.sync.aligned;
+free:
+bar.sync 0;
+@%first tcgen05.dealloc.cta_group::1.sync.aligned.b32 %t, 32;
+",
+    );
+}
+
+#[test]
+fn what_is_misused_is_found() {
+    let first = "setp.eq.u32 %p, %thread, 0;\n";
+    let cases = [
+        ("@%p mbarrier.init.shared::cta.b64 [full], 0;\n", "count"),
+        ("@%p mbarrier.init.shared::cta.b64 [full], 1;\n@%p mbarrier.init.shared::cta.b64 [full], 1;\n", "misuse"),
+        ("@%p mbarrier.init.shared::cta.b64 [full], 1;\n@%p mbarrier.arrive.shared::cta.b64 _, [full], 2;\n", "count"),
+        ("@%p mbarrier.arrive.shared::cta.b64 _, [full];\n", "misuse"),
+        ("@%p mbarrier.init.shared::cta.b64 [full], 1;\n@%p mbarrier.inval.shared::cta.b64 [full];\n", "redundant"),
+        (
+            "@%p mbarrier.init.shared::cta.b64 [full], 2;\nw: @!%p bra e;\nmbarrier.try_wait.parity.shared::cta.b64 %p, [full], 0;\nbra w;\ne:\n",
+            "redundant",
+        ),
+        (
+            "@%p mbarrier.init.shared::cta.b64 [full], 2;\n@!%p bra e;\nw: mbarrier.try_wait.parity.shared::cta.b64 %p, [full], 0;\n@!%p bra w;\ne:\n",
+            "hangs",
+        ),
+        (
+            "mov.u32 %r0, columns;\n@%first tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r0], 48;\n",
+            "misuse",
+        ),
+        ("@%first tcgen05.dealloc.cta_group::1.sync.aligned.b32 0, 32;\n", "misuse"),
+        ("mov.b64 %x, tile;\n@%p cp.async.bulk.prefetch.tensor.1d.L2.global [%x, {%thread}];\n", "redundant"),
+        (
+            "mov.u32 %r0, tile;\nld.param.u64 %x, [from];\n@%p cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%x, {%thread}], [%r0];\n",
+            "misuse",
+        ),
+        (
+            "mov.u32 %r0, tile;\nld.param.u64 %x, [from];\n@%p cp.async.bulk.global.shared::cta.bulk_group [%x], [%r0], 1024;\n",
+            "misuse",
+        ),
+        (
+            "mov.u32 %r0, tile;\nld.param.u64 %x, [from];\n@%p cp.async.bulk.global.shared::cta.bulk_group [%x+8], [%r0], 1024;\n@%p cp.async.bulk.commit_group;\n@%p cp.async.bulk.wait_group 0;\n",
+            "misuse",
+        ),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(found_in(&format!("{first}{body}")), expected, "{body}");
+    }
+}

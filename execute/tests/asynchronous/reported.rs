@@ -23,13 +23,19 @@ const BOXES: [(&str, &[u32]); 10] = [
 ];
 
 /// The bugs that are not shown, and why.
-const NOT_SHOWN: [(&str, &str); 1] = [("flashkda_24_init", "the thread that initializes is the one that copies: only the strictest reading wants the fence")];
+const NOT_SHOWN: [(&str, &str); 1] = [(
+    "flashkda_24_init",
+    "the thread that initializes is the one that copies: only the strictest reading wants the fence",
+)];
 
 /// What is wrong behind the fix, too.
 const NOT_FIXED: [(&str, &str); 3] = [
     ("cutlass_3647", "one tensor map is used for boxes of two sizes"),
     ("cutlass_3652", "the wait for odd phases passes at once where the even one is not over"),
-    ("facebook_triton_2024", "the leader ends a second phase before a slow warp has seen the first, which then waits for ever"),
+    (
+        "facebook_triton_2024",
+        "the leader ends a second phase before a slow warp has seen the first, which then waits for ever",
+    ),
 ];
 
 #[test]
@@ -59,7 +65,11 @@ fn wrong_verdicts(path: &std::path::Path) -> Vec<String> {
         (old.is_empty() != is_in(&NOT_SHOWN), "before the fix", old),
         (new.is_empty() == is_in(&NOT_FIXED), "behind the fix", new),
     ];
-    cases.into_iter().filter(|(is_wrong, ..)| *is_wrong).map(|(_, when, found)| format!("{name} {when}: {found:?}")).collect()
+    cases
+        .into_iter()
+        .filter(|(is_wrong, ..)| *is_wrong)
+        .map(|(_, when, found)| format!("{name} {when}: {found:?}"))
+        .collect()
 }
 
 /// What is found in some execution.

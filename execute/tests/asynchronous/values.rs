@@ -81,7 +81,8 @@ const MAPS: &str = ", .param .align 64 .b8 a[128], .param .align 64 .b8 b[128]";
 
 /// Stores registers of a thread one behind the other, and a thread behind the other.
 fn stores(registers: usize, prefix: &str) -> String {
-    let mut text = format!("ld.param.u64 %x9, [out];\nmul.wide.u32 %x8, %r0, {};\nadd.u64 %x9, %x9, %x8;\n", registers * 4);
+    let mut text =
+        format!("ld.param.u64 %x9, [out];\nmul.wide.u32 %x8, %r0, {};\nadd.u64 %x9, %x9, %x8;\n", registers * 4);
     for i in 0..registers {
         writeln!(text, "st.global.b32 [%x9+{}], {prefix}{i};", i * 4).expect("a text");
     }
