@@ -144,14 +144,6 @@ impl Past {
     }
 }
 
-/// An address of a lane, resolved.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    pub region: Region,
-    /// The key of the place in what is known of synchronization.
-    pub key: u64,
-}
-
 /// The key of a place in shared memory.
 pub fn shared_key(cta: u32, at: u64) -> u64 {
     1 << 63 | u64::from(cta) << 32 | at

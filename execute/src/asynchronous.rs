@@ -1,68 +1,502 @@
-//! Asynchronous operations.
+//! Asynchronous operations: those in flight, who waits for them, and how they complete.
+//!
+//! An operation that an mbarrier is told of is in flight until the machine completes it, in any order; then it moves its data, and
+//! what it touches is looked at with the clock of its start. What a thread waits for by itself (a group, `tcgen05.wait`) is looked
+//! at when it starts, under the number of its chain that the wait will see.
 
-use crate::{
-    code::{Matrix, Op, Operation},
-    machine::{Cta, Machine},
-    report::FindingKind,
-    warp::Warp,
+mod bulk;
+mod copy;
+mod fence;
+mod mbarrier;
+mod memory;
+mod multiply;
+mod reduce;
+mod store;
+mod tcgen05;
+mod tensor_map;
+mod tensor_memory;
+mod wgmma;
+
+use std::collections::VecDeque;
+
+use ptx_isa::{Family, Role, Space};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::{
+    bulk::Move,
+    mbarrier::{Key, Mbarrier},
+    tensor_memory::Tensor,
+    wgmma::Multiplies,
 };
+use crate::{
+    access::Lane,
+    clock::{Agent, Clock, Epoch, INDEX_BITS, Meeting, Past},
+    code::{Given, Operation, Pc, Source},
+    machine::{Cta, Machine},
+    memory::{Region, region},
+    report::FindingKind,
+    shadow::{Info, Record},
+    warp::{Lanes, Wait, Warp, each},
+};
+
+/// What completes in the order of its start, or of its completion: of a thread, of a warp, or of an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Chain {
+    /// `cp.async` of a thread.
+    Copy(u32),
+    /// What operations in bulk of a thread read, and what they write.
+    BulkRead(u32),
+    BulkWrite(u32),
+    /// What an mbarrier is told of, in the order of completion.
+    Barrier(Key),
+    /// `mbarrier.init` of a thread.
+    Init(u32),
+    /// What `tcgen05.commit` of a thread tracks, and where it starts.
+    Tensor(u32),
+    Issue(u32),
+    /// `tcgen05.ld` and `.st` of a warp, and its allocations.
+    TensorLoad(u32),
+    TensorStore(u32),
+    Allocation(u32),
+    /// `wgmma` of a warpgroup.
+    Wgmma(u32),
+}
+
+/// Operations that complete in groups, by their numbers from 1.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    pub started: Epoch,
+    committed: Vec<Epoch>,
+}
+
+impl Groups {
+    pub fn start(&mut self) -> Epoch {
+        self.started += 1;
+        self.started
+    }
+
+    pub fn commit(&mut self) {
+        self.committed.push(self.started);
+    }
+
+    /// The last operation that is complete when so many groups are left.
+    pub fn complete(&self, pending: u64) -> Epoch {
+        let left = usize::try_from(pending).unwrap_or(usize::MAX).saturating_add(1);
+        self.committed.len().checked_sub(left).map_or(0, |index| self.committed[index])
+    }
+}
 
 /// Those of a CTA.
 #[derive(Default)]
-pub struct Async;
+pub struct Async {
+    chains: FxHashMap<Chain, Agent>,
+    next: u32,
+    /// How far each chain has come that is counted when it starts.
+    epochs: FxHashMap<Chain, Epoch>,
+    /// By warp, lanes whose wait for an mbarrier is over without it.
+    given_up: Vec<Lanes>,
+    /// By thread, `cp.async` and operations in bulk.
+    copies: FxHashMap<u32, Groups>,
+    bulk: FxHashMap<u32, Groups>,
+    /// By thread, how many of its `mbarrier.init` stand before its last `fence.mbarrier_init`.
+    initialized: FxHashMap<u32, Epoch>,
+    /// By thread, what stands before its last `tcgen05.fence::before_thread_sync`, and what relaxed waits have observed.
+    before: FxHashMap<u32, Past>,
+    after: FxHashMap<u32, Past>,
+    /// By thread, the start of its last operation that `tcgen05.commit` tracks.
+    tracked: FxHashMap<u32, Clock>,
+    tensor: Tensor,
+    multiplies: Vec<Multiplies>,
+}
 
 impl Async {
-    pub fn new(_threads: u32) -> Self {
-        Self
+    pub fn new(threads: u32, multiplies: bool) -> Self {
+        let warps = threads.div_ceil(32) as usize;
+        let count = if multiplies { warps } else { 0 };
+        let multiplies = (0..count).map(|_| Multiplies::default()).collect();
+        Self { next: threads, given_up: vec![0; warps], multiplies, ..Self::default() }
     }
 
-    pub fn has_barriers(&self) -> bool {
-        false
+    /// The next number of a chain.
+    fn start(&mut self, chain: Chain) -> Epoch {
+        let epoch = self.epochs.entry(chain).or_default();
+        *epoch += 1;
+        *epoch
     }
+
+    /// How far a chain has come.
+    fn epoch(&self, chain: Chain) -> Epoch {
+        self.epochs.get(&chain).copied().unwrap_or(0)
+    }
+
+    /// Whether the wait of a lane is over without what it waits for; that is said once.
+    fn gives_up(&mut self, thread: u32) -> bool {
+        let Some(lanes) = self.given_up.get_mut(thread as usize / 32) else { return false };
+        let bit = 1 << (thread % 32);
+        let is = *lanes & bit != 0;
+        *lanes &= !bit;
+        is
+    }
+}
+
+/// Operations that are performed one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Line {
+    /// Those of the tensor cores of a cluster.
+    Tensor(u32),
+    /// Operations in bulk of a thread of a CTA.
+    Bulk(u32, u32),
+}
+
+/// An operation that has begun.
+pub struct Begun {
+    cta: u32,
+    thread: u32,
+    pc: Pc,
+    /// The clock at its start.
+    start: Clock,
+    line: Option<Line>,
+    what: What,
+}
+
+/// What an operation does.
+pub enum What {
+    /// It moves bytes.
+    Move(Box<Move>),
+    /// Tensor cores multiply, or tensor memory is copied to.
+    Tensor(Box<tcgen05::Work>),
+    /// All that a thread has started before is complete: these mbarriers are told.
+    Commit(Vec<Key>, Agent, Epoch),
+    /// A CTA that has not begun is taken; where that is said.
+    Cancel(Vec<(Region, Key)>),
 }
 
 /// Those that have begun and not ended.
 #[derive(Default)]
-pub struct InFlight;
+pub struct InFlight {
+    queue: VecDeque<Begun>,
+    barriers: FxHashMap<Key, Mbarrier>,
+    /// By place in global memory, the fences that acquire a tensor map that was made there in this grid.
+    maps: FxHashMap<(usize, u64), Vec<(Agent, Epoch)>>,
+    /// CTAs whose threads can go on that wait for this.
+    woken: Vec<(u32, Wait)>,
+    /// How often all waits were given up since something happened, and when that was.
+    rounds: u32,
+    version: u64,
+}
 
-pub struct Begun;
+/// How often all waits are given up before it counts as a hang. A kernel may stop waiting by itself before.
+const ROUNDS: u32 = 1024;
 
 impl InFlight {
     pub fn is_empty(&self) -> bool {
-        true
+        self.queue.is_empty()
     }
 
-    pub fn deliver_one(&mut self, _pick: &mut dyn FnMut(usize) -> bool) -> Option<Begun> {
-        None
+    /// One of those that may complete next: the first for which `pick` says so, which is asked with how many are left.
+    pub fn deliver_one(&mut self, pick: &mut dyn FnMut(usize) -> bool) -> Option<Begun> {
+        let mut lines: FxHashSet<Line> = FxHashSet::default();
+        let mut free = Vec::new();
+        for (index, op) in self.queue.iter().enumerate() {
+            if op.line.is_none_or(|line| lines.insert(line)) {
+                free.push(index);
+                // Others need not be looked at for a choice at random.
+                if free.len() == 64 {
+                    break;
+                }
+            }
+        }
+        let count = free.len();
+        let at = free.into_iter().enumerate().find(|(index, _)| pick(count - index))?.1;
+        self.queue.remove(at)
+    }
+
+    /// Threads of a CTA may go on that wait for something.
+    pub fn wake(&mut self, cta: u32, wait: Wait) {
+        if !self.woken.contains(&(cta, wait)) {
+            self.woken.push((cta, wait));
+        }
     }
 }
 
 impl Machine<'_> {
-    pub fn complete(&mut self, _op: Begun) -> bool {
-        false
+    /// Completes an operation.
+    pub fn complete(&mut self, op: Begun) -> bool {
+        let index = op.cta as usize;
+        if let Some(mut cta) = self.ctas.get_mut(index).and_then(Option::take) {
+            self.finish_operation(&mut cta, op);
+            self.ctas[index] = Some(cta);
+        }
+        self.change();
+        self.wake();
+        true
     }
 
+    fn finish_operation(&mut self, cta: &mut Cta, op: Begun) {
+        match op.what {
+            What::Move(ref of) => self.finish_move(cta, &op, of),
+            What::Tensor(ref of) => self.finish_tensor(cta, &op, of),
+            What::Commit(ref keys, agent, epoch) => self.finish_commit(cta, &op, keys, agent, epoch),
+            What::Cancel(ref places) => self.finish_cancel(cta, &op, places),
+        }
+    }
+
+    /// Completes operations of a CTA that are wanted now.
+    fn finish_those(&mut self, cta: &mut Cta, is: impl Fn(&Begun) -> bool) {
+        let mut index = 0;
+        while index < self.in_flight.queue.len() {
+            if self.in_flight.queue[index].cta == cta.index && is(&self.in_flight.queue[index]) {
+                if let Some(op) = self.in_flight.queue.remove(index) {
+                    self.finish_operation(cta, op);
+                }
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Lets threads go on for which what they wait for has happened.
+    pub fn wake(&mut self) {
+        for (cta, wait) in std::mem::take(&mut self.in_flight.woken) {
+            let Some(Some(cta)) = self.ctas.get_mut(cta as usize) else { continue };
+            let groups = cta.warps.iter_mut().flat_map(|warp| &mut warp.groups);
+            groups.filter(|group| group.wait == wait).for_each(|group| group.wait = Wait::Ready);
+        }
+    }
+
+    /// Nothing else can happen: waits for mbarriers end without what they wait for, so that a kernel that polls goes on.
     pub fn give_up_waits(&mut self) -> bool {
-        false
+        let flight = &mut self.in_flight;
+        if flight.version != self.version {
+            (flight.version, flight.rounds) = (self.version, 0);
+        }
+        flight.rounds += 1;
+        if flight.rounds > ROUNDS {
+            return false;
+        }
+        let mut any = false;
+        for index in self.running.clone() {
+            let Some(cta) = self.ctas[index as usize].as_mut() else { continue };
+            for (warp, given_up) in cta.warps.iter_mut().zip(&mut cta.asynchronous.given_up) {
+                for group in warp.groups.iter_mut().filter(|group| group.wait == Wait::Mbarrier) {
+                    group.wait = Wait::Ready;
+                    *given_up |= group.lanes;
+                    any = true;
+                }
+            }
+        }
+        any
     }
 
-    pub fn flush(&mut self) {}
+    /// The grid is over: what is in flight completes.
+    pub fn flush(&mut self) {
+        while let Some(op) = self.in_flight.deliver_one(&mut |_| true) {
+            self.complete(op);
+        }
+    }
 
-    pub fn end_of_cta(&mut self, _cta: &Cta) {}
+    /// All threads of a CTA have ended.
+    pub fn end_of_cta(&mut self, cta: &mut Cta) {
+        self.check_bulk_reads(cta);
+        self.check_leaks(cta);
+        self.finish_those(cta, |_| true);
+        if self.cluster == 1 {
+            self.in_flight.barriers.retain(|(owner, _), _| *owner != cta.index);
+        }
+    }
+
+    /// The agent of a chain of a CTA. What it does is the work of a thread.
+    fn agent(&mut self, cta: &mut Cta, chain: Chain, thread: u32) -> Agent {
+        let own = &mut cta.asynchronous;
+        let next = &mut own.next;
+        let agent = *own.chains.entry(chain).or_insert_with(|| {
+            let index = (*next).min((1 << INDEX_BITS) - 1);
+            *next += 1;
+            cta.index << INDEX_BITS | index
+        });
+        self.owners.insert(agent, thread);
+        agent
+    }
+
+    /// An operation of a chain begins: its agent and its number.
+    fn begin_of(&mut self, cta: &mut Cta, chain: Chain, thread: u32) -> (Agent, Epoch) {
+        (self.agent(cta, chain, thread), cta.asynchronous.start(chain))
+    }
+
+    /// The clock of a thread, as an operation that it starts has it. What the thread does next is not before the operation.
+    fn start_clock(&self, cta: &mut Cta, thread: u32) -> Clock {
+        let own = &mut cta.order[thread as usize].clock;
+        let start = own.clone();
+        own.advance();
+        start
+    }
+
+    /// The clock of what lanes start together.
+    fn joined(&self, cta: &Cta, warp: &Warp, lanes: Lanes) -> Clock {
+        let mut meeting = Meeting::default();
+        Self::threads(warp, lanes).for_each(|(_, thread)| meeting.join(&cta.order[thread as usize].clock));
+        Clock::of(meeting.past())
+    }
+
+    /// Puts an operation in flight.
+    fn launch_operation(&mut self, cta: &mut Cta, at: Lane, line: Option<Line>, what: What) {
+        let start = self.start_clock(cta, at.thread);
+        let op = Begun { cta: cta.index, thread: at.thread, pc: at.pc, start, line, what };
+        self.in_flight.queue.push_back(op);
+    }
+
+    /// The value of an operand, if the form has it.
+    fn operand(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Operation, role: Role) -> Option<u64> {
+        match of.given(role)? {
+            Given::One(source) => Some(self.value(cta, warp, at.base, at.lane, *source)),
+            Given::Address(address) => Some(self.address(cta, warp, at.base, at.lane, *address)),
+            Given::Tensor(map, _) => Some(self.value(cta, warp, at.base, at.lane, *map)),
+            Given::Many(_) => None,
+        }
+    }
+
+    fn number(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Operation, role: Role) -> u64 {
+        self.operand(cta, warp, at, of, role).unwrap_or(0)
+    }
+
+    /// Whether a predicate holds, or a constant is not zero.
+    fn holds(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Operation, role: Role) -> bool {
+        match of.given(role) {
+            Some(Given::One(source @ (Source::Reg(_) | Source::Not(_)))) => {
+                self.value(cta, warp, at.base, at.lane, *source) & 1 == 1
+            }
+            Some(Given::One(source)) => self.value(cta, warp, at.base, at.lane, *source) != 0,
+            _ => false,
+        }
+    }
+
+    /// A place that an operand is the address of, in a state space.
+    fn place(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Operation, role: Role, space: Space) -> Region {
+        resolve(space, self.number(cta, warp, at, of, role))
+    }
+
+    /// The key of a place in shared memory.
+    fn key(&self, cta: &Cta, place: Region) -> Option<Key> {
+        let Region::Shared(rank, offset) = place else { return None };
+        Some((self.rank(cta, rank)?, offset))
+    }
+
+    /// Writes the result of a role, if it is a register.
+    fn give_result(warp: &mut Warp, at: Lane, of: &Operation, role: Role, value: u64) {
+        if let Some(register) = of.register(role) {
+            warp.set(at.base, register, at.lane, value);
+        }
+    }
+
+    /// Something is misused.
+    fn misused(&mut self, cta: &Cta, at: Lane, message: String) {
+        self.find(cta, FindingKind::Misuse, at.thread, at.pc, None, None, message, None);
+    }
+
+    /// Lanes that are done go on behind the instruction, and the others wait.
+    fn go_on(warp: &mut Warp, index: usize, done: Lanes, wait: Wait) {
+        let group = warp.groups[index];
+        if group.lanes & !done == 0 {
+            warp.groups[index].pc += 1;
+            return;
+        }
+        if done != 0 {
+            warp.split(index, done, group.pc + 1, Wait::Ready);
+        }
+        warp.groups[index].wait = wait;
+    }
 
     pub fn asynchronous(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {
-        self.unsupported(cta, warp, index, of.form.family().words());
+        use Family::*;
+        match of.form.family() {
+            MbarrierInit
+            | MbarrierInval
+            | MbarrierExpectTx
+            | MbarrierCompleteTx
+            | MbarrierArrive
+            | MbarrierArriveExpectTx
+            | MbarrierArriveNoComplete
+            | MbarrierArriveDrop
+            | MbarrierArriveDropExpectTx
+            | MbarrierArriveDropNoComplete
+            | MbarrierTestWait
+            | MbarrierTestWaitParity
+            | MbarrierTryWait
+            | MbarrierTryWaitParity
+            | MbarrierPendingCount
+            | CpAsyncMbarrierArrive => {
+                self.mbarrier(cta, warp, index, of);
+            }
+            BarrierClusterWait => {
+                let group = warp.groups[index];
+                let done = self.cluster_wait(cta, warp, group.lanes, group.pc);
+                Self::go_on(warp, index, done, Wait::Cluster);
+            }
+            WgmmaFence | WgmmaCommitGroup | WgmmaWaitGroup | WgmmaMmaAsync | WgmmaMmaAsyncSp => {
+                self.wgmma(cta, warp, index, of);
+            }
+            Tcgen05Alloc
+            | Tcgen05Dealloc
+            | Tcgen05WaitLd
+            | Tcgen05WaitSt
+            | Tcgen05RelinquishAllocPermit
+            | Tcgen05Ld
+            | Tcgen05LdRed
+            | Tcgen05St => self.tensor_of_warp(cta, warp, index, of),
+            _ => {
+                let group = warp.groups[index];
+                for lane in each(group.lanes) {
+                    let thread = warp.first + lane as u32;
+                    let at = Lane { lane, thread, pc: group.pc, base: group.base };
+                    self.of_lane(cta, warp, at, of, lane == group.lanes.trailing_zeros() as usize);
+                }
+                warp.groups[index].pc += 1;
+            }
+        }
     }
 
-    pub fn matrix(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Matrix) {
-        self.unsupported(cta, warp, index, &of.words.join("."));
+    /// What each lane does for itself.
+    fn of_lane(&mut self, cta: &mut Cta, warp: &mut Warp, at: Lane, of: &Operation, is_first: bool) {
+        use Family::*;
+        match of.form.family() {
+            CpAsync | CpAsyncCommitGroup | CpAsyncWaitGroup | CpAsyncWaitAll => self.copy(cta, warp, at, of),
+            CpAsyncBulk | CpReduceAsyncBulk => self.bulk(cta, warp, at, of),
+            CpAsyncBulkTensor | CpReduceAsyncBulkTensor => self.bulk_tensor(cta, warp, at, of),
+            CpAsyncBulkCommitGroup => cta.asynchronous.bulk.entry(at.thread).or_default().commit(),
+            CpAsyncBulkWaitGroup => self.wait_for_bulk(cta, warp, at, of),
+            TensormapReplaceTile => self.replace_map(cta, warp, at, of),
+            TensormapCpFenceproxy => self.copy_map(cta, warp, at, of, is_first),
+            StBulk => self.store_bulk(cta, warp, at, of),
+            StAsync | RedAsync => self.store_async(cta, warp, at, of),
+            ClusterlaunchcontrolTryCancelAsync => self.try_cancel(cta, warp, at, of),
+            ClusterlaunchcontrolQueryCancel => self.query_cancel(cta, warp, at, of),
+            Tcgen05Mma | Tcgen05MmaWs | Tcgen05MmaSp | Tcgen05MmaWsSp => self.tensor_multiply(cta, warp, at, of),
+            Tcgen05Cp => self.tensor_copy(cta, warp, at, of),
+            Tcgen05Shift => self.tensor_shift(cta, warp, at, of),
+            Tcgen05Commit => self.tensor_commit(cta, warp, at, of),
+            _ => self.fence_of(cta, warp, at, of),
+        }
     }
+}
 
-    pub fn unsupported(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, what: &str) {
-        let group = warp.groups[index];
-        let thread = warp.first + group.lanes.trailing_zeros();
-        let message = format!("`{what}` is no instruction that can be run here");
-        let _ = Op::Nothing;
-        self.find(cta, FindingKind::Unsupported, thread, group.pc, None, None, message, None);
+/// Where an address leads. Instructions without a state space take addresses of shared memory, too.
+fn resolve(space: Space, address: u64) -> Region {
+    match region(space, address) {
+        Region::Nowhere if space == Space::Generic => region(Space::SharedCluster, address),
+        found => found,
     }
+}
+
+/// A place so much further on.
+fn further(place: Region, by: u64) -> Region {
+    match place {
+        Region::Global(piece, at) => Region::Global(piece, at.wrapping_add(by)),
+        Region::Shared(rank, at) => Region::Shared(rank, at.wrapping_add(by)),
+        other => other,
+    }
+}
+
+/// An access of a chain.
+fn record(agent: Agent, epoch: Epoch, info: Info) -> Record {
+    Record { agent, epoch, info }
 }

@@ -231,6 +231,8 @@ impl Machine<'_> {
             cluster.phase += 1;
             cluster.arrived = 0;
             cluster.done.push(std::mem::take(&mut cluster.past).past());
+            let first = number * self.cluster;
+            (first..first + self.cluster).for_each(|cta| self.in_flight.wake(cta, Wait::Cluster));
             self.change();
         }
     }

@@ -141,6 +141,18 @@ impl View {
         }
     }
 
+    /// Only what chains of operations have done, which stand behind so many threads of each CTA.
+    fn chains(&self, threads: usize) -> Self {
+        let of = |epochs: &Epochs| -> Epochs {
+            if epochs.len() <= threads {
+                return Epochs::default();
+            }
+            Rc::new(std::iter::repeat_n(0, threads).chain(epochs[threads..].iter().copied()).collect())
+        };
+        let near = self.near.as_ref().map(|(cta, epochs)| (*cta, of(epochs)));
+        Self { near, far: Rc::new(self.far.iter().map(|(cta, epochs)| (*cta, of(epochs))).collect()) }
+    }
+
     /// Whether it is the same one in memory, so that joining both is joining one.
     fn is_shared_with(&self, other: &Self) -> bool {
         let near = match (&self.near, &other.near) {
@@ -162,6 +174,16 @@ pub struct Past {
 }
 
 impl Past {
+    /// What operations that complete by themselves have done, of all that came before. So many threads stand before them.
+    pub fn chains(&self, threads: u32) -> Self {
+        Self { seen: self.seen.chains(threads as usize), fenced: self.fenced.chains(threads as usize) }
+    }
+
+    /// An operation of a chain came before.
+    pub fn see(&mut self, agent: Agent, epoch: Epoch) {
+        self.seen.raise(agent, epoch);
+    }
+
     /// Both of both.
     pub fn join(&mut self, other: &Self) {
         self.seen.join(&other.seen);
@@ -185,6 +207,11 @@ impl Clock {
     pub fn new(agent: Agent) -> Self {
         let near = View { near: Some((cta_of(agent), Epochs::default())), far: Rc::default() };
         Self { agent, own: 1, fenced_own: 0, past: Past { seen: near.clone(), fenced: near } }
+    }
+
+    /// The clock of what comes after a past, and is nobody's.
+    pub fn of(past: Past) -> Self {
+        Self { agent: Agent::MAX, own: 0, fenced_own: 0, past }
     }
 
     /// Whether it comes after what an agent did in an epoch.
@@ -273,10 +300,5 @@ impl Meeting {
     /// All of them.
     pub fn past(self) -> Past {
         self.past
-    }
-
-    /// All of them so far.
-    pub fn past_so_far(&self) -> &Past {
-        &self.past
     }
 }

@@ -3,6 +3,7 @@
 mod decode;
 mod fast;
 mod operand;
+mod touched;
 
 use ptx_isa::{
     Asynchronous, AtomOp, Fence, Reduction, Role, Scope, Sem, Space, Type,
@@ -14,6 +15,7 @@ pub use self::{
     decode::decode,
     fast::{Column, Fast, LANES},
     operand::Special,
+    touched::is_wgmma,
 };
 use crate::report::SourceLine;
 
@@ -239,7 +241,30 @@ pub enum Op {
 pub struct Operation {
     pub form: Asynchronous,
     pub arguments: Vec<(Role, Given)>,
-    pub results: Vec<Option<Reg>>,
+}
+
+impl Operation {
+    /// The operand of a role.
+    pub fn given(&self, role: Role) -> Option<&Given> {
+        self.arguments.iter().find(|(own, _)| *own == role).map(|(_, given)| given)
+    }
+
+    /// The register of a role, where it is one.
+    pub fn register(&self, role: Role) -> Option<Reg> {
+        match self.given(role) {
+            Some(Given::One(Source::Reg(register))) => Some(*register),
+            _ => None,
+        }
+    }
+
+    /// All sources of a role.
+    pub fn many(&self, role: Role) -> &[Source] {
+        match self.given(role) {
+            Some(Given::Many(sources)) => sources,
+            Some(Given::One(source)) => std::slice::from_ref(source),
+            _ => &[],
+        }
+    }
 }
 
 /// An operand of an asynchronous operation.
@@ -273,7 +298,6 @@ pub struct Step {
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    pub name: String,
     pub entry: Pc,
     pub registers: u32,
     /// Bytes of local memory, of its variables and parameters of calls.
@@ -295,6 +319,11 @@ pub struct Program {
     pub parameters: Vec<Parameter>,
     /// Whether anything goes through the async proxy.
     pub is_asynchronous: bool,
+    /// Whether there is a `wgmma`, and then by step the registers that it reads and writes.
+    pub multiplies: bool,
+    pub touched: Vec<(Vec<Reg>, Vec<Reg>)>,
+    /// Whether addresses of mbarriers lose the bit that tells the CTAs of a pair apart, as CUTLASS does it: `and` with this.
+    pub masks_peers: bool,
     /// By line of PTX, the line of the source.
     pub sources: Vec<(u32, SourceLine)>,
     /// By line of PTX, the mnemonic.

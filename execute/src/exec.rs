@@ -105,6 +105,9 @@ impl Machine<'_> {
                 let help = Some("a higher limit (`--step-limit`), or fewer rounds of the loop".into());
                 return self.find(cta, FindingKind::StepLimit, thread, group.pc, None, None, message, help);
             }
+            if program.multiplies && lanes != 0 {
+                self.watch_registers(cta, warp, group.pc, group.base);
+            }
             if lanes == 0 {
                 group.pc += 1;
                 warp.groups[index].pc = group.pc;
@@ -348,7 +351,8 @@ impl Machine<'_> {
         }
     }
 
-    fn fence(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, sem: Option<FenceSem>, scope: ptx_isa::Scope) {
+    /// A fence of lanes.
+    pub fn fence(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, sem: Option<FenceSem>, scope: ptx_isa::Scope) {
         if !self.options.races {
             return;
         }

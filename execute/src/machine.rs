@@ -7,8 +7,8 @@ use crate::{
     access::History,
     asynchronous::{Async, InFlight},
     barrier::Barriers,
-    clock::{Agent, Clock, Epoch, INDEX_BITS, cta_of, index_of},
-    code::{Op, Pc, Program},
+    clock::{Agent, Clock, INDEX_BITS, cta_of, index_of},
+    code::{Pc, Program},
     finding::{Findings, Who, place, site},
     launch::{Dim3, Launch, Options, Schedule},
     memory::Global,
@@ -171,13 +171,14 @@ impl<'r> Machine<'r> {
                 {
                     continue;
                 }
-                if self.begun - self.cancelled < self.total {
+                if self.begun + self.cancelled < self.total {
                     self.admit();
                     continue;
                 }
                 break;
             };
             self.take_turn(cta, warp, budget);
+            self.wake();
             if !self.in_flight.is_empty() && self.random.happens(64) {
                 self.deliver();
             }
@@ -208,7 +209,7 @@ impl<'r> Machine<'r> {
 
     fn deliver(&mut self) {
         let pick = self.random.next();
-        if let Some(op) = self.in_flight.deliver_one(&mut |count: usize| pick % count as u64 == 0) {
+        if let Some(op) = self.in_flight.deliver_one(&mut |count: usize| pick.is_multiple_of(count as u64)) {
             self.complete(op);
         }
     }
@@ -262,7 +263,7 @@ impl<'r> Machine<'r> {
             order: (0..threads).map(thread).collect(),
             barriers: Barriers::default(),
             ended: 0,
-            asynchronous: Async::new(threads),
+            asynchronous: Async::new(threads, self.program.multiplies),
         };
         for warp in 0..cta.warps.len() as u32 {
             let priority = self.random.next();
@@ -367,18 +368,18 @@ impl<'r> Machine<'r> {
         self.run_warp(&mut cta, warp as usize, budget);
         let is_over = cta.ended == cta.threads;
         if is_over {
-            self.end_of_cta(&cta);
+            self.end_of_cta(&mut cta);
             self.running.retain(|other| *other != index);
             self.admit_behind();
         }
         // Others of the cluster may still use its shared memory.
-        if !is_over || self.cluster > 1 || cta.asynchronous.has_barriers() {
+        if !is_over || self.cluster > 1 {
             self.ctas[index as usize] = Some(cta);
         }
         if is_over && self.cluster > 1 {
             let first = index - index % self.cluster;
             let all = first..first + self.cluster;
-            if all.clone().all(|other| !self.running.contains(&other)) && self.in_flight.is_empty() {
+            if all.clone().all(|other| !self.running.contains(&other)) {
                 all.for_each(|other| self.ctas[other as usize] = None);
             }
         }
@@ -432,12 +433,8 @@ impl<'r> Machine<'r> {
     }
 
     fn hang(&mut self, cta: &Cta, thread: u32, pc: Pc, wait: Wait) {
-        // A thread that waits stands behind its barrier.
-        let at = if matches!(wait, Wait::Ready | Wait::Gather(..) | Wait::Mbarrier | Wait::Completion) {
-            pc
-        } else {
-            pc.saturating_sub(1)
-        };
+        // A thread that waits at a barrier of the CTA stands behind it.
+        let at = if matches!(wait, Wait::Barrier(_)) { pc.saturating_sub(1) } else { pc };
         let why = match wait {
             Wait::Ready => "the thread goes round in a loop that nothing can end".to_owned(),
             Wait::Barrier(id) => {
@@ -531,6 +528,11 @@ impl<'r> Machine<'r> {
             () => Scope::Gpu,
         };
         let (one, two) = (record.info, earlier.info);
+        if one.is_async() && !two.is_async() && !two.writes() {
+            return "a `fence.proxy.async` of the thread that reads, behind the read, and a barrier behind it; most GPUs \
+                    do without the fence where there is a barrier"
+                .into();
+        }
         if one.is_async() && !two.is_async() {
             return "a `fence.proxy.async` of the thread that accesses it first, and a barrier behind it".into();
         }
@@ -577,19 +579,9 @@ impl<'r> Machine<'r> {
         offset(self.global.pieces.get(piece).map_or("?", |piece| &piece.name), at)
     }
 
-    /// Who comes after an operation of a chain, when.
-    pub fn epoch(epoch: u32) -> Epoch {
-        epoch
-    }
-
     /// The step whose turn it is, for its line.
     pub fn line(&self, pc: Pc) -> u32 {
         self.program.steps.get(pc as usize).map_or(0, |step| step.line)
-    }
-
-    /// Whether a step is one that lanes do together.
-    pub fn gathers(op: &Op) -> bool {
-        matches!(op, Op::Collective(..) | Op::Matrix(_) | Op::Asynchronous(_))
     }
 
     /// The threads of lanes of a warp.

@@ -160,8 +160,16 @@ impl Record {
     fn is_covered_by(self, other: Self, is_exact: bool) -> bool {
         let (a, b) = (self.info, other.info);
         let strength = |info: Info| info.0 >> SIZE_AT & 63;
+        // An asynchronous write comes behind a proxy fence, and what it overwrites cannot be seen behind it.
+        let same_proxy = a.is_async() == b.is_async() || b.writes();
         let is_alike = || cta_of(self.agent) == cta_of(other.agent) && (!b.writes() || b.is_atomic() && a.writes());
-        a.is_async() == b.is_async() && (b.strength() == 0 || strength(a) == strength(b) && (!is_exact || is_alike()))
+        same_proxy && (b.strength() == 0 || strength(a) == strength(b) && (!is_exact || is_alike()))
+    }
+
+    /// Whether it is an earlier read of the same chain of operations: who has seen the later one has seen it, too.
+    fn is_repeated_by(self, other: Self, is_exact: bool) -> bool {
+        let reads = !self.info.writes() && !other.info.writes();
+        reads && self.agent == other.agent && self.epoch <= other.epoch && self.is_covered_by(other, is_exact)
     }
 
     /// Whether an atomic operation takes the place of the write that it continues.
@@ -217,20 +225,6 @@ impl Shadow {
         Self { cells: Vec::new(), lists: Vec::new(), free: Vec::new(), bound, is_exact: bound > 4 }
     }
 
-    /// All accesses came before what comes now.
-    pub fn clear(&mut self) {
-        self.cells.clear();
-        self.lists.clear();
-        self.free.clear();
-    }
-
-    /// How many bytes of memory it takes.
-    pub fn bytes(&self) -> u64 {
-        let lists: usize =
-            self.lists.iter().map(|list| list.capacity() * size_of::<Record>() + size_of_val(list)).sum();
-        (self.cells.capacity() * size_of::<Cell>() + lists) as u64
-    }
-
     /// An access of bytes from an offset on: which earlier ones conflict with it, without an order.
     pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) {
         let (first, end) = (at / CELL, (at + bytes).div_ceil(CELL));
@@ -272,7 +266,9 @@ impl Shadow {
                 return;
             }
         } else if (write.is_none() || after(write))
-            && (read.is_none() || same(read) && after(read) && read.is_covered_by(new, is_exact))
+            && (read.is_none()
+                || same(read)
+                    && (after(read) && read.is_covered_by(new, is_exact) || read.is_repeated_by(new, is_exact)))
         {
             *read = new;
             return;
@@ -344,7 +340,7 @@ fn touch_list(
         let is_continued = !is_exact || !new.info.is_atomic() || last == Some(*old);
         let replaces = is_continued && old.is_replaced_by(new, access.cluster, is_exact);
         let is_covered = is_continued && is_before && old.is_covered_by(new, is_exact);
-        let goes = !is_read_behind_write && (is_known || replaces || is_covered);
+        let goes = !is_read_behind_write && (is_known || replaces || is_covered || old.is_repeated_by(new, is_exact));
         if goes {
             old.info = old.info.with_mask(old.info.mask() & !mask);
         }

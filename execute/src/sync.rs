@@ -121,6 +121,18 @@ impl Pending {
         self.reads.push((place, Rc::clone(message)));
     }
 
+    /// What came before the last fence of a scope or a wider one.
+    pub fn fence(&self, scope: Scope) -> Option<&Past> {
+        self.fences[level(scope)].as_ref()
+    }
+
+    /// A relaxed wait for what was released, which a later fence completes to an acquire pattern.
+    pub fn observe(&mut self, address: u64, message: &Rc<Message>) {
+        if !message.is_empty() {
+            self.read((address, 8), message);
+        }
+    }
+
     fn releases(&self) -> bool {
         self.fences[0].is_some()
     }
@@ -226,11 +238,6 @@ impl Locations {
     /// No places. Exact ones keep more.
     pub fn new(is_exact: bool) -> Self {
         Self { is_exact, ..Self::default() }
-    }
-
-    /// All that was released came before what comes now.
-    pub fn clear(&mut self) {
-        self.places.clear();
     }
 
     /// A strong read of the last write, or of an earlier one, for which there is a message. One that forms no acquire pattern only

@@ -9,9 +9,14 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Access, Address, Barrier, Callee, Collective, Compute, Function, Given, Invoke, Matrix, Op, Operation, Parameter,
-    Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Special, Step, Vote, fast::fast,
+    Passed, Pc, Program, Reducing, Reg, Shuffle, Source, Special, Step, Vote,
+    fast::fast,
+    touched::{is_wgmma, reads},
 };
 use crate::{memory::window, report::SourceLine};
+
+/// All bits of an address in shared memory but the lowest one of the CTA's rank.
+const PEER_MASK: u32 = 0xfeff_ffff;
 
 /// Where variables of global and constant memory are; each is asked for once for each function that has it within, or for the
 /// module.
@@ -46,6 +51,9 @@ pub fn decode(
             }
         }
         frame.decode(function, &mut program);
+    }
+    if !program.multiplies {
+        program.touched = Vec::new();
     }
     program.sources = sources(module, &functions);
     program
@@ -201,7 +209,7 @@ impl<'f> Frame<'f> {
         };
         let [results, parameters] = self.flat.formals.each_ref().map(|list| list.iter().map(passed).collect());
         let (registers, local) = (self.register_words, self.local.next_multiple_of(16));
-        program.functions.push(Function { name: function.name.clone(), entry, registers, local, parameters, results });
+        program.functions.push(Function { entry, registers, local, parameters, results });
         if self.is_kernel {
             program.parameters.clone_from(&self.parameters);
         }
@@ -221,6 +229,10 @@ impl<'f> Frame<'f> {
             let guard = step.guard.map(|(register, holds)| (self.registers[register], holds));
             let op = self.op(step, entry).unwrap_or_else(Op::Unsupported);
             program.is_asynchronous |= matches!(op, Op::Asynchronous(_));
+            program.multiplies |= matches!(&op, Op::Asynchronous(of) if is_wgmma(of.form.family()));
+            let masks = |source: &Source| matches!(source, Source::Number(number) if *number as u32 == PEER_MASK);
+            program.masks_peers |= matches!(&op, Op::Compute(of) if of.sources.iter().any(masks));
+            program.touched.push((reads(&op), self.regs(step).into_iter().flatten().collect()));
             program.steps.push(Step { line: step.line, guard, op });
         }
     }
@@ -342,7 +354,6 @@ impl<'f> Frame<'f> {
             Action::Asynchronous(form, arguments) => Op::Asynchronous(Box::new(Operation {
                 form: (**form).clone(),
                 arguments: arguments.iter().map(|(role, operand)| (*role, self.given(operand))).collect(),
-                results: self.regs(step),
             })),
             Action::Barrier(barrier) if barrier.warp => {
                 let mask = Some(self.source(&barrier.id));

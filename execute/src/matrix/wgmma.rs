@@ -102,6 +102,32 @@ impl Wgmma {
         a
     }
 
+    /// The registers of D of one warp: `a` has its sixteen rows, where they do not come from its registers.
+    pub fn compute_warp(&self, a: Option<&[u64]>, a_registers: &[Lanes], b: &[u64], d: Option<&[Lanes]>) -> Vec<Lanes> {
+        let Shape { n, k, .. } = self.product.shape;
+        let gather = |registers: &[Lanes], fragment: Fragment, bits: usize, count: usize, columns: usize| {
+            let mut all = vec![0; 16 * columns];
+            for (lane, index) in (0..32 * count).map(|i| (i / count, i % count)) {
+                let place = fragment.place(bits, lane, index);
+                if let Some(element) = all.get_mut(place.row * columns + place.column) {
+                    *element = get(registers, lane, index, bits);
+                }
+            }
+            all
+        };
+        let (bits, accumulator) = (self.product.d.bits(), Fragment::Accumulator { rows: 16 });
+        let own = a.is_none().then(|| gather(a_registers, Fragment::A { rows: 16 }, self.product.a.bits(), k / 2, k));
+        let c = d.map(|registers| gather(registers, accumulator, bits, n / 2, n));
+        let product = Product { shape: Shape { m: 16, n, k }, ..self.product };
+        let result = product.multiply(a.or(own.as_deref()).unwrap_or(&[]), b, c.as_deref());
+        let mut registers = vec![[0; 32]; self.registers()[0]];
+        for (lane, index) in (0..32 * (n / 2)).map(|i| (i / (n / 2), i % (n / 2))) {
+            let place = accumulator.place(bits, lane, index);
+            set(&mut registers, lane, index, bits, result[place.row * n + place.column]);
+        }
+        registers
+    }
+
     /// The registers of D by warp. `a` and `b` are lists of M and N rows with K columns; without `d`, `scale-d` is false.
     pub fn compute(&self, a: &[u64], b: &[u64], d: Option<&[Vec<Lanes>; 4]>) -> [Vec<Lanes>; 4] {
         let Shape { m, n, .. } = self.product.shape;

@@ -142,7 +142,9 @@ impl<'m> Builder<'_, 'm> {
         let operands = &of.of.operands;
         let at = operands.iter().position(is_memory).unwrap_or(operands.len());
         let policy = usize::from(of.has("L2::cache_hint"));
-        let data = operands.iter().skip(at + 1).rev().skip(policy).rev().filter(|_| of.row.writes);
+        // The stride of `wmma.load` stands behind the address, too.
+        let has_data = of.row.writes || of.words[0] == "wmma";
+        let data = operands.iter().skip(at + 1).rev().skip(policy).rev().filter(|_| has_data);
         Action::Access(Access {
             kind,
             address: of.memory().map_or(Operand::Nothing, |operand| self.operand(frame, operand)),

@@ -1,0 +1,357 @@
+//! mbarriers (section 9.7.13.15): phases, arrivals, and what waits.
+
+use std::rc::Rc;
+
+use ptx_isa::{Family, ModifierKind, Role, Scope, Space};
+
+use super::{Begun, Chain, record};
+use crate::{
+    access::{Lane, shared_key},
+    clock::{Agent, Epoch, Past},
+    code::Operation,
+    launch::Schedule,
+    machine::{Cta, Machine},
+    memory::Region,
+    report::FindingKind,
+    shadow::Info,
+    sync::Message,
+    warp::{Wait, Warp, each},
+};
+
+/// Where an mbarrier is: the CTA, and the place in its shared memory.
+pub type Key = (u32, u64);
+
+/// The most threads, and the most bytes in either direction (section 9.7.13.15.2).
+const MOST: u64 = (1 << 20) - 1;
+
+/// An mbarrier.
+#[derive(Debug)]
+pub struct Mbarrier {
+    count: u64,
+    pending: u64,
+    phase: u64,
+    bytes: i64,
+    /// What is released in this phase, and was in the last one.
+    message: Message,
+    done: Rc<Message>,
+    /// The same for `tcgen05` operations, which relaxed arrivals and waits order, too.
+    order: Past,
+    done_order: Rc<Past>,
+}
+
+/// An arrival.
+#[derive(Clone, Copy)]
+struct Arrival {
+    count: u64,
+    /// Bytes that are expected besides.
+    bytes: u64,
+    drops: bool,
+    /// The scope, and whether it releases.
+    scope: Scope,
+    releases: bool,
+}
+
+impl Machine<'_> {
+    /// What arrives, waits, or makes mbarriers.
+    pub fn mbarrier(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {
+        let group = warp.groups[index];
+        let family = of.form.family();
+        let space = of.form.spaces().next().unwrap_or(Space::Generic);
+        let mut done = 0;
+        for lane in each(group.lanes) {
+            let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
+            if family == Family::MbarrierPendingCount {
+                let state = self.number(cta, warp, at, of, Role::State);
+                Self::give_result(warp, at, of, Role::Count, state & 0xffff_ffff);
+                done |= 1 << lane;
+                continue;
+            }
+            let place = self.place(cta, warp, at, of, Role::Barrier, space);
+            let Some(key) = self.key(cta, place).filter(|_| self.bytes(cta, place, 8).is_some()) else {
+                let name = self.place_name(cta, place);
+                self.outside(cta, at.thread, at.pc, name);
+                done |= 1 << lane;
+                continue;
+            };
+            let is_own = matches!(space, Space::Shared | Space::SharedCta);
+            if is_own && key.0 != cta.index {
+                let name = self.place_name(cta, place);
+                self.misused(cta, at, format!("`{name}` is not in `.{space}`: that is the thread's own CTA"));
+            }
+            let is_done = match family {
+                Family::MbarrierInit => {
+                    self.make(cta, warp, at, of, (place, key));
+                    true
+                }
+                _ => self.at_barrier(cta, warp, at, of, (place, key)),
+            };
+            done |= u32::from(is_done) << lane;
+        }
+        Self::go_on(warp, index, done, Wait::Mbarrier);
+    }
+
+    /// Whether a lane is done with an instruction at an mbarrier; otherwise it waits.
+    fn at_barrier(
+        &mut self,
+        cta: &mut Cta,
+        warp: &mut Warp,
+        at: Lane,
+        of: &Operation,
+        (place, key): (Region, Key),
+    ) -> bool {
+        use Family::*;
+        let family = of.form.family();
+        let gives_up = cta.asynchronous.gives_up(at.thread);
+        if !self.in_flight.barriers.contains_key(&key) {
+            if gives_up {
+                let name = self.place_name(cta, place);
+                self.misused(cta, at, format!("`{name}` is no mbarrier: nobody has initialized it"));
+                Self::give_result(warp, at, of, Role::Done, 1);
+            }
+            return gives_up;
+        }
+        let (scope, is_relaxed) = synchronizes(of);
+        let arrival = Arrival {
+            count: self.operand(cta, warp, at, of, Role::Count).unwrap_or(1) & 0xffff_ffff,
+            bytes: self.number(cta, warp, at, of, Role::Bytes) & 0xffff_ffff,
+            drops: matches!(family, MbarrierArriveDrop | MbarrierArriveDropExpectTx | MbarrierArriveDropNoComplete),
+            scope,
+            releases: !is_relaxed,
+        };
+        match family {
+            MbarrierTestWait | MbarrierTestWaitParity | MbarrierTryWait | MbarrierTryWaitParity => {
+                return self.wait(cta, warp, at, of, (place, key), gives_up);
+            }
+            MbarrierInval => {
+                self.touch_barrier(cta, at, place, true);
+                self.in_flight.barriers.remove(&key);
+            }
+            MbarrierExpectTx => {
+                self.touch_barrier(cta, at, place, false);
+                self.expect(cta, at, key, arrival.bytes as i64);
+            }
+            MbarrierCompleteTx => {
+                self.touch_barrier(cta, at, place, false);
+                self.expect(cta, at, key, -(arrival.bytes as i64));
+                self.settle(key);
+            }
+            CpAsyncMbarrierArrive => {
+                self.touch_barrier(cta, at, place, false);
+                self.arrive_behind_copies(cta, at, key, of.form.has("noinc"));
+            }
+            _ => {
+                self.touch_barrier(cta, at, place, false);
+                let state = self.arrive(cta, at, key, arrival);
+                Self::give_result(warp, at, of, Role::State, state);
+            }
+        }
+        true
+    }
+
+    /// `mbarrier.init`
+    fn make(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, of: &Operation, (place, key): (Region, Key)) {
+        let count = self.number(cta, warp, at, of, Role::Count) & 0xffff_ffff;
+        let name = self.place_name(cta, place);
+        if count == 0 || count > MOST {
+            let message = format!("the mbarrier `{name}` is for {count} arrivals, where 1 to {MOST} are possible");
+            self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(name.clone()), message, None);
+        }
+        if self.in_flight.barriers.contains_key(&key) {
+            self.misused(cta, at, format!("`{name}` is initialized, and is an mbarrier already"));
+        }
+        // A chain of its own, of which `fence.mbarrier_init` speaks.
+        let (agent, epoch) = self.begin_of(cta, Chain::Init(at.thread), at.thread);
+        let of_init = record(agent, epoch, Info::new(at.pc, 8, None, true));
+        if self.options.races {
+            self.touch(cta, at.thread, place, 8, of_init, None, None);
+        }
+        cta.order[at.thread as usize].clock.see(agent, epoch);
+        self.write(cta, place, &[0; 8]);
+        let barrier = Mbarrier {
+            count,
+            pending: count,
+            phase: 0,
+            bytes: 0,
+            message: Message::default(),
+            done: Rc::default(),
+            order: Past::default(),
+            done_order: Rc::default(),
+        };
+        self.in_flight.barriers.insert(key, barrier);
+        self.in_flight.wake(key.0, Wait::Mbarrier);
+        self.change();
+    }
+
+    /// An instruction of a thread uses an mbarrier, or ends it.
+    fn touch_barrier(&mut self, cta: &mut Cta, at: Lane, place: Region, ends: bool) {
+        if self.options.races {
+            let clock = &cta.order[at.thread as usize].clock;
+            let access = record(clock.agent, clock.own, Info::new(at.pc, 8, None, ends));
+            self.touch(cta, at.thread, place, 8, access, None, None);
+        }
+    }
+
+    /// More bytes are expected, or fewer.
+    fn expect(&mut self, cta: &Cta, at: Lane, key: Key, bytes: i64) {
+        let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return };
+        barrier.bytes = barrier.bytes.saturating_add(bytes);
+        if barrier.bytes.unsigned_abs() > MOST {
+            let (place, owner) = (self.name_of_shared(cta, key.1), key.0);
+            let message = format!("the mbarrier `{place}` of CTA {owner} expects more than {MOST} bytes");
+            self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(place), message, None);
+        }
+    }
+
+    /// A thread arrives: the state before.
+    fn arrive(&mut self, cta: &mut Cta, at: Lane, key: Key, of: Arrival) -> u64 {
+        if of.bytes > 0 {
+            self.expect(cta, at, key, of.bytes as i64);
+        }
+        let cluster = self.cluster;
+        let before = cta.asynchronous.before.get(&at.thread).cloned();
+        let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return 0 };
+        let state = barrier.phase << 32 | barrier.pending;
+        let order = &mut cta.order[at.thread as usize];
+        let agent = order.clock.agent;
+        if of.releases {
+            barrier.message.release(agent, of.scope, &order.clock.past(), cluster);
+            order.clock.advance();
+        } else {
+            // A fence before it releases.
+            for scope in [Scope::Cta, Scope::Cluster, Scope::Gpu] {
+                if let Some(past) = order.pending.fence(scope).filter(|_| scope <= of.scope) {
+                    barrier.message.release(agent, scope, past, cluster);
+                }
+            }
+        }
+        if let Some(before) = before {
+            barrier.order.join(&before);
+        }
+        if of.drops {
+            barrier.count = barrier.count.saturating_sub(of.count.min(1));
+        }
+        let (missing, count) = (barrier.pending, of.count);
+        barrier.pending = missing.saturating_sub(count);
+        if count > missing || count == 0 || count > MOST {
+            let name = self.name_of_shared(cta, key.1);
+            let message = format!("{count} arrive at the mbarrier `{name}`, and {missing} are missing in its phase");
+            self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
+        }
+        self.settle(key);
+        state
+    }
+
+    /// Ends the phase of an mbarrier if nothing is missing.
+    fn settle(&mut self, key: Key) {
+        let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return };
+        if barrier.pending != 0 || barrier.bytes != 0 {
+            return;
+        }
+        barrier.phase += 1;
+        barrier.pending = barrier.count;
+        barrier.done = Rc::new(std::mem::take(&mut barrier.message));
+        barrier.done_order = Rc::new(std::mem::take(&mut barrier.order));
+        self.in_flight.wake(key.0, Wait::Mbarrier);
+        self.change();
+    }
+
+    /// A test or a wait: whether the lane goes on.
+    fn wait(
+        &mut self,
+        cta: &mut Cta,
+        warp: &mut Warp,
+        at: Lane,
+        of: &Operation,
+        (place, key): (Region, Key),
+        gives_up: bool,
+    ) -> bool {
+        let family = of.form.family();
+        let blocks = matches!(family, Family::MbarrierTryWait | Family::MbarrierTryWaitParity);
+        let Some(barrier) = self.in_flight.barriers.get(&key) else { return true };
+        let is_over = match self.operand(cta, warp, at, of, Role::Parity) {
+            Some(parity) => barrier.phase & 1 != parity & 1,
+            None => barrier.phase > self.number(cta, warp, at, of, Role::State) >> 32,
+        };
+        if !is_over {
+            Self::give_result(warp, at, of, Role::Done, 0);
+            // The time limit of a wait may be over at once, for all lanes.
+            let is_short =
+                self.options.schedule != Schedule::RoundRobin && (self.time ^ self.options.seed).is_multiple_of(4);
+            return !blocks || gives_up || is_short;
+        }
+        // The wait itself does not order the thread with what made the mbarrier.
+        let (scope, is_relaxed) = synchronizes(of);
+        let (done, order) = (Rc::clone(&barrier.done), Rc::clone(&barrier.done_order));
+        self.touch_barrier(cta, at, place, false);
+        if self.options.races {
+            let own = &mut cta.order[at.thread as usize];
+            if is_relaxed {
+                own.pending.observe(shared_key(key.0, key.1), &done);
+            } else {
+                done.acquire(&mut own.clock, scope, self.cluster);
+            }
+            if *order != Past::default() {
+                cta.asynchronous.after.entry(at.thread).or_default().join(&order);
+            }
+        }
+        Self::give_result(warp, at, of, Role::Done, 1);
+        true
+    }
+
+    /// An arrival when all `cp.async` of the thread are complete; without `.noinc` the phase expects it besides the others.
+    fn arrive_behind_copies(&mut self, cta: &mut Cta, at: Lane, key: Key, is_counted: bool) {
+        let agent = self.agent(cta, Chain::Copy(at.thread), at.thread);
+        let epoch = cta.asynchronous.copies.get(&at.thread).map_or(0, |groups| groups.started);
+        if let Some(barrier) = self.in_flight.barriers.get_mut(&key)
+            && !is_counted
+        {
+            barrier.pending += 1;
+        }
+        let mut past = Past::default();
+        past.see(agent, epoch);
+        self.arrive_of_operation(cta, at, key, &past);
+    }
+
+    /// An arrival of operations that are complete.
+    pub fn arrive_of_operation(&mut self, cta: &Cta, at: Lane, key: Key, past: &Past) {
+        let cluster = self.cluster;
+        let agent = cta.order[at.thread as usize].clock.agent;
+        let Some(barrier) = self.in_flight.barriers.get_mut(&key) else {
+            let name = self.name_of_shared(cta, key.1);
+            return self.misused(cta, at, format!("`{name}` is no mbarrier when an operation completes"));
+        };
+        barrier.message.release(agent, Scope::Cluster, past, cluster);
+        barrier.order.join(past);
+        if barrier.pending == 0 {
+            let name = self.name_of_shared(cta, key.1);
+            let message = format!("one more arrives at the mbarrier `{name}`, and none is missing in its phase");
+            self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
+        } else {
+            barrier.pending -= 1;
+        }
+        self.settle(key);
+    }
+
+    /// Bytes of an operation are complete: what it did, under the next number of the chain of the mbarrier.
+    pub fn complete_bytes(&mut self, cta: &Cta, op: &Begun, key: Key, bytes: u64, (agent, epoch): (Agent, Epoch)) {
+        let at = Lane { lane: 0, thread: op.thread, pc: op.pc, base: 0 };
+        let mut past = op.start.past().chains(cta.threads);
+        past.see(agent, epoch);
+        let cluster = self.cluster;
+        let Some(barrier) = self.in_flight.barriers.get_mut(&key) else {
+            let name = self.name_of_shared(cta, key.1);
+            return self.misused(cta, at, format!("`{name}` is no mbarrier when an operation completes"));
+        };
+        barrier.message.release(op.start.agent, Scope::Cluster, &past, cluster);
+        barrier.order.join(&past);
+        self.expect(cta, at, key, -i64::try_from(bytes).unwrap_or(i64::MAX));
+        self.settle(key);
+    }
+}
+
+/// The scope of an arrival or a wait, and whether it is relaxed. Where nothing is written, kernels rely on the cluster, although
+/// the manual says `.cta`.
+fn synchronizes(of: &Operation) -> (Scope, bool) {
+    let is_relaxed = of.form.modifier(ModifierKind::Semantics) == Some("relaxed");
+    (of.form.scope().unwrap_or(Scope::Cluster), is_relaxed)
+}

@@ -1,0 +1,80 @@
+//! What asynchronous operations touch of memory that threads share.
+
+use super::further;
+use crate::{
+    clock::Clock,
+    machine::{Cta, Machine},
+    matrix::shared::{Bytes, SharedMatrix},
+    memory::Region,
+    shadow::Record,
+};
+
+impl Machine<'_> {
+    /// A copy of bytes; of what does not exist, nothing.
+    pub fn copied(&mut self, cta: &mut Cta, place: Region, bytes: u64) -> Option<Vec<u8>> {
+        if let Region::Param(at) = place {
+            let end = at.checked_add(bytes)?;
+            return self.parameters.get(at as usize..end as usize).map(<[u8]>::to_vec);
+        }
+        if bytes > 1 << 24 {
+            return None;
+        }
+        self.bytes(cta, place, bytes).map(<[u8]>::to_vec)
+    }
+
+    /// The shared memory of a CTA of the cluster.
+    pub fn shared_of<'b>(&'b self, cta: &'b Cta, rank: u32) -> &'b [u8] {
+        match self.rank(cta, Some(rank)) {
+            Some(owner) if owner == cta.index => &cta.shared,
+            Some(owner) => self.ctas.get(owner as usize).and_then(Option::as_ref).map_or(&[], |cta| &cta.shared),
+            None => &[],
+        }
+    }
+
+    /// Looks at an access of an operation. Of what does not exist, nothing is looked at: `false`.
+    pub fn touch_of(
+        &mut self,
+        cta: &mut Cta,
+        thread: u32,
+        place: Region,
+        bytes: u64,
+        record: Record,
+        start: &Clock,
+    ) -> bool {
+        if bytes > 1 << 24 || self.bytes(cta, place, bytes).is_none() {
+            let name = self.place_name(cta, place);
+            self.outside(cta, thread, record.info.step(), name);
+            return false;
+        }
+        if self.options.races {
+            self.touch(cta, thread, place, bytes, record, None, Some(start));
+        }
+        true
+    }
+
+    /// Looks at a matrix in the shared memory of a CTA.
+    pub fn touch_matrix(
+        &mut self,
+        cta: &mut Cta,
+        thread: u32,
+        rank: Option<u32>,
+        ranges: &[Bytes],
+        record: Record,
+        start: &Clock,
+    ) {
+        for range in ranges {
+            let place = further(Region::Shared(rank, 0), range.address.into());
+            if !self.touch_of(cta, thread, place, range.bytes.into(), record, start) {
+                return;
+            }
+        }
+    }
+}
+
+/// The elements of a matrix in shared memory. What does not exist is 0.
+pub fn load_matrix(matrix: &SharedMatrix, shared: &[u8]) -> Vec<u64> {
+    matrix.load(&|address| {
+        let found = shared.get(address as usize..).and_then(|rest| rest.first_chunk());
+        found.copied().unwrap_or_default()
+    })
+}
