@@ -849,8 +849,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 readings: self.conventions.readings,
             };
             let whole = self.goal.whole;
-            let races = || known.races().any(|(a, b, _)| !whole || !known.is_ordered_as_whole(a, b));
-            if self.goal.race.is_some_and(|race| race != races()) {
+            let is_racy = || known.races().any(|(a, b, _)| !whole || !known.is_ordered_as_whole(a, b));
+            if self.goal.race.is_some_and(|race| race != is_racy()) {
                 return Ok(());
             }
         } else if !self.plain {
