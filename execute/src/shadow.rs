@@ -309,6 +309,15 @@ fn in_place(list: &[Record]) -> Option<Cell> {
     }
 }
 
+/// Whether a read of the same warp stands in a full list for another one: neither comes before the other.
+fn is_represented(list: &[Record], access: Access<'_>) -> bool {
+    let new = access.record;
+    list.iter().any(|old| {
+        let alike = old.agent / 32 == new.agent / 32 && old.info.mask() == new.info.mask() && !old.info.writes();
+        alike && old.info.strength() == new.info.strength() && !old.is_before(access.clock, new.info)
+    })
+}
+
 fn touch_list(
     list: &mut Vec<Record>,
     (bound, is_exact): (usize, bool),
@@ -318,6 +327,14 @@ fn touch_list(
 ) {
     let (new, clock) = (access.record, access.clock);
     let mask = new.info.mask();
+    if !is_exact && list.len() >= bound && !new.info.writes() && is_represented(list, access) {
+        let conflicts = |old: &&Record| {
+            let overlaps = old.info.writes() && old.info.mask() & mask != 0;
+            overlaps && !old.is_before(clock, new.info) && !old.is_morally_strong_with(new, access.cluster)
+        };
+        races.extend(list.iter().filter(conflicts).map(|old| (*old, index * CELL)));
+        return;
+    }
     let last = list.iter().rev().find(|old| old.info.writes() && old.info.mask() & mask != 0).copied();
     list.retain_mut(|old| {
         let overlap = old.info.mask() & mask;
