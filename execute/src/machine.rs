@@ -421,7 +421,7 @@ impl<'r> Machine<'r> {
             let Some(cta) = self.ctas[index as usize].take() else { continue };
             for warp in &cta.warps {
                 for group in &warp.groups {
-                    if told < 4 {
+                    if told < 64 {
                         self.hang(&cta, warp.first + group.lanes.trailing_zeros(), group.pc, group.wait);
                         told += 1;
                     }
