@@ -43,9 +43,10 @@ impl Machine<'_> {
         // while.
         if warp.patience > 256 {
             warp.patience = 0;
-            let live: Vec<usize> = each(warp.live).collect();
-            let turn = self.random.below(live.len().max(1) as u64) as usize;
-            warp.preferred = (live.get(turn).copied().unwrap_or(0), warp.steps + 256);
+            // Each group in turn.
+            warp.rotation += 1;
+            let group = &warp.groups[warp.rotation % warp.groups.len()];
+            warp.preferred = (group.lanes.trailing_zeros() as usize, warp.steps + 256);
         }
         let (lane, until) = warp.preferred;
         let preferred = position(warp, lane);
@@ -66,6 +67,7 @@ impl Machine<'_> {
         if warp.version != self.version {
             warp.version = self.version;
             warp.states.clear();
+            warp.since = warp.steps;
             warp.is_cycling = false;
         }
         let mut hasher = FxHasher::default();
@@ -73,7 +75,9 @@ impl Machine<'_> {
         warp.registers.hash(&mut hasher);
         warp.local.iter().for_each(|local| local.bytes.hash(&mut hasher));
         let state = hasher.finish();
-        warp.is_cycling |= warp.states.contains(&state);
+        // All of its groups have had their turn by then.
+        let is_long = warp.steps - warp.since > 1024 * (warp.groups.len() as u64 + 1);
+        warp.is_cycling |= is_long && warp.states.contains(&state);
         if warp.states.len() < 4096 {
             warp.states.push(state);
         }

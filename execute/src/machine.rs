@@ -101,6 +101,7 @@ pub struct Machine<'r> {
     /// Whether loads may return older values.
     pub is_stale: bool,
     priorities: FxHashMap<(u32, u32), u64>,
+    lowest: u64,
     turn: usize,
 }
 
@@ -153,6 +154,7 @@ impl<'r> Machine<'r> {
             is_trial: false,
             is_stale: options.stale && options.races && threads_of(launch) <= MOST_STALE,
             priorities: FxHashMap::default(),
+            lowest: 1 << 62,
             turn: 0,
         }
     }
@@ -266,7 +268,7 @@ impl<'r> Machine<'r> {
             asynchronous: Async::new(threads, self.program.multiplies),
         };
         for warp in 0..cta.warps.len() as u32 {
-            let priority = self.random.next();
+            let priority = self.random.next() | 1 << 63;
             if self.options.schedule == Schedule::Random {
                 self.priorities.insert((index, warp), priority);
             }
@@ -335,10 +337,12 @@ impl<'r> Machine<'r> {
                 let ready = |(cta, warp): &(u32, u32)| self.is_ready(*cta, *warp);
                 let some = self.warps().skip(skip).take(64).filter(ready).max_by_key(priority);
                 let best = some.or_else(|| self.warps().filter(ready).max_by_key(priority))?;
-                let (changes, lower) = (self.random.happens(40), self.random.next() >> 8);
+                let changes = self.random.happens(40);
                 let spins = self.time - self.changed > 256;
                 if changes || spins {
-                    self.priorities.insert(best, lower);
+                    // Below all others, so that each comes to its turn.
+                    self.lowest -= 1;
+                    self.priorities.insert(best, self.lowest);
                 }
                 Some((best.0, best.1, 1 + self.random.below(u64::from(TURN)) as u32))
             }

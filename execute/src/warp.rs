@@ -127,6 +127,10 @@ pub struct Warp {
     /// A hash of its state, each time that nothing has happened for long, and since when.
     pub states: Vec<u64>,
     pub version: u64,
+    /// How many instructions it had executed when something last happened.
+    pub since: u64,
+    /// Which group had the last turn out of order.
+    pub rotation: usize,
     /// Whether it does the same for ever.
     pub is_cycling: bool,
 }
