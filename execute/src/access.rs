@@ -3,146 +3,17 @@
 use std::rc::Rc;
 
 use ptx_isa::{AtomOp, Scope, Sem, Type, flat::AccessKind};
-use rustc_hash::FxHashMap;
 
 use crate::{
-    clock::{Agent, Clock, Epoch},
+    clock::Clock,
     code::{Access, Address, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
     report::FindingKind,
     shadow::{self, Info, Record},
-    sync::{Message, Strong},
+    sync::Strong,
     warp::{Lanes, Warp, each},
 };
-
-/// What is in a place, and what was there before.
-#[derive(Clone, Debug)]
-struct Version {
-    value: u128,
-    writer: Agent,
-    epoch: Epoch,
-    record: Record,
-    message: Rc<Message>,
-}
-
-/// Earlier values of places, for loads that may return them.
-#[derive(Debug, Default)]
-pub struct History {
-    places: FxHashMap<(u64, u64), Past>,
-}
-
-/// Values that a load may return, the oldest first; the last one is in memory.
-#[derive(Clone, Debug, Default)]
-struct Past {
-    versions: Vec<Version>,
-    /// The number of the first version.
-    first: u64,
-    /// Who has read or written which version, when.
-    floors: Vec<(Agent, Epoch, u64)>,
-    /// How often in turn each thread was given an old value.
-    patience: Vec<(Agent, u32)>,
-}
-
-/// How many values are kept, and how often in turn a thread gets an old one.
-const VERSIONS: usize = 6;
-const STALE: u32 = 3;
-
-/// A value that a load returns in place of the newest one.
-struct Stale {
-    value: u128,
-    message: Rc<Message>,
-    record: Record,
-}
-
-impl History {
-    /// A write: what was there, if nothing is known of the place, and what is there now.
-    fn write(&mut self, place: (u64, u64), old: u128, value: u128, record: Record, message: Rc<Message>) {
-        let past = self.places.entry(place).or_insert_with(|| {
-            let version =
-                Version { value: old, writer: u32::MAX, epoch: 0, record: Record::NONE, message: Rc::default() };
-            Past { versions: vec![version], ..Past::default() }
-        });
-        past.versions.push(Version { value, writer: record.agent, epoch: record.epoch, record, message });
-        if past.versions.len() > VERSIONS {
-            past.versions.remove(0);
-            past.first += 1;
-        }
-        let newest = past.first + past.versions.len() as u64 - 1;
-        past.floor(record.agent, record.epoch, newest);
-    }
-
-    /// What a load may return: nothing, if it must be the newest value.
-    fn read(
-        &mut self,
-        place: (u64, u64),
-        record: Record,
-        clock: &Clock,
-        mut pick: impl FnMut(u64) -> u64,
-    ) -> Option<Stale> {
-        let past = self.places.get_mut(&place)?;
-        let newest = past.versions.len() - 1;
-        let seen = |version: &Version| version.writer == u32::MAX || clock.has_seen(version.writer, version.epoch);
-        let hidden = past.versions.iter().rposition(seen).unwrap_or(0);
-        let floor = past.floors.iter().filter(|(agent, epoch, _)| clock.has_seen(*agent, *epoch)).map(|(.., at)| *at);
-        let floor = floor.max().unwrap_or(0).saturating_sub(past.first) as usize;
-        let first = hidden.max(floor).min(newest);
-        let tries = past.patience.iter().find(|(agent, _)| *agent == record.agent).map_or(0, |(_, tries)| *tries);
-        let index = if tries < STALE { first + pick((newest - first) as u64 + 1) as usize } else { newest };
-        past.patience.retain(|(agent, _)| *agent != record.agent);
-        if index < newest {
-            past.patience.push((record.agent, tries + 1));
-        }
-        let at = past.first + index as u64;
-        past.floor(record.agent, record.epoch, at);
-        let version = &past.versions[index];
-        (index < newest).then(|| Stale {
-            value: version.value,
-            message: Rc::clone(&version.message),
-            record: version.record,
-        })
-    }
-
-    /// An atomic operation that writes nothing has read the newest value.
-    fn read_newest(&mut self, place: (u64, u64), record: Record) {
-        if let Some(past) = self.places.get_mut(&place) {
-            let newest = past.first + past.versions.len() as u64 - 1;
-            past.floor(record.agent, record.epoch, newest);
-        }
-    }
-
-    /// Places of other sizes, or of several elements, are not told apart: what overlaps is forgotten.
-    fn forget(&mut self, place: u64, bytes: u64) {
-        for size in [1, 2, 4, 8, 16] {
-            let mut at = place & !(size - 1);
-            while at < place + bytes {
-                if (at, size) != (place, bytes) {
-                    self.places.remove(&(at, size));
-                }
-                at += size;
-            }
-        }
-    }
-}
-
-impl Past {
-    fn floor(&mut self, agent: Agent, epoch: Epoch, at: u64) {
-        // Others may have seen a thread before it met a newer value, so the older floors of a thread stay.
-        if self.floors.iter().any(|(other, _, old)| *other == agent && *old >= at) {
-            return;
-        }
-        let first = self.first;
-        self.floors.retain(|(.., old)| *old > first);
-        self.floors.push((agent, epoch, at));
-        // A bound on memory; with fewer floors, fewer values are hidden from other threads than should be.
-        if self.floors.len() > 4096 {
-            self.floors.clear();
-            let newest = self.versions.len() - 1;
-            self.versions.drain(..newest);
-            self.first += newest as u64;
-        }
-    }
-}
 
 /// The key of a place in shared memory.
 pub fn shared_key(cta: u32, at: u64) -> u64 {

@@ -17,207 +17,18 @@ mod tensor_map;
 mod tensor_memory;
 mod wgmma;
 
-use std::collections::VecDeque;
-
 use ptx_isa::{Family, Role, Space};
-use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::{
-    bulk::Move,
-    mbarrier::{Key, Mbarrier},
-    tensor_memory::Tensor,
-    wgmma::Multiplies,
-};
+use crate::in_flight::{Begun, Chain, Key, Line, ROUNDS, What, resolve};
 use crate::{
     access::Lane,
-    clock::{Agent, Clock, Epoch, INDEX_BITS, Meeting, Past},
-    code::{Given, Operation, Pc, Source},
+    clock::{Agent, Clock, Epoch, INDEX_BITS, Meeting},
+    code::{Given, Operation, Source},
     machine::{Cta, Machine},
-    memory::{Region, region},
+    memory::Region,
     report::FindingKind,
-    shadow::{Info, Record},
     warp::{Lanes, Wait, Warp, each},
 };
-
-/// What completes in the order of its start, or of its completion: of a thread, of a warp, or of an mbarrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Chain {
-    /// `cp.async` of a thread.
-    Copy(u32),
-    /// What operations in bulk of a thread read, and what they write.
-    BulkRead(u32),
-    BulkWrite(u32),
-    /// What an mbarrier is told of, in the order of completion.
-    Barrier(Key),
-    /// `mbarrier.init` of a thread.
-    Init(u32),
-    /// What `tcgen05.commit` of a thread tracks, and where it starts.
-    Tensor(u32),
-    Issue(u32),
-    /// `tcgen05.ld` and `.st` of a warp, and its allocations.
-    TensorLoad(u32),
-    TensorStore(u32),
-    Allocation(u32),
-    /// `wgmma` of a warpgroup.
-    Wgmma(u32),
-}
-
-/// Operations that complete in groups, by their numbers from 1.
-#[derive(Clone, Debug, Default)]
-pub struct Groups {
-    pub started: Epoch,
-    committed: Vec<Epoch>,
-}
-
-impl Groups {
-    pub fn start(&mut self) -> Epoch {
-        self.started += 1;
-        self.started
-    }
-
-    pub fn commit(&mut self) {
-        self.committed.push(self.started);
-    }
-
-    /// The last operation that is complete when so many groups are left.
-    pub fn complete(&self, pending: u64) -> Epoch {
-        let left = usize::try_from(pending).unwrap_or(usize::MAX).saturating_add(1);
-        self.committed.len().checked_sub(left).map_or(0, |index| self.committed[index])
-    }
-}
-
-/// Those of a CTA.
-#[derive(Default)]
-pub struct Async {
-    chains: FxHashMap<Chain, Agent>,
-    next: u32,
-    /// How far each chain has come that is counted when it starts.
-    epochs: FxHashMap<Chain, Epoch>,
-    /// By warp, lanes whose wait for an mbarrier is over without it.
-    given_up: Vec<Lanes>,
-    /// By thread, `cp.async` and operations in bulk.
-    copies: FxHashMap<u32, Groups>,
-    bulk: FxHashMap<u32, Groups>,
-    /// By thread, how many of its `mbarrier.init` stand before its last `fence.mbarrier_init`.
-    initialized: FxHashMap<u32, Epoch>,
-    /// By thread, what stands before its last `tcgen05.fence::before_thread_sync`, and what relaxed waits have observed.
-    before: FxHashMap<u32, Past>,
-    after: FxHashMap<u32, Past>,
-    /// By thread, the start of its last operation that `tcgen05.commit` tracks.
-    tracked: FxHashMap<u32, Clock>,
-    tensor: Tensor,
-    multiplies: Vec<Multiplies>,
-}
-
-impl Async {
-    pub fn new(threads: u32, multiplies: bool) -> Self {
-        let warps = threads.div_ceil(32) as usize;
-        let count = if multiplies { warps } else { 0 };
-        let multiplies = (0..count).map(|_| Multiplies::default()).collect();
-        Self { next: threads, given_up: vec![0; warps], multiplies, ..Self::default() }
-    }
-
-    /// The next number of a chain.
-    fn start(&mut self, chain: Chain) -> Epoch {
-        let epoch = self.epochs.entry(chain).or_default();
-        *epoch += 1;
-        *epoch
-    }
-
-    /// How far a chain has come.
-    fn epoch(&self, chain: Chain) -> Epoch {
-        self.epochs.get(&chain).copied().unwrap_or(0)
-    }
-
-    /// Whether the wait of a lane is over without what it waits for; that is said once.
-    fn gives_up(&mut self, thread: u32) -> bool {
-        let Some(lanes) = self.given_up.get_mut(thread as usize / 32) else { return false };
-        let bit = 1 << (thread % 32);
-        let is = *lanes & bit != 0;
-        *lanes &= !bit;
-        is
-    }
-}
-
-/// Operations that are performed one behind the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Line {
-    /// Those of the tensor cores of a cluster.
-    Tensor(u32),
-    /// Operations in bulk of a thread of a CTA.
-    Bulk(u32, u32),
-}
-
-/// An operation that has begun.
-pub struct Begun {
-    cta: u32,
-    thread: u32,
-    pc: Pc,
-    /// The clock at its start.
-    start: Clock,
-    line: Option<Line>,
-    what: What,
-}
-
-/// What an operation does.
-pub enum What {
-    /// It moves bytes.
-    Move(Box<Move>),
-    /// Tensor cores multiply, or tensor memory is copied to.
-    Tensor(Box<tcgen05::Work>),
-    /// All that a thread has started before is complete: these mbarriers are told.
-    Commit(Vec<Key>, Agent, Epoch),
-    /// A CTA that has not begun is taken; where that is said.
-    Cancel(Vec<(Region, Key)>),
-}
-
-/// Those that have begun and not ended.
-#[derive(Default)]
-pub struct InFlight {
-    queue: VecDeque<Begun>,
-    barriers: FxHashMap<Key, Mbarrier>,
-    /// By place in global memory, the fences that acquire a tensor map that was made there in this grid.
-    maps: FxHashMap<(usize, u64), Vec<(Agent, Epoch)>>,
-    /// CTAs whose threads can go on that wait for this.
-    woken: Vec<(u32, Wait)>,
-    /// How often all waits were given up since something happened, and when that was.
-    rounds: u32,
-    version: u64,
-}
-
-/// How often all waits are given up before it counts as a hang. A kernel may stop waiting by itself before.
-const ROUNDS: u32 = 1024;
-
-impl InFlight {
-    pub fn is_empty(&self) -> bool {
-        self.queue.is_empty()
-    }
-
-    /// One of those that may complete next: the first for which `pick` says so, which is asked with how many are left.
-    pub fn deliver_one(&mut self, pick: &mut dyn FnMut(usize) -> bool) -> Option<Begun> {
-        let mut lines: FxHashSet<Line> = FxHashSet::default();
-        let mut free = Vec::new();
-        for (index, op) in self.queue.iter().enumerate() {
-            if op.line.is_none_or(|line| lines.insert(line)) {
-                free.push(index);
-                // Others need not be looked at for a choice at random.
-                if free.len() == 64 {
-                    break;
-                }
-            }
-        }
-        let count = free.len();
-        let at = free.into_iter().enumerate().find(|(index, _)| pick(count - index))?.1;
-        self.queue.remove(at)
-    }
-
-    /// Threads of a CTA may go on that wait for something.
-    pub fn wake(&mut self, cta: u32, wait: Wait) {
-        if !self.woken.contains(&(cta, wait)) {
-            self.woken.push((cta, wait));
-        }
-    }
-}
 
 impl Machine<'_> {
     /// Completes an operation.
@@ -477,26 +288,4 @@ impl Machine<'_> {
             _ => self.fence_of(cta, warp, at, of),
         }
     }
-}
-
-/// Where an address leads. Instructions without a state space take addresses of shared memory, too.
-fn resolve(space: Space, address: u64) -> Region {
-    match region(space, address) {
-        Region::Nowhere if space == Space::Generic => region(Space::SharedCluster, address),
-        found => found,
-    }
-}
-
-/// A place so much further on.
-fn further(place: Region, by: u64) -> Region {
-    match place {
-        Region::Global(piece, at) => Region::Global(piece, at.wrapping_add(by)),
-        Region::Shared(rank, at) => Region::Shared(rank, at.wrapping_add(by)),
-        other => other,
-    }
-}
-
-/// An access of a chain.
-fn record(agent: Agent, epoch: Epoch, info: Info) -> Record {
-    Record { agent, epoch, info }
 }

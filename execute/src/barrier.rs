@@ -1,48 +1,14 @@
 //! Barriers of a CTA and of a cluster (section 9.7.13).
 
-use std::collections::BTreeMap;
-
 use ptx_isa::Reduction;
 
 use crate::{
-    clock::Meeting,
+    barriers::Barrier,
     code::{self, Pc, Reg},
     machine::{Cta, Machine},
     report::FindingKind,
     warp::{Lanes, Wait, Warp, each},
 };
-
-/// A barrier that threads have arrived at.
-#[derive(Debug, Default)]
-struct Barrier {
-    /// By warp, the lanes that have arrived, and where.
-    arrived: Vec<(usize, Lanes, Pc)>,
-    /// How many threads it is for, if that is said.
-    threads: Option<u32>,
-    past: Meeting,
-    /// What is computed of the predicates so far, and where it goes: the warp, lanes, base and register.
-    holds: u32,
-    results: Vec<(usize, Lanes, u32, Reg, Reduction)>,
-    predicates: u32,
-    /// Whether threads wait that must do so with all of their warp.
-    aligned: bool,
-}
-
-/// The barriers of a CTA, by their numbers.
-#[derive(Debug, Default)]
-pub struct Barriers(BTreeMap<u32, Barrier>);
-
-impl Barriers {
-    /// How many threads have arrived at a barrier.
-    pub fn arrived(&self, id: u32) -> u32 {
-        self.0.get(&id).map_or(0, |barrier| barrier.arrived.iter().map(|(_, lanes, _)| lanes.count_ones()).sum())
-    }
-
-    /// Whether threads wait at some barrier.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
 
 impl Machine<'_> {
     /// Lanes of a group arrive at a barrier, and wait if they do.

@@ -3,6 +3,7 @@
 mod access;
 mod asynchronous;
 mod barrier;
+mod barriers;
 mod clock;
 mod code;
 mod collective;
@@ -10,6 +11,8 @@ mod device;
 mod exec;
 mod finding;
 mod guess;
+mod history;
+mod in_flight;
 mod launch;
 mod machine;
 pub mod matrix;
@@ -19,6 +22,7 @@ mod random;
 mod report;
 mod shadow;
 mod sync;
+mod tensor_memory;
 mod warp;
 
 pub use self::{

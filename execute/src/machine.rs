@@ -4,12 +4,12 @@ use ptx_isa::Scope;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    access::History,
-    asynchronous::{Async, InFlight},
-    barrier::Barriers,
+    barriers::Barriers,
     clock::{Agent, Clock, INDEX_BITS, cta_of, index_of},
     code::{Pc, Program},
     finding::{Findings, Who, place, site},
+    history::History,
+    in_flight::{Async, InFlight},
     launch::{Dim3, Launch, Options, Schedule},
     memory::Global,
     random::Random,

@@ -1,68 +1,19 @@
 //! Copies and reductions in bulk (sections 9.7.9.25.4 and 9.7.9.27), through the async proxy.
 
-use ptx_isa::{ModifierKind, Role, Scope, Space, arithmetic::Rmw};
+use ptx_isa::{ModifierKind, Role, Space, arithmetic::Rmw};
 
-use super::{Begun, Chain, Line, What, further, mbarrier::Key, record, reduce::operation};
+use super::reduce::operation;
+use crate::in_flight::{Begun, Chain, Line, Move, Part, What, further, record};
 use crate::{
     access::Lane,
     clock::{Agent, Epoch},
     code::Operation,
     machine::{Cta, Machine},
-    matrix::map::TensorElement,
     memory::{Region, number},
     report::FindingKind,
     shadow::Info,
     warp::Warp,
 };
-
-/// Bytes that lie together on both sides.
-#[derive(Clone, Copy, Debug)]
-pub struct Part {
-    /// `None` is outside of a tensor.
-    pub from: Option<Region>,
-    pub to: Region,
-    pub bytes: u64,
-}
-
-/// A copy or a reduction.
-#[derive(Debug)]
-pub struct Move {
-    pub parts: Vec<Part>,
-    /// The mbarriers that are told, and how many bytes.
-    pub barriers: Vec<(Key, u64)>,
-    pub reduces: Option<Rmw>,
-    /// Which bytes of every 16 are written.
-    pub mask: u16,
-    /// What stands for what is outside, and its bytes.
-    pub fill: ([u8; 8], usize),
-    /// It goes through the generic proxy, with the scope of the cluster if it reduces: `st.async` and `red.async`.
-    pub is_generic: bool,
-    /// What a load makes of elements.
-    pub loaded: Option<TensorElement>,
-}
-
-impl Default for Move {
-    fn default() -> Self {
-        let (parts, barriers) = (Vec::new(), Vec::new());
-        Self { parts, barriers, reduces: None, mask: u16::MAX, fill: ([0; 8], 1), is_generic: false, loaded: None }
-    }
-}
-
-impl Move {
-    /// The access of the destination.
-    fn written(&self, pc: u32) -> Info {
-        let info = match self.reduces {
-            // Each element is an atomic operation of its own (section 9.7.9.25.4.2).
-            Some(rmw) => {
-                let bytes = u64::from(rmw.ty.element().unwrap_or(rmw.ty).bits() / 8);
-                let scope = if self.is_generic { Scope::Cluster } else { Scope::Gpu };
-                Info::new(pc, bytes, Some(scope), true).atomic()
-            }
-            None => Info::new(pc, 16, None, true),
-        };
-        if self.is_generic { info } else { info.asynchronous() }
-    }
-}
 
 impl Machine<'_> {
     /// `cp.async.bulk` and `cp.reduce.async.bulk`.

@@ -2,7 +2,7 @@
 
 use ptx_isa::{Family, Role, Space};
 
-use super::{Chain, record};
+use crate::in_flight::{Chain, record};
 use crate::{
     access::Lane,
     code::{Given, Operation, Source},

@@ -2,7 +2,7 @@
 
 use ptx_isa::{Family, FenceSem, Scope};
 
-use super::Chain;
+use crate::in_flight::Chain;
 use crate::{
     access::Lane,
     code::Operation,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use ptx_isa::{Family, ModifierKind, Role, Scope, Space};
 
-use super::{Begun, Chain, record};
+use crate::in_flight::{Begun, Chain, Key, Mbarrier, record};
 use crate::{
     access::{Lane, shared_key},
     clock::{Agent, Epoch, Past},
@@ -18,26 +18,8 @@ use crate::{
     warp::{Wait, Warp, each},
 };
 
-/// Where an mbarrier is: the CTA, and the place in its shared memory.
-pub type Key = (u32, u64);
-
 /// The most threads, and the most bytes in either direction (section 9.7.13.15.2).
 const MOST: u64 = (1 << 20) - 1;
-
-/// An mbarrier.
-#[derive(Debug)]
-pub struct Mbarrier {
-    count: u64,
-    pending: u64,
-    phase: u64,
-    bytes: i64,
-    /// What is released in this phase, and was in the last one.
-    message: Message,
-    done: Rc<Message>,
-    /// The same for `tcgen05` operations, which relaxed arrivals and waits order, too.
-    order: Past,
-    done_order: Rc<Past>,
-}
 
 /// An arrival.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! What asynchronous operations touch of memory that threads share.
 
-use super::further;
+use crate::in_flight::further;
 use crate::{
     clock::Clock,
     machine::{Cta, Machine},

@@ -2,7 +2,7 @@
 
 use ptx_isa::Space;
 
-use super::{record, resolve};
+use crate::in_flight::{record, resolve};
 use crate::{
     access::Lane,
     code::{Given, LANES, Matrix, Reg, Source},

@@ -2,14 +2,8 @@
 
 use ptx_isa::{Family, ModifierKind, Role, Scope, Sem, Space, Type, flat::AccessKind};
 
-use super::{
-    Begun, What,
-    bulk::{Move, Part},
-    further,
-    mbarrier::Key,
-    record,
-    reduce::operation,
-};
+use super::reduce::operation;
+use crate::in_flight::{Begun, Chain, Key, Move, Part, What, further, record};
 use crate::{
     access::Lane,
     code::{Access, Address, Given, Operation, Source},
@@ -141,7 +135,7 @@ impl Machine<'_> {
         let own = Move { parts: parts.clone(), barriers, ..Move::default() };
         self.touch_cancel(cta, op, &own);
         parts.iter().for_each(|part| self.write(cta, part.to, &block));
-        let chain = places.first().map(|(_, key)| super::Chain::Barrier(*key));
+        let chain = places.first().map(|(_, key)| Chain::Barrier(*key));
         let Some(chain) = chain else { return };
         let agent = self.agent(cta, chain, op.thread);
         let epoch = cta.asynchronous.epoch(chain);
@@ -150,7 +144,7 @@ impl Machine<'_> {
 
     fn touch_cancel(&mut self, cta: &mut Cta, op: &Begun, of: &Move) {
         let Some((key, _)) = of.barriers.first() else { return };
-        let (agent, epoch) = self.begin_of(cta, super::Chain::Barrier(*key), op.thread);
+        let (agent, epoch) = self.begin_of(cta, Chain::Barrier(*key), op.thread);
         let access = record(agent, epoch, Info::new(op.pc, 16, None, true).asynchronous());
         for part in &of.parts {
             self.touch_of(cta, op.thread, part.to, part.bytes, access, &op.start);

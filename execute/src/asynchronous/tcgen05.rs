@@ -2,13 +2,9 @@
 
 use ptx_isa::{Family, ModifierKind, Role, Space};
 
-use super::{
-    Begun, Chain, Line, What,
-    mbarrier::Key,
-    memory::load_matrix,
-    record,
-    tensor_memory::{Pipe, PipeKind, Slice, Touch},
-};
+use super::memory::load_matrix;
+use crate::in_flight::{Begun, Chain, Key, Line, Matrix, What, Work, record};
+use crate::tensor_memory::{Pipe, PipeKind, Slice, Touch};
 use crate::{
     access::Lane,
     clock::{Agent, Clock, Epoch},
@@ -25,20 +21,6 @@ use crate::{
     shadow::{Info, Record},
     warp::{Group, Wait, Warp, each},
 };
-
-/// What the tensor cores do when it is their turn. The ranks are those of the CTAs that take part.
-pub enum Work {
-    Multiply { mma: TensorMma, d: u32, a: Matrix, b: u64, output: Output, ranks: Vec<u32> },
-    Copy { copy: Copy, to: u32, source: SharedMatrix, ranks: Vec<u32> },
-    Shift { at: u32, ranks: Vec<u32> },
-}
-
-/// A matrix in shared memory, by its descriptor, or in tensor memory.
-#[derive(Clone, Copy)]
-pub enum Matrix {
-    Shared(u64),
-    Tensor(u32),
-}
 
 /// An operation that `tcgen05.commit` tracks: its clock, its access, and where it started.
 struct Tracked {

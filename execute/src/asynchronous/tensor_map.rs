@@ -2,12 +2,8 @@
 
 use ptx_isa::{Family, FenceSem, ModifierKind, Role, Space};
 
-use super::{
-    bulk::{Move, Part},
-    record,
-    reduce::of_elements,
-    resolve,
-};
+use super::reduce::of_elements;
+use crate::in_flight::{Move, Part, record, resolve};
 use crate::{
     access::Lane,
     code::{Given, Operation},

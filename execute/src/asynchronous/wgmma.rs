@@ -1,9 +1,9 @@
 //! `wgmma` (section 9.7.15). Each warp computes its sixteen rows at once; who reads or writes the registers before the wait is told.
 
 use ptx_isa::{Family, Role};
-use rustc_hash::FxHashMap;
 
-use super::{Chain, memory::load_matrix, record};
+use super::memory::load_matrix;
+use crate::in_flight::{Chain, record};
 use crate::{
     access::Lane,
     code::{Given, LANES, Op, Operation, Pc, Reg, Source, is_wgmma},
@@ -19,20 +19,6 @@ use crate::{
     shadow::Info,
     warp::{Group, Wait, Warp, each},
 };
-
-/// What a warp has in flight, and its registers.
-#[derive(Default)]
-pub struct Multiplies {
-    started: u32,
-    committed: Vec<u32>,
-    done: u32,
-    /// By register, the product that writes or reads it, and where.
-    writes: FxHashMap<Reg, (u32, Pc)>,
-    reads: FxHashMap<Reg, (u32, Pc)>,
-    /// By register, when it was last written by something else, and where.
-    written: Vec<(u64, Pc)>,
-    fenced: u64,
-}
 
 /// So many warps multiply together.
 const WARPGROUP: u32 = 4;

@@ -850,7 +850,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             };
             let whole = self.goal.whole;
             let is_racy = || known.races().any(|(a, b, _)| !whole || !known.is_ordered_as_whole(a, b));
-            if self.goal.race.is_some_and(|race| race != is_racy()) {
+            if self.goal.race.is_some_and(|wanted| wanted != is_racy()) {
                 return Ok(());
             }
         } else if !self.plain {
