@@ -14,7 +14,7 @@ use crate::{
 /// What a device is made of.
 pub struct State<'m> {
     module: &'m Module,
-    options: Options,
+    pub(crate) options: Options,
     global: Global,
     /// Variables of the module, by their names: their addresses.
     variables: FxHashMap<String, u64>,

@@ -162,6 +162,11 @@ impl<'m> Device<'m> {
         Ok(Self { state: crate::device::State::new(module, options)? })
     }
 
+    /// How what is launched from now on is run.
+    pub fn set_options(&mut self, options: Options) {
+        self.state.options = options;
+    }
+
     /// A new buffer, which findings call by this name.
     pub fn allocate(&mut self, name: &str, contents: Contents) -> Buffer {
         self.state.allocate(name, contents)

@@ -10,9 +10,9 @@ use crate::program::{Case, Op, Order, Place_, Spot, Thread, Val};
 
 /// What a case shows, its threads, and how many of a hundred allowed outcomes have to be seen.
 ///
-/// A thread is the digits of its cluster, CTA and warp, and its instructions: `W` writes, `R` reads, `A` adds, `C` is a `cas`, each with
+/// A thread is the digits of its cluster, CTA and warp, and its instructions: `W` writes, `R` reads, `A` adds, `D` does so by `red`, `C` is a `cas`, each with
 /// semantics, scope, a variable and values, `F` is a fence, `B` the barrier of the CTA, and `=` goes on only if the last value is this one.
-pub const CASES: [(&str, &str, usize); 37] = [
+pub const CASES: [(&str, &str, usize); 38] = [
     ("MP, weak", "000 W weak x 1; W weak y 1 | 100 R weak y; R weak x", 100),
     ("MP, relaxed", "000 W relaxed gpu x 1; W relaxed gpu y 1 | 100 R relaxed gpu y; R relaxed gpu x", 100),
     ("MP, without acquire", "000 W weak x 1; W release gpu y 1 | 100 R relaxed gpu y; = 1; R weak x", 100),
@@ -22,6 +22,7 @@ pub const CASES: [(&str, &str, usize); 37] = [
     ("MP, cluster", "000 W weak x 1; W release cluster y 1 | 010 R acquire cluster y; = 1; R weak x", 100),
     ("MP, fences", "000 W weak x 1; F acq_rel gpu; W relaxed gpu y 1 | 100 R relaxed gpu y; = 1; F acq_rel gpu; R weak x", 100),
     ("MP, red", "000 W weak x 1; A release gpu y 1 | 100 R acquire gpu y; = 1; R weak x", 100),
+    ("MP, red does not acquire", "000 W weak x 1; W release gpu y 1 | 100 D relaxed gpu y 2; F acq_rel gpu; R weak x", 80),
     ("MP, release pattern", "000 W weak x 1; W release gpu y 1; W relaxed gpu y 2 | 100 R acquire gpu y; = 2; R weak x", 100),
     ("MP, acquire pattern", "000 W weak x 1; W release gpu y 1 | 100 R relaxed gpu y; = 1; R acquire gpu y; R weak x", 75),
     ("SB, relaxed", "000 W relaxed gpu x 1; R relaxed gpu y | 100 W relaxed gpu y 1; R relaxed gpu x", 100),
@@ -81,11 +82,11 @@ pub fn read(name: &str, text: &str) -> Case {
                     wide: false,
                 }),
                 "R" => thread.code.push(Op::Load { d: thread.registers, at: variable(words[at]), order, wide: false }),
-                "A" | "C" => {
+                "A" | "C" | "D" => {
                     let is_cas = words[0] == "C";
                     thread.code.push(Op::Rmw {
                         op: if is_cas { AtomOp::Cas } else { AtomOp::Add },
-                        d: Some(thread.registers),
+                        d: (words[0] != "D").then_some(thread.registers),
                         at: variable(words[at]),
                         b: Val::Number(number(at + 1)),
                         c: if is_cas { number(at + 2) } else { 0 },

@@ -9,8 +9,8 @@ use testing::random::Random;
 
 use crate::program::{Case, Op, Order, Place_, REGISTERS, Spot, Thread, Val};
 
-/// A write or a read of a variable in each place of each thread; `U` is an update.
-pub const SHAPES: [(&str, &str); 26] = [
+/// A write or a read of a variable in each place of each thread; `U` is an update, and `D` a `red`.
+pub const SHAPES: [(&str, &str); 28] = [
     ("MP", "W0 W1|R1 R0"),
     ("MP", "W0 W1|R1 R0"),
     ("SB", "W0 R1|W1 R0"),
@@ -30,6 +30,8 @@ pub const SHAPES: [(&str, &str); 26] = [
     ("CoRW", "R0 W0|W0"),
     ("CoRR2", "W0|W0|R0 R0|R0 R0"),
     ("chain", "W0 W1|U1|R1 R0"),
+    ("red", "W0 W1|D1 R0"),
+    ("red in a chain", "W0 W1|D1|R1 R0"),
     ("chain2", "W0 U1|U1 R0|U1 W0"),
     ("release twice", "W0 W1 W1|R1 R0"),
     ("acquire twice", "W0 W1|R1 R1 R0"),
@@ -130,6 +132,16 @@ impl Generator {
         let c = if op == AtomOp::Cas { self.value() } else { 0 };
         let order = Order { sem, scope: self.scope(), mmio: false };
         thread.code.push(Op::Rmw { op, d, at, b, c, order });
+    }
+
+    /// A `red`, of which the last value says what it read.
+    fn reduce(&mut self, thread: &mut Thread, at: usize) {
+        let order = Order { sem: self.random.one(&[Sem::Relaxed, Sem::Release]), scope: self.scope(), mmio: false };
+        let b = Val::Number(16 + self.value());
+        thread.code.push(Op::Rmw { op: AtomOp::Add, d: None, at, b, c: 0, order });
+        if self.random.chance(2) {
+            thread.code.push(self.fence());
+        }
     }
 
     fn fence(&mut self) -> Op {
@@ -261,6 +273,7 @@ pub fn program(seed: u64) -> Case {
             match kind {
                 'W' => of.write(&mut thread, at),
                 'U' if of.places[at].bytes > 1 => of.update(&mut thread, at, None),
+                'D' if of.places[at].bytes > 2 => of.reduce(&mut thread, at),
                 _ => of.read(&mut thread, at),
             }
         }
