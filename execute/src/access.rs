@@ -59,7 +59,8 @@ impl History {
     /// A write: what was there, if nothing is known of the place, and what is there now.
     fn write(&mut self, place: (u64, u64), old: u128, value: u128, record: Record, message: Rc<Message>) {
         let past = self.places.entry(place).or_insert_with(|| {
-            let version = Version { value: old, writer: u32::MAX, epoch: 0, record: Record::NONE, message: Rc::default() };
+            let version =
+                Version { value: old, writer: u32::MAX, epoch: 0, record: Record::NONE, message: Rc::default() };
             Past { versions: vec![version], ..Past::default() }
         });
         past.versions.push(Version { value, writer: record.agent, epoch: record.epoch, record, message });

@@ -161,8 +161,7 @@ impl Record {
         let (a, b) = (self.info, other.info);
         let strength = |info: Info| info.0 >> SIZE_AT & 63;
         let is_alike = || cta_of(self.agent) == cta_of(other.agent) && (!b.writes() || b.is_atomic() && a.writes());
-        a.is_async() == b.is_async()
-            && (b.strength() == 0 || strength(a) == strength(b) && (!is_exact || is_alike()))
+        a.is_async() == b.is_async() && (b.strength() == 0 || strength(a) == strength(b) && (!is_exact || is_alike()))
     }
 
     /// Whether an atomic operation takes the place of the write that it continues.

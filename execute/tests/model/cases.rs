@@ -6,13 +6,14 @@ use ptx_memory_model::{
     ptx::{FenceSem, Sem},
 };
 
-use crate::program::{Case, Op, Order, Place_, Spot, Thread, Val};
+use crate::program::{Case, Home, Op, Order, Spot, Thread, Val};
 
 /// What a case shows, its threads, and how many of a hundred allowed outcomes have to be seen.
 ///
 /// A thread is the digits of its cluster, CTA and warp, and its instructions: `W` writes, `R` reads, `A` adds, `D` does so by `red`, `C` is a `cas`, each with
 /// semantics, scope, a variable and values, `F` is a fence, `B` the barrier of the CTA, and `=` goes on only if the last value is this one.
-pub const CASES: [(&str, &str, usize); 38] = [
+#[rustfmt::skip]
+pub const CASES: [(&str, &str, usize); 39] = [
     ("MP, weak", "000 W weak x 1; W weak y 1 | 100 R weak y; R weak x", 100),
     ("MP, relaxed", "000 W relaxed gpu x 1; W relaxed gpu y 1 | 100 R relaxed gpu y; R relaxed gpu x", 100),
     ("MP, without acquire", "000 W weak x 1; W release gpu y 1 | 100 R relaxed gpu y; = 1; R weak x", 100),
@@ -39,6 +40,7 @@ pub const CASES: [(&str, &str, usize); 38] = [
     ("ISA2", "000 W weak x 1; W release gpu y 1 | 100 R acquire gpu y; W release gpu z 1 | 010 R acquire gpu z; = 1; R weak x", 90),
     ("RMW chain", "000 W weak x 1; W release gpu y 1 | 010 A relaxed gpu y 2 | 100 R acquire gpu y; = 3; R weak x", 90),
     ("RMW chain, narrow", "000 W weak x 1; W release gpu y 1 | 010 A relaxed cta y 2 | 100 R acquire gpu y; = 3; R weak x", 50),
+    ("RMW chain, broken", "000 W weak x 1; W release gpu y 1; W release gpu z 1 | 100 R acquire gpu z; = 1; A relaxed cta y 2 | 100 R acquire gpu y; = 3; R weak x", 60),
     ("a barrier", "000 W weak x 1; B | 001 B; R weak x", 100),
     ("last block", "000 W weak x 1; F sc gpu; A relaxed gpu y 1 | 100 A relaxed gpu y 1; = 1; F sc gpu; R weak x; W weak y 0", 80),
     // What was wrong.
@@ -93,10 +95,9 @@ pub fn read(name: &str, text: &str) -> Case {
                         order,
                     });
                 }
-                "F" => thread.code.push(Op::Fence(
-                    words[1].parse::<FenceSem>().expect("a fence"),
-                    scope.expect("a scope"),
-                )),
+                "F" => {
+                    thread.code.push(Op::Fence(words[1].parse::<FenceSem>().expect("a fence"), scope.expect("a scope")))
+                }
                 "B" => thread.code.push(Op::Bar),
                 "=" => thread.code.push(Op::Unless(thread.registers - 1, number(1))),
                 other => panic!("{other}"),
@@ -105,6 +106,6 @@ pub fn read(name: &str, text: &str) -> Case {
         }
         threads.push(thread);
     }
-    let place = |index: u32| Place_ { bytes: 4, shared: None, offset: 16 * index };
+    let place = |index: u32| Home { bytes: 4, shared: None, offset: 16 * index };
     Case { name: name.to_owned(), threads, places: (0..3).map(place).collect() }
 }

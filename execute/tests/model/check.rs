@@ -117,7 +117,9 @@ pub fn check(case: &Case, runs: u64) -> Result<Option<Seen>, String> {
         let (may_race, may_not) = (racy.contains(&values), free.contains(&values));
         match &race {
             _ if !may_race && !may_not => return wrong(format!("seed {seed} gives {values:?}, which is forbidden")),
-            Some(race) if !may_race => return wrong(format!("seed {seed} gives {values:?}, and no race is there: {race}")),
+            Some(race) if !may_race => {
+                return wrong(format!("seed {seed} gives {values:?}, and no race is there: {race}"));
+            }
             None if !may_not => return wrong(format!("seed {seed} gives {values:?}, and a race is not found")),
             _ => {}
         }
@@ -137,7 +139,8 @@ pub fn smallest(case: &Case, runs: u64) -> Result<(), String> {
     let mut case = case.clone();
     let Err(mut what) = check(&case, runs) else { return Ok(()) };
     loop {
-        let all = (0..case.threads.len()).flat_map(|thread| (0..case.threads[thread].code.len()).map(move |at| (thread, at)));
+        let all =
+            (0..case.threads.len()).flat_map(|thread| (0..case.threads[thread].code.len()).map(move |at| (thread, at)));
         let smaller = all.collect::<Vec<_>>().into_iter().find_map(|(thread, at)| {
             let mut smaller = case.clone();
             smaller.threads[thread].code.remove(at);

@@ -7,10 +7,10 @@ use ptx_memory_model::{
 };
 use testing::random::Random;
 
-use crate::program::{Case, Op, Order, Place_, REGISTERS, Spot, Thread, Val};
+use crate::program::{Case, Home, Op, Order, REGISTERS, Spot, Thread, Val};
 
 /// A write or a read of a variable in each place of each thread; `U` is an update, and `D` a `red`.
-pub const SHAPES: [(&str, &str); 28] = [
+pub const SHAPES: [(&str, &str); 29] = [
     ("MP", "W0 W1|R1 R0"),
     ("MP", "W0 W1|R1 R0"),
     ("SB", "W0 R1|W1 R0"),
@@ -32,6 +32,7 @@ pub const SHAPES: [(&str, &str); 28] = [
     ("chain", "W0 W1|U1|R1 R0"),
     ("red", "W0 W1|D1 R0"),
     ("red in a chain", "W0 W1|D1|R1 R0"),
+    ("ordered chain", "W0 W1 W2|R2 U1|R1 R0"),
     ("chain2", "W0 U1|U1 R0|U1 W0"),
     ("release twice", "W0 W1 W1|R1 R0"),
     ("acquire twice", "W0 W1|R1 R1 R0"),
@@ -45,7 +46,7 @@ const SCOPES: [Scope; 4] = [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys];
 
 struct Generator {
     random: Random,
-    places: Vec<Place_>,
+    places: Vec<Home>,
     /// For each variable, whether it is for data: most accesses are weak then.
     data: Vec<bool>,
     /// Scopes that reach everybody, and how many of ten are chosen so.
@@ -92,7 +93,8 @@ impl Generator {
         // A branch makes what follows depend on the value.
         let chance = if self.data[at] { 16 } else { 3 };
         if self.random.chance(chance) {
-            let value = if self.random.chance(6) { 0 } else { 1 + self.random.below(self.written.max(1) as usize) as u64 };
+            let value =
+                if self.random.chance(6) { 0 } else { 1 + self.random.below(self.written.max(1) as usize) as u64 };
             thread.code.push(Op::Unless(d, value));
         }
     }
@@ -210,7 +212,7 @@ fn reach(spots: &[Spot]) -> Scope {
     }
 }
 
-fn places(random: &mut Random, spots: &[Spot], count: usize, wide: bool) -> Vec<Place_> {
+fn places(random: &mut Random, spots: &[Spot], count: usize, wide: bool) -> Vec<Home> {
     let scope = reach(spots);
     let bytes = random.one(&[4, 4, 4, 8, 2, 1]);
     (0..count)
@@ -220,11 +222,11 @@ fn places(random: &mut Random, spots: &[Spot], count: usize, wide: bool) -> Vec<
             match wide {
                 true if index < 2 => {
                     let bytes = random.one(&[4, 4, 2, 1]);
-                    Place_ { bytes, shared: None, offset: index as u32 }
+                    Home { bytes, shared: None, offset: index as u32 }
                 }
                 _ => {
                     let bytes = if random.chance(6) { random.one(&[1, 2, 4, 8]) } else { bytes };
-                    Place_ { bytes, shared, offset: 16 * (index as u32 + 1) }
+                    Home { bytes, shared, offset: 16 * (index as u32 + 1) }
                 }
             }
         })
@@ -244,7 +246,7 @@ pub fn program(seed: u64) -> Case {
     let mut places = places(&mut random, &spots, variables, wide);
     if wide {
         // Two halves of what is accessed as a whole.
-        places[1] = Place_ { offset: u32::from(places[0].bytes), ..places[0] };
+        places[1] = Home { offset: u32::from(places[0].bytes), ..places[0] };
     }
     let data = (0..variables).map(|index| if shape > 0 { index == 0 } else { index % 2 == 1 } && !random.chance(4));
     let data = data.collect();
@@ -257,8 +259,13 @@ pub fn program(seed: u64) -> Case {
     for (index, spot) in spots.iter().enumerate() {
         let mut thread = Thread { spot: *spot, code: Vec::new(), registers: 0 };
         let steps: Vec<(char, usize)> = match shape {
-            0 => (0..(1 + of.random.below(4)).min(budget)).map(|_| (of.random.one(&['W', 'W', 'R', 'R', 'U']), of.random.below(variables))).collect(),
-            _ => parts[index].split(' ').map(|step| (step.chars().next().unwrap_or('R'), usize::from(step.as_bytes()[1] - b'0'))).collect(),
+            0 => (0..(1 + of.random.below(4)).min(budget))
+                .map(|_| (of.random.one(&['W', 'W', 'R', 'R', 'U']), of.random.below(variables)))
+                .collect(),
+            _ => parts[index]
+                .split(' ')
+                .map(|step| (step.chars().next().unwrap_or('R'), usize::from(step.as_bytes()[1] - b'0')))
+                .collect(),
         };
         budget = budget.saturating_sub(steps.len());
         let fences = of.random.below(3);

@@ -71,7 +71,8 @@ fn main() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let trials = match (number("MODEL_FIRST"), number("MODEL_COUNT")) {
         (None, None) => {
-            let part = |first: u64, end: u64| Trial::test(format!("programs {first} to {end}"), move || programs(first..end));
+            let part =
+                |first: u64, end: u64| Trial::test(format!("programs {first} to {end}"), move || programs(first..end));
             let rest = |number: u64| testing::left_to_all(part(2_000 + number * 6_000, 8_000 + number * 6_000));
             let named = cases::CASES.map(|of| Trial::test(of.0, move || case(of)));
             named.into_iter().chain([part(0, 1_000), part(1_000, 2_000)]).chain((0..8).map(rest)).collect()

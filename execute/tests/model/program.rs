@@ -28,7 +28,7 @@ impl Spot {
 
 /// A variable of so many bytes, in global memory or in the shared memory of a CTA: its cluster, and its rank there.
 #[derive(Clone, Copy, Debug)]
-pub struct Place_ {
+pub struct Home {
     pub bytes: u8,
     pub shared: Option<(u32, u32)>,
     /// Where it stands in its memory.
@@ -53,18 +53,39 @@ pub struct Order {
 /// An instruction. A wide access is of a variable and the one behind it, and fills two registers.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
-    Load { d: usize, at: usize, order: Order, wide: bool },
-    Store { at: usize, value: Val, order: Order, wide: bool },
-    Rmw { op: AtomOp, d: Option<usize>, at: usize, b: Val, c: u64, order: Order },
+    Load {
+        d: usize,
+        at: usize,
+        order: Order,
+        wide: bool,
+    },
+    Store {
+        at: usize,
+        value: Val,
+        order: Order,
+        wide: bool,
+    },
+    Rmw {
+        op: AtomOp,
+        d: Option<usize>,
+        at: usize,
+        b: Val,
+        c: u64,
+        order: Order,
+    },
     Fence(FenceSem, Scope),
     Membar(Scope),
     /// `bar.sync 0` of all threads of the CTA.
     Bar,
     /// `barrier` 1 with a number of threads.
-    Counted { waits: bool },
+    Counted {
+        waits: bool,
+    },
     /// `bar.warp.sync` of the threads of the warp.
     Warp,
-    ClusterArrive { relaxed: bool },
+    ClusterArrive {
+        relaxed: bool,
+    },
     ClusterWait,
     /// The thread ends unless a register has this value.
     Unless(usize, u64),
@@ -81,7 +102,7 @@ pub struct Thread {
 pub struct Case {
     pub name: String,
     pub threads: Vec<Thread>,
-    pub places: Vec<Place_>,
+    pub places: Vec<Home>,
 }
 
 /// How many registers a thread has at most.
@@ -101,11 +122,6 @@ fn low(value: u64, bytes: u8) -> u64 {
 }
 
 impl Case {
-    pub fn has_wide(&self) -> bool {
-        let is_wide = |op: &Op| matches!(op, Op::Load { wide: true, .. } | Op::Store { wide: true, .. });
-        self.threads.iter().any(|thread| thread.code.iter().any(is_wide))
-    }
-
     /// The CTAs of a cluster, and the clusters.
     pub fn sizes(&self) -> (u32, u32) {
         let spots = || self.threads.iter().map(|thread| thread.spot);
@@ -132,8 +148,7 @@ impl Case {
     pub fn model(&self) -> Program {
         let names = (0..self.places.len()).map(|index| Variable::new(format!("x{index}"), 0));
         let thread = |of: &Thread| {
-            let declare =
-                |index: usize| RegisterDeclaration { name: format!("r{index}"), initial: 0, observed: true };
+            let declare = |index: usize| RegisterDeclaration { name: format!("r{index}"), initial: 0, observed: true };
             let mut code: Vec<_> = of.code.iter().map(|op| self.instruction(of.spot, op).into()).collect();
             code.push(Instruction::Label(Label(0)).into());
             ModelThread {
@@ -153,8 +168,7 @@ impl Case {
             Val::Number(value) => Operand::Immediate(value),
             Val::Reg(index) => Operand::Register(register(index)),
         };
-        let semantics =
-            |order: Order| Semantics { mmio: order.mmio, ..Semantics::new(order.sem, order.scope) };
+        let semantics = |order: Order| Semantics { mmio: order.mmio, ..Semantics::new(order.sem, order.scope) };
         let barrier = |part, of| Instruction::Barrier(Barrier { part, of });
         let cta = |instance, id, quorum| BarrierName::Cta { instance, id: Operand::Immediate(id), quorum };
         match *op {
@@ -237,8 +251,11 @@ impl Case {
             if self.block() > 32 {
                 text += "barrier.sync 15;\n";
             }
-            writeln!(text, "W{index}:\nsetp.eq.u32 %p, %t2, 0;\n@%p bra B{index};\nsub.u32 %t2, %t2, 1;\nbra W{index};")
-                .expect("text");
+            writeln!(
+                text,
+                "W{index}:\nsetp.eq.u32 %p, %t2, 0;\n@%p bra B{index};\nsub.u32 %t2, %t2, 1;\nbra W{index};"
+            )
+            .expect("text");
             writeln!(text, "B{index}:").expect("text");
             thread.code.iter().for_each(|op| self.line(&mut text, index, thread.spot, op));
             writeln!(text, "E{index}:\nld.param.u64 %x1, [results];").expect("text");
