@@ -13,7 +13,7 @@ use crate::program::{Case, Home, Op, Order, Spot, Thread, Val};
 /// A thread is the digits of its cluster, CTA and warp, and its instructions: `W` writes, `R` reads, `A` adds, `D` does so by `red`, `C` is a `cas`, each with
 /// semantics, scope, a variable and values, `F` is a fence, `B` the barrier of the CTA, and `=` goes on only if the last value is this one.
 #[rustfmt::skip]
-pub const CASES: [(&str, &str, usize); 39] = [
+pub const CASES: [(&str, &str, usize); 42] = [
     ("MP, weak", "000 W weak x 1; W weak y 1 | 100 R weak y; R weak x", 100),
     ("MP, relaxed", "000 W relaxed gpu x 1; W relaxed gpu y 1 | 100 R relaxed gpu y; R relaxed gpu x", 100),
     ("MP, without acquire", "000 W weak x 1; W release gpu y 1 | 100 R relaxed gpu y; = 1; R weak x", 100),
@@ -22,6 +22,9 @@ pub const CASES: [(&str, &str, usize); 39] = [
     ("MP, narrow", "000 W weak x 1; W release cta y 1 | 010 R acquire cta y; = 1; R weak x", 100),
     ("MP, cluster", "000 W weak x 1; W release cluster y 1 | 010 R acquire cluster y; = 1; R weak x", 100),
     ("MP, fences", "000 W weak x 1; F acq_rel gpu; W relaxed gpu y 1 | 100 R relaxed gpu y; = 1; F acq_rel gpu; R weak x", 100),
+    ("MP, narrow fence of the writer", "000 W weak x 1; F acq_rel cta; W relaxed gpu y 1 | 100 R relaxed gpu y; = 1; F acq_rel gpu; R weak x", 100),
+    ("MP, narrow fence of the reader", "000 W weak x 1; F acq_rel gpu; W relaxed gpu y 1 | 100 R relaxed gpu y; = 1; F acq_rel cta; R weak x", 100),
+    ("MP, fence of a cluster", "000 W weak x 1; F acq_rel cluster; W relaxed gpu y 1 | 010 R relaxed gpu y; = 1; F acq_rel cluster; R weak x", 100),
     ("MP, red", "000 W weak x 1; A release gpu y 1 | 100 R acquire gpu y; = 1; R weak x", 100),
     ("MP, red does not acquire", "000 W weak x 1; W release gpu y 1 | 100 D relaxed gpu y 2; F acq_rel gpu; R weak x", 80),
     ("MP, release pattern", "000 W weak x 1; W release gpu y 1; W relaxed gpu y 2 | 100 R acquire gpu y; = 2; R weak x", 100),

@@ -147,7 +147,8 @@ impl Generator {
     }
 
     fn fence(&mut self) -> Op {
-        let scope = self.scope();
+        // A fence may have another scope than what it stands at.
+        let scope = if self.random.chance(3) { self.random.one(&SCOPES) } else { self.scope() };
         match self.random.below(8) {
             0 => Op::Membar(if scope == Scope::Cluster { Scope::Gpu } else { scope }),
             1..4 => Op::Fence(FenceSem::Sc, scope),
