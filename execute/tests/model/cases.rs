@@ -13,7 +13,7 @@ use crate::program::{Case, Home, Op, Order, Spot, Thread, Val};
 /// A thread is the digits of its cluster, CTA and warp, and its instructions: `W` writes, `R` reads, `A` adds, `D` does so by `red`, `C` is a `cas`, each with
 /// semantics, scope, a variable and values, `F` is a fence, `B` the barrier of the CTA, and `=` goes on only if the last value is this one.
 #[rustfmt::skip]
-pub const CASES: [(&str, &str, usize); 42] = [
+pub const CASES: [(&str, &str, usize); 46] = [
     ("MP, weak", "000 W weak x 1; W weak y 1 | 100 R weak y; R weak x", 100),
     ("MP, relaxed", "000 W relaxed gpu x 1; W relaxed gpu y 1 | 100 R relaxed gpu y; R relaxed gpu x", 100),
     ("MP, without acquire", "000 W weak x 1; W release gpu y 1 | 100 R relaxed gpu y; = 1; R weak x", 100),
@@ -24,11 +24,14 @@ pub const CASES: [(&str, &str, usize); 42] = [
     ("MP, fences", "000 W weak x 1; F acq_rel gpu; W relaxed gpu y 1 | 100 R relaxed gpu y; = 1; F acq_rel gpu; R weak x", 100),
     ("MP, narrow fence of the writer", "000 W weak x 1; F acq_rel cta; W relaxed gpu y 1 | 100 R relaxed gpu y; = 1; F acq_rel gpu; R weak x", 100),
     ("MP, narrow fence of the reader", "000 W weak x 1; F acq_rel gpu; W relaxed gpu y 1 | 100 R relaxed gpu y; = 1; F acq_rel cta; R weak x", 100),
+    ("MP, the writer's fence acquires", "000 W weak x 1; F acquire gpu; W relaxed gpu y 1 | 100 R relaxed gpu y; = 1; F acquire gpu; R weak x", 100),
+    ("MP, the reader's fence releases", "000 W weak x 1; F release gpu; W relaxed gpu y 1 | 100 R relaxed gpu y; = 1; F release gpu; R weak x", 100),
     ("MP, fence of a cluster", "000 W weak x 1; F acq_rel cluster; W relaxed gpu y 1 | 010 R relaxed gpu y; = 1; F acq_rel cluster; R weak x", 100),
     ("MP, red", "000 W weak x 1; A release gpu y 1 | 100 R acquire gpu y; = 1; R weak x", 100),
     ("MP, red does not acquire", "000 W weak x 1; W release gpu y 1 | 100 D relaxed gpu y 2; F acq_rel gpu; R weak x", 80),
     ("MP, release pattern", "000 W weak x 1; W release gpu y 1; W relaxed gpu y 2 | 100 R acquire gpu y; = 2; R weak x", 100),
     ("MP, acquire pattern", "000 W weak x 1; W release gpu y 1 | 100 R relaxed gpu y; = 1; R acquire gpu y; R weak x", 75),
+    ("MP, acquire pattern of two values", "000 W weak x 1; W release gpu y 1 | 010 W relaxed gpu y 5 | 100 R relaxed gpu y; = 1; R acquire gpu y; = 5; R weak x", 80),
     ("SB, relaxed", "000 W relaxed gpu x 1; R relaxed gpu y | 100 W relaxed gpu y 1; R relaxed gpu x", 100),
     ("SB, fence.sc", "000 W relaxed gpu x 1; F sc gpu; R relaxed gpu y | 100 W relaxed gpu y 1; F sc gpu; R relaxed gpu x", 100),
     ("SB, fence.acq_rel", "000 W relaxed gpu x 1; F acq_rel gpu; R relaxed gpu y | 100 W relaxed gpu y 1; F acq_rel gpu; R relaxed gpu x", 100),
@@ -48,6 +51,7 @@ pub const CASES: [(&str, &str, usize); 42] = [
     ("last block", "000 W weak x 1; F sc gpu; A relaxed gpu y 1 | 100 A relaxed gpu y 1; = 1; F sc gpu; R weak x; W weak y 0", 80),
     // What was wrong.
     ("a cas that fails has read the newest value", "000 C acquire gpu x 2 2; R relaxed gpu x | 100 W relaxed gpu x 3", 80),
+    ("a cas that fails does not write", "000 C relaxed gpu x 2 3; W weak y 1 | 100 R relaxed gpu x; R weak x", 100),
     ("a write is observed, and then overwritten", "000 W relaxed sys x 5 | 001 R relaxed sys x; = 5; W relaxed sys x 2; W weak x 3", 80),
     ("an access comes behind what it acquires", "000 W weak x 2; W release gpu x 4 | 100 R acquire gpu x", 66),
     ("what is observed is what is read", "000 W relaxed cluster x 2 | 100 R relaxed gpu x; W weak x 1", 60),
