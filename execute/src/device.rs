@@ -27,6 +27,11 @@ impl<'m> Device<'m> {
         Ok(Self { state: State::new(module, options)? })
     }
 
+    /// How what is launched from now on is run.
+    pub fn set_options(&mut self, options: Options) {
+        self.state.options = options;
+    }
+
     /// A new buffer, which findings call by this name.
     pub fn allocate(&mut self, name: &str, contents: Contents) -> Buffer {
         self.state.allocate(name, contents)
@@ -70,7 +75,7 @@ impl<'m> Device<'m> {
 /// What a device is made of.
 pub struct State<'m> {
     module: &'m Module,
-    options: Options,
+    pub(crate) options: Options,
     global: Global,
     /// Variables of the module, by their names: their addresses.
     variables: FxHashMap<String, u64>,

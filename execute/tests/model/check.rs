@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options, Schedule};
+use ptx_execute::{Argument, Buffer, Contents, Device, FindingKind, Launch, Options, Schedule};
 use ptx_isa::Module;
 use ptx_memory_model::{
     outcome::Limits,
@@ -30,15 +30,35 @@ pub struct Seen {
 /// The values of an outcome that are seen from outside: the registers, and what is in global memory at last.
 type Values = Vec<u64>;
 
+/// A device with a program, and its buffers.
+struct Prepared<'m> {
+    device: Device<'m>,
+    x: Buffer,
+    results: Buffer,
+}
+
+impl<'m> Prepared<'m> {
+    fn new(case: &Case, module: &'m Module) -> Result<Self, String> {
+        let mut device = Device::new(module, Options::default()).map_err(said)?;
+        let x = device.allocate("x", Contents::Bytes(vec![0; 128]));
+        let results = device.allocate("results", Contents::Bytes(vec![0; case.threads.len() * REGISTERS * 8]));
+        Ok(Self { device, x, results })
+    }
+}
+
+fn said(errors: Vec<ptx_execute::LaunchError>) -> String {
+    format!("{errors:?}")
+}
+
 /// One run: what it ended with, and a race. Nothing, if it has no end.
-fn run(case: &Case, module: &Module, seed: u64) -> Result<Option<(Values, Option<String>)>, String> {
+fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Values, Option<String>)>, String> {
+    let Prepared { device, x, results } = prepared;
+    let (x, results) = (*x, *results);
     let mut random = Random(seed);
     let schedule = if seed % 8 == 7 { Schedule::Random } else { Schedule::Threads };
     let options = Options { seed, schedule, stale: seed % 4 != 3, step_limit: 1 << 12, ..Options::default() };
-    let said = |errors: Vec<ptx_execute::LaunchError>| format!("{errors:?}");
-    let mut device = Device::new(module, options).map_err(said)?;
-    let x = device.allocate("x", Contents::Bytes(vec![0; 128]));
-    let results = device.allocate("results", Contents::Bytes(vec![0; case.threads.len() * REGISTERS * 8]));
+    device.set_options(options);
+    device.write(x, 0, &[0; 128]);
     let mut arguments = vec![Argument::Buffer(x, 0), Argument::Buffer(results, 0)];
     // Some runs have a thread that is far behind.
     let most = [1, 4, 12][seed as usize % 3];
@@ -90,9 +110,10 @@ pub fn check(case: &Case, runs: u64) -> Result<Option<Seen>, String> {
     let text = case.ptx();
     let module: Module = text.parse().map_err(|error| format!("{error}\n{text}"))?;
     let wrong = |what: String| Err(format!("{}: {what}\n{case}", case.name));
+    let mut prepared = Prepared::new(case, &module)?;
     let mut had: BTreeMap<Values, bool> = BTreeMap::new();
     for seed in 0..runs {
-        let Some((values, race)) = run(case, &module, seed)? else { continue };
+        let Some((values, race)) = run(case, &mut prepared, seed)? else { continue };
         let (may_race, may_not) = (racy.contains(&values), free.contains(&values));
         match &race {
             _ if !may_race && !may_not => return wrong(format!("seed {seed} gives {values:?}, which is forbidden")),

@@ -7,10 +7,10 @@ use ptx_memory_model::{
 };
 use testing::random::Random;
 
-use crate::program::{Case, Op, Order, Place_, REGISTERS, Spot, Thread, Val};
+use crate::program::{Case, Home, Op, Order, REGISTERS, Spot, Thread, Val};
 
-/// A write or a read of a variable in each place of each thread; `U` is an update.
-pub const SHAPES: [(&str, &str); 26] = [
+/// A write or a read of a variable in each place of each thread; `U` is an update, and `D` a `red`.
+pub const SHAPES: [(&str, &str); 29] = [
     ("MP", "W0 W1|R1 R0"),
     ("MP", "W0 W1|R1 R0"),
     ("SB", "W0 R1|W1 R0"),
@@ -30,6 +30,9 @@ pub const SHAPES: [(&str, &str); 26] = [
     ("CoRW", "R0 W0|W0"),
     ("CoRR2", "W0|W0|R0 R0|R0 R0"),
     ("chain", "W0 W1|U1|R1 R0"),
+    ("red", "W0 W1|D1 R0"),
+    ("red in a chain", "W0 W1|D1|R1 R0"),
+    ("ordered chain", "W0 W1 W2|R2 U1|R1 R0"),
     ("chain2", "W0 U1|U1 R0|U1 W0"),
     ("release twice", "W0 W1 W1|R1 R0"),
     ("acquire twice", "W0 W1|R1 R1 R0"),
@@ -43,7 +46,7 @@ const SCOPES: [Scope; 4] = [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys];
 
 struct Generator {
     random: Random,
-    places: Vec<Place_>,
+    places: Vec<Home>,
     /// For each variable, whether it is for data: most accesses are weak then.
     data: Vec<bool>,
     /// Scopes that reach everybody, and how many of ten are chosen so.
@@ -133,8 +136,19 @@ impl Generator {
         thread.code.push(Op::Rmw { op, d, at, b, c, order });
     }
 
+    /// A `red`, of which the last value says what it read.
+    fn reduce(&mut self, thread: &mut Thread, at: usize) {
+        let order = Order { sem: self.random.one(&[Sem::Relaxed, Sem::Release]), scope: self.scope(), mmio: false };
+        let b = Val::Number(16 + self.value());
+        thread.code.push(Op::Rmw { op: AtomOp::Add, d: None, at, b, c: 0, order });
+        if self.random.chance(2) {
+            thread.code.push(self.fence());
+        }
+    }
+
     fn fence(&mut self) -> Op {
-        let scope = self.scope();
+        // A fence may have another scope than what it stands at.
+        let scope = if self.random.chance(3) { self.random.one(&SCOPES) } else { self.scope() };
         match self.random.below(8) {
             0 => Op::Membar(if scope == Scope::Cluster { Scope::Gpu } else { scope }),
             1..4 => Op::Fence(FenceSem::Sc, scope),
@@ -199,7 +213,7 @@ fn reach(spots: &[Spot]) -> Scope {
     }
 }
 
-fn places(random: &mut Random, spots: &[Spot], count: usize, wide: bool) -> Vec<Place_> {
+fn places(random: &mut Random, spots: &[Spot], count: usize, wide: bool) -> Vec<Home> {
     let scope = reach(spots);
     let bytes = random.one(&[4, 4, 4, 8, 2, 1]);
     (0..count)
@@ -209,11 +223,11 @@ fn places(random: &mut Random, spots: &[Spot], count: usize, wide: bool) -> Vec<
             match wide {
                 true if index < 2 => {
                     let bytes = random.one(&[4, 4, 2, 1]);
-                    Place_ { bytes, shared: None, offset: index as u32 }
+                    Home { bytes, shared: None, offset: index as u32 }
                 }
                 _ => {
                     let bytes = if random.chance(6) { random.one(&[1, 2, 4, 8]) } else { bytes };
-                    Place_ { bytes, shared, offset: 16 * (index as u32 + 1) }
+                    Home { bytes, shared, offset: 16 * (index as u32 + 1) }
                 }
             }
         })
@@ -233,7 +247,7 @@ pub fn program(seed: u64) -> Case {
     let mut places = places(&mut random, &spots, variables, wide);
     if wide {
         // Two halves of what is accessed as a whole.
-        places[1] = Place_ { offset: u32::from(places[0].bytes), ..places[0] };
+        places[1] = Home { offset: u32::from(places[0].bytes), ..places[0] };
     }
     let data = (0..variables).map(|index| if shape > 0 { index == 0 } else { index % 2 == 1 } && !random.chance(4));
     let data = data.collect();
@@ -267,6 +281,7 @@ pub fn program(seed: u64) -> Case {
             match kind {
                 'W' => of.write(&mut thread, at),
                 'U' if of.places[at].bytes > 1 => of.update(&mut thread, at, None),
+                'D' if of.places[at].bytes > 2 => of.reduce(&mut thread, at),
                 _ => of.read(&mut thread, at),
             }
         }

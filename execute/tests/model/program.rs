@@ -28,7 +28,7 @@ impl Spot {
 
 /// A variable of so many bytes, in global memory or in the shared memory of a CTA: its cluster, and its rank there.
 #[derive(Clone, Copy, Debug)]
-pub struct Place_ {
+pub struct Home {
     pub bytes: u8,
     pub shared: Option<(u32, u32)>,
     /// Where it stands in its memory.
@@ -102,7 +102,7 @@ pub struct Thread {
 pub struct Case {
     pub name: String,
     pub threads: Vec<Thread>,
-    pub places: Vec<Place_>,
+    pub places: Vec<Home>,
 }
 
 /// How many registers a thread has at most.
@@ -122,11 +122,6 @@ fn low(value: u64, bytes: u8) -> u64 {
 }
 
 impl Case {
-    pub fn has_wide(&self) -> bool {
-        let is_wide = |op: &Op| matches!(op, Op::Load { wide: true, .. } | Op::Store { wide: true, .. });
-        self.threads.iter().any(|thread| thread.code.iter().any(is_wide))
-    }
-
     /// The CTAs of a cluster, and the clusters.
     pub fn sizes(&self) -> (u32, u32) {
         let spots = || self.threads.iter().map(|thread| thread.spot);
