@@ -98,5 +98,6 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
 // litmus: thread P2 = sum_of_parts(parts, arrived, told, sum) @ cta 1
 // litmus: thread P3 = sum_of_parts(parts, arrived, told, sum) @ cta 1
 // litmus: forall sum == 1
+// run: kernel=histogram grid=2 block=48 bytes=u8[512]=iota 512 counts=u32[512] total=u32[256] expect total == 2
 // run: kernel=histogram grid=2 block=64 bytes=u8[512]=random(0,255) 512 counts=u32[512] total=u32[256]
-// run: kernel=sum_of_parts grid=4 block=32 parts=u32[4] arrived=u32[1] told=u8[8] sum=u32[1] expect sum == 6
+// run: kernel=sum_of_parts grid=4 block=32 parts=u32[4] arrived=u32[1] told=u8[8] sum=u32[1] expect sum == 6 && arrived == 4

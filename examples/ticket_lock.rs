@@ -70,5 +70,5 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
 // litmus: thread P2 = pass_message(flag, message, out) @ cta 1
 // litmus: thread P3 = pass_message(flag, message, out) @ cta 1
 // litmus: forall out[1] == 42 /\ out[2] == 42 /\ out[3] == 42
-// run: kernel=count grid=4 block=32 lock=u32[2] counter=u32[1] expect counter == 4
+// run: kernel=count grid=4 block=32 lock=u32[2] counter=u32[1] expect counter == 4 && lock == 4
 // run: kernel=pass_message grid=2 block=32 flag=u32[1] message=u32[1] out=u32[64] expect out[1] == 42 && out[63] == 42

@@ -41,7 +41,8 @@ fn main() {
         .snapshots(root().join("snapshots/golden"))
         .gpus(["sm_70", "sm_90+ptx86"])
         .strategies(["recommended", "fence"])
-        .edition(snapshot::edition());
+        .edition(snapshot::edition())
+        .on_cpu(2);
     let missing = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing());
     let skipped = missing.map(|what| trial("assembling".into(), Some(what), || Ok(())));
     let trials = suite.trials().into_iter().chain(examples.trials()).chain(skipped).chain(as_the_command());

@@ -29,4 +29,5 @@ extern "C" __global__ void histogram(const uint8_t *bytes, uint32_t count, uint3
 // litmus: thread P1 = histogram(bytes, 512, bins) @ cta 0, %ntid.x = 256
 // litmus: thread P2 = histogram(bytes, 512, bins) @ cta 1, %ntid.x = 256
 // litmus: forall bins[0] == 3
+// run: grid=2 block=48 bytes=u8[1024]=iota count=1024 bins=u32[256] expect bins == 4
 // run: grid=2 block=64 bytes=u8[1000]=random(0,255) count=1000 bins=u32[256]

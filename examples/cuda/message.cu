@@ -63,4 +63,4 @@ extern "C" __global__ void message(Channel *channels, uint32_t *started, uint32_
 // litmus: thread P1 = message(channels, started, 1, stale) @ cta 1
 // litmus: thread P2 = message(channels, started, 1, stale) @ cta 1
 // litmus: forall stale == 0
-// run: grid=4 block=32 channels=u32[20] started=u32[1] rounds=4 stale=u32[1] expect stale == 0 && started == 4
+// run: grid=4 block=32 channels=u32[20] started=u32[1] rounds=4 stale=u32[1] expect stale == 0 && started == 4 && channels == 0,0,4,4,4,4,4,4,4,4,0,0,4,4,4,4,4,4,4,4

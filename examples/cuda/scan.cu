@@ -78,4 +78,5 @@ extern "C" __global__ void scan(const uint32_t *input, uint32_t count, uint32_t 
 // litmus: thread P1 = scan(input, 3, output, started, tiles) @ cta 1
 // litmus: thread P2 = scan(input, 3, output, started, tiles) @ cta 2
 // litmus: forall output[0] == 3 /\ output[1] == 8 /\ output[2] == 15
-// run: grid=3 block=32 input=u32[90]=1 count=90 output=u32[90] started=u32[1] tiles=u32[9] expect output[0] == 1 && output[89] == 90
+// run: grid=3 block=64 input=u32[180]=1 count=180 output=u32[180] started=u32[1] tiles=u32[9] expect output[0] == 1 && output[179] == 180 && started == 3
+// run: grid=3 block=8 input=u32[22]=iota count=22 output=u32[22] started=u32[1] tiles=u32[9] expect output == 0,1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,210,231

@@ -36,4 +36,4 @@ extern "C" __global__ void ticket_lock(TicketLock *lock, uint32_t rounds, uint32
 // litmus: thread P1 = ticket_lock(lock, 1, counter) @ cta 1
 // litmus: thread P2 = ticket_lock(lock, 1, counter) @ cta 2
 // litmus: forall counter == 3
-// run: grid=4 block=32 lock=u32[2] rounds=8 counter=u32[1] expect counter == 32
+// run: grid=4 block=32 lock=u32[2] rounds=8 counter=u32[1] expect counter == 32 && lock == 32

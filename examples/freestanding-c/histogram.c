@@ -22,4 +22,5 @@ __gpu_kernel void histogram(const uint8_t *bytes, uint32_t count, atomic_u32 *bi
   }
 }
 
+// run: grid=2 block=48 bytes=u8[1024]=iota count=1024 bins=u32[256] expect bins == 4
 // run: grid=2 block=64 bytes=u8[1000]=random(0,255) count=1000 bins=u32[256]

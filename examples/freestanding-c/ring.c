@@ -54,3 +54,4 @@ __gpu_kernel void ring(struct ring *ring, struct slot *slots, uint32_t capacity,
 }
 
 // run: grid=2 block=32 ring=u32[3] slots=u32[16]=0,0,1,0,2,0,3,0,4,0,5,0,6,0,7,0 capacity=8 rounds=8 taken=u32[8] expect taken == iota && ring == 2,8,8
+// run: grid=6 block=32 ring=u32[3] slots=u32[8]=0,0,1,0,2,0,3,0 capacity=4 rounds=4 taken=u32[12]=0xffffffff expect taken < 12 && ring == 6,12,12

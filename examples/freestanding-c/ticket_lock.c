@@ -28,4 +28,4 @@ __gpu_kernel void ticket_lock(struct ticket_lock *guard, uint32_t rounds, uint32
   }
 }
 
-// run: grid=4 block=32 lock=u32[2] rounds=8 counter=u32[1] expect counter == 32
+// run: grid=4 block=32 lock=u32[2] rounds=8 counter=u32[1] expect counter == 32 && lock == 32

@@ -22,4 +22,5 @@ extern "C" __gpu_kernel void histogram(const uint8_t *bytes, uint32_t count, ato
     bins[bin].fetch_add(local_bins[bin].load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
+// run: grid=2 block=48 bytes=u8[1024]=iota count=1024 bins=u32[256] expect bins == 4
 // run: grid=2 block=64 bytes=u8[1000]=random(0,255) count=1000 bins=u32[256]

@@ -53,4 +53,4 @@ extern "C" __gpu_kernel void message(Channel *channels, atomic_u32 *started, uin
   stale->fetch_add(found, std::memory_order_relaxed);
 }
 
-// run: grid=4 block=32 channels=u32[20] started=u32[1] rounds=4 stale=u32[1] expect stale == 0 && started == 4
+// run: grid=4 block=32 channels=u32[20] started=u32[1] rounds=4 stale=u32[1] expect stale == 0 && started == 4 && channels == 0,0,4,4,4,4,4,4,4,4,0,0,4,4,4,4,4,4,4,4

@@ -26,4 +26,4 @@ extern "C" __gpu_kernel void ticket_lock(TicketLock *lock, uint32_t rounds, uint
   }
 }
 
-// run: grid=4 block=32 lock=u32[2] rounds=8 counter=u32[1] expect counter == 32
+// run: grid=4 block=32 lock=u32[2] rounds=8 counter=u32[1] expect counter == 32 && lock == 32

@@ -54,3 +54,5 @@ module attributes {gpu.container_module} {
 // litmus: thread P1 = histogram_kernel @ cta 0, %ntid.x = 256
 // litmus: thread P2 = histogram_kernel @ cta 1, %ntid.x = 256
 // litmus: forall bins[0] == 3
+// run: grid=2 block=256 bytes=u8[1024]=iota bytes 0 1024 1 bins=u32[256] bins 0 256 1 expect bins == 4
+// run: grid=3 block=256 bytes=u8[2000]=random(0,255) bytes 0 2000 1 bins=u32[256] bins 0 256 1

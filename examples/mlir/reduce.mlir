@@ -51,3 +51,5 @@ module attributes {gpu.container_module} {
     return
   }
 }
+
+// run: grid=4 block=256 input=f32[2000]=iota input 0 2000 1 partial=f32[4] partial 0 4 1 arrived=u32[1] arrived 0 sum=f32[1] sum 0 expect sum == 1999000 && arrived == 4

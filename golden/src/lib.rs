@@ -15,6 +15,7 @@
 //!   that agree stand together. It has no paths, and registers are numbered in order of appearance.
 //! - A **changed** snapshot is [judged](Change): whether the new text guarantees as much as the old one, and what it costs.
 //! - Each PTX is **assembled** by every ptxas that is there, and **checked** against the operations of its source.
+//! - Where a suite [asks for it](Suite::on_cpu), kernels **run** on the CPU as their comments say, and no access races.
 //! - A snapshot **without an input** fails.
 //!
 //! `docs/golden.md` goes from an empty project to a pinned suite.
@@ -22,8 +23,11 @@
 #![warn(missing_docs)]
 
 mod change;
+mod cpu;
 mod input;
 mod junit;
+#[doc(hidden)]
+pub mod launch;
 pub mod listing;
 mod lower;
 mod outline;

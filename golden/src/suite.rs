@@ -15,6 +15,7 @@ use ptx_atomics_assembler::{Assembler, HELP};
 
 use crate::{
     change::{Asked, Change},
+    cpu,
     input::{Directives, files, target},
     junit::Report,
     listing::{Show, Variant, listing, texts},
@@ -40,6 +41,7 @@ pub struct Suite {
     compilers: BTreeMap<String, Compiler>,
     edition: Option<String>,
     short_names: bool,
+    seeds: u64,
 }
 
 /// A command that compiles inputs with some extension.
@@ -65,6 +67,7 @@ impl Suite {
             compilers: BTreeMap::new(),
             edition: None,
             short_names: false,
+            seeds: 0,
         }
     }
 
@@ -114,6 +117,13 @@ impl Suite {
     /// Names snapshots and trials without the extensions of the inputs. Two inputs must then not differ by these alone.
     pub fn short_names(mut self) -> Self {
         self.short_names = true;
+        self
+    }
+
+    /// Runs the kernels on the CPU as comments of their inputs say, `// run: grid=2 block=32 sum=u32[1] expect sum == 64`, with so
+    /// many seeds. A data race, anything else that `ptx-atomics run` finds, and a condition that does not hold are failures.
+    pub fn on_cpu(mut self, seeds: u64) -> Self {
+        self.seeds = seeds;
         self
     }
 
@@ -203,6 +213,10 @@ impl Suite {
 /// An input, and what becomes of it.
 struct Case {
     path: PathBuf,
+    /// What it says; nothing, where it is no text.
+    text: String,
+    /// With how many it is run.
+    seeds: u64,
     name: String,
     snapshots: PathBuf,
     edition: Option<String>,
@@ -281,6 +295,8 @@ impl Case {
         }
         Ok(Self {
             path: path.to_owned(),
+            text: String::from_utf8(bytes).unwrap_or_default(),
+            seeds: suite.seeds,
             name,
             snapshots: snapshots.to_owned(),
             edition: suite.edition.clone(),
@@ -350,8 +366,8 @@ impl Case {
         compiled.entry(key.clone()).or_insert_with(compile).clone()
     }
 
-    /// Everything of one variant but its text: it compiles or is rejected, every ptxas takes it, and it keeps what the source
-    /// asks for.
+    /// Everything of one variant but its text: it compiles or is rejected, every ptxas takes it, it keeps what the source asks
+    /// for, and it runs as its comments say.
     fn check(&self, variant: &Made) -> Result<(), Failed> {
         let parts = match (self.made(variant), variant.is_rejected) {
             (Ok(parts), false) => parts,
@@ -369,7 +385,19 @@ impl Case {
             );
             errors.extend(part.source.as_ref().and_then(|source| source.lost(&part.ptx).err()));
         }
+        errors.extend(self.failures(parts)?);
         if errors.is_empty() { Ok(()) } else { Err(errors.join("\n").into()) }
+    }
+
+    /// What is wrong where it runs.
+    fn failures(&self, parts: &[Part]) -> Result<Vec<String>, Failed> {
+        if self.seeds == 0 {
+            return Ok(Vec::new());
+        }
+        let parsed = parts.iter().map(|part| part.ptx.parse::<Module>());
+        let modules: Vec<_> = parsed.try_collect().map_err(|errors| format!("the PTX: {errors}"))?;
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        Ok(cpu::failures(&self.text, folder, &modules, self.seeds))
     }
 
     /// The text of the snapshot, compared with the pinned one.
@@ -461,4 +489,35 @@ fn own_target(ptx: &[u8]) -> Result<Target, String> {
     let module: Module = text.parse().map_err(|errors| format!("it is no PTX: {errors}"))?;
     let sm = module.target.split(',').next().unwrap_or_default().trim();
     target(&format!("{sm}+ptx{}", module.version.replace('.', "")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread of each of two blocks adds to a word.
+    fn check(add: &str, seeds: u64, expected: &[&str]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("add.ptx");
+        let text = format!(
+            "// run: grid=2 block=1 sum=u32[1]\n.version 7.0\n.target sm_80\n.address_size 64\n\
+             .visible .entry add(.param .u64 .ptr .global .align 4 sum)\n{{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n\
+             ld.param.u64 %rd1, [sum];\n{add}\nret;\n}}\n"
+        );
+        fs::write(&path, text).expect("an input");
+        let suite = Suite::new(folder.path()).on_cpu(seeds);
+        let case = Case::new(&suite, &path, "add.ptx".into(), folder.path()).expect("a case");
+        let found = case.check(&case.variants[0]).err();
+        let said = found.as_ref().and_then(Failed::message).unwrap_or_default();
+        assert_eq!(found.is_none(), expected.is_empty(), "{said}");
+        assert!(expected.iter().all(|words| said.contains(words)), "{said}");
+    }
+
+    #[test]
+    fn on_the_cpu() {
+        let plain = "ld.global.u32 %r1, [%rd1];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%rd1], %r1;";
+        check("red.relaxed.gpu.global.add.u32 [%rd1], 1;", 2, &[]);
+        check(plain, 2, &["the run of line 1: add: grid 2, block 1, seed 0", "race: ", "st.global.u32"]);
+        check(plain, 0, &[]);
+    }
 }

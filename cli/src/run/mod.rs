@@ -1,20 +1,12 @@
 //! `ptx-atomics run`.
 
-mod argument;
-mod comment;
-mod element;
-mod expect;
 mod found;
 mod json;
-mod npy;
 mod place;
-mod plan;
 mod prepare;
 mod repeat;
 mod sarif;
 mod sequence;
-mod simulate;
-pub mod sizes;
 mod text;
 
 use std::{
@@ -24,6 +16,8 @@ use std::{
 
 use indicatif::ParallelProgressIterator;
 use ptx_atomics::{llvm::Errors, ptx::Module};
+pub use ptx_atomics_golden::launch::sizes;
+use ptx_atomics_golden::launch::{argument, comment, element, expect, npy, plan, simulate};
 use ptx_execute::Options;
 use rayon::prelude::*;
 

@@ -38,7 +38,7 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     let flags = flags(args).map_err(alone)?;
     let input = read(&args.path).map_err(alone)?;
     let of_input = |errors: Errors| (errors, Some(input.clone()));
-    let comments = Comments::read(&input, folder(&args.path)).map_err(of_input)?;
+    let comments = comments(&input, folder(&args.path)).map_err(of_input)?;
     let how = Compile { options: args.options(), target: &args.target, flags: &args.flags };
     let ptx = compile::ptx(&how, &args.path, input.clone())?;
     if let Some(file) = &args.ptx {
@@ -56,6 +56,12 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     };
     complete(args, &module, &mut plans).map_err(of_input)?;
     Ok(Prepared { ptx: Shown { input: ptx.input() }, module, plans })
+}
+
+/// What the comments of a file say; what is no text has none.
+fn comments(input: &Input, folder: &Path) -> Result<Comments, Errors> {
+    Comments::read(input.text().unwrap_or_default(), folder)
+        .map_err(|wrong| wrong.into_iter().map(|(line, why)| at(input, line, why)).collect::<Vec<_>>().into())
 }
 
 fn folder(path: &Path) -> &Path {

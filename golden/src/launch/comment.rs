@@ -9,8 +9,6 @@
 
 use std::path::Path;
 
-use ptx_atomics::llvm::{Diagnostic, Errors, Input, Location};
-
 use super::{
     argument::Given,
     expect::Expectation,
@@ -35,14 +33,17 @@ pub struct Comments {
     pub launch: Wanted,
 }
 
+/// What is wrong with a line: its number, from 1, and why.
+pub type Wrong = (u32, String);
+
 impl Comments {
-    /// Reads the comments of a file; what is no text has none.
-    pub fn read(input: &Input, folder: &Path) -> Result<Self, Errors> {
-        let (mut comments, mut errors) = (Self::default(), Errors::new());
-        for (line, number) in input.text().unwrap_or_default().lines().zip(1..) {
-            if let Some(said) = errors.keep(behind("run:", line, number, folder).map_err(|why| at(input, number, why)))
-            {
-                comments.runs.extend(said);
+    /// Reads the comments of a file, whose files are in a folder.
+    pub fn read(text: &str, folder: &Path) -> Result<Self, Vec<Wrong>> {
+        let (mut comments, mut errors) = (Self::default(), Vec::new());
+        for (line, number) in text.lines().zip(1..) {
+            match behind("run:", line, number, folder) {
+                Ok(said) => comments.runs.extend(said),
+                Err(why) => errors.push((number, why)),
             }
             let launch = behind("launch:", line, number, folder).and_then(|said| match said {
                 Some(said) if said.kernel.is_some() || !said.arguments.is_empty() || !said.expect.is_empty() => {
@@ -50,17 +51,13 @@ impl Comments {
                 }
                 said => Ok(said),
             });
-            if let Some(Some(said)) = errors.keep(launch.map_err(|why| at(input, number, why))) {
-                comments.launch = comments.launch.or(said.sizes);
+            match launch {
+                Ok(said) => comments.launch = comments.launch.or(said.map(|said| said.sizes).unwrap_or_default()),
+                Err(why) => errors.push((number, why)),
             }
         }
-        errors.or(comments)
+        if errors.is_empty() { Ok(comments) } else { Err(errors) }
     }
-}
-
-fn at(input: &Input, line: u32, why: String) -> Errors {
-    let location = Some(Location { file: input.name().to_owned(), line, column: 0 });
-    Diagnostic { location, ..Diagnostic::new(why) }.into()
 }
 
 /// What stands behind a mark in a comment.
@@ -108,7 +105,6 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Result<&str, &str>) {
-        let input = Input::new("k.ptx", text);
         let shown = |comments: Comments| {
             let one = |said: Said| {
                 let Said { line, kernel, sizes, arguments, expect } = said;
@@ -124,7 +120,9 @@ mod tests {
             let runs = comments.runs.into_iter().map(one).collect::<Vec<_>>().join("\n");
             format!("{runs}|{:?}", comments.launch.block)
         };
-        let read = Comments::read(&input, Path::new(".")).map(shown).map_err(|errors| errors.to_string());
+        let read = Comments::read(text, Path::new(".")).map(shown).map_err(|errors| {
+            errors.into_iter().map(|(line, why)| format!("{line}: {why}")).collect::<Vec<_>>().join("\n")
+        });
         assert_eq!(read.as_deref().map_err(String::as_str), expected, "{text}");
     }
 
@@ -145,11 +143,11 @@ mod tests {
 
     #[test]
     fn what_is_wrong() {
-        check("// run: grid=x", Err("k.ptx:1: 'grid=x': expected one to three sizes, as 256 or 16,16,4"));
+        check("// run: grid=x", Err("1: 'grid=x': expected one to three sizes, as 256 or 16,16,4"));
         check(
             "// run: expect x\n//launch: n=7",
-            Err("k.ptx:1: the condition 'x': a comparison is as 'out[3] == 7', with one of == != <= >= ~= < >\n\
-                 k.ptx:2: it has sizes alone; a line with `run:` has the rest"),
+            Err("1: the condition 'x': a comparison is as 'out[3] == 7', with one of == != <= >= ~= < >\n\
+                 2: it has sizes alone; a line with `run:` has the rest"),
         );
     }
 }

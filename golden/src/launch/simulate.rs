@@ -1,11 +1,11 @@
 //! One execution of a plan: from fresh memory, by a seed.
 
-use std::panic::{self, AssertUnwindSafe};
-
-use ptx_atomics::{
-    llvm::Diagnostic,
-    ptx::{Module, Type},
+use std::{
+    any::Any,
+    panic::{self, AssertUnwindSafe},
 };
+
+use ptx_atomics::ptx::{Module, Type};
 use ptx_execute::{Argument, Buffer, Contents, Device, Launch, LaunchError, Options, Report, Schedule};
 
 use super::{
@@ -60,8 +60,7 @@ impl Simulation<'_> {
         let mut options = self.options.clone().of_seed(seed);
         options.schedule = self.schedule.unwrap_or(options.schedule);
         let done = panic::catch_unwind(AssertUnwindSafe(|| self.run_with(options, seed, names)));
-        let done = done
-            .unwrap_or_else(|why| Err(vec![LaunchError { line: None, reason: Diagnostic::of_panic(&*why).message }]));
+        let done = done.unwrap_or_else(|why| Err(vec![LaunchError { line: None, reason: of_panic(&*why) }]));
         done.unwrap_or_else(|errors| Outcome { seed, errors, ..Outcome::default() })
     }
 
@@ -154,6 +153,11 @@ impl Simulation<'_> {
         };
         Ok(all.into_iter().filter_map(bytes).collect())
     }
+}
+
+fn of_panic(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    format!("ptx-atomics has a bug: {}", text.unwrap_or("it panicked"))
 }
 
 /// Gives numbers that the code admits to the parameters of which nothing is said.

@@ -1,0 +1,110 @@
+//! Runs the kernels of an input on the CPU, as its comments say.
+
+use std::path::Path;
+
+use ptx_atomics::ptx::Module;
+use ptx_execute::{Finding, Options};
+
+use crate::launch::{
+    comment::{Comments, Said},
+    expect::Expectation,
+    plan::{self, Plan, Wish},
+    simulate::{self, Outcome, Simulation},
+    sizes::Wanted,
+};
+
+/// What is wrong with the runs that the comments of an input say, in the modules that it became. Its files are in a folder.
+pub fn failures(input: &str, folder: &Path, modules: &[Module], seeds: u64) -> Vec<String> {
+    let comments = match Comments::read(input, folder) {
+        Ok(comments) => comments,
+        Err(wrong) => return wrong.into_iter().map(|(line, why)| format!("line {line}: {why}")).collect(),
+    };
+    let failure = |said: &Said| {
+        let failed = run(said, said.sizes.or(comments.launch), folder, modules, seeds).err()?;
+        Some(format!("the run of line {}: {failed}", said.line))
+    };
+    comments.runs.iter().filter_map(failure).collect()
+}
+
+/// Runs one line with each seed, up to the first one that finds something.
+fn run(said: &Said, sizes: Wanted, folder: &Path, modules: &[Module], seeds: u64) -> Result<(), String> {
+    let kernel = said.kernel.as_deref();
+    let has_it = |module: &&Module| plan::kernel(module, kernel).is_ok();
+    let module = modules.iter().find(has_it).or(modules.first()).ok_or("there is no PTX")?;
+    let mut plan = Plan { line: said.line, expect: said.expect.clone(), ..Plan::default() };
+    let wish = Wish { kernel, sizes, arguments: &said.arguments, dependent: false };
+    plan.launch(module, &wish, folder).map_err(|why| why.join("\n"))?;
+    let options = Options::default();
+    simulate::fit(module, &mut plan, &options);
+    let names: Vec<_> = plan.expect.iter().flat_map(Expectation::names).map(str::to_owned).collect();
+    let simulation = Simulation { module, plan: &plan, options, schedule: None };
+    for seed in 0..seeds {
+        let wrong = wrong(simulation.run(seed, &names));
+        if !wrong.is_empty() {
+            return Err(format!("{}, seed {seed}\n  {}", plan.title(), wrong.join("\n  ")));
+        }
+    }
+    Ok(())
+}
+
+/// What an execution found, but for warnings.
+fn wrong(outcome: Outcome) -> Vec<String> {
+    let findings = outcome.reports.into_iter().flat_map(|report| report.findings);
+    let findings = findings.filter(|finding| !finding.kind.is_warning()).map(said_of);
+    let errors = outcome.errors.into_iter().map(|error| error.to_string());
+    let failed = outcome.failed.into_iter().map(|(text, why)| format!("{text} does not hold: {why}"));
+    findings.chain(errors).chain(failed).collect()
+}
+
+/// A finding, with its instructions, whose lines are those of the PTX.
+fn said_of(finding: Finding) -> String {
+    let Finding { site, other, help, .. } = &finding;
+    let other = other.iter().map(|other| format!("\n    with {other}"));
+    let help = help.iter().map(|help| format!("\n    help: {help}"));
+    let at = (site.line > 0).then(|| format!("\n    {site}"));
+    format!("{finding}{}", at.into_iter().chain(other).chain(help).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each thread adds to a word, by the instructions that are given.
+    fn check(add: &str, comments: &str, expected: &[&str]) {
+        let module = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry add(.param .u64 .ptr .global .align 4 sum)\n\
+             {{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [sum];\n{add}\nret;\n}}\n"
+        );
+        let module: Module = module.parse().expect("PTX");
+        let found = failures(comments, Path::new("."), &[module], 2);
+        assert_eq!(found.len(), usize::from(!expected.is_empty()), "{found:?}");
+        let all = found.join("\n");
+        let missing: Vec<_> = expected.iter().filter(|words| !all.contains(**words)).collect();
+        assert!(missing.is_empty(), "{missing:?}: {all}");
+    }
+
+    const ATOMIC: &str = "red.relaxed.gpu.global.add.u32 [%rd1], 1;";
+    const PLAIN: &str = "ld.global.u32 %r1, [%rd1];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%rd1], %r1;";
+
+    #[test]
+    fn what_is_run() {
+        check(ATOMIC, "; run: grid=2 block=32 sum=u32[1] expect sum == 64", &[]);
+        check(ATOMIC, "// launch: grid=2 block=32\n// run: kernel=add sum=u32[1]=1 expect sum == 65", &[]);
+        // Nothing asks for it.
+        check(PLAIN, "", &[]);
+    }
+
+    #[test]
+    fn what_is_wrong() {
+        let line = "\n// run: grid=2 block=32 sum=u32[1] expect sum == 64";
+        check(PLAIN, line, &["the run of line 2: add: grid 2, block 32, seed 0", "race: ", "`sum`", "st.global.u32"]);
+        check(
+            ATOMIC,
+            "# run: grid=1 block=32 sum=u32[1] expect sum == 64",
+            &["sum == 64 does not hold: sum is 32, and not == 64"],
+        );
+        check(ATOMIC, "// run: grid=x", &["line 1: 'grid=x': expected one to three sizes"]);
+        check(ATOMIC, "// run: kernel=x", &["'x' is the name of no kernel"]);
+        check("trap;", "// run: sum=u32[1]", &["trap: "]);
+    }
+}

@@ -1,0 +1,11 @@
+//! How a kernel is run on the CPU: what comments say of it, its buffers and arguments, and what must hold at the end.
+//! The command `ptx-atomics run` has the same.
+
+pub mod argument;
+pub mod comment;
+pub mod element;
+pub mod expect;
+pub mod npy;
+pub mod plan;
+pub mod simulate;
+pub mod sizes;
