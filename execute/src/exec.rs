@@ -36,8 +36,10 @@ impl Machine<'_> {
 
     /// The group that goes on: the innermost call first, then what stands first, so that lanes meet again.
     fn pick(&mut self, warp: &mut Warp) -> Option<usize> {
-        if let [group] = warp.groups[..] {
-            return (group.wait == Wait::Ready).then_some(0);
+        match warp.groups[..] {
+            [] => return None,
+            [group] => return (group.wait == Wait::Ready).then_some(0),
+            _ => {}
         }
         // Lanes that wait for other lanes of their warp in a loop would keep them from their turn: now and then, others go on for a
         // while.

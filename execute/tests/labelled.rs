@@ -52,6 +52,22 @@ fn kernels(folder: &std::path::Path) -> Vec<Kernel> {
     text.lines().skip(1).filter(|line| !line.is_empty()).map(row).collect()
 }
 
+/// The kernels of which something else is found than their label says, and why.
+const OTHERS: [(&str, &str); 6] = [
+    ("bench-C-AMP-Convolution-convolution-simple-mutant", "its PTX has no access to a neighbour's element"),
+    ("bench-C-AMP-MatrixMultiplication-mxm-amp-simple-mutant", "its PTX has no access to a neighbour's element"),
+    ("bench-C-AMP-MersenneTwister-box-muller-kernel-mutant", "no run that is short enough comes to the planted access"),
+    (
+        "bench-CUDA20-scan-workefficient-mutant",
+        "behind the barrier that it lacks, each thread reads what it wrote itself",
+    ),
+    (
+        "bench-CUDA50-6-Advanced-segmentationTreeThrust-getRepresentatives",
+        "it follows a chain in its input, which goes round in what it is given",
+    ),
+    ("bench-gpgpu-sim-ispass2009-NQU-nqueen", "it is given more queens than its arrays have room for"),
+];
+
 /// What was found in runs of a kernel.
 #[derive(Debug, Default)]
 struct Found {
@@ -210,11 +226,10 @@ fn run_other(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), 
         let report = device.launch(&launch).map_err(said)?;
         let is_long = report.steps > 10_000_000;
         found.add(report);
-        if found.verdict() == "racy"
-            || is_long && seed > 0
-            || found.steps > 50_000_000
-            || found.steps > 1_000_000 && seed >= 4 && seed + 1 >= fitting.len() as u64
-        {
+        // Small kernels are run with every seed, long ones twice.
+        let is_enough = found.steps > 1_000_000 && seed >= 4 && seed + 1 >= fitting.len() as u64;
+        let is_racy = found.verdict() == "racy" && kernel.label != "divergent";
+        if is_racy || is_long && seed > 0 || is_enough {
             break;
         }
     }
@@ -248,9 +263,11 @@ fn judged(kernel: &Kernel, found: &Found) -> Result<(), Failed> {
     let diverges = [FindingKind::DivergentBarrier, FindingKind::BarrierCount, FindingKind::Hang]
         .iter()
         .any(|kind| found.kinds.contains_key(kind));
-    match expected || kernel.label == "divergent" && diverges {
-        true => Ok(()),
-        false => Err(format!(
+    let is_other = OTHERS.iter().any(|(id, _)| *id == kernel.id);
+    match (expected || kernel.label == "divergent" && diverges, is_other) {
+        (true, false) | (false, true) => Ok(()),
+        (true, true) => Err("it is found what its label says: it is no exception any more".into()),
+        (false, false) => Err(format!(
             "{} {}, found {verdict}{}: {:?}",
             kernel.label,
             kernel.space,
