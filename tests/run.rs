@@ -254,7 +254,7 @@ fn ends() -> Result<(), Failed> {
         &["error[step-limit]: ", "1000 instructions", "spin.ptx:10", "--step-limit", "not run to its end"],
     )?;
     check("divisible.ptx --arg out:u32[1] --arg 7", 1, &["error[trap]: ", "divisible.ptx:"])?;
-    check("unknown.ptx", 2, &["unknown.ptx:", "tensormap"]).map(drop)
+    check("unknown.ptx", 2, &["unknown.ptx:", "multimem"]).map(drop)
 }
 
 fn no_launch() -> Result<(), Failed> {
