@@ -375,7 +375,7 @@ fn every_example() -> Result<(), Failed> {
 
 /// What its comments expect holds, and there is no race.
 fn of_example(path: &str) -> Result<(), Failed> {
-    let done = check(&format!("../../examples/{path} --seeds 3"), 0, &["no race"])?;
+    let done = check(&format!("../../examples/{path} --seeds 10"), 0, &["no race"])?;
     let right = done.stderr.lines().filter(|line| line.contains(": grid ") && line.contains(" no race, ")).count();
     assert_eq!(right, runs(path)?.len(), "{}", done.stderr);
     Ok(())
