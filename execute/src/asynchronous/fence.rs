@@ -63,9 +63,5 @@ impl Machine<'_> {
         if let Some(before) = cta.asynchronous.before.get(&at.thread) {
             cluster.past.join_past(before);
         }
-        // A release fence before it makes a release pattern with it.
-        if let Some(past) = cta.order[at.thread as usize].pending.fence(Scope::Cluster) {
-            cluster.past.join_past(past);
-        }
     }
 }
