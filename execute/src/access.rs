@@ -168,7 +168,7 @@ impl Machine<'_> {
     ) {
         let data = of.data.get(element).map(|source| self.stored(cta, warp, at, of, *source));
         let Some(found) = self.bytes(cta, place, of.bytes) else {
-            let name = self.place_name(cta, place);
+            let name = self.place_name(place);
             return self.outside(cta, at.thread, at.pc, name);
         };
         let old = number(found);
@@ -222,18 +222,18 @@ impl Machine<'_> {
             _ => None,
         };
         if unwritten.is_some_and(|unwritten| unwritten.iter().all(|one| *one)) {
-            let place = self.place_name(cta, place);
+            let place = self.place_name(place);
             let message = format!("`{place}` is read, and nothing was written there");
             self.find(cta, FindingKind::Uninitialized, at.thread, at.pc, None, Some(place), message, None);
         }
     }
 
     /// What a place is called.
-    pub fn place_name(&self, cta: &Cta, place: Region) -> String {
+    pub fn place_name(&self, place: Region) -> String {
         match place {
             Region::Global(piece, at) => self.name_of_global(piece, at),
-            Region::Shared(None, at) => self.name_of_shared(cta, at),
-            Region::Shared(Some(rank), at) => format!("{} of CTA rank {rank}", self.name_of_shared(cta, at)),
+            Region::Shared(None, at) => self.name_of_shared(at),
+            Region::Shared(Some(rank), at) => format!("{} of CTA rank {rank}", self.name_of_shared(at)),
             Region::Local(at) => format!("local+{at}"),
             Region::Param(at) => format!("param+{at}"),
             Region::Nowhere => "an address".into(),
@@ -351,7 +351,7 @@ impl Machine<'_> {
                 Region::Shared(rank, _) => Region::Shared(rank, first),
                 other => other,
             };
-            let name = self.place_name(cta, at);
+            let name = self.place_name(at);
             self.race(cta, thread, record, earlier, name, same);
         }
         self.races = races;

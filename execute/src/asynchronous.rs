@@ -46,7 +46,7 @@ impl Machine<'_> {
     fn finish_operation(&mut self, cta: &mut Cta, op: Begun) {
         match op.what {
             What::Move(ref of) => self.finish_move(cta, &op, of),
-            What::Tensor(ref of) => self.finish_tensor(cta, &op, of),
+            What::Tensor(ref of) => self.finish_tensor(cta, of),
             What::Commit(ref keys, agent, epoch) => self.finish_commit(cta, &op, keys, agent, epoch),
             What::Cancel(ref places) => self.finish_cancel(cta, &op, places),
         }

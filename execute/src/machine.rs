@@ -568,10 +568,9 @@ impl<'r> Machine<'r> {
     }
 
     /// A symbol or parameter, and an offset.
-    pub fn name_of_shared(&self, cta: &Cta, at: u64) -> String {
+    pub fn name_of_shared(&self, at: u64) -> String {
         let found =
             self.program.shared_names.iter().rev().find(|(start, bytes, _)| at >= *start && at - start < *bytes);
-        let _ = cta;
         match found {
             Some((start, _, name)) => offset(name, at - start),
             None => offset("shared", at),

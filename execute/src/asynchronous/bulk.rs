@@ -54,7 +54,7 @@ impl Machine<'_> {
         let space = of.form.spaces().next().unwrap_or(Space::SharedCluster);
         let barrier = self.place(cta, warp, at, of, Role::Barrier, space);
         let Region::Shared(rank, offset) = barrier else {
-            let name = self.place_name(cta, barrier);
+            let name = self.place_name(barrier);
             return self.outside(cta, at.thread, at.pc, name);
         };
         // Own addresses have no rank here that a mask could change: the first CTA of the pair is meant.

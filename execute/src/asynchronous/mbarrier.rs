@@ -50,14 +50,14 @@ impl Machine<'_> {
             }
             let place = self.place(cta, warp, at, of, Role::Barrier, space);
             let Some(key) = self.key(cta, place).filter(|_| self.bytes(cta, place, 8).is_some()) else {
-                let name = self.place_name(cta, place);
+                let name = self.place_name(place);
                 self.outside(cta, at.thread, at.pc, name);
                 done |= 1 << lane;
                 continue;
             };
             let is_own = matches!(space, Space::Shared | Space::SharedCta);
             if is_own && key.0 != cta.index {
-                let name = self.place_name(cta, place);
+                let name = self.place_name(place);
                 self.misused(cta, at, format!("`{name}` is not in `.{space}`: that is the thread's own CTA"));
             }
             let is_done = match family {
@@ -86,7 +86,7 @@ impl Machine<'_> {
         let gives_up = cta.asynchronous.gives_up(at.thread);
         if !self.in_flight.barriers.contains_key(&key) {
             if gives_up {
-                let name = self.place_name(cta, place);
+                let name = self.place_name(place);
                 self.misused(cta, at, format!("`{name}` is no mbarrier: nobody has initialized it"));
                 Self::give_result(warp, at, of, Role::Done, 1);
             }
@@ -133,7 +133,7 @@ impl Machine<'_> {
     /// `mbarrier.init`
     fn make(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, of: &Operation, (place, key): (Region, Key)) {
         let count = self.number(cta, warp, at, of, Role::Count) & 0xffff_ffff;
-        let name = self.place_name(cta, place);
+        let name = self.place_name(place);
         if count == 0 || count > MOST {
             let message = format!("the mbarrier `{name}` is for {count} arrivals, where 1 to {MOST} are possible");
             self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(name.clone()), message, None);
@@ -178,7 +178,7 @@ impl Machine<'_> {
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return };
         barrier.bytes = barrier.bytes.saturating_add(bytes);
         if barrier.bytes.unsigned_abs() > MOST {
-            let (place, owner) = (self.name_of_shared(cta, key.1), key.0);
+            let (place, owner) = (self.name_of_shared(key.1), key.0);
             let message = format!("the mbarrier `{place}` of CTA {owner} expects more than {MOST} bytes");
             self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(place), message, None);
         }
@@ -215,7 +215,7 @@ impl Machine<'_> {
         let (missing, count) = (barrier.pending, of.count);
         barrier.pending = missing.saturating_sub(count);
         if count > missing || count == 0 || count > MOST {
-            let name = self.name_of_shared(cta, key.1);
+            let name = self.name_of_shared(key.1);
             let message = format!("{count} arrive at the mbarrier `{name}`, and {missing} are missing in its phase");
             self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
         }
@@ -299,13 +299,13 @@ impl Machine<'_> {
         let cluster = self.cluster;
         let agent = cta.order[at.thread as usize].clock.agent;
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else {
-            let name = self.name_of_shared(cta, key.1);
+            let name = self.name_of_shared(key.1);
             return self.misused(cta, at, format!("`{name}` is no mbarrier when an operation completes"));
         };
         barrier.message.release(agent, Scope::Cluster, past, cluster);
         barrier.order.join(past);
         if barrier.pending == 0 {
-            let name = self.name_of_shared(cta, key.1);
+            let name = self.name_of_shared(key.1);
             let message = format!("one more arrives at the mbarrier `{name}`, and none is missing in its phase");
             self.find(cta, FindingKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
         } else {
@@ -321,7 +321,7 @@ impl Machine<'_> {
         past.see(agent, epoch);
         let cluster = self.cluster;
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else {
-            let name = self.name_of_shared(cta, key.1);
+            let name = self.name_of_shared(key.1);
             return self.misused(cta, at, format!("`{name}` is no mbarrier when an operation completes"));
         };
         barrier.message.release(op.start.agent, Scope::Cluster, &past, cluster);

@@ -42,7 +42,7 @@ impl Machine<'_> {
         start: &Clock,
     ) -> bool {
         if bytes > 1 << 24 || self.bytes(cta, place, bytes).is_none() {
-            let name = self.place_name(cta, place);
+            let name = self.place_name(place);
             self.outside(cta, thread, record.info.step(), name);
             return false;
         }

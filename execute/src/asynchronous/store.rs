@@ -27,7 +27,7 @@ impl Machine<'_> {
         let values: Vec<u64> =
             of.many(Role::Value).iter().map(|one| self.value(cta, warp, at.base, at.lane, *one)).collect();
         let Some(key) = self.key(cta, barrier) else {
-            let name = self.place_name(cta, barrier);
+            let name = self.place_name(barrier);
             return self.outside(cta, at.thread, at.pc, name);
         };
         self.touch_of_barrier(cta, at, barrier);
@@ -101,7 +101,7 @@ impl Machine<'_> {
         let to = self.place(cta, warp, at, of, Role::Destination, Space::SharedCta);
         let barrier = self.place(cta, warp, at, of, Role::Barrier, Space::SharedCta);
         let (Region::Shared(rank, at_to), Region::Shared(_, at_barrier)) = (to, barrier) else {
-            let name = self.place_name(cta, to);
+            let name = self.place_name(to);
             return self.outside(cta, at.thread, at.pc, name);
         };
         let ranks: Vec<Option<u32>> = match of.form.modifier(ModifierKind::Multicast) {

@@ -372,7 +372,7 @@ impl Machine<'_> {
         let space = of.form.spaces().next().unwrap_or(Space::Generic);
         let barrier = self.place(cta, warp, at, of, Role::Barrier, space);
         let Region::Shared(_, offset) = barrier else {
-            let name = self.place_name(cta, barrier);
+            let name = self.place_name(barrier);
             return self.outside(cta, at.thread, at.pc, name);
         };
         let places: Vec<Region> = match of.form.modifier(ModifierKind::Multicast) {
@@ -402,8 +402,7 @@ impl Machine<'_> {
         keys.iter().for_each(|key| self.arrive_of_operation(cta, at, *key, &past));
     }
 
-    pub fn finish_tensor(&mut self, cta: &mut Cta, op: &Begun, work: &Work) {
-        let _ = op;
+    pub fn finish_tensor(&mut self, cta: &mut Cta, work: &Work) {
         match work {
             Work::Multiply { mma, d, a, b, output, ranks } => {
                 self.with_tensor(cta, ranks, |machine, cta, memories| {

@@ -36,7 +36,7 @@ impl Machine<'_> {
         let space = spaces.iter().copied().find(|space| space.is_shared()).unwrap_or(Space::SharedCluster);
         let shared = self.place(cta, warp, at, of, memory, space);
         let Region::Shared(rank, offset) = shared else {
-            let name = self.place_name(cta, shared);
+            let name = self.place_name(shared);
             return self.outside(cta, at.thread, at.pc, name);
         };
         let alignment = if map.swizzle_mode == 0 { 16 } else { 128 };
@@ -82,7 +82,7 @@ impl Machine<'_> {
             Err(_) => resolve(Space::Generic, address),
         };
         let Some(block) = self.copied(cta, place, 128) else {
-            let name = self.place_name(cta, place);
+            let name = self.place_name(place);
             self.outside(cta, at.thread, at.pc, name);
             return None;
         };
@@ -94,7 +94,7 @@ impl Machine<'_> {
         }
         let map = block.first_chunk().and_then(|block| TensorMap::decode(block).ok());
         if map.is_none_or(|map| map.rank == 0) {
-            let name = self.place_name(cta, place);
+            let name = self.place_name(place);
             self.misused(cta, at, format!("there is no tensor map at `{name}`"));
             return None;
         }
@@ -109,7 +109,7 @@ impl Machine<'_> {
         if fences.iter().any(|(agent, epoch)| clock.has_seen(*agent, *epoch)) {
             return;
         }
-        let name = self.place_name(cta, place);
+        let name = self.place_name(place);
         let message = format!("the tensor map at `{name}` was made here, and is used without an acquire of its proxy");
         let help = Some("`fence.proxy.tensormap::generic.acquire` of the map".into());
         self.find(cta, FindingKind::Race, at.thread, at.pc, None, Some(name), message, help);
@@ -158,7 +158,7 @@ impl Machine<'_> {
             }
             Some(Err(Unsupported(what))) => self.misused(cta, at, format!("{what} does not exist")),
             None => {
-                let name = self.place_name(cta, place);
+                let name = self.place_name(place);
                 self.misused(cta, at, format!("there is no tensor map at `{name}`"));
             }
         }
