@@ -29,6 +29,7 @@ fn main() {
         ("arguments", arguments),
         ("conditions", conditions),
         ("files of NumPy and of bytes", files),
+        ("tensor maps", tensor_maps),
         ("a sequence of launches", sequence),
         ("seeds, and the command that repeats one", seeds),
         ("JSON", json),
@@ -188,6 +189,23 @@ fn files() -> Result<(), Failed> {
     wrong(&format!("x:f32[5]={bin}"), &["has 4 elements"])?;
     wrong("x=none.npy", &["cannot read 'none.npy'"])?;
     check("sum.ptx --out out=none/x.npy", 2, &["cannot write 'none/x.npy'"]).map(drop)
+}
+
+fn tensor_maps() -> Result<(), Failed> {
+    check("tensor.ptx", 0, &["tile: grid 1, block 32: ", "pointed: grid 1, block 32: ", "no race"])?;
+    let other = |map: &str, status, words: &[&str]| {
+        check(&format!("tensor.ptx --kernel tile --arg desc=tensormap({map}) --arg out:u32[8]"), status, words)
+    };
+    // Behind the end of the tensor, zeros are loaded.
+    let done = other("x:u32[]=iota,8x2,box=4x2", 1, &["out[4] is 0, and not == 20"])?;
+    assert!(!done.stderr.contains("race]"), "{}", done.stderr);
+    other("x:u16[]=iota,16x4,box=4x2", 2, &["a row of the box is a multiple of 16 bytes, and this one has 8"])?;
+    other("x:u32[4],8x4,box=4x2", 2, &["the tensor has 128 bytes, and its buffer 16"])?;
+    other("none,8x4,box=4x2", 2, &["'none' is no buffer in front of it"])?;
+    // Fewer bytes than are expected never come.
+    other("x:u32[],8x4,box=4x1", 1, &["error[hang]: "])?;
+    check("tensor.ptx --kernel tile --arg x:u32[8] --arg out:u32[8]", 2, &["it is a tensor map, and 'x:u32[8]' is an"])
+        .map(drop)
 }
 
 fn sequence() -> Result<(), Failed> {

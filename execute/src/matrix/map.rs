@@ -4,12 +4,15 @@
 //! not make with [`TensorMap::encode`] is known. A block of zeros is a map without a tensor: kernels begin with it when they
 //! make their own with `tensormap.replace`.
 
+use strum::{Display, EnumIter, EnumString};
+
 use super::{element::Unsupported, shared::Swizzle};
 
 const MAGIC: [u8; 8] = *b"ptx-map1";
 
 /// The type of a tensor's elements, in the order of `tensormap.replace`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Display, EnumIter, EnumString, PartialEq, Eq)]
+#[strum(serialize_all = "snake_case")]
 pub enum TensorElement {
     #[default]
     U8,
@@ -72,7 +75,8 @@ pub enum Interleave {
 }
 
 /// What an element outside of the tensor is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, EnumString, PartialEq, Eq)]
+#[strum(serialize_all = "lowercase")]
 pub enum Fill {
     #[default]
     Zero,

@@ -19,5 +19,6 @@ pub mod shared;
 pub mod tcgen05;
 pub mod tensor;
 pub mod tile;
+pub mod tiled;
 pub mod wgmma;
 pub mod wmma;

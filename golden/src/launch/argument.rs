@@ -1,4 +1,5 @@
-//! Arguments of kernels, as users write them: `out:f32[1024]`, `in:i32[4]=1,2,3,4`, `x:f16[]=x.npy`, `n=1024`, `u64:7`, `out+16`.
+//! Arguments of kernels, as users write them: `out:f32[1024]`, `in:i32[4]=1,2,3,4`, `x:f16[]=x.npy`, `n=1024`, `u64:7`, `out+16`,
+//! `d=tensormap(x,128x64,box=64x16)`.
 
 use std::{
     fs,
@@ -6,10 +7,12 @@ use std::{
 };
 
 use ptx_atomics::ptx::Type;
+use ptx_execute::TensorMap;
 
 use super::{
     element::{self, Number},
     npy,
+    tensor_map::Tensor,
 };
 
 /// An argument.
@@ -25,11 +28,16 @@ pub struct Given {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A new buffer; a file knows what is not said.
-    Buffer { ty: Option<Type>, count: Option<u64>, fill: Fill },
+    Buffer {
+        ty: Option<Type>,
+        count: Option<u64>,
+        fill: Fill,
+    },
     /// A number; the parameter knows a type that is not said.
     Number(Option<Type>, Number),
     /// The address of another argument's buffer or of a variable of the module, and what is added to it, in bytes.
     Address(String, u64),
+    TensorMap(Tensor),
 }
 
 /// What a buffer holds at first.
@@ -57,6 +65,21 @@ pub enum Content {
     Uninitialized(u64),
     /// As many as are touched.
     Grows,
+    /// A tensor map of the buffer with this number.
+    TensorMap(Box<TensorMap>, usize),
+}
+
+impl Content {
+    /// How many bytes there are at first, and ever; nothing if they grow.
+    pub fn bytes(&self, ty: Type) -> Option<u64> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::Random(count, ..) => Some(count * element::size(ty) as u64),
+            Self::Uninitialized(bytes) => Some(*bytes),
+            Self::TensorMap(..) => Some(128),
+            Self::Grows => None,
+        }
+    }
 }
 
 /// The most bytes of a buffer.
@@ -88,6 +111,9 @@ pub fn is_name(text: &str) -> bool {
 
 impl Value {
     fn read(text: &str) -> Result<Self, String> {
+        if let Some(tensor) = Tensor::read(text) {
+            return tensor.map(Self::TensorMap);
+        }
         if let Some(file) = Fill::file(text) {
             return Ok(Self::Buffer { ty: None, count: None, fill: Fill::File(file) });
         }
@@ -155,6 +181,11 @@ impl Fill {
         let ends = |ending: &str| text.len() > ending.len() && text.ends_with(ending);
         let plain = (ends(".npy") || ends(".bin")).then_some(text).filter(|text| !text.contains(['[', ':', '=']));
         named.or(plain).map(PathBuf::from)
+    }
+
+    /// Whether it says how many elements there are.
+    pub fn has_count(&self) -> bool {
+        matches!(self, Self::File(_)) || matches!(self, Self::Numbers(list) if list.len() > 1)
     }
 
     /// The type and contents of a buffer, whose files are in a folder.
@@ -241,6 +272,7 @@ mod tests {
                 }
                 Value::Number(ty, number) => format!("{} {number}", ty.map_or("-".into(), |ty| ty.to_string())),
                 Value::Address(name, offset) => format!("&{name}+{offset}"),
+                Value::TensorMap(tensor) => format!("{tensor:?}"),
             };
             Ok(format!("{}: {value}", name.unwrap_or_default()))
         });

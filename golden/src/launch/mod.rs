@@ -9,3 +9,4 @@ pub mod npy;
 pub mod plan;
 pub mod simulate;
 pub mod sizes;
+pub mod tensor_map;

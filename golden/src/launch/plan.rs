@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use ptx_atomics::ptx::{Code, Function, Head, Item, Module, Parameter, Space, Type, Variable};
-use ptx_execute::Dim3;
+use ptx_execute::{Dim3, TensorMap};
 
 use super::{
     argument::{Content, Given, Value},
     element::{self, Number},
     expect::Expectation,
     sizes::{Sizes, Wanted},
+    tensor_map::Tensor,
 };
 
 /// Buffers, and launches that share them.
@@ -51,13 +52,15 @@ pub enum Passed {
     Buffer(usize, u64),
     /// The same of a variable of the module.
     Variable(String, u64),
+    /// A tensor map of the buffer with this number.
+    TensorMap(Box<TensorMap>, usize),
     /// A number that the code admits: the name of the parameter, and its type.
     Some(String, Type),
 }
 
 /// The most bytes of a buffer that grows.
 pub const GROWS: u64 = 64 << 20;
-/// The size of a tensor map, which is a multiple of half of it.
+/// The size of a tensor map, which is aligned to half of it at least.
 const TENSOR_MAP: u64 = 128;
 
 /// The kernels of a module.
@@ -194,6 +197,7 @@ impl Plan {
                 let none = || format!("'{of}' is no number, no buffer in front of it, and no variable of the module");
                 is_variable.then(|| Passed::Variable(of.clone(), *offset)).ok_or_else(none)
             }
+            Value::TensorMap(tensor) => self.tensor_map(parameter, name, tensor, folder),
             Value::Number(Some(ty), number) => {
                 let encoded = element::encode(*ty, *number)?;
                 if parameter.elements.is_none() && encoded.len() as u64 != bytes {
@@ -212,11 +216,43 @@ impl Plan {
         }
     }
 
+    /// A tensor map that is a parameter, or to which one is a pointer.
+    fn tensor_map(
+        &mut self,
+        parameter: &Parameter,
+        name: String,
+        tensor: &Tensor,
+        folder: &Path,
+    ) -> Result<Passed, String> {
+        let text = &tensor.of.text;
+        let buffer = match (tensor.buffer(folder), &tensor.of.value) {
+            (Some(new), _) => {
+                let (ty, content) = new.map_err(|why| format!("'{text}': {why}"))?;
+                let name = tensor.of.name.clone().unwrap_or_else(|| format!("{name}.data"));
+                self.allocate(name, ty, content)?
+            }
+            (None, Value::Address(of, 0)) => {
+                let found = self.buffers.iter().position(|buffer| buffer.name == *of);
+                found.ok_or_else(|| format!("'{of}' is no buffer in front of it"))?
+            }
+            _ => return Err(format!("'{text}' is no buffer")),
+        };
+        let Allocation { ty, content, .. } = &self.buffers[buffer];
+        let map = Box::new(tensor.map(*ty, content.bytes(*ty))?);
+        if is_tensor_map(parameter) {
+            return Ok(Passed::TensorMap(map, buffer));
+        }
+        pointer(parameter, "tensormap()")?;
+        Ok(Passed::Buffer(self.allocate(name, Type::B64, Content::TensorMap(map, buffer))?, 0))
+    }
+
     /// What a parameter is of which nothing is said.
     fn filled(&mut self, parameter: &Parameter, has_pointers: bool) -> Result<Passed, String> {
         let Parameter { name, ty, elements, is_pointer, .. } = parameter;
         match (ty, elements) {
-            _ if is_tensor_map(parameter) => Err("it is a tensor map, which cannot be filled".into()),
+            _ if is_tensor_map(parameter) => {
+                Err("it is a tensor map: give one, as in 'tensormap(x:f16[],128x64,box=64x16)'".into())
+            }
             (_, Some(_)) => {
                 self.chosen.push(format!("'{name}' has {} bytes that are 0", bytes(parameter)));
                 Ok(Passed::Bytes(Vec::new()))
@@ -251,13 +287,7 @@ impl Plan {
 
     /// The bytes that its buffers have at first, and may have.
     pub fn bytes(&self) -> u64 {
-        let bytes = |buffer: &Allocation| match &buffer.content {
-            Content::Bytes(bytes) => bytes.len() as u64,
-            Content::Random(count, ..) => count * element::size(buffer.ty) as u64,
-            Content::Uninitialized(bytes) => *bytes,
-            Content::Grows => 0,
-        };
-        self.buffers.iter().map(bytes).sum()
+        self.buffers.iter().filter_map(|buffer| buffer.content.bytes(buffer.ty)).sum()
     }
 
     /// The kernels in their order, and where there is but one launch, its sizes.
@@ -289,7 +319,7 @@ fn bytes(parameter: &Parameter) -> u64 {
 }
 
 fn is_tensor_map(parameter: &Parameter) -> bool {
-    bytes(parameter) == TENSOR_MAP && parameter.align == TENSOR_MAP / 2
+    bytes(parameter) == TENSOR_MAP && parameter.align >= TENSOR_MAP / 2
 }
 
 /// Whether a parameter can hold an address.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ptx_atomics::ptx::{Module, Type};
-use ptx_execute::{Argument, Buffer, Contents, Device, Launch, LaunchError, Options, Report, Schedule};
+use ptx_execute::{Argument, Buffer, Contents, Device, Launch, LaunchError, Options, Report, Schedule, TensorMap};
 
 use super::{
     argument::Content,
@@ -75,6 +75,7 @@ impl Simulation<'_> {
                 device.allocate(&buffer.name, contents(buffer, seed.wrapping_mul(0x1_0001).wrapping_add(index as u64)))
             })
             .collect();
+        self.write_tensor_maps(&mut device, &buffers);
         let mut outcome = Outcome { seed, ..Outcome::default() };
         let mut ended = false;
         for planned in &self.plan.launches {
@@ -104,6 +105,7 @@ impl Simulation<'_> {
                 let buffer = device.variable(name).map(|buffer| Argument::Buffer(buffer, *offset));
                 buffer.ok_or_else(|| LaunchError { line: None, reason: format!("the variable '{name}' has no memory") })
             }
+            Passed::TensorMap(map, buffer) => Ok(Argument::TensorMap(map.clone(), buffers[*buffer])),
             Passed::Some(_, ty) => {
                 let number = if element::is_float(*ty) { FLOAT } else { NUMBER };
                 Ok(Argument::Bytes(element::encode(*ty, Number::Integer(number)).unwrap_or_default()))
@@ -113,6 +115,16 @@ impl Simulation<'_> {
             planned.arguments.iter().map(argument).collect::<Result<_, _>>().map_err(|error| vec![error])?;
         let Planned { kernel, sizes: Sizes { grid, block, cluster, shared }, dependent, .. } = planned.clone();
         Ok(Launch { kernel, grid, block, cluster, shared, arguments, dependent })
+    }
+
+    /// Writes the maps that are in buffers: where their data lies is known when all buffers are there.
+    fn write_tensor_maps(&self, device: &mut Device<'_>, buffers: &[Buffer]) {
+        for (buffer, of) in buffers.iter().zip(&self.plan.buffers) {
+            if let Content::TensorMap(map, data) = &of.content {
+                let map = TensorMap { address: device.address(buffers[*data]), ..**map };
+                device.write(*buffer, 0, &map.encode());
+            }
+        }
     }
 
     fn held(&self, device: &Device<'_>, buffers: &[Buffer], names: &[String]) -> Held {
@@ -139,6 +151,7 @@ impl Simulation<'_> {
         let mut device = Device::new(self.module, self.options.clone())?;
         let buffers: Vec<Buffer> =
             self.plan.buffers.iter().map(|buffer| device.allocate(&buffer.name, Contents::Grows(GROWS))).collect();
+        self.write_tensor_maps(&mut device, &buffers);
         let launch = self.launch(planned, &device, &buffers)?;
         let said_nothing = |(index, passed): (usize, &Passed)| match passed {
             Passed::Some(_, ty) => Some((index, *ty)),
@@ -183,6 +196,7 @@ fn contents(buffer: &Allocation, seed: u64) -> Contents {
     match &buffer.content {
         Content::Bytes(bytes) => Contents::Bytes(bytes.clone()),
         Content::Uninitialized(bytes) => Contents::Uninitialized(*bytes),
+        Content::TensorMap(..) => Contents::Uninitialized(128),
         Content::Grows => Contents::Grows(GROWS),
         Content::Random(count, first, last) => {
             let mut random = Random(seed);

@@ -1,0 +1,214 @@
+//! Tensor maps as arguments: `tensormap(x,128x64,box=64x16,swizzle=128B)`, of a buffer that has a name, or of a new one, as in
+//! `tensormap(x:f16[]=iota,128x64,box=64x16)`.
+
+use std::path::Path;
+
+use ptx_atomics::ptx::Type;
+use ptx_execute::{
+    TensorMap,
+    matrix::map::{Fill as OutOfBounds, TensorElement},
+};
+use strum::IntoEnumIterator;
+
+use super::argument::{Content, Given, Value};
+
+/// A tensor map. Sizes are in elements, the contiguous dimension first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// A buffer, or the name of one.
+    pub of: Box<Given>,
+    sizes: Vec<u32>,
+    box_sizes: Vec<u32>,
+    element_strides: Vec<u32>,
+    /// In bytes, of all dimensions but the contiguous one; none if the elements lie side by side.
+    strides: Vec<u64>,
+    /// The mode and the atomicity, as `tensormap.replace` numbers them.
+    swizzle: (u8, u8),
+    fill: OutOfBounds,
+    /// None is the buffer's.
+    element: Option<TensorElement>,
+}
+
+const SWIZZLES: [(&str, (u8, u8)); 7] = [
+    ("none", (0, 0)),
+    ("32B", (1, 0)),
+    ("64B", (2, 0)),
+    ("128B", (3, 0)),
+    ("128B_atom32B", (3, 1)),
+    ("128B_atom32B_flip8B", (3, 2)),
+    ("128B_atom64B", (3, 3)),
+];
+
+impl Tensor {
+    /// Reads what begins with `tensormap(`; nothing if it does not.
+    pub fn read(text: &str) -> Option<Result<Self, String>> {
+        let inside = text.strip_prefix("tensormap(")?;
+        Some(inside.strip_suffix(')').ok_or_else(|| "a `)` is missing".to_owned()).and_then(Self::inside))
+    }
+
+    fn inside(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.split(',').collect();
+        let example = "a tensor map is as in 'tensormap(x,128x64,box=64x16)'";
+        // The contents of a buffer may have commas, too: its sizes are the last part that is no option.
+        let at = parts.iter().rposition(|part| !part.contains('=')).filter(|at| *at > 0).ok_or(example)?;
+        let of = Given::read(&parts[..at].join(","))?;
+        let rank = list::<u32>(parts[at])?.len();
+        let mut tensor = Self {
+            of: Box::new(of),
+            sizes: list(parts[at])?,
+            box_sizes: Vec::new(),
+            element_strides: vec![1; rank],
+            strides: Vec::new(),
+            swizzle: (0, 0),
+            fill: OutOfBounds::Zero,
+            element: None,
+        };
+        for (key, value) in parts[at + 1..].iter().filter_map(|part| part.split_once('=')) {
+            match key {
+                "box" => tensor.box_sizes = list(value)?,
+                "strides" => tensor.strides = list(value)?,
+                "element_strides" => tensor.element_strides = list(value)?,
+                "swizzle" => {
+                    let known = SWIZZLES.iter().find(|(name, _)| *name == value);
+                    let names = || SWIZZLES.map(|(name, _)| name).join(", ");
+                    tensor.swizzle = known.ok_or_else(|| format!("'{value}' is no swizzle of {}", names()))?.1;
+                }
+                "fill" => tensor.fill = value.parse().map_err(|_| format!("the fill '{value}' is not zero or nan"))?,
+                "type" => {
+                    let names = || TensorElement::iter().map(|one| one.to_string()).collect::<Vec<_>>().join(", ");
+                    let element = value.parse().map_err(|_| format!("'{value}' is no type of {}", names()))?;
+                    tensor.element = Some(element);
+                }
+                _ => {
+                    return Err(format!("'{key}' is no option of box, strides, element_strides, swizzle, fill, type"));
+                }
+            }
+        }
+        let Self { box_sizes, strides, element_strides, .. } = &tensor;
+        let fits = (1..=5).contains(&rank) && box_sizes.len() == rank && element_strides.len() == rank;
+        match fits && (strides.is_empty() || strides.len() + 1 == rank) {
+            true => Ok(tensor),
+            false => Err("it has 1 to 5 dimensions, as many sizes of its box, and one stride fewer".into()),
+        }
+    }
+
+    /// The type and contents of its buffer, if it is a new one. Elements of which there is no number are those of the tensor.
+    pub fn buffer(&self, folder: &Path) -> Option<Result<(Type, Content), String>> {
+        let Value::Buffer { ty, count, fill } = &self.of.value else { return None };
+        let all = self.sizes.iter().fold(1, |all: u64, size| all.saturating_mul((*size).into()));
+        let count = if fill.has_count() { *count } else { count.or(Some(all)) };
+        Some(fill.content(*ty, count, folder))
+    }
+
+    /// The map, for elements of a buffer that has so many bytes, where that is known.
+    pub fn map(&self, ty: Type, bytes: Option<u64>) -> Result<TensorMap, String> {
+        let element = self.element.or_else(|| element(ty));
+        let element = element.ok_or_else(|| format!("a tensor has no elements of {ty}: say them by type="))?;
+        let mut map = TensorMap::tiled(element, &self.sizes, &self.box_sizes);
+        map.strides.iter_mut().zip(&self.strides).for_each(|(to, from)| *to = *from);
+        map.element_strides.iter_mut().zip(&self.element_strides).for_each(|(to, from)| *to = *from);
+        (map.swizzle_mode, map.swizzle_atomicity) = self.swizzle;
+        map.fill = self.fill;
+        let mut refused = map.refused();
+        if let Some(bytes) = bytes.filter(|bytes| *bytes < map.bytes()) {
+            refused.push(format!("the tensor has {} bytes, and its buffer {bytes}", map.bytes()));
+        }
+        if refused.is_empty() { Ok(map) } else { Err(refused.join("; ")) }
+    }
+}
+
+/// The elements of a tensor that are those of a buffer.
+fn element(ty: Type) -> Option<TensorElement> {
+    Some(match ty {
+        Type::U8 | Type::S8 | Type::B8 => TensorElement::U8,
+        Type::U16 | Type::S16 | Type::B16 => TensorElement::U16,
+        Type::U32 | Type::B32 => TensorElement::U32,
+        Type::S32 => TensorElement::S32,
+        Type::U64 | Type::B64 => TensorElement::U64,
+        Type::S64 => TensorElement::S64,
+        Type::F16 => TensorElement::F16,
+        Type::Bf16 => TensorElement::Bf16,
+        Type::F32 => TensorElement::F32,
+        Type::F64 => TensorElement::F64,
+        _ => return None,
+    })
+}
+
+/// Numbers with an `x` between them.
+fn list<T: std::str::FromStr>(text: &str) -> Result<Vec<T>, String> {
+    let number = |one: &str| one.parse().map_err(|_| format!("'{text}' has no sizes as in '128x64'"));
+    text.split('x').map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&str, &str>) {
+        let read = Given::read(text).and_then(|given| {
+            let Value::TensorMap(tensor) = given.value else { return Err(format!("{given:?}")) };
+            let buffer = tensor.buffer(Path::new(".")).transpose()?;
+            let bytes = match &buffer {
+                Some((_, Content::Bytes(bytes))) => Some(bytes.len() as u64),
+                _ => None,
+            };
+            let map = tensor.map(buffer.as_ref().map_or(Type::F16, |(ty, _)| *ty), bytes)?;
+            let TensorMap { element, rank, sizes, strides, box_sizes, swizzle_mode, fill, .. } = map;
+            Ok(format!("{element} {rank} {sizes:?} {strides:?} {box_sizes:?} {swizzle_mode} {fill:?} {bytes:?}"))
+        });
+        assert_eq!(read.as_deref().map_err(String::as_str), expected, "{text}");
+    }
+
+    #[test]
+    fn maps() {
+        check(
+            "d=tensormap(x,128x64,box=64x16,swizzle=128B)",
+            Ok("f16 2 [128, 64, 0, 0, 0] [256, 0, 0, 0] [64, 16, 0, 0, 0] 3 Zero None"),
+        );
+        check(
+            "tensormap(x:u32[]=iota,8x4x2,box=4x1x2,fill=nan)",
+            Ok("u32 3 [8, 4, 2, 0, 0] [32, 128, 0, 0] [4, 1, 2, 0, 0] 0 Nan Some(256)"),
+        );
+        check(
+            "tensormap(x:u32[]=1,2,3,4,5,6,7,8,4x2,box=4x1,strides=16,type=tf32)",
+            Ok("tf32 2 [4, 2, 0, 0, 0] [16, 0, 0, 0] [4, 1, 0, 0, 0] 0 Zero Some(32)"),
+        );
+        check(
+            "tensormap(x:u8[32],32,box=16)",
+            Ok("u8 1 [32, 0, 0, 0, 0] [0, 0, 0, 0] [16, 0, 0, 0, 0] 0 Zero Some(32)"),
+        );
+    }
+
+    #[test]
+    fn what_is_none() {
+        let check = |text: &str, why: &str| check(text, Err(&format!("'{text}': {why}")));
+        check("tensormap(x,128x64,box=64x16", "a `)` is missing");
+        check("tensormap(x)", "a tensor map is as in 'tensormap(x,128x64,box=64x16)'");
+        check("tensormap(x,ax4,box=1x1)", "'ax4' has no sizes as in '128x64'");
+        check("tensormap(x,8x8,box=8)", "it has 1 to 5 dimensions, as many sizes of its box, and one stride fewer");
+        check(
+            "tensormap(x,8,box=8,swizzle=1B)",
+            "'1B' is no swizzle of none, 32B, 64B, 128B, 128B_atom32B, 128B_atom32B_flip8B, 128B_atom64B",
+        );
+        check(
+            "tensormap(x,8,box=8,color=1)",
+            "'color' is no option of box, strides, element_strides, swizzle, fill, type",
+        );
+    }
+
+    #[test]
+    fn what_the_driver_refuses() {
+        check(
+            "tensormap(x,512,box=257)",
+            Err(
+                "a box has 1 to 256 elements in a dimension, and this one 257; a row of the box is a multiple of 16 bytes, and this one has 514",
+            ),
+        );
+        check("tensormap(x,9x2,box=8x1)", Err("a stride is a multiple of 16 bytes below 2^40, and this one is 18"));
+        check(
+            "tensormap(x,128x2,box=128x1,swizzle=128B)",
+            Err("a row of the box has at most the bytes of the swizzle, 128, and this one has 256"),
+        );
+        check("tensormap(x:u8[16],32,box=16)", Err("the tensor has 32 bytes, and its buffer 16"));
+    }
+}
