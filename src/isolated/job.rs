@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use ptx_atomics_llvm::{AsynchronousLines, Diagnostic, Errors, Input, Location, Outcome, Remark, Settings, remarks};
+use ptx_atomics_llvm::{
+    AsynchronousLines, Diagnostic, Errors, Hidden, Input, Location, Outcome, Remark, Settings, remarks,
+};
 use ptx_atomics_lowering::Target;
 use ptx_atomics_optimize::Rewrites;
 use serde::{Deserialize, Serialize};
@@ -97,6 +99,8 @@ pub struct Unoptimized {
     pub ptx: String,
     /// For each line of the PTX the function, and the place in the source program or in the input, as far as they are known.
     pub places: Vec<Option<Site>>,
+    /// Inline assembly that does what it does not declare, each with a sentence about it without a period.
+    pub hidden: Vec<(Site, String)>,
 }
 
 /// Where something stands.
@@ -111,9 +115,11 @@ pub struct Site {
 
 impl Unoptimized {
     pub(super) fn new(name: Option<String>, lines: AsynchronousLines) -> Self {
-        let AsynchronousLines { ptx, places } = lines;
+        let AsynchronousLines { ptx, places, hidden } = lines;
         let place = |(function, location)| Site { function, location };
-        Self { name, ptx, places: places.into_iter().map(|at| at.map(place)).collect() }
+        let hidden =
+            hidden.into_iter().map(|Hidden { function, location, message }| (place((function, location)), message));
+        Self { name, ptx, places: places.into_iter().map(|at| at.map(place)).collect(), hidden: hidden.collect() }
     }
 
     /// A message about lines of the PTX, as that of a finding on a line of it, with places of the source in their stead.

@@ -34,6 +34,7 @@ pub fn unoptimized(job: &Job, llvm: &Context) -> Result<Vec<Unoptimized>, Errors
         std::mem::forget(translated.module);
         let locations = lines.places.iter_mut().flatten();
         locations.for_each(|(_, location)| named(location, &job.input));
+        lines.hidden.iter_mut().for_each(|hidden| named(&mut hidden.location, &job.input));
         Ok(Unoptimized::new(name, lines))
     })
 }

@@ -41,8 +41,77 @@ pub fn is_asynchronous(text: &str) -> bool {
     rows(text).is_none_or(|rows| rows.into_iter().any(|row| row.is_asynchronous))
 }
 
+/// What inline assembly tells LLVM that it does to memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Declared {
+    /// `volatile` in C, and `sideeffect` in LLVM IR.
+    pub has_side_effects: bool,
+    /// The clobber of memory, `~{memory}`.
+    pub clobbers_memory: bool,
+    /// The attribute `memory(none)`, or `memory(read)`.
+    pub memory: Effects,
+}
+
+/// The memory effects that a call has by its attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effects {
+    /// It may read and write all of it.
+    #[default]
+    All,
+    /// It reads it at most.
+    Reads,
+    /// It does not touch it.
+    Nothing,
+}
+
+/// What inline assembly does and does not declare, as a sentence without a period: LLVM may move other accesses across it, or
+/// move, merge or delete it. What is not known is taken to be declared.
+pub fn hidden(text: &str, declared: Declared) -> Option<String> {
+    let all = words(text)?;
+    let of =
+        |does: fn(&Mnemonic, &str) -> bool| all.iter().find(|(row, words)| does(row, words)).map(|(_, words)| words);
+    let (orders, writes, reads) = (of(orders), of(writes), of(reads));
+    let Declared { has_side_effects, clobbers_memory, memory } = declared;
+    let (instruction, does, may) = match memory {
+        Effects::Nothing => (orders.or(writes).or(reads)?, "declares no memory", "move, merge or delete it"),
+        Effects::Reads => (orders.or(writes)?, "declares that memory is only read", "move, merge or delete it"),
+        Effects::All if clobbers_memory => return None,
+        Effects::All if has_side_effects => (orders?, "declares no clobber of memory", "move other accesses across it"),
+        Effects::All => (
+            orders.or(writes).or(reads)?,
+            "declares neither side effects nor a clobber of memory",
+            "move other accesses across it",
+        ),
+    };
+    Some(format!("inline assembly with {instruction} {does}, and a compiler may {may}"))
+}
+
+fn orders(row: &Mnemonic, words: &str) -> bool {
+    let is_strong = |word: &str| matches!(word, "acquire" | "release" | "acq_rel" | "sc");
+    // A call may, and what a function does is not known.
+    row.control != Control::Call && (row.order.is_some() || row.accesses() && words.split('.').any(is_strong))
+}
+
+fn writes(row: &Mnemonic, words: &str) -> bool {
+    row.writes && row.control != Control::Call && !is_private(words)
+}
+
+fn reads(row: &Mnemonic, words: &str) -> bool {
+    row.reads && row.control != Control::Call && !is_private(words)
+}
+
+/// Whether the memory is the thread's own, or never changes.
+fn is_private(words: &str) -> bool {
+    words.split('.').any(|word| matches!(word, "param" | "local" | "const" | "nc"))
+}
+
 /// What each instruction of a text does; nothing if that is not known of all of them.
 fn rows(text: &str) -> Option<Vec<&'static Mnemonic>> {
+    Some(words(text)?.into_iter().map(|(row, _)| row).collect())
+}
+
+/// The same, with all words of each.
+fn words(text: &str) -> Option<Vec<(&'static Mnemonic, String)>> {
     let text = without_templates(text);
     let (mut found, mut errors) = statements(&text);
     // The last statement of inline assembly need not have its `;`.
@@ -52,7 +121,8 @@ fn rows(text: &str) -> Option<Vec<&'static Mnemonic>> {
     }
     let row = |Instruction { mnemonic, modifiers, .. }: &Instruction<'_>| {
         let words: Vec<_> = [*mnemonic].iter().chain(modifiers).map(|word| word.text).collect();
-        Mnemonic::of(&words.join("."))
+        let words = words.join(".");
+        Some((Mnemonic::of(&words)?, words))
     };
     let instructions = found.iter().filter_map(|statement| match statement {
         Statement::Instruction(instruction) => Some(row(instruction)),
@@ -125,6 +195,47 @@ mod tests {
         check("{ .reg .b32 st; mov.b32 st, $1; L: @$2 bra L; add.u32 $0, st, frobnicate; }", "qs");
         check("// st.global.b32 [a], 0;", "qs");
         check("/* ld */ mov.u32 $0, 0 // mapa", "qs");
+    }
+
+    #[test]
+    fn what_is_not_declared() {
+        let check = |text: &str, declared: Declared, expected: Option<&str>| {
+            let said = hidden(text, declared);
+            let said = said.as_deref().map(|said| said.split(" and a compiler").next().unwrap_or_default());
+            assert_eq!(
+                said,
+                expected.map(|said| format!("inline assembly with {said},")).as_deref(),
+                "{text} {declared:?}"
+            );
+        };
+        let plain = Declared::default();
+        let volatile = Declared { has_side_effects: true, ..plain };
+        let clobbers = Declared { clobbers_memory: true, ..volatile };
+        let pure = Declared { memory: Effects::Nothing, ..plain };
+        let reads = Declared { memory: Effects::Reads, ..plain };
+        let neither = "declares neither side effects nor a clobber of memory";
+        let load = "ld.global.b32 $0, [$1];";
+        check(load, plain, Some(&format!("ld.global.b32 {neither}")));
+        check(load, volatile, None);
+        check(load, pure, Some("ld.global.b32 declares no memory"));
+        check(load, reads, None);
+        let acquire = "ld.acquire.gpu.global.b32 $0, [$1];";
+        check(acquire, volatile, Some("ld.acquire.gpu.global.b32 declares no clobber of memory"));
+        check(acquire, clobbers, None);
+        check(acquire, reads, Some("ld.acquire.gpu.global.b32 declares that memory is only read"));
+        check("mov.b32 $0, 1; fence.acq_rel.gpu;", volatile, Some("fence.acq_rel.gpu declares no clobber of memory"));
+        check(
+            "mbarrier.arrive.shared.b64 $0, [$1];",
+            volatile,
+            Some("mbarrier.arrive.shared.b64 declares no clobber of memory"),
+        );
+        check("st.shared.b32 [$0], $1;", plain, Some(&format!("st.shared.b32 {neither}")));
+        check("red.relaxed.gpu.global.add.u32 [$0], $1;", volatile, None);
+        // It is nobody else's, or does not change.
+        check("ld.param.b32 $0, [p]; ld.global.nc.b32 $0, [$1];", plain, None);
+        check("mov.u32 $0, %tid.x;", pure, None);
+        check("frobnicate [$0];", pure, None);
+        check("call f;", plain, None);
     }
 
     #[test]

@@ -69,8 +69,8 @@ use ptx_atomics_link as _;
 
 pub use self::{
     asynchronous::{
-        Checked, Lines as AsynchronousLines, Listing, Subject, asynchronous, check_subject, debug_locations, found,
-        has_asynchronous, is_checked, lines as asynchronous_lines, set_checked,
+        Checked, Hidden, Lines as AsynchronousLines, Listing, Subject, asynchronous, check_subject, debug_locations,
+        found, has_asynchronous, is_checked, lines as asynchronous_lines, set_checked,
     },
     beside::Beside,
     cuda::relax_cuda,

@@ -8,10 +8,13 @@ use std::{
 use inkwell::{
     basic_block::BasicBlock,
     context::ContextRef,
-    llvm_sys::{core::*, debuginfo::*, prelude::*},
+    llvm_sys::{LLVMAttributeFunctionIndex, core::*, debuginfo::*, prelude::*},
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
-use ptx_atomics_pass::Location;
+use ptx_atomics_pass::{
+    Location,
+    assembly::{Declared, Effects},
+};
 
 /// A value of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,6 +136,34 @@ pub fn inline_assembly(instruction: InstructionValue<'_>) -> Option<String> {
         let mut length = 0;
         let text = LLVMGetInlineAsmAsmString(assembly, &mut length);
         Some(String::from_utf8_lossy(std::slice::from_raw_parts(text.cast(), length)).into_owned())
+    }
+}
+
+/// What inline assembly declares that a call calls.
+pub fn declared(instruction: InstructionValue<'_>) -> Option<Declared> {
+    let value = instruction.as_value_ref();
+    // SAFETY: the called value is live, its constraints, which it owns, are asked of inline assembly, and the attribute of a call.
+    unsafe {
+        let assembly = LLVMIsAInlineAsm(called(instruction)?);
+        if assembly.is_null() {
+            return None;
+        }
+        let mut length = 0;
+        let constraints = LLVMGetInlineAsmConstraintString(assembly, &mut length);
+        let constraints = std::slice::from_raw_parts(constraints.cast::<u8>(), length);
+        let memory = LLVMGetEnumAttributeKindForName("memory".as_ptr().cast(), "memory".len());
+        let effects = LLVMGetCallSiteEnumAttribute(value, LLVMAttributeFunctionIndex, memory);
+        // Two bits for each kind of memory: it is read, and it is written.
+        let effects = (!effects.is_null()).then(|| LLVMGetEnumAttributeValue(effects));
+        Some(Declared {
+            has_side_effects: LLVMGetInlineAsmHasSideEffects(assembly) != 0,
+            clobbers_memory: constraints.windows(9).any(|word| word == b"~{memory}"),
+            memory: match effects {
+                Some(0) => Effects::Nothing,
+                Some(effects) if effects & 0xaaaa_aaaa_aaaa_aaaa == 0 => Effects::Reads,
+                _ => Effects::All,
+            },
+        })
     }
 }
 

@@ -24,7 +24,7 @@ pub use self::{
     mend::{Checked, Subject, check as check_subject, found},
 };
 use self::{mend::Find, place::Places};
-use crate::value::{Value, debug_location, inline_assembly, instructions, name};
+use crate::value::{Value, debug_location, declared, inline_assembly, instructions, name};
 
 /// The PTX of a module before LLVM's optimizer, and where its lines come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,19 @@ pub struct Lines {
     pub ptx: String,
     /// Of each line the function, and the place in the source program or in the input.
     pub places: Vec<Option<(String, Option<Location>)>>,
+    /// Inline assembly that does what it does not declare.
+    pub hidden: Vec<Hidden>,
+}
+
+/// Inline assembly that does what it does not declare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden {
+    /// The function that it stands in, or was inlined into.
+    pub function: String,
+    /// The place in the source program or in the input.
+    pub location: Option<Location>,
+    /// In a sentence without a period.
+    pub message: String,
 }
 
 /// Looks for what asynchronous operations lack, and does about it what the options say. For a module in front of LLVM's optimizer,
@@ -75,11 +88,16 @@ pub fn is_checked(module: &Module<'_>) -> bool {
 /// # Errors
 /// If this LLVM cannot compile for the target, and everything in the module that has no lowering.
 pub fn lines(module: &Module<'_>, input: &Input, options: &Options) -> Result<Lines, Errors> {
-    let listing = Listing::of(module, options)?;
     let (places, all) = (Places::of(module, input), all(module));
+    let hidden = all.iter().filter_map(|of| {
+        let message = assembly::hidden(&inline_assembly(*of)?, declared(*of)?)?;
+        Some(Hidden { function: place::function(*of), location: places.location(*of), message })
+    });
+    let hidden = hidden.collect();
+    let listing = Listing::of(module, options)?;
     let place = |line| all.get(listing.origin(line)?).map(|of| (place::function(*of), places.location(*of)));
     let places = listing.lines().map(place).collect();
-    Ok(Lines { ptx: listing.ptx, places })
+    Ok(Lines { ptx: listing.ptx, places, hidden })
 }
 
 fn with(module: &Module<'_>, input: &Input, options: &Options, find: Find<'_>) -> Result<Checked, Errors> {
