@@ -168,20 +168,20 @@ pub struct TableArgs {
 /// With --ir and --ptx: reads LLVM IR or MLIR, and the PTX that a compiler made of it. What the PTX guarantees is computed from its
 /// instructions alone. The values that it computes are not checked. docs/check.md says more.
 ///
-/// With --async: finds the waits, barriers and proxy fences that asynchronous operations of kernels lack (tcgen05, wgmma, cp.async,
-/// bulk copies, mbarrier). docs/async.md says more.
+/// With kernels: finds the waits, barriers and proxy fences that asynchronous operations of kernels lack (tcgen05, wgmma, cp.async,
+/// bulk copies, mbarrier), and inline assembly that hides what it does from a compiler. docs/async.md says more.
 #[derive(Args)]
 #[command(after_help = "Example:
   llc-22 -mcpu=sm_90 kernel.ll -o kernel.ptx; ptx-atomics check --ir kernel.ll --ptx kernel.ptx
-  ptx-atomics check --async kernel.ptx
+  ptx-atomics check kernel.ptx
 
-Exit status: 0 all are kept, and nothing is wrong, 1 one is not, there is none, or an input is wrong, 2 wrong usage.")]
+Exit status: 0 all are kept, and there is no error, 1 one is not, there is none, or an input is wrong, 2 wrong usage.")]
 pub struct CheckArgs {
     /// LLVM IR or MLIR, as text or bitcode; - is standard input
     #[arg(
         long,
         value_name = "FILE",
-        required_unless_present = "asynchronous",
+        required_unless_present = "kernels",
         conflicts_with_all = ["kernels", "profile", "readings", "format", "mcpu", "mattr"]
     )]
     pub ir: Option<PathBuf>,
@@ -192,7 +192,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "NAME")]
     pub module: Option<String>,
     /// The PTX; - is standard input
-    #[arg(long, value_name = "FILE", required_unless_present = "asynchronous")]
+    #[arg(long, value_name = "FILE", required_unless_present = "kernels")]
     pub ptx: Option<PathBuf>,
     /// What LLVM's default synchronization scope stands for
     #[arg(long, value_name = "SCOPE", default_value = "sys", value_parser = settings::scope)]
@@ -209,27 +209,50 @@ pub struct CheckArgs {
     /// Print one JSON object for each operation
     #[arg(long)]
     pub json: bool,
-    /// Find what asynchronous operations lack
+    #[command(flatten)]
+    pub kernels: KernelArgs,
+    #[command(flatten)]
+    pub readings: ReadingArgs,
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+/// Kernels that are checked by themselves.
+#[derive(Args)]
+#[command(next_help_heading = "Kernels")]
+pub struct KernelArgs {
+    /// Find what asynchronous operations lack: the default with kernels
     #[arg(
         long = "async",
         requires = "kernels",
-        conflicts_with_all = ["ir", "ptx", "default_scope", "allow_empty", "cuda_atomics", "optimize_atomics", "json"],
-        help_heading = "Asynchronous operations"
+        conflicts_with_all = ["ir", "ptx", "default_scope", "allow_empty", "cuda_atomics", "optimize_atomics", "json"]
     )]
     pub asynchronous: bool,
-    /// Kernels: PTX of any compiler; .ll, .bc and .mlir, which are compiled first; - is standard input
-    #[arg(value_name = "KERNEL", requires = "asynchronous", help_heading = "Asynchronous operations")]
-    pub kernels: Vec<PathBuf>,
-    #[command(flatten)]
-    pub readings: ReadingArgs,
+    /// PTX of any compiler; .ll, .bc and .mlir, which are compiled first; - is standard input
+    #[arg(
+        id = "kernels",
+        value_name = "KERNEL",
+        conflicts_with_all = ["ir", "ptx", "default_scope", "allow_empty", "cuda_atomics", "optimize_atomics", "json"]
+    )]
+    pub paths: Vec<PathBuf>,
+    /// Only kernels whose name, as it is or as its source spells it, has this in it
+    #[arg(long, value_name = "NAME", requires = "kernels")]
+    pub kernel: Option<String>,
+    /// What may be wrong, and was not seen to go wrong, is an error, too
+    #[arg(long, requires = "kernels")]
+    pub strict: bool,
     /// How to say it; sarif is for viewers of code [default: text]
-    #[arg(long, value_enum, requires = "asynchronous", help_heading = "Asynchronous operations")]
+    #[arg(long, value_enum, requires = "kernels")]
     pub format: Option<CheckFormat>,
     /// Show a litmus test of what is wrong, and an execution in which it goes wrong, where there is a small one
-    #[arg(long, requires = "asynchronous", help_heading = "Asynchronous operations")]
+    #[arg(long, requires = "kernels")]
     pub explain: bool,
-    #[command(flatten)]
-    pub target: TargetArgs,
+    /// Findings that are known, and not shown: a file of --write-baseline
+    #[arg(long, value_name = "FILE", requires = "kernels")]
+    pub baseline: Option<PathBuf>,
+    /// Write a baseline of what is found
+    #[arg(long, value_name = "FILE", requires = "kernels")]
+    pub write_baseline: Option<PathBuf>,
 }
 
 /// How the manual is read.

@@ -17,7 +17,6 @@ pub use self::{
     operand::Special,
     touched::is_wgmma,
 };
-use crate::report::SourceLine;
 
 /// A register of a function: its first word of 64 bits.
 pub type Reg = u32;
@@ -325,7 +324,7 @@ pub struct Program {
     /// Whether addresses of mbarriers lose the bit that tells the CTAs of a pair apart, as CUTLASS does it: `and` with this.
     pub masks_peers: bool,
     /// By line of PTX, the line of the source.
-    pub sources: Vec<(u32, SourceLine)>,
+    pub places: ptx_isa::Places,
     /// By line of PTX, the mnemonic.
     pub mnemonics: rustc_hash::FxHashMap<u32, String>,
 }

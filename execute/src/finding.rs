@@ -1,5 +1,6 @@
 //! Findings as they are collected: each pair of places once.
 
+use ptx_isa::own;
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -60,8 +61,7 @@ pub fn place(index: u32, sizes: Dim3) -> Dim3 {
 /// An instruction of a thread.
 pub fn site(program: &Program, pc: Pc, who: Who, block: Dim3, cta: Dim3) -> Site {
     let line = program.steps.get(pc as usize).map_or(0, |step| step.line);
-    let behind = program.sources.partition_point(|(at, _)| *at <= line);
-    let source = behind.checked_sub(1).map(|index| program.sources[index].1.clone());
+    let source = own(program.places.around(line)).cloned();
     let instruction = program.mnemonics.get(&line).cloned().unwrap_or_default();
     Site { line, source, instruction, thread: place(who.thread, block), cta }
 }

@@ -29,5 +29,6 @@ pub use self::{
     device::Device,
     launch::{Argument, Buffer, Contents, Dim3, Launch, LaunchError, Options, Schedule},
     matrix::map::TensorMap,
-    report::{Finding, FindingKind, Note, Report, Site, SourceLine},
+    report::{Finding, FindingKind, Note, Report, Site},
 };
+pub use ptx_isa::SourceLine;

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use ptx_isa::SourceLine;
+
 use crate::launch::Dim3;
 
 /// What came of a launch.
@@ -105,27 +107,6 @@ pub struct Site {
     pub thread: Dim3,
     /// The CTA in its grid.
     pub cta: Dim3,
-}
-
-/// A line of the source of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SourceLine {
-    /// As `.file` names it.
-    pub file: String,
-    /// From 1.
-    pub line: u32,
-    /// From 1; 0 if it is not known.
-    pub column: u32,
-}
-
-impl Display for SourceLine {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)?;
-        if self.column > 0 {
-            write!(f, ":{}", self.column)?;
-        }
-        Ok(())
-    }
 }
 
 impl Display for Site {

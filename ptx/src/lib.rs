@@ -46,6 +46,7 @@ mod instruction;
 pub mod mnemonic;
 mod module;
 mod parse;
+mod places;
 mod print;
 mod runtime;
 pub mod syntax;
@@ -59,6 +60,7 @@ pub use self::{
     instruction::*,
     module::{Code, Function, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
     parse::{ParseError, ParseErrors, parse_block},
+    places::{Places, SourceLine, own},
     print::{Names, PtxNames},
     runtime::Runtime,
     target::{Gpus, PtxVersion, Requirement, Sm, Target, UnknownTarget},

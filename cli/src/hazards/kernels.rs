@@ -107,7 +107,7 @@ fn of_kernel(args: &CheckArgs, kernel: &Kernel) -> Checked {
     report.findings.dedup_by(|a, b| {
         (a.line, a.first, a.rule, a.verdict, &a.message) == (b.line, b.first, b.rule, b.verdict, &b.message)
     });
-    let wanted = args.explain && args.format.is_none_or(|format| format == CheckFormat::Text);
+    let wanted = args.kernels.explain && args.kernels.format.is_none_or(|format| format == CheckFormat::Text);
     let explain = |finding: &Finding| {
         let test = ptx_hazards::litmus(kernel, finding, readings).filter(|_| finding.verdict != Verdict::NotChecked)?;
         ptx_atomics_litmus::of_finding(&test.to_string(), readings)

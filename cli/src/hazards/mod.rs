@@ -17,10 +17,10 @@ use crate::{
 
 pub fn run(args: &CheckArgs) -> ExitCode {
     let (format, profile) =
-        (args.format.unwrap_or(CheckFormat::Text), ptx_atomics_litmus::profile(args.readings.readings()));
+        (args.kernels.format.unwrap_or(CheckFormat::Text), ptx_atomics_litmus::profile(args.readings.readings()));
     let mut summary = Summary::default();
     let mut all = Vec::new();
-    for path in &args.kernels {
+    for path in &args.kernels.paths {
         let Read { input, errors, modules } = kernels::read(args, path);
         errors.iter().for_each(|error| render::error(error, input.as_ref()));
         summary.errors.extend(errors);

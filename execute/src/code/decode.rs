@@ -1,7 +1,7 @@
 //! Functions in the flat form of `ptx/` as programs.
 
 use ptx_isa::{
-    Code, Module, Runtime, Space, Type, Variable,
+    Code, Module, Places, Runtime, Space, Type, Variable,
     arithmetic::{Computation, Rmw, Subnormals},
     flat::{self, AccessKind, Action, Flat, Library, Operand},
 };
@@ -13,7 +13,7 @@ use super::{
     fast::fast,
     touched::{is_wgmma, reads},
 };
-use crate::{memory::window, report::SourceLine};
+use crate::memory::window;
 
 /// All bits of an address in shared memory but the lowest one of the CTA's rank.
 const PEER_MASK: u32 = 0xfeff_ffff;
@@ -55,7 +55,7 @@ pub fn decode(
     if !program.multiplies {
         program.touched = Vec::new();
     }
-    program.sources = sources(module, &functions);
+    program.places = Places::of_module(module);
     program
 }
 
@@ -603,30 +603,4 @@ fn symbol(operand: &Operand) -> Option<usize> {
         Operand::Symbol(symbol) => Some(*symbol),
         _ => None,
     }
-}
-
-/// By line of PTX, the line of the source that `.loc` names.
-fn sources(module: &Module, functions: &[&ptx_isa::Function]) -> Vec<(u32, SourceLine)> {
-    let mut files: FxHashMap<u32, String> = FxHashMap::default();
-    for item in &module.items {
-        let ptx_isa::Item::Directive(text) = item else { continue };
-        let Some(rest) = text.trim().strip_prefix(".file") else { continue };
-        let mut parts = rest.splitn(2, '"');
-        let number = parts.next().and_then(|number| number.trim().parse().ok());
-        let name = parts.next().and_then(|name| name.split('"').next());
-        files.extend(number.zip(name.map(str::to_owned)));
-    }
-    let mut found = Vec::new();
-    for line in functions.iter().flat_map(|function| function.body.iter().flatten()) {
-        let Code::Directive(text) = &line.code else { continue };
-        let Some(rest) = text.trim().strip_prefix(".loc") else { continue };
-        let mut numbers = rest.split([' ', '\t', ',']).filter_map(|word| word.parse::<u32>().ok());
-        if let (Some(file), Some(at)) = (numbers.next(), numbers.next()) {
-            let column = numbers.next().unwrap_or(0);
-            let file = files.get(&file).cloned().unwrap_or_else(|| format!("file {file}"));
-            found.push((line.number, SourceLine { file, line: at, column }));
-        }
-    }
-    found.sort_by_key(|(line, _)| *line);
-    found
 }

@@ -1,15 +1,6 @@
 //! Where the code of a thread comes from.
 
-/// A line of the source of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceLine {
-    /// The path, as the compiler wrote it.
-    pub file: String,
-    /// From 1.
-    pub line: u32,
-    /// From 1; 0 if it is not known.
-    pub column: u32,
-}
+pub use ptx_isa::SourceLine;
 
 /// Where a statement of a thread comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,11 +17,9 @@ pub struct Line {
 }
 
 impl Line {
-    /// The place in the file of the function that the thread runs: of several, the innermost. Whoever calls a function of a header
-    /// or a library finds the own line.
+    /// The place in the file of the function that the thread runs.
     pub fn source(&self) -> Option<&SourceLine> {
-        let own = &self.places.last()?.file;
-        self.places.iter().find(|place| place.file == *own)
+        ptx_isa::own(&self.places)
     }
 
     /// Where the code stands itself, if that is in another file.

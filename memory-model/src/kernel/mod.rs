@@ -13,7 +13,6 @@ mod line;
 mod names;
 mod objects;
 mod origins;
-mod places;
 mod shrink;
 mod thread;
 pub mod words;
@@ -21,19 +20,19 @@ pub mod words;
 use std::str::FromStr;
 
 use ptx_isa::{
-    Function, Head, Module, ModuleErrors,
+    Function, Head, Module, ModuleErrors, Places,
     flat::{Flat, Library},
 };
 
 pub use self::{
     line::{Line, SourceLine},
+    names::shown,
     words::Test,
 };
 use self::{
-    names::{is_called, shown},
+    names::is_called,
     objects::Objects,
     origins::Origins,
-    places::Places,
     shrink::Accessed,
     thread::{LIMITS, RETURN, Run, TRAP},
     words::{Argument, At, AtomWords, ThreadWords},

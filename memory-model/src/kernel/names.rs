@@ -1,7 +1,7 @@
 //! What people call the symbols of compilers.
 
 /// The name of a symbol as its source has it, without what its parameters are.
-pub(super) fn shown(symbol: &str) -> String {
+pub fn shown(symbol: &str) -> String {
     // NVPTX spells the `.` of LLVM's own suffixes like this, and it stands behind the mangled name.
     let mangled = symbol.split("_$_").next().unwrap_or(symbol);
     if let Ok(rust) = rustc_demangle::try_demangle(mangled) {

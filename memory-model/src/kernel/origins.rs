@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_isa::{
-    Code, Module,
+    Code, Module, Places,
     flat::{Flat, Step},
     syntax::{self, Text, TokenKind},
 };
@@ -11,7 +11,6 @@ use ptx_isa::{
 use super::{
     line::{Line, SourceLine},
     names::shown,
-    places::Places,
 };
 
 /// The instructions of a module, by their lines.

@@ -1,16 +1,48 @@
 //! Where the code of a module comes from: `.file` and `.loc`, and what stands in their comments.
 
-use std::collections::HashMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::{self, Display, Formatter},
+};
 
-use super::line::SourceLine;
+use crate::module::{Code, Item, Module};
+
+/// A line of the source of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceLine {
+    /// The path, as `.file` has it.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 if it is not known.
+    pub column: u32,
+}
+
+impl Display for SourceLine {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// The place in the file of the function that was called by none of these, which are ordered from within outwards: of several,
+/// the innermost. Whoever calls a function of a header or a library finds the own line.
+pub fn own(places: &[SourceLine]) -> Option<&SourceLine> {
+    let file = &places.last()?.file;
+    places.iter().find(|place| place.file == *file)
+}
 
 /// The source lines of `.loc` directives.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub struct Places {
     /// By the numbers of their directives.
     files: HashMap<u32, String>,
-    /// By their lines in the PTX: where the code stands that follows, then where it was inlined, from within outwards.
-    at: HashMap<u32, Vec<SourceLine>>,
+    /// By their lines in the PTX: where the code stands that follows, then where it was inlined, from within outwards. Nothing
+    /// where it is not known, or a function begins.
+    at: BTreeMap<u32, Vec<SourceLine>>,
 }
 
 /// A file by its number, a line and a column.
@@ -20,17 +52,44 @@ type PlaceInFile = [u32; 3];
 const MAX_DEPTH: usize = 64;
 
 impl Places {
-    /// Reads the directives of a module.
+    /// Reads the directives of a module's text, and their comments.
     pub fn of(text: &str) -> Self {
-        let lines = || text.lines().map(str::trim_start);
-        let mut places = Self { files: lines().filter_map(file).collect(), at: HashMap::new() };
+        Self::new((1..).zip(text.lines().map(str::trim_start)))
+    }
+
+    /// Those of a module, which has no comments.
+    pub fn of_module(module: &Module) -> Self {
+        let mut lines = Vec::new();
+        for item in &module.items {
+            match item {
+                // All files come first: where a directive stands between functions is not known.
+                Item::Directive(text) => lines.push((0, text.trim_start())),
+                Item::Function(function) => {
+                    let first = function.body.iter().flatten().next();
+                    lines.extend(first.map(|line| (line.number, ".func")));
+                    lines.extend(function.body.iter().flatten().filter_map(|line| match &line.code {
+                        Code::Directive(text) => Some((line.number, text.trim_start())),
+                        _ => None,
+                    }));
+                }
+            }
+        }
+        lines.sort_by_key(|(number, _)| *number);
+        Self::new(lines.into_iter())
+    }
+
+    fn new<'a>(lines: impl Iterator<Item = (u32, &'a str)> + Clone) -> Self {
+        let files = lines.clone().filter_map(|(_, line)| file(line)).collect();
+        let mut places = Self { files, at: BTreeMap::new() };
         let mut calls = HashMap::new();
-        for (number, line) in (1..).zip(lines()) {
+        for (number, line) in lines {
             // What is inlined is said anew in each function.
             if [".func", ".entry"].iter().any(|word| line.contains(word)) {
                 calls.clear();
+                places.at.insert(number, Vec::new());
             }
-            if let Some(at) = line.strip_prefix(".loc").and_then(|words| places.location(words, &mut calls)) {
+            if let Some(words) = line.strip_prefix(".loc") {
+                let at = places.location(words, &mut calls).unwrap_or_default();
                 places.at.insert(number, at);
             }
         }
@@ -46,7 +105,12 @@ impl Places {
 
     /// The places that a `.loc` on this line of the PTX names. Nothing if it is none, or names no line.
     pub fn at(&self, line: u32) -> Option<&[SourceLine]> {
-        self.at.get(&line).map(Vec::as_slice)
+        self.at.get(&line).map(Vec::as_slice).filter(|places| !places.is_empty())
+    }
+
+    /// The places of the code on a line of the PTX, which the last `.loc` in front of it in its function says.
+    pub fn around(&self, line: u32) -> &[SourceLine] {
+        self.at.range(..=line).next_back().map_or(&[], |(_, places)| places)
     }
 
     /// `1 20 5`, or `2 7 1, function_name $name, inlined_at 1 20 5`, in which the place of the call may be one of inlined code
@@ -122,6 +186,17 @@ mod tests {
         check(&[".loc 1 0 5"], &[]);
         check(&[".loc 7 20 5"], &[]);
         check(&["ret;"], &[]);
+    }
+
+    #[test]
+    fn code_between() {
+        let text = ".file 1 \"a.cu\"\n.visible .entry a()\n{\n.loc 1 2 3\nret;\nret;\n}\n.visible .entry b()\n{\nret;\n.loc 1 7 0\nret;\n}\n";
+        let module = format!(".version 8.0\n.target sm_90\n.address_size 64\n{text}").parse().expect("PTX");
+        for (places, above) in [(Places::of(text), 0), (Places::of_module(&module), 3)] {
+            let shown = |line: u32| own(places.around(line + above)).map(ToString::to_string);
+            let (first, last) = (Some("a.cu:2:3".to_owned()), Some("a.cu:7".to_owned()));
+            assert_eq!([3, 4, 6, 10, 12].map(shown), [None, first.clone(), first, None, last]);
+        }
     }
 
     #[test]
