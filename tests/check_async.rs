@@ -15,10 +15,12 @@ use testing::{ptx_atomics, root, snapshot};
 
 /// Kernels, the rule that their `wrong` one breaks, and the options that it takes to see it.
 #[rustfmt::skip]
-const RULES: [(&str, &[&str]); 12] = [
+const RULES: [(&str, &[&str]); 13] = [
     ("R1", &[]), ("R2", &[]), ("R3", &[]), ("R4", &[]), ("R5", &[]), ("R6", &[]), ("R7", &[]), ("R8", &[]), ("R9", &[]),
-    ("R10", &[]), ("R11", &["--profile", "strict"]), ("R12", &[]),
+    ("R10", &[]), ("R11", &["--profile", "strict"]), ("R12", &[]), ("R13", &["--mcpu", "sm_90"]),
 ];
+/// Rules about what a compiler may do, which no execution of its PTX shows.
+const POSSIBLE: [&str; 1] = ["R13"];
 
 fn main() {
     let rules = RULES.map(|(rule, options)| Trial::test(format!("rule {rule}"), move || follows(rule, options)));
@@ -31,6 +33,9 @@ fn main() {
         Trial::test("several files, and standard input", several),
         Trial::test("LLVM IR", llvm_ir),
         Trial::test("a litmus test and an execution", explained),
+        Trial::test("a baseline", baseline),
+        Trial::test("one kernel of several", one_kernel),
+        Trial::test("lines of the source", source_lines),
         Trial::test("what is damaged costs nothing else", damaged),
         Trial::test("what is no PTX is an error", no_ptx),
         Trial::test("instructions that are not known are not checked", unknown),
@@ -70,7 +75,13 @@ fn findings(ptx: &str, options: &[&str]) -> Result<Vec<Value>, Failed> {
 }
 
 fn path(rule: &str) -> String {
-    format!("tests/async/{}.ptx", rule.to_lowercase())
+    let ending = if rule == "R13" { "ll" } else { "ptx" };
+    format!("tests/async/{}.{ending}", rule.to_lowercase())
+}
+
+/// The rules whose kernels are PTX.
+fn of_ptx() -> impl Iterator<Item = &'static str> {
+    RULES.into_iter().map(|(rule, _)| rule).filter(|rule| path(rule).ends_with(".ptx"))
 }
 
 fn kernels(rule: &str) -> Result<String, Failed> {
@@ -78,13 +89,17 @@ fn kernels(rule: &str) -> Result<String, Failed> {
 }
 
 fn follows(rule: &str, options: &[&str]) -> Result<(), Failed> {
-    let found = findings(&kernels(rule)?, options)?;
+    let Done { stdout, .. } = check(&[&[&*path(rule), "--format", "json"], options].concat(), "")?;
+    let found: Vec<Value> = serde_json::from_str(&stdout)?;
     let of = |kernel: &str| found.iter().filter(|finding| finding["kernel"] == kernel).collect_vec();
-    let breaks = |finding: &&Value| finding["verdict"] == "wrong" && finding["rule"] == rule;
+    let (verdict, expected) = if POSSIBLE.contains(&rule) { ("possible", 0) } else { ("error", 1) };
+    let breaks = |finding: &&Value| finding["verdict"] == verdict && finding["rule"] == rule;
     assert_eq!(of("wrong").iter().filter(|finding| breaks(finding)).count(), 1, "{found:#?}");
     assert!(of("right").is_empty(), "{found:#?}");
     let Done { status, stdout, stderr } = check(&[&[&*path(rule)], options].concat(), "")?;
-    assert_eq!((status, &*stdout), (1, ""), "{stderr}");
+    assert_eq!((status, &*stdout), (expected, ""), "{stderr}");
+    let Done { status, .. } = check(&[&[&*path(rule), "--strict"], options].concat(), "")?;
+    assert_eq!(status, 1);
     snapshot::pin("tests/async", &rule.to_lowercase(), &stderr)
 }
 
@@ -93,7 +108,8 @@ fn no_other_rule() -> Result<(), Failed> {
     snapshot::none_left("tests/async", &names)?;
     let files = fs::read_dir(root().join("tests/async"))?.flatten().map(|entry| entry.path());
     let stem = |file: PathBuf| Some(file.file_stem()?.to_str()?.to_owned());
-    let files = files.filter(|file| file.extension().is_some_and(|ending| ending == "ptx")).filter_map(stem);
+    let files =
+        files.filter(|file| file.extension().is_some_and(|ending| ending == "ptx" || ending == "ll")).filter_map(stem);
     assert_eq!(files.collect::<BTreeSet<_>>(), names);
     Ok(())
 }
@@ -104,7 +120,7 @@ fn json() -> Result<(), Failed> {
     let found: Vec<Value> = serde_json::from_str(&stdout)?;
     let [finding] = &found[..] else { panic!("{stdout}") };
     let expected = serde_json::json!({
-        "file": path("R7"), "kernel": "wrong", "line": 21, "rule": "R7", "verdict": "wrong", "profile": "default",
+        "file": path("R7"), "kernel": "wrong", "name": "wrong", "line": 21, "rule": "R7", "verdict": "error", "profile": "default",
         "message": "the cp.async on line 20 may be in flight when the read comes to the same shared memory",
         "first": 20, "help": "insert cp.async.wait_all in front of line 21",
         "edits": [{ "line": 21, "position": "before", "instruction": "cp.async.wait_all" }],
@@ -125,7 +141,7 @@ fn end_of_kernel() -> Result<(), Failed> {
     };
     let found = findings(&kernel(""), &[])?;
     let expected = serde_json::json!([{
-        "file": "<stdin>", "kernel": "k", "line": 7, "rule": "R7", "verdict": "warning", "profile": "default",
+        "file": "<stdin>", "kernel": "k", "name": "k", "line": 7, "rule": "R7", "verdict": "warning", "profile": "default",
         "message": "the bulk copy on line 7 may still read shared memory when the CTA ends, and its memory with it",
         "first": 7, "help": "insert cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 behind line 7",
         "edits": [
@@ -146,7 +162,7 @@ fn end_of_kernel() -> Result<(), Failed> {
 /// By the schema of SARIF 2.1.0: what it requires, and which words it has.
 fn sarif() -> Result<(), Failed> {
     let files = RULES.map(|(rule, _)| path(rule));
-    let options = ["--format", "sarif", "--profile", "strict"];
+    let options = ["--format", "sarif", "--profile", "strict", "--mcpu", "sm_90"];
     let Done { status, stdout, stderr } = check(&files.iter().map(|file| &**file).chain(options).collect_vec(), "")?;
     assert_eq!((status, &*stderr), (1, ""));
     let log: Value = serde_json::from_str(&stdout)?;
@@ -241,7 +257,7 @@ error[R7]: the cp.async on line 5 may be in flight when the read comes to the sa
   = note: rule R7, section 9.7.9.25 of the PTX manual, profile default
   = help: insert cp.async.wait_all in front of line 6
 
-1 kernel, 0 synchronizations: 1 wrong, 0 not checked
+1 kernel, 0 synchronizations: 1 error, 0 possible, 0 not checked
 ";
     let place = format!("{}/", folder.path().display());
     assert_eq!(stderr.replace(&place, ""), expected);
@@ -260,6 +276,69 @@ fn explained() -> Result<(), Failed> {
     Ok(())
 }
 
+fn baseline() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path_of = |name: &str| folder.path().join(name).display().to_string();
+    let (file, kernel) = (path_of("baseline.json"), path_of("kernel.ptx"));
+    fs::write(&kernel, kernels("R4")?)?;
+    // To write one is no failure.
+    assert_eq!(check(&[&kernel, "--write-baseline", &file], "")?.status, 0);
+    let known = |expected: i32, words: &str| -> Result<(), Failed> {
+        let Done { status, stderr, .. } = check(&[&kernel, "--baseline", &file], "")?;
+        assert!(status == expected && stderr.ends_with(words), "{stderr}");
+        Ok(())
+    };
+    known(0, ": 0 errors, 0 possible, 0 not checked; of the baseline 1 are there and 0 are not\n")?;
+    // Lines move, and what is new is shown.
+    let other = kernels("R7")?.replace("wrong", "new");
+    let (_, other) = other.split_once(".visible").ok_or("no kernel")?;
+    fs::write(&kernel, format!("// A line.\n{}.visible{other}", kernels("R4")?))?;
+    known(1, ": 1 error, 0 possible, 0 not checked; of the baseline 1 are there and 0 are not\n")?;
+    fs::write(&kernel, HEAD)?;
+    known(0, "of the baseline 0 are there and 1 are not\n")?;
+    fs::write(&file, "{}")?;
+    known(1, "`--write-baseline FILE` writes one\n\n")
+}
+
+fn one_kernel() -> Result<(), Failed> {
+    for (name, count) in [("wrong", 1), ("right", 0), ("none", 0)] {
+        let found = findings(&kernels("R4")?, &["--kernel", name])?;
+        assert_eq!(found.len(), count, "{name}");
+    }
+    // By the name of the source, too.
+    let mangled = kernels("R4")?.replace("wrong", "_ZN4tile5storeEv");
+    let found = findings(&mangled, &["--kernel", "tile::store"])?;
+    assert_eq!((found.len(), &found[0]["name"]), (1, &"tile::store".into()));
+    Ok(())
+}
+
+/// A finding stands in the source that `.loc` names, where that is there, and names the lines of the PTX.
+fn source_lines() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let source = folder.path().join("tile.cu");
+    let with_lines = |text: &str| {
+        let text = text.replacen("\tst.shared", "\t.loc 1 2 3\n\tst.shared", 1);
+        let text = text.replacen("\tcp.async.bulk", "\t.loc 1 3 3\n\tcp.async.bulk", 1);
+        text.replacen(".visible", &format!(".file 1 \"{}\"\n.visible", source.display()), 1)
+    };
+    let Done { stderr, .. } = check(&["-"], &with_lines(&kernels("R4")?))?;
+    assert!(
+        stderr.contains("--> <stdin>:") && stderr.contains("in the source: ") && stderr.contains("tile.cu:3:3"),
+        "{stderr}"
+    );
+    fs::write(&source, "void k() {\n  tile = 1;\n  store(tile);\n}\n")?;
+    let Done { stderr, .. } = check(&["-"], &with_lines(&kernels("R4")?))?;
+    let words = [
+        "tile.cu:3:3",
+        "the write on line 2 and the bulk copy",
+        "store(tile);",
+        "= note: <stdin>:",
+        " is the PTX, the first access on line ",
+    ];
+    assert!(words.iter().all(|word| stderr.contains(word)), "{stderr}");
+    Ok(())
+}
+
 const HEAD: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
 
 fn damaged() -> Result<(), Failed> {
@@ -274,7 +353,7 @@ fn damaged() -> Result<(), Failed> {
         assert!(stderr.contains("--> <stdin>:"), "{wrong}: {stderr}");
         let found: Vec<Value> = serde_json::from_str(&stdout)?;
         let found = found.iter().map(|finding| (finding["kernel"].clone(), finding["verdict"].clone())).collect_vec();
-        assert_eq!(found, [("fourth".into(), "wrong".into()), ("wrong".into(), "not-checked".into())], "{wrong}");
+        assert_eq!(found, [("fourth".into(), "error".into()), ("wrong".into(), "not-checked".into())], "{wrong}");
     }
     Ok(())
 }
@@ -287,7 +366,7 @@ fn no_ptx() -> Result<(), Failed> {
         let Done { status, stdout, stderr } = check(&[&file.display().to_string()], "")?;
         assert_eq!((status, &*stdout), (1, ""));
         assert!(stderr.contains(expected), "{stderr}");
-        assert!(stderr.ends_with("\n0 kernels, 0 synchronizations: 0 wrong, 0 not checked\n"), "{stderr}");
+        assert!(stderr.ends_with("\n0 kernels, 0 synchronizations: 0 errors, 0 possible, 0 not checked\n"), "{stderr}");
         Ok(())
     };
     refuses(b"", "error: no `.version` and `.target`: this is no PTX")?;
@@ -295,7 +374,7 @@ fn no_ptx() -> Result<(), Failed> {
     refuses(b"fn main() {}\n", "this is no PTX")?;
     refuses(&[0; 4096], "error: ")?;
     // No text of our own kernels, cut off anywhere, ends the process.
-    for (rule, _) in RULES {
+    for rule in of_ptx() {
         let text = kernels(rule)?;
         for end in (0..text.len()).step_by(397) {
             let Done { status, stderr, .. } = check(&["-"], &text[..end])?;
@@ -342,7 +421,7 @@ fn many() -> Result<(), Failed> {
     let mut text = HEAD.to_owned();
     let mut count = 0;
     while text.len() < bytes {
-        for (rule, _) in RULES {
+        for rule in of_ptx() {
             let kernels = kernels(rule)?;
             let (_, kernels) = kernels.split_once(".visible").ok_or("no kernel")?;
             let named = |old: &str| format!(".entry {old}{count}_{rule}(");
@@ -352,10 +431,10 @@ fn many() -> Result<(), Failed> {
         count += 1;
     }
     let found = findings(&text, &[])?;
-    let wrong = found.iter().filter(|finding| finding["verdict"] == "wrong");
+    let wrong = found.iter().filter(|finding| finding["verdict"] == "error");
     let kernels: BTreeSet<_> = wrong.filter_map(|finding| finding["kernel"].as_str()).collect();
     // All but that of the strict profile.
-    assert_eq!(kernels.len(), count * (RULES.len() - 1));
+    assert_eq!(kernels.len(), count * (of_ptx().count() - 1));
     assert!(kernels.iter().all(|kernel| kernel.starts_with("wrong")));
     Ok(())
 }
@@ -368,7 +447,9 @@ fn usage() -> Result<(), Failed> {
         Ok(())
     };
     refuses(&["--async"])?;
-    refuses(&["a.ptx"])?;
+    refuses(&[])?;
+    refuses(&["--strict"])?;
+    refuses(&["a.ptx", "--ptx", "b.ptx"])?;
     refuses(&["--async", "a.ptx", "--profile", "lax"])?;
     refuses(&["--async", "a.ptx", "--reading", "A99=strict"])?;
     refuses(&["--async", "a.ptx", "--format", "xml"])?;

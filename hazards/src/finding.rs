@@ -88,11 +88,22 @@ pub enum Rule {
     /// A tensor map is fenced before it is used.
     #[strum(message = "fence.proxy.tensormap")]
     R12,
+    /// Inline assembly declares that it orders or accesses memory.
+    #[strum(message = "a clobber of memory")]
+    R13,
 }
 
 impl Rule {
-    /// The section of the PTX ISA manual that the rule is from.
-    pub fn section(self) -> &'static str {
+    /// Where the rule is from.
+    pub fn source(self) -> String {
+        match self {
+            Self::R13 => "'Inline PTX Assembly in CUDA', 'Incorrect Optimization'".to_owned(),
+            _ => format!("section {} of the PTX manual", self.section()),
+        }
+    }
+
+    /// The section of the PTX ISA manual.
+    fn section(self) -> &'static str {
         match self {
             Self::R1 | Self::R2 => "9.7.16.6.2.1.2",
             Self::R3 | Self::R9 => "9.7.16.6.2.1.1",
@@ -103,6 +114,7 @@ impl Rule {
             Self::R8 => "9.7.13.15",
             Self::R10 | Self::R12 => "9.7.13.5",
             Self::R11 => "9.7.16.6.3",
+            Self::R13 => "",
         }
     }
 }

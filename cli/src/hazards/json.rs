@@ -1,5 +1,6 @@
 //! Findings as one JSON array.
 
+use ptx_atomics::memory_model::kernel::shown;
 use ptx_hazards::{Edit, Position};
 use serde::Serialize;
 
@@ -10,10 +11,12 @@ use crate::format;
 struct Found<'a> {
     file: &'a str,
     kernel: &'a str,
+    /// The kernel as its source calls it.
+    name: String,
     /// From 1; nothing where debug information has no place.
     line: Option<u32>,
     rule: Option<&'static str>,
-    /// `wrong`, `warning`, `note` or `not-checked`.
+    /// `error`, `possible`, `warning`, `note` or `not-checked`.
     verdict: &'static str,
     profile: &'a str,
     message: &'a str,
@@ -42,9 +45,10 @@ fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
     Found {
         file: &placed.file,
         kernel: &placed.kernel,
+        name: shown(&placed.kernel),
         line: placed.place.as_ref().map(|place| place.line),
         rule: placed.rule.map(Into::into),
-        verdict: placed.level().into(),
+        verdict: placed.level.into(),
         profile,
         message: &placed.message,
         first: first.map(|first| first.line),

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
     isolated::{self, Job, Language, Unoptimized},
     llvm::{Diagnostic, Errors, Input, Location},
-    ptx::{Head, Module as Ptx, ModuleError},
+    ptx::{Head, Module as Ptx, ModuleError, Places},
 };
 use ptx_hazards::{Finding, Kernel, Report, Verdict};
 
@@ -25,9 +26,16 @@ pub struct Read {
 
 /// A module that is checked.
 pub struct Module {
-    /// Of IR, its PTX and where the lines of it come from. The lines of PTX are those of the input.
-    pub lines: Option<Unoptimized>,
+    pub origin: Origin,
     pub kernels: Vec<Checked>,
+}
+
+/// Where the lines of the PTX come from.
+pub enum Origin {
+    /// They are those of the input, which says from which source.
+    Ptx(Places),
+    /// IR, whose PTX nobody sees.
+    Ir(Unoptimized),
 }
 
 /// What is known of a kernel.
@@ -73,7 +81,7 @@ fn of_ptx(args: &CheckArgs, input: &Input) -> (Vec<Diagnostic>, Vec<Module>) {
         ..Diagnostic::new(reason)
     };
     let errors = errors.into_iter().map(error).collect();
-    (errors, vec![Module { lines: None, kernels: checked(args, &module) }])
+    (errors, vec![Module { origin: Origin::Ptx(Places::of(text)), kernels: checked(args, &module) }])
 }
 
 fn of_ir(args: &CheckArgs, input: &Input, language: Language) -> Result<(Vec<Diagnostic>, Vec<Module>), Errors> {
@@ -89,7 +97,7 @@ fn of_ir(args: &CheckArgs, input: &Input, language: Language) -> Result<(Vec<Dia
         };
         errors.extend(unread.into_iter().map(error));
         let kernels = checked(args, &module);
-        modules.push(Module { lines: Some(lines), kernels });
+        modules.push(Module { origin: Origin::Ir(lines), kernels });
     }
     Ok((errors, modules))
 }
@@ -97,7 +105,13 @@ fn of_ir(args: &CheckArgs, input: &Input, language: Language) -> Result<(Vec<Dia
 fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
     let damaged = module.functions().filter(|function| function.body.is_none() && Head::read(&function.head).is_entry);
     let damaged = damaged.map(|function| not_checked(&function.name));
-    ptx_hazards::read(module).iter().map(|kernel| of_kernel(args, kernel)).chain(damaged).collect()
+    let kernels = ptx_hazards::read(module);
+    let wanted = |name: &str| match &args.kernels.kernel {
+        Some(part) => name.contains(part) || shown(name).contains(part),
+        None => true,
+    };
+    let kernels = kernels.iter().filter(|kernel| wanted(&kernel.name)).map(|kernel| of_kernel(args, kernel));
+    kernels.chain(damaged.filter(|checked| checked.report.findings.iter().any(|one| wanted(&one.kernel)))).collect()
 }
 
 fn of_kernel(args: &CheckArgs, kernel: &Kernel) -> Checked {

@@ -1,20 +1,24 @@
 //! Findings where their readers look for them: in PTX that they gave, or in the source of what was compiled.
 
+use std::path::Path;
+
 use itertools::Itertools;
 use ptx_atomics::{
-    isolated::Unoptimized,
-    llvm::{Input, Location},
+    isolated::{Site, Unoptimized},
+    llvm::{Input, Location, relocated},
+    ptx::{Places, SourceLine, own},
 };
 use ptx_hazards::{Edit, Finding, Position, Rule, Verdict};
 use strum::IntoStaticStr;
 
-use super::kernels::Module;
+use super::kernels::{Module, Origin};
 
 /// A finding and its places.
 pub struct Placed {
+    /// As the PTX spells it.
     pub kernel: String,
     pub rule: Option<Rule>,
-    pub verdict: Verdict,
+    pub level: Level,
     /// In one sentence without a period.
     pub message: String,
     /// The name of the file.
@@ -23,6 +27,8 @@ pub struct Placed {
     pub place: Option<Location>,
     /// Where the first access is, if there are two.
     pub first: Option<Location>,
+    /// Where else it stands: in the PTX, or in a source that is not here.
+    pub also: Option<String>,
     /// What would mend it.
     pub help: Option<String>,
     /// The same as edits of the PTX, if this is what was given.
@@ -31,56 +37,112 @@ pub struct Placed {
     pub explained: Option<String>,
 }
 
+/// What a finding is to its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Level {
+    /// It goes wrong in an execution.
+    Error,
+    /// It cannot be excluded, and was not seen.
+    Possible,
+    /// The manual asks for it, and kernels run without it.
+    Warning,
+    /// It is right, and more than is needed, or wider.
+    Note,
+    NotChecked,
+}
+
+impl Level {
+    fn of(finding: &Finding) -> Self {
+        match finding.verdict {
+            Verdict::Wrong => Self::Error,
+            Verdict::NotChecked if finding.rule.is_some() => Self::Possible,
+            Verdict::NotChecked => Self::NotChecked,
+            Verdict::Note if finding.first.is_some() => Self::Warning,
+            Verdict::Note => Self::Note,
+        }
+    }
+}
+
 impl Placed {
     /// All findings of a module.
     pub fn all(input: &Input, module: &Module) -> Vec<Self> {
         let findings = module.kernels.iter().flat_map(|kernel| kernel.report.findings.iter().zip(&kernel.explained));
         let placed = findings.map(|(finding, explained)| {
-            let placed = match &module.lines {
-                None => in_ptx(finding, input),
-                Some(lines) => in_source(finding, input, lines),
+            let placed = match &module.origin {
+                Origin::Ptx(places) => in_ptx(finding, input, places),
+                Origin::Ir(lines) => in_source(finding, input, lines),
             };
             Self { explained: explained.clone(), ..placed }
         });
-        placed.collect()
+        let hidden = match &module.origin {
+            Origin::Ptx(_) => &[][..],
+            Origin::Ir(lines) => &lines.hidden,
+        };
+        // What was inlined several times stands in one place.
+        let hidden = hidden.iter().map(|(site, message)| in_assembly(site, message, input));
+        placed.chain(hidden.unique_by(|placed| placed.place.clone().ok_or_else(|| placed.message.clone()))).collect()
     }
 
-    /// How it is said.
-    pub fn level(&self) -> Level {
-        match self.verdict {
-            Verdict::Wrong => Level::Wrong,
-            Verdict::NotChecked => Level::NotChecked,
-            Verdict::Note if self.first.is_some() => Level::Warning,
-            Verdict::Note => Level::Note,
-        }
+    /// The message without the lines that it names.
+    pub fn message_without_lines(&self) -> String {
+        relocated(&self.message, |_| None)
     }
 }
 
-/// What a finding is to its reader.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-pub enum Level {
-    Wrong,
-    /// Nothing is wrong for most, and something is missing all the same.
-    Warning,
-    Note,
-    NotChecked,
-}
-
-fn in_ptx(finding: &Finding, input: &Input) -> Placed {
-    let place = |line: u32| Location { file: input.name().to_owned(), line, column: 0 };
-    let remedy = finding.remedy.as_ref();
+/// Inline assembly that does what it does not declare.
+fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
     Placed {
+        kernel: site.function.clone(),
+        rule: Some(Rule::R13),
+        level: Level::Possible,
+        message: message.to_owned(),
+        file: site.location.as_ref().map_or(input.name(), |at| &at.file).to_owned(),
+        place: site.location.clone(),
+        first: None,
+        also: None,
+        help: Some(
+            "declare it: asm volatile(… : … : … : \"memory\") in CUDA, no `nomem`, `readonly` or `pure` in Rust".into(),
+        ),
+        edits: Vec::new(),
+        explained: None,
+    }
+}
+
+fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
+    let in_input = |line: u32| Location { file: input.name().to_owned(), line, column: 0 };
+    let source = |line: u32| own(places.around(line));
+    let here = source(finding.line).filter(|source| Path::new(&source.file).is_file());
+    let remedy = finding.remedy.as_ref();
+    let placed = Placed {
         kernel: finding.kernel.clone(),
         rule: finding.rule,
-        verdict: finding.verdict,
+        level: Level::of(finding),
         message: finding.message.clone(),
         file: input.name().to_owned(),
-        place: (finding.line > 0).then(|| place(finding.line)),
-        first: finding.first.map(place),
+        place: (finding.line > 0).then(|| in_input(finding.line)),
+        first: finding.first.map(in_input),
+        also: source(finding.line).map(|source| format!("in the source: {source}")),
         help: remedy.map(|remedy| remedy.help.clone()),
         edits: remedy.map(|remedy| remedy.edits.clone()).unwrap_or_default(),
         explained: None,
+    };
+    let Some(here) = here else { return placed };
+    let location =
+        |SourceLine { file, line, column }: &SourceLine| Location { file: file.clone(), line: *line, column: *column };
+    let of_ptx = |line: u32| Some(format!("on line {line} of the PTX"));
+    let in_words = |line: u32| match source(line) {
+        Some(source) => Some(location(source).beside(Some(&here.file))),
+        None => of_ptx(line),
+    };
+    let first = finding.first.map(|line| format!(", the first access on line {line}")).unwrap_or_default();
+    Placed {
+        message: relocated(&finding.message, in_words),
+        place: Some(location(here)),
+        first: finding.first.and_then(source).map(location),
+        also: Some(format!("{}:{} is the PTX{first}", input.name(), finding.line)),
+        help: placed.help.map(|help| help.replace(" line ", " PTX line ")),
+        ..placed
     }
 }
 
@@ -95,10 +157,11 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
     Placed {
         kernel: lines.place(finding.line).map_or(&finding.kernel, |place| &place.function).clone(),
         rule: finding.rule,
-        verdict: finding.verdict,
+        level: Level::of(finding),
         message: lines.relocated(&finding.message, finding.line),
         place: at,
         first: finding.first.and_then(place),
+        also: None,
         help,
         edits: Vec::new(),
         explained: None,

@@ -1,6 +1,6 @@
 //! Findings as a log in SARIF.
 
-use ptx_atomics::llvm::Diagnostic;
+use ptx_atomics::{llvm::Diagnostic, memory_model::kernel::shown};
 use ptx_hazards::{Edit, Position, Rule};
 use serde_json::{Value, json};
 use strum::{EnumMessage, IntoEnumIterator};
@@ -20,15 +20,15 @@ fn rule(rule: Rule) -> Value {
     json!({
         "id": rule.to_string(),
         "shortDescription": { "text": text },
-        "help": { "text": format!("{what}: section {} of the PTX ISA manual.", rule.section()) },
+        "help": { "text": format!("{what}: {}.", rule.source()) },
     })
 }
 
 fn result(placed: &Placed) -> Value {
     // What is not known is open, and then there is no level.
-    let (kind, level) = match placed.level() {
-        Level::Wrong => ("fail", "error"),
-        Level::Warning => ("fail", "warning"),
+    let (kind, level) = match placed.level {
+        Level::Error => ("fail", "error"),
+        Level::Possible | Level::Warning => ("fail", "warning"),
         Level::Note => ("fail", "note"),
         Level::NotChecked => ("open", "none"),
     };
@@ -37,7 +37,9 @@ fn result(placed: &Placed) -> Value {
         Some(place) => physical(place),
         None => whole(&placed.file),
     };
-    location["logicalLocations"] = json!([{ "name": placed.kernel, "kind": "function" }]);
+    location["logicalLocations"] = json!([{
+        "name": shown(&placed.kernel), "decoratedName": placed.kernel, "kind": "function",
+    }]);
     let mut result = json!({
         "kind": kind,
         "level": level,

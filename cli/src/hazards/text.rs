@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 
 use annotate_snippets::Level as Shown;
-use ptx_atomics::llvm::{Diagnostic, Input};
-use ptx_hazards::{Rule, Verdict};
+use ptx_atomics::{
+    llvm::{Diagnostic, Input},
+    memory_model::kernel::shown,
+};
+use ptx_hazards::Rule;
 
 use super::placed::{Level, Placed};
 use crate::render::{self, Message};
@@ -20,19 +23,17 @@ struct Group<'a> {
 
 pub fn print(findings: &[Placed], input: &Input, profile: &str) {
     for Group { first, others } in groups(findings) {
-        let level = match first.level() {
-            Level::Wrong => Shown::ERROR,
-            Level::Warning => Shown::WARNING,
+        let level = match first.level {
+            Level::Error => Shown::ERROR,
+            Level::Possible | Level::Warning => Shown::WARNING,
             Level::Note | Level::NotChecked => Shown::NOTE,
         };
-        let rule = first.rule.filter(|_| first.verdict != Verdict::NotChecked);
-        let rule =
-            rule.map(|rule| format!("rule {rule}, section {} of the PTX manual, profile {profile}", rule.section()));
+        let rule = first.rule.map(|rule| format!("rule {rule}, {}, profile {profile}", rule.source()));
         let diagnostic = Diagnostic {
-            function: Some(first.kernel.clone()),
+            function: Some(shown(&first.kernel)),
             location: first.place.clone(),
             operation: None,
-            notes: rule.into_iter().chain(also(&others)).collect(),
+            notes: rule.into_iter().chain(first.also.clone()).chain(also(&others)).collect(),
             help: first.help.clone(),
             ..Diagnostic::new(&*first.message)
         };
@@ -47,8 +48,8 @@ fn groups(findings: &[Placed]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut known: HashMap<(&str, Option<Rule>, String), usize> = HashMap::new();
     for placed in findings {
-        if placed.verdict != Verdict::Wrong {
-            let key = (&*placed.kernel, placed.rule, without_numbers(&placed.message));
+        if placed.level != Level::Error {
+            let key = (&*placed.kernel, placed.rule, placed.message_without_lines());
             if let Some(group) = known.get(&key) {
                 groups[*group].others.push(placed);
                 continue;
@@ -58,13 +59,6 @@ fn groups(findings: &[Placed]) -> Vec<Group<'_>> {
         groups.push(Group { first: placed, others: Vec::new() });
     }
     groups
-}
-
-/// A message without the lines that it names.
-fn without_numbers(message: &str) -> String {
-    let mut pieces = message.split(" on line ");
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |all, piece| all + piece.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 fn also(others: &[&Placed]) -> Option<String> {

@@ -10,7 +10,7 @@ use ptx_atomics_lowering::{Change, Sequence};
 use ptx_atomics_optimize::Rewrite;
 
 /// A place in a source file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// The path of the file, as the program or its debug information has it.
     pub file: String,
