@@ -173,6 +173,15 @@ impl Machine<'_> {
         }
     }
 
+    /// Lanes have ended. One that has arrived in this phase counts once.
+    pub fn cluster_exit(&mut self, cta: &Cta, warp: &Warp, lanes: Lanes) {
+        let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
+        let has_arrived = |lane: &usize| cta.order[warp.first as usize + lane].cluster == Some(cluster.phase);
+        cluster.arrived -= each(lanes).filter(has_arrived).count() as u32;
+        cluster.ended += lanes.count_ones();
+        self.open_cluster(cta);
+    }
+
     /// Lanes of a group arrive at the barrier of the cluster.
     pub fn cluster_arrive(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, releases: bool) {
         let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
@@ -189,7 +198,7 @@ impl Machine<'_> {
     }
 
     /// Ends the phase of the barrier of the cluster if all have come.
-    pub fn open_cluster(&mut self, cta: &Cta) {
+    fn open_cluster(&mut self, cta: &Cta) {
         let number = cta.index / self.cluster;
         let threads = cta.threads * self.cluster;
         let Some(cluster) = self.clusters.get_mut(&number) else { return };

@@ -432,8 +432,7 @@ impl Machine<'_> {
             }
         }
         if self.cluster > 1 {
-            self.clusters.entry(cta.index / self.cluster).or_default().ended += lanes.count_ones();
-            self.open_cluster(cta);
+            self.cluster_exit(cta, warp, lanes);
         }
     }
 

@@ -1,0 +1,41 @@
+//! Barriers, in small kernels.
+
+use ptx_execute::{Argument, Contents, Device, Launch, Options};
+use ptx_isa::Module;
+
+/// The kinds of what is found in a cluster of two CTAs with two warps each, with several orders of threads.
+fn check(body: &str, expected: &[&str]) {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 .ptr .global .align 4 x)\n{{\n\
+         .reg .pred %p, %first, %other;\n.reg .b32 %r<9>;\n.reg .b64 %x;\nld.param.u64 %x, [x];\n\
+         mov.u32 %r0, %tid.x;\nsetp.lt.u32 %first, %r0, 32;\nmov.u32 %r1, %cluster_ctarank;\n\
+         setp.eq.u32 %other, %r1, 1;\n{body}\nret;\n}}\n"
+    );
+    let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    for seed in 0..8 {
+        let mut device = Device::new(&module, Options::default().of_seed(seed)).expect("a device");
+        let x = device.allocate("x", Contents::Bytes(vec![0; 4]));
+        let launch = Launch {
+            grid: [2, 1, 1],
+            cluster: [2, 1, 1],
+            ..Launch::new("kernel", [64, 1, 1], vec![Argument::Buffer(x, 0)])
+        };
+        let report = device.launch(&launch).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let kinds: Vec<String> = report.findings.iter().map(|finding| finding.kind.to_string()).collect();
+        assert_eq!(kinds, expected, "seed {seed}: {body}\n{:?}", report.findings);
+    }
+}
+
+/// One warp of each CTA arrives and ends. The other one of the second CTA writes late, and that of the first reads.
+#[test]
+fn a_thread_that_has_arrived_and_ended_counts_once() {
+    let of = |arrive: &str| {
+        format!(
+            "@%first bra WAITS;\nbarrier.cluster.arrive;\nret;\nWAITS:\n@!%other bra ARRIVES;\nmov.u32 %r2, 0;\n\
+             LATE:\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p, %r2, 300;\n@%p bra LATE;\nsetp.eq.u32 %p, %r0, 0;\n\
+             @%p st.global.u32 [%x], 7;\nARRIVES:\n{arrive}\nbarrier.cluster.wait;\n@!%other ld.global.u32 %r3, [%x];"
+        )
+    };
+    check(&of("barrier.cluster.arrive;"), &[]);
+    check(&of("barrier.cluster.arrive.relaxed;"), &["race"]);
+}
