@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ptx_isa::{AtomOp, Scope, Sem, Type, flat::AccessKind};
 
 use crate::{
-    clock::Clock,
+    clock::{Clock, Fenced},
     code::{Access, Address, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
@@ -304,10 +304,11 @@ impl Machine<'_> {
     ) {
         let mut races = std::mem::take(&mut self.races);
         let cluster = self.cluster;
+        let is_operation = start.is_some();
         let key = match place {
             Region::Global(piece, at) => {
                 let clock = start.unwrap_or(&cta.order[thread as usize].clock);
-                let access = shadow::Access { clock, record, cluster };
+                let access = shadow::Access { clock, record, memory: Fenced::Global, is_operation, cluster };
                 self.global.pieces[piece].shadow.touch(at, bytes, access, &mut races);
                 (crate::memory::Global::address(piece), at)
             }
@@ -315,7 +316,7 @@ impl Machine<'_> {
                 let Some(owner) = self.rank(cta, rank) else { return };
                 let Cta { order, shadow: own, .. } = cta;
                 let clock = start.unwrap_or(&order[thread as usize].clock);
-                let access = shadow::Access { clock, record, cluster };
+                let access = shadow::Access { clock, record, memory: Fenced::Shared, is_operation, cluster };
                 if owner == cta.index {
                     own.touch(at, bytes, access, &mut races);
                 } else if let Some(Some(other)) = self.ctas.get_mut(owner as usize) {

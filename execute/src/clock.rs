@@ -164,19 +164,33 @@ impl View {
     }
 }
 
-/// Two views: all that came before, and what of it came before with a fence between the generic and the async proxy in between.
+/// What a fence between the generic and the async proxy is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fenced {
+    Global,
+    Shared,
+    /// The release half alone, of shared memory.
+    Released,
+}
+
+/// For each kind of fence, what came before one that came before.
+type Fences = [View; 3];
+
+/// All that came before, and what of it came before with a fence between the generic and the async proxy in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Past {
     /// All that came before.
     pub seen: View,
-    /// What came before a proxy fence that came before.
-    pub fenced: View,
+    /// Most kernels have no proxy fence.
+    fenced: Option<Rc<Fences>>,
 }
 
 impl Past {
     /// What operations that complete by themselves have done, of all that came before. So many threads stand before them.
     pub fn chains(&self, threads: u32) -> Self {
-        Self { seen: self.seen.chains(threads as usize), fenced: self.fenced.chains(threads as usize) }
+        let chains = |view: &View| view.chains(threads as usize);
+        let fenced = self.fenced.as_ref().map(|fences| Rc::new(fences.each_ref().map(chains)));
+        Self { seen: chains(&self.seen), fenced }
     }
 
     /// An operation of a chain came before.
@@ -187,7 +201,38 @@ impl Past {
     /// Both of both.
     pub fn join(&mut self, other: &Self) {
         self.seen.join(&other.seen);
-        self.fenced.join(&other.fenced);
+        match (&mut self.fenced, &other.fenced) {
+            (_, None) => {}
+            (Some(own), Some(fenced)) if Rc::ptr_eq(own, fenced) => {}
+            (Some(own), Some(fenced)) => {
+                Rc::make_mut(own).iter_mut().zip(&**fenced).for_each(|(own, other)| own.join(other));
+            }
+            (own @ None, Some(fenced)) => *own = Some(Rc::clone(fenced)),
+        }
+    }
+
+    fn fenced(&self, of: Fenced, agent: Agent) -> Epoch {
+        self.fenced.as_ref().map_or(0, |fences| fences[of as usize].of(agent))
+    }
+
+    fn fences(&mut self) -> &mut Fences {
+        Rc::make_mut(self.fenced.get_or_insert_default())
+    }
+
+    /// What an agent did before its own fences.
+    fn raise_fenced(&mut self, agent: Agent, epochs: [Epoch; 3]) {
+        if epochs != [0; 3] {
+            self.fences().iter_mut().zip(epochs).for_each(|(view, epoch)| view.raise(agent, epoch));
+        }
+    }
+
+    fn is_shared_with(&self, other: &Self) -> bool {
+        let fenced = match (&self.fenced, &other.fenced) {
+            (Some(own), Some(other)) => Rc::ptr_eq(own, other),
+            (None, None) => true,
+            _ => false,
+        };
+        fenced && self.seen.is_shared_with(&other.seen)
     }
 }
 
@@ -198,7 +243,7 @@ pub struct Clock {
     pub agent: Agent,
     /// Its own epoch, which `past` may lack.
     pub own: Epoch,
-    fenced_own: Epoch,
+    fenced_own: [Epoch; 3],
     past: Past,
 }
 
@@ -206,12 +251,12 @@ impl Clock {
     /// The clock of an agent that has seen nothing. Its view of its own CTA is near.
     pub fn new(agent: Agent) -> Self {
         let near = View { near: Some((cta_of(agent), Epochs::default())), far: Rc::default() };
-        Self { agent, own: 1, fenced_own: 0, past: Past { seen: near.clone(), fenced: near } }
+        Self { agent, own: 1, fenced_own: [0; 3], past: Past { seen: near, fenced: None } }
     }
 
     /// The clock of what comes after a past, and is nobody's.
     pub fn of(past: Past) -> Self {
-        Self { agent: Agent::MAX, own: 0, fenced_own: 0, past }
+        Self { agent: Agent::MAX, own: 0, fenced_own: [0; 3], past }
     }
 
     /// Whether it comes after what an agent did in an epoch.
@@ -220,15 +265,32 @@ impl Clock {
     }
 
     /// Whether there is a proxy fence in between, too.
-    pub fn has_fenced(&self, agent: Agent, epoch: Epoch) -> bool {
-        if agent == self.agent { self.fenced_own >= epoch } else { self.past.fenced.of(agent) >= epoch }
+    pub fn has_fenced(&self, of: Fenced, agent: Agent, epoch: Epoch) -> bool {
+        let fenced = if agent == self.agent { self.fenced_own[of as usize] } else { self.past.fenced(of, agent) };
+        fenced >= epoch
     }
 
-    /// A fence between the generic and the async proxy.
-    pub fn fence_proxy(&mut self) {
-        self.past.fenced = self.past.seen.clone();
-        self.fenced_own = self.own;
+    /// A fence between the generic and the async proxy, in both directions.
+    pub fn fence_proxy(&mut self, of: Fenced) {
+        self.past.fences()[of as usize] = self.past.seen.clone();
+        self.fenced_own[of as usize] = self.own;
         self.own += 1;
+    }
+
+    /// The first half of a fence from the generic to the async proxy, of what the agent itself did.
+    pub fn release_proxy(&mut self) {
+        self.fenced_own[Fenced::Released as usize] = self.own;
+        self.own += 1;
+    }
+
+    /// The second half, of all first halves that came before.
+    pub fn acquire_proxy(&mut self) {
+        let [_, own, released] = &mut self.fenced_own;
+        *own = (*own).max(*released);
+        if self.past.fenced.is_some() {
+            let [_, shared, released] = self.past.fences();
+            shared.join(released);
+        }
     }
 
     /// What others see of it from now on comes before what it does next.
@@ -247,20 +309,28 @@ impl Clock {
     pub fn past(&self) -> Past {
         let mut past = self.past.clone();
         past.seen.raise(self.agent, self.own);
-        past.fenced.raise(self.agent, self.fenced_own);
+        past.raise_fenced(self.agent, self.fenced_own);
         past
     }
 
     /// All of that came before.
     pub fn acquire(&mut self, past: &Past) {
         self.past.join(past);
-        self.fenced_own = self.fenced_own.max(past.fenced.of(self.agent));
+        self.take_own(past);
+    }
+
+    fn take_own(&mut self, past: &Past) {
+        if past.fenced.is_some() {
+            for (of, own) in [Fenced::Global, Fenced::Shared, Fenced::Released].into_iter().zip(&mut self.fenced_own) {
+                *own = (*own).max(past.fenced(of, self.agent));
+            }
+        }
     }
 
     /// The same for a past that has this clock's own in it.
     pub fn become_(&mut self, past: &Past) {
         self.past = past.clone();
-        self.fenced_own = self.fenced_own.max(past.fenced.of(self.agent));
+        self.take_own(past);
     }
 }
 
@@ -275,16 +345,13 @@ pub struct Meeting {
 impl Meeting {
     /// A clock joins.
     pub fn join(&mut self, clock: &Clock) {
-        let is_last =
-            |last: &Past| last.seen.is_shared_with(&clock.past.seen) && last.fenced.is_shared_with(&clock.past.fenced);
+        let is_last = |last: &Past| last.is_shared_with(&clock.past);
         if !self.last.as_ref().is_some_and(is_last) {
             self.past.join(&clock.past);
             self.last = Some(clock.past.clone());
         }
         self.past.seen.raise(clock.agent, clock.own);
-        if clock.fenced_own > 0 {
-            self.past.fenced.raise(clock.agent, clock.fenced_own);
-        }
+        self.past.raise_fenced(clock.agent, clock.fenced_own);
     }
 
     /// What an operation of a chain came after.

@@ -105,6 +105,11 @@ impl History {
         }
     }
 
+    /// An asynchronous operation has written: older values are not returned any more.
+    pub fn overwrite(&mut self, place: u64, bytes: u64) {
+        self.places.retain(|(at, size), _| at + size <= place || *at >= place + bytes);
+    }
+
     /// Places of other sizes, or of several elements, are not told apart: what overlaps is forgotten.
     pub fn forget(&mut self, place: u64, bytes: u64) {
         for size in [1, 2, 4, 8, 16] {

@@ -7,7 +7,7 @@
 
 use ptx_isa::Scope;
 
-use crate::clock::{Agent, Clock, Epoch, cta_of};
+use crate::clock::{Agent, Clock, Epoch, Fenced, cta_of};
 
 /// How many bytes a cell has.
 pub const CELL: u64 = 4;
@@ -144,12 +144,12 @@ impl Record {
         a.size() == b.size() && a.is_async() == b.is_async() && within(one) && within(two)
     }
 
-    /// Whether the access comes before what a clock does next, through the same proxy or with a fence between the proxies.
-    fn is_before(self, clock: &Clock, later: Info) -> bool {
-        if later.is_async() && !self.info.is_async() {
-            clock.has_fenced(self.agent, self.epoch)
+    /// Whether the access comes before another one, through the same proxy or with a fence between the proxies.
+    fn is_before(self, later: Access<'_>) -> bool {
+        if later.record.info.is_async() && !self.info.is_async() {
+            later.clock.has_fenced(later.memory, self.agent, self.epoch)
         } else {
-            clock.has_seen(self.agent, self.epoch)
+            later.clock.has_seen(self.agent, self.epoch)
         }
     }
 
@@ -215,8 +215,24 @@ pub struct Access<'c> {
     pub clock: &'c Clock,
     /// The access itself.
     pub record: Record,
+    /// Which fences between proxies are for its memory.
+    pub memory: Fenced,
+    /// Whether it is of an operation that completes by itself: who has seen it has not seen what came before.
+    pub is_operation: bool,
     /// How many CTAs are in a cluster.
     pub cluster: ClusterSize,
+}
+
+impl Access<'_> {
+    /// Whether whatever races with an earlier access races with this one, too.
+    fn covers(&self, old: Record, is_exact: bool) -> bool {
+        !(is_exact && self.is_operation) && old.is_covered_by(self.record, is_exact)
+    }
+
+    /// Whether it takes the place of the write that it continues.
+    fn replaces(&self, old: Record, is_exact: bool) -> bool {
+        !(is_exact && self.is_operation) && old.is_replaced_by(self.record, self.cluster, is_exact)
+    }
 }
 
 impl Shadow {
@@ -243,7 +259,7 @@ impl Shadow {
 
     fn touch_cell(&mut self, index: u64, access: Access<'_>, races: &mut Races) {
         let Cell { write, read } = &mut self.cells[index as usize];
-        let (new, clock) = (access.record, access.clock);
+        let new = access.record;
         if write.agent == LIST {
             let number = write.epoch;
             let list = &mut self.lists[number as usize];
@@ -257,18 +273,17 @@ impl Shadow {
         }
         let is_exact = self.is_exact;
         let same = |old: &Record| old.info.mask() == new.info.mask();
-        let after = |old: &Record| old.is_before(clock, new.info);
+        let after = |old: &Record| old.is_before(access);
         if new.info.writes() {
-            let replaces = |old: &Record| same(old) && old.is_replaced_by(new, access.cluster, is_exact);
-            let goes = |old: &Record| old.is_none() || same(old) && after(old) && old.is_covered_by(new, is_exact);
+            let replaces = |old: &Record| same(old) && access.replaces(*old, is_exact);
+            let goes = |old: &Record| old.is_none() || same(old) && after(old) && access.covers(*old, is_exact);
             if (goes(write) || replaces(write)) && goes(read) {
                 (*write, *read) = (new, Record::NONE);
                 return;
             }
         } else if (write.is_none() || after(write))
             && (read.is_none()
-                || same(read)
-                    && (after(read) && read.is_covered_by(new, is_exact) || read.is_repeated_by(new, is_exact)))
+                || same(read) && (after(read) && access.covers(*read, is_exact) || read.is_repeated_by(new, is_exact)))
         {
             *read = new;
             return;
@@ -314,7 +329,7 @@ fn is_represented(list: &[Record], access: Access<'_>) -> bool {
     let new = access.record;
     list.iter().any(|old| {
         let alike = old.agent / 32 == new.agent / 32 && old.info.mask() == new.info.mask() && !old.info.writes();
-        alike && old.info.strength() == new.info.strength() && !old.is_before(access.clock, new.info)
+        alike && old.info.strength() == new.info.strength() && !old.is_before(access)
     })
 }
 
@@ -325,12 +340,12 @@ fn touch_list(
     access: Access<'_>,
     races: &mut Races,
 ) {
-    let (new, clock) = (access.record, access.clock);
+    let new = access.record;
     let mask = new.info.mask();
     if !is_exact && list.len() >= bound && !new.info.writes() && is_represented(list, access) {
         let conflicts = |old: &&Record| {
             let overlaps = old.info.writes() && old.info.mask() & mask != 0;
-            overlaps && !old.is_before(clock, new.info) && !old.is_morally_strong_with(new, access.cluster)
+            overlaps && !old.is_before(access) && !old.is_morally_strong_with(new, access.cluster)
         };
         races.extend(list.iter().filter(conflicts).map(|old| (*old, index * CELL)));
         return;
@@ -342,7 +357,7 @@ fn touch_list(
             return true;
         }
         let conflicts = new.info.writes() || old.info.writes();
-        let is_before = old.is_before(clock, new.info);
+        let is_before = old.is_before(access);
         if conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster) {
             races.push((*old, index * CELL));
         }
@@ -355,8 +370,8 @@ fn touch_list(
         let is_read_behind_write = old.info.writes() && !new.info.writes();
         // An atomic operation continues the last write alone.
         let is_continued = !is_exact || !new.info.is_atomic() || last == Some(*old);
-        let replaces = is_continued && old.is_replaced_by(new, access.cluster, is_exact);
-        let is_covered = is_continued && is_before && old.is_covered_by(new, is_exact);
+        let replaces = is_continued && access.replaces(*old, is_exact);
+        let is_covered = is_continued && is_before && access.covers(*old, is_exact);
         let goes = !is_read_behind_write && (is_known || replaces || is_covered || old.is_repeated_by(new, is_exact));
         if goes {
             old.info = old.info.with_mask(old.info.mask() & !mask);

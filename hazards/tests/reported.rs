@@ -1,15 +1,10 @@
 //! Bugs that others reported, reduced: found before their fix, silent after.
-//!
-//! A file of `tests/async/reported` is the fixed form. Without the lines that end in `// the fix`, and with those behind
-//! `// before: `, it is the form before.
-
-use std::fs;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_hazards::{Finding, Rule, Verdict, check, read};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
-use testing::root;
+use testing::reported::{Reported, reported};
 
 /// How the form before the fix is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,35 +49,35 @@ const REPORTED: [(&str, Rule, Found); 23] = [
 const OPEN: [&str; 0] = [];
 
 fn main() {
-    let mut files: Vec<_> = fs::read_dir(root().join("tests/async/reported"))
-        .expect("the folder of reported bugs")
-        .map(|entry| entry.expect("a file of the folder").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
-        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
-        .collect();
-    files.sort();
-    assert!(files.iter().eq(REPORTED.iter().map(|(name, ..)| name)), "the table does not have these files: {files:?}");
-    let trials = REPORTED.into_iter().map(|(name, rule, found)| Trial::test(name, move || ratchet(name, rule, found)));
+    let all = reported();
+    let names: Vec<&str> = all.iter().map(|bug| &*bug.name).collect();
+    assert!(REPORTED.iter().map(|(name, ..)| name).eq(&names), "the table does not have these files: {names:?}");
+    let trials = all
+        .into_iter()
+        .zip(REPORTED)
+        .map(|(bug, (name, rule, found))| Trial::test(name, move || ratchet(&bug, rule, found)));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
-fn ratchet(name: &str, rule: Rule, found: Found) -> Result<(), Failed> {
-    match (trial(name, rule, found), OPEN.contains(&name)) {
+fn ratchet(bug: &Reported, rule: Rule, found: Found) -> Result<(), Failed> {
+    match (trial(bug, rule, found), OPEN.contains(&&*bug.name)) {
         (Ok(()), true) => Err("it is right now: take it off OPEN".into()),
         (Err(_), true) => Ok(()),
         (result, false) => result,
     }
 }
 
-fn trial(name: &str, rule: Rule, found: Found) -> Result<(), Failed> {
-    let text = fs::read_to_string(root().join(format!("tests/async/reported/{name}.ptx")))?;
-    let fixed = findings(&text, Readings::DEFAULT)?;
+fn trial(bug: &Reported, rule: Rule, found: Found) -> Result<(), Failed> {
+    if bug.before == bug.fixed {
+        return Err("no line is the fix".into());
+    }
+    let fixed = findings(&bug.fixed, Readings::DEFAULT)?;
     let said = |of: &[Finding]| of.iter().map(|of| format!("\n  {}: {}", of.line, of.message)).collect::<String>();
     if !fixed.is_empty() {
         return Err(format!("after the fix:{}", said(&fixed)).into());
     }
-    let before = before(&text).ok_or("no line is the fix")?;
-    let (default, strict) = (findings(&before, Readings::DEFAULT)?, findings(&before, Readings::STRICT)?);
+    let [default, strict] = [Readings::DEFAULT, Readings::STRICT].map(|readings| findings(&bug.before, readings));
+    let (default, strict) = (default?, strict?);
     let has = |of: &[Finding], verdict| of.iter().any(|of| of.rule == Some(rule) && of.verdict == verdict);
     let as_expected = has(&strict, Verdict::Wrong)
         && match found {
@@ -102,14 +97,4 @@ fn findings(text: &str, readings: Readings) -> Result<Vec<Finding>, Failed> {
     let all = read(&module).into_iter().flat_map(|kernel| check(&kernel, readings).findings);
     let matters = |of: &Finding| of.verdict == Verdict::Wrong || of.verdict == Verdict::Note && of.first.is_some();
     Ok(all.filter(matters).collect())
-}
-
-/// The form before the fix.
-fn before(text: &str) -> Option<String> {
-    let form: Vec<_> = text
-        .lines()
-        .filter(|line| !line.trim_end().ends_with("// the fix"))
-        .map(|line| line.replacen("// before: ", "", 1))
-        .collect();
-    (!form.iter().map(String::as_str).eq(text.lines())).then(|| form.join("\n") + "\n")
 }

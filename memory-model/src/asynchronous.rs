@@ -472,9 +472,10 @@ impl Operation {
         Self::new(OperationKind::Wgmma, reads, Vec::new(), Completion::Group(Group::Wgmma))
     }
 
-    /// `st.async [a], b, [mbarrier]`, or `red.async` of this operation.
+    /// `st.async [a], b, [mbarrier]`, or `red.async` of this operation. Nothing says that they use another method of access than
+    /// `st` and `red` do (section 8.6).
     pub fn store(a: Address, ty: Type, b: Operand, op: Option<AluOp>, mbarrier: Address) -> Self {
-        let access = Access { ty, ..Through::Async.at(a) };
+        let access = Access { ty, ..Through::Generic.at(a) };
         let (reads, written) = match op {
             Some(op) => (vec![access], Written::ReducedBy(op, 0, b)),
             None => (Vec::new(), Written::Value(b)),

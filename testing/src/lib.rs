@@ -8,6 +8,7 @@ pub mod mutants;
 pub mod plugin;
 pub mod random;
 pub mod reasons;
+pub mod reported;
 pub mod snapshot;
 
 use std::{

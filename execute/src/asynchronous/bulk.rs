@@ -3,7 +3,7 @@
 use ptx_isa::{ModifierKind, Role, Space, arithmetic::Rmw};
 
 use super::reduce::operation;
-use crate::in_flight::{Begun, Chain, Line, Move, Part, What, further, record};
+use crate::in_flight::{Begun, Chain, Key, Line, Move, Part, What, further, record};
 use crate::{
     access::Lane,
     clock::{Agent, Epoch},
@@ -86,7 +86,6 @@ impl Machine<'_> {
                 own.barriers.extend(key.map(|key| (key, bytes)));
             }
         }
-        self.touch_of_barrier(cta, at, barrier);
         self.launch_operation(cta, at, None, What::Move(Box::new(own)));
     }
 
@@ -98,11 +97,11 @@ impl Machine<'_> {
         }
     }
 
-    /// An operation is told of an mbarrier: that is a read of it, by the thread.
-    pub fn touch_of_barrier(&mut self, cta: &mut Cta, at: Lane, place: Region) {
-        let clock = &cta.order[at.thread as usize].clock;
-        let (access, start) = (record(clock.agent, clock.own, Info::new(at.pc, 8, None, false)), clock.clone());
-        self.touch_of(cta, at.thread, place, 8, access, &start);
+    /// An operation completes at an mbarrier: that is a read of it, behind what came before the operation.
+    pub fn touch_of_barrier(&mut self, cta: &mut Cta, op: &Begun, key: Key, (agent, epoch): (Agent, Epoch)) {
+        let place = Region::Shared(Some(key.0 - (cta.index - cta.rank)), key.1);
+        let access = record(agent, epoch, Info::new(op.pc, 8, None, false));
+        self.touch_of(cta, op.thread, place, 8, access, &op.start);
     }
 
     /// An operation of a group of its thread: what it reads, and what it writes, are waited for apart.
@@ -150,16 +149,17 @@ impl Machine<'_> {
             let (agent, epoch) = self.begin_of(cta, chain, op.thread);
             let written = record(agent, epoch, of.written(op.pc));
             self.touch_parts(cta, (op.thread, op.pc), of, &op.start, (agent, epoch), written);
-            self.move_parts(cta, of);
+            self.move_parts(cta, op.pc, of);
             for (key, bytes) in &of.barriers {
+                self.touch_of_barrier(cta, op, *key, (agent, epoch));
                 self.complete_bytes(cta, op, *key, *bytes, (agent, epoch));
             }
         } else {
-            self.move_parts(cta, of);
+            self.move_parts(cta, op.pc, of);
         }
     }
 
-    fn move_parts(&mut self, cta: &mut Cta, of: &Move) {
+    fn move_parts(&mut self, cta: &mut Cta, pc: u32, of: &Move) {
         for part in &of.parts {
             let data = match part.from {
                 Some(from) => self.copied(cta, from, part.bytes),
@@ -186,7 +186,7 @@ impl Machine<'_> {
                     }
                 }
             }
-            self.write(cta, part.to, &data);
+            self.write_of(cta, pc, part.to, &data);
         }
     }
 

@@ -62,7 +62,7 @@ impl Machine<'_> {
         }
         data.resize(bytes as usize, 0);
         if self.touch_of(cta, at.thread, to, bytes, access(true), &start) {
-            self.write(cta, to, &data);
+            self.write_of(cta, at.pc, to, &data);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Fences between proxies, of `mbarrier.init`, of `tcgen05`; arrivals at the barrier of the cluster; and what needs nothing here.
 
-use ptx_isa::{Family, FenceSem, Scope};
+use ptx_isa::{Family, FenceSem, Scope, Space};
 
 use crate::in_flight::Chain;
 use crate::{
     access::Lane,
+    clock::Fenced,
     code::Operation,
     machine::{Cta, Machine},
     warp::Warp,
@@ -17,10 +18,23 @@ impl Machine<'_> {
         let sem = if of.form.has("acquire") { FenceSem::Acquire } else { FenceSem::Release };
         let lanes = 1 << at.lane;
         match of.form.family() {
-            FenceProxyAsync | MembarProxyAsync => cta.order[at.thread as usize].clock.fence_proxy(),
+            FenceProxyAsync | MembarProxyAsync => {
+                let clock = &mut cta.order[at.thread as usize].clock;
+                // Without a state space, it is for all memory.
+                let space = of.form.spaces().next();
+                if space.is_none_or(|space| space == Space::Global) {
+                    clock.fence_proxy(Fenced::Global);
+                }
+                if space != Some(Space::Global) {
+                    clock.fence_proxy(Fenced::Shared);
+                }
+            }
             FenceProxyAsyncGeneric => {
-                cta.order[at.thread as usize].clock.fence_proxy();
-                self.fence(cta, warp, lanes, Some(sem), scope);
+                let clock = &mut cta.order[at.thread as usize].clock;
+                match sem {
+                    FenceSem::Acquire => clock.acquire_proxy(),
+                    _ => clock.release_proxy(),
+                }
             }
             FenceProxyTensormapGeneric => {
                 self.fence(cta, warp, lanes, Some(sem), scope);

@@ -1,12 +1,14 @@
 //! What asynchronous operations touch of memory that threads share.
 
-use crate::in_flight::further;
+use crate::in_flight::{further, record};
 use crate::{
-    clock::Clock,
+    access::shared_key,
+    clock::{Agent, Clock},
+    code::Pc,
     machine::{Cta, Machine},
     matrix::shared::{Bytes, SharedMatrix},
-    memory::Region,
-    shadow::Record,
+    memory::{Global, Region},
+    shadow::{Info, Record},
 };
 
 impl Machine<'_> {
@@ -50,6 +52,34 @@ impl Machine<'_> {
             self.touch(cta, thread, place, bytes, record, None, Some(start));
         }
         true
+    }
+
+    /// Writes what an operation of a step has computed. What was there before, and what was released there, is seen no more.
+    pub fn write_of(&mut self, cta: &mut Cta, pc: Pc, place: Region, data: &[u8]) {
+        self.write(cta, place, data);
+        let (key, owner) = match place {
+            Region::Global(piece, at) => (Global::address(piece) + at, None),
+            Region::Shared(rank, at) => {
+                let Some(owner) = self.rank(cta, rank) else { return };
+                (shared_key(owner, at), Some(owner))
+            }
+            _ => return,
+        };
+        if !self.history.places.is_empty() {
+            self.history.overwrite(key, data.len() as u64);
+        }
+        let locations = match owner {
+            None => &mut self.locations,
+            Some(owner) if owner == cta.index => &mut cta.locations,
+            Some(owner) => match self.ctas.get_mut(owner as usize) {
+                Some(Some(other)) => &mut other.locations,
+                _ => return,
+            },
+        };
+        if !locations.is_empty() {
+            let steps = (0..data.len() as u64).step_by(16);
+            steps.for_each(|by| locations.overwrite(key + by, record(Agent::MAX, 0, Info::new(pc, 16, None, true))));
+        }
     }
 
     /// Looks at a matrix in the shared memory of a CTA.

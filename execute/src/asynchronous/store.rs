@@ -30,7 +30,6 @@ impl Machine<'_> {
             let name = self.place_name(barrier);
             return self.outside(cta, at.thread, at.pc, name);
         };
-        self.touch_of_barrier(cta, at, barrier);
         let data = values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(bytes as usize));
         let data: Vec<u8> = data.collect();
         let total = data.len() as u64;
@@ -92,7 +91,7 @@ impl Machine<'_> {
         let clock = cta.order[at.thread as usize].clock.clone();
         let access = record(clock.agent, clock.own, Info::new(at.pc, 8, None, true));
         if self.touch_of(cta, at.thread, to, bytes, access, &clock) {
-            self.write(cta, to, &vec![0; bytes as usize]);
+            self.write_of(cta, at.pc, to, &vec![0; bytes as usize]);
         }
     }
 
@@ -113,7 +112,6 @@ impl Machine<'_> {
             Some((Region::Shared(rank, at_to), key))
         });
         let places = places.collect();
-        self.touch_of_barrier(cta, at, barrier);
         self.launch_operation(cta, at, None, What::Cancel(places));
     }
 
@@ -134,12 +132,15 @@ impl Machine<'_> {
         let barriers: Vec<(Key, u64)> = places.iter().map(|(_, key)| (*key, 16)).collect();
         let own = Move { parts: parts.clone(), barriers, ..Move::default() };
         self.touch_cancel(cta, op, &own);
-        parts.iter().for_each(|part| self.write(cta, part.to, &block));
+        parts.iter().for_each(|part| self.write_of(cta, op.pc, part.to, &block));
         let chain = places.first().map(|(_, key)| Chain::Barrier(*key));
         let Some(chain) = chain else { return };
         let agent = self.agent(cta, chain, op.thread);
         let epoch = cta.asynchronous.epoch(chain);
-        own.barriers.iter().for_each(|(key, bytes)| self.complete_bytes(cta, op, *key, *bytes, (agent, epoch)));
+        for (key, bytes) in &own.barriers {
+            self.touch_of_barrier(cta, op, *key, (agent, epoch));
+            self.complete_bytes(cta, op, *key, *bytes, (agent, epoch));
+        }
     }
 
     fn touch_cancel(&mut self, cta: &mut Cta, op: &Begun, of: &Move) {

@@ -382,12 +382,15 @@ impl Machine<'_> {
             }
             None => vec![barrier],
         };
-        for place in &places {
-            self.touch_of_barrier(cta, at, *place);
-        }
         let keys = places.iter().filter_map(|place| self.key(cta, *place)).collect();
         let agent = self.agent(cta, Chain::Tensor(at.thread), at.thread);
         let epoch = cta.asynchronous.epoch(Chain::Tensor(at.thread));
+        // It uses the mbarriers when it completes.
+        let access = record(agent, epoch, Info::new(at.pc, 8, None, false));
+        let own = cta.order[at.thread as usize].clock.clone();
+        for place in &places {
+            self.touch_of(cta, at.thread, *place, 8, access, &own);
+        }
         let start = cta.asynchronous.tracked.get(&at.thread).cloned();
         let start = start.unwrap_or_else(|| cta.order[at.thread as usize].clock.clone());
         let line = Some(Line::Tensor(cta.index / self.cluster));

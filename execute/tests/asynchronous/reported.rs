@@ -1,26 +1,10 @@
 //! Bugs that others reported are races, and behind their fixes there are none.
 
-use std::{fs, thread};
+use std::thread;
 
 use ptx_execute::{FindingKind, Options};
 use ptx_isa::Module;
-use testing::root;
-
-use super::run;
-
-/// The bytes of the boxes of tensor maps.
-const BOXES: [(&str, &[u32]); 10] = [
-    ("cudnn_784", &[2048]),
-    ("cula_114", &[2048]),
-    ("cutlass_3647", &[16384, 16384]),
-    ("deepgemm_389", &[4096, 1024, 512]),
-    ("fastvideo_1819", &[4096]),
-    ("flashkda_24_empty", &[2048, 2048]),
-    ("flashkda_24_init", &[2048]),
-    ("flashkda_24_store", &[4096, 8192]),
-    ("tilelang_2634", &[4096, 1024]),
-    ("transformerengine_2695", &[2048]),
-];
+use testing::reported::{INPUTS, Reported, boxes, reported, run};
 
 /// The bugs that are not shown, and why.
 const NOT_SHOWN: [(&str, &str); 1] = [(
@@ -40,27 +24,18 @@ const NOT_FIXED: [(&str, &str); 3] = [
 
 #[test]
 fn reported_bugs_are_races() {
-    let files = fs::read_dir(root().join("tests/async/reported")).expect("the folder of reported bugs");
-    let mut files: Vec<_> = files.map(|file| file.expect("a file of the folder").path()).collect();
-    files.sort();
+    let all = reported();
     let wrong: Vec<String> = thread::scope(|scope| {
-        let threads: Vec<_> = files.iter().map(|path| scope.spawn(move || wrong_verdicts(path))).collect();
+        let threads: Vec<_> = all.iter().map(|bug| scope.spawn(move || wrong_verdicts(bug))).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("a verdict")).collect()
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// What is said of a reported bug, before its fix and behind it, that is not so.
-fn wrong_verdicts(path: &std::path::Path) -> Vec<String> {
-    let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-    let fixed = fs::read_to_string(path).expect("a text");
-    let before: String = fixed
-        .lines()
-        .filter(|line| !line.trim_end().ends_with("// the fix"))
-        .map(|line| line.replacen("// before: ", "", 1) + "\n")
-        .collect();
-    let is_in = |list: &[(&str, &str)]| list.iter().any(|(other, _)| *other == name);
-    let (old, new) = (found(&name, &before), found(&name, &fixed));
+fn wrong_verdicts(Reported { name, before, fixed }: &Reported) -> Vec<String> {
+    let is_in = |list: &[(&str, &str)]| list.iter().any(|(other, _)| other == name);
+    let (old, new) = (found(name, before), found(name, fixed));
     let cases = [
         (old.is_empty() != is_in(&NOT_SHOWN), "before the fix", old),
         (new.is_empty() == is_in(&NOT_FIXED), "behind the fix", new),
@@ -75,16 +50,11 @@ fn wrong_verdicts(path: &std::path::Path) -> Vec<String> {
 /// What is found in some execution.
 fn found(name: &str, text: &str) -> Vec<String> {
     let module: Module = text.parse().expect("PTX");
-    let boxes = BOXES.iter().find(|(other, _)| *other == name).map_or(&[][..], |(_, boxes)| boxes);
-    let grid = match () {
-        () if text.contains(".reqnctapercluster 2") => 2,
-        // What is taken has not begun.
-        () if text.contains("try_cancel") => 96,
-        () => 1,
-    };
+    let kernel = module.functions().find(|function| function.body.is_some()).expect("a kernel");
     let mut found = Vec::new();
-    for (seed, number) in [(0, 3), (1, 2), (2, 4), (3, 6), (0, 0)] {
-        let report = run(&module, grid, number, boxes, Options::default().of_seed(seed));
+    for (seed, number) in INPUTS {
+        let report =
+            run(&module, kernel, number, boxes(name), Options::default().of_seed(seed)).expect("it is launched");
         for finding in report.findings {
             let other = finding.other.map_or(0, |site| site.line);
             if !matches!(finding.kind, FindingKind::SameValue | FindingKind::Uninitialized) {

@@ -1,6 +1,7 @@
 //! The machine and the memory model of PTX agree: of small programs, the machine has no outcome that the model forbids, and tells of
 //! a race if and only if the model has one in an execution with the same values.
 
+mod asynchronous;
 mod cases;
 mod check;
 mod generate;
@@ -74,8 +75,16 @@ fn main() {
             let part =
                 |first: u64, end: u64| Trial::test(format!("programs {first} to {end}"), move || programs(first..end));
             let rest = |number: u64| testing::left_to_all(part(2_000 + number * 6_000, 8_000 + number * 6_000));
+            let idioms = Trial::test("idioms with asynchronous operations", asynchronous::idioms);
+            let mutants = |first: u64, end: u64| {
+                let name = format!("asynchronous programs {first} to {end}");
+                Trial::test(name, move || asynchronous::programs(first..end))
+            };
+            let rest_of_mutants =
+                |number: u64| testing::left_to_all(mutants(500 + number * 2_000, 2_500 + number * 2_000));
             let named = cases::CASES.map(|of| Trial::test(of.0, move || case(of)));
-            named.into_iter().chain([part(0, 1_000), part(1_000, 2_000)]).chain((0..8).map(rest)).collect()
+            let own = [part(0, 1_000), part(1_000, 2_000), idioms, mutants(0, 250), mutants(250, 500)];
+            named.into_iter().chain(own).chain((0..8).map(rest)).chain((0..5).map(rest_of_mutants)).collect()
         }
         (first, count) => {
             let first = first.unwrap_or(0);

@@ -1,12 +1,11 @@
 //! The check on kernels of compilers: how much it finds, and whether it finds what is deleted.
 //!
 //! Every wait, fence, commit and barrier is deleted, one by one. What the check says then and did not say before, is found.
-//! Of what is not found, executions of the kernel say whether anything races: `execute` knows nothing of the check.
+//! Of what is not found, executions of the kernel say whether anything races: the machine that runs it knows nothing of the check.
 //! The kernels are those of `tests/async/reported`, and those of the folders that `ASYNC_CORPUS` names, with `:` between them.
 
 mod deletion;
-#[path = "../execute/mod.rs"]
-mod execute;
+mod oracle;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,11 +20,14 @@ use ptx_hazards::{EventKind, Finding, Kernel, Rule, Verdict, check, read};
 use ptx_isa::{Function, Item, Module};
 use ptx_memory_model::ptx::readings::Readings;
 use strum::IntoEnumIterator;
-use testing::root;
+use testing::{
+    reported::{Class, boxes},
+    root,
+};
 
 use self::{
     deletion::{DeletedKind, Deletion},
-    execute::{Class, INPUTS, Judgement, Oracle, Race},
+    oracle::{Judgement, Oracle},
 };
 
 /// What is found in kernels of others, and is there: the file, the kernel's name or a part of it, the rule, and why.
@@ -128,6 +130,7 @@ struct Counts {
 fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(), Failed> {
     let text = fs::read_to_string(file)?;
     let module: Module = text.parse()?;
+    let stem = name.rsplit('/').next().unwrap_or_default();
     let mut unexpected = Vec::new();
     for function in module.functions().filter(|function| function.body.is_some() && is_entry(function)) {
         let alone = alone(&module, function);
@@ -168,7 +171,7 @@ fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(
             let (outcome, why) = match found(&alone, function, &deletion, &before) {
                 Some(outcome) => (outcome, None),
                 None => {
-                    let oracle = oracle.get_or_insert_with(|| Oracle::new(&alone, function, &INPUTS));
+                    let oracle = oracle.get_or_insert_with(|| Oracle::new(&alone, function, boxes(stem)));
                     let judgement = oracle.judge(&without(&alone, function, &deletion), &function.name);
                     (judged(&judgement), Some(judgement))
                 }
@@ -264,12 +267,12 @@ fn found(alone: &Module, function: &Function, deletion: &Deletion, before: &[BTr
 
 fn judged(judgement: &Judgement) -> Outcome {
     match judgement {
-        Judgement::Races(Race { class: Class::Asynchronous, .. }) | Judgement::Leaks => Outcome::Missed,
-        Judgement::Races(Race { class: Class::Barrier, .. }) => Outcome::Barrier,
-        Judgement::Races(Race { class: Class::Ordinary, .. }) => Outcome::Ordinary,
+        Judgement::Races(Class::Asynchronous, _) | Judgement::Misused(..) | Judgement::Leaks => Outcome::Missed,
+        Judgement::Races(Class::Barrier, _) => Outcome::Barrier,
+        Judgement::Races(Class::Ordinary, _) => Outcome::Ordinary,
         Judgement::Hangs(_) => Outcome::Hangs,
         Judgement::Redundant => Outcome::Redundant,
-        Judgement::Unclear(..) => Outcome::Unclear,
+        Judgement::Unclear(_) => Outcome::Unclear,
     }
 }
 
@@ -285,11 +288,12 @@ fn said(outcome: &Outcome) -> &'static str {
 
 fn told(judgement: &Judgement) -> String {
     match judgement {
-        Judgement::Races(Race { first, second, .. }) => format!("lines {first} and {second} race"),
+        Judgement::Races(_, [first, second]) => format!("lines {first} and {second} race"),
+        Judgement::Misused(line, why) => format!("line {line}: {why}"),
         Judgement::Hangs(line) => format!("line {line} waits for ever"),
         Judgement::Leaks => "tensor memory stays allocated".into(),
         Judgement::Redundant => String::new(),
-        Judgement::Unclear(line, why) => format!("line {line}: {why}"),
+        Judgement::Unclear(why) => why.clone(),
     }
 }
 

@@ -7,14 +7,12 @@
 //!
 //! Races of two accesses of which neither is asynchronous are not what the check is about.
 //!
-//! The executor that judges deletions in the kernels of compilers is compared with the model, too.
+//! The machine that runs kernels on the CPU is compared with the model, too.
 //!
 //! `PROGRAMS_SHARD=K/N` checks every N-th program from the K-th on, in place of a sample: `1/1` all of them.
 
 mod alphabet;
 mod compare;
-#[path = "../execute/mod.rs"]
-mod execute;
 mod oracle;
 mod program;
 

@@ -212,12 +212,17 @@ fn awaited_groups(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
             let behind = commits(a, b, of);
             behind > pending as usize || all
         };
+        let of_group = || {
+            let completes = |event: &Event<Ptx>| matches!(event.kind, EventKind::Complete { bytes: Some(_), .. });
+            !(a..x.len()).any(|event| x.same_operation(a, event) && completes(&x.events[event]))
+        };
         let part = match x.events[a].kind {
             EventKind::Complete { .. } => !read && readings.has(Rule::Groups),
-            EventKind::Read(_) => read && readings.has(Rule::GroupsRead),
+            // Of a reduction, what is read at the destination is no source.
+            EventKind::Read(_) => read && readings.has(Rule::GroupsRead) && x.rmw.row(a).is_empty(),
             _ => false,
         };
-        part && kind.and_then(group) == Some(of) && x.is_issued_before(a, b) && waits()
+        part && kind.and_then(group) == Some(of) && of_group() && x.is_issued_before(a, b) && waits()
     })
 }
 

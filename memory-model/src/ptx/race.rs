@@ -124,7 +124,14 @@ impl<'k> Known<'k> {
             EventKind::Complete { .. } => bounds(x, event).0,
             _ => event,
         };
-        let before = move |a: usize, b: usize| self.base_causality.contains(a, asked(b));
+        // A wait looks at the mbarrier before it is behind what it waits for.
+        let before = move |a: usize, b: usize| match x.events[b].kind {
+            EventKind::Step(Step::Mbarrier(MbarrierStep::Wait { .. })) => {
+                x.po.contains(a, b)
+                    || (0..b).any(|event| x.po.contains(event, b) && self.base_causality.contains(a, event))
+            }
+            _ => self.base_causality.contains(a, asked(b)),
+        };
         let lives = pairs(mbarriers)
             .filter(move |&(a, b)| at(a, b) && (begins(a) || begins(b)) && !before(a, b) && !before(b, a));
         operations.chain(lives).map(|(a, b)| (a, b, self.missing(a, b)))

@@ -185,12 +185,15 @@ impl Graph<'_, '_> {
                 EventKind::Step(Step::Signal(Signal::Commit(_))),
             ) => Some(Edge::Memory),
             (
-                EventKind::Complete { kind: OperationKind::Bulk, .. },
+                EventKind::Complete { kind: OperationKind::Bulk, bytes: None },
                 EventKind::Step(Step::WaitGroup { of, read, .. }),
             ) => memory(of == Group::Bulk && !read && self.is_awaited(a, b)),
-            (EventKind::Read(_), EventKind::Step(Step::WaitGroup { of, read, .. })) => memory(
-                of == Group::Bulk && read && self.operation(a) == Some(OperationKind::Bulk) && self.is_awaited(a, b),
-            ),
+            (EventKind::Read(_), EventKind::Step(Step::WaitGroup { of: Group::Bulk, read: true, .. })) => {
+                let completion = kind(self.event(self.of_operation(a, false)));
+                let is_of_group = completion == EventKind::Complete { kind: OperationKind::Bulk, bytes: None };
+                let is_source = !(0..x.len()).any(|write| x.rmw.contains(a, write));
+                memory(is_of_group && is_source && self.is_awaited(a, b))
+            }
             (EventKind::Step(Step::Ask(_)), EventKind::Step(Step::Signal(_))) => execution(b == a + 1),
             _ => None,
         }

@@ -1,0 +1,64 @@
+//! The same with asynchronous operations: copies, their groups, mbarriers, and fences between proxies.
+
+mod check;
+mod generate;
+mod letters;
+mod program;
+
+use std::{collections::BTreeMap, ops::Range, time::Instant};
+
+use libtest_mimic::Failed;
+
+use self::program::Program;
+use crate::check::Seen;
+
+/// How many runs a program gets.
+const RUNS: u64 = 24;
+
+/// Checks the programs of some seeds. What is wrong with several is said together.
+pub fn programs(seeds: Range<u64>) -> Result<(), Failed> {
+    compare(seeds.map(generate::program))
+}
+
+/// Checks all idioms as they are.
+pub fn idioms() -> Result<(), Failed> {
+    let all = generate::IDIOMS.into_iter().chain(generate::OF_CLUSTERS).chain(generate::ONCE_WRONG);
+    compare(all.map(|(name, text)| Program::read(name, text)))
+}
+
+fn compare(all: impl Iterator<Item = Program>) -> Result<(), Failed> {
+    let start = Instant::now();
+    let (mut wrong, mut unknown, mut count, mut racy) = (Vec::new(), BTreeMap::<String, usize>::new(), 0, 0);
+    let mut total = Seen::default();
+    for program in all {
+        match check::check(&program, RUNS) {
+            Err(what) => wrong.push(match wrong.len() {
+                // The first ones are made small.
+                0..12 => check::smallest(&program, 2 * RUNS).err().unwrap_or(what),
+                _ => what,
+            }),
+            Ok(None) => {
+                *unknown.entry(program.name.split(" (").next().unwrap_or_default().to_owned()).or_default() += 1
+            }
+            Ok(Some(seen)) => {
+                count += 1;
+                racy += usize::from(seen.racy > 0);
+                total.add(seen);
+            }
+        }
+    }
+    let none: usize = unknown.values().sum();
+    let seconds = start.elapsed().as_secs_f64();
+    eprintln!(
+        "{count} programs, of which {racy} may race: {total}; {none} that the model does not answer; {seconds:.1} s"
+    );
+    if std::env::var_os("MODEL_UNKNOWN").is_some() {
+        eprintln!("{unknown:?}");
+    }
+    let number = wrong.len();
+    wrong.truncate(12);
+    match number {
+        0 => Ok(()),
+        number => Err(format!("{number} of {} programs differ: {}", count + number, wrong.join("\n")).into()),
+    }
+}

@@ -1,0 +1,104 @@
+//! What executions on the CPU say of a kernel with something deleted. The machine shares nothing with the check but the syntax of PTX.
+
+use std::collections::BTreeSet;
+
+use ptx_execute::{Finding, FindingKind, LaunchError, Options};
+use ptx_isa::{Function, Module};
+use testing::reported::{Class, INPUTS, race, run};
+
+/// What is said of a kernel with something deleted, the most important first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Judgement {
+    /// Two lines race.
+    Races(Class, [u32; 2]),
+    /// An operation is used as the manual forbids it, on this line.
+    Misused(u32, String),
+    /// Threads wait for ever, on this line.
+    Hangs(u32),
+    /// Tensor memory stays allocated.
+    Leaks,
+    /// Executions do not tell.
+    Unclear(String),
+    /// Nothing is found that was not there before.
+    Redundant,
+}
+
+/// What some executions of a kernel with nothing deleted find.
+pub struct Oracle {
+    boxes: Vec<u32>,
+    bases: Vec<BTreeSet<Judgement>>,
+}
+
+/// Copies of tensors may have these sizes, where nothing is known of them. The size is right with which nothing waits for ever.
+const SIZES: [u32; 6] = [4096, 2048, 8192, 16384, 32768, 1024];
+
+impl Oracle {
+    /// Runs a kernel of a module whose tensor maps have boxes of so many bytes.
+    pub fn new(module: &Module, kernel: &Function, boxes: &[u32]) -> Self {
+        let all = match boxes {
+            [] => SIZES.map(|bytes| vec![bytes; kernel.head.matches(".param").count()]).to_vec(),
+            known => vec![known.to_vec()],
+        };
+        let bases = |boxes: &Vec<u32>| INPUTS.map(|input| found(module, kernel, input, boxes)).to_vec();
+        let waits = |base: &BTreeSet<Judgement>| base.iter().any(|of| matches!(of, Judgement::Hangs(_)));
+        let mut tried = all.into_iter().map(|boxes| Self { bases: bases(&boxes), boxes });
+        let first = tried.next().expect("there are sizes");
+        if !first.bases.iter().any(waits) {
+            return first;
+        }
+        tried.find(|of| !of.bases.iter().any(waits)).unwrap_or(first)
+    }
+
+    /// The kernel with something deleted.
+    pub fn judge(&self, module: &Module, name: &str) -> Judgement {
+        let Some(kernel) = module.functions().find(|function| function.name == name) else {
+            return Judgement::Unclear("no such kernel".into());
+        };
+        // Where the kernel as it is does not end, nothing is learned.
+        let ends = |of: &Judgement| !matches!(of, Judgement::Unclear(_) | Judgement::Hangs(_));
+        let useful: Vec<_> = self.bases.iter().zip(INPUTS).filter(|(base, _)| base.iter().all(ends)).collect();
+        if useful.is_empty() {
+            return Judgement::Unclear("it does not end with nothing deleted, either".into());
+        }
+        let new = |(base, input): (&BTreeSet<Judgement>, (u64, u64))| {
+            // What is in flight at the wrong time as the kernel is, is so wherever it meets something.
+            let old: Vec<u32> = base.iter().flat_map(|of| of.lines()).collect();
+            let found = found(module, kernel, input, &self.boxes);
+            found.into_iter().find(|of| !base.contains(of) && !of.lines().iter().any(|line| old.contains(line)))
+        };
+        useful.into_iter().filter_map(new).min().unwrap_or(Judgement::Redundant)
+    }
+}
+
+impl Judgement {
+    /// The lines of asynchronous operations that race.
+    fn lines(&self) -> Vec<u32> {
+        match self {
+            Self::Races(Class::Asynchronous, lines) => lines.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn of(finding: &Finding) -> Option<Self> {
+        let line = finding.site.line;
+        Some(match finding.kind {
+            FindingKind::SameValue | FindingKind::Uninitialized => return None,
+            FindingKind::Hang => Self::Hangs(line),
+            FindingKind::TensorMemory => Self::Leaks,
+            FindingKind::Misuse | FindingKind::BarrierCount => Self::Misused(line, finding.message.clone()),
+            _ => match race(finding) {
+                Some((class, lines)) => Self::Races(class, lines),
+                None => Self::Unclear(format!("line {line}: {finding}")),
+            },
+        })
+    }
+}
+
+fn found(module: &Module, kernel: &Function, (seed, number): (u64, u64), boxes: &[u32]) -> BTreeSet<Judgement> {
+    let said =
+        |errors: Vec<LaunchError>| errors.iter().map(|error| error.reason.clone()).collect::<Vec<_>>().join("; ");
+    match run(module, kernel, number, boxes, Options::default().of_seed(seed)) {
+        Ok(report) => report.findings.iter().filter_map(Judgement::of).collect(),
+        Err(errors) => BTreeSet::from([Judgement::Unclear(said(errors))]),
+    }
+}

@@ -1,0 +1,131 @@
+//! The bugs of `tests/async/reported`, and how the machine on the CPU runs their kernels.
+//!
+//! A file is the fixed form. Without the lines that end in `// the fix`, and with those behind `// before: `, it is the form before.
+
+use std::{fs, iter};
+
+use ptx_execute::{
+    Argument, Contents, Device, Finding, FindingKind, Launch, LaunchError, Options, Report, TensorMap,
+    matrix::map::TensorElement,
+};
+use ptx_isa::{Family, Function, Head, Module, Parameter};
+
+use crate::root;
+
+/// A bug that somebody reported.
+#[derive(Clone, Debug)]
+pub struct Reported {
+    /// The name of its file.
+    pub name: String,
+    /// PTX before the fix.
+    pub before: String,
+    /// PTX behind the fix.
+    pub fixed: String,
+}
+
+/// All of them, by their names.
+pub fn reported() -> Vec<Reported> {
+    let files = fs::read_dir(root().join("tests/async/reported")).expect("the folder of reported bugs");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file of the folder").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "ptx"));
+    files.sort();
+    let read = |file: &std::path::PathBuf| {
+        let fixed = fs::read_to_string(file).expect("a text");
+        let lines = fixed.lines().filter(|line| !line.trim_end().ends_with("// the fix"));
+        let before = lines.map(|line| line.replacen("// before: ", "", 1) + "\n").collect();
+        Reported { name: file.file_stem().expect("a name").to_string_lossy().into_owned(), before, fixed }
+    };
+    files.iter().map(read).collect()
+}
+
+/// The bytes of the boxes of tensor maps, which the PTX of a kernel does not say.
+const BOXES: [(&str, &[u32]); 10] = [
+    ("cudnn_784", &[2048]),
+    ("cula_114", &[2048]),
+    ("cutlass_3647", &[16384, 16384]),
+    ("deepgemm_389", &[4096, 1024, 512]),
+    ("fastvideo_1819", &[4096]),
+    ("flashkda_24_empty", &[2048, 2048]),
+    ("flashkda_24_init", &[2048]),
+    ("flashkda_24_store", &[4096, 8192]),
+    ("tilelang_2634", &[4096, 1024]),
+    ("transformerengine_2695", &[2048]),
+];
+
+/// The boxes of the kernel of a file. Of others than those that were reported, nothing is known.
+pub fn boxes(name: &str) -> &'static [u32] {
+    BOXES.iter().find(|(other, _)| *other == name).map_or(&[], |(_, boxes)| boxes)
+}
+
+/// The seeds that show what is wrong with a kernel, and a number for its parameters with each: loops are left out, run once, and
+/// run often.
+pub const INPUTS: [(u64, u64); 5] = [(0, 3), (1, 2), (2, 4), (3, 6), (0, 0)];
+
+/// A tensor of two dimensions with elements of 32 bits, of which a copy has so many bytes.
+pub fn map_of(bytes: u32) -> TensorMap {
+    let mut map = TensorMap { element: TensorElement::U32, rank: 2, ..TensorMap::default() };
+    (map.sizes[0], map.sizes[1], map.strides[0]) = (4096, 4096, 16384);
+    (map.box_sizes[0], map.box_sizes[1]) = (bytes / 4, 1);
+    map.element_strides = [1; 5];
+    map
+}
+
+/// Runs a kernel with buffers that grow, the same number for all that are numbers, and boxes of so many bytes for its tensor maps.
+///
+/// # Errors
+/// Why it cannot be launched.
+pub fn run(
+    module: &Module,
+    kernel: &Function,
+    number: u64,
+    boxes: &[u32],
+    options: Options,
+) -> Result<Report, Vec<LaunchError>> {
+    let head = Head::read(&kernel.head);
+    let block = head.required_threads.unwrap_or([head.most_threads.unwrap_or(128), 1, 1]);
+    let cluster = head.required_ctas.unwrap_or([1; 3]);
+    // What is taken has not begun.
+    let takes = kernel.body.iter().flatten().any(|line| line.text.contains("try_cancel"));
+    let grid = if takes { [96, 1, 1] } else { cluster };
+    let mut device = Device::new(module, options)?;
+    let mut boxes = boxes.iter().copied().chain(iter::repeat(4096));
+    let argument = |parameter: &Parameter| match (parameter.elements, parameter.ty.map_or(8, |ty| ty.bits())) {
+        (Some(_), _) => {
+            let buffer = device.allocate("tensor", Contents::Grows(1 << 28));
+            Argument::TensorMap(Box::new(map_of(boxes.next().unwrap_or(0))), buffer)
+        }
+        (None, 64) => Argument::Buffer(device.allocate("buffer", Contents::Grows(1 << 28)), 0),
+        (None, bits) => Argument::Bytes(number.to_le_bytes()[..bits as usize / 8].to_vec()),
+    };
+    let arguments: Vec<Argument> = head.parameters.iter().map(argument).collect();
+    device.launch(&Launch { grid, cluster, ..Launch::new(&*kernel.name, block, arguments) })
+}
+
+/// What two accesses are that race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// One of them makes, uses or ends an mbarrier.
+    Barrier,
+    /// One of them is of an asynchronous operation.
+    Asynchronous,
+    /// Neither.
+    Ordinary,
+}
+
+impl Class {
+    fn of(instruction: &str) -> Self {
+        let words: Vec<&str> = instruction.split('.').collect();
+        match Family::of(&words) {
+            Some(_) if words[0] == "mbarrier" => Self::Barrier,
+            Some(_) => Self::Asynchronous,
+            None => Self::Ordinary,
+        }
+    }
+}
+
+/// The class of a data race, and the lines of both accesses; nothing for what is no data race.
+pub fn race(finding: &Finding) -> Option<(Class, [u32; 2])> {
+    let other = finding.other.as_ref().filter(|_| finding.kind == FindingKind::Race)?;
+    let class = Class::of(&other.instruction).min(Class::of(&finding.site.instruction));
+    Some((class, [other.line, finding.site.line]))
+}
