@@ -221,6 +221,11 @@ impl Machine<'_> {
             Op::Parameter(results, at, ty) => self.parameters(warp, base, lanes, results, *at, *ty),
             Op::Fence(fence) => self.fence(cta, warp, lanes, fence.sem, fence.scope),
             Op::Nothing | Op::Pause => {}
+            Op::GridWait => {
+                for (_, thread) in Self::threads(warp, lanes) {
+                    cta.order[thread as usize].clock.acquire(&self.end);
+                }
+            }
             Op::Pack(d, bits, parts, words) => {
                 for lane in each(lanes) {
                     let mut all = 0u128;
@@ -586,7 +591,7 @@ impl Machine<'_> {
             Special::Laneid => lane.into(),
             Special::Warpid => (thread / 32).into(),
             Special::Nwarpid => cta.threads.div_ceil(32).into(),
-            Special::Smid => (cta.index % 132).into(),
+            Special::Smid => ((cta.index - self.grid.first) % 132).into(),
             Special::Nsmid => 132,
             Special::Gridid => 1,
             Special::LanemaskEq => 1 << lane,
@@ -618,6 +623,7 @@ fn is_simple(op: &Op) -> bool {
             | Op::Parameter(..)
             | Op::Fence(_)
             | Op::Nothing
+            | Op::GridWait
             | Op::Pack(..)
             | Op::Unpack(..)
             | Op::Move128(..)

@@ -8,6 +8,7 @@ mod clock;
 mod code;
 mod collective;
 mod device;
+mod earlier;
 mod exec;
 mod finding;
 mod guess;

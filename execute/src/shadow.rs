@@ -16,7 +16,8 @@ pub const CELL: u64 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Info(u32);
 
-const STEP_BITS: u32 = 19;
+/// How many bits a step has.
+pub const STEP_BITS: u32 = 19;
 const MASK_AT: u32 = STEP_BITS;
 const SIZE_AT: u32 = MASK_AT + 4;
 const STRENGTH_AT: u32 = SIZE_AT + 3;
@@ -223,6 +224,11 @@ impl Shadow {
     /// No accesses, and lists of so many.
     pub fn new(bound: usize) -> Self {
         Self { cells: Vec::new(), lists: Vec::new(), free: Vec::new(), bound, is_exact: bound > 4 }
+    }
+
+    /// Lists have so many accesses from now on.
+    pub fn set_bound(&mut self, bound: usize) {
+        (self.bound, self.is_exact) = (bound, bound > 4);
     }
 
     /// An access of bytes from an offset on: which earlier ones conflict with it, without an order.

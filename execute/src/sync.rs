@@ -15,7 +15,7 @@ use crate::{
 pub struct Message {
     /// From threads of a CTA, whatever their scopes are.
     ctas: Vec<(u32, Past)>,
-    /// From threads of a cluster, with its scope or a wider one.
+    /// From threads of a cluster, by its first CTA, with its scope or a wider one.
     clusters: Vec<(u32, Past)>,
     /// With a scope of all.
     all: Option<Past>,
@@ -28,6 +28,11 @@ fn add(list: &mut Vec<(u32, Past)>, key: u32, past: &Past) {
     }
 }
 
+/// The first CTA of the cluster of a CTA. Other grids may have clusters of other sizes, but no CTA with this number.
+fn first_of(cta: u32, cluster: ClusterSize) -> u32 {
+    cta - cta % cluster
+}
+
 impl Message {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
@@ -38,7 +43,7 @@ impl Message {
     pub fn release(&mut self, agent: Agent, scope: Scope, past: &Past, cluster: ClusterSize) {
         add(&mut self.ctas, cta_of(agent), past);
         if scope >= Scope::Cluster {
-            add(&mut self.clusters, cta_of(agent) / cluster, past);
+            add(&mut self.clusters, first_of(cta_of(agent), cluster), past);
         }
         if scope >= Scope::Gpu {
             match &mut self.all {
@@ -55,7 +60,7 @@ impl Message {
             |list: &[(u32, Past)], key: u32| list.iter().find(|(own, _)| *own == key).map(|(_, past)| past.clone());
         let mut found = vec![of(&self.ctas, cta)];
         if scope >= Scope::Cluster {
-            found.push(of(&self.clusters, cta / cluster));
+            found.push(of(&self.clusters, first_of(cta, cluster)));
         }
         if scope >= Scope::Gpu {
             found.push(self.all.clone());
@@ -238,6 +243,11 @@ impl Locations {
     /// No places. Exact ones keep more.
     pub fn new(is_exact: bool) -> Self {
         Self { is_exact, ..Self::default() }
+    }
+
+    /// Whether they are exact from now on.
+    pub fn set_exact(&mut self, is_exact: bool) {
+        self.is_exact = is_exact;
     }
 
     /// A strong read of the last write, or of an earlier one, for which there is a message. One that forms no acquire pattern only
