@@ -1,6 +1,6 @@
 //! A device: global memory, and a module that runs on it.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use ptx_isa::{Initial, Item, Module, Space, Variable};
 use rustc_hash::FxHashMap;
@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 use crate::{
     code::{Program, decode},
     earlier::{Earlier, MOST_CTAS},
-    launch::{Argument, Buffer, Contents, Launch, LaunchError, Options},
+    lacks::Lack,
+    launch::{Argument, Buffer, Contents, Launch, LaunchError, Options, Progress},
     machine::{Kernel, Machine},
     memory::Global,
     report::{FindingKind, Report},
@@ -68,9 +69,33 @@ impl<'m> Device<'m> {
     /// Runs a kernel to its end. What it did to memory is seen by the next one.
     ///
     /// # Errors
-    /// All that is wrong with the launch: the kernel, its arguments, its sizes, instructions that the machine does not have.
+    /// All that is wrong with the launch: the kernel, its arguments, its sizes. An instruction that the machine does not have is a
+    /// finding where a thread reaches it, and [`Self::lacks`] says before which ones these are.
     pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
-        self.state.launch(launch)
+        self.launch_with(launch, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, and tells how far it has come: each time that warps have executed 65,536 instructions, which takes a tenth of a
+    /// second at most. `Break` stops the run, which is noted, and what it has found is the report.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn launch_with(
+        &mut self,
+        launch: &Launch,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Report, Vec<LaunchError>> {
+        let most = self.state.options.most_steps;
+        self.state.run(launch, most, false, watch).map(|(report, _)| report)
+    }
+
+    /// All instructions that the machine does not have, of a kernel and of the functions of the module, in the order of their lines.
+    /// Which product a `tcgen05.mma` is depends on registers, so whether it is known turns out where it is executed.
+    ///
+    /// # Errors
+    /// There is no such kernel.
+    pub fn lacks(&mut self, kernel: &str) -> Result<Vec<Lack>, Vec<LaunchError>> {
+        self.state.with_program(kernel, Program::lacks)
     }
 }
 
@@ -140,14 +165,10 @@ impl<'m> State<'m> {
         Global::address(buffer.0 as usize)
     }
 
-    pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
-        self.run(launch, self.options.most_steps, false).map(|(report, _)| report)
-    }
-
     /// A launch of at most so many instructions of warps: how far it came, which is as far as can be if the kernel did not stop
     /// itself.
     pub fn trial(&mut self, launch: &Launch, most: u64) -> Result<u64, Vec<LaunchError>> {
-        let (report, time) = self.run(launch, most, true)?;
+        let (report, time) = self.run(launch, most, true, &mut |_| ControlFlow::Continue(()))?;
         let stopped = report.findings.iter().any(|finding| finding.kind == FindingKind::Trap);
         Ok(if stopped { time } else { u64::MAX })
     }
@@ -161,7 +182,13 @@ impl<'m> State<'m> {
         self.programs.get(kernel).map(of).ok_or_else(Vec::new)
     }
 
-    fn run(&mut self, launch: &Launch, most: u64, is_trial: bool) -> Result<(Report, u64), Vec<LaunchError>> {
+    fn run(
+        &mut self,
+        launch: &Launch,
+        most: u64,
+        is_trial: bool,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(Report, u64), Vec<LaunchError>> {
         self.with_program(&launch.kernel, |_| ())?;
         let Some(program) = self.programs.get(&launch.kernel) else { return Err(Vec::new()) };
         if !launch.dependent {
@@ -185,7 +212,7 @@ impl<'m> State<'m> {
         let mut machine = Machine::new(kernel, &self.options, &mut self.global, earlier);
         machine.is_trial = is_trial;
         machine.workspace = workspace;
-        let (report, time, earlier) = machine.run(most);
+        let (report, time, earlier) = machine.run(most, watch);
         self.earlier = earlier;
         Ok((report, time))
     }

@@ -258,13 +258,13 @@ impl Machine<'_> {
                 }
             }
             Op::Activemask(d) => each(lanes).for_each(|lane| warp.set(base, *d, lane, lanes.into())),
-            Op::Texture(results, mnemonic) => {
+            Op::Texture(results, _) => {
                 for d in results.iter().flatten() {
                     each(lanes).for_each(|lane| warp.set(base, *d, lane, 0));
                 }
-                let line = self.line(pc);
-                self.findings
-                    .note(line, &format!("`{mnemonic}`: textures and surfaces hold zeros, and are not written"));
+                if let Some((why, _)) = crate::lacks::why(op) {
+                    self.findings.note(self.line(pc), &why);
+                }
             }
             _ => self.addresses(cta, warp, pc, base, lanes, op),
         }
@@ -415,8 +415,8 @@ impl Machine<'_> {
             Op::Collective(of, mask, results) => self.collective(cta, warp, index, of, *mask, results),
             Op::Asynchronous(of) => self.asynchronous(cta, warp, index, of),
             Op::Matrix(of) => self.matrix(cta, warp, index, of),
-            Op::Unsupported(what) => {
-                let message = format!("`{what}` is no instruction that can be run here");
+            Op::Unsupported(_) => {
+                let message = crate::lacks::why(op).map(|(why, _)| why).unwrap_or_default();
                 self.find(cta, FindingKind::Unsupported, first, pc, None, None, message, None);
             }
             _ => {

@@ -75,6 +75,18 @@ pub enum Contents {
     Uninitialized(u64),
     /// As many bytes as are touched, up to a limit in bytes: small numbers of 32 bits, made of the seed.
     Grows(u64),
+    /// The same, of zeros.
+    GrowsZero(u64),
+}
+
+/// How far a launch has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How many instructions threads have executed.
+    pub steps: u64,
+    /// How many CTAs have ended, of how many.
+    pub ended: u32,
+    pub ctas: u32,
 }
 
 /// The order in which threads take their turns.

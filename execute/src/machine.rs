@@ -1,5 +1,7 @@
 //! The grid: its CTAs, whose turn it is, and what happens when nobody can go on.
 
+use std::ops::ControlFlow;
+
 use ptx_isa::Scope;
 use rustc_hash::FxHashMap;
 
@@ -11,7 +13,7 @@ use crate::{
     finding::{Findings, Who, site},
     history::History,
     in_flight::{Async, InFlight},
-    launch::{Dim3, Launch, Options, Schedule},
+    launch::{Dim3, Launch, Options, Progress, Schedule},
     memory::Global,
     random::Random,
     report::{Finding, FindingKind, Report, Site},
@@ -127,6 +129,8 @@ const WAIT: &str =
     "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
 /// How many instructions a warp executes at once in an ordinary turn.
 const TURN: u32 = 64;
+/// How many instructions of warps pass until it is told how far the run has come.
+const TOLD: u64 = 1 << 16;
 /// How many instructions of warps may pass, for each running one, in which nothing happens.
 const QUIET: u64 = 4096;
 /// How many threads a launch may have in which loads return older values.
@@ -189,9 +193,17 @@ impl<'r> Machine<'r> {
     }
 
     /// Runs the grid to its end, or so many instructions of warps, and says how many there were, and what is left of the grid.
-    pub fn run(mut self, most: u64) -> (Report, u64, Earlier) {
+    pub fn run(mut self, most: u64, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> (Report, u64, Earlier) {
+        let (mut most, mut told) = (most, 0);
         self.admit();
         while !self.findings.is_over && self.time < most {
+            if self.time - told >= TOLD {
+                told = self.time;
+                if watch(self.progress()).is_break() {
+                    most = self.time;
+                    break;
+                }
+            }
             let Some((cta, warp, budget)) = self.choose() else {
                 if self.in_flight.deliver_one(&mut |_| true).is_some_and(|op| self.complete(op)) || self.give_up_waits()
                 {
@@ -234,6 +246,11 @@ impl<'r> Machine<'r> {
         grids.push(grid);
         let earlier = Earlier { grids, seen: seen.past(), locations, history, fence_sc, owners };
         (report, time, earlier)
+    }
+
+    fn progress(&self) -> Progress {
+        let (first, running) = (self.grid.first, self.running.len() as u32);
+        Progress { steps: self.steps, ended: self.begun - first - running, ctas: self.total - first }
     }
 
     fn deliver(&mut self) {

@@ -58,7 +58,7 @@ impl Machine<'_> {
                 warp.groups[index].pc += 1;
             }
             _ => {
-                let message = format!("`{name}` is called, which the module does not define");
+                let message = crate::lacks::undefined(name);
                 self.find(cta, FindingKind::Unsupported, first, group.pc, None, None, message, None);
             }
         }

@@ -255,7 +255,7 @@ impl Plan {
             Content::Bytes(bytes) => bytes.len() as u64,
             Content::Random(count, ..) => count * element::size(buffer.ty) as u64,
             Content::Uninitialized(bytes) => *bytes,
-            Content::Grows => 0,
+            Content::Grows | Content::GrowsZero => 0,
         };
         self.buffers.iter().map(bytes).sum()
     }

@@ -184,6 +184,7 @@ fn contents(buffer: &Allocation, seed: u64) -> Contents {
         Content::Bytes(bytes) => Contents::Bytes(bytes.clone()),
         Content::Uninitialized(bytes) => Contents::Uninitialized(*bytes),
         Content::Grows => Contents::Grows(GROWS),
+        Content::GrowsZero => Contents::GrowsZero(GROWS),
         Content::Random(count, first, last) => {
             let mut random = Random(seed);
             let bytes =
