@@ -3,7 +3,7 @@
 //! An agent is a thread, or a chain of asynchronous operations that complete in their order. Its number has its CTA above its
 //! index in the CTA. Clocks of the threads of one CTA share what they have in common, which is nearly all of it behind a barrier.
 
-use std::rc::Rc;
+use std::{ops::Range, rc::Rc};
 
 /// The number of an agent.
 pub type Agent = u32;
@@ -186,6 +186,14 @@ pub struct Past {
 }
 
 impl Past {
+    /// All that CTAs did, which have ended.
+    pub fn of_ended(ctas: Range<u32>) -> Self {
+        let all: Epochs = Rc::new(vec![Epoch::MAX; 1 << INDEX_BITS]);
+        let view = View { near: None, far: Rc::new(ctas.map(|cta| (cta, Rc::clone(&all))).collect()) };
+        let fenced = [(); 3].map(|()| view.clone());
+        Self { seen: view, fenced: Some(Rc::new(fenced)) }
+    }
+
     /// What operations that complete by themselves have done, of all that came before. So many threads stand before them.
     pub fn chains(&self, threads: u32) -> Self {
         let chains = |view: &View| view.chains(threads as usize);

@@ -232,6 +232,8 @@ pub enum Op {
     Texture(Vec<Option<Reg>>, String),
     /// It waits for a moment.
     Pause,
+    /// It waits for the grids in front.
+    GridWait,
     Unsupported(String),
 }
 

@@ -1,16 +1,19 @@
 //! A device: global memory, and a module that runs on it.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use ptx_isa::{Initial, Item, Module, Space, Variable};
 use rustc_hash::FxHashMap;
 
 use crate::{
     code::{Program, decode},
-    launch::{Argument, Buffer, Contents, Launch, LaunchError, Options},
-    machine::Machine,
+    earlier::{Earlier, MOST_CTAS},
+    lacks::Lack,
+    launch::{Argument, Buffer, Contents, Launch, LaunchError, Options, Progress},
+    machine::{Kernel, Machine},
     memory::Global,
     report::{FindingKind, Report},
+    shadow::{MOST_STEPS, Shadow},
 };
 
 /// A module that is ready to run, on a device with its global memory.
@@ -47,7 +50,7 @@ impl<'m> Device<'m> {
         self.state.contents(buffer)
     }
 
-    /// Writes into a buffer, as the host does between launches; what does not fit is left out.
+    /// Writes into a buffer, as the host does between launches, when all of them have ended; what does not fit is left out.
     pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
         self.state.write(buffer, at, bytes);
     }
@@ -66,9 +69,33 @@ impl<'m> Device<'m> {
     /// Runs a kernel to its end. What it did to memory is seen by the next one.
     ///
     /// # Errors
-    /// All that is wrong with the launch: the kernel, its arguments, its sizes, instructions that the machine does not have.
+    /// All that is wrong with the launch: the kernel, its arguments, its sizes. An instruction that the machine does not have is a
+    /// finding where a thread reaches it, and [`Self::lacks`] says before which ones these are.
     pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
-        self.state.launch(launch)
+        self.launch_with(launch, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, and tells how far it has come: each time that warps have executed 65,536 instructions, which takes a tenth of a
+    /// second at most. `Break` stops the run, which is noted, and what it has found is the report.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn launch_with(
+        &mut self,
+        launch: &Launch,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Report, Vec<LaunchError>> {
+        let most = self.state.options.most_steps;
+        self.state.run(launch, most, false, watch).map(|(report, _)| report)
+    }
+
+    /// All instructions that the machine does not have, of a kernel and of the functions of the module, in the order of their lines.
+    /// Which product a `tcgen05.mma` is depends on registers, so whether it is known turns out where it is executed.
+    ///
+    /// # Errors
+    /// There is no such kernel.
+    pub fn lacks(&mut self, kernel: &str) -> Result<Vec<Lack>, Vec<LaunchError>> {
+        self.state.with_program(kernel, Program::lacks)
     }
 }
 
@@ -80,6 +107,7 @@ pub struct State<'m> {
     /// Variables of the module, by their names: their addresses.
     variables: FxHashMap<String, u64>,
     programs: FxHashMap<String, Program>,
+    earlier: Earlier,
 }
 
 impl<'m> State<'m> {
@@ -90,6 +118,7 @@ impl<'m> State<'m> {
             global: Global::default(),
             variables: FxHashMap::default(),
             programs: FxHashMap::default(),
+            earlier: Earlier::default(),
         };
         let directives = module.items.iter().filter_map(|item| match item {
             Item::Directive(text) => Some(text),
@@ -120,6 +149,7 @@ impl<'m> State<'m> {
     }
 
     pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
+        self.earlier = Earlier::default();
         let Some(piece) = self.global.pieces.get_mut(buffer.0 as usize) else { return };
         let end = piece.bytes.len().min(at.saturating_add(bytes.len()));
         let count = end.saturating_sub(at);
@@ -135,14 +165,10 @@ impl<'m> State<'m> {
         Global::address(buffer.0 as usize)
     }
 
-    pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
-        self.run(launch, self.options.most_steps, false).map(|(report, _)| report)
-    }
-
     /// A launch of at most so many instructions of warps: how far it came, which is as far as can be if the kernel did not stop
     /// itself.
     pub fn trial(&mut self, launch: &Launch, most: u64) -> Result<u64, Vec<LaunchError>> {
-        let (report, time) = self.run(launch, most, true)?;
+        let (report, time) = self.run(launch, most, true, &mut |_| ControlFlow::Continue(()))?;
         let stopped = report.findings.iter().any(|finding| finding.kind == FindingKind::Trap);
         Ok(if stopped { time } else { u64::MAX })
     }
@@ -156,21 +182,39 @@ impl<'m> State<'m> {
         self.programs.get(kernel).map(of).ok_or_else(Vec::new)
     }
 
-    fn run(&mut self, launch: &Launch, most: u64, is_trial: bool) -> Result<(Report, u64), Vec<LaunchError>> {
+    fn run(
+        &mut self,
+        launch: &Launch,
+        most: u64,
+        is_trial: bool,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(Report, u64), Vec<LaunchError>> {
         self.with_program(&launch.kernel, |_| ())?;
         let Some(program) = self.programs.get(&launch.kernel) else { return Err(Vec::new()) };
-        let mut errors = limits(program, launch, &self.options);
+        if !launch.dependent {
+            self.earlier = Earlier::default();
+        }
+        let mut errors = limits(program, launch, &self.earlier, &self.options);
         let parameters = parameters(program, launch, &mut errors);
         if !errors.is_empty() {
             return Err(errors);
         }
-        let bound = Machine::bound(launch);
-        self.global.pieces.iter_mut().for_each(|piece| piece.shadow = crate::shadow::Shadow::new(bound));
+        let earlier = std::mem::take(&mut self.earlier);
+        let bound = Machine::bound(launch.threads().saturating_add(earlier.threads()));
+        for piece in &mut self.global.pieces {
+            match earlier.grids.is_empty() {
+                true => piece.shadow = Shadow::new(bound),
+                false => piece.shadow.set_bound(bound),
+            }
+        }
         let workspace = Global::address(self.global.allocate("grid", Contents::Bytes(vec![0; 64]), 0, bound));
-        let mut machine = Machine::new(program, launch, &self.options, &mut self.global, parameters);
+        let kernel = Kernel { programs: &self.programs, program, launch, parameters };
+        let mut machine = Machine::new(kernel, &self.options, &mut self.global, earlier);
         machine.is_trial = is_trial;
         machine.workspace = workspace;
-        Ok(machine.run(most))
+        let (report, time, earlier) = machine.run(most, watch);
+        self.earlier = earlier;
+        Ok((report, time))
     }
 
     fn program(&mut self, name: &str) -> Result<Program, Vec<LaunchError>> {
@@ -190,8 +234,8 @@ impl<'m> State<'m> {
             initialize(global, variable, at, variables);
             at
         });
-        if program.steps.len() > crate::shadow::MOST_STEPS {
-            let most = crate::shadow::MOST_STEPS;
+        if program.steps.len() > MOST_STEPS {
+            let most = MOST_STEPS;
             let reason = format!("the module has {} instructions, and at most {most} can be run", program.steps.len());
             return Err(vec![LaunchError { line: None, reason }]);
         }
@@ -264,7 +308,7 @@ fn initialize(global: &mut Global, variable: &Variable, at: u64, variables: &FxH
 }
 
 /// What a launch may have ('CUDA Programming Guide', table of compute capabilities).
-fn limits(program: &Program, launch: &Launch, options: &Options) -> Vec<LaunchError> {
+fn limits(program: &Program, launch: &Launch, earlier: &Earlier, options: &Options) -> Vec<LaunchError> {
     let mut errors = Vec::new();
     let mut say = |reason: String| errors.push(LaunchError { line: None, reason });
     let Launch { grid, block, cluster, .. } = launch;
@@ -277,8 +321,11 @@ fn limits(program: &Program, launch: &Launch, options: &Options) -> Vec<LaunchEr
     if ctas == 0 || grid[1] > 65535 || grid[2] > 65535 {
         say(format!("a grid of {grid:?} CTAs: it has at least 1, and at most 65535 in the second and third direction"));
     }
-    if ctas > 1 << (32 - crate::clock::INDEX_BITS) {
-        say(format!("a grid of {ctas} CTAs: at most {} can be run here", 1 << (32 - crate::clock::INDEX_BITS)));
+    let before = u64::from(earlier.next(launch));
+    if ctas > MOST_CTAS - before.min(MOST_CTAS) {
+        let others =
+            if before > 0 { format!(", with {before} of the grids that it depends on") } else { String::new() };
+        say(format!("a grid of {ctas} CTAs{others}: at most {MOST_CTAS} can be run here"));
     }
     if in_cluster == 0 || in_cluster > 16 || (0..3).any(|axis| cluster[axis] == 0 || grid[axis] % cluster[axis] != 0) {
         say(format!("clusters of {cluster:?} CTAs: they have 1 to 16, and the grid is a multiple of them"));

@@ -221,6 +221,11 @@ impl Machine<'_> {
             Op::Parameter(results, at, ty) => self.parameters(warp, base, lanes, results, *at, *ty),
             Op::Fence(fence) => self.fence(cta, warp, lanes, fence.sem, fence.scope),
             Op::Nothing | Op::Pause => {}
+            Op::GridWait => {
+                for (_, thread) in Self::threads(warp, lanes) {
+                    cta.order[thread as usize].clock.acquire(&self.end);
+                }
+            }
             Op::Pack(d, bits, parts, words) => {
                 for lane in each(lanes) {
                     let mut all = 0u128;
@@ -253,13 +258,13 @@ impl Machine<'_> {
                 }
             }
             Op::Activemask(d) => each(lanes).for_each(|lane| warp.set(base, *d, lane, lanes.into())),
-            Op::Texture(results, mnemonic) => {
+            Op::Texture(results, _) => {
                 for d in results.iter().flatten() {
                     each(lanes).for_each(|lane| warp.set(base, *d, lane, 0));
                 }
-                let line = self.line(pc);
-                self.findings
-                    .note(line, &format!("`{mnemonic}`: textures and surfaces hold zeros, and are not written"));
+                if let Some((why, _)) = crate::lacks::why(op) {
+                    self.findings.note(self.line(pc), &why);
+                }
             }
             _ => self.addresses(cta, warp, pc, base, lanes, op),
         }
@@ -410,8 +415,8 @@ impl Machine<'_> {
             Op::Collective(of, mask, results) => self.collective(cta, warp, index, of, *mask, results),
             Op::Asynchronous(of) => self.asynchronous(cta, warp, index, of),
             Op::Matrix(of) => self.matrix(cta, warp, index, of),
-            Op::Unsupported(what) => {
-                let message = format!("`{what}` is no instruction that can be run here");
+            Op::Unsupported(_) => {
+                let message = crate::lacks::why(op).map(|(why, _)| why).unwrap_or_default();
                 self.find(cta, FindingKind::Unsupported, first, pc, None, None, message, None);
             }
             _ => {
@@ -585,7 +590,7 @@ impl Machine<'_> {
             Special::Laneid => lane.into(),
             Special::Warpid => (thread / 32).into(),
             Special::Nwarpid => cta.threads.div_ceil(32).into(),
-            Special::Smid => (cta.index % 132).into(),
+            Special::Smid => ((cta.index - self.grid.first) % 132).into(),
             Special::Nsmid => 132,
             Special::Gridid => 1,
             Special::LanemaskEq => 1 << lane,
@@ -617,6 +622,7 @@ fn is_simple(op: &Op) -> bool {
             | Op::Parameter(..)
             | Op::Fence(_)
             | Op::Nothing
+            | Op::GridWait
             | Op::Pack(..)
             | Op::Unpack(..)
             | Op::Move128(..)

@@ -20,8 +20,9 @@ pub struct Launch {
     pub shared: u32,
     /// One for each parameter.
     pub arguments: Vec<Argument>,
-    /// Whether the kernel may start before those before it have ended: what it does not wait for by `griddepcontrol.wait` races
-    /// with them.
+    /// Whether the kernel may start before those before it have ended, back to the last one that is not dependent or the last
+    /// [`Device::write`](crate::Device::write). What it does not wait for by `griddepcontrol.wait` races with them. They are still
+    /// run one behind the other.
     pub dependent: bool,
 }
 
@@ -30,6 +31,11 @@ impl Launch {
     pub fn new(kernel: impl Into<String>, block: Dim3, arguments: Vec<Argument>) -> Self {
         let one = [1; 3];
         Self { kernel: kernel.into(), grid: one, block, cluster: one, shared: 0, arguments, dependent: false }
+    }
+
+    /// How many threads the grid has.
+    pub(crate) fn threads(&self) -> u64 {
+        self.grid.iter().chain(&self.block).map(|size| u64::from(*size)).fold(1, u64::saturating_mul)
     }
 }
 
@@ -69,6 +75,18 @@ pub enum Contents {
     Uninitialized(u64),
     /// As many bytes as are touched, up to a limit in bytes: small numbers of 32 bits, made of the seed.
     Grows(u64),
+    /// The same, of zeros.
+    GrowsZero(u64),
+}
+
+/// How far a launch has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How many instructions threads have executed.
+    pub steps: u64,
+    /// How many CTAs have ended, of how many.
+    pub ended: u32,
+    pub ctas: u32,
 }
 
 /// The order in which threads take their turns.

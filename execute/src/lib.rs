@@ -8,11 +8,13 @@ mod clock;
 mod code;
 mod collective;
 mod device;
+mod earlier;
 mod exec;
 mod finding;
 mod guess;
 mod history;
 mod in_flight;
+mod lacks;
 mod launch;
 mod machine;
 pub mod matrix;
@@ -27,7 +29,8 @@ mod warp;
 
 pub use self::{
     device::Device,
-    launch::{Argument, Buffer, Contents, Dim3, Launch, LaunchError, Options, Schedule},
+    lacks::Lack,
+    launch::{Argument, Buffer, Contents, Dim3, Launch, LaunchError, Options, Progress, Schedule},
     matrix::map::TensorMap,
     report::{Finding, FindingKind, Note, Report, Site},
 };

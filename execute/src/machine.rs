@@ -1,20 +1,23 @@
 //! The grid: its CTAs, whose turn it is, and what happens when nobody can go on.
 
+use std::ops::ControlFlow;
+
 use ptx_isa::Scope;
 use rustc_hash::FxHashMap;
 
 use crate::{
     barriers::Barriers,
-    clock::{Agent, Clock, INDEX_BITS, cta_of, index_of},
+    clock::{Agent, Clock, INDEX_BITS, Meeting, Past, cta_of, index_of},
     code::{Pc, Program},
-    finding::{Findings, Who, place, site},
+    earlier::{Earlier, Grid},
+    finding::{Findings, Who, site},
     history::History,
     in_flight::{Async, InFlight},
-    launch::{Dim3, Launch, Options, Schedule},
+    launch::{Dim3, Launch, Options, Progress, Schedule},
     memory::Global,
     random::Random,
-    report::{Finding, FindingKind, Report},
-    shadow::{Races, Record, Shadow},
+    report::{Finding, FindingKind, Report, Site},
+    shadow::{Races, Record, STEP_BITS, Shadow},
     sync::{FenceSc, Locations, Pending},
     warp::{Lanes, Thread, Wait, Warp, each},
 };
@@ -57,21 +60,37 @@ pub struct Cluster {
     pub ended: u32,
 }
 
+/// What is launched.
+pub struct Kernel<'r> {
+    /// By kernel, its own among them.
+    pub programs: &'r FxHashMap<String, Program>,
+    pub program: &'r Program,
+    pub launch: &'r Launch,
+    pub parameters: Vec<u8>,
+}
+
 /// A grid that runs.
 pub struct Machine<'r> {
+    programs: &'r FxHashMap<String, Program>,
     pub program: &'r Program,
     pub launch: &'r Launch,
     pub options: &'r Options,
     pub global: &'r mut Global,
     pub parameters: Vec<u8>,
+    /// The grids that it depends on, the grid itself, and what its threads have seen of those.
+    earlier: Vec<Grid>,
+    pub grid: Grid,
+    seen: Meeting,
+    /// What comes before the end of `griddepcontrol.wait`.
+    pub end: Past,
     pub ctas: Vec<Option<Box<Cta>>>,
     pub clusters: FxHashMap<u32, Cluster>,
     /// The CTAs that have begun and not ended.
     pub running: Vec<u32>,
-    /// How many have begun.
+    /// How many have begun, and how many there are, those of earlier grids among them.
     pub begun: u32,
-    /// How many CTAs are in the grid, and in a cluster.
     pub total: u32,
+    /// How many are in a cluster.
     pub cluster: u32,
     pub locations: Locations,
     pub history: History,
@@ -105,8 +124,13 @@ pub struct Machine<'r> {
     turn: usize,
 }
 
+/// What puts accesses of grids in front before those of a dependent one.
+const WAIT: &str =
+    "`griddepcontrol.wait` in front of the access, by its thread or by one that a barrier orders before it";
 /// How many instructions a warp executes at once in an ordinary turn.
 const TURN: u32 = 64;
+/// How many instructions of warps pass until it is told how far the run has come.
+const TOLD: u64 = 1 << 16;
 /// How many instructions of warps may pass, for each running one, in which nothing happens.
 const QUIET: u64 = 4096;
 /// How many threads a launch may have in which loads return older values.
@@ -115,29 +139,33 @@ const MOST_STALE: u64 = 2048;
 const RESIDENT: usize = 512;
 
 impl<'r> Machine<'r> {
-    pub fn new(
-        program: &'r Program,
-        launch: &'r Launch,
-        options: &'r Options,
-        global: &'r mut Global,
-        parameters: Vec<u8>,
-    ) -> Self {
-        let total = launch.grid.iter().product();
+    pub fn new(of: Kernel<'r>, options: &'r Options, global: &'r mut Global, earlier: Earlier) -> Self {
+        let Kernel { programs, program, launch, parameters } = of;
+        let grid = Grid { launch: launch.clone(), first: earlier.next(launch) };
+        let (total, threads) = (grid.end(), earlier.threads().saturating_add(launch.threads()));
+        let end = earlier.end();
+        let Earlier { grids: earlier, mut locations, history, fence_sc, owners, .. } = earlier;
+        locations.set_exact(Self::bound(threads) > 4);
         Self {
+            programs,
             program,
             launch,
             options,
             global,
             parameters,
+            earlier,
+            seen: Meeting::default(),
+            end,
             ctas: (0..total).map(|_| None).collect(),
             clusters: FxHashMap::default(),
             running: Vec::new(),
-            begun: 0,
+            begun: grid.first,
+            grid,
             total,
             cluster: launch.cluster.iter().product(),
-            locations: Locations::new(Self::bound(launch) > 4),
-            history: History::default(),
-            fence_sc: FenceSc::default(),
+            locations,
+            history,
+            fence_sc,
             findings: Findings::default(),
             printed: String::new(),
             random: Random::new(options.seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
@@ -147,27 +175,35 @@ impl<'r> Machine<'r> {
             changed: 0,
             in_flight: InFlight::default(),
             races: Races::new(),
-            owners: FxHashMap::default(),
+            owners,
             cancelled: 0,
             heap: 0,
             workspace: 0,
             is_trial: false,
-            is_stale: options.stale && options.races && threads_of(launch) <= MOST_STALE,
+            is_stale: options.stale && options.races && threads <= MOST_STALE,
             priorities: FxHashMap::default(),
             lowest: 1 << 62,
             turn: 0,
         }
     }
 
-    /// How many accesses a cell keeps: in small launches, more than they have.
-    pub fn bound(launch: &Launch) -> usize {
-        if threads_of(launch) <= 96 { 256 } else { 4 }
+    /// How many accesses a cell keeps, by the number of threads: of few threads, more than they have.
+    pub fn bound(threads: u64) -> usize {
+        if threads <= 96 { 256 } else { 4 }
     }
 
-    /// Runs the grid to its end, or so many instructions of warps, and says how many there were.
-    pub fn run(mut self, most: u64) -> (Report, u64) {
+    /// Runs the grid to its end, or so many instructions of warps, and says how many there were, and what is left of the grid.
+    pub fn run(mut self, most: u64, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> (Report, u64, Earlier) {
+        let (mut most, mut told) = (most, 0);
         self.admit();
         while !self.findings.is_over && self.time < most {
+            if self.time - told >= TOLD {
+                told = self.time;
+                if watch(self.progress()).is_break() {
+                    most = self.time;
+                    break;
+                }
+            }
             let Some((cta, warp, budget)) = self.choose() else {
                 if self.in_flight.deliver_one(&mut |_| true).is_some_and(|op| self.complete(op)) || self.give_up_waits()
                 {
@@ -206,7 +242,15 @@ impl<'r> Machine<'r> {
             steps: self.steps,
             repeated: self.findings.repeated,
         };
-        (report, self.time)
+        let Self { earlier: mut grids, grid, seen, locations, history, fence_sc, owners, time, .. } = self;
+        grids.push(grid);
+        let earlier = Earlier { grids, seen: seen.past(), locations, history, fence_sc, owners };
+        (report, time, earlier)
+    }
+
+    fn progress(&self) -> Progress {
+        let (first, running) = (self.grid.first, self.running.len() as u32);
+        Progress { steps: self.steps, ended: self.begun - first - running, ctas: self.total - first }
     }
 
     fn deliver(&mut self) {
@@ -233,12 +277,9 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// The place of a CTA: clusters are boxes in the grid, one behind the other.
+    /// The place of a CTA.
     pub fn cta_place(&self, index: u32) -> Dim3 {
-        let (grid, box_) = (self.launch.grid, self.launch.cluster);
-        let clusters = [0, 1, 2].map(|axis| grid[axis] / box_[axis].max(1));
-        let (of, within) = (place(index / self.cluster, clusters), place(index % self.cluster, box_));
-        [0, 1, 2].map(|axis| of[axis] * box_[axis] + within[axis])
+        self.grid.place(index)
     }
 
     fn begin(&mut self, index: u32) {
@@ -260,8 +301,8 @@ impl<'r> Machine<'r> {
             warps: (0..threads).step_by(32).map(warp).collect(),
             shared: vec![0; shared],
             unwritten: vec![true; shared],
-            shadow: Shadow::new(Self::bound(self.launch)),
-            locations: Locations::new(threads_of(self.launch) <= 96),
+            shadow: Shadow::new(Self::bound(self.launch.threads())),
+            locations: Locations::new(Self::bound(self.launch.threads()) > 4),
             order: (0..threads).map(thread).collect(),
             barriers: Barriers::default(),
             ended: 0,
@@ -373,6 +414,9 @@ impl<'r> Machine<'r> {
         let is_over = cta.ended == cta.threads;
         if is_over {
             self.end_of_cta(&mut cta);
+            if !self.earlier.is_empty() {
+                cta.order.iter().for_each(|thread| self.seen.join(&thread.clock));
+            }
             self.running.retain(|other| *other != index);
             self.admit_behind();
         }
@@ -492,13 +536,16 @@ impl<'r> Machine<'r> {
     /// Whether another race of these two places is wanted.
     pub fn wants_race(&mut self, record: Record, earlier: Record, same_value: bool) -> bool {
         let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
-        self.findings.wants(kind, record.info.step(), earlier.info.step(), self.options.findings)
+        // Steps of other grids are others.
+        let grid = self.earlier_grid(earlier.agent).map_or(0, |(number, _)| number as u32 + 1);
+        let other = earlier.info.step() | grid << STEP_BITS;
+        self.findings.wants(kind, record.info.step(), other, self.options.findings)
     }
 
     /// A race of an access of a thread with an earlier one.
     pub fn race(&mut self, cta: &Cta, thread: u32, record: Record, earlier: Record, place: String, same_value: bool) {
         let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
-        let (pc, other) = (record.info.step(), earlier.info.step());
+        let pc = record.info.step();
         let does = |record: Record| match (record.info.is_atomic(), record.info.writes(), record.info.is_async()) {
             (true, ..) => "an atomic operation",
             (_, true, false) => "a write",
@@ -506,21 +553,48 @@ impl<'r> Machine<'r> {
             (_, true, true) => "an asynchronous write",
             (_, false, true) => "an asynchronous read",
         };
-        let who = self.who(earlier.agent);
+        let grid = self.earlier_grid(earlier.agent).map(|(_, grid)| grid);
+        let by = grid.map(|grid| format!(" by the grid of '{}' in front", grid.launch.kernel)).unwrap_or_default();
         let message = match same_value {
-            true => format!("two writes of the same value to `{place}` have no order"),
-            false => format!("{} and {} of `{place}` have no order", does(earlier), does(record)),
+            true if grid.is_none() => format!("two writes of the same value to `{place}` have no order"),
+            true => format!("a write{by} and a write of the same value to `{place}` have no order"),
+            false => format!("{}{by} and {} of `{place}` have no order", does(earlier), does(record)),
         };
-        let help = self.would_order(record, earlier);
+        let help = match grid {
+            None => self.would_order(record, earlier),
+            Some(_) if self.would_wait(earlier.agent) => WAIT.to_owned(),
+            Some(_) => format!("{WAIT}, and one in the grid in between, which has not waited either"),
+        };
+        let other = self.site_of(earlier);
         let finding = Finding {
             kind,
             site: site(self.program, pc, Who { cta: cta.index, thread }, self.launch.block, cta.id),
-            other: Some(site(self.program, other, who, self.launch.block, self.cta_place(who.cta))),
+            other,
             place: Some(place),
             message,
             help: Some(help),
         };
         self.findings.push(finding);
+    }
+
+    /// The grid in front that an agent is of.
+    fn earlier_grid(&self, agent: Agent) -> Option<(usize, &Grid)> {
+        let cta = cta_of(agent);
+        let number = self.earlier.iter().position(|grid| cta < grid.end()).filter(|_| cta < self.grid.first)?;
+        Some((number, &self.earlier[number]))
+    }
+
+    /// Where an access is, which may be one of a grid in front.
+    fn site_of(&self, access: Record) -> Option<Site> {
+        let grid = self.earlier_grid(access.agent).map_or(&self.grid, |(_, grid)| grid);
+        let (who, pc) = (self.who(access.agent), access.info.step());
+        let program = self.programs.get(&grid.launch.kernel)?;
+        Some(site(program, pc, who, grid.launch.block, grid.place(who.cta)))
+    }
+
+    /// Whether `griddepcontrol.wait` would put all that an agent has done in front.
+    fn would_wait(&self, agent: Agent) -> bool {
+        Clock::of(self.end.clone()).has_seen(agent, 1)
     }
 
     /// What would have ordered two accesses.
@@ -596,8 +670,4 @@ impl<'r> Machine<'r> {
 
 fn offset(name: &str, at: u64) -> String {
     if at == 0 { name.to_owned() } else { format!("{name}+{at}") }
-}
-
-fn threads_of(launch: &Launch) -> u64 {
-    launch.grid.iter().chain(&launch.block).map(|size| u64::from(*size)).fold(1, u64::saturating_mul)
 }

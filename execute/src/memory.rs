@@ -75,13 +75,20 @@ pub struct Piece {
     /// How many bytes it may have.
     limit: u64,
     /// What makes its contents where it grows.
-    random: Option<Random>,
+    fill: Option<Fill>,
     /// Which bytes nobody has written, if that is watched.
     pub unwritten: Option<Vec<bool>>,
     /// Its accesses.
     pub shadow: Shadow,
     /// Whether it was given back.
     pub is_freed: bool,
+}
+
+/// What a piece has where it grows.
+#[derive(Debug)]
+enum Fill {
+    Zero,
+    Small(Random),
 }
 
 /// All pieces of global memory. Each begins at a multiple of 4 GiB.
@@ -97,7 +104,7 @@ impl Global {
     /// A new piece.
     pub fn allocate(&mut self, name: &str, contents: Contents, seed: u64, bound: usize) -> usize {
         let number = self.pieces.len();
-        let (bytes, limit, random, unwritten) = match contents {
+        let (bytes, limit, fill, unwritten) = match contents {
             Contents::Bytes(bytes) => {
                 let limit = bytes.len() as u64;
                 (bytes, limit, None, None)
@@ -106,10 +113,13 @@ impl Global {
                 let length = limit.min(1 << 32) as usize;
                 (vec![0; length], limit, None, Some(vec![true; length]))
             }
-            Contents::Grows(limit) => (Vec::new(), limit.min(1 << 32), Some(Random::new(seed ^ number as u64)), None),
+            Contents::Grows(limit) => {
+                (Vec::new(), limit.min(1 << 32), Some(Fill::Small(Random::new(seed ^ number as u64))), None)
+            }
+            Contents::GrowsZero(limit) => (Vec::new(), limit.min(1 << 32), Some(Fill::Zero), None),
         };
         let shadow = Shadow::new(bound);
-        self.pieces.push(Piece { name: name.to_owned(), bytes, limit, random, unwritten, shadow, is_freed: false });
+        self.pieces.push(Piece { name: name.to_owned(), bytes, limit, fill, unwritten, shadow, is_freed: false });
         number
     }
 
@@ -131,11 +141,18 @@ impl Global {
 
 impl Piece {
     fn grow(&mut self, end: u64) -> Option<()> {
-        let random = self.random.as_mut().filter(|_| end <= self.limit)?;
-        let length = (end.next_multiple_of(STEP)).max(self.bytes.len() as u64 * 2).min(self.limit.next_multiple_of(4));
-        while (self.bytes.len() as u64) < length {
-            let value = random.below(8) as u32;
-            self.bytes.extend(value.to_le_bytes());
+        let fill = self.fill.as_mut().filter(|_| end <= self.limit)?;
+        let length =
+            (end.next_multiple_of(STEP)).max(self.bytes.len() as u64 * 5 / 4).min(self.limit.next_multiple_of(4));
+        self.bytes.reserve_exact(length as usize - self.bytes.len());
+        match fill {
+            Fill::Zero => self.bytes.resize(length as usize, 0),
+            Fill::Small(random) => {
+                while (self.bytes.len() as u64) < length {
+                    let value = random.below(8) as u32;
+                    self.bytes.extend(value.to_le_bytes());
+                }
+            }
         }
         Some(())
     }

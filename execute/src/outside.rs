@@ -36,7 +36,7 @@ impl Machine<'_> {
                     let address = if bytes <= 1 << 28 {
                         self.heap += 1;
                         let name = format!("allocation {}", self.heap);
-                        let bound = Self::bound(self.launch);
+                        let bound = Self::bound(self.launch.threads());
                         let piece = self.global.allocate(&name, Contents::Uninitialized(bytes), 0, bound);
                         Global::address(piece)
                     } else {
@@ -58,7 +58,7 @@ impl Machine<'_> {
                 warp.groups[index].pc += 1;
             }
             _ => {
-                let message = format!("`{name}` is called, which the module does not define");
+                let message = crate::lacks::undefined(name);
                 self.find(cta, FindingKind::Unsupported, first, group.pc, None, None, message, None);
             }
         }

@@ -19,21 +19,25 @@ pub fn failures(input: &str, folder: &Path, modules: &[Module], seeds: u64) -> V
         Ok(comments) => comments,
         Err(wrong) => return wrong.into_iter().map(|(line, why)| format!("line {line}: {why}")).collect(),
     };
-    let failure = |said: &Said| {
-        let failed = run(said, said.sizes.or(comments.launch), folder, modules, seeds).err()?;
-        Some(format!("the run of line {}: {failed}", said.line))
+    let failure = |of: &Vec<Said>| {
+        let failed = run(of, comments.launch, folder, modules, seeds).err()?;
+        Some(format!("the run of line {}: {failed}", of.first()?.line))
     };
     comments.runs.iter().filter_map(failure).collect()
 }
 
-/// Runs one line with each seed, up to the first one that finds something.
-fn run(said: &Said, sizes: Wanted, folder: &Path, modules: &[Module], seeds: u64) -> Result<(), String> {
-    let kernel = said.kernel.as_deref();
-    let has_it = |module: &&Module| plan::kernel(module, kernel).is_ok();
-    let module = modules.iter().find(has_it).or(modules.first()).ok_or("there is no PTX")?;
-    let mut plan = Plan { line: said.line, expect: said.expect.clone(), ..Plan::default() };
-    let wish = Wish { kernel, sizes, arguments: &said.arguments, dependent: false };
-    plan.launch(module, &wish, folder).map_err(|why| why.join("\n"))?;
+/// Runs the launches of a run with each seed, up to the first one that finds something.
+fn run(of: &[Said], sizes: Wanted, folder: &Path, modules: &[Module], seeds: u64) -> Result<(), String> {
+    let has_all = |module: &&Module| of.iter().all(|said| plan::kernel(module, said.kernel.as_deref()).is_ok());
+    let module = modules.iter().find(has_all).or(modules.first()).ok_or("there is no PTX")?;
+    let mut plan = Plan { line: of.first().map_or(0, |said| said.line), ..Plan::default() };
+    for said in of {
+        let Said { kernel, arguments, dependent, .. } = said;
+        let sizes = said.sizes.or(sizes);
+        let wish = Wish { kernel: kernel.as_deref(), sizes, arguments, dependent: *dependent };
+        plan.launch(module, &wish, folder).map_err(|why| why.join("\n"))?;
+        plan.expect.extend(said.expect.iter().cloned());
+    }
     let options = Options::default();
     simulate::fit(module, &mut plan, &options);
     let names: Vec<_> = plan.expect.iter().flat_map(Expectation::names).map(str::to_owned).collect();
@@ -72,7 +76,7 @@ mod tests {
     /// Each thread adds to a word, by the instructions that are given.
     fn check(add: &str, comments: &str, expected: &[&str]) {
         let module = format!(
-            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry add(.param .u64 .ptr .global .align 4 sum)\n\
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry add(.param .u64 .ptr .global .align 4 sum)\n\
              {{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [sum];\n{add}\nret;\n}}\n"
         );
         let module: Module = module.parse().expect("PTX");
@@ -92,6 +96,14 @@ mod tests {
         check(ATOMIC, "// launch: grid=2 block=32\n// run: kernel=add sum=u32[1]=1 expect sum == 65", &[]);
         // Nothing asks for it.
         check(PLAIN, "", &[]);
+    }
+
+    #[test]
+    fn dependent_launches() {
+        let lines = "; run: grid=1 block=1 sum=u32[1]\n; run: dependent grid=1 block=1 sum expect sum == 2";
+        check(ATOMIC, lines, &[]);
+        check(&format!("griddepcontrol.wait;\n{PLAIN}"), lines, &[]);
+        check(PLAIN, lines, &["the run of line 1: add, add, seed 0", "a write by the grid of 'add' in front"]);
     }
 
     #[test]

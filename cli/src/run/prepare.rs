@@ -90,7 +90,7 @@ fn flags(args: &RunArgs) -> Result<Said, Errors> {
         expect.extend(errors.keep(Expectation::read(text, Path::new(HERE)).map_err(Diagnostic::new)));
     }
     let sizes = Wanted { grid: args.grid, block: args.block, cluster: args.cluster, shared: args.shared };
-    errors.or(Said { line: 0, kernel: args.kernel.clone(), sizes, arguments, expect })
+    errors.or(Said { kernel: args.kernel.clone(), sizes, arguments, expect, ..Said::default() })
 }
 
 /// A plan for each run that the comments say; one, if they say none.
@@ -99,30 +99,44 @@ fn plans(module: &Module, comments: Comments, flags: &Said, input: &Input, folde
         (Some(kernel), Some(wanted)) => kernel.contains(wanted.as_str()),
         _ => true,
     };
-    let mut runs: Vec<Said> = comments.runs.into_iter().filter(is_wanted).collect();
+    let mut runs: Vec<Vec<Said>> = comments.runs.into_iter().filter(|run| run.iter().any(is_wanted)).collect();
     if runs.is_empty() {
-        runs.push(Said::default());
+        runs.push(vec![Said::default()]);
     }
     let (mut plans, mut errors) = (Vec::new(), Errors::new());
-    for said in runs {
-        let (arguments, folder) = match merged(&said.arguments, &flags.arguments) {
-            Some(arguments) => (arguments, folder),
-            None => (flags.arguments.clone(), Path::new(HERE)),
+    for run in runs {
+        let mut plan = Plan { line: run.first().map_or(0, |said| said.line), ..Plan::default() };
+        let has = |said: &Said, given: &Given| {
+            given.name.is_some() && said.arguments.iter().any(|one| one.name == given.name)
         };
-        let wish = Wish {
-            kernel: said.kernel.as_deref().or(flags.kernel.as_deref()),
-            sizes: flags.sizes.or(said.sizes).or(comments.launch),
-            arguments: &arguments,
-            dependent: false,
+        let is_stray = |given: &&Given| run.len() > 1 && !run.iter().any(|said| has(said, given));
+        let stray = |given: &Given| {
+            at(input, 0, format!("--arg {}: none of these launches has an argument of that name", given.text))
         };
-        // What the command line says stands in no line of the file.
-        let line = if flags.sizes == Wanted::default() && flags.arguments.is_empty() { said.line } else { 0 };
-        let expect = if flags.expect.is_empty() { said.expect.clone() } else { flags.expect.clone() };
-        let mut plan = Plan { line: said.line, expect, ..Plan::default() };
-        match plan.launch(module, &wish, folder) {
-            Ok(()) => plans.push(plan),
-            Err(all) => errors.extend(all.into_iter().map(|why| at(input, line, why)).collect::<Vec<_>>()),
+        errors.extend(flags.arguments.iter().filter(is_stray).map(stray).collect::<Vec<_>>());
+        for said in &run {
+            let own = flags.arguments.iter().filter(|given| run.len() == 1 || has(said, given));
+            let (arguments, folder) = match merged(&said.arguments, &own.cloned().collect::<Vec<_>>()) {
+                Some(arguments) => (arguments, folder),
+                None => (flags.arguments.clone(), Path::new(HERE)),
+            };
+            let wish = Wish {
+                kernel: said.kernel.as_deref().or(flags.kernel.as_deref()),
+                sizes: flags.sizes.or(said.sizes).or(comments.launch),
+                arguments: &arguments,
+                dependent: said.dependent,
+            };
+            // What the command line says stands in no line of the file.
+            let line = if flags.sizes == Wanted::default() && flags.arguments.is_empty() { said.line } else { 0 };
+            if let Err(all) = plan.launch(module, &wish, folder) {
+                errors.extend(all.into_iter().map(|why| at(input, line, why)).collect::<Vec<_>>());
+            }
+            plan.expect.extend(said.expect.iter().cloned());
         }
+        if !flags.expect.is_empty() {
+            plan.expect.clone_from(&flags.expect);
+        }
+        plans.push(plan);
     }
     errors.or(plans)
 }

@@ -1,7 +1,7 @@
 //! Functions in the flat form of `ptx/` as programs.
 
 use ptx_isa::{
-    Code, Module, Places, Runtime, Space, Type, Variable,
+    Code, Family, Module, Places, Runtime, Space, Type, Variable,
     arithmetic::{Computation, Rmw, Subnormals},
     flat::{self, AccessKind, Action, Flat, Library, Operand},
 };
@@ -351,6 +351,9 @@ impl<'f> Frame<'f> {
                 }))
             }
             Action::Access(access) => self.access(access, step)?,
+            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
+            // It says that others may begin, and orders nothing.
+            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolLaunchDependents => Op::Nothing,
             Action::Asynchronous(form, arguments) => Op::Asynchronous(Box::new(Operation {
                 form: (**form).clone(),
                 arguments: arguments.iter().map(|(role, operand)| (*role, self.given(operand))).collect(),

@@ -63,8 +63,9 @@ pub enum Content {
     Random(u64, Number, Number),
     /// So many bytes.
     Uninitialized(u64),
-    /// As many as are touched.
+    /// As many as are touched, of small random numbers, or of zeros.
     Grows,
+    GrowsZero,
     /// A tensor map of the buffer with this number.
     TensorMap(Box<TensorMap>, usize),
 }
@@ -77,7 +78,7 @@ impl Content {
             Self::Random(count, ..) => Some(count * element::size(ty) as u64),
             Self::Uninitialized(bytes) => Some(*bytes),
             Self::TensorMap(..) => Some(128),
-            Self::Grows => None,
+            Self::Grows | Self::GrowsZero => None,
         }
     }
 }
@@ -188,6 +189,10 @@ impl Fill {
         matches!(self, Self::File(_)) || matches!(self, Self::Numbers(list) if list.len() > 1)
     }
 
+    fn is_zero(&self) -> bool {
+        matches!(self, Self::Zero) || matches!(self, Self::Numbers(list) if list[..] == [Number::Integer(0)])
+    }
+
     /// The type and contents of a buffer, whose files are in a folder.
     pub fn content(&self, ty: Option<Type>, count: Option<u64>, folder: &Path) -> Result<(Type, Content), String> {
         let (ty, known) = match self {
@@ -203,6 +208,9 @@ impl Fill {
             _ => (ty, None),
         };
         let ty = ty.ok_or("it has no type")?;
+        if self.is_zero() && count.is_none() {
+            return Ok((ty, Content::GrowsZero));
+        }
         let count = match (count, known) {
             (Some(count), Some(known)) if count != known => {
                 return Err(format!("there are {known} values for {count}"));
@@ -290,6 +298,10 @@ mod tests {
         check("x:f32[4]=uninitialized", Ok("x: f32 Uninitialized(16)"));
         check("x:u8[4]=random", Ok("x: u8 Random(4, Integer(0), Integer(99))"));
         check("x:f16[4]=random(0,0.5)", Ok("x: f16 Random(4, Integer(0), Float(0.5))"));
+        check("x:u8[]", Ok("x: u8 GrowsZero"));
+        check("x:f32[]=zero", Ok("x: f32 GrowsZero"));
+        check("x:f32[]=0", Ok("x: f32 GrowsZero"));
+        check("x:u8[2]=0", Ok("x: u8 Bytes([0, 0])"));
         check("n=1024", Ok("n: - 1024"));
         check("-1", Ok(": - -1"));
         check("u64:0x7", Ok(": u64 7"));
@@ -306,7 +318,8 @@ mod tests {
         check("u32[2]=1,x", Err("'u32[2]=1,x': 'x' is no number"));
         check("u8[2]=1,2,3", Err("there are 3 values for 2"));
         check("u8[1]=256", Err("256 does not fit in u8"));
-        check("u8[]", Err("how many elements it has is not said"));
+        check("u8[]=1", Err("how many elements it has is not said"));
+        check("u8[]=iota", Err("how many elements it has is not said"));
         check(
             "u64[0xffffffffffffffff]",
             Err("18446744073709551615 elements are more than 4 GiB, the most that a buffer has"),

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! // run: grid=4 block=128 out=u32[1]=0 n=1024 expect out == 512
+//! // run: dependent kernel=sum out
 //! // launch: grid=4 block=16,16
 //! ```
 //!
-//! Each line with `run:` is a run. `launch:` has the sizes of those that do not say them.
+//! Each line with `run:` is a run, or with `dependent`, one more launch of the run in front. `launch:` has the sizes of those that do
+//! not say them.
 
 use std::path::Path;
 
@@ -20,6 +22,8 @@ use super::{
 pub struct Said {
     /// From 1; 0 if it stands in no file.
     pub line: u32,
+    /// Whether it is a launch behind that of the line in front, which it may start before the end of.
+    pub dependent: bool,
     pub kernel: Option<String>,
     pub sizes: Wanted,
     pub arguments: Vec<Given>,
@@ -29,7 +33,8 @@ pub struct Said {
 /// What the comments of a file say.
 #[derive(Debug, Default)]
 pub struct Comments {
-    pub runs: Vec<Said>,
+    /// Each with the launches that depend on it behind it.
+    pub runs: Vec<Vec<Said>>,
     pub launch: Wanted,
 }
 
@@ -42,11 +47,21 @@ impl Comments {
         let (mut comments, mut errors) = (Self::default(), Vec::new());
         for (line, number) in text.lines().zip(1..) {
             match behind("run:", line, number, folder) {
-                Ok(said) => comments.runs.extend(said),
+                Ok(Some(said)) if !said.dependent => comments.runs.push(vec![said]),
+                Ok(Some(said)) => match comments.runs.last_mut() {
+                    Some(run) => run.push(said),
+                    None => errors.push((number, "it is dependent, and no run stands in front of it".into())),
+                },
+                Ok(None) => {}
                 Err(why) => errors.push((number, why)),
             }
             let launch = behind("launch:", line, number, folder).and_then(|said| match said {
-                Some(said) if said.kernel.is_some() || !said.arguments.is_empty() || !said.expect.is_empty() => {
+                Some(said)
+                    if said.dependent
+                        || said.kernel.is_some()
+                        || !said.arguments.is_empty()
+                        || !said.expect.is_empty() =>
+                {
                     Err("it has sizes alone; a line with `run:` has the rest".into())
                 }
                 said => Ok(said),
@@ -86,6 +101,7 @@ impl Said {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             let sizes = || sizes::dim3(value).map(Some).map_err(|why| format!("'{word}': {why}"));
             match key {
+                _ if word == "dependent" => said.dependent = true,
                 "kernel" => said.kernel = Some(value.to_owned()),
                 "grid" => said.sizes.grid = sizes()?,
                 "block" => said.sizes.block = sizes()?,
@@ -107,17 +123,18 @@ mod tests {
     fn check(text: &str, expected: Result<&str, &str>) {
         let shown = |comments: Comments| {
             let one = |said: Said| {
-                let Said { line, kernel, sizes, arguments, expect } = said;
+                let Said { line, dependent, kernel, sizes, arguments, expect } = said;
                 let arguments = arguments.iter().map(|given| &*given.text).collect::<Vec<_>>().join(" ");
                 let expect = expect.iter().map(|one| &*one.text).collect::<Vec<_>>().join("; ");
                 format!(
-                    "{line} {} {:?} {:?} [{arguments}] {expect}",
+                    "{line}{} {} {:?} {:?} [{arguments}] {expect}",
+                    if dependent { "+" } else { "" },
                     kernel.unwrap_or_default(),
                     sizes.grid,
                     sizes.shared
                 )
             };
-            let runs = comments.runs.into_iter().map(one).collect::<Vec<_>>().join("\n");
+            let runs = comments.runs.into_iter().flatten().map(one).collect::<Vec<_>>().join("\n");
             format!("{runs}|{:?}", comments.launch.block)
         };
         let read = Comments::read(text, Path::new(".")).map(shown).map_err(|errors| {
@@ -136,6 +153,10 @@ mod tests {
                 "1 k Some([4, 2, 1]) Some(1024) [out=u32[1]=0 n=7] out == 512 && out != 1\n2  None None [7] |Some([3, 1, 1])",
             ),
         );
+        check(
+            "// run: kernel=a out=u32[1]\n// run: dependent kernel=b out\n// run: kernel=a out=u32[1]",
+            Ok("1 a None None [out=u32[1]] \n2+ b None None [out] \n3 a None None [out=u32[1]] |None"),
+        );
         // It is no comment.
         check("dry run: x", Ok("|None"));
         check("// a run: x", Ok("|None"));
@@ -148,6 +169,11 @@ mod tests {
             "// run: expect x\n//launch: n=7",
             Err("1: the condition 'x': a comparison is as 'out[3] == 7', with one of == != <= >= ~= < >\n\
                  2: it has sizes alone; a line with `run:` has the rest"),
+        );
+        check(
+            "// launch: dependent\n// run: dependent",
+            Err("1: it has sizes alone; a line with `run:` has the rest\n\
+                 2: it is dependent, and no run stands in front of it"),
         );
     }
 }

@@ -198,6 +198,7 @@ fn contents(buffer: &Allocation, seed: u64) -> Contents {
         Content::Uninitialized(bytes) => Contents::Uninitialized(*bytes),
         Content::TensorMap(..) => Contents::Uninitialized(128),
         Content::Grows => Contents::Grows(GROWS),
+        Content::GrowsZero => Contents::GrowsZero(GROWS),
         Content::Random(count, first, last) => {
             let mut random = Random(seed);
             let bytes =

@@ -1,0 +1,86 @@
+//! What the machine does not have of a program, before it is run.
+
+use ptx_isa::{Family, Runtime};
+
+use crate::{
+    code::{Callee, Matrix, Op, Program},
+    matrix::{
+        element::Unsupported,
+        ldmatrix::LdMatrix,
+        mma::Mma,
+        wgmma::{Immediates, Wgmma},
+        wmma::{Wmma, WmmaFragment},
+    },
+};
+
+/// An instruction that the machine does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// The line of PTX, from 1.
+    pub line: u32,
+    /// The instruction, without its operands: `vabsdiff.u32.u32.u32`.
+    pub instruction: String,
+    /// Why, as a clause without a full stop.
+    pub reason: String,
+    /// Whether the run ends where a thread reaches it, by a finding of the kind
+    /// [`Unsupported`](crate::FindingKind::Unsupported). Otherwise its values are wrong, which a note of the report says, and accesses
+    /// of others are watched as ever.
+    pub ends: bool,
+}
+
+/// What a step has that is lacking: why, and whether the run ends there.
+pub fn why(op: &Op) -> Option<(String, bool)> {
+    match op {
+        Op::Unsupported(what) => Some((format!("`{what}` is no instruction that can be run here"), true)),
+        Op::Invoke(of) => match &of.callee {
+            Callee::Outside(name) if Runtime::of(name).is_none() => Some((undefined(name), true)),
+            _ => None,
+        },
+        Op::Texture(_, mnemonic) => {
+            Some((format!("`{mnemonic}`: textures and surfaces hold zeros, and are not written"), false))
+        }
+        Op::Matrix(of) => values(matrix(of)),
+        Op::Asynchronous(of) => match of.form.family() {
+            Family::WgmmaMmaAsync | Family::WgmmaMmaAsyncSp => {
+                values(Wgmma::of(of.form.modifiers(), Immediates::default()).map(drop))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What is said of a function that is called and not there.
+pub fn undefined(name: &str) -> String {
+    format!("`{name}` is called, which the module does not define")
+}
+
+fn values(known: Result<(), Unsupported>) -> Option<(String, bool)> {
+    known.err().map(|Unsupported(what)| (format!("{what}: its values are not computed"), false))
+}
+
+fn matrix(of: &Matrix) -> Result<(), Unsupported> {
+    let words: Vec<&str> = of.words.iter().map(String::as_str).collect();
+    let behind = words.get(1..).unwrap_or(&[]);
+    match words[..] {
+        ["ldmatrix" | "stmatrix", ..] => LdMatrix::of(&words).map(drop),
+        ["movmatrix", ..] => Ok(()),
+        ["wmma", "mma", ..] => Wmma::of(behind).map(drop),
+        ["wmma", ..] => WmmaFragment::of(behind).map(drop),
+        _ => Mma::of(behind).map(drop),
+    }
+}
+
+impl Program {
+    /// All instructions that the machine does not have, in the order of their lines.
+    pub fn lacks(&self) -> Vec<Lack> {
+        let lack = |step: &crate::code::Step| {
+            let (reason, ends) = why(&step.op)?;
+            let instruction = self.mnemonics.get(&step.line).cloned().unwrap_or_default();
+            Some(Lack { line: step.line, instruction, reason, ends })
+        };
+        let mut all: Vec<Lack> = self.steps.iter().filter_map(lack).collect();
+        all.sort_by_key(|lack| lack.line);
+        all
+    }
+}

@@ -1,0 +1,88 @@
+//! What a program that runs kernels asks of a device, beside launching them.
+
+use std::ops::ControlFlow;
+
+use ptx_execute::{Argument, Contents, Device, FindingKind, Launch, Options};
+use ptx_isa::Module;
+
+fn module(body: &str) -> Module {
+    let text = format!(
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.extern .func elsewhere();\n\
+         .visible .entry k(.param .u64 .ptr .global .align 16 p)\n{{\n.reg .pred %q;\n.reg .b32 %r<32>;\n.reg .f32 %f<8>;\n\
+         .reg .b64 %p;\nld.param.u64 %p, [p];\n{body}\nret;\n}}\n"
+    );
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+const LOOP: &str = "\
+mov.u32 %r0, 0;
+again: ld.global.u32 %r1, [%p];
+add.u32 %r0, %r0, 1;
+setp.lt.u32 %q, %r0, 20000;
+@%q bra again;";
+
+#[test]
+fn progress_is_told_and_stops() {
+    let module = module(LOOP);
+    for stop in [1, 3, u64::MAX] {
+        let mut device = Device::new(&module, Options::default()).expect("a device");
+        let buffer = device.allocate("p", Contents::Bytes(vec![0; 4]));
+        let launch = Launch { grid: [3, 1, 1], ..Launch::new("k", [32, 1, 1], vec![Argument::Buffer(buffer, 0)]) };
+        let mut all = Vec::new();
+        let report = device.launch_with(&launch, &mut |progress| {
+            all.push(progress);
+            if all.len() as u64 == stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let report = report.expect("a launch");
+        // 240,000 instructions of warps.
+        let told = if stop == u64::MAX { 3 } else { stop };
+        assert_eq!(all.len() as u64, told);
+        assert!(all.windows(2).all(|two| two[0].steps < two[1].steps && two[0].ended <= two[1].ended), "{all:?}");
+        assert!(all.iter().all(|progress| progress.ctas == 3 && progress.steps % 32 == 0), "{all:?}");
+        let notes: Vec<&str> = report.notes.iter().map(|note| &*note.what).collect();
+        assert_eq!(notes.iter().any(|note| note.starts_with("the run was cut after ")), stop != u64::MAX, "{notes:?}");
+        assert_eq!(report.findings, []);
+    }
+}
+
+#[test]
+fn buffers_that_grow() {
+    let module = module("ld.global.u32 %r0, [%p+70000];\nst.global.u32 [%p], 7;\nst.global.u32 [%p+4], %r0;");
+    for (contents, zeros) in [(Contents::GrowsZero(1 << 20), true), (Contents::Grows(1 << 20), false)] {
+        let mut device = Device::new(&module, Options::default()).expect("a device");
+        let buffer = device.allocate("p", contents);
+        device.launch(&Launch::new("k", [1, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
+        let bytes = device.contents(buffer);
+        assert!(bytes.len() >= 70004 && bytes[0] == 7, "{}", bytes.len());
+        assert_eq!(bytes[4..].iter().all(|byte| *byte == 0), zeros);
+    }
+    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let buffer = device.allocate("p", Contents::GrowsZero(1 << 10));
+    let report = device.launch(&Launch::new("k", [1, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
+    assert_eq!(report.findings[0].kind, FindingKind::OutOfBounds);
+}
+
+#[test]
+fn what_is_lacking() {
+    let module = module(
+        "@!%q bra end;\n\
+         vadd.u32.u32.u32 %r0, %r1, %r2;\n\
+         call elsewhere;\n\
+         mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 {%f0, %f1, %f2, %f3}, \
+         {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3}, %r6, {0, 0}, %r7, {0, 0};\n\
+         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, \
+         {%f0, %f1, %f2, %f3};\n\
+         end:",
+    );
+    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let lacks = device.lacks("k").expect("a kernel");
+    let all: Vec<_> = lacks.iter().map(|lack| (lack.line, &*lack.instruction, lack.ends)).collect();
+    let block = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
+    assert_eq!(all, [(13, "vadd.u32.u32.u32", true), (14, "call", true), (15, block, false)], "{lacks:?}");
+    assert!(lacks[1].reason.contains("`elsewhere` is called"), "{lacks:?}");
+    assert!(device.lacks("none").is_err());
+    // None of them is reached.
+    let buffer = device.allocate("p", Contents::Bytes(vec![0; 4]));
+    let report = device.launch(&Launch::new("k", [32, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
+    assert_eq!((report.findings, report.notes), (vec![], vec![]));
+}
