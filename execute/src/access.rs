@@ -147,6 +147,9 @@ impl Machine<'_> {
     }
 
     fn parameter(&mut self, cta: &Cta, warp: &mut Warp, at: Lane, of: &Access, element: usize, offset: u64) {
+        if self.is_trial {
+            self.learned.reads.insert((at.pc, offset, of.bytes));
+        }
         let found = self.parameters.get(offset as usize..(offset + of.bytes) as usize).map(number);
         match found {
             Some(value) if of.kind == AccessKind::Ld => self.load(warp, at, of, element, value),

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     code::{Program, decode},
     launch::{Argument, Buffer, Contents, Launch, LaunchError, Options},
+    learned::Learned,
     machine::Machine,
     memory::Global,
     report::{FindingKind, Report},
@@ -15,7 +16,7 @@ use crate::{
 
 /// A module that is ready to run, on a device with its global memory.
 pub struct Device<'m> {
-    state: State<'m>,
+    pub(crate) state: State<'m>,
 }
 
 impl<'m> Device<'m> {
@@ -120,6 +121,8 @@ impl<'m> State<'m> {
     }
 
     pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
+        // One that grows does so for it.
+        self.global.slice(buffer.0 as usize, at as u64, bytes.len() as u64);
         let Some(piece) = self.global.pieces.get_mut(buffer.0 as usize) else { return };
         let end = piece.bytes.len().min(at.saturating_add(bytes.len()));
         let count = end.saturating_sub(at);
@@ -136,13 +139,24 @@ impl<'m> State<'m> {
     }
 
     pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
-        self.run(launch, self.options.most_steps, false).map(|(report, _)| report)
+        self.run(launch, self.options.most_steps, false).map(|(report, ..)| report)
+    }
+
+    /// Brings global memory back to what it was when it had so many pieces, with these bytes.
+    pub fn restore(&mut self, held: &[Vec<u8>]) {
+        self.global.pieces.truncate(held.len());
+        self.global.pieces.iter_mut().zip(held).for_each(|(piece, bytes)| piece.bytes.clone_from(bytes));
+    }
+
+    /// The bytes of all pieces of global memory.
+    pub fn held(&self) -> Vec<Vec<u8>> {
+        self.global.pieces.iter().map(|piece| piece.bytes.clone()).collect()
     }
 
     /// A launch of at most so many instructions of warps: how far it came, which is as far as can be if the kernel did not stop
     /// itself.
     pub fn trial(&mut self, launch: &Launch, most: u64) -> Result<u64, Vec<LaunchError>> {
-        let (report, time) = self.run(launch, most, true)?;
+        let (report, time, _) = self.run(launch, most, true)?;
         let stopped = report.findings.iter().any(|finding| finding.kind == FindingKind::Trap);
         Ok(if stopped { time } else { u64::MAX })
     }
@@ -156,7 +170,7 @@ impl<'m> State<'m> {
         self.programs.get(kernel).map(of).ok_or_else(Vec::new)
     }
 
-    fn run(&mut self, launch: &Launch, most: u64, is_trial: bool) -> Result<(Report, u64), Vec<LaunchError>> {
+    pub fn run(&mut self, launch: &Launch, most: u64, is_trial: bool) -> Result<(Report, u64, Learned), Vec<LaunchError>> {
         self.with_program(&launch.kernel, |_| ())?;
         let Some(program) = self.programs.get(&launch.kernel) else { return Err(Vec::new()) };
         let mut errors = limits(program, launch, &self.options);

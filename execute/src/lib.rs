@@ -14,6 +14,7 @@ mod guess;
 mod history;
 mod in_flight;
 mod launch;
+mod learned;
 mod machine;
 pub mod matrix;
 mod memory;
@@ -27,6 +28,7 @@ mod warp;
 
 pub use self::{
     device::Device,
+    guess::{Assumed, Assumption, End, Given, Tried, Value, search},
     launch::{Argument, Buffer, Contents, Dim3, Launch, LaunchError, Options, Schedule},
     matrix::map::TensorMap,
     report::{Finding, FindingKind, Note, Report, Site, SourceLine},

@@ -11,6 +11,7 @@ use crate::{
     history::History,
     in_flight::{Async, InFlight},
     launch::{Dim3, Launch, Options, Schedule},
+    learned::Learned,
     memory::Global,
     random::Random,
     report::{Finding, FindingKind, Report},
@@ -98,6 +99,8 @@ pub struct Machine<'r> {
     pub workspace: u64,
     /// Whether only the first instructions count.
     pub is_trial: bool,
+    /// What a trial tells of what the kernel expects.
+    pub learned: Learned,
     /// Whether loads may return older values.
     pub is_stale: bool,
     priorities: FxHashMap<(u32, u32), u64>,
@@ -152,6 +155,7 @@ impl<'r> Machine<'r> {
             heap: 0,
             workspace: 0,
             is_trial: false,
+            learned: Learned::default(),
             is_stale: options.stale && options.races && threads_of(launch) <= MOST_STALE,
             priorities: FxHashMap::default(),
             lowest: 1 << 62,
@@ -164,8 +168,8 @@ impl<'r> Machine<'r> {
         if threads_of(launch) <= 96 { 256 } else { 4 }
     }
 
-    /// Runs the grid to its end, or so many instructions of warps, and says how many there were.
-    pub fn run(mut self, most: u64) -> (Report, u64) {
+    /// Runs the grid to its end, or so many instructions of warps, and says how many there were, and what a trial tells.
+    pub fn run(mut self, most: u64) -> (Report, u64, Learned) {
         self.admit();
         while !self.findings.is_over && self.time < most {
             let Some((cta, warp, budget)) = self.choose() else {
@@ -206,7 +210,7 @@ impl<'r> Machine<'r> {
             steps: self.steps,
             repeated: self.findings.repeated,
         };
-        (report, self.time)
+        (report, self.time, self.learned)
     }
 
     fn deliver(&mut self) {
