@@ -355,7 +355,9 @@ impl Machine<'_> {
                 other => other,
             };
             let name = self.place_name(at);
-            self.race(cta, thread, record, earlier, name, same);
+            let clock = start.unwrap_or(&cta.order[thread as usize].clock);
+            let lacks_fence = clock.has_seen(earlier.agent, earlier.epoch);
+            self.race(cta, thread, record, earlier, name, same, lacks_fence);
         }
         self.races = races;
     }

@@ -482,6 +482,7 @@ impl<'r> Machine<'r> {
             place,
             message,
             help,
+            lacks_fence: false,
         };
         self.findings.push(finding);
     }
@@ -499,8 +500,18 @@ impl<'r> Machine<'r> {
         self.findings.wants(kind, record.info.step(), earlier.info.step(), self.options.findings)
     }
 
-    /// A race of an access of a thread with an earlier one.
-    pub fn race(&mut self, cta: &Cta, thread: u32, record: Record, earlier: Record, place: String, same_value: bool) {
+    /// A race of an access of a thread with an earlier one, which may lack a fence alone.
+    #[expect(clippy::too_many_arguments, reason = "these are a race")]
+    pub fn race(
+        &mut self,
+        cta: &Cta,
+        thread: u32,
+        record: Record,
+        earlier: Record,
+        place: String,
+        same_value: bool,
+        lacks_fence: bool,
+    ) {
         let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
         let (pc, other) = (record.info.step(), earlier.info.step());
         let does = |record: Record| match (record.info.is_atomic(), record.info.writes(), record.info.is_async()) {
@@ -523,6 +534,7 @@ impl<'r> Machine<'r> {
             place: Some(place),
             message,
             help: Some(help),
+            lacks_fence,
         };
         self.findings.push(finding);
     }
