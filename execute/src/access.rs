@@ -147,6 +147,9 @@ impl Machine<'_> {
     }
 
     fn parameter(&mut self, cta: &Cta, warp: &mut Warp, at: Lane, of: &Access, element: usize, offset: u64) {
+        if self.is_trial {
+            self.learned.reads.insert((at.pc, offset, of.bytes));
+        }
         let found = self.parameters.get(offset as usize..(offset + of.bytes) as usize).map(number);
         match found {
             Some(value) if of.kind == AccessKind::Ld => self.load(warp, at, of, element, value),
@@ -353,7 +356,9 @@ impl Machine<'_> {
                 other => other,
             };
             let name = self.place_name(at);
-            self.race(cta, thread, record, earlier, name, same);
+            let clock = start.unwrap_or(&cta.order[thread as usize].clock);
+            let lacks_fence = clock.has_seen(earlier.agent, earlier.epoch);
+            self.race(cta, thread, record, earlier, name, same, lacks_fence);
         }
         self.races = races;
     }

@@ -140,7 +140,9 @@ impl Machine<'_> {
         let thread = |w: usize, lanes: Lanes| w as u32 * 32 + lanes.trailing_zeros();
         if barrier.aligned {
             let apart = barrier.arrived.iter().find_map(|(one, lanes, pc)| {
-                let other = barrier.arrived.iter().find(|(other, _, at)| other == one && at != pc)?;
+                // Threads that arrive, and then wait for the others, come twice.
+                let is_apart = |of: &&(usize, Lanes, Pc)| of.0 == *one && of.2 != *pc && of.1 & lanes == 0;
+                let other = barrier.arrived.iter().find(is_apart)?;
                 Some((*one, *lanes, *pc, other.1, other.2))
             });
             if let Some((w, lanes, pc, others, at)) = apart {

@@ -10,7 +10,8 @@ use crate::{
     earlier::{Earlier, MOST_CTAS},
     lacks::Lack,
     launch::{Argument, Buffer, Contents, Launch, LaunchError, Options, Progress},
-    machine::{Kernel, Machine},
+    learned::Learned,
+    machine::{Kernel, Machine, Ran},
     memory::Global,
     report::{FindingKind, Report},
     shadow::{MOST_STEPS, Shadow},
@@ -18,7 +19,7 @@ use crate::{
 
 /// A module that is ready to run, on a device with its global memory.
 pub struct Device<'m> {
-    state: State<'m>,
+    pub(crate) state: State<'m>,
 }
 
 impl<'m> Device<'m> {
@@ -86,7 +87,7 @@ impl<'m> Device<'m> {
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, Vec<LaunchError>> {
         let most = self.state.options.most_steps;
-        self.state.run(launch, most, false, watch).map(|(report, _)| report)
+        self.state.run(launch, most, false, watch).map(|(report, ..)| report)
     }
 
     /// All instructions that the machine does not have, of a kernel and of the functions of the module, in the order of their lines.
@@ -150,6 +151,8 @@ impl<'m> State<'m> {
 
     pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
         self.earlier = Earlier::default();
+        // One that grows does so for it.
+        self.global.slice(buffer.0 as usize, at as u64, bytes.len() as u64);
         let Some(piece) = self.global.pieces.get_mut(buffer.0 as usize) else { return };
         let end = piece.bytes.len().min(at.saturating_add(bytes.len()));
         let count = end.saturating_sub(at);
@@ -165,10 +168,21 @@ impl<'m> State<'m> {
         Global::address(buffer.0 as usize)
     }
 
+    /// Brings global memory back to what it was when it had so many pieces, with these bytes.
+    pub fn restore(&mut self, held: &[Vec<u8>]) {
+        self.global.pieces.truncate(held.len());
+        self.global.pieces.iter_mut().zip(held).for_each(|(piece, bytes)| piece.bytes.clone_from(bytes));
+    }
+
+    /// The bytes of all pieces of global memory.
+    pub fn held(&self) -> Vec<Vec<u8>> {
+        self.global.pieces.iter().map(|piece| piece.bytes.clone()).collect()
+    }
+
     /// A launch of at most so many instructions of warps: how far it came, which is as far as can be if the kernel did not stop
     /// itself.
     pub fn trial(&mut self, launch: &Launch, most: u64) -> Result<u64, Vec<LaunchError>> {
-        let (report, time) = self.run(launch, most, true, &mut |_| ControlFlow::Continue(()))?;
+        let (report, time, _) = self.run(launch, most, true, &mut |_| ControlFlow::Continue(()))?;
         let stopped = report.findings.iter().any(|finding| finding.kind == FindingKind::Trap);
         Ok(if stopped { time } else { u64::MAX })
     }
@@ -182,13 +196,13 @@ impl<'m> State<'m> {
         self.programs.get(kernel).map(of).ok_or_else(Vec::new)
     }
 
-    fn run(
+    pub fn run(
         &mut self,
         launch: &Launch,
         most: u64,
         is_trial: bool,
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(Report, u64), Vec<LaunchError>> {
+    ) -> Result<(Report, u64, Learned), Vec<LaunchError>> {
         self.with_program(&launch.kernel, |_| ())?;
         let Some(program) = self.programs.get(&launch.kernel) else { return Err(Vec::new()) };
         if !launch.dependent {
@@ -212,9 +226,9 @@ impl<'m> State<'m> {
         let mut machine = Machine::new(kernel, &self.options, &mut self.global, earlier);
         machine.is_trial = is_trial;
         machine.workspace = workspace;
-        let (report, time, earlier) = machine.run(most, watch);
+        let Ran { report, time, learned, earlier } = machine.run(most, watch);
         self.earlier = earlier;
-        Ok((report, time))
+        Ok((report, time, learned))
     }
 
     fn program(&mut self, name: &str) -> Result<Program, Vec<LaunchError>> {

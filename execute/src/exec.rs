@@ -118,10 +118,12 @@ impl Machine<'_> {
                 group.pc += 1;
                 warp.groups[index].pc = group.pc;
             } else if let Op::Compute(of) = &step.op {
+                self.cover(group.pc);
                 self.compute(cta, warp, group.base, lanes, of);
                 group.pc += 1;
                 warp.groups[index].pc = group.pc;
             } else {
+                self.cover(group.pc);
                 if lanes != group.lanes {
                     // Lanes whose predicate does not hold go on behind the instruction, and meet the others there.
                     if is_simple(&step.op) {
@@ -160,6 +162,13 @@ impl Machine<'_> {
                     return warp.merge();
                 }
             }
+        }
+    }
+
+    /// Notes what a trial executes.
+    fn cover(&mut self, pc: Pc) {
+        if self.is_trial {
+            self.learned.cover(pc);
         }
     }
 

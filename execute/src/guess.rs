@@ -1,11 +1,21 @@
 //! Arguments that a kernel takes without stopping itself at once: numbers that the conditions at its beginning let through.
 
+mod assumed;
+mod boxes;
+mod fields;
+mod search;
+
 use ptx_isa::{Module, arithmetic::Computation};
 
 use crate::{
     code::{Op, Program, Source},
     device::State,
     launch::{Argument, Contents, Launch, LaunchError, Options, Schedule},
+};
+
+pub use self::{
+    assumed::{Assumed, Assumption, Value},
+    search::{End, Given, Tried, search},
 };
 
 /// Numbers that kernels are often made for.

@@ -16,6 +16,7 @@ mod history;
 mod in_flight;
 mod lacks;
 mod launch;
+mod learned;
 mod machine;
 pub mod matrix;
 mod memory;
@@ -29,6 +30,7 @@ mod warp;
 
 pub use self::{
     device::Device,
+    guess::{Assumed, Assumption, End, Given, Tried, Value, search},
     lacks::Lack,
     launch::{Argument, Buffer, Contents, Dim3, Launch, LaunchError, Options, Progress, Schedule},
     matrix::map::TensorMap,

@@ -14,6 +14,7 @@ use crate::{
     history::History,
     in_flight::{Async, InFlight},
     launch::{Dim3, Launch, Options, Progress, Schedule},
+    learned::Learned,
     memory::Global,
     random::Random,
     report::{Finding, FindingKind, Report, Site},
@@ -117,6 +118,8 @@ pub struct Machine<'r> {
     pub workspace: u64,
     /// Whether only the first instructions count.
     pub is_trial: bool,
+    /// What a trial tells of what the kernel expects.
+    pub learned: Learned,
     /// Whether loads may return older values.
     pub is_stale: bool,
     priorities: FxHashMap<(u32, u32), u64>,
@@ -137,6 +140,17 @@ const QUIET: u64 = 4096;
 const MOST_STALE: u64 = 2048;
 /// How many warps run at the same time, if they do not wait for others.
 const RESIDENT: usize = 512;
+
+/// What came of a run.
+pub struct Ran {
+    pub report: Report,
+    /// How many instructions warps executed.
+    pub time: u64,
+    /// What a trial tells.
+    pub learned: Learned,
+    /// What is left of the grid.
+    pub earlier: Earlier,
+}
 
 impl<'r> Machine<'r> {
     pub fn new(of: Kernel<'r>, options: &'r Options, global: &'r mut Global, earlier: Earlier) -> Self {
@@ -181,6 +195,7 @@ impl<'r> Machine<'r> {
             workspace: 0,
             is_trial: false,
             is_stale: options.stale && options.races && threads <= MOST_STALE,
+            learned: Learned::default(),
             priorities: FxHashMap::default(),
             lowest: 1 << 62,
             turn: 0,
@@ -192,8 +207,8 @@ impl<'r> Machine<'r> {
         if threads <= 96 { 256 } else { 4 }
     }
 
-    /// Runs the grid to its end, or so many instructions of warps, and says how many there were, and what is left of the grid.
-    pub fn run(mut self, most: u64, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> (Report, u64, Earlier) {
+    /// Runs the grid to its end, or so many instructions of warps.
+    pub fn run(mut self, most: u64, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Ran {
         let (mut most, mut told) = (most, 0);
         self.admit();
         while !self.findings.is_over && self.time < most {
@@ -242,10 +257,10 @@ impl<'r> Machine<'r> {
             steps: self.steps,
             repeated: self.findings.repeated,
         };
-        let Self { earlier: mut grids, grid, seen, locations, history, fence_sc, owners, time, .. } = self;
+        let Self { earlier: mut grids, grid, seen, locations, history, fence_sc, owners, time, learned, .. } = self;
         grids.push(grid);
         let earlier = Earlier { grids, seen: seen.past(), locations, history, fence_sc, owners };
-        (report, time, earlier)
+        Ran { report, time, learned, earlier }
     }
 
     fn progress(&self) -> Progress {
@@ -522,6 +537,7 @@ impl<'r> Machine<'r> {
             place,
             message,
             help,
+            lacks_fence: false,
         };
         self.findings.push(finding);
     }
@@ -542,8 +558,18 @@ impl<'r> Machine<'r> {
         self.findings.wants(kind, record.info.step(), other, self.options.findings)
     }
 
-    /// A race of an access of a thread with an earlier one.
-    pub fn race(&mut self, cta: &Cta, thread: u32, record: Record, earlier: Record, place: String, same_value: bool) {
+    /// A race of an access of a thread with an earlier one, which may lack a fence alone.
+    #[expect(clippy::too_many_arguments, reason = "these are a race")]
+    pub fn race(
+        &mut self,
+        cta: &Cta,
+        thread: u32,
+        record: Record,
+        earlier: Record,
+        place: String,
+        same_value: bool,
+        lacks_fence: bool,
+    ) {
         let kind = if same_value { FindingKind::SameValue } else { FindingKind::Race };
         let pc = record.info.step();
         let does = |record: Record| match (record.info.is_atomic(), record.info.writes(), record.info.is_async()) {
@@ -573,6 +599,7 @@ impl<'r> Machine<'r> {
             place: Some(place),
             message,
             help: Some(help),
+            lacks_fence,
         };
         self.findings.push(finding);
     }

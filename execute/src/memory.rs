@@ -21,7 +21,7 @@ pub mod window {
 }
 
 /// Where an address leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Region {
     /// A buffer, and an offset in it.
     Global(usize, u64),

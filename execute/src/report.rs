@@ -92,6 +92,8 @@ pub struct Finding {
     pub message: String,
     /// What would have ordered the two, or what else can be done.
     pub help: Option<String>,
+    /// Of a race: whether the two are ordered, but go through different proxies without a fence in between.
+    pub lacks_fence: bool,
 }
 
 /// An instruction of a thread.

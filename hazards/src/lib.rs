@@ -8,6 +8,7 @@ mod finding;
 mod kernel;
 mod litmus;
 mod read;
+mod witness;
 
 pub use self::{
     check::check,
@@ -15,4 +16,5 @@ pub use self::{
     kernel::*,
     litmus::litmus,
     read::read,
+    witness::{Search, Witness, Witnesses, Class, Limits, witnesses},
 };

@@ -182,7 +182,15 @@ mod tests {
 
     fn finding(kind: FindingKind, line: u32, other: u32) -> Finding {
         let site = |line| Site { line, source: None, instruction: "st".into(), thread: [0; 3], cta: [0; 3] };
-        Finding { kind, site: site(line), other: Some(site(other)), place: None, message: "m".into(), help: None }
+        Finding {
+            kind,
+            site: site(line),
+            other: Some(site(other)),
+            place: None,
+            message: "m".into(),
+            help: None,
+            lacks_fence: false,
+        }
     }
 
     fn check(outcomes: &[&[(FindingKind, u32, u32)]], failed: &[&str], races_are_warnings: bool, expected: &str) {

@@ -8,6 +8,7 @@ use crate::{
     access::Lane,
     clock::{Agent, Epoch},
     code::Operation,
+    learned::Told,
     machine::{Cta, Machine},
     memory::{Region, number},
     report::FindingKind,
@@ -86,7 +87,20 @@ impl Machine<'_> {
                 own.barriers.extend(key.map(|key| (key, bytes)));
             }
         }
+        self.learn_of(cta, &own);
         self.launch_operation(cta, at, None, What::Move(Box::new(own)));
+    }
+
+    /// Notes what a copy tells mbarriers.
+    fn learn_of(&mut self, cta: &Cta, own: &Move) {
+        let map = self.learned.map.take();
+        let to = own.parts.first().and_then(|part| self.key(cta, part.to));
+        for (barrier, bytes) in own.barriers.iter().filter(|_| self.is_trial) {
+            let (barrier, bytes) = (*barrier, *bytes);
+            // Of a copy to several CTAs, the place is the same in each.
+            let to = to.map_or(barrier, |(_, offset)| (barrier.0, offset));
+            self.learned.tell(Told::Copy { barrier, map, bytes, to });
+        }
     }
 
     /// The rank of the CTA of a place.

@@ -10,6 +10,7 @@ use crate::{
     clock::{Agent, Epoch, Past},
     code::Operation,
     launch::Schedule,
+    learned::Told,
     machine::{Cta, Machine},
     memory::Region,
     report::FindingKind,
@@ -177,6 +178,9 @@ impl Machine<'_> {
     fn expect(&mut self, cta: &Cta, at: Lane, key: Key, bytes: i64) {
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return };
         barrier.bytes = barrier.bytes.saturating_add(bytes);
+        if self.is_trial && bytes > 0 {
+            self.learned.tell(Told::Expects(key, bytes.cast_unsigned()));
+        }
         if barrier.bytes.unsigned_abs() > MOST {
             let (place, owner) = (self.name_of_shared(key.1), key.0);
             let message = format!("the mbarrier `{place}` of CTA {owner} expects more than {MOST} bytes");
@@ -234,6 +238,9 @@ impl Machine<'_> {
         barrier.done = Rc::new(std::mem::take(&mut barrier.message));
         barrier.done_order = Rc::new(std::mem::take(&mut barrier.order));
         self.in_flight.wake(key.0, Wait::Mbarrier);
+        if self.is_trial {
+            self.learned.tell(Told::Settles(key));
+        }
         self.change();
     }
 

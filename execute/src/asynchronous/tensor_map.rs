@@ -27,7 +27,10 @@ impl Machine<'_> {
             if is_load { (Role::Source, Role::Destination) } else { (Role::Destination, Role::Source) };
         let Some(Given::Tensor(base, place)) = of.given(tensor) else { return };
         let address = self.value(cta, warp, at.base, at.lane, *base);
-        let Some(map) = self.tensor_map(cta, at, address) else { return };
+        let mode = of.form.modifier(ModifierKind::Mode).unwrap_or("tile");
+        // The coordinates of four rows belong to a matrix.
+        let rank = if mode.ends_with('4') { 2 } else { place.len() };
+        let Some(map) = self.tensor_map(cta, at, address, rank) else { return };
         let coordinates: Vec<i32> =
             place.iter().map(|one| self.value(cta, warp, at.base, at.lane, *one) as i32).collect();
         let offsets: Vec<u16> =
@@ -39,13 +42,18 @@ impl Machine<'_> {
             let name = self.place_name(shared);
             return self.outside(cta, at.thread, at.pc, name);
         };
+        if !is_load
+            && let Some(map) = self.learned.map.take()
+            && let Some(place) = self.key(cta, shared)
+        {
+            self.learned.stored.insert((map, place));
+        }
         let alignment = if map.swizzle_mode == 0 { 16 } else { 128 };
         if offset % alignment != 0 {
             let message =
                 format!("shared memory of a tensor begins at {offset:#x}, which is no multiple of {alignment}");
             self.find(cta, FindingKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
-        let mode = of.form.modifier(ModifierKind::Mode).unwrap_or("tile");
         let (chunks, bytes) = match chunks(&map, mode, &coordinates, &offsets, offset as u32) {
             Ok(found) => found,
             Err(Unsupported(what)) => return self.misused(cta, at, what),
@@ -75,7 +83,7 @@ impl Machine<'_> {
     }
 
     /// The tensor map at an address.
-    fn tensor_map(&mut self, cta: &mut Cta, at: Lane, address: u64) -> Option<TensorMap> {
+    fn tensor_map(&mut self, cta: &mut Cta, at: Lane, address: u64, rank: usize) -> Option<TensorMap> {
         // Compilers pass the address of a parameter in 32 bits, too.
         let place = match u32::try_from(address) {
             Ok(offset) => Region::Param(offset.into()),
@@ -93,11 +101,15 @@ impl Machine<'_> {
             self.check_acquired(cta, at, place);
         }
         let map = block.first_chunk().and_then(|block| TensorMap::decode(block).ok());
+        if self.is_trial && map.is_none_or(|map| map.rank != rank as u32) {
+            self.learned.misses(place, rank);
+        }
         if map.is_none_or(|map| map.rank == 0) {
             let name = self.place_name(place);
             self.misused(cta, at, format!("there is no tensor map at `{name}`"));
             return None;
         }
+        self.learned.map = Some(place).filter(|_| self.is_trial);
         map
     }
 

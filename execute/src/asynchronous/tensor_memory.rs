@@ -44,7 +44,7 @@ impl Machine<'_> {
         races.dedup();
         for earlier in races {
             let place = format!("tensor memory, column {}", first.column);
-            self.race(cta, thread, touch.record, earlier, place, false);
+            self.race(cta, thread, touch.record, earlier, place, false, false);
         }
     }
 

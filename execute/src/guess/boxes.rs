@@ -1,0 +1,133 @@
+//! How many bytes the boxes of tensor maps have: as many as mbarriers are told to expect.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    TensorMap,
+    in_flight::Key,
+    learned::Told,
+    matrix::map::TensorElement,
+    memory::Region,
+};
+
+/// How long the rows of a box are, in bytes.
+const ROW: u64 = 128;
+/// How many elements a tensor has in each dimension, and a box at most.
+const SIZES: [u32; 5] = [1024, 1024, 16, 4, 2];
+const LARGEST: u64 = 256;
+
+/// A tensor of elements of two bytes, whose boxes have so many bytes. Its address is that of a buffer, which is put in later.
+pub fn map_of(rank: usize, bytes: u64) -> TensorMap {
+    let mut map = TensorMap { element: TensorElement::U16, rank: rank as u32, sizes: SIZES, ..TensorMap::default() };
+    let mut stride = u64::from(SIZES[0]) * 2;
+    for (own, size) in map.strides.iter_mut().zip(&SIZES[1..]) {
+        *own = stride;
+        stride *= u64::from(*size);
+    }
+    map.element_strides = [1; 5];
+    map.box_sizes = [1; 5];
+    let mut rest = (bytes / 2).max(8);
+    for (dimension, own) in map.box_sizes.iter_mut().enumerate().take(rank) {
+        let most = match (dimension, rank) {
+            (_, 1) => rest,
+            (0, _) => ROW / 2,
+            _ => LARGEST,
+        };
+        // What is left must be a multiple of it; the last dimension takes what is left.
+        let size = if dimension + 1 == rank { rest } else { divisor(rest, most) };
+        *own = size.min(1 << 15) as u32;
+        rest /= size;
+    }
+    map
+}
+
+/// The largest divisor of a number up to a limit.
+fn divisor(number: u64, most: u64) -> u64 {
+    (1..=most.min(number)).rev().find(|divisor| number.is_multiple_of(*divisor)).unwrap_or(1)
+}
+
+/// What an mbarrier waits for in a phase that has not ended.
+#[derive(Default)]
+struct Phase {
+    expected: u64,
+    /// What copies without a tensor bring.
+    known: u64,
+    /// The maps of the others, and where each copy goes.
+    copies: Vec<(Region, Key)>,
+}
+
+/// The bytes of the boxes of maps with which the phases end that did not. Those of maps that are not open are as they are.
+pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Region, u64> {
+    let phases = phases(told, is_open);
+    // What is in flight at the same time lies apart.
+    let mut places: Vec<Key> = phases.iter().flat_map(|phase| phase.copies.iter().map(|(_, to)| *to)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let gap = |map: Region| {
+        let of_map = phases.iter().flat_map(|phase| &phase.copies).filter(|(own, _)| *own == map);
+        let next = |to: &Key| places.iter().find(|next| next.0 == to.0 && next.1 > to.1).map(|next| next.1 - to.1);
+        of_map.filter_map(|(_, to)| next(to)).min()
+    };
+    let mut found: FxHashMap<Region, u64> = FxHashMap::default();
+    let mut order: Vec<&Phase> = phases.iter().collect();
+    order.sort_by_key(|phase| phase.copies.iter().map(|(map, _)| *map).collect::<BTreeSet<_>>().len());
+    for phase in order {
+        let mut rest = phase.expected.saturating_sub(phase.known);
+        let mut open: Vec<(Region, u64)> = Vec::new();
+        for (map, _) in &phase.copies {
+            match found.get(map) {
+                Some(bytes) => rest = rest.saturating_sub(*bytes),
+                None => match open.iter_mut().find(|(own, _)| own == map) {
+                    Some((_, count)) => *count += 1,
+                    None => open.push((*map, 1)),
+                },
+            }
+        }
+        found.extend(solve(&open, rest, &gap));
+    }
+    found
+}
+
+/// The phases that have not ended, in the order of their mbarriers.
+fn phases(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> Vec<Phase> {
+    let mut open: BTreeMap<Key, Phase> = BTreeMap::new();
+    for one in told {
+        match *one {
+            Told::Expects(key, bytes) => open.entry(key).or_default().expected += bytes,
+            Told::Copy { barrier, map, bytes, to } => {
+                let phase = open.entry(barrier).or_default();
+                match map.filter(|map| is_open(*map)) {
+                    Some(map) => phase.copies.push((map, to)),
+                    None => phase.known += bytes,
+                }
+            }
+            Told::Settles(key) => drop(open.remove(&key)),
+        }
+    }
+    open.into_values().filter(|phase| phase.expected > 0 && !phase.copies.is_empty()).collect()
+}
+
+/// The bytes of maps, of each of which there are so many copies in a phase that expects `all`.
+fn solve(open: &[(Region, u64)], all: u64, gap: &dyn Fn(Region) -> Option<u64>) -> Vec<(Region, u64)> {
+    let fits = |map: Region, bytes: u64| bytes >= 16 && bytes.is_multiple_of(16) && gap(map).is_none_or(|gap| bytes <= gap);
+    // All but one fill what lies in front of the next place, and the last one has the rest.
+    for (last, (map, count)) in open.iter().enumerate() {
+        let others = || open.iter().enumerate().filter(move |(index, _)| *index != last).map(|(_, one)| one);
+        let Some(filled) = others().map(|(map, count)| Some(gap(*map)? * count)).sum::<Option<u64>>() else { continue };
+        let Some(rest) = all.checked_sub(filled).filter(|rest| rest.is_multiple_of(*count)) else { continue };
+        if fits(*map, rest / count) {
+            let others = others().filter_map(|(map, _)| Some((*map, gap(*map)?)));
+            return others.chain([(*map, rest / count)]).collect();
+        }
+    }
+    let count: u64 = open.iter().map(|(_, count)| count).sum();
+    match count {
+        0 => Vec::new(),
+        _ if all.is_multiple_of(count) && open.iter().all(|(map, _)| fits(*map, all / count)) => {
+            open.iter().map(|(map, _)| (*map, all / count)).collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,141 @@
+//! What parameters of a kernel consist of, by what it does with them.
+
+use std::collections::BTreeMap;
+
+use ptx_isa::{AluOp, Role, Space, Type, arithmetic::Computation};
+use rustc_hash::FxHashSet;
+
+use crate::code::{Given, Op, Pc, Program, Reg, Source};
+
+/// Bytes of a kernel's parameters that are loaded together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Where they begin, from the beginning of all parameters.
+    pub offset: u64,
+    /// How many there are: at most 8.
+    pub bytes: u64,
+    pub kind: FieldKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// The address of global memory.
+    Address,
+    Integer,
+    Float,
+}
+
+/// The steps of the kernel itself: functions that it calls have registers of their own.
+fn own(program: &Program) -> std::ops::Range<usize> {
+    let end = program.functions.get(1).map_or(program.steps.len(), |next| next.entry as usize);
+    0..end
+}
+
+/// The fields that the kernel loads, in the order of their offsets; `reads` are loads at addresses that are computed.
+pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>) -> Vec<Field> {
+    let addresses = addresses(program);
+    let mut found: BTreeMap<u64, Field> = BTreeMap::new();
+    let mut add = |offset: u64, bytes: u64, ty: Type, register: Option<Reg>| {
+        let declared = program.parameters.iter().any(|own| own.is_pointer && own.offset == offset);
+        let flows = bytes == 8 && register.is_some_and(|register| addresses.contains(&register));
+        let kind = match () {
+            () if declared || flows => FieldKind::Address,
+            () if ty.is_float() => FieldKind::Float,
+            () => FieldKind::Integer,
+        };
+        let field = found.entry(offset).or_insert(Field { offset, bytes, kind });
+        if kind == FieldKind::Address || bytes > field.bytes {
+            *field = Field { offset, bytes, kind };
+        }
+    };
+    for step in &program.steps[own(program)] {
+        let Op::Parameter(results, at, ty) = &step.op else { continue };
+        let bytes = u64::from(ty.bits() / 8);
+        for (index, result) in results.iter().enumerate() {
+            add(u64::from(*at) + index as u64 * bytes, bytes.min(8), *ty, result.map(|(register, _)| register));
+        }
+    }
+    for (pc, offset, bytes) in reads {
+        let Some(Op::Access(of)) = program.steps.get(pc as usize).map(|step| &step.op) else { continue };
+        // The elements of a vector follow each other, and each is noted by itself.
+        let results = of.results.iter().flatten().filter(|_| of.results.len() == 1);
+        add(offset, bytes.min(8), of.ty, results.map(|(register, _)| *register).next());
+    }
+    // Narrow loads of parts of a wider field say nothing new.
+    let all: Vec<Field> = found.into_values().collect();
+    let covers = |wide: &Field, field: &Field| {
+        wide.offset < field.offset && field.offset + field.bytes <= wide.offset + wide.bytes
+    };
+    all.iter().filter(|field| !all.iter().any(|wide| covers(wide, field))).copied().collect()
+}
+
+/// The registers whose values become addresses of global memory without being multiplied: sums hold at most one of them.
+fn addresses(program: &Program) -> FxHashSet<Reg> {
+    let steps = &program.steps[own(program)];
+    let mut found: FxHashSet<Reg> = FxHashSet::default();
+    let mark = |source: Source, found: &mut FxHashSet<Reg>| match source {
+        Source::Reg(register) => found.insert(register),
+        _ => false,
+    };
+    for step in steps {
+        match &step.op {
+            Op::Access(of) if matches!(of.space, Space::Global | Space::Generic | Space::Const) => {
+                mark(of.address.base, &mut found);
+            }
+            Op::Asynchronous(of) => {
+                for (role, given) in &of.arguments {
+                    match given {
+                        Given::Address(address) => mark(address.base, &mut found),
+                        Given::Tensor(map, _) => mark(*map, &mut found),
+                        Given::One(source) if *role == Role::Value && of.form.has("global_address") => {
+                            mark(*source, &mut found)
+                        }
+                        _ => false,
+                    };
+                }
+            }
+            Op::Matrix(of) => {
+                for given in &of.operands {
+                    if let Given::Address(address) = given {
+                        mark(address.base, &mut found);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    loop {
+        let before = found.len();
+        for step in steps {
+            match &step.op {
+                Op::Cvta { d, a, .. } if found.contains(d) => {
+                    mark(*a, &mut found);
+                }
+                Op::Compute(of) if of.results[0].is_some_and(|d| found.contains(&d)) => {
+                    let through = through(of.of);
+                    for (index, source) in of.sources[..of.count].iter().enumerate() {
+                        if through.contains(&index) {
+                            mark(*source, &mut found);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// The operands of which an address may be made.
+fn through(of: Computation) -> &'static [usize] {
+    match of {
+        Computation::Alu(AluOp::Mov, ty) | Computation::Cvt { from: ty, .. } if ty.bits() == 64 => &[0],
+        Computation::Alu(AluOp::Add | AluOp::Selp, ty) if ty.bits() == 64 => &[0, 1],
+        Computation::Alu(AluOp::Sub | AluOp::And, ty) if ty.bits() == 64 => &[0],
+        Computation::Alu(AluOp::MadLo, ty) if ty.bits() == 64 => &[2],
+        Computation::Alu(AluOp::MadWide, _) => &[2],
+        _ => &[],
+    }
+}

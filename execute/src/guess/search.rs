@@ -1,0 +1,461 @@
+//! The search for launches in which a kernel that nobody described runs to its end.
+
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use ptx_isa::{AluOp, Head, Module, arithmetic::Computation};
+
+use super::{
+    assumed::{Assumed, Assumption, Buffers, Value},
+    boxes::{boxes, map_of},
+    fields::{Field, FieldKind, fields},
+};
+use crate::{
+    Buffer, Dim3, FindingKind, LaunchError, Options, Schedule,
+    code::{Op, Program, Source, Special},
+    device::State,
+    learned::Learned,
+    memory::Region,
+};
+
+/// What a user says of a launch; all else is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// How many CTAs the grid has.
+    pub grid: Option<Dim3>,
+    /// How many threads a CTA has.
+    pub block: Option<Dim3>,
+    /// How many CTAs a cluster has.
+    pub cluster: Option<Dim3>,
+    /// The bytes of dynamic shared memory.
+    pub shared: Option<u32>,
+    /// Parameters, or `NAME+OFFSET` for a part of one, that are numbers, and which.
+    pub numbers: Vec<(String, u64)>,
+}
+
+/// How a trial ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All threads ended.
+    Ended,
+    /// It was cut.
+    Cut,
+    /// Something is wrong with it that is no race: the first that was found.
+    Stopped(FindingKind),
+}
+
+/// A launch, and how far it came in a run of some length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// The launch.
+    pub launch: Assumed,
+    /// How its trial ended.
+    pub end: End,
+    /// How many of the kernel's instructions were executed by some thread, and how many there are.
+    pub covered: (usize, usize),
+    /// The lines of the PTX that were executed, in their order.
+    pub lines: Vec<u32>,
+    /// How many instructions all warps executed.
+    pub steps: u64,
+}
+
+/// How many instructions of warps a trial has.
+const STEPS: u64 = 400_000;
+/// How many it should have.
+const USUAL_STEPS: u64 = 50_000;
+/// What all numbers are at first, and what else they may be.
+const NUMBERS: [u64; 10] = [256, 512, 1024, 128, 64, 2048, 4096, 16, 4, 1];
+/// Sizes of CTAs that kernels have.
+const BLOCKS: [u32; 16] = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 416, 512, 640, 768, 1024];
+/// The same in two directions.
+const PLANES: [Dim3; 5] = [[8, 8, 1], [16, 16, 1], [16, 20, 1], [32, 4, 1], [32, 8, 1]];
+/// What the boxes of tensor maps have before mbarriers say more, in bytes: that much of shared memory a store surely reads.
+const BOX: u64 = 128;
+/// How many launches are given.
+const MOST: usize = 4;
+/// The most shared memory of a CTA, in bytes.
+const SHARED: u64 = 227 << 10;
+
+/// The launches that were found, the best one first; at least one.
+///
+/// # Errors
+/// If there is no such kernel, or the machine cannot launch it at all.
+pub fn search(module: &Module, kernel: &str, given: &Given, limit: Duration) -> Result<Vec<Tried>, Vec<LaunchError>> {
+    let mut search = Search::new(module, kernel, given, Instant::now() + limit)?;
+    let mut best = search.sizes()?;
+    let mut all = vec![best.clone()];
+    for number in NUMBERS {
+        if search.is_over() {
+            break;
+        }
+        let mut launch = best.launch.clone();
+        search.set_all(&mut launch, number);
+        let tried = search.settle(launch)?;
+        if score(&tried) > score(&best) {
+            best = tried.clone();
+        }
+        all.push(tried);
+    }
+    best = search.climb(best)?;
+    all.push(best);
+    all.sort_by_key(|tried| std::cmp::Reverse(score(tried)));
+    all.dedup_by(|one, other| one.launch == other.launch);
+    all.truncate(MOST);
+    Ok(all)
+}
+
+/// How good a launch is: what is executed counts most, less if something is wrong. Loops should go round more often than rings are
+/// long, and runs be short enough for many.
+fn score(tried: &Tried) -> (usize, bool, std::cmp::Reverse<u64>) {
+    let factor = if matches!(tried.end, End::Stopped(_)) { 3 } else { 4 };
+    (tried.covered.0 * factor, tried.end == End::Ended, std::cmp::Reverse(tried.steps.abs_diff(USUAL_STEPS)))
+}
+
+struct Search<'m> {
+    state: State<'m>,
+    /// Global memory before a trial.
+    held: Vec<Vec<u8>>,
+    given: &'m Given,
+    head: Head,
+    start: Assumed,
+    /// Numbers that the kernel compares with.
+    numbers: Vec<u64>,
+    is_plane: bool,
+    deadline: Instant,
+}
+
+impl<'m> Search<'m> {
+    fn new(module: &'m Module, kernel: &str, given: &'m Given, deadline: Instant) -> Result<Self, Vec<LaunchError>> {
+        let options = Options { schedule: Schedule::WarpAhead, races: false, ..Options::default() };
+        let mut state = State::new(module, options)?;
+        let (start, numbers, is_plane) = state.with_program(kernel, |program| {
+            let start = start(program, kernel, given);
+            (start, super::numbers(program), reads_plane(program))
+        })?;
+        let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
+        let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
+        let held = state.held();
+        let mut search = Self { state, held, given, head, start, numbers, is_plane, deadline };
+        let cluster = given.cluster.or(search.head.required_ctas).unwrap_or([1; 3]);
+        (search.start.cluster, search.start.grid) = (cluster, given.grid.unwrap_or(cluster));
+        Ok(search)
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// The launch with the size of a CTA with which the kernel comes farthest; of several, the smallest, since the memory of a
+    /// thread too many may be that of another.
+    fn sizes(&mut self) -> Result<Tried, Vec<LaunchError>> {
+        let mut best: Option<Tried> = None;
+        for block in self.blocks() {
+            let tried = self.settle(Assumed { block, ..self.start.clone() })?;
+            let farther = |best: &Tried| {
+                let key = |tried: &Tried| (score(tried).0, score(tried).1);
+                key(&tried) > key(best)
+            };
+            // What the kernel is compiled for is right if it runs.
+            let is_declared = self.head.most_threads == Some(block.iter().product());
+            let is_right = is_declared && !matches!(tried.end, End::Stopped(_));
+            if best.as_ref().is_none_or(farther) {
+                best = Some(tried);
+            }
+            if is_right || self.is_over() {
+                break;
+            }
+        }
+        let mut best = best.ok_or_else(Vec::new)?;
+        let is_open = self.given.cluster.is_none() && self.head.required_ctas.is_none();
+        if is_open && matches!(best.end, End::Stopped(_)) {
+            let cluster = [2, 1, 1];
+            let grid = self.given.grid.unwrap_or(cluster);
+            if (0..3).all(|axis| grid[axis].is_multiple_of(cluster[axis])) {
+                let pair = self.settle(Assumed { cluster, grid, ..best.launch.clone() })?;
+                if score(&pair) > score(&best) {
+                    best = pair;
+                }
+            }
+        }
+        Ok(best)
+    }
+
+    fn blocks(&self) -> Vec<Dim3> {
+        if let Some(block) = self.given.block.or(self.head.required_threads) {
+            return vec![block];
+        }
+        let most = self.head.most_threads.unwrap_or(1024);
+        let lines = BLOCKS.iter().map(|threads| [*threads, 1, 1]);
+        let planes = PLANES.into_iter().filter(|_| self.is_plane);
+        let all = planes.chain(lines).filter(|block| block.iter().product::<u32>() <= most);
+        // What a kernel is compiled for at most is what it is launched with most often.
+        let declared = self.head.most_threads.map(|most| [most, 1, 1]);
+        declared.into_iter().chain(all).collect()
+    }
+
+    /// One launch on fresh memory.
+    fn try_one(&mut self, launch: &Assumed) -> Result<(Tried, Learned, Vec<((usize, u64), Buffer)>), Vec<LaunchError>> {
+        self.state.restore(&self.held);
+        let (on, buffers) = launch.on(&mut self.state);
+        let (report, steps, learned) = self.state.run(&on, STEPS, true, &mut |_| ControlFlow::Continue(()))?;
+        let is_wrong = |kind: &FindingKind| {
+            !matches!(kind, FindingKind::Race | FindingKind::SameValue | FindingKind::Uninitialized)
+        };
+        let wrong = report.findings.iter().map(|finding| finding.kind).find(is_wrong);
+        let end = match wrong {
+            Some(kind) => End::Stopped(kind),
+            None if steps >= STEPS => End::Cut,
+            None => End::Ended,
+        };
+        let (covered, lines) = self.state.with_program(&launch.kernel, |program| covered(program, &learned))?;
+        Ok((Tried { launch: launch.clone(), end, covered, lines, steps }, learned, buffers))
+    }
+
+    /// A launch, with the tensor maps and boxes that it turns out to need.
+    fn settle(&mut self, mut launch: Assumed) -> Result<Tried, Vec<LaunchError>> {
+        let mut best: Option<Tried> = None;
+        for _ in 0..10 {
+            let (tried, learned, buffers) = self.try_one(&launch)?;
+            let changed = self.learn(&mut launch, &learned, &buffers)?;
+            if best.as_ref().is_none_or(|best| score(&tried) >= score(best)) {
+                best = Some(tried);
+            }
+            if !changed || self.is_over() {
+                break;
+            }
+        }
+        best.ok_or_else(Vec::new)
+    }
+
+    /// Puts into a launch what its trial missed; whether that was anything.
+    fn learn(
+        &mut self,
+        launch: &mut Assumed,
+        learned: &Learned,
+        buffers: &Buffers,
+    ) -> Result<bool, Vec<LaunchError>> {
+        let (before, given) = (launch.clone(), self.given);
+        let number = number_of(launch);
+        self.state.with_program(&before.kernel, |program| {
+            for field in fields(program, learned.reads.iter().copied()) {
+                add(launch, program, field, number, given);
+            }
+            for (place, rank) in &learned.maps {
+                put_map(launch, program, buffers, *place, *rank);
+            }
+            let is_open = |place| map_at(launch, program, buffers, place).is_some();
+            let found = boxes(&learned.told, &is_open);
+            for (place, bytes) in found {
+                let map = map_at(launch, program, buffers, place).map(|map| map.rank as usize);
+                if let Some(rank) = map {
+                    let new = map_of(rank, bytes);
+                    replace_map(launch, program, buffers, place, new);
+                }
+            }
+        })?;
+        Ok(*launch != before)
+    }
+
+    fn set_all(&self, launch: &mut Assumed, number: u64) {
+        for field in launch.fields.iter_mut().filter(|field| !field.is_given) {
+            if let Value::Number(own) = &mut field.value {
+                *own = number;
+            }
+        }
+    }
+
+    /// Changes one number after the other, as long as the kernel comes farther.
+    fn climb(&mut self, mut best: Tried) -> Result<Tried, Vec<LaunchError>> {
+        if best.end == End::Ended && best.covered.0 * 50 > best.covered.1 * 49 {
+            return Ok(best);
+        }
+        let candidates: Vec<u64> =
+            [1, 0].into_iter().chain(NUMBERS).chain(self.numbers.iter().copied().take(24)).collect();
+        for _ in 0..2 {
+            let before = score(&best).0;
+            for index in 0..best.launch.fields.len() {
+                let field = &best.launch.fields[index];
+                if field.is_given || !matches!(field.value, Value::Number(_)) {
+                    continue;
+                }
+                for number in &candidates {
+                    if self.is_over() {
+                        return Ok(best);
+                    }
+                    let mut launch = best.launch.clone();
+                    launch.fields[index].value = Value::Number(*number);
+                    if launch == best.launch {
+                        continue;
+                    }
+                    let tried = self.settle(launch)?;
+                    if (score(&tried).0, score(&tried).1) > (score(&best).0, score(&best).1) {
+                        best = tried;
+                    }
+                }
+            }
+            if score(&best).0 == before {
+                break;
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// What the numbers of a launch are that nobody gave.
+fn number_of(launch: &Assumed) -> u64 {
+    let numbers = launch.fields.iter().filter(|field| !field.is_given).filter_map(|field| match field.value {
+        Value::Number(number) => Some(number),
+        _ => None,
+    });
+    numbers.max().unwrap_or(NUMBERS[0])
+}
+
+/// How many steps of the kernel were executed, of how many; asynchronous ones count more. And the lines.
+fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<u32>) {
+    let weight = |op: &Op| match op {
+        Op::Asynchronous(_) => 8,
+        Op::Nothing => 0,
+        _ => 1,
+    };
+    let executed = |index: usize| learned.covered.get(index).copied().unwrap_or(false);
+    let all = program.steps.iter().map(|step| weight(&step.op)).sum();
+    let own = program.steps.iter().enumerate().filter(|(index, _)| executed(*index));
+    let mut lines: Vec<u32> = own.clone().map(|(_, step)| step.line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    ((own.map(|(_, step)| weight(&step.op)).sum(), all), lines)
+}
+
+/// Whether the kernel looks at the second direction of the place of a thread.
+fn reads_plane(program: &Program) -> bool {
+    let second = |source: &Source| *source == Source::Special(Special::Tid(1));
+    program.steps.iter().any(|step| match &step.op {
+        Op::Compute(of) => {
+            of.sources[..of.count].iter().any(second) && matches!(of.of, Computation::Alu(AluOp::Mov, _) | Computation::Cvt { .. })
+        }
+        _ => false,
+    })
+}
+
+/// A launch of a kernel without sizes, with all that can be seen of its parameters.
+fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
+    let is_dynamic = program.shared_names.iter().any(|(_, bytes, _)| *bytes == u64::MAX);
+    let most = SHARED.saturating_sub(program.shared) as u32;
+    let mut launch = Assumed {
+        kernel: kernel.to_owned(),
+        grid: [1; 3],
+        block: [32, 1, 1],
+        cluster: [1; 3],
+        shared: given.shared.unwrap_or(if is_dynamic { most } else { 0 }),
+        parameters: program.parameters.iter().map(|own| (own.name.clone(), own.bytes)).collect(),
+        fields: Vec::new(),
+    };
+    for (parameter, own) in program.parameters.iter().enumerate() {
+        // The size says so.
+        if own.bytes == 128 {
+            let value = Value::Map(Box::new(map_of(2, BOX)));
+            launch.fields.push(Assumption { parameter, offset: 0, bytes: 128, value, is_given: false });
+        }
+    }
+    for field in fields(program, []) {
+        add(&mut launch, program, field, NUMBERS[0], given);
+    }
+    launch
+}
+
+/// Adds a field, if nothing is there yet.
+fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given: &Given) {
+    let Some((parameter, offset)) = Assumed::place(&program.parameters, field.offset) else { return };
+    let is_there = |own: &Assumption| {
+        own.parameter == parameter && own.offset < offset + field.bytes && offset < own.offset + own.bytes
+    };
+    if launch.fields.iter().any(is_there) {
+        return;
+    }
+    let value = match field.kind {
+        FieldKind::Address => Value::Buffer(Vec::new()),
+        FieldKind::Integer => Value::Number(number),
+        FieldKind::Float if field.bytes == 8 => Value::Number(1f64.to_bits()),
+        FieldKind::Float => Value::Number(1f32.to_bits().into()),
+    };
+    let is_float = field.kind == FieldKind::Float;
+    let mut new = Assumption { parameter, offset, bytes: field.bytes, value, is_given: is_float };
+    let name = launch.name_of(&new);
+    if let Some((_, number)) = given.numbers.iter().find(|(own, _)| *own == name) {
+        (new.value, new.is_given) = (Value::Number(*number), true);
+    }
+    launch.fields.push(new);
+    launch.fields.sort_by_key(|field| (field.parameter, field.offset));
+}
+
+/// The field that has a piece of global memory.
+fn field_of(launch: &Assumed, buffers: &Buffers, piece: usize) -> Option<usize> {
+    let (at, _) = buffers.iter().find(|(_, buffer)| *buffer == Buffer(piece as u32))?;
+    launch.fields.iter().position(|field| (field.parameter, field.offset) == *at)
+}
+
+/// The tensor map that a launch has at a place.
+fn map_at<'l>(
+    launch: &'l Assumed,
+    program: &Program,
+    buffers: &Buffers,
+    place: Region,
+) -> Option<&'l crate::TensorMap> {
+    match place {
+        Region::Param(at) => {
+            let (parameter, offset) = Assumed::place(&program.parameters, at)?;
+            let is = |field: &&Assumption| field.parameter == parameter && field.offset == offset;
+            launch.fields.iter().find(is).and_then(|field| match &field.value {
+                Value::Map(map) => Some(&**map),
+                _ => None,
+            })
+        }
+        Region::Global(piece, at) => {
+            match &launch.fields.get(field_of(launch, buffers, piece)?)?.value {
+                Value::Buffer(maps) => maps.iter().find(|(own, _)| *own == at).map(|(_, map)| map),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Puts a tensor map of so many dimensions where it is missed.
+fn put_map(launch: &mut Assumed, program: &Program, buffers: &Buffers, place: Region, rank: usize) {
+    let bytes = map_at(launch, program, buffers, place).map_or(BOX, |map| {
+        map.box_sizes[..map.rank.min(5) as usize].iter().map(|size| u64::from(*size)).product::<u64>() * 2
+    });
+    replace_map(launch, program, buffers, place, map_of(rank, bytes));
+}
+
+fn replace_map(
+    launch: &mut Assumed,
+    program: &Program,
+    buffers: &Buffers,
+    place: Region,
+    map: crate::TensorMap,
+) {
+    match place {
+        Region::Param(at) => {
+            let Some((parameter, offset)) = Assumed::place(&program.parameters, at) else { return };
+            let covers = |own: &Assumption| {
+                own.parameter == parameter && own.offset < offset + 128 && offset < own.offset + own.bytes
+            };
+            launch.fields.retain(|field| !covers(field) || field.is_given);
+            let value = Value::Map(Box::new(map));
+            launch.fields.push(Assumption { parameter, offset, bytes: 128, value, is_given: false });
+            launch.fields.sort_by_key(|field| (field.parameter, field.offset));
+        }
+        Region::Global(piece, at) => {
+            let Some(index) = field_of(launch, buffers, piece) else { return };
+            if let Value::Buffer(maps) = &mut launch.fields[index].value {
+                maps.retain(|(own, _)| *own != at);
+                maps.push((at, map));
+                maps.sort_by_key(|(own, _)| *own);
+            }
+        }
+        _ => {}
+    }
+}

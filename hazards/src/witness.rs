@@ -1,0 +1,183 @@
+//! Witnesses: executions that show what the check proposes.
+//!
+//! The machine of `execute/` runs the kernel in launches that it takes, with several seeds and orders of its threads. A race that it
+//! finds there is one of an execution, and the same launch and seed show it again.
+
+mod class;
+
+use std::time::{Duration, Instant};
+
+use ptx_execute::{
+    Device, Finding as Found, FindingKind, Given, LaunchError, Options, Schedule, Site, Tried, search,
+};
+use ptx_isa::Module;
+
+pub use self::class::Class;
+use self::class::class;
+use crate::finding::{Finding, Verdict};
+
+/// How long to look for witnesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long launches are looked for, at most.
+    pub launches: Duration,
+    /// How long all takes, at most; a run that has begun then is cut by its instructions.
+    pub all: Duration,
+    /// How many instructions of warps a run may have.
+    pub steps: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { launches: Duration::from_secs(5), all: Duration::from_secs(20), steps: 400_000 }
+    }
+}
+
+/// An execution in which something is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// The launch, which [`ptx_execute::Assumed::launch`] makes on a new device with the seed.
+    pub launch: ptx_execute::Assumed,
+    /// What all that is random is made of: the options are `Options::default().of_seed(seed)` with as many instructions as the limit
+    /// says.
+    pub seed: u64,
+    /// The order of the threads, which follows from the seed.
+    pub schedule: Schedule,
+    /// What is about asynchronous operations, and how sure it is.
+    pub class: Class,
+    /// What the machine found: two sites with lines, threads and CTAs, the place, and the message.
+    pub found: Found,
+    /// The number of the finding of the check that it shows; of no finding, it stands alone.
+    pub shows: Option<usize>,
+}
+
+impl Witness {
+    /// The lines of the two accesses, the lower one first; the same twice if there is one alone.
+    pub fn lines(&self) -> (u32, u32) {
+        lines(&self.found)
+    }
+}
+
+/// What came of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Witnesses {
+    /// The launches that were tried, the best one first.
+    pub launches: Vec<Tried>,
+    /// What is wrong with asynchronous operations, each pair of lines once.
+    pub found: Vec<Witness>,
+    /// Races of ordinary accesses, which the check is not about.
+    pub plain: Vec<Witness>,
+    /// How many executions there were.
+    pub runs: u32,
+    /// Whether time was up before each proposed finding had a witness and each seed had its turn.
+    pub is_cut: bool,
+}
+
+/// How many seeds are tried with each launch: two for each schedule.
+const SEEDS: u64 = 10;
+
+/// Looks for executions of a kernel that show what the check proposes, and whatever else is wrong with asynchronous operations.
+///
+/// # Errors
+/// If the machine cannot launch the kernel at all.
+pub fn witnesses(
+    module: &Module,
+    kernel: &str,
+    proposed: &[Finding],
+    given: &Given,
+    limits: Limits,
+) -> Result<Witnesses, Vec<LaunchError>> {
+    let deadline = Instant::now() + limits.all;
+    let launches = search(module, kernel, given, limits.launches.min(limits.all))?;
+    let mut search = Search { module, proposed, limits, deadline, all: Witnesses { launches, ..Witnesses::default() } };
+    search.run()?;
+    Ok(search.all)
+}
+
+/// A search that goes on.
+pub struct Search<'s> {
+    module: &'s Module,
+    proposed: &'s [Finding],
+    limits: Limits,
+    deadline: Instant,
+    all: Witnesses,
+}
+
+impl Search<'_> {
+    fn run(&mut self) -> Result<(), Vec<LaunchError>> {
+        // The best launch is run with all schedules before others are.
+        for (index, tried) in self.all.launches.clone().iter().enumerate() {
+            for seed in 0..if index == 0 { SEEDS } else { SEEDS / 2 } {
+                if Instant::now() >= self.deadline {
+                    self.all.is_cut = true;
+                    return Ok(());
+                }
+                if self.is_done() {
+                    return Ok(());
+                }
+                self.run_once(tried, seed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each finding that is proposed as wrong has a witness.
+    fn is_done(&self) -> bool {
+        let is_shown = |index: usize| self.all.found.iter().any(|witness| witness.shows == Some(index));
+        let mut open = self.proposed.iter().enumerate().filter(|(_, finding)| finding.verdict != Verdict::Note);
+        self.all.runs > 0 && !self.proposed.is_empty() && open.all(|(index, _)| is_shown(index))
+    }
+
+    fn run_once(&mut self, tried: &Tried, seed: u64) -> Result<(), Vec<LaunchError>> {
+        self.all.runs += 1;
+        let options = Options { most_steps: self.limits.steps, findings: 2, ..Options::default().of_seed(seed) };
+        let schedule = options.schedule;
+        let mut device = Device::new(self.module, options)?;
+        let launch = tried.launch.launch(&mut device);
+        let report = device.launch(&launch)?;
+        // What comes behind an access that went astray is garbage.
+        let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
+        for found in report.findings.into_iter().take(astray.unwrap_or(usize::MAX)) {
+            let Some(class) = class(&found, tried) else { continue };
+            let shows = self.shown(&found);
+            let (launch, found) = (tried.launch.clone(), found);
+            let witness = Witness { launch, seed, schedule, class, found, shows };
+            let list = if class == Class::Plain { &mut self.all.plain } else { &mut self.all.found };
+            match list.iter_mut().find(|old| (old.lines(), old.found.kind) == (witness.lines(), witness.found.kind)) {
+                // One that is sure counts more than a warning.
+                Some(old) if old.class > witness.class => *old = witness,
+                Some(_) => {}
+                None => list.push(witness),
+            }
+        }
+        Ok(())
+    }
+
+    /// The finding that a race shows: the one of these two lines, or else one of the second line about the same object.
+    fn shown(&self, found: &Found) -> Option<usize> {
+        let own = lines(found);
+        let pair = |finding: &Finding| {
+            let first = finding.first.unwrap_or(finding.line);
+            (first.min(finding.line), first.max(finding.line))
+        };
+        let object = found.place.as_deref().map(|place| place.split(['+', ' ']).next().unwrap_or(place));
+        let is_near = |finding: &Finding| {
+            let at_second = finding.line == found.site.line || Some(finding.line) == found.other.as_ref().map(|site| site.line);
+            at_second && object.is_some_and(|object| finding.message.contains(object))
+        };
+        let exact = self.proposed.iter().position(|finding| pair(finding) == own);
+        exact.or_else(|| self.proposed.iter().position(is_near))
+    }
+}
+
+fn lines(found: &Found) -> (u32, u32) {
+    let second = found.site.line;
+    let first = found.other.as_ref().map_or(second, |Site { line, .. }| *line);
+    (first.min(second), first.max(second))
+}
+
+/// Whether what an execution does behind it says nothing of the kernel: arguments that were made up may lead there.
+fn is_astray(kind: FindingKind) -> bool {
+    use FindingKind::{Misaligned, OutOfBounds, Trap, Unsupported};
+    matches!(kind, Misaligned | OutOfBounds | Trap | Unsupported)
+}

@@ -1,0 +1,66 @@
+//! What a finding of an execution says of asynchronous operations.
+
+use ptx_execute::{End, Finding, FindingKind, Tried};
+
+/// How sure a witness is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Class {
+    /// A race with an asynchronous operation or an mbarrier, or one of these misused.
+    Wrong,
+    /// Ordered, but for a proxy fence behind a read, which the manual asks for and many kernels do without.
+    Warning,
+    /// Of ordinary accesses alone.
+    Plain,
+}
+
+/// Families of asynchronous operations, and what only synchronizes with them.
+const ASYNCHRONOUS: [&str; 11] = [
+    "cp.async",
+    "cp.reduce.async",
+    "st.async",
+    "red.async",
+    "st.bulk",
+    "tcgen05.",
+    "wgmma.",
+    "mbarrier.",
+    "clusterlaunchcontrol.",
+    "tensormap.",
+    "multimem.cp",
+];
+
+/// The class of a finding; nothing if it says nothing of the kernel in a launch whose arguments are made up.
+pub fn class(finding: &Finding, tried: &Tried) -> Option<Class> {
+    let of = |instruction: &str| ASYNCHRONOUS.iter().any(|family| instruction.starts_with(family));
+    let is_asynchronous =
+        of(&finding.site.instruction) || finding.other.as_ref().is_some_and(|other| of(&other.instruction));
+    match finding.kind {
+        FindingKind::Race if !is_asynchronous => Some(Class::Plain),
+        FindingKind::Race if is_moved(finding) => Some(Class::Warning),
+        // Rows of a tensor may overlap only since its strides are made up.
+        FindingKind::Race if is_in_buffer(finding, tried) && !finding.message.contains("tensor map") => None,
+        FindingKind::Race if is_read_before_copy(finding) => Some(Class::Warning),
+        FindingKind::Race => Some(Class::Wrong),
+        // Of the launches that were tried, none ends: then the arguments may be why.
+        FindingKind::Hang if tried.end == End::Ended => Some(Class::Wrong),
+        FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => Some(Class::Wrong),
+        _ => None,
+    }
+}
+
+/// Whether a register of a product is copied before the product is waited for: compilers move such copies in front of the wait.
+fn is_moved(finding: &Finding) -> bool {
+    let is_register = finding.place.as_deref() == Some("registers of `wgmma.mma_async`");
+    is_register && finding.site.instruction.starts_with("mov.")
+}
+
+/// Whether the place is in a buffer that was made up for a parameter.
+fn is_in_buffer(finding: &Finding, tried: &Tried) -> bool {
+    let Some(place) = &finding.place else { return false };
+    tried.launch.fields.iter().any(|field| place.starts_with(&tried.launch.name_of(field)))
+}
+
+/// Whether only a proxy fence is missing, between a read and a copy that overwrites what was read.
+fn is_read_before_copy(finding: &Finding) -> bool {
+    finding.lacks_fence && finding.message.starts_with("a read and an asynchronous write")
+}
