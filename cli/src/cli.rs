@@ -241,6 +241,21 @@ pub struct KernelArgs {
     /// What may be wrong, and was not seen to go wrong, is an error, too
     #[arg(long, requires = "kernels")]
     pub strict: bool,
+    /// How long to look for an execution in which a kernel goes wrong, in seconds; 0 does not look
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "kernels")]
+    pub time_limit: u64,
+    /// How many CTAs there are, as 4 or 2,2,1 [default: chosen]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, requires = "kernels")]
+    pub grid: Option<Dim3>,
+    /// How many threads a CTA has [default: those of .reqntid, or else chosen]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, requires = "kernels")]
+    pub block: Option<Dim3>,
+    /// How many CTAs a cluster has [default: those of .reqnctapercluster, or else chosen]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sizes::dim3, requires = "kernels")]
+    pub cluster: Option<Dim3>,
+    /// A parameter that is a number, or the part of a struct at an offset in bytes, as 'n=1024' or 'args+16=1024' [default: chosen]
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter, requires = "kernels")]
+    pub params: Vec<(String, u64)>,
     /// How to say it; sarif is for viewers of code [default: text]
     #[arg(long, value_enum, requires = "kernels")]
     pub format: Option<CheckFormat>,
@@ -619,6 +634,18 @@ fn file(path: &str) -> Result<PathBuf, String> {
 fn named_file(text: &str) -> Result<(String, PathBuf), String> {
     let parts = text.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty());
     parts.map(|(name, path)| (name.into(), path.into())).ok_or_else(|| "it is NAME=FILE".to_owned())
+}
+
+/// `n=1024`
+fn parameter(text: &str) -> Result<(String, u64), String> {
+    let (name, number) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("it is NAME=VALUE")?;
+    let digits = number.trim_start_matches('-');
+    let value = match digits.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    let value: u64 = value.map_err(|_| format!("'{number}' is no integer"))?;
+    Ok((name.to_owned(), if number.starts_with('-') { value.wrapping_neg() } else { value }))
 }
 
 /// `out`, or `out[..8]`

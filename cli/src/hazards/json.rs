@@ -1,11 +1,11 @@
 //! Findings as one JSON array.
 
 use ptx_atomics::memory_model::kernel::shown;
-use ptx_hazards::{Edit, Position};
+use ptx_hazards::{Edit, Position, Witness};
 use serde::Serialize;
 
-use super::placed::Placed;
-use crate::format;
+use super::placed::{Executed, Placed};
+use crate::{format, run::JsonSite};
 
 #[derive(Serialize)]
 struct Found<'a> {
@@ -24,6 +24,18 @@ struct Found<'a> {
     first: Option<u32>,
     help: Option<&'a str>,
     edits: Vec<Insertion<'a>>,
+    /// The execution in which it goes wrong; nothing if none was found.
+    execution: Option<Execution<'a>>,
+}
+
+#[derive(Serialize)]
+struct Execution<'a> {
+    /// As flags.
+    launch: String,
+    seed: u64,
+    message: &'a str,
+    first: Option<JsonSite<'a>>,
+    second: JsonSite<'a>,
 }
 
 /// An instruction to be put in.
@@ -54,7 +66,16 @@ fn found<'a>(placed: &'a Placed, profile: &'a str) -> Found<'a> {
         first: first.map(|first| first.line),
         help: placed.help.as_deref(),
         edits: placed.edits.iter().map(insertion).collect(),
+        execution: match &placed.executed {
+            Executed::Seen(witness) => Some(execution(witness)),
+            _ => None,
+        },
     }
+}
+
+fn execution(Witness { launch, seed, found, .. }: &Witness) -> Execution<'_> {
+    let (first, second) = (found.other.as_ref().map(Into::into), (&found.site).into());
+    Execution { launch: launch.to_string(), seed: *seed, message: &found.message, first, second }
 }
 
 fn insertion(Edit { line, position, instruction }: &Edit) -> Insertion<'_> {

@@ -1,6 +1,6 @@
 //! What is checked: PTX, or what becomes PTX.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use ptx_atomics::memory_model::kernel::shown;
 use ptx_atomics::{
@@ -8,10 +8,11 @@ use ptx_atomics::{
     llvm::{Diagnostic, Errors, Input, Location},
     ptx::{Head, Module as Ptx, ModuleError, Places},
 };
-use ptx_hazards::{Finding, Kernel, Report, Verdict};
+use ptx_execute::Given;
+use ptx_hazards::{Finding, Kernel, Limits, Report, Verdict, Witnesses};
 
 use crate::{
-    cli::{CheckArgs, CheckFormat},
+    cli::{CheckArgs, CheckFormat, KernelArgs},
     input,
 };
 
@@ -41,6 +42,8 @@ pub enum Origin {
 /// What is known of a kernel.
 pub struct Checked {
     pub report: Report,
+    /// Executions in which something goes wrong; nothing if none were looked for.
+    pub witnesses: Option<Witnesses>,
     /// For each finding a litmus test with an execution, where these are asked for and there are any.
     pub explained: Vec<Option<String>>,
 }
@@ -110,11 +113,11 @@ fn checked(args: &CheckArgs, module: &Ptx) -> Vec<Checked> {
         Some(part) => name.contains(part) || shown(name).contains(part),
         None => true,
     };
-    let kernels = kernels.iter().filter(|kernel| wanted(&kernel.name)).map(|kernel| of_kernel(args, kernel));
+    let kernels = kernels.iter().filter(|kernel| wanted(&kernel.name)).map(|kernel| of_kernel(args, module, kernel));
     kernels.chain(damaged.filter(|checked| checked.report.findings.iter().any(|one| wanted(&one.kernel)))).collect()
 }
 
-fn of_kernel(args: &CheckArgs, kernel: &Kernel) -> Checked {
+fn of_kernel(args: &CheckArgs, module: &Ptx, kernel: &Kernel) -> Checked {
     let readings = args.readings.readings();
     let mut report = ptx_hazards::check(kernel, readings);
     // An instruction that comes to several places of memory says the same of each.
@@ -127,7 +130,20 @@ fn of_kernel(args: &CheckArgs, kernel: &Kernel) -> Checked {
         ptx_atomics_litmus::of_finding(&test.to_string(), readings)
     };
     let explained = report.findings.iter().map(|finding| if wanted { explain(finding) } else { None }).collect();
-    Checked { report, explained }
+    let witnesses = witnesses(&args.kernels, module, &report);
+    Checked { report, witnesses, explained }
+}
+
+/// Looks for executions that show what is proposed, if anything is.
+fn witnesses(args: &KernelArgs, module: &Ptx, report: &Report) -> Option<Witnesses> {
+    let is_open = |finding: &&Finding| finding.verdict != Verdict::Note && finding.rule.is_some();
+    let kernel = &report.findings.iter().find(is_open).filter(|_| args.time_limit > 0)?.kernel;
+    let given =
+        Given { grid: args.grid, block: args.block, cluster: args.cluster, shared: None, numbers: args.params.clone() };
+    let all = Duration::from_secs(args.time_limit);
+    let limits = Limits { launches: all / 4, all, ..Limits::default() };
+    // What cannot be launched has no witness.
+    ptx_hazards::witnesses(module, kernel, &report.findings, &given, limits).ok()
 }
 
 /// A kernel that is not read.
@@ -142,5 +158,6 @@ fn not_checked(kernel: &str) -> Checked {
         remedy: None,
         path: Vec::new(),
     };
-    Checked { report: Report { findings: vec![finding], ..Report::default() }, explained: vec![None] }
+    let report = Report { findings: vec![finding], ..Report::default() };
+    Checked { report, witnesses: None, explained: vec![None] }
 }

@@ -8,10 +8,10 @@ use ptx_atomics::{
     llvm::{Input, Location, relocated},
     ptx::{Places, SourceLine, own},
 };
-use ptx_hazards::{Edit, Finding, Position, Rule, Verdict};
+use ptx_hazards::{Class, Edit, Finding, Position, Remedy, Rule, Verdict, Witness};
 use strum::IntoStaticStr;
 
-use super::kernels::{Module, Origin};
+use super::kernels::{Checked, Module, Origin};
 
 /// A finding and its places.
 pub struct Placed {
@@ -29,6 +29,8 @@ pub struct Placed {
     pub first: Option<Location>,
     /// Where else it stands: in the PTX, or in a source that is not here.
     pub also: Option<String>,
+    /// The execution in which it goes wrong, or how many were looked at.
+    pub executed: Executed,
     /// What would mend it.
     pub help: Option<String>,
     /// The same as edits of the PTX, if this is what was given.
@@ -52,14 +54,57 @@ pub enum Level {
     NotChecked,
 }
 
+/// What executions say of a finding.
+#[derive(Clone, Debug)]
+pub enum Executed {
+    /// None was looked for.
+    No,
+    /// It was in none of so many.
+    Unseen(u32),
+    Seen(Box<Witness>),
+}
+
+impl Executed {
+    /// What shows the finding of a kernel that has this number.
+    fn of(kernel: &Checked, number: usize) -> Self {
+        let Some(witnesses) = &kernel.witnesses else { return Self::No };
+        let shown = witnesses.found.iter().filter(|witness| witness.shows == Some(number));
+        match shown.min_by_key(|witness| witness.class) {
+            Some(witness) => Self::Seen(Box::new(witness.clone())),
+            None => Self::Unseen(witnesses.runs),
+        }
+    }
+
+    /// In words.
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            Self::No => Vec::new(),
+            Self::Unseen(runs) => vec![format!("in none of {runs} executions")],
+            Self::Seen(witness) => {
+                let Witness { launch, seed, found, .. } = &**witness;
+                let first = found.other.as_ref().map(|site| format!("first {site}, "));
+                let then = if first.is_some() { "then " } else { "" };
+                let sites = format!("{}{then}{}", first.unwrap_or_default(), found.site);
+                vec![format!("an execution: {sites}"), format!("its launch: {launch}, seed {seed}")]
+            }
+        }
+    }
+}
+
 impl Level {
-    fn of(finding: &Finding) -> Self {
-        match finding.verdict {
-            Verdict::Wrong => Self::Error,
-            Verdict::NotChecked if finding.rule.is_some() => Self::Possible,
-            Verdict::NotChecked => Self::NotChecked,
-            Verdict::Note if finding.first.is_some() => Self::Warning,
-            Verdict::Note => Self::Note,
+    fn of(finding: &Finding, executed: &Executed) -> Self {
+        let class = match executed {
+            Executed::Seen(witness) => Some(witness.class),
+            _ => None,
+        };
+        match (finding.verdict, class) {
+            (Verdict::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Self::Error,
+            (Verdict::NotChecked, Some(_)) => Self::Warning,
+            (Verdict::Wrong, None) => Self::Possible,
+            (Verdict::NotChecked, None) if finding.rule.is_some() => Self::Possible,
+            (Verdict::NotChecked, None) => Self::NotChecked,
+            (Verdict::Note, _) if finding.first.is_some() => Self::Warning,
+            (Verdict::Note, _) => Self::Note,
         }
     }
 }
@@ -67,14 +112,26 @@ impl Level {
 impl Placed {
     /// All findings of a module.
     pub fn all(input: &Input, module: &Module) -> Vec<Self> {
-        let findings = module.kernels.iter().flat_map(|kernel| kernel.report.findings.iter().zip(&kernel.explained));
-        let placed = findings.map(|(finding, explained)| {
-            let placed = match &module.origin {
-                Origin::Ptx(places) => in_ptx(finding, input, places),
-                Origin::Ir(lines) => in_source(finding, input, lines),
-            };
-            Self { explained: explained.clone(), ..placed }
-        });
+        let at = |finding: &Finding| match &module.origin {
+            Origin::Ptx(places) => in_ptx(finding, input, places),
+            Origin::Ir(lines) => in_source(finding, input, lines),
+        };
+        let proposed = |kernel: &Checked| {
+            let all = kernel.report.findings.iter().zip(&kernel.explained).enumerate();
+            let placed = all.map(|(number, (finding, explained))| {
+                let executed = Executed::of(kernel, number);
+                let level = Level::of(finding, &executed);
+                Self { explained: explained.clone(), level, executed, ..at(finding) }
+            });
+            let alone = kernel.witnesses.iter().flat_map(|all| &all.found).filter(|witness| witness.shows.is_none());
+            let alone = alone.map(|witness| {
+                let finding = of_witness(witness);
+                let executed = Executed::Seen(Box::new(witness.clone()));
+                Self { level: Level::of(&finding, &executed), executed, ..at(&finding) }
+            });
+            placed.chain(alone).collect::<Vec<_>>()
+        };
+        let placed = module.kernels.iter().flat_map(proposed);
         let hidden = match &module.origin {
             Origin::Ptx(_) => &[][..],
             Origin::Ir(lines) => &lines.hidden,
@@ -90,12 +147,29 @@ impl Placed {
     }
 }
 
+/// What only an execution has found.
+fn of_witness(witness: &Witness) -> Finding {
+    let Witness { launch, class, found, .. } = witness;
+    let verdict = if *class == Class::Wrong { Verdict::Wrong } else { Verdict::Note };
+    Finding {
+        kernel: launch.kernel.clone(),
+        line: found.site.line,
+        first: found.other.as_ref().map(|site| site.line),
+        rule: None,
+        verdict,
+        message: found.message.clone(),
+        remedy: found.help.clone().map(|help| Remedy { help, edits: Vec::new() }),
+        path: Vec::new(),
+    }
+}
+
 /// Inline assembly that does what it does not declare.
 fn in_assembly(site: &Site, message: &str, input: &Input) -> Placed {
     Placed {
         kernel: site.function.clone(),
         rule: Some(Rule::R13),
         level: Level::Possible,
+        executed: Executed::No,
         message: message.to_owned(),
         file: site.location.as_ref().map_or(input.name(), |at| &at.file).to_owned(),
         place: site.location.clone(),
@@ -117,7 +191,8 @@ fn in_ptx(finding: &Finding, input: &Input, places: &Places) -> Placed {
     let placed = Placed {
         kernel: finding.kernel.clone(),
         rule: finding.rule,
-        level: Level::of(finding),
+        level: Level::NotChecked,
+        executed: Executed::No,
         message: finding.message.clone(),
         file: input.name().to_owned(),
         place: (finding.line > 0).then(|| in_input(finding.line)),
@@ -157,7 +232,8 @@ fn in_source(finding: &Finding, input: &Input, lines: &Unoptimized) -> Placed {
     Placed {
         kernel: lines.place(finding.line).map_or(&finding.kernel, |place| &place.function).clone(),
         rule: finding.rule,
-        level: Level::of(finding),
+        level: Level::NotChecked,
+        executed: Executed::No,
         message: lines.relocated(&finding.message, finding.line),
         place: at,
         first: finding.first.and_then(place),

@@ -33,7 +33,12 @@ pub fn print(findings: &[Placed], input: &Input, profile: &str) {
             function: Some(shown(&first.kernel)),
             location: first.place.clone(),
             operation: None,
-            notes: rule.into_iter().chain(first.also.clone()).chain(also(&others)).collect(),
+            notes: rule
+                .into_iter()
+                .chain(first.also.clone())
+                .chain(first.executed.notes())
+                .chain(also(&others))
+                .collect(),
             help: first.help.clone(),
             ..Diagnostic::new(&*first.message)
         };

@@ -14,6 +14,7 @@ use std::{
     process::ExitCode,
 };
 
+pub use found::JsonSite;
 use indicatif::ParallelProgressIterator;
 use ptx_atomics::{llvm::Errors, ptx::Module};
 pub use ptx_atomics_golden::launch::sizes;
