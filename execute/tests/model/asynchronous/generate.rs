@@ -91,7 +91,7 @@ pub const ONCE_WRONG: [(&str, &str); 14] = [
     ("a release half alone", "00 st:a@1 proxyrelease arrive:full@1 | 10 wait:full,0 out:y,a"),
     ("a half releases no memory", "00 st:a proxyrelease !arrive:full | 01 !wait:full,0 fence ld:a"),
     ("what a copy overwrote is not read", "00 fill:a,x,full | 01 st:a | 02 wait:full,0 ld:a"),
-    ("a copy overwrites what was released", "00 stg:x release:y | 01 out:y,a commit bulk:0 arrive:empty | 02 wait:empty,0 acquire:y ldg:x"),
+    ("a copy overwrites what was released", "00 st:b releases:a | 01 acquires:a proxycta in:a,x,full | 02 expect:full,16 wait:full,0 acquires:a ld:b"),
     ("a wait looks at the mbarrier first", "00 init:new,1 arrive:new | 01 wait:new,0"),
     ("a copy of an mbarrier is in no group", "00 move:b,a,full commit bulk:0 arrive:empty | 01 wait:empty,0 st:a"),
     ("what a reduction reads is no source", "00 reduceout:y,a commit bulkread:0 arrive:empty | 01 wait:empty,0 ldg:y"),

@@ -19,7 +19,7 @@ const fn letter(name: &'static str, operands: &'static str, text: &'static str) 
 
 /// All of them.
 #[rustfmt::skip]
-pub const LETTERS: [Letter; 52] = [
+pub const LETTERS: [Letter; 54] = [
     letter("ld", "D", "ld.{s}.u64 r#, {0}"),
     letter("st", "D", "st.{s}.u64 {0}, $"),
     letter("ldr", "D", "ld.relaxed.{sc}.{s}.u64 r#, {0}"),
@@ -76,6 +76,8 @@ pub const LETTERS: [Letter; 52] = [
     letter("cpgroup", "dg", "cp.async.ca.shared.global {0}, {1}, 8; cp.async.commit_group"),
     letter("acquire", "g", "ld.acquire.gpu.global.u64 r#, {0}"),
     letter("release", "g", "st.release.gpu.global.u64 {0}, $"),
+    letter("acquires", "D", "ld.acquire.{sc}.{s}.u64 r#, {0}"),
+    letter("releases", "D", "st.release.{sc}.{s}.u64 {0}, $"),
     letter("atomic", "D", "atom.relaxed.{sc}.{s}.add.u64 r#, {0}, 1"),
     letter("fencesc", "", "fence.sc.{sc}"),
 ];
@@ -89,7 +91,7 @@ pub const ALIKE: [&[&str]; 13] = [
     &["cluster", "clusterr", "bar"],
     &["arrive", "drop", "sync"],
     &["wait", "test"],
-    &["ld", "st", "ldr", "str", "add", "atomic"],
+    &["ld", "st", "ldr", "str", "add", "atomic", "acquires", "releases"],
     &["ldg", "stg", "addg", "acquire", "release"],
     &["move", "reduce"],
     &["out", "reduceout", "outall"],
