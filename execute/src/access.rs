@@ -428,7 +428,8 @@ impl Machine<'_> {
                     true => (Rc::clone(&stale.message), stale.record),
                     false => (Rc::default(), Record::NONE),
                 });
-                locations.read(&mut strong, earlier, may_acquire, meets);
+                // What is observed by an operation that writes is overwritten at once.
+                locations.read(&mut strong, earlier, may_acquire, meets && new.is_none());
             }
             if new.is_some() {
                 locations.write(&mut strong, is_atomic);

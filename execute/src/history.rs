@@ -38,6 +38,8 @@ pub struct Past {
     pub patience: Vec<(Agent, u32)>,
 }
 
+/// How many places have older values. Of others, loads return the newest one.
+const PLACES: usize = 1 << 14;
 /// How many values are kept, and how often in turn a thread gets an old one.
 const VERSIONS: usize = 6;
 const STALE: u32 = 3;
@@ -52,6 +54,9 @@ pub struct Stale {
 impl History {
     /// A write: what was there, if nothing is known of the place, and what is there now.
     pub fn write(&mut self, place: (u64, u64), old: u128, value: u128, record: Record, message: Rc<Message>) {
+        if self.places.len() >= PLACES && !self.places.contains_key(&place) {
+            return;
+        }
         let past = self.places.entry(place).or_insert_with(|| {
             let version =
                 Version { value: old, writer: u32::MAX, epoch: 0, record: Record::NONE, message: Rc::default() };

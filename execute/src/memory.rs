@@ -142,7 +142,9 @@ impl Global {
 impl Piece {
     fn grow(&mut self, end: u64) -> Option<()> {
         let fill = self.fill.as_mut().filter(|_| end <= self.limit)?;
-        let length = (end.next_multiple_of(STEP)).max(self.bytes.len() as u64 * 2).min(self.limit.next_multiple_of(4));
+        let length =
+            (end.next_multiple_of(STEP)).max(self.bytes.len() as u64 * 5 / 4).min(self.limit.next_multiple_of(4));
+        self.bytes.reserve_exact(length as usize - self.bytes.len());
         match fill {
             Fill::Zero => self.bytes.resize(length as usize, 0),
             Fill::Small(random) => {

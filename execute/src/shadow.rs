@@ -2,8 +2,8 @@
 //!
 //! A cell has the accesses of four bytes: in place, the last write and the last read; where more must be kept (several threads
 //! read, bytes are written apart, strong accesses meet weak ones), a list of its own. An access is forgotten only where a later
-//! one races with whatever it would race with, so that no race is lost; see [`Record::is_covered_by`]. Large launches have short
-//! lists, and forget more, and races may be lost there, but none is made up.
+//! one races with whatever it would race with, so that no race is lost; see [`Record::is_covered_by`]. Large launches, and
+//! small ones that touch much, have short lists and forget more, and races may be lost there, but none is made up.
 
 use ptx_isa::Scope;
 
@@ -193,17 +193,100 @@ const LIST: Agent = u32::MAX - 1;
 
 const EMPTY: Cell = Cell { write: Record::NONE, read: Record::NONE };
 
-/// The cells of a piece of memory. It grows.
+/// How many cells are made at once.
+const PAGE: usize = 512;
+
+/// The cells of a piece of memory. Those of what is touched are made, a page at a time.
 #[derive(Debug)]
 pub struct Shadow {
-    cells: Vec<Cell>,
-    lists: Vec<Vec<Record>>,
-    /// The numbers of lists that no cell has.
-    free: Vec<u32>,
+    pages: Vec<Option<Box<[Cell; PAGE]>>>,
+    lists: Lists,
+    /// The list that is looked at.
+    list: Vec<Record>,
     /// How many accesses a list may have.
     bound: usize,
     /// Whether no race is lost, however odd, as long as lists are not full.
     is_exact: bool,
+}
+
+/// How many accesses a short list has, and how many short lists are made at once.
+const SHORT: usize = 4;
+const BLOCK: usize = 64;
+/// The bit that a long list has in its number.
+const LONG: u32 = 1 << 31;
+/// How many long lists there may be before no list becomes long any more.
+const MOST_LONG: usize = 1 << 14;
+
+/// Lists of accesses, by their numbers. Nearly all are short, and these stand beside each other.
+#[derive(Debug, Default)]
+struct Lists {
+    /// What a short list lacks is [`Record::NONE`] at its end.
+    short: Vec<Box<[[Record; SHORT]; BLOCK]>>,
+    /// How many short lists have been made, and the numbers of those that no cell has.
+    made: u32,
+    free: Vec<u32>,
+    long: Vec<Vec<Record>>,
+    free_long: Vec<u32>,
+}
+
+impl Lists {
+    fn get(&self, number: u32) -> &[Record] {
+        if number & LONG != 0 {
+            return &self.long[(number & !LONG) as usize];
+        }
+        let list = &self.short[number as usize / BLOCK][number as usize % BLOCK];
+        let length = list.iter().position(|record| record.is_none()).unwrap_or(SHORT);
+        &list[..length]
+    }
+
+    /// A list has these accesses now; its number, which may be another one.
+    fn put(&mut self, number: Option<u32>, records: &[Record]) -> u32 {
+        let is_long = records.len() > SHORT;
+        let number = match number.filter(|number| (number & LONG != 0) == is_long) {
+            Some(number) => number,
+            None => {
+                number.into_iter().for_each(|number| self.give_back(number));
+                if is_long { self.make_long() } else { self.make() }
+            }
+        };
+        if is_long {
+            let list = &mut self.long[(number & !LONG) as usize];
+            list.clear();
+            list.extend_from_slice(records);
+        } else {
+            let list = &mut self.short[number as usize / BLOCK][number as usize % BLOCK];
+            list[..records.len()].copy_from_slice(records);
+            list[records.len()..].fill(Record::NONE);
+        }
+        number
+    }
+
+    fn make(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            let number = self.made;
+            self.made += 1;
+            if (number as usize).is_multiple_of(BLOCK) {
+                self.short.push(Box::new([[Record::NONE; SHORT]; BLOCK]));
+            }
+            number
+        })
+    }
+
+    fn make_long(&mut self) -> u32 {
+        self.free_long.pop().unwrap_or_else(|| {
+            self.long.push(Vec::new());
+            self.long.len() as u32 - 1 | LONG
+        })
+    }
+
+    fn give_back(&mut self, number: u32) {
+        if number & LONG == 0 {
+            self.free.push(number);
+        } else {
+            self.long[(number & !LONG) as usize] = Vec::new();
+            self.free_long.push(number);
+        }
+    }
 }
 
 /// What is told of an access that nothing orders: the earlier one, and the address of the cell.
@@ -223,20 +306,21 @@ pub struct Access<'c> {
 impl Shadow {
     /// No accesses, and lists of so many.
     pub fn new(bound: usize) -> Self {
-        Self { cells: Vec::new(), lists: Vec::new(), free: Vec::new(), bound, is_exact: bound > 4 }
+        let lists = Lists::default();
+        Self { pages: Vec::new(), lists, list: Vec::new(), bound, is_exact: bound > SHORT }
     }
 
     /// Lists have so many accesses from now on.
     pub fn set_bound(&mut self, bound: usize) {
-        (self.bound, self.is_exact) = (bound, bound > 4);
+        (self.bound, self.is_exact) = (bound, bound > SHORT);
     }
 
     /// An access of bytes from an offset on: which earlier ones conflict with it, without an order.
     pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) {
         let (first, end) = (at / CELL, (at + bytes).div_ceil(CELL));
-        if self.cells.len() < end as usize {
-            let length = (end as usize).max(self.cells.len() * 2).max(1024);
-            self.cells.resize(length, EMPTY);
+        let pages = (end as usize).div_ceil(PAGE);
+        if self.pages.len() < pages {
+            self.pages.resize_with(pages, || None);
         }
         for index in first..end {
             let low = at.saturating_sub(index * CELL).min(CELL);
@@ -248,60 +332,62 @@ impl Shadow {
     }
 
     fn touch_cell(&mut self, index: u64, access: Access<'_>, races: &mut Races) {
-        let Cell { write, read } = &mut self.cells[index as usize];
-        let (new, clock) = (access.record, access.clock);
-        if write.agent == LIST {
-            let number = write.epoch;
-            let list = &mut self.lists[number as usize];
-            touch_list(list, (self.bound, self.is_exact), index, access, races);
-            if let Some(cell) = in_place(list) {
-                list.clear();
-                self.free.push(number);
-                self.cells[index as usize] = cell;
+        let page = self.pages[index as usize / PAGE].get_or_insert_with(|| Box::new([EMPTY; PAGE]));
+        let cell = &mut page[index as usize % PAGE];
+        let (new, clock, is_exact) = (access.record, access.clock, self.is_exact);
+        let number = if cell.write.agent == LIST {
+            let list = self.lists.get(cell.write.epoch);
+            if !is_exact && list.len() >= self.bound && !new.info.writes() && is_represented(list, access) {
+                return race_with_writes(list, index, access, races);
             }
-            return;
-        }
-        let is_exact = self.is_exact;
-        let same = |old: &Record| old.info.mask() == new.info.mask();
-        let after = |old: &Record| old.is_before(clock, new.info);
-        if new.info.writes() {
-            let replaces = |old: &Record| same(old) && old.is_replaced_by(new, access.cluster, is_exact);
-            let goes = |old: &Record| old.is_none() || same(old) && after(old) && old.is_covered_by(new, is_exact);
-            if (goes(write) || replaces(write)) && goes(read) {
-                (*write, *read) = (new, Record::NONE);
+            self.list.clear();
+            self.list.extend_from_slice(list);
+            Some(cell.write.epoch)
+        } else {
+            let Cell { write, read } = cell;
+            let same = |old: &Record| old.info.mask() == new.info.mask();
+            let after = |old: &Record| old.is_before(clock, new.info);
+            if new.info.writes() {
+                let replaces = |old: &Record| same(old) && old.is_replaced_by(new, access.cluster, is_exact);
+                let goes = |old: &Record| old.is_none() || same(old) && after(old) && old.is_covered_by(new, is_exact);
+                if (goes(write) || replaces(write)) && goes(read) {
+                    (*write, *read) = (new, Record::NONE);
+                    return;
+                }
+            } else if (write.is_none() || after(write))
+                && (read.is_none()
+                    || same(read)
+                        && (after(read) && read.is_covered_by(new, is_exact) || read.is_repeated_by(new, is_exact)))
+            {
+                *read = new;
                 return;
             }
-        } else if (write.is_none() || after(write))
-            && (read.is_none()
-                || same(read)
-                    && (after(read) && read.is_covered_by(new, is_exact) || read.is_repeated_by(new, is_exact)))
-        {
-            *read = new;
-            return;
-        }
-        let number = self.free.pop().unwrap_or(self.lists.len() as u32);
-        if number as usize == self.lists.len() {
-            self.lists.push(Vec::new());
-        }
-        let list = &mut self.lists[number as usize];
-        list.extend([*write, *read].iter().filter(|record| !record.is_none()));
-        touch_list(list, (self.bound, is_exact), index, access, races);
-        match in_place(list) {
-            Some(cell) => {
-                list.clear();
-                self.free.push(number);
-                (*write, *read) = (cell.write, cell.read);
+            self.list.clear();
+            self.list.extend([*write, *read].iter().filter(|record| !record.is_none()));
+            None
+        };
+        touch_list(&mut self.list, (self.bound, is_exact), index, access, races);
+        match in_place(&self.list) {
+            Some(placed) => {
+                *cell = placed;
+                number.into_iter().for_each(|number| self.lists.give_back(number));
             }
-            None => (write.agent, write.epoch) = (LIST, number),
+            None => {
+                let number = self.lists.put(number, &self.list);
+                (cell.write.agent, cell.write.epoch) = (LIST, number);
+            }
+        }
+        if self.lists.long.len() > MOST_LONG {
+            self.set_bound(SHORT);
         }
     }
 
     /// Whether the last write at an offset may have no order with what a clock does next.
     pub fn meets(&self, at: u64, clock: &Clock) -> bool {
-        self.cells.get((at / CELL) as usize).is_some_and(|cell| {
-            let write = &cell.write;
-            !write.is_none() && (write.agent == LIST || !clock.has_seen(write.agent, write.epoch))
-        })
+        let index = (at / CELL) as usize;
+        let Some(Some(page)) = self.pages.get(index / PAGE) else { return false };
+        let write = &page[index % PAGE].write;
+        !write.is_none() && (write.agent == LIST || !clock.has_seen(write.agent, write.epoch))
     }
 }
 
@@ -324,6 +410,16 @@ fn is_represented(list: &[Record], access: Access<'_>) -> bool {
     })
 }
 
+/// The writes of a list with which a read has no order.
+fn race_with_writes(list: &[Record], index: u64, access: Access<'_>, races: &mut Races) {
+    let new = access.record;
+    let conflicts = |old: &&Record| {
+        let overlaps = old.info.writes() && old.info.mask() & new.info.mask() != 0;
+        overlaps && !old.is_before(access.clock, new.info) && !old.is_morally_strong_with(new, access.cluster)
+    };
+    races.extend(list.iter().filter(conflicts).map(|old| (*old, index * CELL)));
+}
+
 fn touch_list(
     list: &mut Vec<Record>,
     (bound, is_exact): (usize, bool),
@@ -333,14 +429,6 @@ fn touch_list(
 ) {
     let (new, clock) = (access.record, access.clock);
     let mask = new.info.mask();
-    if !is_exact && list.len() >= bound && !new.info.writes() && is_represented(list, access) {
-        let conflicts = |old: &&Record| {
-            let overlaps = old.info.writes() && old.info.mask() & mask != 0;
-            overlaps && !old.is_before(clock, new.info) && !old.is_morally_strong_with(new, access.cluster)
-        };
-        races.extend(list.iter().filter(conflicts).map(|old| (*old, index * CELL)));
-        return;
-    }
     let last = list.iter().rev().find(|old| old.info.writes() && old.info.mask() & mask != 0).copied();
     list.retain_mut(|old| {
         let overlap = old.info.mask() & mask;
@@ -380,9 +468,6 @@ fn touch_list(
         };
         let victim = (0..list.len()).max_by_key(|place| near(&list[*place])).unwrap_or(0);
         list.remove(victim);
-    }
-    if list.len() == list.capacity() {
-        list.reserve_exact(if list.len() < 4 { 4 - list.len() } else { list.len() });
     }
     list.push(new);
 }

@@ -144,7 +144,7 @@ impl Pending {
 }
 
 /// A place that threads synchronize through.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Location {
     /// The last write, if it was looked at.
     last: Option<Record>,
@@ -169,6 +169,11 @@ fn is_same(a: Record, b: Record) -> bool {
 }
 
 impl Location {
+    fn new(nothing: &Rc<Message>) -> Self {
+        let (releases, writes, observers) = (Vec::new(), Vec::new(), Vec::new());
+        Self { last: None, message: Rc::clone(nothing), releases, writes, first: 0, observers }
+    }
+
     fn push(&mut self, record: Record, continues: bool, is_exact: bool) {
         let gone = match is_exact {
             false => self.writes.len(),
@@ -194,9 +199,11 @@ impl Location {
             None => Some(self.writes.len()),
         };
         let Some(number) = number else { return };
-        let observer = (self.first + number as u32, read);
-        if self.observers.len() < MOST_OBSERVERS && self.observers.last() != Some(&observer) {
-            self.observers.push(observer);
+        let number = self.first + number as u32;
+        // The first read of an agent says as much as those behind it.
+        let says = |of: &(u32, Record)| of.0 == number && (of.1.agent, of.1.info) == (read.agent, read.info);
+        if self.observers.len() < MOST_OBSERVERS && !self.observers.iter().any(says) {
+            self.observers.push((number, read));
         }
     }
 }
@@ -209,6 +216,8 @@ pub struct Locations {
     sizes: u64,
     /// Whether every strong write is looked at, and not only where something is read or released.
     is_exact: bool,
+    /// What is released where nothing is.
+    nothing: Rc<Message>,
 }
 
 /// A strong operation of a thread.
@@ -262,7 +271,8 @@ impl Locations {
         if !meets && earlier.is_none() && !self.is_exact && !self.places.contains_key(&of.address) {
             return;
         }
-        let location = self.places.entry(of.address).or_default();
+        let nothing = &self.nothing;
+        let location = self.places.entry(of.address).or_insert_with(|| Location::new(nothing));
         self.sizes |= of.record.info.bytes();
         let message = match earlier {
             Some((message, write)) => {
@@ -297,6 +307,13 @@ impl Locations {
         if !of.releases && !of.pending.releases() && !is_known {
             return;
         }
+        if !of.releases
+            && !of.pending.releases()
+            && !(is_atomic && self.releases(of.address))
+            && self.forget(of.address)
+        {
+            return;
+        }
         let agent = of.record.agent;
         let mut own = Message::default();
         if of.releases {
@@ -309,7 +326,8 @@ impl Locations {
         }
         let bytes = of.record.info.bytes();
         self.sizes |= bytes;
-        let location = self.places.entry(of.address).or_default();
+        let nothing = &self.nothing;
+        let location = self.places.entry(of.address).or_insert_with(|| Location::new(nothing));
         let is_own = |(other, size, _): &&(Agent, u64, Rc<Message>)| (*other, *size) == (agent, bytes);
         let earlier = location.releases.iter().find(is_own).map(|(.., message)| Rc::clone(message));
         let continues =
@@ -354,7 +372,24 @@ impl Locations {
         }
     }
 
+    /// Whether an atomic operation has something to continue.
+    fn releases(&self, address: u64) -> bool {
+        self.places.get(&address).is_some_and(|location| !location.message.is_empty())
+    }
+
+    /// A place where a write releases nothing need not be known behind it, if no strong write of an agent releases something again.
+    fn forget(&mut self, address: u64) -> bool {
+        let is_bare = !self.is_exact && self.places.get(&address).is_some_and(|location| location.releases.is_empty());
+        if is_bare {
+            self.places.remove(&address);
+        }
+        is_bare
+    }
+
     fn overwrite_at(&mut self, address: u64, record: Record) {
+        if self.forget(address) {
+            return;
+        }
         if let Some(location) = self.places.get_mut(&address) {
             location.message = Rc::default();
             location.push(record, false, self.is_exact);
