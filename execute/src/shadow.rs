@@ -201,92 +201,126 @@ const PAGE: usize = 512;
 pub struct Shadow {
     pages: Vec<Option<Box<[Cell; PAGE]>>>,
     lists: Lists,
-    /// The list that is looked at.
-    list: Vec<Record>,
     /// How many accesses a list may have.
     bound: usize,
     /// Whether no race is lost, however odd, as long as lists are not full.
     is_exact: bool,
 }
 
-/// How many accesses a short list has, and how many short lists are made at once.
+/// How many accesses a short list has.
 const SHORT: usize = 4;
-const BLOCK: usize = 64;
 /// The bit that a long list has in its number.
 const LONG: u32 = 1 << 31;
 /// How many long lists there may be before no list becomes long any more.
 const MOST_LONG: usize = 1 << 14;
 
+/// A page without accesses. It is made apart, since it stands on the stack for a moment, and a large frame costs each call time.
+#[cold]
+#[inline(never)]
+fn page() -> Box<[Cell; PAGE]> {
+    Box::new([EMPTY; PAGE])
+}
+
+/// A short list; what it lacks is [`Record::NONE`] at its end.
+type Short = [Record; SHORT];
+
 /// Lists of accesses, by their numbers. Nearly all are short, and these stand beside each other.
 #[derive(Debug, Default)]
 struct Lists {
-    /// What a short list lacks is [`Record::NONE`] at its end.
-    short: Vec<Box<[[Record; SHORT]; BLOCK]>>,
-    /// How many short lists have been made, and the numbers of those that no cell has.
-    made: u32,
+    short: Vec<Short>,
+    /// The numbers of short lists that no cell has.
     free: Vec<u32>,
     long: Vec<Vec<Record>>,
     free_long: Vec<u32>,
 }
 
 impl Lists {
-    fn get(&self, number: u32) -> &[Record] {
-        if number & LONG != 0 {
-            return &self.long[(number & !LONG) as usize];
-        }
-        let list = &self.short[number as usize / BLOCK][number as usize % BLOCK];
-        let length = list.iter().position(|record| record.is_none()).unwrap_or(SHORT);
-        &list[..length]
+    fn short(&mut self, number: u32) -> &mut Short {
+        &mut self.short[number as usize]
     }
 
-    /// A list has these accesses now; its number, which may be another one.
-    fn put(&mut self, number: Option<u32>, records: &[Record]) -> u32 {
-        let is_long = records.len() > SHORT;
-        let number = match number.filter(|number| (number & LONG != 0) == is_long) {
-            Some(number) => number,
-            None => {
-                number.into_iter().for_each(|number| self.give_back(number));
-                if is_long { self.make_long() } else { self.make() }
-            }
-        };
-        if is_long {
-            let list = &mut self.long[(number & !LONG) as usize];
-            list.clear();
-            list.extend_from_slice(records);
-        } else {
-            let list = &mut self.short[number as usize / BLOCK][number as usize % BLOCK];
-            list[..records.len()].copy_from_slice(records);
-            list[records.len()..].fill(Record::NONE);
+    fn long(&mut self, number: u32) -> &mut Vec<Record> {
+        &mut self.long[(number & !LONG) as usize]
+    }
+
+    /// An access joins a list: the number of the list, if it becomes another one.
+    fn touch(
+        &mut self,
+        number: u32,
+        how: (usize, bool),
+        index: u64,
+        access: Access<'_>,
+        races: &mut Races,
+    ) -> Option<u32> {
+        let (new, (_, is_exact)) = (access.record, how);
+        if number & LONG != 0 {
+            let list = self.long(number);
+            let left = sift(list, how, index, access, races);
+            list.truncate(left);
+            list.push(new);
+            return None;
+        }
+        let list = self.short(number);
+        let is_full = !is_exact && !list[SHORT - 1].is_none();
+        if is_full && !new.info.writes() && is_represented(list, access) {
+            race_with_writes(list, index, access, races);
+            return None;
+        }
+        let length = length(list);
+        let left = sift(&mut list[..length], how, index, access, races);
+        if let Some(end) = list.get_mut(left) {
+            *end = new;
+            list[left + 1..].fill(Record::NONE);
+            return None;
+        }
+        let long = list.iter().copied().chain([new]).collect();
+        self.give_back(number);
+        Some(self.make_long(long))
+    }
+
+    /// The cell that has what is in a list, if it can.
+    fn in_place(&mut self, number: u32) -> Option<Cell> {
+        if number & LONG != 0 {
+            return in_place(self.long(number));
+        }
+        let list = self.short(number);
+        if list[2].is_none() { in_place(&list[..length(list)]) } else { None }
+    }
+
+    fn make(&mut self, list: Short) -> u32 {
+        if let Some(number) = self.free.pop() {
+            *self.short(number) = list;
+            return number;
+        }
+        if self.short.len() == self.short.capacity() {
+            // Doubling it would waste more memory than growing it less, and more often, takes time.
+            self.short.reserve_exact(64.max(self.short.len() / 8));
+        }
+        self.short.push(list);
+        self.short.len() as u32 - 1
+    }
+
+    fn make_long(&mut self, list: Vec<Record>) -> u32 {
+        let number = self.free_long.pop().unwrap_or(self.long.len() as u32 | LONG);
+        match self.long.get_mut((number & !LONG) as usize) {
+            Some(own) => *own = list,
+            None => self.long.push(list),
         }
         number
-    }
-
-    fn make(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            let number = self.made;
-            self.made += 1;
-            if (number as usize).is_multiple_of(BLOCK) {
-                self.short.push(Box::new([[Record::NONE; SHORT]; BLOCK]));
-            }
-            number
-        })
-    }
-
-    fn make_long(&mut self) -> u32 {
-        self.free_long.pop().unwrap_or_else(|| {
-            self.long.push(Vec::new());
-            self.long.len() as u32 - 1 | LONG
-        })
     }
 
     fn give_back(&mut self, number: u32) {
         if number & LONG == 0 {
             self.free.push(number);
         } else {
-            self.long[(number & !LONG) as usize] = Vec::new();
+            *self.long(number) = Vec::new();
             self.free_long.push(number);
         }
     }
+}
+
+fn length(list: &Short) -> usize {
+    list.iter().filter(|record| !record.is_none()).count()
 }
 
 /// What is told of an access that nothing orders: the earlier one, and the address of the cell.
@@ -323,7 +357,7 @@ impl Shadow {
     /// No accesses, and lists of so many.
     pub fn new(bound: usize) -> Self {
         let lists = Lists::default();
-        Self { pages: Vec::new(), lists, list: Vec::new(), bound, is_exact: bound > SHORT }
+        Self { pages: Vec::new(), lists, bound, is_exact: bound > SHORT }
     }
 
     /// Lists have so many accesses from now on.
@@ -348,51 +382,55 @@ impl Shadow {
     }
 
     fn touch_cell(&mut self, index: u64, access: Access<'_>, races: &mut Races) {
-        let page = self.pages[index as usize / PAGE].get_or_insert_with(|| Box::new([EMPTY; PAGE]));
+        let page = self.pages[index as usize / PAGE].get_or_insert_with(page);
         let cell = &mut page[index as usize % PAGE];
         let (new, is_exact) = (access.record, self.is_exact);
-        let number = if cell.write.agent == LIST {
-            let list = self.lists.get(cell.write.epoch);
-            if !is_exact && list.len() >= self.bound && !new.info.writes() && is_represented(list, access) {
-                return race_with_writes(list, index, access, races);
+        let how = (self.bound, is_exact);
+        if cell.write.agent == LIST {
+            let number = cell.write.epoch;
+            if let Some(number) = self.lists.touch(number, how, index, access, races) {
+                cell.write.epoch = number;
+                self.set_bound_by_lists();
+            } else if let Some(placed) = self.lists.in_place(number) {
+                *cell = placed;
+                self.lists.give_back(number);
             }
-            self.list.clear();
-            self.list.extend_from_slice(list);
-            Some(cell.write.epoch)
-        } else {
-            let Cell { write, read } = cell;
-            let same = |old: &Record| old.info.mask() == new.info.mask();
-            let after = |old: &Record| old.is_before(access);
-            if new.info.writes() {
-                let replaces = |old: &Record| same(old) && access.replaces(*old, is_exact);
-                let goes = |old: &Record| old.is_none() || same(old) && after(old) && access.covers(*old, is_exact);
-                if (goes(write) || replaces(write)) && goes(read) {
-                    (*write, *read) = (new, Record::NONE);
-                    return;
-                }
-            } else if (write.is_none() || after(write))
-                && (read.is_none()
-                    || same(read)
-                        && (after(read) && access.covers(*read, is_exact) || read.is_repeated_by(new, is_exact)))
-            {
-                *read = new;
+            return;
+        }
+        let Cell { write, read } = cell;
+        let same = |old: &Record| old.info.mask() == new.info.mask();
+        let after = |old: &Record| old.is_before(access);
+        if new.info.writes() {
+            let replaces = |old: &Record| same(old) && access.replaces(*old, is_exact);
+            let goes = |old: &Record| old.is_none() || same(old) && after(old) && access.covers(*old, is_exact);
+            if (goes(write) || replaces(write)) && goes(read) {
+                (*write, *read) = (new, Record::NONE);
                 return;
             }
-            self.list.clear();
-            self.list.extend([*write, *read].iter().filter(|record| !record.is_none()));
-            None
-        };
-        touch_list(&mut self.list, (self.bound, is_exact), index, access, races);
-        match in_place(&self.list) {
-            Some(placed) => {
-                *cell = placed;
-                number.into_iter().for_each(|number| self.lists.give_back(number));
-            }
-            None => {
-                let number = self.lists.put(number, &self.list);
-                (cell.write.agent, cell.write.epoch) = (LIST, number);
-            }
+        } else if (write.is_none() || after(write))
+            && (read.is_none()
+                || same(read)
+                    && (after(read) && access.covers(*read, is_exact) || read.is_repeated_by(new, is_exact)))
+        {
+            *read = new;
+            return;
         }
+        let mut list = [*write, *read, Record::NONE, Record::NONE];
+        if write.is_none() {
+            list.swap(0, 1);
+        }
+        let length = length(&list);
+        let left = sift(&mut list[..length], how, index, access, races);
+        list[left] = new;
+        list[left + 1..].fill(Record::NONE);
+        match in_place(&list[..=left]) {
+            Some(placed) => *cell = placed,
+            None => (write.agent, write.epoch) = (LIST, self.lists.make(list)),
+        }
+    }
+
+    /// Where many lists are long, no other one becomes long.
+    fn set_bound_by_lists(&mut self) {
         if self.lists.long.len() > MOST_LONG {
             self.set_bound(SHORT);
         }
@@ -436,44 +474,45 @@ fn race_with_writes(list: &[Record], index: u64, access: Access<'_>, races: &mut
     races.extend(list.iter().filter(conflicts).map(|old| (*old, index * CELL)));
 }
 
-fn touch_list(
-    list: &mut Vec<Record>,
+/// Takes out of a list what an access makes needless, and one more access if it is full: how many are left, which are the first ones.
+fn sift(
+    list: &mut [Record],
     (bound, is_exact): (usize, bool),
     index: u64,
     access: Access<'_>,
     races: &mut Races,
-) {
+) -> usize {
     let new = access.record;
     let mask = new.info.mask();
     let last = list.iter().rev().find(|old| old.info.writes() && old.info.mask() & mask != 0).copied();
-    list.retain_mut(|old| {
+    let mut left = 0;
+    for at in 0..list.len() {
+        let mut old = list[at];
         let overlap = old.info.mask() & mask;
-        if overlap == 0 {
-            return true;
+        if overlap != 0 {
+            let conflicts = new.info.writes() || old.info.writes();
+            let is_before = old.is_before(access);
+            let races_with = conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster);
+            if races_with {
+                races.push((old, index * CELL));
+            }
+            // An access that raced is told once.
+            let is_known = !is_exact && races_with && new.info.writes();
+            let is_read_behind_write = old.info.writes() && !new.info.writes();
+            // An atomic operation continues the last write alone.
+            let is_continued = !is_exact || !new.info.is_atomic() || last == Some(old);
+            let replaces = is_continued && access.replaces(old, is_exact);
+            let is_covered = is_continued && is_before && access.covers(old, is_exact);
+            if !is_read_behind_write && (is_known || replaces || is_covered || old.is_repeated_by(new, is_exact)) {
+                old.info = old.info.with_mask(old.info.mask() & !mask);
+            }
         }
-        let conflicts = new.info.writes() || old.info.writes();
-        let is_before = old.is_before(access);
-        if conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster) {
-            races.push((*old, index * CELL));
+        if old.info.mask() != 0 {
+            list[left] = old;
+            left += 1;
         }
-        // An access that raced is told once.
-        let is_known = !is_exact
-            && conflicts
-            && !is_before
-            && !old.is_morally_strong_with(new, access.cluster)
-            && new.info.writes();
-        let is_read_behind_write = old.info.writes() && !new.info.writes();
-        // An atomic operation continues the last write alone.
-        let is_continued = !is_exact || !new.info.is_atomic() || last == Some(*old);
-        let replaces = is_continued && access.replaces(*old, is_exact);
-        let is_covered = is_continued && is_before && access.covers(*old, is_exact);
-        let goes = !is_read_behind_write && (is_known || replaces || is_covered || old.is_repeated_by(new, is_exact));
-        if goes {
-            old.info = old.info.with_mask(old.info.mask() & !mask);
-        }
-        old.info.mask() != 0
-    });
-    if list.len() >= bound {
+    }
+    if left >= bound {
         // Others of the same warp, then of the same CTA, say the same more often than strangers do.
         let near = |old: &Record| {
             (
@@ -482,8 +521,9 @@ fn touch_list(
                 old.agent / 32 == new.agent / 32,
             )
         };
-        let victim = (0..list.len()).max_by_key(|place| near(&list[*place])).unwrap_or(0);
-        list.remove(victim);
+        let victim = (0..left).max_by_key(|place| near(&list[*place])).unwrap_or(0);
+        list.copy_within(victim + 1..left, victim);
+        left -= 1;
     }
-    list.push(new);
+    left
 }

@@ -307,11 +307,8 @@ impl Locations {
         if !of.releases && !of.pending.releases() && !is_known {
             return;
         }
-        if !of.releases
-            && !of.pending.releases()
-            && !(is_atomic && self.releases(of.address))
-            && self.forget(of.address)
-        {
+        let releases = of.releases || of.pending.releases() || is_atomic && self.releases(of.address);
+        if !releases && self.forget(of.address) {
             return;
         }
         let agent = of.record.agent;
