@@ -170,7 +170,12 @@ impl<'m> State<'m> {
         self.programs.get(kernel).map(of).ok_or_else(Vec::new)
     }
 
-    pub fn run(&mut self, launch: &Launch, most: u64, is_trial: bool) -> Result<(Report, u64, Learned), Vec<LaunchError>> {
+    pub fn run(
+        &mut self,
+        launch: &Launch,
+        most: u64,
+        is_trial: bool,
+    ) -> Result<(Report, u64, Learned), Vec<LaunchError>> {
         self.with_program(&launch.kernel, |_| ())?;
         let Some(program) = self.programs.get(&launch.kernel) else { return Err(Vec::new()) };
         let mut errors = limits(program, launch, &self.options);

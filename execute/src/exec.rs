@@ -441,7 +441,12 @@ impl Machine<'_> {
             }
         }
         if self.cluster > 1 {
-            self.clusters.entry(cta.index / self.cluster).or_default().ended += lanes.count_ones();
+            let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
+            cluster.ended += lanes.count_ones();
+            if self.options.lenient {
+                let threads = Self::threads(warp, lanes).map(|(_, thread)| thread as usize);
+                threads.for_each(|thread| cluster.past.join(&cta.order[thread].clock));
+            }
             self.open_cluster(cta);
         }
     }

@@ -2,11 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use crate::{
-    Argument, Buffer, Contents, Device, Dim3, Launch, TensorMap,
-    code::Parameter,
-    device::State,
-};
+use crate::{Argument, Buffer, Contents, Device, Dim3, Launch, TensorMap, code::Parameter, device::State};
 
 /// How many bytes a buffer has at most.
 const GROWS: u64 = 1 << 28;

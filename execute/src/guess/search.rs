@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ptx_isa::{AluOp, Head, Module, arithmetic::Computation};
+use ptx_isa::{AluOp, Family, Head, Module, arithmetic::Computation};
 
 use super::{
     assumed::{Assumed, Assumption, Buffers, Value},
@@ -70,6 +70,8 @@ const BLOCKS: [u32; 16] = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 4
 const PLANES: [Dim3; 5] = [[8, 8, 1], [16, 16, 1], [16, 20, 1], [32, 4, 1], [32, 8, 1]];
 /// What the boxes of tensor maps have before mbarriers say more, in bytes: that much of shared memory a store surely reads.
 const BOX: u64 = 128;
+/// How many clusters a grid has where one takes others.
+const MORE: u32 = 40;
 /// How many launches are given.
 const MOST: usize = 4;
 /// The most shared memory of a CTA, in bytes.
@@ -127,16 +129,18 @@ impl<'m> Search<'m> {
     fn new(module: &'m Module, kernel: &str, given: &'m Given, deadline: Instant) -> Result<Self, Vec<LaunchError>> {
         let options = Options { schedule: Schedule::WarpAhead, races: false, ..Options::default() };
         let mut state = State::new(module, options)?;
-        let (start, numbers, is_plane) = state.with_program(kernel, |program| {
+        let (start, numbers, is_plane, takes) = state.with_program(kernel, |program| {
             let start = start(program, kernel, given);
-            (start, super::numbers(program), reads_plane(program))
+            (start, super::numbers(program), reads_plane(program), takes_others(program))
         })?;
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
         let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
         let held = state.held();
         let mut search = Self { state, held, given, head, start, numbers, is_plane, deadline };
         let cluster = given.cluster.or(search.head.required_ctas).unwrap_or([1; 3]);
-        (search.start.cluster, search.start.grid) = (cluster, given.grid.unwrap_or(cluster));
+        // CTAs take others only if these have not begun, and some begin at once.
+        let grid = if takes { [cluster[0] * MORE, cluster[1], cluster[2]] } else { cluster };
+        (search.start.cluster, search.start.grid) = (cluster, given.grid.unwrap_or(grid));
         Ok(search)
     }
 
@@ -186,7 +190,7 @@ impl<'m> Search<'m> {
         let most = self.head.most_threads.unwrap_or(1024);
         let lines = BLOCKS.iter().map(|threads| [*threads, 1, 1]);
         let planes = PLANES.into_iter().filter(|_| self.is_plane);
-        let all = planes.chain(lines).filter(|block| block.iter().product::<u32>() <= most);
+        let all = lines.chain(planes).filter(|block| block.iter().product::<u32>() <= most);
         // What a kernel is compiled for at most is what it is launched with most often.
         let declared = self.head.most_threads.map(|most| [most, 1, 1]);
         declared.into_iter().chain(all).collect()
@@ -227,12 +231,7 @@ impl<'m> Search<'m> {
     }
 
     /// Puts into a launch what its trial missed; whether that was anything.
-    fn learn(
-        &mut self,
-        launch: &mut Assumed,
-        learned: &Learned,
-        buffers: &Buffers,
-    ) -> Result<bool, Vec<LaunchError>> {
+    fn learn(&mut self, launch: &mut Assumed, learned: &Learned, buffers: &Buffers) -> Result<bool, Vec<LaunchError>> {
         let (before, given) = (launch.clone(), self.given);
         let number = number_of(launch);
         self.state.with_program(&before.kernel, |program| {
@@ -325,12 +324,21 @@ fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<u32>) {
     ((own.map(|(_, step)| weight(&step.op)).sum(), all), lines)
 }
 
+/// Whether CTAs take the work of others that have not begun.
+fn takes_others(program: &Program) -> bool {
+    program.steps.iter().any(|step| match &step.op {
+        Op::Asynchronous(of) => of.form.family() == Family::ClusterlaunchcontrolTryCancelAsync,
+        _ => false,
+    })
+}
+
 /// Whether the kernel looks at the second direction of the place of a thread.
 fn reads_plane(program: &Program) -> bool {
     let second = |source: &Source| *source == Source::Special(Special::Tid(1));
     program.steps.iter().any(|step| match &step.op {
         Op::Compute(of) => {
-            of.sources[..of.count].iter().any(second) && matches!(of.of, Computation::Alu(AluOp::Mov, _) | Computation::Cvt { .. })
+            of.sources[..of.count].iter().any(second)
+                && matches!(of.of, Computation::Alu(AluOp::Mov, _) | Computation::Cvt { .. })
         }
         _ => false,
     })
@@ -409,12 +417,10 @@ fn map_at<'l>(
                 _ => None,
             })
         }
-        Region::Global(piece, at) => {
-            match &launch.fields.get(field_of(launch, buffers, piece)?)?.value {
-                Value::Buffer(maps) => maps.iter().find(|(own, _)| *own == at).map(|(_, map)| map),
-                _ => None,
-            }
-        }
+        Region::Global(piece, at) => match &launch.fields.get(field_of(launch, buffers, piece)?)?.value {
+            Value::Buffer(maps) => maps.iter().find(|(own, _)| *own == at).map(|(_, map)| map),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -427,13 +433,7 @@ fn put_map(launch: &mut Assumed, program: &Program, buffers: &Buffers, place: Re
     replace_map(launch, program, buffers, place, map_of(rank, bytes));
 }
 
-fn replace_map(
-    launch: &mut Assumed,
-    program: &Program,
-    buffers: &Buffers,
-    place: Region,
-    map: crate::TensorMap,
-) {
+fn replace_map(launch: &mut Assumed, program: &Program, buffers: &Buffers, place: Region, map: crate::TensorMap) {
     match place {
         Region::Param(at) => {
             let Some((parameter, offset)) = Assumed::place(&program.parameters, at) else { return };
