@@ -77,8 +77,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
     let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "ptx")).collect();
     files.sort();
-    // A large part of the small ones is enough for a first look, and the largest stand elsewhere, too.
-    files.retain(|path| all() || fs::metadata(path).is_ok_and(|data| data.len() < 50_000));
+    // The small ones are enough for a first look.
+    files.retain(|path| all() || fs::metadata(path).is_ok_and(|data| data.len() < 9_000));
     files
 }
 
@@ -161,15 +161,15 @@ fn reported(path: &Path) -> Result<(), Failed> {
         .map(|line| line.replacen("// before: ", "", 1) + "\n")
         .collect();
     let (before, fixed): (Module, Module) = (before.parse()?, fixed.parse()?);
-    let old = found(&name, &before, true, 9)?;
+    let old = found(&name, &before, true, 6)?;
     let is_silent = WARNED.contains(&&*name) || NOT_SHOWN.iter().any(|(other, _)| *other == name);
     match (wrong(&old).first(), is_silent) {
         (None, false) => return Err("no witness before the fix".into()),
         (Some(witness), true) => return Err(format!("there is a witness: {}", said(witness)).into()),
-        (Some(witness), false) => again(&before, witness, limits(9))?,
+        (Some(witness), false) => again(&before, witness, limits(6))?,
         (None, true) => {}
     }
-    let new = found(&name, &fixed, true, 3)?;
+    let new = found(&name, &fixed, true, 2)?;
     match wrong(&new).first() {
         Some(witness) => Err(format!("behind the fix: {}", said(witness)).into()),
         None => Ok(()),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ptx_isa::{AluOp, Family, Head, Module, arithmetic::Computation};
 
 use super::{
-    assumed::{Assumed, Assumption, Buffers, Value},
+    assumed::{Assumed, Assumption, Buffers, OfField, Value},
     boxes::{boxes, map_of},
     fields::{Field, FieldKind, fields},
 };
@@ -197,7 +197,7 @@ impl<'m> Search<'m> {
     }
 
     /// One launch on fresh memory.
-    fn try_one(&mut self, launch: &Assumed) -> Result<(Tried, Learned, Vec<((usize, u64), Buffer)>), Vec<LaunchError>> {
+    fn try_one(&mut self, launch: &Assumed) -> Result<(Tried, Learned, Buffers), Vec<LaunchError>> {
         self.state.restore(&self.held);
         let (on, buffers) = launch.on(&mut self.state);
         let (report, steps, learned) = self.state.run(&on, STEPS, true)?;
@@ -231,7 +231,12 @@ impl<'m> Search<'m> {
     }
 
     /// Puts into a launch what its trial missed; whether that was anything.
-    fn learn(&mut self, launch: &mut Assumed, learned: &Learned, buffers: &Buffers) -> Result<bool, Vec<LaunchError>> {
+    fn learn(
+        &mut self,
+        launch: &mut Assumed,
+        learned: &Learned,
+        buffers: &[OfField],
+    ) -> Result<bool, Vec<LaunchError>> {
         let (before, given) = (launch.clone(), self.given);
         let number = number_of(launch);
         self.state.with_program(&before.kernel, |program| {
@@ -396,7 +401,7 @@ fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given
 }
 
 /// The field that has a piece of global memory.
-fn field_of(launch: &Assumed, buffers: &Buffers, piece: usize) -> Option<usize> {
+fn field_of(launch: &Assumed, buffers: &[OfField], piece: usize) -> Option<usize> {
     let (at, _) = buffers.iter().find(|(_, buffer)| *buffer == Buffer(piece as u32))?;
     launch.fields.iter().position(|field| (field.parameter, field.offset) == *at)
 }
@@ -405,7 +410,7 @@ fn field_of(launch: &Assumed, buffers: &Buffers, piece: usize) -> Option<usize> 
 fn map_at<'l>(
     launch: &'l Assumed,
     program: &Program,
-    buffers: &Buffers,
+    buffers: &[OfField],
     place: Region,
 ) -> Option<&'l crate::TensorMap> {
     match place {
@@ -426,14 +431,14 @@ fn map_at<'l>(
 }
 
 /// Puts a tensor map of so many dimensions where it is missed.
-fn put_map(launch: &mut Assumed, program: &Program, buffers: &Buffers, place: Region, rank: usize) {
+fn put_map(launch: &mut Assumed, program: &Program, buffers: &[OfField], place: Region, rank: usize) {
     let bytes = map_at(launch, program, buffers, place).map_or(BOX, |map| {
         map.box_sizes[..map.rank.min(5) as usize].iter().map(|size| u64::from(*size)).product::<u64>() * 2
     });
     replace_map(launch, program, buffers, place, map_of(rank, bytes));
 }
 
-fn replace_map(launch: &mut Assumed, program: &Program, buffers: &Buffers, place: Region, map: crate::TensorMap) {
+fn replace_map(launch: &mut Assumed, program: &Program, buffers: &[OfField], place: Region, map: crate::TensorMap) {
     match place {
         Region::Param(at) => {
             let Some((parameter, offset)) = Assumed::place(&program.parameters, at) else { return };
