@@ -139,9 +139,10 @@ impl Machine<'_> {
             true => Chain::TensorLoad(warp.first / 32),
             false => Chain::TensorStore(warp.first / 32),
         };
-        // A warp has its own quarter of the lanes, and kernels leave it out of addresses.
-        let quarter = warp.first / 32 % 4 * 32;
-        let address = self.number(cta, warp, at, of, Role::Tmem) as u32 & !(0x60 << 16) | quarter << 16;
+        let mut address = self.number(cta, warp, at, of, Role::Tmem) as u32;
+        if self.options.lenient {
+            address = address & !(0x60 << 16) | (warp.first / 32 % 4 * 32) << 16;
+        }
         let split = self.number(cta, warp, at, of, Role::Split) as u32;
         let plain: Vec<&str> = of.form.modifiers().to_vec();
         let reduces = of.form.family() == Family::Tcgen05LdRed;

@@ -8,6 +8,7 @@ use super::{
     assumed::{Assumed, Assumption, Buffers, OfField, Value},
     boxes::{boxes, map_of},
     fields::{Field, FieldKind, fields},
+    numbers::numbers,
 };
 use crate::{
     Buffer, Dim3, FindingKind, LaunchError, Options, Schedule,
@@ -131,7 +132,7 @@ impl<'m> Search<'m> {
         let mut state = State::new(module, options)?;
         let (start, numbers, is_plane, takes) = state.with_program(kernel, |program| {
             let start = start(program, kernel, given);
-            (start, super::numbers(program), reads_plane(program), takes_others(program))
+            (start, numbers(program), reads_plane(program), takes_others(program))
         })?;
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
         let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
