@@ -181,6 +181,10 @@ impl Machine<'_> {
         let has_arrived = |lane: &usize| cta.order[warp.first as usize + lane].cluster == Some(cluster.phase);
         cluster.arrived -= each(lanes).filter(has_arrived).count() as u32;
         cluster.ended += lanes.count_ones();
+        if self.options.lenient {
+            let threads = each(lanes).map(|lane| warp.first as usize + lane);
+            threads.for_each(|thread| cluster.past.join(&cta.order[thread].clock));
+        }
         self.open_cluster(cta);
     }
 

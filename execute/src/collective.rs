@@ -138,6 +138,9 @@ impl Machine<'_> {
         let wanted = own & warp.live;
         if wanted & !lanes == 0 || lanes & !warp.gathered == 0 {
             warp.gathered &= !lanes;
+            if self.options.lenient {
+                self.meet_lanes(cta, warp, group.lanes);
+            }
             return Some(group);
         }
         warp.groups[index].wait = Wait::Gather(own, is_barrier);

@@ -123,6 +123,10 @@ pub struct Options {
     pub most_steps: u64,
     /// How many bytes of memory the machine may use.
     pub memory_limit: u64,
+    /// Whether more is ordered than the manual says, as GPUs have it and kernels rely on it: lanes that do an instruction together
+    /// (`.sync.aligned`, votes, shuffles), what a thread has seen with its `tcgen05.commit`, and threads that end with the barrier of
+    /// the cluster that then opens. And a warp accesses its own quarter of the lanes of tensor memory, whatever quarter it names.
+    pub lenient: bool,
     /// How many findings of one kind and place are kept.
     pub findings: usize,
 }
@@ -137,6 +141,7 @@ impl Default for Options {
             step_limit: 1 << 24,
             most_steps: u64::MAX,
             memory_limit: 8 << 30,
+            lenient: false,
             findings: 1,
         }
     }

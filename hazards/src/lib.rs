@@ -16,5 +16,5 @@ pub use self::{
     kernel::*,
     litmus::litmus,
     read::read,
-    witness::{Search, Witness, Witnesses, Class, Limits, witnesses},
+    witness::{Class, Limits, Witness, Witnesses, options, witnesses},
 };

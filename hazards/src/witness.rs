@@ -7,9 +7,7 @@ mod class;
 
 use std::time::{Duration, Instant};
 
-use ptx_execute::{
-    Device, Finding as Found, FindingKind, Given, LaunchError, Options, Schedule, Site, Tried, search,
-};
+use ptx_execute::{Device, Finding as Found, FindingKind, Given, LaunchError, Options, Schedule, Site, Tried, search};
 use ptx_isa::Module;
 
 pub use self::class::Class;
@@ -38,8 +36,7 @@ impl Default for Limits {
 pub struct Witness {
     /// The launch, which [`ptx_execute::Assumed::launch`] makes on a new device with the seed.
     pub launch: ptx_execute::Assumed,
-    /// What all that is random is made of: the options are `Options::default().of_seed(seed)` with as many instructions as the limit
-    /// says.
+    /// What all that is random is made of: [`options`] of it are how it is run.
     pub seed: u64,
     /// The order of the threads, which follows from the seed.
     pub schedule: Schedule,
@@ -73,6 +70,12 @@ pub struct Witnesses {
     pub is_cut: bool,
 }
 
+/// How an execution with a seed is run.
+pub fn options(seed: u64, limits: Limits) -> Options {
+    let options = Options { most_steps: limits.steps, lenient: true, findings: 2, ..Options::default() };
+    options.of_seed(seed)
+}
+
 /// How many seeds are tried with each launch: two for each schedule.
 const SEEDS: u64 = 10;
 
@@ -95,7 +98,7 @@ pub fn witnesses(
 }
 
 /// A search that goes on.
-pub struct Search<'s> {
+struct Search<'s> {
     module: &'s Module,
     proposed: &'s [Finding],
     limits: Limits,
@@ -130,16 +133,24 @@ impl Search<'_> {
 
     fn run_once(&mut self, tried: &Tried, seed: u64) -> Result<(), Vec<LaunchError>> {
         self.all.runs += 1;
-        let options = Options { most_steps: self.limits.steps, findings: 2, ..Options::default().of_seed(seed) };
+        let options = options(seed, self.limits);
         let schedule = options.schedule;
         let mut device = Device::new(self.module, options)?;
         let launch = tried.launch.launch(&mut device);
         let report = device.launch(&launch)?;
         // What comes behind an access that went astray is garbage.
         let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
-        for found in report.findings.into_iter().take(astray.unwrap_or(usize::MAX)) {
-            let Some(class) = class(&found, tried) else { continue };
+        let findings: Vec<Found> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
+        let is_too_large = findings.iter().any(is_of_too_large_a_box);
+        for found in findings {
+            if is_too_large && is_of_box(&found) {
+                continue;
+            }
             let shows = self.shown(&found);
+            // A wrong use may come of an argument, unless it is where the check expects it.
+            let is_expected = found.kind == FindingKind::Misuse && shows.is_some();
+            let class = if is_expected { Some(Class::Wrong) } else { class(&found, tried) };
+            let Some(class) = class else { continue };
             let (launch, found) = (tried.launch.clone(), found);
             let witness = Witness { launch, seed, schedule, class, found, shows };
             let list = if class == Class::Plain { &mut self.all.plain } else { &mut self.all.found };
@@ -162,10 +173,14 @@ impl Search<'_> {
         };
         let object = found.place.as_deref().map(|place| place.split(['+', ' ']).next().unwrap_or(place));
         let is_near = |finding: &Finding| {
-            let at_second = finding.line == found.site.line || Some(finding.line) == found.other.as_ref().map(|site| site.line);
+            let at_second =
+                finding.line == found.site.line || Some(finding.line) == found.other.as_ref().map(|site| site.line);
             at_second && object.is_some_and(|object| finding.message.contains(object))
         };
         let exact = self.proposed.iter().position(|finding| pair(finding) == own);
+        // What is wrong with one instruction is wrong with whatever it follows.
+        let single = |finding: &Finding| found.other.is_none() && finding.line == found.site.line;
+        let exact = exact.or_else(|| self.proposed.iter().position(single));
         exact.or_else(|| self.proposed.iter().position(is_near))
     }
 }
@@ -174,6 +189,23 @@ fn lines(found: &Found) -> (u32, u32) {
     let second = found.site.line;
     let first = found.other.as_ref().map_or(second, |Site { line, .. }| *line);
     (first.min(second), first.max(second))
+}
+
+/// Whether a copy through a tensor map takes part.
+fn is_of_box(found: &Found) -> bool {
+    let of = |site: &Site| site.instruction.starts_with("cp.async.bulk.tensor");
+    of(&found.site) || found.other.as_ref().is_some_and(of)
+}
+
+/// Whether copies through tensor maps meet each other or an mbarrier: their boxes, which no PTX says, are too large then.
+fn is_of_too_large_a_box(found: &Found) -> bool {
+    let loads =
+        |site: &Site| site.instruction.starts_with("cp.async.bulk.tensor") && site.instruction.contains("mbarrier");
+    let is_barrier = |site: &Site| site.instruction.starts_with("mbarrier.");
+    let Some(other) = &found.other else { return false };
+    let (one, two) = (&found.site, other);
+    let apart = loads(one) && loads(two) && one.line != two.line;
+    apart || loads(one) && is_barrier(two) || loads(two) && is_barrier(one)
 }
 
 /// Whether what an execution does behind it says nothing of the kernel: arguments that were made up may lead there.

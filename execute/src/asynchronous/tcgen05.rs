@@ -139,7 +139,10 @@ impl Machine<'_> {
             true => Chain::TensorLoad(warp.first / 32),
             false => Chain::TensorStore(warp.first / 32),
         };
-        let address = self.number(cta, warp, at, of, Role::Tmem) as u32;
+        let mut address = self.number(cta, warp, at, of, Role::Tmem) as u32;
+        if self.options.lenient {
+            address = address & !(0x60 << 16) | (warp.first / 32 % 4 * 32) << 16;
+        }
         let split = self.number(cta, warp, at, of, Role::Split) as u32;
         let plain: Vec<&str> = of.form.modifiers().to_vec();
         let reduces = of.form.family() == Family::Tcgen05LdRed;
@@ -400,7 +403,10 @@ impl Machine<'_> {
 
     pub fn finish_commit(&mut self, cta: &mut Cta, op: &Begun, keys: &[Key], agent: Agent, epoch: Epoch) {
         let at = Lane { lane: 0, thread: op.thread, pc: op.pc, base: 0 };
-        let mut past = op.start.past().chains(cta.threads);
+        let mut past = op.start.past();
+        if !self.options.lenient {
+            past = past.chains(cta.threads);
+        }
         past.see(agent, epoch);
         keys.iter().for_each(|key| self.arrive_of_operation(cta, at, *key, &past));
     }

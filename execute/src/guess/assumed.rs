@@ -2,11 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use crate::{
-    Argument, Buffer, Contents, Device, Dim3, Launch, TensorMap,
-    code::Parameter,
-    device::State,
-};
+use crate::{Argument, Buffer, Contents, Device, Dim3, Launch, TensorMap, code::Parameter, device::State};
 
 /// How many bytes a buffer has at most.
 const GROWS: u64 = 1 << 28;
@@ -31,7 +27,8 @@ pub struct Assumed {
 }
 
 /// By parameter and the offset in it, the buffers that were made for fields.
-pub(super) type Buffers = [((usize, u64), Buffer)];
+pub(super) type Buffers = Vec<OfField>;
+pub(super) type OfField = ((usize, u64), Buffer);
 
 /// What is assumed of a parameter, or of a part of it. Other parts are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +63,7 @@ impl Assumed {
     }
 
     /// The same, and the buffer of each field that has one.
-    pub(super) fn on(&self, state: &mut State<'_>) -> (Launch, Vec<((usize, u64), Buffer)>) {
+    pub(super) fn on(&self, state: &mut State<'_>) -> (Launch, Buffers) {
         let mut buffers = Vec::new();
         for field in &self.fields {
             let buffer = match &field.value {
@@ -91,7 +88,7 @@ impl Assumed {
         (launch, buffers)
     }
 
-    fn argument(&self, parameter: usize, buffers: &Buffers, state: &State<'_>) -> Argument {
+    fn argument(&self, parameter: usize, buffers: &[OfField], state: &State<'_>) -> Argument {
         let bytes = self.parameters[parameter].1;
         let mut all = vec![0; bytes as usize];
         for field in self.fields.iter().filter(|field| field.parameter == parameter) {

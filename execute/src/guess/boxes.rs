@@ -4,13 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::{
-    TensorMap,
-    in_flight::Key,
-    learned::Told,
-    matrix::map::TensorElement,
-    memory::Region,
-};
+use crate::{TensorMap, in_flight::Key, learned::Told, matrix::map::TensorElement, memory::Region};
 
 /// How long the rows of a box are, in bytes.
 const ROW: u64 = 128;
@@ -63,6 +57,10 @@ pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Regio
     let phases = phases(told, is_open);
     // What is in flight at the same time lies apart.
     let mut places: Vec<Key> = phases.iter().flat_map(|phase| phase.copies.iter().map(|(_, to)| *to)).collect();
+    // So do mbarriers.
+    places.extend(told.iter().map(|one| match one {
+        Told::Expects(key, _) | Told::Settles(key) | Told::Copy { barrier: key, .. } => *key,
+    }));
     places.sort_unstable();
     places.dedup();
     let gap = |map: Region| {
@@ -111,7 +109,8 @@ fn phases(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> Vec<Phase> {
 
 /// The bytes of maps, of each of which there are so many copies in a phase that expects `all`.
 fn solve(open: &[(Region, u64)], all: u64, gap: &dyn Fn(Region) -> Option<u64>) -> Vec<(Region, u64)> {
-    let fits = |map: Region, bytes: u64| bytes >= 16 && bytes.is_multiple_of(16) && gap(map).is_none_or(|gap| bytes <= gap);
+    let fits =
+        |map: Region, bytes: u64| bytes >= 16 && bytes.is_multiple_of(16) && gap(map).is_none_or(|gap| bytes <= gap);
     // All but one fill what lies in front of the next place, and the last one has the rest.
     for (last, (map, count)) in open.iter().enumerate() {
         let others = || open.iter().enumerate().filter(move |(index, _)| *index != last).map(|(_, one)| one);

@@ -5,12 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ptx_isa::{AluOp, Head, Module, arithmetic::Computation};
+use ptx_isa::{AluOp, Family, Head, Module, arithmetic::Computation};
 
 use super::{
-    assumed::{Assumed, Assumption, Buffers, Value},
+    assumed::{Assumed, Assumption, Buffers, OfField, Value},
     boxes::{boxes, map_of},
     fields::{Field, FieldKind, fields},
+    numbers::numbers,
 };
 use crate::{
     Buffer, Dim3, FindingKind, LaunchError, Options, Schedule,
@@ -73,6 +74,8 @@ const BLOCKS: [u32; 16] = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 4
 const PLANES: [Dim3; 5] = [[8, 8, 1], [16, 16, 1], [16, 20, 1], [32, 4, 1], [32, 8, 1]];
 /// What the boxes of tensor maps have before mbarriers say more, in bytes: that much of shared memory a store surely reads.
 const BOX: u64 = 128;
+/// How many clusters a grid has where one takes others.
+const MORE: u32 = 40;
 /// How many launches are given.
 const MOST: usize = 4;
 /// The most shared memory of a CTA, in bytes.
@@ -130,16 +133,18 @@ impl<'m> Search<'m> {
     fn new(module: &'m Module, kernel: &str, given: &'m Given, deadline: Instant) -> Result<Self, Vec<LaunchError>> {
         let options = Options { schedule: Schedule::WarpAhead, races: false, ..Options::default() };
         let mut state = State::new(module, options)?;
-        let (start, numbers, is_plane) = state.with_program(kernel, |program| {
+        let (start, numbers, is_plane, takes) = state.with_program(kernel, |program| {
             let start = start(program, kernel, given);
-            (start, super::numbers(program), reads_plane(program))
+            (start, numbers(program), reads_plane(program), takes_others(program))
         })?;
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
         let head = function.map(|function| Head::read(&function.head)).unwrap_or_default();
         let held = state.held();
         let mut search = Self { state, held, given, head, start, numbers, is_plane, deadline };
         let cluster = given.cluster.or(search.head.required_ctas).unwrap_or([1; 3]);
-        (search.start.cluster, search.start.grid) = (cluster, given.grid.unwrap_or(cluster));
+        // CTAs take others only if these have not begun, and some begin at once.
+        let grid = if takes { [cluster[0] * MORE, cluster[1], cluster[2]] } else { cluster };
+        (search.start.cluster, search.start.grid) = (cluster, given.grid.unwrap_or(grid));
         Ok(search)
     }
 
@@ -189,14 +194,14 @@ impl<'m> Search<'m> {
         let most = self.head.most_threads.unwrap_or(1024);
         let lines = BLOCKS.iter().map(|threads| [*threads, 1, 1]);
         let planes = PLANES.into_iter().filter(|_| self.is_plane);
-        let all = planes.chain(lines).filter(|block| block.iter().product::<u32>() <= most);
+        let all = lines.chain(planes).filter(|block| block.iter().product::<u32>() <= most);
         // What a kernel is compiled for at most is what it is launched with most often.
         let declared = self.head.most_threads.map(|most| [most, 1, 1]);
         declared.into_iter().chain(all).collect()
     }
 
     /// One launch on fresh memory.
-    fn try_one(&mut self, launch: &Assumed) -> Result<(Tried, Learned, Vec<((usize, u64), Buffer)>), Vec<LaunchError>> {
+    fn try_one(&mut self, launch: &Assumed) -> Result<(Tried, Learned, Buffers), Vec<LaunchError>> {
         self.state.restore(&self.held);
         let (on, buffers) = launch.on(&mut self.state);
         let (report, steps, learned) = self.state.run(&on, STEPS, true, &mut |_| ControlFlow::Continue(()))?;
@@ -234,7 +239,7 @@ impl<'m> Search<'m> {
         &mut self,
         launch: &mut Assumed,
         learned: &Learned,
-        buffers: &Buffers,
+        buffers: &[OfField],
     ) -> Result<bool, Vec<LaunchError>> {
         let (before, given) = (launch.clone(), self.given);
         let number = number_of(launch);
@@ -328,12 +333,21 @@ fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<u32>) {
     ((own.map(|(_, step)| weight(&step.op)).sum(), all), lines)
 }
 
+/// Whether CTAs take the work of others that have not begun.
+fn takes_others(program: &Program) -> bool {
+    program.steps.iter().any(|step| match &step.op {
+        Op::Asynchronous(of) => of.form.family() == Family::ClusterlaunchcontrolTryCancelAsync,
+        _ => false,
+    })
+}
+
 /// Whether the kernel looks at the second direction of the place of a thread.
 fn reads_plane(program: &Program) -> bool {
     let second = |source: &Source| *source == Source::Special(Special::Tid(1));
     program.steps.iter().any(|step| match &step.op {
         Op::Compute(of) => {
-            of.sources[..of.count].iter().any(second) && matches!(of.of, Computation::Alu(AluOp::Mov, _) | Computation::Cvt { .. })
+            of.sources[..of.count].iter().any(second)
+                && matches!(of.of, Computation::Alu(AluOp::Mov, _) | Computation::Cvt { .. })
         }
         _ => false,
     })
@@ -391,7 +405,7 @@ fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given
 }
 
 /// The field that has a piece of global memory.
-fn field_of(launch: &Assumed, buffers: &Buffers, piece: usize) -> Option<usize> {
+fn field_of(launch: &Assumed, buffers: &[OfField], piece: usize) -> Option<usize> {
     let (at, _) = buffers.iter().find(|(_, buffer)| *buffer == Buffer(piece as u32))?;
     launch.fields.iter().position(|field| (field.parameter, field.offset) == *at)
 }
@@ -400,7 +414,7 @@ fn field_of(launch: &Assumed, buffers: &Buffers, piece: usize) -> Option<usize> 
 fn map_at<'l>(
     launch: &'l Assumed,
     program: &Program,
-    buffers: &Buffers,
+    buffers: &[OfField],
     place: Region,
 ) -> Option<&'l crate::TensorMap> {
     match place {
@@ -412,31 +426,23 @@ fn map_at<'l>(
                 _ => None,
             })
         }
-        Region::Global(piece, at) => {
-            match &launch.fields.get(field_of(launch, buffers, piece)?)?.value {
-                Value::Buffer(maps) => maps.iter().find(|(own, _)| *own == at).map(|(_, map)| map),
-                _ => None,
-            }
-        }
+        Region::Global(piece, at) => match &launch.fields.get(field_of(launch, buffers, piece)?)?.value {
+            Value::Buffer(maps) => maps.iter().find(|(own, _)| *own == at).map(|(_, map)| map),
+            _ => None,
+        },
         _ => None,
     }
 }
 
 /// Puts a tensor map of so many dimensions where it is missed.
-fn put_map(launch: &mut Assumed, program: &Program, buffers: &Buffers, place: Region, rank: usize) {
+fn put_map(launch: &mut Assumed, program: &Program, buffers: &[OfField], place: Region, rank: usize) {
     let bytes = map_at(launch, program, buffers, place).map_or(BOX, |map| {
         map.box_sizes[..map.rank.min(5) as usize].iter().map(|size| u64::from(*size)).product::<u64>() * 2
     });
     replace_map(launch, program, buffers, place, map_of(rank, bytes));
 }
 
-fn replace_map(
-    launch: &mut Assumed,
-    program: &Program,
-    buffers: &Buffers,
-    place: Region,
-    map: crate::TensorMap,
-) {
+fn replace_map(launch: &mut Assumed, program: &Program, buffers: &[OfField], place: Region, map: crate::TensorMap) {
     match place {
         Region::Param(at) => {
             let Some((parameter, offset)) = Assumed::place(&program.parameters, at) else { return };

@@ -8,7 +8,7 @@ use ptx_execute::{End, Finding, FindingKind, Tried};
 pub enum Class {
     /// A race with an asynchronous operation or an mbarrier, or one of these misused.
     Wrong,
-    /// Ordered, but for a proxy fence behind a read, which the manual asks for and many kernels do without.
+    /// What the manual asks for, and many kernels do without; or a hang, which may take an order of threads that no GPU has.
     Warning,
     /// Of ordinary accesses alone.
     Plain,
@@ -39,10 +39,11 @@ pub fn class(finding: &Finding, tried: &Tried) -> Option<Class> {
         FindingKind::Race if is_moved(finding) => Some(Class::Warning),
         // Rows of a tensor may overlap only since its strides are made up.
         FindingKind::Race if is_in_buffer(finding, tried) && !finding.message.contains("tensor map") => None,
-        FindingKind::Race if is_read_before_copy(finding) => Some(Class::Warning),
+        FindingKind::Race if is_lenient(finding) => Some(Class::Warning),
         FindingKind::Race => Some(Class::Wrong),
-        // Of the launches that were tried, none ends: then the arguments may be why.
-        FindingKind::Hang if tried.end == End::Ended => Some(Class::Wrong),
+        // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
+        FindingKind::Hang if tried.end == End::Ended => Some(Class::Warning),
+        // If no launch ends, the arguments may be why.
         FindingKind::BarrierCount | FindingKind::TensorMemory if tried.end == End::Ended => Some(Class::Wrong),
         _ => None,
     }
@@ -60,7 +61,12 @@ fn is_in_buffer(finding: &Finding, tried: &Tried) -> bool {
     tried.launch.fields.iter().any(|field| place.starts_with(&tried.launch.name_of(field)))
 }
 
-/// Whether only a proxy fence is missing, between a read and a copy that overwrites what was read.
-fn is_read_before_copy(finding: &Finding) -> bool {
-    finding.lacks_fence && finding.message.starts_with("a read and an asynchronous write")
+/// Whether the manual asks for more than many kernels have: for a proxy fence between a read, an initialization or an allocation and
+/// a copy, and for an order of what arrives at an mbarrier with its end.
+fn is_lenient(finding: &Finding) -> bool {
+    let sites = [Some(&finding.site), finding.other.as_ref()];
+    let has = |name: &str| sites.iter().flatten().any(|site| site.instruction.starts_with(name));
+    let is_read = finding.message.starts_with("a read and an asynchronous write");
+    let is_setup = has("mbarrier.init") || has("tcgen05.alloc");
+    finding.lacks_fence && (is_read || is_setup) || has("mbarrier.inval")
 }

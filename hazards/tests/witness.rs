@@ -1,0 +1,190 @@
+//! Executions that show what the check proposes: of bugs that others reported, before their fix and not behind it; and of kernels of
+//! others, which are right but for those that are named here.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_execute::{Device, End, Given};
+use ptx_hazards::{Class, Finding, Limits, Verdict, Witness, check, options, read, witnesses};
+use ptx_isa::{Head, Module};
+use ptx_memory_model::ptx::readings::Readings;
+use testing::{all, root};
+
+/// Reported bugs of which the default profile warns at most.
+const WARNED: [&str; 5] =
+    ["deepep_642", "deepgemm_389", "facebook_triton_1723", "flashkda_24_init", "transformerengine_2695"];
+
+/// Reported bugs without a witness yet, and why.
+const NOT_SHOWN: [(&str, &str); 2] = [
+    ("cutlass_3647", "one tensor map is used for boxes of two sizes"),
+    ("flashkda_24_empty", "only a slow consumer shows it, in an order of threads that is rare"),
+];
+
+/// Kernels of others that have a witness, and what it shows.
+const WRONG: [(&str, &str); 12] = [
+    (
+        "cs_g2s",
+        "tiles are prefetched into a buffer that other threads still read, and an mbarrier is initialized by 16 threads",
+    ),
+    ("cutlass3653_before", "a known bug"),
+    ("ex77_after", "the path without keys stores zeros, which a bulk copy reads without a proxy fence"),
+    ("ex77_before", "the same"),
+    ("g2s_MatrixMulAsyncCopyLargeChunkAWBarrier", "an mbarrier is initialized by 16 threads"),
+    ("g2s_MatrixMulAsyncCopyMultiStage", "tiles are prefetched into a buffer that other threads still read"),
+    ("g2s_MatrixMulAsyncCopyMultiStageLargeChunk", "the same"),
+    (
+        "g2s_MatrixMulAsyncCopyMultiStageLargeChunk_fixed",
+        "four tiles in four buffers, without a barrier behind the reads",
+    ),
+    ("g2s_MatrixMulAsyncCopyMultiStage_fixed", "the same"),
+    ("stmatrix_before", "a known bug"),
+    ("swizzle_before", "a known bug"),
+    ("swizzle_dyn_before", "a known bug"),
+];
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(2));
+    let mut trials = Vec::new();
+    for path in files(&root().join("tests/async/reported")) {
+        trials.push(Trial::test(format!("reported {}", stem(&path)), move || reported(&path)));
+    }
+    let archive = root().join("../shared/async-unseen/given.tar.gz");
+    if archive.exists() {
+        let folder = root().join("target/tmp/unseen");
+        fs::create_dir_all(&folder).expect("a folder");
+        let status = Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(&folder).status();
+        assert!(status.expect("tar").success());
+        let folders: &[&str] = if all() { &["reduced", "kernels"] } else { &["reduced"] };
+        for path in folders.iter().flat_map(|name| files(&folder.join(name))) {
+            trials.push(Trial::test(format!("unseen {}", stem(&path)), move || unseen(&path)));
+        }
+    } else {
+        // A trial that is never run, so that who reads the list sees what is missing.
+        let name = "kernels of others (skipped: they stand beside the project, not in it)";
+        trials.push(Trial::test(name, || Err("they are not there".into())).with_ignored_flag(true));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "ptx")).collect();
+    files.sort();
+    // The small ones are enough for a first look.
+    files.retain(|path| all() || fs::metadata(path).is_ok_and(|data| data.len() < 9_000));
+    files
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().expect("a name").to_string_lossy().into_owned()
+}
+
+fn limits(seconds: u64) -> Limits {
+    let seconds = if all() { 3 * seconds } else { seconds };
+    Limits { launches: Duration::from_secs(seconds) / 3, all: Duration::from_secs(seconds), ..Limits::default() }
+}
+
+/// What is wrong with the kernels of a module, in executions; and what is written of it where a table is wanted.
+fn found(name: &str, module: &Module, is_proposed: bool, seconds: u64) -> Result<Vec<Witness>, Failed> {
+    let mut found = Vec::new();
+    let kernels = if is_proposed { read(module) } else { Vec::new() };
+    for function in module.functions().filter(|function| function.body.is_some()) {
+        if !Head::read(&function.head).is_entry {
+            continue;
+        }
+        let kernel = kernels.iter().find(|kernel| kernel.name == function.name);
+        let proposed = kernel.map(|kernel| check(kernel, Readings::DEFAULT).findings).unwrap_or_default();
+        let all = witnesses(module, &function.name, &proposed, &Given::default(), limits(seconds))
+            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
+        if std::env::var_os("WITNESS_TABLE").is_some() {
+            eprintln!("{name}\t{}", row(&function.name, &proposed, &all));
+        }
+        found.extend(all.found);
+    }
+    Ok(found)
+}
+
+/// A kernel in numbers.
+fn row(kernel: &str, proposed: &[Finding], all: &ptx_hazards::Witnesses) -> String {
+    let best = &all.launches[0];
+    let end = match best.end {
+        End::Ended => "ended".to_owned(),
+        End::Cut => "cut".to_owned(),
+        End::Stopped(kind) => kind.to_string(),
+    };
+    let mut classes: BTreeMap<Class, usize> = BTreeMap::new();
+    all.found.iter().chain(&all.plain).for_each(|witness| *classes.entry(witness.class).or_default() += 1);
+    let of = |verdict: Verdict| {
+        let own = proposed.iter().enumerate().filter(|(_, finding)| finding.verdict == verdict);
+        let is_shown = |index: usize| all.found.iter().any(|witness| witness.shows == Some(index));
+        let (shown, count) = (own.clone().filter(|(index, _)| is_shown(*index)).count(), own.count());
+        format!("{shown} of {count} {verdict}")
+    };
+    let kernel: String = kernel.chars().take(40).collect();
+    let (wrong, open) = (of(Verdict::Wrong), of(Verdict::NotChecked));
+    format!("{kernel}\t{end}\t{}/{}\t{} runs\t{wrong}\t{open}\t{classes:?}", best.covered.0, best.covered.1, all.runs)
+}
+
+/// A witness shows the same again.
+fn again(module: &Module, witness: &Witness, limits: Limits) -> Result<(), Failed> {
+    let mut device = Device::new(module, options(witness.seed, limits)).map_err(|_| "no device")?;
+    let launch = witness.launch.launch(&mut device);
+    let report = device.launch(&launch).map_err(|_| "no launch")?;
+    match report.findings.contains(&witness.found) {
+        true => Ok(()),
+        false => Err(format!("not found again: {}", said(witness)).into()),
+    }
+}
+
+fn said(witness: &Witness) -> String {
+    let Witness { found, launch, seed, schedule, .. } = witness;
+    let other = found.other.as_ref().map(|other| format!(" with {other}")).unwrap_or_default();
+    format!("{found} at {}{other}, seed {seed}, {schedule}: {launch}", found.site)
+}
+
+fn wrong(found: &[Witness]) -> Vec<&Witness> {
+    found.iter().filter(|witness| witness.class == Class::Wrong).collect()
+}
+
+fn reported(path: &Path) -> Result<(), Failed> {
+    let (name, fixed) = (stem(path), fs::read_to_string(path)?);
+    let before: String = fixed
+        .lines()
+        .filter(|line| !line.trim_end().ends_with("// the fix"))
+        .map(|line| line.replacen("// before: ", "", 1) + "\n")
+        .collect();
+    let (before, fixed): (Module, Module) = (before.parse()?, fixed.parse()?);
+    let old = found(&name, &before, true, 6)?;
+    let is_silent = WARNED.contains(&&*name) || NOT_SHOWN.iter().any(|(other, _)| *other == name);
+    match (wrong(&old).first(), is_silent) {
+        (None, false) => return Err("no witness before the fix".into()),
+        (Some(witness), true) => return Err(format!("there is a witness: {}", said(witness)).into()),
+        (Some(witness), false) => again(&before, witness, limits(6))?,
+        (None, true) => {}
+    }
+    let new = found(&name, &fixed, true, 2)?;
+    match wrong(&new).first() {
+        Some(witness) => Err(format!("behind the fix: {}", said(witness)).into()),
+        None => Ok(()),
+    }
+}
+
+fn unseen(path: &Path) -> Result<(), Failed> {
+    let (name, module): (String, Module) = (stem(path), fs::read_to_string(path)?.parse()?);
+    // The check of large files takes longer than the search.
+    let found = found(&name, &module, fs::metadata(path)?.len() < 200_000, 4)?;
+    let wrong = wrong(&found);
+    match (wrong.first(), WRONG.iter().any(|(other, _)| *other == name)) {
+        (Some(witness), false) => Err(format!("{} witnesses, as {}", wrong.len(), said(witness)).into()),
+        (None, true) => Err("no witness".into()),
+        (Some(witness), true) => again(&module, witness, limits(4)),
+        (None, false) => Ok(()),
+    }
+}
