@@ -31,7 +31,7 @@ impl Flow<'_> {
         let ours = &second.conditions;
         // A condition that all threads of the CTA have alike holds of the threads of both accesses.
         let alike = |condition: &Condition| self.graph.kernel.predicates[condition.predicate].varies == Varies::No;
-        let both: Vec<_> = ours.iter().chain(&state.assumed).copied().filter(alike).collect();
+        let both: Vec<_> = ours.iter().chain(self.assumptions.get(state.assumed)).copied().filter(alike).collect();
         if both.iter().any(|condition| self.graph.contradict(&both, *condition)) {
             return None;
         }
