@@ -104,8 +104,7 @@ fn tokens<'k>(graph: &EventGraph<'k>) -> Vec<Token<'k>> {
         .cloned()
         .collect();
     let ends: Vec<_> = tokens.iter().filter(|token| token.kind == TokenKind::Invalidated).cloned().collect();
-    let meet =
-        |one: &Token<'_>, other: &Token<'_>| alias::overlap(graph.kernel, one, Round::Earlier, other) != Overlap::No;
+    let meet = |one: &Token<'_>, other: &Token<'_>| alias::overlap(graph.kernel, one, Round::Any, other) != Overlap::No;
     let matters = |token: &Token<'_>| match token.kind {
         TokenKind::Started(_) | TokenKind::Initialized | TokenKind::Allocated | TokenKind::Addressed => true,
         TokenKind::Waited => ends.iter().any(|end| meet(token, end)),

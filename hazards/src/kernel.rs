@@ -128,6 +128,8 @@ pub struct Unknown {
     pub block: Option<usize>,
     /// The lowest and the highest that it can be, if that is known.
     pub range: Option<(i64, i64)>,
+    /// The same in CTAs of 32 threads, of 64 and so on up to 1024, where nothing says how many there are, and it matters.
+    pub by_threads: Vec<(i64, i64)>,
 }
 
 /// What a value is behind an edge: another one, or itself in the round before, and a number.
@@ -360,6 +362,8 @@ pub enum EventKind {
         semantics: Semantics,
         /// Its scope.
         scope: Scope,
+        /// Whether it is at another CTA, and does not spell its scope.
+        is_tacit: bool,
     },
     /// A wait on an mbarrier that has succeeded: it stands where that is known, so in a block of its own on an edge where it is
     /// tested.

@@ -7,6 +7,7 @@ mod check;
 mod finding;
 mod kernel;
 mod litmus;
+mod options;
 mod read;
 
 pub use self::{
@@ -14,5 +15,6 @@ pub use self::{
     finding::{Edit, Finding, Position, Remedy, Report, Rule, Verdict},
     kernel::*,
     litmus::litmus,
-    read::read,
+    options::Options,
+    read::{read, read_with},
 };

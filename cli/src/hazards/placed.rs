@@ -50,7 +50,7 @@ impl Placed {
         match self.verdict {
             Verdict::Wrong => Level::Wrong,
             Verdict::NotChecked => Level::NotChecked,
-            Verdict::Note if self.first.is_some() => Level::Warning,
+            Verdict::Note if self.first.is_some() || self.help.is_some() => Level::Warning,
             Verdict::Note => Level::Note,
         }
     }

@@ -53,12 +53,17 @@ pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>
     }
     let ((index, a), (other_index, b)) = (parts(kernel, of_a), parts(kernel, of_b));
     let of_array = !(index.is_empty() && other_index.is_empty());
+    // A term without a range may hide more than an index, as a swizzled address does.
+    let is_open = |sum: &Sum| sum.terms.iter().any(|(value, _)| kernel.unknowns[*value].range.is_none());
+    let is_hidden = of_array && (is_open(&a) || is_open(&b));
     match round {
+        Round::Same if index != other_index && is_hidden => return Overlap::Unknown,
+        Round::Ahead if is_hidden => return Overlap::Unknown,
         // Two elements of an array, each by its own index: programs mean different ones.
         Round::Same if index != other_index => return Overlap::No,
         Round::Ahead if of_array => return Overlap::No,
-        // Some round comes to the same element.
-        Round::Earlier if of_array => return Overlap::Yes,
+        Round::Earlier if of_array => return Overlap::Unknown,
+        Round::Any if of_array => return Overlap::Yes,
         _ => {}
     }
     match (of_one(&a), of_other(&b)) {

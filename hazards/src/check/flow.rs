@@ -111,8 +111,8 @@ pub struct Progress {
     pub after: bool,
     /// Whether `wgmma.fence` stands behind the access.
     pub matrix: bool,
-    /// Whether values in its address may be those of an earlier round.
-    pub stale: bool,
+    /// Of how many rounds earlier values in its address may be; 2 stands for more, too.
+    pub stale: u8,
     /// Whether the access passed a wait that leaves the latest groups in flight, as a pipeline does. Of another role's access: whether
     /// it is the one that this role does next, behind the one that was waited for.
     pub ahead: bool,
@@ -122,6 +122,8 @@ pub struct Progress {
     pub foreign: bool,
     /// Whether what told the threads here of the access told of an earlier round.
     pub again: bool,
+    /// Of another role's access: whether one of an earlier round has been waited for, so that this is to the next element of a ring.
+    pub next: bool,
 }
 
 /// How much of its operation is over, as far as waits of its thread say.
@@ -145,9 +147,10 @@ impl Progress {
     /// The round of a loop in which the access was done.
     pub fn round(&self) -> Round {
         match (self.stale, self.ahead) {
-            (false, _) => Round::Same,
-            (true, false) => Round::Earlier,
-            (true, true) => Round::Ahead,
+            (0, _) => Round::Same,
+            (_, true) => Round::Ahead,
+            (1, false) => Round::Earlier,
+            (_, false) => Round::Any,
         }
     }
 

@@ -126,7 +126,7 @@ impl Flow<'_> {
         let elected =
             |condition: &Condition| condition.holds && kernel.predicates[condition.predicate].test == Test::OneOfWarp;
         let are_elected = first.conditions.iter().any(elected) && second.conditions.iter().any(elected);
-        !state.progress.stale && a == b && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
+        state.progress.stale == 0 && a == b && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
     }
 
     /// Whether groups of four warps have columns of their own, and those of one group in the first access are those of another in the

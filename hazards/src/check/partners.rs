@@ -56,7 +56,7 @@ impl<'k> Partners<'k> {
             let meets = |second: &Token<'_>| {
                 let are_initialized = token.kind == TokenKind::Initialized && second.kind == TokenKind::Initialized;
                 (conflict(token, second) || are_initialized)
-                    && alias::overlap(graph.kernel, token, Round::Earlier, second) != Overlap::No
+                    && alias::overlap(graph.kernel, token, Round::Any, second) != Overlap::No
             };
             let lists = lists.into_iter().map(|list| list.unwrap_or(&none));
             let mut found: Vec<usize> = lists.flatten().copied().filter(|number| meets(&seconds[*number])).collect();

@@ -181,7 +181,8 @@ impl<'k> Flow<'k> {
             if foreign.is_some_and(|foreign| foreign.permits_at(point, new.is_empty())) {
                 let ahead = !new.is_empty() && new.iter().all(|state| !state.progress.foreign || state.progress.ahead);
                 let begun = self.begun(class, &crossing.known);
-                let state = State { progress: Progress { ahead, ..begun.progress }, ..begun };
+                let progress = Progress { ahead, next: !new.is_empty(), ..begun.progress };
+                let state = State { progress, ..begun };
                 insert(&mut self.assumptions, &mut new, state);
             }
             *states = new;
@@ -213,7 +214,7 @@ impl<'k> Flow<'k> {
         for state in states {
             let Some(assumed) = self.assumptions.along(graph, state.assumed, block, edge) else { continue };
             let mut state = State { assumed, ..*state };
-            state.progress.stale |= makes_stale;
+            state.progress.stale = (state.progress.stale + u8::from(makes_stale)).min(2);
             insert(&mut self.assumptions, &mut there, state);
         }
         Ok(there)
@@ -319,7 +320,8 @@ impl<'k> Flow<'k> {
         if again {
             let known = self.assumptions.get(state.assumed).to_vec();
             let begun = self.begun(class, &known);
-            insert(&mut self.assumptions, new, begun);
+            let progress = Progress { next: true, ..begun.progress };
+            insert(&mut self.assumptions, new, State { progress, ..begun });
         }
         // Another role's access is followed when it is over, too: threads that know it may tell others.
         if foreign.is_some() || !self.is_over(number, &state.progress) {

@@ -178,16 +178,17 @@ impl<'k> Search<'k> {
         // Two roles are in rounds of their own.
         let is_itself = first.point == second.point && !first.access.address.offset.terms.is_empty();
         let is_own_place = first.operation().is_none() && alias::is_own_place(kernel, &first.access, &second.access);
-        let mut overlaps = [None; 3];
+        let mut overlaps = [None; 4];
         for state in states {
             let round = match is_foreign {
                 // Any element of an array may be the one that is initialized.
-                _ if first.kind == TokenKind::Initialized => Round::Earlier,
+                _ if first.kind == TokenKind::Initialized => Round::Any,
                 // Tensor memory is read one element behind the one that is written.
                 true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
                 true if is_own_place => Round::Same,
                 false if is_itself => Round::Ahead,
-                true => Round::Earlier,
+                true if state.progress.next => Round::Earlier,
+                true => Round::Any,
                 false => state.progress.round(),
             };
             let overlap = overlaps[round as usize].get_or_insert_with(|| alias::overlap(kernel, first, round, second));
@@ -203,7 +204,7 @@ impl<'k> Search<'k> {
             };
             let key = Key { first: number, rule, lack };
             match self.found.get_mut(&key) {
-                Some(old) if (old.verdict, old.second.line) <= (verdict, second.line) => {}
+                Some(old) if rank(old.verdict, old.second.line) <= rank(verdict, second.line) => {}
                 Some(old) => *old = Found { verdict, second: second.clone() },
                 None => drop(self.found.insert(key, Found { verdict, second: second.clone() })),
             }
@@ -239,4 +240,9 @@ impl<'k> Search<'k> {
         }
         Ok(())
     }
+}
+
+/// What is certain is shown before what is not, and the earlier line before the later one.
+fn rank(verdict: Verdict, line: u32) -> (bool, Verdict, u32) {
+    (verdict == Verdict::NotChecked, verdict, line)
 }

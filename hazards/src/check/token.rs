@@ -50,8 +50,10 @@ pub enum TokenKind<'k> {
 pub enum Round {
     /// In the same one.
     Same,
-    /// In an earlier one.
+    /// In the one before, or in one that is not known.
     Earlier,
+    /// In any one: some comes to the same element of a ring.
+    Any,
     /// In an earlier one, and the program leaves it in flight in later ones.
     Ahead,
 }

@@ -18,6 +18,12 @@ fn divisor(by: i64, shift: u32, is_small: bool) -> Option<i64> {
     })
 }
 
+/// A swizzle changes no bits from this one on.
+const SWIZZLE: u64 = 1 << 12;
+
+/// What may be larger than that is an address, and no offset.
+const FAR: i64 = 1 << 23;
+
 impl Terms {
     /// Something that an instruction computes of values, of which no more is known than its facts.
     pub fn computed(&mut self, word: &str, values: &[Value], facts: Facts) -> Value {
@@ -451,7 +457,48 @@ impl Terms {
         if a == b {
             return self.constant(0);
         }
-        self.disjoint(a, b, bits).unwrap_or_else(|| self.mixed("xor", a, b))
+        if let Some(sum) = self.disjoint(a, b, bits) {
+            return sum;
+        }
+        let (own, with) = if self.facts(a).mask <= self.facts(b).mask { (b, a) } else { (a, b) };
+        self.swizzled(own, with, bits).unwrap_or_else(|| self.mixed("xor", a, b))
+    }
+
+    /// An address of which lower bits are changed. What is a multiple of the power of two above them stays as it is; if the rest may be
+    /// larger, the address is one that is not far from it.
+    fn swizzled(&mut self, address: Value, with: Value, bits: u32) -> Option<Value> {
+        let mask = self.facts(with).mask;
+        let is_far = self.facts(address).high >= FAR || self.facts(address).low < 0;
+        if mask >= SWIZZLE || self.facts(with).low < 0 || !is_far {
+            return None;
+        }
+        let width = 64 - mask.leading_zeros();
+        let sum = self.sum(address).clone();
+        let below = sum.constant & ones(width).cast_signed();
+        let (mut upper, mut lower) = (self.constant(sum.constant - below), self.constant(below));
+        for (atom, factor) in sum.terms {
+            let (own, facts) = (self.value(Sum::of(atom)), self.atoms[atom.0 as usize].1);
+            let zeros = factor.trailing_zeros();
+            let kept = width.saturating_sub(zeros);
+            let (above, rest) = if zeros + facts.mask.trailing_zeros() >= width {
+                (own, self.constant(0))
+            } else if facts.low >= 0 && factor > 0 && factor.count_ones() == 1 && facts.high < FAR {
+                let above = self.field(own, kept, 64 - kept);
+                (self.scale(above, 1 << kept, 64), self.field(own, 0, kept))
+            } else {
+                (self.constant(0), own)
+            };
+            let (above, rest) = (self.scale(above, factor, 64), self.scale(rest, factor, 64));
+            (upper, lower) = (self.add(upper, above, bits), self.add(lower, rest, bits));
+        }
+        let facts = self.facts(lower);
+        if facts.low >= 0 && facts.high.cast_unsigned() <= ones(width) {
+            let lower = self.xor(lower, with, bits);
+            return Some(self.add(upper, lower, bits));
+        }
+        let most = mask.cast_signed();
+        let apart = self.computed("swizzle", &[address, with], Facts { low: -most, high: most, ..Facts::UNKNOWN });
+        Some(self.add(address, apart, bits))
     }
 
     /// The sum of values that have no bit in common.
