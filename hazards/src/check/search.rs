@@ -203,10 +203,13 @@ impl<'k> Search<'k> {
                 false => Verdict::NotChecked,
             };
             let key = Key { first: number, rule, lack };
-            match self.found.get_mut(&key) {
-                Some(old) if rank(old.verdict, old.second.line) <= rank(verdict, second.line) => {}
-                Some(old) => *old = Found { verdict, second: second.clone() },
-                None => drop(self.found.insert(key, Found { verdict, second: second.clone() })),
+            let threads = match overlap {
+                Overlap::Threads(threads) => Some(*threads),
+                _ => None,
+            };
+            let is_less = |old: &Found<'_>| rank(old.verdict, old.second.line) <= rank(verdict, second.line);
+            if !self.found.get(&key).is_some_and(is_less) {
+                self.found.insert(key, Found { verdict, second: second.clone(), threads });
             }
         }
     }
@@ -235,7 +238,7 @@ impl<'k> Search<'k> {
             for &first in &class.numbers {
                 let key = Key { first, rule, lack: Lack::Wait };
                 let second = Token { point: (block, usize::MAX), ..self.flow.tokens[first].clone() };
-                self.found.entry(key).or_insert(Found { verdict, second });
+                self.found.entry(key).or_insert(Found { verdict, second, threads: None });
             }
         }
         Ok(())

@@ -4,6 +4,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::kernel::SIZES;
+
 use super::terms::{Atom, Literal, Says, Terms, Value, What, ones};
 
 /// How deep expressions are looked at.
@@ -11,9 +13,6 @@ const DEPTH: usize = 64;
 
 /// How many numbers are kept of all atoms together.
 const NUMBERS: usize = 4_000_000;
-
-/// The sizes of CTAs that are told apart.
-pub const SIZES: [usize; 6] = [32, 64, 128, 256, 512, 1024];
 
 /// The values of the threads, in the order of their numbers.
 type Each = Rc<[i64]>;
@@ -43,11 +42,11 @@ impl Threads {
         Some((*each.iter().min()?, *each.iter().max()?))
     }
 
-    /// The same in CTAs of 32 threads, of 64 and so on, where nothing says how many there are, and it makes a difference.
+    /// The same in CTAs of each of [`SIZES`], where nothing says how many there are, and it makes a difference.
     pub fn by_threads(&mut self, terms: &Terms, atom: Atom) -> Vec<(i64, i64)> {
         let Some(each) = self.atom(terms, atom, DEPTH).filter(|_| self.is_open) else { return Vec::new() };
-        let of = |count: &usize| Some((*each[..*count].iter().min()?, *each[..*count].iter().max()?));
-        let all: Vec<_> = SIZES.iter().filter(|count| **count <= each.len()).filter_map(of).collect();
+        let of = |count: usize| Some((*each[..count].iter().min()?, *each[..count].iter().max()?));
+        let all: Vec<_> = SIZES.iter().map(|count| *count as usize).take_while(|count| *count <= each.len()).filter_map(of).collect();
         if all.windows(2).all(|pair| pair[0] == pair[1]) { Vec::new() } else { all }
     }
 
