@@ -119,12 +119,7 @@ fn offset(access: &Access) -> Sum {
 }
 
 /// The lowest and the highest that a sum can be, where some values have smaller ranges, in a CTA of some size.
-fn bounds(
-    kernel: &Kernel,
-    narrowed: &[(usize, (i64, i64))],
-    sum: &Sum,
-    size: Option<usize>,
-) -> Option<(i64, i64)> {
+fn bounds(kernel: &Kernel, narrowed: &[(usize, (i64, i64))], sum: &Sum, size: Option<usize>) -> Option<(i64, i64)> {
     sum.terms.iter().try_fold((sum.constant, sum.constant), |(low, high), (value, factor)| {
         if (low, high) == NOWHERE {
             return Some(NOWHERE);

@@ -122,6 +122,8 @@ pub struct Progress {
     pub foreign: bool,
     /// Whether what told the threads here of the access told of an earlier round.
     pub again: bool,
+    /// Whether it may be that no execution has the access in flight here, as where that takes a loop to have no round.
+    pub maybe: bool,
     /// Of another role's access: whether one of an earlier round has been waited for, so that this is to the next element of a ring.
     pub next: bool,
 }

@@ -78,6 +78,15 @@ impl Ways {
     }
 }
 
+/// Whether an access of the first side may be in flight where the second begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromStart {
+    No,
+    /// Where a loop that waits for the second side has no round.
+    WithoutRounds,
+    Yes,
+}
+
 /// A block with more successors than this is no fork: a table of jumps does not choose roles.
 const WAYS: usize = 32;
 
@@ -146,9 +155,16 @@ fn has_events(graph: &EventGraph<'_>, side: &[bool]) -> bool {
 
 impl Fork {
     /// How an access of the first side comes to be in flight on the second; and whether it may be in flight where that begins.
-    pub fn foreign(&self, graph: &EventGraph<'_>, coverage: &Coverage, point: Point) -> (Foreign, bool) {
+    pub fn foreign(&self, graph: &EventGraph<'_>, coverage: &Coverage, point: Point) -> (Foreign, FromStart) {
         let ways = Ways::to(self, graph, point);
         let from_start = ways.lead(self, graph, (self.begin, 0));
+        // Past a wait in a loop that leads to the access, too, a way leads only where the loop has no round.
+        let skips = |gate: &Gate| graph.is_in_loop(gate.at.0) && ways.lead(self, graph, (gate.at.0, gate.at.1 + 1));
+        let from_start = match from_start {
+            true if self.gates.iter().any(skips) => FromStart::WithoutRounds,
+            true => FromStart::Yes,
+            false => FromStart::No,
+        };
         let (mut permits, mut first_permits) = (FxHashSet::default(), FxHashSet::default());
         for gate in self.gates.iter().filter(|gate| !gate.permits.is_empty()) {
             if ways.lead(self, graph, (gate.at.0, gate.at.1 + 1)) {

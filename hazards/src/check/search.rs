@@ -12,7 +12,7 @@ use super::{
     need::Lack,
     partners::{Partner, Partners},
     paths::{Mode, TooLarge},
-    roles::{Fork, forks},
+    roles::{Fork, FromStart, forks},
     token::{Round, Token, TokenKind},
 };
 use crate::{
@@ -86,9 +86,13 @@ impl<'k> Search<'k> {
             && !matches!(token.kind, TokenKind::Initialized | TokenKind::Waited)
         {
             let (foreign, from_start) = fork.foreign(graph, &followed.coverage, token.point);
-            let parted = if from_start { vec![begin] } else { fork.parted(graph, &foreign.permits) };
+            let parted = match from_start {
+                FromStart::No => fork.parted(graph, &foreign.permits),
+                _ => vec![begin],
+            };
             for block in parted {
-                let state = self.flow.begun(class, graph.known(block));
+                let mut state = self.flow.begun(class, graph.known(block));
+                state.progress.maybe = from_start == FromStart::WithoutRounds;
                 starts.push((block, vec![state]));
             }
             table = Some(foreign);
@@ -196,7 +200,7 @@ impl<'k> Search<'k> {
                 continue;
             }
             let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
-            let certain = *overlap == Overlap::Yes && !state.progress.doubt;
+            let certain = *overlap == Overlap::Yes && !state.progress.doubt && !state.progress.maybe;
             let verdict = match certain {
                 true if self.flow.is_warning(first, second, lack) => Verdict::Note,
                 true => Verdict::Wrong,

@@ -46,7 +46,8 @@ impl Threads {
     pub fn by_threads(&mut self, terms: &Terms, atom: Atom) -> Vec<(i64, i64)> {
         let Some(each) = self.atom(terms, atom, DEPTH).filter(|_| self.is_open) else { return Vec::new() };
         let of = |count: usize| Some((*each[..count].iter().min()?, *each[..count].iter().max()?));
-        let all: Vec<_> = SIZES.iter().map(|count| *count as usize).take_while(|count| *count <= each.len()).filter_map(of).collect();
+        let all: Vec<_> =
+            SIZES.iter().map(|count| *count as usize).take_while(|count| *count <= each.len()).filter_map(of).collect();
         if all.windows(2).all(|pair| pair[0] == pair[1]) { Vec::new() } else { all }
     }
 
