@@ -81,6 +81,12 @@ impl Coverage {
         self.covers.keys().copied()
     }
 
+    /// The signals of which some arrival comes when the access may be in flight.
+    pub fn early(&self) -> Signals {
+        let covers = self.covers.iter().filter(|(_, covers)| covers.iter().any(|(_, cover)| cover.bad));
+        covers.fold(0, |mask, (signal, _)| mask | signal)
+    }
+
     /// The arrivals that give a signal when an access is complete.
     pub fn good(&self, signal: Signals) -> impl Iterator<Item = Point> {
         let covers = self.covers.get(&signal).into_iter().flatten();

@@ -183,6 +183,34 @@ impl Fork {
         (Foreign { again, permits, first_permits, once }, from_start)
     }
 
+    /// For each block, the event from which on something that stands behind an access of the first side may have been waited for; it is
+    /// none of the signals that come too early for it.
+    pub fn asked_for(&self, graph: &EventGraph<'_>, barriers: &Barriers, point: Point, early: Signals) -> Vec<usize> {
+        let mut given = barriers.signal(point);
+        let theirs = graph.reached(&[point.0], |block| !self.theirs[block]);
+        for block in (0..theirs.len()).filter(|block| self.theirs[*block] && (theirs[*block] || *block == point.0)) {
+            let from = if theirs[block] { 0 } else { point.1 };
+            let events = from..graph.kernel.blocks[block].events.len();
+            given |= events.fold(0, |mask, index| mask | barriers.signal((block, index)));
+        }
+        given &= !early;
+        let mut asked = vec![usize::MAX; self.followed.len()];
+        let mut open = Vec::new();
+        for block in (0..self.followed.len()).filter(|block| self.followed[*block]) {
+            let events = graph.kernel.blocks[block].events.iter().enumerate();
+            let is_of_warp =
+                |event: &Event| matches!(event.kind, EventKind::Barrier(Barrier { of: BarrierId::Warp, .. }));
+            let mut waits = events.filter(|(_, event)| is_wait(event) && !is_of_warp(event)).map(|(index, _)| index);
+            if let Some(first) = waits.find(|index| barriers.observed((block, *index)) & given != 0) {
+                asked[block] = first;
+                open.push(block);
+            }
+        }
+        let behind = graph.reached(&open, |_| false);
+        asked.iter_mut().zip(behind).filter(|(_, behind)| *behind).for_each(|(asked, _)| *asked = 0);
+        asked
+    }
+
     /// The waits of the first side that go on only behind the second.
     fn find_gates(&mut self, graph: &EventGraph<'_>, barriers: &Barriers) {
         let asked = self.asked(graph, barriers);

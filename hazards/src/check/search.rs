@@ -35,6 +35,8 @@ struct Followed {
     /// The accesses of each block that may need something of them, in their order.
     meets: BTreeMap<usize, Vec<Partner>>,
     coverage: Coverage,
+    /// On the other side of a fork: for each block, from where on they may have been waited for.
+    asked: Vec<usize>,
 }
 
 impl<'k> Search<'k> {
@@ -42,7 +44,8 @@ impl<'k> Search<'k> {
         let forks = forks(self.flow.graph, self.flow.barriers);
         for class in classes(&self.flow) {
             let meets = self.partners.of(&class);
-            self.class(&mut Followed { class, meets, coverage: Coverage::default() }, &forks)?;
+            let (coverage, asked) = Default::default();
+            self.class(&mut Followed { class, meets, coverage, asked }, &forks)?;
         }
         Ok(())
     }
@@ -76,6 +79,7 @@ impl<'k> Search<'k> {
         if token.access.space == Space::Register || token.kind == TokenKind::Allocated {
             return Ok(());
         }
+        let point = token.point;
         let begin = graph.kernel.blocks[fork.block].next[fork.edge].to;
         let known = graph.known(begin);
         let mut starts: Vec<(usize, States)> = Vec::new();
@@ -120,8 +124,11 @@ impl<'k> Search<'k> {
         self.flow.role = Some(fork.ours.clone());
         let within = Some(&fork.followed[..]);
         let states = self.flow.run(class, starts, within, &mode, &mut followed.coverage)?;
+        let asked =
+            if look { fork.asked_for(graph, self.flow.barriers, point, followed.coverage.early()) } else { Vec::new() };
+        followed.asked = asked;
         let looked = if look { self.look_within(followed, &states, within, &mode) } else { Ok(()) };
-        self.flow.role = None;
+        (self.flow.role, followed.asked) = Default::default();
         looked
     }
 
@@ -133,7 +140,7 @@ impl<'k> Search<'k> {
         within: Option<&[bool]>,
         mode: &Mode<'_>,
     ) -> Result<(), TooLarge> {
-        let Followed { class, meets, coverage } = followed;
+        let Followed { class, meets, coverage, asked } = followed;
         for (&block, partners) in meets.iter() {
             let is_here = within.is_none_or(|within| within[block]);
             let begins = !mode.is_foreign() && block == class.block;
@@ -158,19 +165,22 @@ impl<'k> Search<'k> {
                     passed += 1;
                 }
                 self.flow.spend(states.len())?;
-                self.compare(&states, partner, mode.is_foreign());
+                let is_asked = asked.get(block).is_some_and(|from| *from < index);
+                self.compare(&states, partner, mode.is_foreign(), is_asked);
                 if let Some(fresh) = fresh
                     && passed >= class.behind
                     && self.flow.tokens[partner.first].point.1 < index
                 {
-                    self.compare(&[fresh], partner, false);
+                    self.compare(&[fresh], partner, false, false);
                 }
             }
         }
         Ok(())
     }
 
-    fn compare(&mut self, states: &[State], partner: &Partner, is_foreign: bool) {
+    /// Compares accesses with one that may need something of them. Of what may have been waited for by then it is not certain that it is
+    /// in flight.
+    fn compare(&mut self, states: &[State], partner: &Partner, is_foreign: bool, is_asked: bool) {
         let kernel = self.flow.graph.kernel;
         let number = partner.first;
         let (first, second) = (&self.flow.tokens[number], &self.partners.seconds[partner.second]);
@@ -200,7 +210,8 @@ impl<'k> Search<'k> {
                 continue;
             }
             let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
-            let certain = *overlap == Overlap::Yes && !state.progress.doubt && !state.progress.maybe;
+            let is_open = state.progress.doubt || state.progress.maybe || state.progress.foreign && is_asked;
+            let certain = *overlap == Overlap::Yes && !is_open;
             let verdict = match certain {
                 true if self.flow.is_warning(first, second, lack) => Verdict::Note,
                 true => Verdict::Wrong,
