@@ -91,6 +91,18 @@ impl Flow<'_> {
         later.then_some((Rule::R11, Lack::After))
     }
 
+    /// Whether it is not certain that the first access is only as far as its state says where the second one is done.
+    pub fn is_open(&self, state: &State, second: &Token<'_>, lack: Lack) -> bool {
+        let now = &state.progress;
+        // Some threads know, and whether that of the second is one of them cannot be told.
+        let among = &self.among[now.among];
+        let excludes = |condition: &Condition| self.graph.contradict(&second.conditions, *condition);
+        let knows_partly = now.shared && !among.is_empty() && !among.iter().any(excludes);
+        let of_warp = now.warp && !now.shared && second.operation().is_none_or(|of| *of == Operation::Copy);
+        let may_know = self.role.is_some() && knows_partly || of_warp;
+        now.doubt || now.maybe || lack == Lack::Sharing && may_know
+    }
+
     /// Whether a lack is an error in the strict profile alone: the proxy fence between a read and a copy that overwrites what was read. The
     /// manual asks for it, and many kernels lack it.
     pub fn is_warning(&self, first: &Token<'_>, second: &Token<'_>, lack: Lack) -> bool {

@@ -198,9 +198,7 @@ impl Fork {
         let mut open = Vec::new();
         for block in (0..self.followed.len()).filter(|block| self.followed[*block]) {
             let events = graph.kernel.blocks[block].events.iter().enumerate();
-            let is_of_warp =
-                |event: &Event| matches!(event.kind, EventKind::Barrier(Barrier { of: BarrierId::Warp, .. }));
-            let mut waits = events.filter(|(_, event)| is_wait(event) && !is_of_warp(event)).map(|(index, _)| index);
+            let mut waits = events.filter(|(_, event)| is_wait(event)).map(|(index, _)| index);
             if let Some(first) = waits.find(|index| barriers.observed((block, *index)) & given != 0) {
                 asked[block] = first;
                 open.push(block);

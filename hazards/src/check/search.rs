@@ -210,7 +210,7 @@ impl<'k> Search<'k> {
                 continue;
             }
             let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
-            let is_open = state.progress.doubt || state.progress.maybe || state.progress.foreign && is_asked;
+            let is_open = self.flow.is_open(state, second, lack) || state.progress.foreign && is_asked;
             let certain = *overlap == Overlap::Yes && !is_open;
             let verdict = match certain {
                 true if self.flow.is_warning(first, second, lack) => Verdict::Note,
